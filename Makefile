@@ -1,0 +1,47 @@
+# Everything sets itself up: a machine with Python 3.11+, pip and make is enough.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIN := -c constraints.txt
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+
+.PHONY: demo test check bench seeds clean
+
+demo: $(VENV)/.demo
+	$(BIN)/python examples/follow_a_drifting_regression.py --out out
+
+test: check
+	$(BIN)/pytest -n 2 --dist worksteal
+
+check: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/lint-imports
+	$(BIN)/mypy
+	$(BIN)/codespell src tests docs examples benchmarks README.md CHANGELOG.md
+	$(BIN)/deptry src
+
+bench: $(VENV)/.bench
+	$(BIN)/python -m benchmarks
+
+# The statistical tests again, under seeds nobody has looked at: each is meant to pass.
+seeds: $(VENV)/.dev
+	for seed in 1 2 3; do DRIFTPACE_TEST_SEED=$$seed $(BIN)/pytest -n 2 --dist worksteal -m statistical || exit 1; done
+
+clean:
+	rm -rf $(VENV) out build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.demo: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet $(PIN) -e '.[figures]'
+	touch $@
+
+$(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet $(PIN) -e '.[dev]'
+	touch $@
+
+$(VENV)/.bench: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet $(PIN) -e '.[bench]'
+	touch $@

@@ -1,0 +1,37 @@
+"""Every error driftpace raises on purpose.
+
+::
+
+    DriftpaceError
+    ├── ParameterError      a parameter is outside what is allowed          (also a ValueError)
+    ├── DataError           rows that cannot be used                        (also a ValueError)
+    ├── ProtocolError       a call that came out of order                   (also a RuntimeError)
+    ├── StateFileError      a saved state that cannot be read back          (also a ValueError)
+    └── MissingExtraError   an optional package that is not installed       (also an ImportError)
+
+One grammar for all of them: the owner and the parameter, what is allowed, what came. An error leaves everything as it was.
+"""
+
+
+class DriftpaceError(Exception):
+    """The root of the tree: catch this to catch everything driftpace raises on purpose."""
+
+
+class ParameterError(DriftpaceError, ValueError):
+    """A parameter is outside what is allowed."""
+
+
+class DataError(DriftpaceError, ValueError):
+    """Rows that cannot be used: non-finite, of the wrong width, of the wrong kind."""
+
+
+class ProtocolError(DriftpaceError, RuntimeError):
+    """A call that came out of order, such as ``tell`` before ``ask``."""
+
+
+class StateFileError(DriftpaceError, ValueError):
+    """A saved state that cannot be read back: truncated, edited, or of a newer version."""
+
+
+class MissingExtraError(DriftpaceError, ImportError):
+    """An optional package is needed and not installed; the message names the extra."""

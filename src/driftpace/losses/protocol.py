@@ -1,0 +1,64 @@
+"""What a loss must be able to say."""
+
+from typing import Protocol, runtime_checkable
+
+from driftpace.typing import FloatArray
+
+
+@runtime_checkable
+class Loss(Protocol):
+    """A loss l(w, z) on rows z = (x, y), the penalty (l2/2)||w||^2 included in everything below.
+
+    Conventions: ``X`` is (rows, features), ``y`` is (rows,) as :meth:`encode` returns it, ``coef`` is (features,). Means are
+    over rows. Nothing is mutated; nothing is validated here, the tracker does that at its door.
+    """
+
+    @property
+    def l2(self) -> float:
+        """The weight of the penalty (l2/2)||w||^2."""
+        ...
+
+    @property
+    def unpenalised(self) -> int:
+        """How many trailing coefficients the penalty leaves alone (1 for an intercept)."""
+        ...
+
+    def with_unpenalised(self, trailing: int) -> "Loss":
+        """Return the same loss that leaves ``trailing`` last coefficients out of its penalty."""
+        ...
+
+    def encode(self, y: FloatArray) -> FloatArray:
+        """Return targets as the loss computes with them, or raise DataError in one sentence."""
+        ...
+
+    def predict(self, coef: FloatArray, X: FloatArray) -> FloatArray:
+        """Return what the model says of rows: a number for regression, -1 or 1 for classification."""
+        ...
+
+    def row_values(self, coef: FloatArray, X: FloatArray, y: FloatArray) -> FloatArray:
+        """Return the loss of each row."""
+        ...
+
+    def value(self, coef: FloatArray, X: FloatArray, y: FloatArray) -> float:
+        """Return the mean loss."""
+        ...
+
+    def gradient(self, coef: FloatArray, X: FloatArray, y: FloatArray) -> FloatArray:
+        """Return the gradient of the mean loss."""
+        ...
+
+    def row_gradients(self, coef: FloatArray, X: FloatArray, y: FloatArray) -> FloatArray:
+        """Return the gradient of each row's loss, (rows, features)."""
+        ...
+
+    def hessian(self, coef: FloatArray, X: FloatArray, y: FloatArray) -> FloatArray:
+        """Return the Hessian of the mean loss (a generalised one where the loss has kinks in its slope)."""
+        ...
+
+    def hessian_product(self, coef: FloatArray, X: FloatArray, y: FloatArray, direction: FloatArray) -> FloatArray:
+        """Return the Hessian times a direction, without forming the Hessian."""
+        ...
+
+    def row_smoothness(self, X: FloatArray) -> FloatArray:
+        """Return for each row the Lipschitz constant of its gradient, for any coefficients: c||x||^2 + l2."""
+        ...

@@ -1,0 +1,26 @@
+"""Frozen facts that cross the borders between packages."""
+
+from driftpace.records.assumption import Assumption, Verdict
+from driftpace.records.constants import Constants
+from driftpace.records.drift import DriftEstimate
+from driftpace.records.estimate import Estimate
+from driftpace.records.fit import Fit
+from driftpace.records.outcome import Outcome
+from driftpace.records.report import StepReport
+from driftpace.records.request import Request
+from driftpace.records.seen import Seen
+from driftpace.records.sizing import Sizing
+
+__all__ = [
+    "Assumption",
+    "Constants",
+    "DriftEstimate",
+    "Estimate",
+    "Fit",
+    "Outcome",
+    "Request",
+    "Seen",
+    "Sizing",
+    "StepReport",
+    "Verdict",
+]

@@ -1,0 +1,1 @@
+"""How a saved engine."""

@@ -1,0 +1,18 @@
+"""Fixtures that every test may use."""
+
+import os
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def seed() -> int:
+    """The seed of statistical tests: any is meant to pass; DRIFTPACE_TEST_SEED chooses another."""
+    return int(os.environ.get("DRIFTPACE_TEST_SEED", "0"))
+
+
+@pytest.fixture
+def rng(seed: int) -> np.random.Generator:
+    """A generator made from the seed."""
+    return np.random.default_rng(seed)
