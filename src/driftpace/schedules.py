@@ -61,7 +61,7 @@ class GreedySteps:
     With a start distance of zero there is nothing to gain, and every step is zero.
 
     >>> GreedySteps(m=1.0, A=0.16, B=4.0).steps(3, distance=1.0)
-    array([0.24038462, 0.2370892 , 0.23319397])
+    array([0.24038462, 0.23749399, 0.23385042])
     """
 
     m: float
