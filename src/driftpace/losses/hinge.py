@@ -1,0 +1,53 @@
+"""The smoothed hinge loss of classification."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from driftpace.losses.curve import Curve
+from driftpace.losses.linear import LinearLoss
+from driftpace.losses.targets import encode_classes
+from driftpace.typing import FloatArray
+
+
+def _phi(scores: FloatArray, y: FloatArray) -> FloatArray:
+    short = np.maximum(1.0 - y * scores, 0.0)
+    return 0.5 * short * short
+
+
+def _slope(scores: FloatArray, y: FloatArray) -> FloatArray:
+    return -y * np.maximum(1.0 - y * scores, 0.0)
+
+
+def _bend(scores: FloatArray, y: FloatArray) -> FloatArray:
+    return (y * scores < 1.0).astype(np.float64)
+
+
+_CURVE = Curve(phi=_phi, slope=_slope, bend=_bend, curvature=1.0)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SmoothedHinge(LinearLoss):
+    """1/2 (1 - y x'w)_+^2 + (l2/2)||w||^2: classification with a margin, the hinge squared so that its slope has no jump.
+
+    >>> import numpy as np
+    >>> loss = SmoothedHinge()
+    >>> loss.row_values(np.array([1.0]), np.array([[0.5], [2.0], [-1.0]]), np.array([1.0, 1.0, 1.0]))
+    array([0.125, 0.   , 2.   ])
+    """
+
+    code: ClassVar[int] = 1
+
+    @property
+    def curve(self) -> Curve:
+        """1/2 (1 - ys)_+^2; slope -y (1 - ys)_+; bend 1 where ys < 1, else 0."""
+        return _CURVE
+
+    def encode(self, y: FloatArray) -> FloatArray:
+        """Return two classes as -1 and 1, or raise DataError."""
+        return encode_classes("SmoothedHinge", y)
+
+    def predict(self, coef: FloatArray, X: FloatArray) -> FloatArray:
+        """Return -1 or 1 for each row; a score of zero counts as 1."""
+        return np.where(X @ coef >= 0.0, 1.0, -1.0)
