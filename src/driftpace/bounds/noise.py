@@ -1,0 +1,159 @@
+"""How noisy the gradients are, as the two constants of the last-iterate recursion (theory 1.1, 1.7)."""
+
+import math
+from dataclasses import dataclass
+
+from driftpace import require
+from driftpace.errors import ParameterError
+
+_INTERIOR = "the gradient of the risk is zero at the minimiser (it is not on the border of the set)"
+_ROWS = "rows are independent draws of the period's distribution, each used once"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NoiseModel:
+    """A, B such that one step of length mu <= step_limit obeys R: E||w+ - w*||^2 <= (1 - 2 m mu + B mu^2) D + A mu^2.
+
+    There are three ways to know A and B: :meth:`second_moment`, :meth:`row_smooth` (with :meth:`least_squares`, sharper)
+    and :meth:`variance`. A mean over a minibatch of q rows has A and B nearer to the parts that no averaging removes,
+    ``A_kept`` and ``B_kept`` (all of them unless said otherwise, which is always safe); see :meth:`batched`.
+    ``limit_follows_B`` says that the step limit is inversely proportional to B.
+
+    >>> NoiseModel.least_squares(noise=0.08, trace=2.0, R2=4.0, m=1.0, M=1.0).batched(4).B
+    1.75
+    """
+
+    A: float
+    B: float
+    step_limit: float = math.inf
+    conditions: tuple[str, ...] = ("one step obeys the recursion R with these A and B",)
+    A_kept: float | None = None
+    B_kept: float | None = None
+    limit_follows_B: bool = False
+
+    def __post_init__(self) -> None:
+        require.nonnegative("NoiseModel", A=self.A, B=self.B)
+        if not self.step_limit > 0.0:
+            raise ParameterError(f"NoiseModel(step_limit=...) must be above zero; got {self.step_limit!r}.")
+        for name, kept, whole in (("A_kept", self.A_kept, self.A), ("B_kept", self.B_kept, self.B)):
+            if kept is not None and not 0.0 <= kept <= whole:
+                raise ParameterError(f"NoiseModel({name}=...) must be between 0 and {name[0]}={whole!r}; got {kept!r}.")
+
+    @classmethod
+    def second_moment(cls, *, A: float, B: float, M: float | None = None) -> "NoiseModel":
+        """Form (a): E||g(w)||^2 <= A + B ||w - w*||^2, any step.
+
+        With the smoothness M, a minibatch keeps only the mean gradient: E||gbar||^2 <= (A + B r^2)/q + (1 - 1/q) M^2 r^2,
+        r = ||w - w*||. (Where B < M^2 that would not help in B, and the whole of A and B is kept.)
+
+        >>> NoiseModel.second_moment(A=0.16, B=4.0, M=1.0).batched(3).B
+        2.0
+        """
+        conditions = [_ROWS, f"a row's gradient has E||g||^2 <= {A:.4g} + {B:.4g} ||w - w*||^2"]
+        if M is None or M * M > B:
+            return cls(A=A, B=B, conditions=tuple(conditions))
+        require.positive("NoiseModel.second_moment", M=M)
+        return cls(A=A, B=B, A_kept=0.0, B_kept=M * M, conditions=(*conditions, _INTERIOR))
+
+    @classmethod
+    def row_smooth(cls, *, sigma_star: float, L: float, m: float, M: float | None = None) -> "NoiseModel":
+        """Form (b): every row's loss is convex and L-smooth. A = 2 sigma_star^2, B = 2 m L, mu <= 1/L.
+
+        E||g||^2 <= 2 E||g(w) - g(w*)||^2 + 2 sigma_star^2 <= 2 L <grad f(w), w - w*> + 2 sigma_star^2 by co-coercivity.
+        With the smoothness M of the risk, a minibatch has L_q = M + (L - M)/q in the place of L.
+
+        >>> noise = NoiseModel.row_smooth(sigma_star=0.5, L=4.0, m=1.0)
+        >>> noise.A, noise.B, noise.step_limit
+        (0.5, 8.0, 0.25)
+        """
+        require.nonnegative("NoiseModel.row_smooth", sigma_star=sigma_star)
+        require.positive("NoiseModel.row_smooth", L=L, m=m)
+        _at_least("row_smooth", "L", L, "m", m)
+        _at_least("row_smooth", "L", L, "M", M or m)
+        return cls(
+            A=2.0 * sigma_star**2,
+            B=2.0 * m * L,
+            step_limit=1.0 / L,
+            A_kept=0.0,
+            B_kept=2.0 * m * (L if M is None else M),
+            limit_follows_B=True,
+            conditions=(
+                _ROWS,
+                _INTERIOR,
+                f"the loss of every row is convex with a gradient that is {L:.4g}-Lipschitz",
+                f"E||g(w*)||^2 <= {sigma_star**2:.4g} at the minimiser",
+            ),
+        )
+
+    @classmethod
+    def least_squares(cls, *, noise: float, trace: float, R2: float, m: float, M: float | None = None) -> "NoiseModel":
+        """Form (b) for well-specified least squares, E||x||^2 xx' <= R2 H: A = noise tr H, B = m R2, mu <= 2/R2.
+
+        There is no factor 2: the residual at w* has mean zero given x, so the cross term vanishes. Gaussian features have
+        R2 = 2 lambda_max + tr H. A minibatch has R2_q = M + (R2 - M)/q.
+
+        >>> model = NoiseModel.least_squares(noise=0.08, trace=2.0, R2=4.0, m=1.0)
+        >>> model.A, model.B, model.step_limit
+        (0.16, 4.0, 0.5)
+        """
+        require.nonnegative("NoiseModel.least_squares", noise=noise)
+        require.positive("NoiseModel.least_squares", trace=trace, R2=R2, m=m)
+        _at_least("least_squares", "R2", R2, "m", m)
+        _at_least("least_squares", "R2", R2, "M", M or m)
+        return cls(
+            A=noise * trace,
+            B=m * R2,
+            step_limit=2.0 / R2,
+            A_kept=0.0,
+            B_kept=m * (R2 if M is None else M),
+            limit_follows_B=True,
+            conditions=(
+                _ROWS,
+                "squared loss without penalty, and the residual y - x'w* has mean zero given x",
+                f"that residual has a variance of at most {noise:.4g} given x",
+                f"the Hessian H = E xx' has trace {trace:.4g} and E||x||^2 xx' <= {R2:.4g} H",
+                "the minimiser lies in the set",
+            ),
+        )
+
+    @classmethod
+    def variance(cls, *, sigma: float, V: float, m: float, M: float) -> "NoiseModel":
+        """Form (c): E||g - grad f||^2 <= sigma^2 + V ||w - w*||^2. A = sigma^2, B = m^2 + V, mu <= 2/(m + M).
+
+        A minibatch divides sigma^2 and V by q.
+
+        >>> model = NoiseModel.variance(sigma=0.5, V=2.0, m=1.0, M=3.0)
+        >>> model.A, model.B, model.step_limit
+        (0.25, 3.0, 0.5)
+        """
+        require.nonnegative("NoiseModel.variance", sigma=sigma, V=V)
+        require.positive("NoiseModel.variance", m=m, M=M)
+        _at_least("variance", "M", M, "m", m)
+        return cls(
+            A=sigma**2,
+            B=m**2 + V,
+            step_limit=2.0 / (m + M),
+            A_kept=0.0,
+            B_kept=m**2,
+            conditions=(
+                _ROWS,
+                _INTERIOR,
+                f"a row's gradient has variance E||g - grad f||^2 <= {sigma**2:.4g} + {V:.4g} ||w - w*||^2",
+            ),
+        )
+
+    def batched(self, rows: int) -> "NoiseModel":
+        """Return the same for the mean gradient of ``rows`` rows (theory 1.7): X becomes X_kept + (X - X_kept)/rows."""
+        require.count("NoiseModel.batched", least=1, rows=rows)
+        if rows == 1:
+            return self
+        A_kept = self.A if self.A_kept is None else self.A_kept
+        B_kept = self.B if self.B_kept is None else self.B_kept
+        A, B = A_kept + (self.A - A_kept) / rows, B_kept + (self.B - B_kept) / rows
+        limit = self.step_limit * self.B / B if self.limit_follows_B and B > 0.0 else self.step_limit
+        return NoiseModel(A=A, B=B, step_limit=limit, conditions=self.conditions)
+
+
+def _at_least(where: str, name: str, value: float, other: str, least: float) -> None:
+    if value < least:
+        raise ParameterError(f"NoiseModel.{where}({name}=...) must be at least {other}={least!r}; got {value!r}.")
