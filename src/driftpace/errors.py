@@ -4,6 +4,7 @@
 
     DriftpaceError
     ├── ParameterError      a parameter is outside what is allowed          (also a ValueError)
+    │   └── UnknownConstantError    a constant is needed and not known yet
     ├── DataError           rows that cannot be used                        (also a ValueError)
     ├── ProtocolError       a call that came out of order                   (also a RuntimeError)
     ├── StateFileError      a saved state that cannot be read back          (also a ValueError)
@@ -19,6 +20,10 @@ class DriftpaceError(Exception):
 
 class ParameterError(DriftpaceError, ValueError):
     """A parameter is outside what is allowed."""
+
+
+class UnknownConstantError(ParameterError):
+    """A constant of the problem is needed and neither given nor estimated yet."""
 
 
 class DataError(DriftpaceError, ValueError):

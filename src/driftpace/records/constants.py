@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields
 
 from driftpace import require
-from driftpace.errors import ParameterError
+from driftpace.errors import ParameterError, UnknownConstantError
 from driftpace.records.estimate import Estimate
 
 _MAY_BE_ZERO = frozenset({"A", "B", "V", "sigma", "sigma_star", "noise", "G"})
@@ -36,7 +36,7 @@ class Constants:
     >>> constants.safe("L")
     Traceback (most recent call last):
         ...
-    driftpace.errors.ParameterError: Constants(L=...) is needed here and not known; give it, or let it be estimated.
+    driftpace.errors.UnknownConstantError: Constants(L=...) is needed here and not known; give it, or let it be estimated.
     """
 
     m: Estimate | None = None
@@ -79,7 +79,7 @@ class Constants:
         """Return the end of a constant that makes bounds larger: lower for ``m``, upper for the rest."""
         estimate: Estimate | None = getattr(self, name)
         if estimate is None:
-            raise ParameterError(
+            raise UnknownConstantError(
                 f"Constants({name}=...) is needed here and not known; give it, or let it be estimated."
             )
         return estimate.lower if name == "m" else estimate.upper

@@ -1,1 +1,8 @@
-"""rules."""
+"""How many samples: a bound and a drift estimate in, the smallest number that meets the target out."""
+
+from driftpace.rules.do_not_update import DoNotUpdate
+from driftpace.rules.known import KnownSizes, risk_sequence, sizes_when_known
+from driftpace.rules.protocol import Rule, Terms
+from driftpace.rules.update_past import UpdatePast
+
+__all__ = ["DoNotUpdate", "KnownSizes", "Rule", "Terms", "UpdatePast", "risk_sequence", "sizes_when_known"]

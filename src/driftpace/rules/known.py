@@ -1,0 +1,70 @@
+"""The drift is known: K_1, K* and the sequence of risk bounds (section II-B of the paper)."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from driftpace import require
+from driftpace.bounds import RiskBound, smallest_samples
+from driftpace.records import Sizing
+from driftpace.rules.distance import Track, reach
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class KnownSizes:
+    """The two numbers of section II-B: the first period's, and every later period's K*."""
+
+    first: Sizing
+    steady: Sizing
+
+
+def sizes_when_known(
+    bound: RiskBound, *, rho: float, epsilon: float, m: float, diameter: float, cap: int = 10**9, track: Track = "risk"
+) -> KnownSizes:
+    """Return K_1 = min{K : b(diam, K) <= eps} and K* = min{K : b(sqrt(2 eps/m) + rho, K) <= eps}.
+
+    K may be 0 (theory I22): with no drift, a model that meets the target needs no fresh samples.
+
+    >>> from driftpace.bounds import LastIterate, NoiseModel
+    >>> from driftpace.schedules import InverseTime
+    >>> noise = NoiseModel.second_moment(A=0.16, B=4.0)
+    >>> bound = LastIterate(m=1.0, M=1.0, noise=noise, schedule=InverseTime(scale=2.0, shift=8.0))
+    >>> sizes = sizes_when_known(bound, rho=1.0, epsilon=0.1, m=1.0, diameter=20.0)
+    >>> sizes.steady.samples
+    11
+    """
+    require.nonnegative("sizes_when_known", rho=rho)
+    require.positive("sizes_when_known", m=m)
+    steady = min(reach(bound, m, epsilon, track) + rho, diameter)
+    return KnownSizes(
+        first=smallest_samples(bound, diameter, epsilon, cap), steady=smallest_samples(bound, steady, epsilon, cap)
+    )
+
+
+def risk_sequence(
+    bound: RiskBound,
+    samples: Sequence[int],
+    *,
+    rho: float,
+    m: float,
+    diameter: float,
+    given: int = 1,
+    track: Track = "risk",
+) -> list[float]:
+    """Return eps_1, eps_2, ...: eps_n = b(sqrt(2 eps_{n-1}/m) + rho, K_n), the first ``given`` of them b(diam, K_n) (A.4).
+
+    >>> from driftpace.bounds import LastIterate, NoiseModel
+    >>> from driftpace.schedules import InverseTime
+    >>> noise = NoiseModel.second_moment(A=0.16, B=4.0)
+    >>> bound = LastIterate(m=1.0, M=1.0, noise=noise, schedule=InverseTime(scale=2.0, shift=8.0))
+    >>> [round(risk, 3) for risk in risk_sequence(bound, [200, 11, 11, 11], rho=1.0, m=1.0, diameter=20.0)]
+    [0.023, 0.078, 0.094, 0.097]
+    """
+    risks: list[float] = []
+    for count in samples:
+        if len(risks) < given:
+            distance = diameter
+        else:
+            distance = min(reach(bound, m, risks[-1], track) + rho, diameter) if math.isfinite(risks[-1]) else diameter
+        risks.append(bound(distance, count) if math.isfinite(distance) else math.inf)
+    return risks

@@ -1,0 +1,78 @@
+"""What the promise of a period rests on, and whether it holds as far as the data can tell."""
+
+import numpy as np
+
+from driftpace.records import Assumption, Constants, Verdict
+from driftpace.rules import Terms
+from driftpace.tracker.state import Settings, State
+
+ROWS_PER_COLUMN = 50
+"""Rows for each column from which an estimated curvature is near the truth (theory 2: pool until N >= 50 d)."""
+
+
+def assumptions(settings: Settings, state: State, constants: Constants, terms: Terms) -> tuple[Assumption, ...]:
+    """Return pass, warn or fail with a sentence for the curvature, the drift and the place of the model in its set."""
+    return (_curvature(state, constants), _drift(terms), _interior(settings, state))
+
+
+def _curvature(state: State, constants: Constants) -> Assumption:
+    name = "curvature"
+    if constants.m is None or constants.m.lower <= 0.0:
+        return Assumption(
+            name=name,
+            verdict=Verdict.FAIL,
+            sentence="The curvature m of the loss is not known to be above zero yet, so nothing can be promised.",
+        )
+    if constants.m.is_given:
+        return Assumption(
+            name=name, verdict=Verdict.PASS, sentence=f"The curvature is given: m = {constants.m.value:.3g}."
+        )
+    size = 1 if state.coef is None else state.coef.size
+    few = constants.m.rows < ROWS_PER_COLUMN * size
+    return Assumption(
+        name=name,
+        verdict=Verdict.WARN if few else Verdict.PASS,
+        sentence=(
+            f"The curvature is estimated from {constants.m.rows} rows: at least {constants.m.lower:.3g}"
+            + (f"; with under {ROWS_PER_COLUMN} rows for each coefficient it is rough." if few else ".")
+        ),
+    )
+
+
+def _drift(terms: Terms) -> Assumption:
+    if terms.drift is None:
+        return Assumption(
+            name="drift",
+            verdict=Verdict.WARN,
+            sentence="The drift was not seen yet; the diameter of the set stands in for it.",
+        )
+    if terms.drift.steps == 0:
+        return Assumption(
+            name="drift", verdict=Verdict.PASS, sentence=f"The drift is given: rho = {terms.drift.value:.3g}."
+        )
+    return Assumption(
+        name="drift",
+        verdict=Verdict.PASS if terms.drift.upper < terms.diameter else Verdict.WARN,
+        sentence=(
+            f"The drift is estimated from {terms.drift.steps} steps as {terms.drift.value:.3g}, at most {terms.drift.upper:.3g}"
+            + ("." if terms.drift.upper < terms.diameter else ": no better than the diameter of the set.")
+        ),
+    )
+
+
+def _interior(settings: Settings, state: State) -> Assumption:
+    """Judge whether the set holds the model back: a small step down the loss would leave the set."""
+    name = "inside the set"
+    slope = 0.0 if state.gradient is None else float(np.linalg.norm(state.gradient))
+    size = settings.domain.diameter if np.isfinite(settings.domain.diameter) else 1.0
+    if state.coef is None or state.gradient is None or slope == 0.0:
+        inside = True
+    else:
+        inside = settings.domain.contains(state.coef - state.gradient * (1e-6 * size / slope))
+    if inside:
+        return Assumption(name=name, verdict=Verdict.PASS, sentence="The edge of the set does not hold the model back.")
+    return Assumption(
+        name=name,
+        verdict=Verdict.WARN,
+        sentence="The model is held back by the edge of its set; the bounds hold for a best model inside it: choose a larger set.",
+    )

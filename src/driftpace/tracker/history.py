@@ -1,0 +1,38 @@
+"""The closed periods of a tracker."""
+
+from collections.abc import Sequence
+from dataclasses import fields
+from importlib.util import find_spec
+from typing import Any
+
+import narwhals as nw
+
+from driftpace.errors import MissingExtraError
+from driftpace.records import Outcome, StepReport
+
+
+class History(tuple[StepReport, ...]):
+    """A tuple of reports, one for each closed period, that can be turned into a table."""
+
+    __slots__ = ()
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return the reports as columns of plain values; the outcome is its name."""
+        names = [field.name for field in fields(StepReport)]
+        return {name: [_plain(getattr(report, name)) for report in self] for name in names}
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return a table with one row for each period: of ``backend`` ("pandas", "polars", "pyarrow"), or the first installed."""
+        return nw.from_dict(self.columns(), backend=_installed(backend)).to_native()
+
+
+def _plain(value: object) -> object:
+    return value.name.lower() if isinstance(value, Outcome) else value
+
+
+def _installed(backend: str | None) -> Any:
+    wanted: Sequence[str] = ("polars", "pandas", "pyarrow") if backend is None else (backend,)
+    for name in wanted:
+        if find_spec(name) is not None:
+            return name
+    raise MissingExtraError(f"to_frame() needs one of {', '.join(wanted)}, and none is installed.")

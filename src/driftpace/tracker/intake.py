@@ -1,0 +1,146 @@
+"""The door: whatever the user brings becomes finite float arrays, or is refused in one sentence that names the column.
+
+NumPy arrays, nested lists and every frame that narwhals understands (pandas, polars, pyarrow) come in here and nowhere else.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from driftpace.errors import DataError
+from driftpace.typing import FloatArray
+
+LARGEST = 1e75
+"""Beyond this a fourth power overflows, and the estimates of the constants need fourth powers."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rows:
+    """Rows that passed the door. ``columns`` are names where the user's table has them, else None."""
+
+    X: FloatArray
+    columns: tuple[str, ...] | None
+
+
+def read_rows(X: Any, *, owner: str, features: int | None, columns: tuple[str, ...] | None) -> Rows:
+    """Return the rows of ``X``, in the order of ``columns`` when both sides have names; DataError otherwise."""
+    frame = _as_frame(X)
+    if frame is not None:
+        names = tuple(str(name) for name in frame.columns)
+        if columns is not None:
+            frame, names = _reordered(frame, names, columns, owner)
+        array = _frame_values(frame, owner)
+    else:
+        names = None
+        array = _array_values(X, owner)
+    if array.shape[1] == 0:
+        raise DataError(f"{owner}(X=...) must have at least one column; got none.")
+    if features is not None and array.shape[1] != features:
+        raise DataError(f"{owner}(X=...) must have {features} columns; got {array.shape[1]}.")
+    _refuse_wild(array, names or columns, owner)
+    return Rows(X=array, columns=names)
+
+
+def read_targets(y: Any, *, owner: str, rows: int) -> FloatArray:
+    """Return the targets as a float vector with one entry for each of ``rows``, or raise DataError."""
+    try:
+        series = nw.from_native(y, series_only=True)
+    except TypeError:
+        values = np.asarray(y)
+    else:
+        values = series.to_numpy()
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise DataError(f"{owner}(y=...) must be one-dimensional; got shape {values.shape}.")
+    if values.size != rows:
+        raise DataError(f"{owner}(y=...) must have one entry for each of the {rows} rows of X; got {values.size}.")
+    numbers = _as_floats(values, f"{owner}(y=...)")
+    bad = ~np.isfinite(numbers)
+    if bad.any():
+        raise DataError(f"{owner}(y=...) must be finite; got {numbers[bad][0]!s} in row {int(np.argmax(bad))}.")
+    if numbers.size and np.abs(numbers).max() > LARGEST:
+        raise DataError(
+            f"{owner}(y=...) must be below {LARGEST:g} in size, or squares overflow; got {np.abs(numbers).max():g}."
+        )
+    return numbers
+
+
+def _as_frame(X: Any) -> nw.DataFrame[Any] | None:
+    if isinstance(X, np.ndarray | list | tuple):
+        return None
+    try:
+        return nw.from_native(X, eager_only=True)
+    except TypeError:
+        return None
+
+
+def _reordered(
+    frame: nw.DataFrame[Any], names: tuple[str, ...], columns: tuple[str, ...], owner: str
+) -> tuple[nw.DataFrame[Any], tuple[str, ...]]:
+    missing = [name for name in columns if name not in names]
+    extra = [name for name in names if name not in columns]
+    if missing or extra:
+        what = "; ".join(
+            f"{word} {', '.join(repr(name) for name in which)}"
+            for word, which in (("missing", missing), ("unknown", extra))
+            if which
+        )
+        raise DataError(f"{owner}(X=...) must have the columns of the first rows; got {what}.")
+    return frame.select(*columns), columns
+
+
+def _frame_values(frame: nw.DataFrame[Any], owner: str) -> FloatArray:
+    array = np.empty((frame.shape[0], frame.shape[1]))
+    for index, name in enumerate(frame.columns):
+        series = frame[name]
+        if not (series.dtype.is_numeric() or series.dtype == nw.Boolean):
+            raise DataError(f"{owner}(X=...) must have numeric columns; column {name!r} is {series.dtype}.")
+        array[:, index] = series.cast(nw.Float64).to_numpy()
+    return array
+
+
+def _array_values(X: Any, owner: str) -> FloatArray:
+    try:
+        values = np.asarray(X)
+    except ValueError:
+        raise DataError(f"{owner}(X=...) must be a table of numbers; got rows of unequal length.") from None
+    if values.ndim != 2:
+        raise DataError(f"{owner}(X=...) must be two-dimensional, rows by columns; got shape {values.shape}.")
+    return np.ascontiguousarray(_as_floats(values, f"{owner}(X=...)"))
+
+
+def _as_floats(values: np.ndarray[Any, Any], what: str) -> FloatArray:
+    if values.dtype.kind in "biuf":
+        return values.astype(np.float64)
+    if values.dtype.kind == "O":
+        try:
+            if not any(isinstance(item, str | bytes) for item in values.flat):
+                return values.astype(np.float64)
+        except (TypeError, ValueError):
+            pass
+        found = next(item for item in values.flat if not isinstance(item, int | float | np.number))
+        raise DataError(f"{what} must be numeric; got {found!r}.")
+    raise DataError(f"{what} must be numeric; got {values.dtype}.")
+
+
+def _refuse_wild(array: FloatArray, names: tuple[str, ...] | None, owner: str) -> None:
+    """Refuse NaN, infinity and numbers so large that their squares overflow, naming the first column at fault."""
+    if array.size == 0:
+        return
+    with np.errstate(invalid="ignore"):
+        largest = np.abs(array).max(axis=0)  # NaN wins in max
+    if not (largest <= LARGEST).all():
+        column = int(np.argmax(~(largest <= LARGEST)))
+        shown = repr(names[column]) if names else str(column)
+        wild = array[:, column]
+        bad = ~np.isfinite(wild)
+        if bad.any():
+            raise DataError(
+                f"{owner}(X=...) must be finite; column {shown} has {wild[bad][0]!s} in row {int(np.argmax(bad))}."
+            )
+        raise DataError(
+            f"{owner}(X=...) must be below {LARGEST:g} in size, or squares overflow; column {shown} reaches {largest[column]:g}."
+        )

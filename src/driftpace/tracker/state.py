@@ -1,0 +1,99 @@
+"""What a tracker is made of and what it remembers, both frozen: the engine maps one state to the next."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from driftpace.drift import DriftEstimator
+from driftpace.evidence import Evidence
+from driftpace.learners import Learner
+from driftpace.losses import Loss
+from driftpace.records import Constants, Outcome
+from driftpace.rules import Rule
+from driftpace.sets import Set
+from driftpace.typing import FloatArray
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Settings:
+    """The parts of a tracker, and the numbers only its user can know.
+
+    ``constants`` are those the user gave; ``evidence`` estimates the rest. ``start`` is the model before the first period,
+    by default the point of the set nearest to zero. ``entropy`` seeds the order in which rows are visited: period n uses the
+    stream (entropy, n), so a replay gives the same bits.
+    """
+
+    loss: Loss
+    epsilon: float
+    learner: Learner
+    drift: DriftEstimator
+    rule: Rule
+    evidence: Evidence
+    constants: Constants
+    domain: Set
+    fit_intercept: bool
+    features: int | None
+    start: FloatArray | None
+    cap: int
+    pool: int | None
+    entropy: int
+
+    @property
+    def objective(self) -> Loss:
+        """The loss in the coordinates of the model: an intercept comes last and is not penalised."""
+        return self.loss.with_unpenalised(1) if self.fit_intercept else self.loss
+
+    def dimension(self, features: int) -> int:
+        """Return the number of coefficients, the intercept included."""
+        return features + (1 if self.fit_intercept else 0)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Order:
+    """What was decided for a period when it was first asked for.
+
+    ``total`` are the rows to bring, ``training`` those of them that the bound counts (the rest are held out), ``distance``
+    the start distance the learner may rely on.
+    """
+
+    total: int
+    training: int
+    distance: float
+    risk: float
+    interval: tuple[int, int]
+    outcome: Outcome
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Part:
+    """Rows of the period that were told and are not fitted yet; ``y`` is encoded."""
+
+    X: FloatArray
+    y: FloatArray
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class State:
+    """Everything a tracker remembers between calls; its size does not grow with the number of periods.
+
+    ``features`` and what depends on it are None until the first rows tell the number of columns. ``gram`` sums x x' over
+    everything seen until the columns are known to be linearly independent, then it is dropped.
+    """
+
+    period: int
+    rule: Any
+    features: int | None = None
+    columns: tuple[str, ...] | None = None
+    coef: FloatArray | None = None
+    gradient: FloatArray | None = None
+    drift: Any = None
+    evidence: Any = None
+    gram: FloatArray | None = None
+    rows_seen: int = 0
+    order: Order | None = None
+    parts: tuple[Part, ...] = ()
+
+    @property
+    def gathered(self) -> int:
+        """The rows told so far in this period."""
+        return sum(len(part.y) for part in self.parts)

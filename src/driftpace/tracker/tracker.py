@@ -1,0 +1,277 @@
+"""The tracker: a thin shell around the engine that checks what comes in, keeps time and keeps the history."""
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+
+from driftpace import require
+from driftpace.drift import DriftEstimator
+from driftpace.errors import DataError, ParameterError, ProtocolError
+from driftpace.evidence import Evidence, PooledEvidence
+from driftpace.learners import Learner
+from driftpace.losses import Loss
+from driftpace.records import Constants, Request, StepReport
+from driftpace.rules import Rule
+from driftpace.sets import Set, WholeSpace
+from driftpace.storage import read_state, write_state
+from driftpace.tracker import engine
+from driftpace.tracker.history import History
+from driftpace.tracker.intake import read_rows, read_targets
+from driftpace.tracker.paper import RuleName, paper_parts
+from driftpace.tracker.saving import from_body, to_body
+from driftpace.tracker.state import Settings
+from driftpace.typing import FloatArray
+
+Draw = Callable[[int], tuple[Any, Any]]
+
+
+class Tracker:
+    """Asks for the number of fresh samples each period, fits them, and says what it promises.
+
+    ``epsilon`` is the largest excess risk you accept; nothing else can choose it for you. The other parts are replaceable:
+    ``learner`` fits and knows its bound, ``drift`` estimates how fast the world moves, ``rule`` turns both into a number of
+    samples, ``constants`` are what you know of the problem (the rest is estimated), ``domain`` is where coefficients live.
+    :meth:`as_in_paper` puts together the paper's method.
+
+    A call that is refused changes nothing.
+
+    >>> from driftpace import Ball, SquaredLoss, Tracker
+    >>> from driftpace.records import Constants
+    >>> from driftpace.worlds import DriftingRegression
+    >>> world = DriftingRegression(features=2, rho=1.0, noise=0.08, rng=0)
+    >>> tracker = Tracker.as_in_paper(
+    ...     SquaredLoss(), epsilon=0.1, domain=Ball(radius=50.0), first_samples=(50, 50), rng=0,
+    ...     constants=Constants.given(m=1.0, M=1.0, A=0.16, B=4.0),
+    ... )
+    >>> rng = np.random.default_rng(0)
+    >>> for period in range(1, 6):
+    ...     report = tracker.step(lambda samples: world.period(period).draw(samples, rng=rng))
+    >>> report.period, report.samples < 30
+    (5, True)
+    """
+
+    def __init__(
+        self,
+        loss: Loss,
+        *,
+        epsilon: float,
+        learner: Learner,
+        drift: DriftEstimator,
+        rule: Rule,
+        constants: Constants | None = None,
+        evidence: Evidence | None = None,
+        domain: Set | None = None,
+        fit_intercept: bool = True,
+        features: int | None = None,
+        start: Any = None,
+        cap: int = 10**6,
+        pool: int | None = None,
+        rng: np.random.Generator | int | None = None,
+    ) -> None:
+        require.positive("Tracker", epsilon=epsilon)
+        require.count("Tracker", least=1, cap=cap)
+        if features is not None:
+            require.count("Tracker", least=1, features=features)
+        if pool is not None:
+            require.count("Tracker", least=0, pool=pool)
+        for name, part, kind in (
+            ("loss", loss, Loss),
+            ("learner", learner, Learner),
+            ("drift", drift, DriftEstimator),
+            ("rule", rule, Rule),
+        ):
+            if not isinstance(part, kind):
+                raise ParameterError(f"Tracker({name}=...) must have the methods of {kind.__name__}; got {part!r}.")
+        self._settings = Settings(
+            loss=loss,
+            epsilon=float(epsilon),
+            learner=learner,
+            drift=drift,
+            rule=rule,
+            evidence=PooledEvidence() if evidence is None else evidence,
+            constants=Constants() if constants is None else constants,
+            domain=WholeSpace() if domain is None else domain,
+            fit_intercept=bool(fit_intercept),
+            features=features,
+            start=None if start is None else require.vector("Tracker", start=start),
+            cap=int(cap),
+            pool=pool,
+            entropy=_entropy(rng),
+        )
+        self._state = engine.begin(self._settings)
+        self._reports: list[StepReport] = []
+
+    @classmethod
+    def as_in_paper(
+        cls,
+        loss: Loss,
+        *,
+        epsilon: float,
+        domain: Set,
+        constants: Constants | None = None,
+        rho: float | None = None,
+        first_samples: tuple[int, ...] | None = None,
+        learner: Learner | None = None,
+        drift: DriftEstimator | None = None,
+        rule: RuleName | Rule = "do-not-update",
+        features: int | None = None,
+        start: Any = None,
+        cap: int = 10**6,
+        pool: int | None = None,
+        rng: np.random.Generator | int | None = None,
+    ) -> Self:
+        """Return the method of the paper, sections II to V, with its errata corrected; no intercept, no scaling.
+
+        By default: single-pass SGD with steps 2/(m(k+s)) and its last iterate, bounded by the exact recursion; the direct
+        estimate of the drift, averaged, plus t_n = 1/sqrt(n-1); the do-not-update rule. Every one of them can be replaced:
+        ``learner=Sgd(...)`` for steps, averaging and batches, ``drift=Drift(...)`` for one-step estimate, combination,
+        margin and D_n, ``rule="update-past"``. ``rho`` is the drift when it is known. ``first_samples`` are K_1, K_2, ...;
+        without them the first periods are sized from the diameter, which needs given constants and ``features``.
+        ``start`` is w_0. Constants that are not given are estimated.
+        """
+        parts = paper_parts(
+            domain=domain,
+            constants=constants,
+            rho=rho,
+            first_samples=first_samples,
+            learner=learner,
+            drift=drift,
+            rule=rule,
+            features=features,
+        )
+        return cls(
+            loss,
+            epsilon=epsilon,
+            fit_intercept=False,
+            features=features,
+            start=start,
+            cap=cap,
+            pool=pool,
+            rng=rng,
+            **parts,
+        )
+
+    def ask(self, *, pool: int | None = None) -> Request:
+        """Return how many fresh samples to bring this period, and why.
+
+        Asking again gives the same answer until :meth:`tell`; after a part of the period was told, what is still missing.
+        ``pool`` is how many rows this period can give at most, when that is known; it counts when a period is first asked.
+        """
+        if pool is not None:
+            require.count("Tracker.ask", least=0, pool=pool)
+        self._state, request = engine.ask(self._settings, self._state, pool)
+        return request
+
+    def tell(self, X: Any = None, y: Any = None, *, final: bool = True) -> StepReport | None:
+        """Take the rows that came, however many, and close the period with a report.
+
+        With ``final=False`` they are a part of the period, which stays open (None is returned). Without rows the period is
+        closed on what was told before, which may be nothing.
+        """
+        began = time.perf_counter()
+        state = self._state
+        if state.order is None:
+            raise ProtocolError(f"tell() came before ask() in period {state.period}; call ask() first.")
+        if (X is None) != (y is None):
+            missing = "X" if X is None else "y"
+            raise DataError(f"Tracker.tell({missing}=...) must come together with the other; got None.")
+        if X is not None:
+            rows = read_rows(X, owner="Tracker.tell", features=state.features, columns=state.columns)
+            targets = read_targets(y, owner="Tracker.tell", rows=len(rows.X))
+            state = engine.gather(self._settings, state, rows.X, targets, rows.columns)
+        if not final:
+            self._state = state
+            return None
+        with np.errstate(over="ignore", invalid="ignore"):
+            state, report = engine.close(self._settings, state)
+        report = replace(report, seconds=time.perf_counter() - began)
+        self._state = state
+        self._reports.append(report)
+        return report
+
+    def step(self, draw: Draw) -> StepReport:
+        """Run a whole period: ask, draw, top up until enough or nothing more comes, close.
+
+        ``draw(k)`` returns k fresh rows (X, y), or fewer when no more can be had.
+        """
+        request = self.ask()
+        while request.samples > 0:
+            X, y = draw(request.samples)
+            before = self._state.gathered
+            self.tell(X, y, final=False)
+            if self._state.gathered == before:
+                break
+            request = self.ask()
+        report = self.tell()
+        assert report is not None
+        return report
+
+    @property
+    def period(self) -> int:
+        """The period being asked for, from 1."""
+        return self._state.period
+
+    @property
+    def epsilon(self) -> float:
+        """The largest excess risk the user accepts."""
+        return self._settings.epsilon
+
+    @property
+    def coef(self) -> FloatArray:
+        """The coefficients of the current model, in the units of X."""
+        coef = self._model()
+        return coef[: self._state.features].copy()
+
+    @property
+    def intercept(self) -> float:
+        """The intercept of the current model; 0 when none is fitted."""
+        return float(self._model()[-1]) if self._settings.fit_intercept else 0.0
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return what the current model says of rows: a number for regression, -1 or 1 for classification."""
+        coef = self._model()
+        rows = read_rows(X, owner="Tracker.predict", features=self._state.features, columns=self._state.columns)
+        values = np.column_stack([rows.X, np.ones(len(rows.X))]) if self._settings.fit_intercept else rows.X
+        return self._settings.objective.predict(coef, values)
+
+    @property
+    def history(self) -> History:
+        """The reports of the closed periods; ``.to_frame()`` for a table."""
+        return History(self._reports)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to one file: complete or not at all, without pickle, exact to the bit."""
+        write_state(path, to_body(self._settings, self._state, self._reports))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], **own: Any) -> Self:
+        """Return the tracker that was saved; parts of your own (``loss=``, ``learner=``, ...) are given again."""
+        tracker = cls.__new__(cls)
+        tracker._settings, tracker._state, tracker._reports = from_body(read_state(path), own)
+        return tracker
+
+    def __repr__(self) -> str:
+        return (
+            f"Tracker({type(self._settings.loss).__name__}, epsilon={self.epsilon!r}, period={self.period}, "
+            f"features={self._state.features})"
+        )
+
+    def _model(self) -> FloatArray:
+        if self._state.coef is None:
+            raise ProtocolError("the tracker has no model yet; ask() and tell() once, or give features= for the start.")
+        return self._state.coef
+
+
+def _entropy(rng: np.random.Generator | int | None) -> int:
+    """Return a whole number that stands for ``rng``: itself, or one drawn from it (SPEC 7)."""
+    if isinstance(rng, int | np.integer) and not isinstance(rng, bool):
+        require.count("Tracker", rng=int(rng))
+        return int(rng)
+    try:
+        return int(np.random.default_rng(rng).integers(2**63))
+    except (TypeError, ValueError):
+        raise ParameterError(f"Tracker(rng=...) must be a Generator, a whole number or None; got {rng!r}.") from None

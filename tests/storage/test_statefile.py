@@ -1,0 +1,65 @@
+"""A saved state is complete or absent, and a damaged one is refused in one sentence."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from driftpace.errors import StateFileError
+from driftpace.storage import read_state, write_state
+from driftpace.storage.statefile import VERSION
+
+BODY = {"period": 3, "coef": [0.1, -0.0, 1e-300]}
+
+
+def test_what_was_written_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    write_state(path, BODY)
+    assert read_state(path) == BODY
+    write_state(path, {**BODY, "period": 4})
+    assert read_state(path)["period"] == 4
+    assert [entry.name for entry in tmp_path.iterdir()] == ["state.json"]
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    write_state(path, BODY)
+    with pytest.raises(ValueError, match="JSON compliant"):
+        write_state(path, {"risk": float("nan")})
+    assert read_state(path) == BODY
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_every_truncation_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    write_state(path, BODY)
+    whole = path.read_bytes()
+    for length in range(len(whole)):
+        path.write_bytes(whole[:length])
+        with pytest.raises(StateFileError, match="truncated, or not a driftpace state"):
+            read_state(path)
+
+
+def test_an_edited_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    write_state(path, BODY)
+    path.write_text(path.read_text().replace('"period": 3', '"period": 2'))
+    with pytest.raises(StateFileError, match="edited or damaged"):
+        read_state(path)
+
+
+@pytest.mark.parametrize("version", [VERSION + 1, "one", None])
+def test_a_newer_version_is_refused(tmp_path: Path, version: object) -> None:
+    path = tmp_path / "state.json"
+    write_state(path, BODY)
+    path.write_text(json.dumps({**json.loads(path.read_text()), "version": version}))
+    with pytest.raises(StateFileError, match="upgrade driftpace"):
+        read_state(path)
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", '{"format": "other"}', "3"])
+def test_another_json_file_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "state.json"
+    path.write_text(text)
+    with pytest.raises(StateFileError, match="not a driftpace state"):
+        read_state(path)
