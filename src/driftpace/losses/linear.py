@@ -69,6 +69,12 @@ class LinearLoss(ABC):
         """Return the same loss that leaves ``trailing`` last coefficients out of its penalty."""
         return replace(self, unpenalised=trailing)
 
+    def penalty_weights(self, features: int) -> FloatArray:
+        """Return the diagonal of the penalty's Hessian: l2, and zeros for the trailing unpenalised coefficients."""
+        weights = np.full(features, float(self.l2))
+        weights[max(features - self.unpenalised, 0) :] = 0.0
+        return weights
+
     def row_values(self, coef: FloatArray, X: FloatArray, y: FloatArray) -> FloatArray:
         """Return the loss of each row."""
         return self.curve.phi(X @ coef, y) + self._penalty(coef)
@@ -79,33 +85,28 @@ class LinearLoss(ABC):
 
     def gradient(self, coef: FloatArray, X: FloatArray, y: FloatArray) -> FloatArray:
         """Return the gradient of the mean loss."""
-        return self.curve.slope(X @ coef, y) @ X / max(len(y), 1) + self._penalty_weights(coef) * coef
+        return self.curve.slope(X @ coef, y) @ X / max(len(y), 1) + self.penalty_weights(coef.size) * coef
 
     def row_gradients(self, coef: FloatArray, X: FloatArray, y: FloatArray) -> FloatArray:
         """Return the gradient of each row's loss, (rows, features)."""
-        return self.curve.slope(X @ coef, y)[:, None] * X + self._penalty_weights(coef) * coef
+        return self.curve.slope(X @ coef, y)[:, None] * X + self.penalty_weights(coef.size) * coef
 
     def hessian(self, coef: FloatArray, X: FloatArray, y: FloatArray) -> FloatArray:
         """Return the Hessian of the mean loss, exactly symmetric."""
         scaled = np.sqrt(self.curve.bend(X @ coef, y) / max(len(y), 1))[:, None] * X
         hessian: FloatArray = scaled.T @ scaled  # one array with itself: BLAS fills half and mirrors it
-        hessian[np.diag_indices_from(hessian)] += self._penalty_weights(coef)
+        hessian[np.diag_indices_from(hessian)] += self.penalty_weights(coef.size)
         return hessian
 
     def hessian_product(self, coef: FloatArray, X: FloatArray, y: FloatArray, direction: FloatArray) -> FloatArray:
         """Return the Hessian times a direction, without forming the Hessian."""
         along = self.curve.bend(X @ coef, y) * (X @ direction)
-        return along @ X / max(len(y), 1) + self._penalty_weights(coef) * direction
+        return along @ X / max(len(y), 1) + self.penalty_weights(coef.size) * direction
 
     def row_smoothness(self, X: FloatArray) -> FloatArray:
         """Return for each row the Lipschitz constant of its gradient, for any coefficients: c||x||^2 + l2."""
         squares: FloatArray = np.einsum("ij,ij->i", X, X)
         return self.curve.curvature * squares + self.l2
-
-    def _penalty_weights(self, coef: FloatArray) -> FloatArray:
-        weights = np.full(coef.size, float(self.l2))
-        weights[max(coef.size - self.unpenalised, 0) :] = 0.0
-        return weights
 
     def _penalty(self, coef: FloatArray) -> float:
         if self.l2 == 0.0:

@@ -1,1 +1,8 @@
-"""worlds."""
+"""Synthetic worlds that know the truth: they draw rows, and say the exact risk of any model."""
+
+from driftpace.worlds.classes import TwoClasses
+from driftpace.worlds.drifting import DriftingClasses, DriftingRegression
+from driftpace.worlds.protocol import World
+from driftpace.worlds.regression import GaussianRegression
+
+__all__ = ["DriftingClasses", "DriftingRegression", "GaussianRegression", "TwoClasses", "World"]
