@@ -2,14 +2,20 @@
 
 from driftpace.bounds.base import FormulaBound
 from driftpace.bounds.closed_form import ClosedForm
+from driftpace.bounds.constant_step import ConstantStep
+from driftpace.bounds.distance import DistanceBound
 from driftpace.bounds.noise import NoiseModel
 from driftpace.bounds.protocol import Factors, Nature, RiskBound
+from driftpace.bounds.recursion import LastIterate
 from driftpace.bounds.search import smallest_samples
 
 __all__ = [
     "ClosedForm",
+    "ConstantStep",
+    "DistanceBound",
     "Factors",
     "FormulaBound",
+    "LastIterate",
     "Nature",
     "NoiseModel",
     "RiskBound",

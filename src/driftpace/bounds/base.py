@@ -1,6 +1,8 @@
 """From one formula to a whole bound: the envelope, the samples used, and the smallest number of samples."""
 
+import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 from driftpace import require
 from driftpace.bounds.protocol import Factors, Nature
@@ -10,7 +12,8 @@ class FormulaBound(ABC):
     """A bound given by two formulas: the risk of the start, and the risk after K >= 1 samples.
 
     A subclass writes :meth:`start` and :meth:`raw` and declares ``name``, ``nature``, ``rate``, ``conditions`` and
-    :meth:`reach`; it gets the monotone envelope, :meth:`used` and :meth:`smallest` (doubling, then bisection).
+    :meth:`reach`; it gets the monotone envelope, :meth:`used` and :meth:`smallest` (strides that double from
+    a :meth:`guess`, then bisection: the answer is verified on both sides whatever the guess).
 
     The one duty of :meth:`raw`: over K = 1, 2, ... it may rise first, but once it has fallen it never rises again
     (infinity, for too few samples, is allowed). Then the least value among 1 .. K is at 1 or at K, so the envelope costs
@@ -73,6 +76,10 @@ class FormulaBound(ABC):
         del samples
         return None
 
+    def candidates(self, samples: int) -> tuple[int, ...]:
+        """Return where, besides 0, the least raw value up to ``samples`` can be: at 1 and at ``samples``, unless overridden."""
+        return (1, samples)
+
     def __call__(self, distance: float, samples: int) -> float:
         """Return the least of the raw bound over 0 .. ``samples``."""
         return self._best(distance, samples)[0]
@@ -81,6 +88,11 @@ class FormulaBound(ABC):
         """Return the number of samples at which the least value is reached (the fewest of them)."""
         return self._best(distance, samples)[1]
 
+    def guess(self, distance: float, epsilon: float) -> float:
+        """Return about how many samples meet epsilon, where a formula says so; the search starts there."""
+        del distance, epsilon
+        return 1.0
+
     def smallest(self, distance: float, epsilon: float, cap: int) -> int | None:
         """Return the least K <= cap with bound(distance, K) <= epsilon, or None."""
         require.nonnegative(type(self).__name__, distance=distance)
@@ -88,25 +100,40 @@ class FormulaBound(ABC):
             return 0
         if cap < 1:
             return None
-        misses, meets = 0, 1
-        while self.raw(distance, meets) > epsilon:
-            if meets >= cap:
-                return None
-            misses, meets = meets, min(2 * meets, cap)
-        while meets - misses > 1:
-            middle = (misses + meets) // 2
-            if self.raw(distance, middle) <= epsilon:
-                meets = middle
-            else:
-                misses = middle
-        return meets
+        if self.raw(distance, 1) <= epsilon:
+            return 1
+        guess = self.guess(distance, epsilon)
+        first = max(2, math.ceil(guess)) if 2.0 <= guess < cap else (cap if guess >= cap else min(2, cap))
+        return _crossing(lambda samples: self.raw(distance, samples) <= epsilon, first, cap)
 
     def _best(self, distance: float, samples: int) -> tuple[float, int]:
         owner = type(self).__name__
         require.nonnegative(owner, distance=distance)
         require.count(owner, samples=samples)
         best, at = float(self.start(distance)), 0
-        for used in (1, samples):
+        for used in self.candidates(samples):
             if 1 <= used <= samples and (value := float(self.raw(distance, used))) < best:
                 best, at = value, used
         return best, at
+
+
+def _crossing(meets: Callable[[int], bool], guess: int, cap: int) -> int | None:
+    """Return the least K in 2 .. cap that meets, K = 1 being known to miss and all from the least one on to meet."""
+    stride = 1
+    if meets(guess):
+        low, high = guess - 1, guess
+        while low > 1 and meets(low):
+            low, high, stride = max(1, low - 2 * stride), low, 2 * stride
+    else:
+        low, high = guess, min(guess + 1, cap)
+        while not meets(high):
+            if high >= cap:
+                return None
+            low, high, stride = high, min(high + 2 * stride, cap), 2 * stride
+    while high - low > 1:
+        middle = (low + high) // 2
+        if meets(middle):
+            high = middle
+        else:
+            low = middle
+    return high

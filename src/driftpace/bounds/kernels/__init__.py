@@ -1,0 +1,1 @@
+"""Compiled loops of the bounds; import them inside functions, for importing them imports the compiler."""
