@@ -58,7 +58,7 @@ def risk_sequence(
     >>> noise = NoiseModel.second_moment(A=0.16, B=4.0)
     >>> bound = LastIterate(m=1.0, M=1.0, noise=noise, schedule=InverseTime(scale=2.0, shift=8.0))
     >>> [round(risk, 3) for risk in risk_sequence(bound, [200, 11, 11, 11], rho=1.0, m=1.0, diameter=20.0)]
-    [0.023, 0.078, 0.094, 0.097]
+    [0.002, 0.052, 0.076, 0.083]
     """
     risks: list[float] = []
     for count in samples:

@@ -1,0 +1,149 @@
+"""Follow a regression whose best model moves by 1 every period: a table in the terminal, and a picture.
+
+    python examples/follow_a_drifting_regression.py --out out
+
+The tracker is the paper's method with the constants of its synthetic experiment. One run is followed in the table; the picture also
+shows the mean over all runs, because the promise is about the mean.
+"""
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from driftpace import Ball, Constants, SquaredLoss, Tracker
+from driftpace.typing import FloatArray
+from driftpace.worlds import DriftingRegression
+
+EPSILON, RHO, NOISE, PERIODS = 0.1, 1.0, 0.08, 25
+LOSS = SquaredLoss()
+INK, ACCENT, FAINT = "#1f3a5f", "#c8553d", "#8fa3b8"
+
+
+@dataclass(frozen=True)
+class Followed:
+    """One run of 25 periods: what was asked, estimated, promised, and what was true."""
+
+    samples: FloatArray
+    rho: FloatArray
+    rho_upper: FloatArray
+    promised: FloatArray
+    true: FloatArray
+    outcomes: list[str]
+
+
+def follow(run: int) -> Followed:
+    """Run the loop: ask, draw that many rows from this period's world, tell, and compare with the truth."""
+    world = DriftingRegression(features=2, rho=RHO, noise=NOISE, rng=run)
+    rows = np.random.default_rng([run, 1])
+    tracker = Tracker.as_in_paper(
+        LOSS,
+        epsilon=EPSILON,
+        domain=Ball(radius=30.0),
+        constants=Constants.given(m=1.0, M=1.0, A=2 * NOISE, B=4.0),
+        first_samples=(50, 50),
+        rng=run,
+    )
+    true = []
+    for period in range(1, PERIODS + 1):
+        now = world.period(period)
+        request = tracker.ask()
+        X, y = now.draw(request.samples, rng=rows)
+        tracker.tell(X, y)
+        true.append(now.excess_risk(LOSS, tracker.coef))
+    history = tracker.history
+    return Followed(
+        samples=np.array([report.samples for report in history], dtype=float),
+        rho=np.array([np.nan if report.rho is None else report.rho for report in history]),
+        rho_upper=np.array([np.nan if report.rho_upper is None else report.rho_upper for report in history]),
+        promised=np.array([report.risk_bound for report in history]),
+        true=np.array(true),
+        outcomes=[report.outcome.name.lower() for report in history],
+    )
+
+
+def show_table(console: Console, first: Followed) -> None:
+    table = Table(
+        title=f"A regression that moves by {RHO:g} each period; target: within {EPSILON:g} of the best possible loss"
+    )
+    for heading in ("period", "samples", "rho estimate", "at most", "promised risk", "true risk"):
+        table.add_column(heading, justify="right")
+    table.add_column("outcome")
+    for index in range(PERIODS):
+        drift = "" if np.isnan(first.rho[index]) else f"{first.rho[index]:.3f}"
+        upper = "" if np.isnan(first.rho_upper[index]) else f"{first.rho_upper[index]:.3f}"
+        table.add_row(
+            str(index + 1),
+            f"{first.samples[index]:.0f}",
+            drift,
+            upper,
+            f"{first.promised[index]:.4f}",
+            f"{first.true[index]:.4f}",
+            first.outcomes[index],
+        )
+    console.print(table)
+
+
+def draw_picture(path: Path, runs: list[Followed]) -> None:
+    first, periods = runs[0], np.arange(1, PERIODS + 1)
+
+    def mean(read: Callable[[Followed], FloatArray]) -> FloatArray:
+        return np.mean([read(run) for run in runs], axis=0)
+
+    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13, 3.9), layout="constrained")
+    left.bar(periods, first.samples, color=FAINT, label="one run")
+    left.plot(periods, mean(lambda run: run.samples), color=INK, lw=2, label=f"mean of {len(runs)} runs")
+    left.set(title="How many samples it asks for", ylabel="samples", ylim=(0, None))
+    middle.axhline(RHO, color=ACCENT, ls="--", label="the truth")
+    middle.fill_between(
+        periods, first.rho, first.rho_upper, color=FAINT, alpha=0.4, label="up to its upper end, one run"
+    )
+    middle.plot(periods, mean(lambda run: run.rho), color=INK, lw=2, label="estimate, mean of runs")
+    middle.set(
+        title="How fast it thinks the world moves", ylabel="movement of the best model in a period", ylim=(0, None)
+    )
+    right.axhline(EPSILON, color=ACCENT, ls="--", label="the target")
+    right.plot(periods, first.promised, color=FAINT, lw=2, label="promised, one run")
+    right.plot(periods, first.true, ".", color=INK, alpha=0.5, label="true, one run")
+    right.plot(periods, mean(lambda run: run.true), color=INK, lw=2, label="true, mean of runs")
+    right.set(title="What it promises, and what is true", ylabel="excess risk", yscale="log")
+    for axes in (left, middle, right):
+        axes.set_xlabel("period")
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.legend(frameon=False, fontsize=8.5)
+    figure.savefig(path, dpi=130)
+    plt.close(figure)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Follow a drifting regression for 25 periods.")
+    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the picture")
+    parser.add_argument("--runs", type=int, default=20, help="runs behind the means in the picture")
+    chosen = parser.parse_args()
+    console = Console()
+    runs = [follow(run) for run in track(range(chosen.runs), description="Following", console=console)]
+    show_table(console, runs[0])
+    risk = np.mean([run.true for run in runs])
+    samples = np.mean([run.samples[2:].mean() for run in runs])
+    console.print(
+        f"\nMean over {len(runs)} runs and {PERIODS} periods: true excess risk {risk:.4f}, target {EPSILON:g}; "
+        f"{samples:.1f} samples a period after the first two."
+    )
+    chosen.out.mkdir(parents=True, exist_ok=True)
+    picture = chosen.out / "demo.png"
+    draw_picture(picture, runs)
+    console.print(f"The picture is in {picture}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,243 @@
+"""The loop: idempotent, tolerant of what really comes, and replayable to the bit."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from driftpace import Ball, Constants, SmoothedHinge, SquaredLoss, Tracker
+from driftpace.errors import DataError, ParameterError, ProtocolError, StateFileError
+from driftpace.records import Outcome
+from driftpace.tracker.saving import to_body
+from tests.reference.paper_world import KNOWN, paper_tracker
+
+TRUTH = np.array([1.0, -2.0])
+
+
+def rows(count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(count, 2))
+    return X, X @ TRUTH + 0.2 * rng.normal(size=count)
+
+
+def fingerprint(tracker: Tracker) -> str:
+    """Everything a tracker remembers, the clock aside."""
+    body = to_body(tracker._settings, tracker._state, tracker._reports)
+    for report in body["history"]:
+        report["with"].pop("seconds")
+    return json.dumps(body, sort_keys=True)
+
+
+def after(periods: int, **changes: Any) -> Tracker:
+    tracker = paper_tracker(0, **changes)
+    for period in range(periods):
+        tracker.ask()
+        tracker.tell(*rows(50, seed=period))
+    return tracker
+
+
+def test_asking_again_gives_the_same_answer() -> None:
+    tracker = after(3)
+    assert tracker.ask() == tracker.ask()
+    assert tracker.ask(pool=1) == tracker.ask()  # the decision of a period is made once
+
+
+def test_parts_of_a_period_are_taken_off_the_request() -> None:
+    tracker = after(3)
+    asked = tracker.ask().samples
+    X, y = rows(asked + 5, seed=9)
+    assert tracker.tell(X[:4], y[:4], final=False) is None
+    assert tracker.ask().samples == asked - 4
+    tracker.tell(X[4:], y[4:], final=False)
+    assert tracker.ask().samples == 0
+    report = tracker.tell()
+    assert report is not None
+    assert (report.asked, report.samples) == (asked, asked + 5)
+
+    whole = after(3)
+    whole.ask()
+    assert whole.tell(X, y) == report
+    assert fingerprint(whole) != ""
+    np.testing.assert_array_equal(whole.coef, tracker.coef)
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 500])
+def test_whatever_came_is_accounted_for(count: int) -> None:
+    tracker = after(3)
+    tracker.ask()
+    report = tracker.tell(*rows(count, seed=5))
+    assert report is not None
+    assert report.samples == count
+    assert (report.outcome is Outcome.SHORT) == (count < 4)
+    assert np.isfinite(report.risk_bound)
+    assert tracker.period == 5
+    tracker.ask()
+
+
+def test_more_rows_never_promise_less() -> None:
+    bounds = []
+    for count in (0, 2, 5, 10, 20, 50, 200, 1000):
+        tracker = after(4)
+        tracker.ask()
+        report = tracker.tell(*rows(count, seed=8))
+        assert report is not None
+        bounds.append(report.risk_bound)
+    # the drift estimate moves with the rows, so only the large picture is monotone
+    assert bounds[0] > bounds[3] > bounds[-1]
+
+
+def test_step_is_the_whole_loop() -> None:
+    by_hand, by_step = after(2), after(2)
+    request = by_hand.ask()
+    expected = by_hand.tell(*rows(request.samples, seed=3))
+    assert by_step.step(lambda count: rows(count, seed=3)) == expected
+    assert fingerprint(by_hand) == fingerprint(by_step)
+
+
+def test_step_tops_up_until_the_pool_is_dry() -> None:
+    tracker = after(2)
+    supply = [rows(3, seed=1), rows(2, seed=2), rows(0)]
+    report = tracker.step(lambda count: supply.pop(0))
+    assert report.samples == 5
+    assert report.outcome in (Outcome.SHORT, Outcome.MET)
+
+
+def test_nothing_is_asked_that_the_pool_cannot_give() -> None:
+    tracker = after(3)
+    request = tracker.ask(pool=4)
+    assert request.samples == 4
+    assert request.outcome is Outcome.POOL
+    assert "pool of this period has 4" in request.reason
+    assert paper_tracker(0, pool=7).ask().samples == 7
+
+
+def test_the_cap_is_said_aloud() -> None:
+    tracker = after(3, cap=5)
+    request = tracker.ask()
+    assert request.samples == 5
+    assert request.outcome is Outcome.CAPPED
+    assert not request.outcome.promised
+
+
+def test_a_replay_gives_the_same_bits() -> None:
+    assert fingerprint(after(6)) == fingerprint(after(6))
+    assert fingerprint(after(6)) != fingerprint(after(5))
+
+
+def test_the_order_of_visits_is_drawn_anew_each_period_and_run() -> None:
+    assert not np.array_equal(after(3).coef, after(3, rng=1).coef)
+
+
+@pytest.mark.parametrize("stop", ["fresh", "asked", "part", "told"])
+@pytest.mark.parametrize("rule", ["do-not-update", "update-past"])
+def test_save_and_load_go_on_to_the_bit(tmp_path: Path, stop: str, rule: str) -> None:
+    tracker = paper_tracker(0, rule=rule) if stop == "fresh" else after(4, rule=rule)
+    if stop in ("asked", "part"):
+        tracker.ask()
+    if stop == "part":
+        tracker.tell(*rows(3, seed=1), final=False)
+    tracker.save(tmp_path / "state")
+    loaded = Tracker.load(tmp_path / "state")
+    assert fingerprint(loaded) == fingerprint(tracker)
+    assert loaded.history == tracker.history
+    for period in range(3):
+        assert loaded.ask() == tracker.ask()
+        assert loaded.tell(*rows(12, seed=period)) == tracker.tell(*rows(12, seed=period))
+    assert fingerprint(loaded) == fingerprint(tracker)
+
+
+def test_estimated_constants_survive_a_save(tmp_path: Path) -> None:
+    tracker = after(3, constants=None)
+    tracker.save(tmp_path / "state")
+    loaded = Tracker.load(tmp_path / "state")
+    assert loaded.ask() == tracker.ask()
+    assert fingerprint(loaded) == fingerprint(tracker)
+
+
+class OwnLoss(SquaredLoss):
+    """A user's own class: it is not written to files."""
+
+
+def test_a_part_of_the_users_own_is_asked_for_again(tmp_path: Path) -> None:
+    tracker = Tracker.as_in_paper(OwnLoss(), epsilon=0.1, domain=Ball(5.0), constants=KNOWN, first_samples=(9,))
+    tracker.save(tmp_path / "state")
+    with pytest.raises(ParameterError, match=r"Tracker.load\(loss=...\) must be given"):
+        Tracker.load(tmp_path / "state")
+    assert isinstance(Tracker.load(tmp_path / "state", loss=OwnLoss())._settings.loss, OwnLoss)
+    with pytest.raises(ParameterError, match="must be one of loss"):
+        Tracker.load(tmp_path / "state", colour="blue")
+
+
+def test_a_damaged_state_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    after(2).save(path)
+    path.write_text(path.read_text().replace('"period": 3', '"period": 4'))
+    with pytest.raises(StateFileError, match="edited or damaged"):
+        Tracker.load(path)
+
+
+def test_history_is_a_tuple_and_a_table() -> None:
+    tracker = after(3)
+    assert isinstance(tracker.history, tuple)
+    assert [report.period for report in tracker.history] == [1, 2, 3]
+    frame = tracker.history.to_frame("polars")
+    assert isinstance(frame, pl.DataFrame)
+    assert frame["samples"].to_list() == [50, 50, 50]
+    assert set(frame["outcome"]) <= {outcome.name.lower() for outcome in Outcome}
+    assert list(tracker.history.to_frame("pandas")["period"]) == [1, 2, 3]
+    assert tracker.history.to_frame("pyarrow").num_rows == 3
+
+
+def test_an_intercept_is_fitted_and_not_penalised() -> None:
+    parts = paper_tracker(0)._settings
+    tracker = Tracker(
+        SquaredLoss(),
+        epsilon=0.1,
+        learner=parts.learner,
+        drift=parts.drift,
+        rule=parts.rule,
+        constants=KNOWN,
+        domain=Ball(50.0),
+        rng=0,
+    )
+    X, y = rows(4000)
+    tracker.ask()
+    tracker.tell(pl.DataFrame({"a": X[:, 0], "b": X[:, 1]}), y + 3.0)
+    np.testing.assert_allclose(tracker.coef, TRUTH, atol=0.2)
+    assert tracker.intercept == pytest.approx(3.0, abs=0.2)
+    swapped = pl.DataFrame({"b": X[:5, 1], "a": X[:5, 0]})
+    np.testing.assert_allclose(tracker.predict(swapped), X[:5] @ tracker.coef + tracker.intercept)
+
+
+def test_classes_are_learnt_and_predicted() -> None:
+    tracker = Tracker.as_in_paper(
+        SmoothedHinge(l2=0.1),
+        epsilon=0.1,
+        domain=Ball(3.0),
+        constants=Constants.given(m=0.1, M=2.0, A=2.0, B=8.0),
+        first_samples=(400, 100),
+        rng=0,
+    )
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, size=400)
+    X = rng.normal(size=(400, 2)) + np.outer(2 * y - 1, [2.0, 0.0])
+    tracker.ask()
+    tracker.tell(X, y)
+    assert set(tracker.predict(X)) == {-1.0, 1.0}
+    assert (tracker.predict(X) == 2 * y - 1).mean() > 0.9
+    tracker.ask()
+    tracker.tell(X[y == 1][:7], np.ones(7))  # one class is missing from the batch: ordinary life
+    tracker.ask()
+    with pytest.raises(DataError, match="-1/1 or 0/1"):
+        tracker.tell(X[:3], [0, 1, 2])
+
+
+def test_before_the_first_rows_there_is_no_model() -> None:
+    tracker = paper_tracker(0, features=None)
+    with pytest.raises(ProtocolError, match="no model yet"):
+        tracker.predict([[1.0, 2.0]])
+    np.testing.assert_array_equal(paper_tracker(0).coef, [0.0, 0.0])
+    np.testing.assert_array_equal(paper_tracker(0, start=[3.0, 4.0], domain=Ball(1.0)).coef, [0.6, 0.8])
