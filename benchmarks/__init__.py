@@ -1,0 +1,1 @@
+"""What driftpace costs and how tight it is, printed; nothing here fails on a time."""
