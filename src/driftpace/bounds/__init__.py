@@ -4,6 +4,7 @@ from driftpace.bounds.base import FormulaBound
 from driftpace.bounds.closed_form import ClosedForm
 from driftpace.bounds.constant_step import ConstantStep
 from driftpace.bounds.distance import DistanceBound
+from driftpace.bounds.greedy import Greedy, GreedyClosedForm
 from driftpace.bounds.noise import NoiseModel
 from driftpace.bounds.protocol import Factors, Nature, RiskBound
 from driftpace.bounds.recursion import LastIterate
@@ -15,6 +16,8 @@ __all__ = [
     "DistanceBound",
     "Factors",
     "FormulaBound",
+    "Greedy",
+    "GreedyClosedForm",
     "LastIterate",
     "Nature",
     "NoiseModel",

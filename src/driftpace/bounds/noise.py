@@ -144,9 +144,9 @@ class NoiseModel:
 
     def batched(self, rows: int) -> "NoiseModel":
         """Return the same for the mean gradient of ``rows`` rows (theory 1.7): X becomes X_kept + (X - X_kept)/rows."""
-        require.count("NoiseModel.batched", least=1, rows=rows)
         if rows == 1:
             return self
+        require.count("NoiseModel.batched", least=1, rows=rows)
         A_kept = self.A if self.A_kept is None else self.A_kept
         B_kept = self.B if self.B_kept is None else self.B_kept
         A, B = A_kept + (self.A - A_kept) / rows, B_kept + (self.B - B_kept) / rows

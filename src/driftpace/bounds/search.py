@@ -1,36 +1,18 @@
 """The smallest number of samples that a bound says is enough, with the reason."""
 
-from typing import Protocol, runtime_checkable
+import math
 
 from driftpace import require
 from driftpace.bounds.protocol import RiskBound
 from driftpace.records import Outcome, Sizing
 
 
-@runtime_checkable
-class LevelsOff(Protocol):
-    """A bound that knows a value it never falls under (0 when there is none)."""
-
-    def floor(self, distance: float) -> float:
-        """Return the value."""
-        ...
-
-
-@runtime_checkable
-class OneOfSeveral(Protocol):
-    """A bound that is the least of several and knows which of them decided."""
-
-    def decided_by(self, distance: float, samples: int) -> str:
-        """Return the name of the bound that decided."""
-        ...
-
-
 def smallest_samples(bound: RiskBound, distance: float, epsilon: float, cap: int = 10**9) -> Sizing:
     """Return K* = min{K <= cap : bound(distance, K) <= epsilon} and an account of it (theory 0 and 1.10).
 
-    The outcome is MET, ENOUGH when no sample is needed, CAPPED when the cap came first, and INFEASIBLE when the bound is
-    known to level off above ``epsilon``
-    (a bound with a method ``floor(distance)`` says so).
+    The outcome is MET; ENOUGH when no sample is needed; CAPPED when the cap came first; INFEASIBLE when the bound is known to
+    level off above ``epsilon``: a bound with a method ``floor(distance)`` says so. Where a bound is the least of several, its
+    method ``decided_by(distance, samples)`` names the one that decided.
 
     >>> from driftpace.bounds import ClosedForm, NoiseModel
     >>> bound = ClosedForm(m=1.0, M=1.0, noise=NoiseModel(A=0.16, B=4.0))
@@ -41,33 +23,36 @@ def smallest_samples(bound: RiskBound, distance: float, epsilon: float, cap: int
     require.nonnegative("smallest_samples", distance=distance)
     require.positive("smallest_samples", epsilon=epsilon)
     require.count("smallest_samples", cap=cap)
-    samples = bound.smallest(distance, epsilon, cap)
-    if samples is None:
-        outcome, reason = _why_not(bound, distance, epsilon, cap)
-        samples = cap
-    elif samples == 0:
-        outcome, reason = Outcome.ENOUGH, f"a start {distance:.4g} from the minimiser already has risk <= {epsilon:.4g}"
+    met = bound.smallest(distance, epsilon, cap)
+    samples = cap if met is None else met
+    decider = getattr(bound, "decided_by", None)
+    decided_by = bound.name if decider is None else str(decider(distance, samples))
+    risk = bound(distance, samples)
+    if met is None:
+        outcome, sentence = _why_not(bound, distance, epsilon, cap, risk)
+    elif met == 0:
+        outcome, sentence = (
+            Outcome.ENOUGH,
+            f"a start {distance:.4g} from the minimiser has a risk of {risk:.4g} at most",
+        )
     else:
-        outcome, reason = (
+        outcome, sentence = (
             Outcome.MET,
-            f"{samples} samples bring the bound from a start {distance:.4g} away to {epsilon:.4g}",
+            f"{met} samples take the risk of a start {distance:.4g} away to {risk:.4g} at most",
         )
     return Sizing(
         samples=samples,
-        risk=bound(distance, samples),
-        risk_one_fewer=bound(distance, samples - 1) if samples > 0 else float("inf"),
+        risk=risk,
+        risk_one_fewer=bound(distance, samples - 1) if samples > 0 else math.inf,
         outcome=outcome,
-        reason=f"{reason} ({_decider(bound, distance, samples)})",
-        decided_by=_decider(bound, distance, samples),
+        reason=f"{sentence}, by {decided_by}",
+        decided_by=decided_by,
     )
 
 
-def _decider(bound: RiskBound, distance: float, samples: int) -> str:
-    return bound.decided_by(distance, samples) if isinstance(bound, OneOfSeveral) else bound.name
-
-
-def _why_not(bound: RiskBound, distance: float, epsilon: float, cap: int) -> tuple[Outcome, str]:
-    floor = bound.floor(distance) if isinstance(bound, LevelsOff) else 0.0
-    if floor > epsilon:
-        return Outcome.INFEASIBLE, f"the bound levels off at {floor:.4g}, above epsilon={epsilon:.4g}"
-    return Outcome.CAPPED, f"{cap} samples bring the bound to {bound(distance, cap):.4g}, above epsilon={epsilon:.4g}"
+def _why_not(bound: RiskBound, distance: float, epsilon: float, cap: int, risk: float) -> tuple[Outcome, str]:
+    floor = getattr(bound, "floor", None)
+    level = 0.0 if floor is None else float(floor(distance))
+    if level >= epsilon:
+        return Outcome.INFEASIBLE, f"the bound levels off at {level:.4g}, not under epsilon={epsilon:.4g}"
+    return Outcome.CAPPED, f"{cap} samples take the risk to {risk:.4g} only, above epsilon={epsilon:.4g}"
