@@ -1,1 +1,53 @@
-"""drift."""
+"""How fast the world moves: estimates of one change, ways to combine them, margins."""
+
+from driftpace.drift.combine import Combine, Combined, MeanChange, RecentChange, WindowedChange
+from driftpace.drift.estimator import Drift, DriftState
+from driftpace.drift.known import KnownDrift
+from driftpace.drift.margins import (
+    BernsteinMargin,
+    Margin,
+    NoMargin,
+    RootMargin,
+    StandardErrorMargin,
+    TheoreticalMargin,
+)
+from driftpace.drift.one_step import (
+    DebiasedDifference,
+    Direct,
+    DirectHeldOut,
+    GradientMmd,
+    OneStep,
+    Prequential,
+    Step,
+    WassersteinChange,
+)
+from driftpace.drift.overshoot import overshoot_bound, printed_overshoot_bound
+from driftpace.drift.protocol import DriftEstimator
+
+__all__ = [
+    "BernsteinMargin",
+    "Combine",
+    "Combined",
+    "DebiasedDifference",
+    "Direct",
+    "DirectHeldOut",
+    "Drift",
+    "DriftEstimator",
+    "DriftState",
+    "GradientMmd",
+    "KnownDrift",
+    "Margin",
+    "MeanChange",
+    "NoMargin",
+    "OneStep",
+    "Prequential",
+    "RecentChange",
+    "RootMargin",
+    "StandardErrorMargin",
+    "Step",
+    "TheoreticalMargin",
+    "WassersteinChange",
+    "WindowedChange",
+    "overshoot_bound",
+    "printed_overshoot_bound",
+]

@@ -1,0 +1,106 @@
+"""An estimator of drift: a one-step estimate, a way to combine, a margin."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from driftpace.drift.combine import Combine, MeanChange
+from driftpace.drift.correction import CorrectionState
+from driftpace.drift.margins import Margin, StandardErrorMargin, TheoreticalMargin
+from driftpace.drift.one_step import Direct, OneStep
+from driftpace.errors import ParameterError
+from driftpace.losses.protocol import Loss
+from driftpace.records import DriftEstimate, Seen
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DriftState:
+    """What an estimator remembers: the states of its parts, and how many periods gave an estimate and how many did not."""
+
+    one_step: Any
+    combined: Any
+    correction: CorrectionState
+    steps: int
+    skipped: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Drift:
+    """How fast the world moves: any one-step estimate, any combination, any margin.
+
+    The paper's estimate is ``Drift(one_step=Direct(), combine=MeanChange(), margin=RootMargin())``; its theorem also has
+    ``correction=True``, which adds D_n to the upper end (times (n-1)/(n-W) sum_j b_j for windows) and needs M, sigma and the
+    scatter of the learner. A period that gives no one-step estimate (the first; one without rows, and its successor where
+    neighbours are compared) is counted in ``skipped`` and changes nothing else.
+
+    >>> Drift().estimate(Drift().init(2)) is None
+    True
+    """
+
+    one_step: OneStep = field(default_factory=Direct)
+    combine: Combine = field(default_factory=MeanChange)
+    margin: Margin = field(default_factory=StandardErrorMargin)
+    correction: bool = False
+
+    def __post_init__(self) -> None:
+        name = type(self.one_step).__name__
+        if self.correction and not self.one_step.correctable:
+            raise ParameterError(f"Drift(correction=...) must be False with {name}: D_n is about Direct; got True.")
+        if self.one_step.squared and isinstance(self.margin, TheoreticalMargin):
+            raise ParameterError(
+                f"Drift(margin=...) must not be TheoreticalMargin with {name}, which measures squares; got {self.margin!r}."
+            )
+
+    @property
+    def held_out(self) -> float:
+        """The share of each period's rows that must be kept apart from training."""
+        return self.one_step.held_out
+
+    def init(self, features: int) -> DriftState:
+        """Return the state before the first period."""
+        return DriftState(
+            one_step=self.one_step.init(features),
+            combined=self.combine.init(),
+            correction=CorrectionState(),
+            steps=0,
+            skipped=0,
+        )
+
+    def update(self, state: DriftState, seen: Seen, loss: Loss) -> DriftState:
+        """Return the state after one more closed period."""
+        one_step, step = self.one_step.measure(state.one_step, seen, loss)
+        if step is not None and not math.isfinite(step.value):
+            step = None
+        correction = state.correction
+        if self.correction and len(seen.y) > 0:
+            correction = correction.add(seen, counted=step is not None)
+        combined = (
+            state.combined if step is None else self.combine.add(state.combined, step, squared=self.one_step.squared)
+        )
+        return DriftState(
+            one_step=one_step,
+            combined=combined,
+            correction=correction,
+            steps=state.steps + (step is not None),
+            skipped=state.skipped + (step is None),
+        )
+
+    def estimate(self, state: DriftState) -> DriftEstimate | None:
+        """Return the estimate so far, or None when too little was seen."""
+        combined = self.combine.combined(state.combined, squared=self.one_step.squared)
+        upper = None if combined is None else self.margin.upper(combined)
+        if combined is None or upper is None:
+            return None
+        if self.correction:
+            upper += combined.inflation * state.correction.mean
+        parts = [self.one_step.account, self.combine.account, self.margin.account]
+        if self.correction:
+            parts.append("correction for training rows")
+        parts.append(f"{combined.steps} one-step estimate{'s' if combined.steps > 1 else ''}")
+        return DriftEstimate(
+            value=combined.value,
+            upper=max(upper, combined.value),
+            steps=combined.steps,
+            measures=self.one_step.measures,
+            account="; ".join(parts),
+        )
