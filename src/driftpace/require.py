@@ -24,6 +24,8 @@ def _refuse(owner: str, name: str, allowed: str, value: object) -> ParameterErro
 
 
 def _is_real(value: object) -> bool:
+    if type(value) is float or type(value) is int:  # nearly always, and twenty times faster than to ask the abstract class
+        return True
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
 
 
@@ -51,6 +53,8 @@ def fraction(owner: str, **named: float) -> None:
 def count(owner: str, *, least: int = 0, **named: int) -> None:
     """Refuse anything but a whole number of at least ``least``."""
     for name, value in named.items():
+        if type(value) is int and value >= least:  # nearly always
+            continue
         if not (isinstance(value, Integral) and not isinstance(value, bool) and value >= least):
             raise _refuse(owner, name, f"a whole number of at least {least}", value)
 

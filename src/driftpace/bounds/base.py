@@ -78,7 +78,7 @@ class FormulaBound(ABC):
 
     def candidates(self, samples: int) -> tuple[int, ...]:
         """Return where, besides 0, the least raw value up to ``samples`` can be: at 1 and at ``samples``, unless overridden."""
-        return (1, samples)
+        return (1, samples) if samples > 1 else (samples,)
 
     def __call__(self, distance: float, samples: int) -> float:
         """Return the least of the raw bound over 0 .. ``samples``."""

@@ -103,7 +103,8 @@ class LastIterate(DistanceBound):
 
     def candidates(self, samples: int) -> tuple[int, ...]:
         """Return the last whole batch and all the samples, where the least value can be (besides the start)."""
-        return (samples - samples % self.batch, samples)
+        rest = samples % self.batch
+        return (samples - rest, samples) if rest else (samples,)
 
     def _fewest_rows(self, distance: float, epsilon: float, steps: int) -> int:
         misses, meets = (
