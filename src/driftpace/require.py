@@ -24,9 +24,13 @@ def _refuse(owner: str, name: str, allowed: str, value: object) -> ParameterErro
 
 
 def _is_real(value: object) -> bool:
-    if type(value) is float or type(value) is int:  # nearly always, and twenty times faster than to ask the abstract class
+    if type(value) in (float, int):  # nearly always, and far faster than to ask the abstract class
         return True
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+
+
+def _is_whole(value: object) -> bool:
+    return type(value) is int or (isinstance(value, Integral) and not isinstance(value, bool))
 
 
 def positive(owner: str, **named: float) -> None:
@@ -53,9 +57,7 @@ def fraction(owner: str, **named: float) -> None:
 def count(owner: str, *, least: int = 0, **named: int) -> None:
     """Refuse anything but a whole number of at least ``least``."""
     for name, value in named.items():
-        if type(value) is int and value >= least:  # nearly always
-            continue
-        if not (isinstance(value, Integral) and not isinstance(value, bool) and value >= least):
+        if not (_is_whole(value) and value >= least):
             raise _refuse(owner, name, f"a whole number of at least {least}", value)
 
 
