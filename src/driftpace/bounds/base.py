@@ -71,6 +71,11 @@ class FormulaBound(ABC):
         del distance
         return 0.0
 
+    @property
+    def floor_reason(self) -> str:
+        """Why it stays at :meth:`floor`, as the beginning of a sentence."""
+        return "the bound levels off"
+
     def factors(self, samples: int) -> Factors | None:
         """Return alpha, beta of the raw bound when it factors; by default it does not."""
         del samples

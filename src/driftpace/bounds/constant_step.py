@@ -65,6 +65,13 @@ class ConstantStep(DistanceBound):
         level = self.batch_noise.A * self.step**2 / self.gain if self.gain > 0.0 else math.inf
         return min(self.start(distance), 0.5 * self.M * level)
 
+    @property
+    def floor_reason(self) -> str:
+        """Why it stays there."""
+        if self.gain <= 0.0:
+            return "the step is too long to gain anything, so the bound stays"
+        return "with a constant step the bound levels off"
+
     def raw(self, distance: float, samples: int) -> float:
         """Return the formula after ``samples`` // batch steps."""
         factors = self.factors(samples)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from driftpace import require
 from driftpace.bounds.distance import DistanceBound
 from driftpace.bounds.protocol import Factors
-from driftpace.bounds.table import SHELF, Numbers, Table
+from driftpace.bounds.table import SHELF, Numbers, Table, step_numbers
 from driftpace.errors import ParameterError
 from driftpace.schedules import ConstantSteps, InverseTime
 
@@ -76,6 +76,13 @@ class LastIterate(DistanceBound):
         level = self.batch_noise.A * self.schedule.step**2 / gain if gain > 0.0 else math.inf
         return min(self.start(distance), 0.5 * self.M * level)
 
+    @property
+    def floor_reason(self) -> str:
+        """Why it stays there."""
+        if isinstance(self.schedule, ConstantSteps) and self._gain(self.schedule.step) <= 0.0:
+            return "the step is too long to gain anything, so the bound stays"
+        return "with a constant step the bound levels off"
+
     def raw(self, distance: float, samples: int) -> float:
         """Return the recursion's value at ``samples``; infinity where the rows that remain are too few for a step."""
         a, s = self._state(samples)
@@ -134,16 +141,9 @@ class LastIterate(DistanceBound):
         return min(1.0, mu * (2.0 * self.m - self.batch_noise.B * mu))
 
     def _step(self, k: int) -> float:
-        return (
-            self.schedule.step
-            if isinstance(self.schedule, ConstantSteps)
-            else self.schedule.scale / (k + self.schedule.shift)
-        )
+        scale, grow, shift = step_numbers(self.schedule)
+        return scale / (grow * k + shift)
 
     def _table(self) -> Table:
-        noise, schedule = self.batch_noise, self.schedule
-        if isinstance(schedule, ConstantSteps):
-            steps = (schedule.step, 0.0, 1.0)
-        else:
-            steps = (schedule.scale, 1.0, schedule.shift)
-        return SHELF.table(Numbers(self.m, noise.A, noise.B, *steps))
+        noise = self.batch_noise
+        return SHELF.table(Numbers(self.m, noise.A, noise.B, *step_numbers(self.schedule)))

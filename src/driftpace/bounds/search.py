@@ -11,8 +11,8 @@ def smallest_samples(bound: RiskBound, distance: float, epsilon: float, cap: int
     """Return K* = min{K <= cap : bound(distance, K) <= epsilon} and an account of it (theory 0 and 1.10).
 
     The outcome is MET; ENOUGH when no sample is needed; CAPPED when the cap came first; INFEASIBLE when the bound is known to
-    level off above ``epsilon``: a bound with a method ``floor(distance)`` says so. Where a bound is the least of several, its
-    method ``decided_by(distance, samples)`` names the one that decided.
+    stay above ``epsilon``: a bound with a method ``floor(distance)`` says so, and why in ``floor_reason``. Where a bound is the
+    least of several, its method ``decided_by(distance, samples)`` names the one that decided.
 
     >>> from driftpace.bounds import ClosedForm, NoiseModel
     >>> bound = ClosedForm(m=1.0, M=1.0, noise=NoiseModel(A=0.16, B=4.0))
@@ -54,5 +54,6 @@ def _why_not(bound: RiskBound, distance: float, epsilon: float, cap: int, risk: 
     floor = getattr(bound, "floor", None)
     level = 0.0 if floor is None else float(floor(distance))
     if level >= epsilon:
-        return Outcome.INFEASIBLE, f"the bound levels off at {level:.4g}, not under epsilon={epsilon:.4g}"
+        why = getattr(bound, "floor_reason", "the bound levels off")
+        return Outcome.INFEASIBLE, f"{why} at {level:.4g}, not under epsilon={epsilon:.4g}"
     return Outcome.CAPPED, f"{cap} samples take the risk to {risk:.4g} only, above epsilon={epsilon:.4g}"

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from driftpace.schedules import ConstantSteps, InverseTime
 from driftpace.typing import FloatArray
 
 
@@ -18,6 +19,17 @@ class Numbers(NamedTuple):
     scale: float
     grow: float
     shift: float
+
+
+def step_numbers(schedule: InverseTime | ConstantSteps) -> tuple[float, float, float]:
+    """Return scale, grow and shift of a schedule: its k-th step is scale / (grow k + shift).
+
+    >>> step_numbers(InverseTime(scale=2.0, shift=8.0)), step_numbers(ConstantSteps(step=0.1))
+    ((2.0, 1.0, 8.0), (0.1, 0.0, 1.0))
+    """
+    if isinstance(schedule, ConstantSteps):
+        return schedule.step, 0.0, 1.0
+    return schedule.scale, 1.0, schedule.shift
 
 
 class Table:

@@ -1,0 +1,171 @@
+"""Last-iterate SGD on Gaussian least squares, exactly (theory 1.1g)."""
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from driftpace import require
+from driftpace.bounds.base import FormulaBound
+from driftpace.bounds.gaussian_table import GaussianTable, gaussian_table
+from driftpace.bounds.noise import NoiseModel
+from driftpace.bounds.protocol import Factors, Nature
+from driftpace.bounds.recursion import LastIterate
+from driftpace.bounds.table import step_numbers
+from driftpace.errors import ParameterError
+from driftpace.schedules import ConstantSteps, InverseTime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GaussianLeastSquares(FormulaBound):
+    """The mean excess risk of SGD when x ~ N(0, C), y = x'w* + noise: equal to it for the worst direction of the start.
+
+    With c_i = E(delta_i^2) along the eigenvectors of C (eigenvalues lam_i), minibatches of q and independent noise of variance
+    ``noise``, one step of length mu makes (theory 1.1g)
+
+        c_i <- ((1 - mu lam_i)^2 + (mu^2/q) lam_i^2) c_i + (mu^2/q) lam_i (sum_j lam_j c_j + noise),
+
+    and the risk is (1/2) sum lam_i c_i. It is linear in the start, so it factors, with the largest alpha over directions.
+    Equal eigenvalues share a state, g states in all. With one eigenvalue this is the recursion R with equality
+    (m = M = lam, A = d lam noise, B = lam^2 (d + 2)) and any number of samples is followed; otherwise :attr:`horizon` samples
+    are, and no more than those are used. A last batch that is not whole is used with one eigenvalue only.
+
+    >>> bound = GaussianLeastSquares(eigenvalues=(1.0, 1.0), noise=0.08, schedule=InverseTime(scale=2.0, shift=8.0))
+    >>> bound.smallest(1.4472136, 0.1, cap=10**9), bound.horizon
+    (11, inf)
+    >>> steep = GaussianLeastSquares(eigenvalues=(1.0, 0.1), noise=0.08, schedule=InverseTime(scale=20.0, shift=40.0))
+    >>> steep.smallest(1.4472136, 0.1, cap=10**9), steep.horizon
+    (11, 1048576.0)
+    """
+
+    eigenvalues: tuple[float, ...]
+    noise: float
+    schedule: InverseTime | ConstantSteps
+    batch: int = 1
+
+    def __post_init__(self) -> None:
+        values = require.vector("GaussianLeastSquares", eigenvalues=self.eigenvalues)
+        if values.size == 0 or not values.min() > 0.0:
+            raise ParameterError("GaussianLeastSquares(eigenvalues=...) must be one or more numbers, all above zero.")
+        object.__setattr__(self, "eigenvalues", tuple(sorted(values.tolist(), reverse=True)))
+        require.nonnegative("GaussianLeastSquares", noise=self.noise)
+        require.count("GaussianLeastSquares", least=1, batch=self.batch)
+        if not isinstance(self.schedule, InverseTime | ConstantSteps):
+            raise ParameterError(
+                f"GaussianLeastSquares(schedule=...) must be InverseTime or ConstantSteps; got {self.schedule!r}."
+            )
+
+    @property
+    def name(self) -> str:
+        """A few words for people."""
+        return "last iterate of SGD, exact for Gaussian least squares"
+
+    @property
+    def nature(self) -> Nature:
+        """Exact, for a start in the worst direction."""
+        return Nature.EXACT
+
+    @property
+    def rate(self) -> float:
+        """-1 with steps c/(k + s), or -2 lam_min c where that is slower; 0 with a constant step, which levels off."""
+        if isinstance(self.schedule, ConstantSteps):
+            return -math.inf if self.noise == 0.0 and self._contracts(self.schedule.step) else 0.0
+        forgetting = 2.0 * self.eigenvalues[-1] * self.schedule.scale
+        return -forgetting if self.noise == 0.0 else -min(1.0, forgetting)
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """Gaussian features, independent noise, squared loss, no projection."""
+        return (
+            "rows are independent draws of the period's distribution, each used once",
+            "features are Gaussian with mean zero and a covariance with these eigenvalues",
+            f"y - x'w* is independent of x, with mean zero and variance {self.noise:.4g}",
+            "squared loss without penalty, and no projection is active",
+        )
+
+    @property
+    def horizon(self) -> float:
+        """The number of samples that are followed; more are not used."""
+        return math.inf if self._isotropic else float(self._table().horizon * self.batch)
+
+    def start(self, distance: float) -> float:
+        """Return (lam_max/2) d0^2."""
+        return 0.5 * self.eigenvalues[0] * distance * distance
+
+    def floor(self, distance: float) -> float:
+        """Return where it stays: at the horizon, or where a constant step levels off with one eigenvalue."""
+        if self._isotropic:
+            return self._scalar().floor(distance)
+        return self._table().least(distance * distance, self._table().horizon)[0]
+
+    @property
+    def floor_reason(self) -> str:
+        """Why it stays there."""
+        if self._isotropic:
+            return self._scalar().floor_reason
+        return f"the exact recursion is followed for {self.horizon:.0f} samples only and is then"
+
+    def raw(self, distance: float, samples: int) -> float:
+        """Return the risk after ``samples`` samples, from the worst direction."""
+        factors = self.factors(samples)
+        value = factors.alpha * (distance * distance) + factors.beta
+        return value if value == value else math.inf
+
+    def factors(self, samples: int) -> Factors:
+        """Return the largest alpha over directions, and beta; past the horizon, those at the horizon."""
+        if self._isotropic:
+            return self._scalar().factors(samples)
+        require.count("GaussianLeastSquares.factors", samples=samples)
+        alpha, beta = self._table().at(samples // self.batch)
+        return Factors(alpha=alpha, beta=beta)
+
+    def smallest(self, distance: float, epsilon: float, cap: int) -> int | None:
+        """Return the least K <= cap with bound(distance, K) <= epsilon, or None."""
+        if self._isotropic:
+            return self._scalar().smallest(distance, epsilon, cap)
+        require.nonnegative("GaussianLeastSquares.smallest", distance=distance)
+        if self.start(distance) <= epsilon:
+            return 0
+        steps = self._table().first(distance * distance, epsilon, cap // self.batch)
+        return None if steps is None else steps * self.batch
+
+    def reach(self, risk: float) -> float:
+        """Return sqrt(2 risk/lam_min): the risk was followed, not the distance, so the flattest direction decides."""
+        require.nonnegative("GaussianLeastSquares.reach", risk=risk)
+        return math.sqrt(2.0 * risk / self.eigenvalues[-1])
+
+    def _best(self, distance: float, samples: int) -> tuple[float, int]:
+        if self._isotropic:
+            scalar = self._scalar()
+            return scalar(distance, samples), scalar.used(distance, samples)
+        require.nonnegative("GaussianLeastSquares", distance=distance)
+        require.count("GaussianLeastSquares", samples=samples)
+        value, steps = self._table().least(distance * distance, samples // self.batch)
+        return value, steps * self.batch
+
+    @property
+    def _isotropic(self) -> bool:
+        return self.eigenvalues[0] == self.eigenvalues[-1]
+
+    def _contracts(self, step: float) -> bool:
+        groups, counts = (np.array(part) for part in _grouped(self.eigenvalues))
+        each = step**2 / self.batch
+        one_step = np.diag((1.0 - step * groups) ** 2 + each * groups**2) + each * np.outer(counts * groups, groups)
+        return bool(np.abs(np.linalg.eigvals(one_step)).max() < 1.0)
+
+    def _scalar(self) -> LastIterate:
+        lam, d = self.eigenvalues[0], len(self.eigenvalues)
+        noise = NoiseModel(A=d * lam * self.noise, B=lam**2 * (d + 2), A_kept=0.0, B_kept=lam**2)  # theory 1.1g
+        return LastIterate(m=lam, M=lam, noise=noise, schedule=self.schedule, batch=self.batch)
+
+    def _table(self) -> GaussianTable:
+        return gaussian_table(*_grouped(self.eigenvalues), self.noise, self.batch, *step_numbers(self.schedule))
+
+
+@lru_cache(maxsize=64)
+def _grouped(eigenvalues: tuple[float, ...]) -> tuple[tuple[float, ...], tuple[int, ...]]:
+    """Return the distinct eigenvalues and how many times each is there."""
+    counts = Counter(eigenvalues)
+    return tuple(counts), tuple(counts.values())
