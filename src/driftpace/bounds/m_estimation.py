@@ -1,0 +1,166 @@
+"""Any smooth loss minimised exactly: the leading term of the risk, with a margin (theory 1.6)."""
+
+import math
+from dataclasses import dataclass
+
+from driftpace import require
+from driftpace.bounds.anchored import anchor_strength, harmonic
+from driftpace.bounds.base import FormulaBound
+from driftpace.bounds.protocol import Factors, Nature
+from driftpace.errors import ParameterError
+
+_SMOOTH = (
+    "rows are independent draws of the period's distribution",
+    "the loss is convex, with a continuous Hessian that is bounded away from zero near the minimiser",
+    "rows are many times the features: this is a leading term with a margin, not a theorem; verify on rows held out",
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Minimiser(FormulaBound):
+    """b ~ spread/(2(K - margin d)), spread = tr(H^-1 Cov g(w*)), for the minimiser of the mean loss of K rows (theory 1.6).
+
+    For a likelihood that is right, spread = d; for least squares, noise d. ``margin`` rows per feature stand for the term
+    in 1/K^2, which is not known: a habit (2 to 4), not a theorem. Below margin d rows the model stays at the start.
+
+    >>> bound = Minimiser(spread=2.0, features=2, m=0.1, M=1.0)
+    >>> bound(3.0, 0), bound(3.0, 16), bound.smallest(3.0, 0.1, cap=100)
+    (4.5, 0.1, 16)
+    """
+
+    spread: float
+    features: int
+    m: float = 1.0
+    M: float = 1.0
+    margin: float = 3.0
+
+    def __post_init__(self) -> None:
+        require.nonnegative("Minimiser", spread=self.spread, margin=self.margin)
+        require.count("Minimiser", least=1, features=self.features)
+        require.positive("Minimiser", m=self.m, M=self.M)
+        if self.m > self.M:
+            raise ParameterError(f"Minimiser(m=...) must be at most M={self.M!r}; got {self.m!r}.")
+
+    @property
+    def name(self) -> str:
+        """A few words for people."""
+        return "minimiser of the fresh rows' loss, leading term"
+
+    @property
+    def nature(self) -> Nature:
+        """Asymptotic."""
+        return Nature.ASYMPTOTIC
+
+    @property
+    def rate(self) -> float:
+        """-1."""
+        return -1.0
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """Smoothness and many rows."""
+        return (*_SMOOTH, f"at the start the risk is at most {self.M:.4g}/2 times the squared distance")
+
+    def start(self, distance: float) -> float:
+        """Return (M/2) d0^2."""
+        return 0.5 * self.M * distance * distance
+
+    def raw(self, distance: float, samples: int) -> float:
+        """Return spread/(2(K - margin d)), infinite up to margin d rows."""
+        del distance
+        return rows_risk(self.spread, self.features, self.margin, samples)
+
+    def factors(self, samples: int) -> Factors | None:
+        """Return alpha = 0 and beta, from margin d rows on."""
+        beta = self.raw(0.0, samples)
+        return Factors(alpha=0.0, beta=beta) if math.isfinite(beta) else None
+
+    def reach(self, risk: float) -> float:
+        """Return sqrt(2 risk/m), by strong convexity."""
+        require.nonnegative("Minimiser.reach", risk=risk)
+        return math.sqrt(2.0 * risk / self.m)
+
+    def guess(self, distance: float, epsilon: float) -> float:
+        """Return spread/(2 epsilon) + margin d."""
+        del distance
+        return self.margin * self.features + 0.5 * self.spread / epsilon
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AnchoredMinimiser(FormulaBound):
+    """b ~ 1/(1/Bc + 1/V), Bc = h d0^2/2, V = spread/(2(K - margin d)): anchored at the last model (theory 1.6).
+
+    In coordinates in which the Hessian at the minimiser is h I (whitened: h = 1). The learner minimises the mean loss plus
+    (lam/2)||w - w_last||^2 with lam = spread/(K d0^2) (:meth:`strength`): the bias is Bc lam^2/(h+lam)^2, the variance
+    V h^2/(h+lam)^2, and lam = h V/Bc is best. For least squares on Gaussian features it is a theorem:
+    :class:`~driftpace.bounds.Anchored`.
+
+    >>> bound = AnchoredMinimiser(spread=2.0, features=2)
+    >>> bound(0.5, 16), bound.strength(0.5, 16), bound.smallest(0.5, 0.1, cap=100)
+    (0.0555556, 0.5, 8)
+    """
+
+    spread: float
+    features: int
+    h: float = 1.0
+    margin: float = 3.0
+
+    def __post_init__(self) -> None:
+        require.nonnegative("AnchoredMinimiser", spread=self.spread, margin=self.margin)
+        require.count("AnchoredMinimiser", least=1, features=self.features)
+        require.positive("AnchoredMinimiser", h=self.h)
+
+    @property
+    def name(self) -> str:
+        """A few words for people."""
+        return "minimiser anchored at the last model, leading term"
+
+    @property
+    def nature(self) -> Nature:
+        """Asymptotic."""
+        return Nature.ASYMPTOTIC
+
+    @property
+    def rate(self) -> float:
+        """-1."""
+        return -1.0
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """Smoothness, many rows, and the strength of the anchor."""
+        return (
+            *_SMOOTH,
+            f"the Hessian at the minimiser is {self.h:.4g} I (whitened), and hardly changes between it and the start",
+            "the anchor has the strength spread/(K d0^2) against the mean loss",
+        )
+
+    def strength(self, distance: float, samples: int) -> float:
+        """Return lam = spread/(K d0^2), for which the bound is meant; infinity (stay) from a start that is right already."""
+        return anchor_strength(self.spread, distance, samples)
+
+    def start(self, distance: float) -> float:
+        """Return Bc = h d0^2/2."""
+        return 0.5 * self.h * distance * distance
+
+    def raw(self, distance: float, samples: int) -> float:
+        """Return the harmonic sum of Bc and V; Bc up to margin d rows."""
+        return harmonic(self.start(distance), rows_risk(self.spread, self.features, self.margin, samples))
+
+    def reach(self, risk: float) -> float:
+        """Return sqrt(2 risk/h)."""
+        require.nonnegative("AnchoredMinimiser.reach", risk=risk)
+        return math.sqrt(2.0 * risk / self.h)
+
+    def guess(self, distance: float, epsilon: float) -> float:
+        """Return margin d + (spread/2)(1/epsilon - 1/Bc)."""
+        return self.margin * self.features + 0.5 * self.spread * (1.0 / epsilon - 1.0 / self.start(distance))
+
+
+def rows_risk(spread: float, features: int, margin: float, samples: int) -> float:
+    """Return spread/(2(K - margin d)), infinite when K is at most margin d.
+
+    >>> rows_risk(2.0, 2, 3.0, 16), rows_risk(2.0, 2, 3.0, 6)
+    (0.1, inf)
+    """
+    spare = samples - margin * features
+    return 0.5 * spread / spare if spare > 0.0 else math.inf

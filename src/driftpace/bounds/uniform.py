@@ -1,0 +1,253 @@
+"""Uniform averages of the iterates of SGD, and robust stochastic approximation (theory 1.3).
+
+In this file the model is the plain average of w_1 .. w_K, the points at which the K gradients were taken: w_1 is the start.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from driftpace import require
+from driftpace.bounds.base import FormulaBound
+from driftpace.bounds.moments import SecondMoment, bounded_start
+from driftpace.bounds.protocol import Factors, Nature
+from driftpace.errors import ParameterError
+from driftpace.schedules import ConstantSteps, InverseTime
+from driftpace.typing import FloatArray
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UniformAverage(FormulaBound):
+    """b = d0^2/(2 v K) + A mu^2/(2 v), v = mu(1 - C mu/2), for constant steps mu <= 1/(B/m + C/2) (theory 1.3).
+
+    With C = 0 it is d0^2/(2 mu K) + mu A/2. It levels off at A mu^2/(2v): a constant step never forgets the noise (in this
+    analysis; for least squares see :class:`~driftpace.bounds.AveragedSquares`).
+
+    >>> bound = UniformAverage(m=1.0, M=1.0, moment=SecondMoment(A=0.16, B=4.0), step=0.1)
+    >>> bound(1.5, 200), bound.floor(1.5), bound.smallest(1.5, 0.1, cap=1_000)
+    (0.06425, 0.008, 123)
+    """
+
+    m: float
+    moment: SecondMoment
+    step: float
+    M: float | None = None
+
+    def __post_init__(self) -> None:
+        require.positive("UniformAverage", m=self.m, step=self.step)
+        limit = self.moment.B / self.m + 0.5 * self.moment.C  # 1/limit: B mu^2/(2v) <= m/2, and v > 0
+        if self.step * limit > 1.0 + 1e-12 or self._gain <= 0.0:
+            raise ParameterError(
+                f"UniformAverage(step=...) must be at most 1/(B/m + C/2)={1.0 / limit:.6g}; got {self.step!r}."
+            )
+
+    @property
+    def _gain(self) -> float:
+        return self.step * (1.0 - 0.5 * self.moment.C * self.step)
+
+    @property
+    def name(self) -> str:
+        """A few words for people."""
+        return "average of SGD with a constant step"
+
+    @property
+    def nature(self) -> Nature:
+        """An upper bound."""
+        return Nature.UPPER
+
+    @property
+    def rate(self) -> float:
+        """0: it levels off (at nothing, and then -1, when there is no noise at the minimiser)."""
+        return 0.0 if self.moment.A > 0.0 else -1.0
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """Strong convexity and the moments of a gradient; the step."""
+        return (
+            f"the risk is {self.m:.4g}-strongly convex",
+            *self.moment.sentences(),
+            f"every step has length {self.step:.4g}, and the model is the plain average of the iterates before each step",
+        )
+
+    @property
+    def schedule(self) -> ConstantSteps:
+        """The steps for which this bound is true."""
+        return ConstantSteps(step=self.step)
+
+    def weights(self, samples: int) -> FloatArray:
+        """Return the weights of w_1 .. w_K, not normalised."""
+        return np.ones(samples)
+
+    def start(self, distance: float) -> float:
+        """Return the most that the risk of the start can be."""
+        return self.moment.start(distance, M=self.M)
+
+    def raw(self, distance: float, samples: int) -> float:
+        """Return alpha d0^2 + beta."""
+        factors = self.factors(samples)
+        return factors.alpha * distance * distance + factors.beta
+
+    def factors(self, samples: int) -> Factors:
+        """Return 1/(2 v K) and A mu^2/(2 v)."""
+        return Factors(alpha=0.5 / (self._gain * samples), beta=0.5 * self.moment.A * self.step**2 / self._gain)
+
+    def floor(self, distance: float) -> float:
+        """Return where it levels off, or the risk of the start where that is less."""
+        return min(self.factors(1).beta, self.start(distance))
+
+    def reach(self, risk: float) -> float:
+        """Return sqrt(2 risk/m), by strong convexity."""
+        require.nonnegative("UniformAverage.reach", risk=risk)
+        return math.sqrt(2.0 * risk / self.m)
+
+    def guess(self, distance: float, epsilon: float) -> float:
+        """Return alpha d0^2 K/(epsilon - beta); infinity under the floor."""
+        one = self.factors(1)
+        return one.alpha * distance**2 / (epsilon - one.beta) if one.beta < epsilon else math.inf
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LogarithmicAverage(FormulaBound):
+    """b = G2 (1 + ln K)/(2 m K) for steps 1/(m k) and E||g||^2 <= G2 (theory 1.3).
+
+    f_k - f* <= (m/2)((k-1) D_k - k D_{k+1}) + G2/(2 m k), and the sum of 1/k is at most 1 + ln K. The start is forgotten.
+    The weighted average (:class:`~driftpace.bounds.WeightedBounded`) has no logarithm and is smaller from K = 16 on.
+
+    >>> bound = LogarithmicAverage(m=0.5, G2=4.0)
+    >>> bound(10.0, 100), bound.smallest(10.0, 0.1, cap=1_000)
+    (0.224207, 263)
+    """
+
+    m: float
+    G2: float
+    M: float | None = None
+
+    def __post_init__(self) -> None:
+        require.positive("LogarithmicAverage", m=self.m)
+        require.nonnegative("LogarithmicAverage", G2=self.G2)
+
+    @property
+    def name(self) -> str:
+        """A few words for people."""
+        return "average of SGD with steps 1/(mk)"
+
+    @property
+    def nature(self) -> Nature:
+        """An upper bound."""
+        return Nature.UPPER
+
+    @property
+    def rate(self) -> float:
+        """-1, but for the logarithm."""
+        return -1.0
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """Strong convexity and bounded gradients; the steps."""
+        return (
+            f"the risk is {self.m:.4g}-strongly convex",
+            *SecondMoment(A=self.G2).sentences(),
+            "step k has length 1/(mk), and the model is the plain average of the iterates before each step",
+        )
+
+    @property
+    def schedule(self) -> InverseTime:
+        """The steps for which this bound is true."""
+        return InverseTime(scale=1.0 / self.m)
+
+    def weights(self, samples: int) -> FloatArray:
+        """Return the weights of w_1 .. w_K, not normalised."""
+        return np.ones(samples)
+
+    def start(self, distance: float) -> float:
+        """Return the most that the risk of the start can be."""
+        return bounded_start(distance, G2=self.G2, m=self.m, M=self.M)
+
+    def raw(self, distance: float, samples: int) -> float:
+        """Return G2 (1 + ln K)/(2 m K), which never rises."""
+        del distance
+        return self.G2 * (1.0 + math.log(samples)) / (2.0 * self.m * samples)
+
+    def factors(self, samples: int) -> Factors:
+        """Return alpha = 0 and beta: the start is forgotten."""
+        return Factors(alpha=0.0, beta=self.raw(0.0, samples))
+
+    def reach(self, risk: float) -> float:
+        """Return sqrt(2 risk/m), by strong convexity."""
+        require.nonnegative("LogarithmicAverage.reach", risk=risk)
+        return math.sqrt(2.0 * risk / self.m)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RobustAverage(FormulaBound):
+    """b = d0 sqrt(A/K): steps d0/sqrt(A K), all alike, and no need of strong convexity (theory 1.3).
+
+    Minimise d0^2/(2 mu K) + mu A/2 over the step. The bound is linear in d0, so it does not factor as C.2. The learner must
+    know K before it starts, and d0: a step for d while the truth is d' costs (d'^2/d + d)/2 in the place of d0.
+    The fallback when m is not to be trusted. Without ``m``, a risk says nothing of a distance and :meth:`reach` is infinite.
+
+    >>> bound = RobustAverage(A=4.0)
+    >>> bound(0.5, 0), bound(0.5, 100), bound.step(0.5, 100), bound.smallest(0.5, 0.1, cap=1_000)
+    (1.0, 0.1, 0.025, 100)
+    """
+
+    A: float
+    m: float | None = None
+    M: float | None = None
+
+    def __post_init__(self) -> None:
+        require.nonnegative("RobustAverage", A=self.A)
+        if self.m is not None:
+            require.positive("RobustAverage", m=self.m)
+
+    @property
+    def name(self) -> str:
+        """A few words for people."""
+        return "robust stochastic approximation"
+
+    @property
+    def nature(self) -> Nature:
+        """An upper bound."""
+        return Nature.UPPER
+
+    @property
+    def rate(self) -> float:
+        """-1/2."""
+        return -0.5
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """Convexity and bounded gradients; the step."""
+        return (
+            "the risk is convex, and the iterates are projected to a convex set that holds a minimiser",
+            *SecondMoment(A=self.A).sentences(),
+            "every step has length d0/sqrt(A K), and the model is the plain average of the iterates before each step",
+        )
+
+    def step(self, distance: float, samples: int) -> float:
+        """Return d0/sqrt(A K), the step for which this bound is true."""
+        require.positive("RobustAverage.step", A=self.A)
+        require.count("RobustAverage.step", least=1, samples=samples)
+        return distance / math.sqrt(self.A * samples)
+
+    def weights(self, samples: int) -> FloatArray:
+        """Return the weights of w_1 .. w_K, not normalised."""
+        return np.ones(samples)
+
+    def start(self, distance: float) -> float:
+        """Return the most that the risk of the start can be."""
+        return SecondMoment(A=self.A).start(distance, M=self.M)
+
+    def raw(self, distance: float, samples: int) -> float:
+        """Return d0 sqrt(A/K)."""
+        return distance * math.sqrt(self.A / samples)
+
+    def reach(self, risk: float) -> float:
+        """Return sqrt(2 risk/m), by strong convexity; infinity when m is not known."""
+        require.nonnegative("RobustAverage.reach", risk=risk)
+        return math.inf if self.m is None else math.sqrt(2.0 * risk / self.m)
+
+    def guess(self, distance: float, epsilon: float) -> float:
+        """Return A d0^2/epsilon^2."""
+        return self.A * (distance / epsilon) ** 2
