@@ -13,14 +13,14 @@ NOISE = 0.08
 KNOWN = Constants.given(m=1.0, M=1.0, A=2 * NOISE, B=4.0)  # isotropic Gaussian rows in two dimensions (theory 1.1g)
 
 
-def paper_tracker(rng: int, **changes: object) -> Tracker:
+def paper_tracker(run: int, /, **changes: object) -> Tracker:
     parts: dict[str, object] = {
         "epsilon": EPSILON,
         "domain": Ball(radius=50.0),
         "constants": KNOWN,
         "first_samples": (50, 50),
         "features": 2,
-        "rng": rng,
+        "rng": run,
     }
     return Tracker.as_in_paper(LOSS, **{**parts, **changes})  # type: ignore[arg-type]
 

@@ -28,6 +28,8 @@ def paper_parts(
     """Return the parts of Tracker that make it the paper's method, or refuse a combination that cannot work."""
     owner = "Tracker.as_in_paper"
     learner = Sgd() if learner is None else learner
+    if not isinstance(learner, Learner):
+        raise ParameterError(f"{owner}(learner=...) must have the methods of Learner; got {learner!r}.")
     given = Constants() if constants is None else constants
     if rho is not None and drift is not None:
         raise ParameterError(f"{owner}(rho=...) must be left out when drift is given; got both.")
