@@ -1,5 +1,6 @@
 """Whether a bound is what it says: a user's own bound earns its place in a rule by passing what the built-in ones pass."""
 
+import itertools
 import math
 from collections.abc import Sequence
 
@@ -82,7 +83,7 @@ def _check_values(bound: RiskBound, distances: Sequence[float], samples: Sequenc
         _claim(math.isfinite(before), f"is not finite at distance {distance:.4g} and {samples[-1]} samples")
     for count in samples:
         values = [bound(distance, count) for distance in distances]
-        rising = all(_at_most(a, b) for a, b in zip(values, values[1:], strict=False))
+        rising = all(_at_most(a, b) for a, b in itertools.pairwise(values))
         _claim(rising, f"falls with the distance at {count} samples")
 
 
@@ -131,7 +132,7 @@ def _check_smallest(bound: RiskBound, distances: Sequence[float], cap: int) -> N
 def _check_reach(bound: RiskBound) -> None:
     reached = [bound.reach(risk) for risk in (0.0, 1e-6, 1e-3, 0.1, 1.0)]
     _claim(all(0.0 <= one < math.inf for one in reached), "has a reach that is negative or not finite")
-    _claim(all(a <= b for a, b in zip(reached, reached[1:], strict=False)), "has a reach that falls with the risk")
+    _claim(all(a <= b for a, b in itertools.pairwise(reached)), "has a reach that falls with the risk")
 
 
 def _check_rate(bound: RiskBound, distance: float, few: int, many: int) -> None:
