@@ -1,0 +1,145 @@
+"""Four doubles side by side, for the few loops in which the compiler does not find them by itself.
+
+A small pass keeps its coefficients in vector registers from the first row to the last. The compiler turns loops into
+vector code, not loops of a length unknown to it into registers that live across rows; so the vectors are spelt out here. What
+is missing on a processor (a masked load, four doubles in one register) the compiler replaces: results are the same.
+"""
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic, models, register_model
+
+_DOUBLE = ir.DoubleType()
+_FOUR = ir.VectorType(_DOUBLE, 4)
+_FOUR_FLAGS = ir.VectorType(ir.IntType(1), 4)
+_FOUR_COUNTS = ir.VectorType(ir.IntType(64), 4)
+_BYTE = ir.IntType(8).as_pointer()
+_INT32 = ir.IntType(32)
+_EIGHT_BYTES = ir.Constant(_INT32, 8)
+_LOOSE = ("reassoc", "contract", "nsz")  # terms may be regrouped; NaN and infinity stay what they are
+
+
+class Lanes(types.Type):
+    """The type of four doubles."""
+
+    def __init__(self) -> None:
+        super().__init__(name="Lanes")
+
+
+LANES = Lanes()
+
+
+@register_model(Lanes)
+class _LanesModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, described: Any) -> None:
+        super().__init__(manager, described, _FOUR)
+
+
+def _everywhere(builder: Any, kind: Any, value: Any) -> Any:
+    nothing = ir.Constant(kind, ir.Undefined)
+    first = builder.insert_element(nothing, value, ir.Constant(_INT32, 0))
+    return builder.shuffle_vector(first, nothing, ir.Constant(ir.VectorType(_INT32, 4), [0, 0, 0, 0]))
+
+
+def _address(context: Any, builder: Any, kind: Any, array: Any, index: Any, pointer: Any) -> Any:
+    data = context.make_array(kind)(context, builder, array).data
+    return builder.bitcast(builder.gep(data, [index]), pointer)
+
+
+@intrinsic
+def fill(context: Any, number: Any) -> Any:
+    """Return the number four times."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _everywhere(builder, _FOUR, arguments[0])
+
+    return LANES(types.float64), build
+
+
+@intrinsic
+def load(context: Any, array: Any, index: Any) -> Any:
+    """Return four numbers of a flat array from ``index`` on."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        where = _address(context, builder, signature.args[0], arguments[0], arguments[1], _FOUR.as_pointer())
+        return builder.load(where, align=8)
+
+    return LANES(array, types.intp), build
+
+
+@intrinsic
+def load_some(context: Any, array: Any, index: Any, count: Any) -> Any:
+    """Return four numbers of a flat array from ``index`` on, those past ``count`` not touched and zero."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        where = _address(context, builder, signature.args[0], arguments[0], arguments[1], _FOUR.as_pointer())
+        counts = _everywhere(builder, _FOUR_COUNTS, arguments[2])
+        wanted = builder.icmp_signed(">", counts, ir.Constant(_FOUR_COUNTS, [0, 1, 2, 3]))
+        kind = ir.FunctionType(_FOUR, [_FOUR.as_pointer(), _INT32, _FOUR_FLAGS, _FOUR])
+        masked = cgutils.get_or_insert_function(builder.module, kind, "llvm.masked.load.v4f64.p0")
+        return builder.call(masked, [where, _EIGHT_BYTES, wanted, ir.Constant(_FOUR, [0.0] * 4)])
+
+    return LANES(array, types.intp, types.intp), build
+
+
+@intrinsic
+def store(context: Any, array: Any, index: Any, value: Any) -> Any:
+    """Write four numbers into a flat array from ``index`` on."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        where = _address(context, builder, signature.args[0], arguments[0], arguments[1], _FOUR.as_pointer())
+        builder.store(arguments[2], where, align=8)
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, LANES), build
+
+
+@intrinsic
+def fetch_ahead(context: Any, array: Any, index: Any) -> Any:
+    """Ask for a place of a flat array to be brought near; a place past its end is harmless."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        where = _address(context, builder, signature.args[0], arguments[0], arguments[1], _BYTE)
+        kind = ir.FunctionType(ir.VoidType(), [_BYTE, _INT32, _INT32, _INT32])
+        prefetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        read, keep, data = (ir.Constant(_INT32, flag) for flag in (0, 3, 1))
+        builder.call(prefetch, [where, read, keep, data])
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), build
+
+
+@intrinsic
+def times(context: Any, left: Any, right: Any) -> Any:
+    """Return the four products."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.fmul(*arguments, flags=_LOOSE)
+
+    return LANES(LANES, LANES), build
+
+
+@intrinsic
+def times_plus(context: Any, left: Any, right: Any, more: Any) -> Any:
+    """Return left times right plus more, four times."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        left, right, more = arguments
+        return builder.fadd(builder.fmul(left, right, flags=_LOOSE), more, flags=_LOOSE)
+
+    return LANES(LANES, LANES, LANES), build
+
+
+@intrinsic
+def total(context: Any, value: Any) -> Any:
+    """Return the sum of the four."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = ir.FunctionType(_DOUBLE, [_DOUBLE, _FOUR])
+        reduce = cgutils.get_or_insert_function(builder.module, kind, "llvm.vector.reduce.fadd.v4f64")
+        return builder.call(reduce, [ir.Constant(_DOUBLE, -0.0), arguments[0]], fastmath=_LOOSE)
+
+    return types.float64(LANES), build
