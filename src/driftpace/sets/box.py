@@ -80,10 +80,8 @@ class Box:
 
     def contains(self, point: FloatArray, *, tolerance: float = 1e-12) -> bool:
         """Whether each coefficient is between its ends, each end moved outward by ``tolerance`` times its size."""
-        low = np.asarray(self.low)
-        high = np.asarray(self.high)
-        above = point >= np.where(np.isfinite(low), low - tolerance * np.abs(low), low)
-        below = point <= np.where(np.isfinite(high), high + tolerance * np.abs(high), high)
+        above = point >= self.low - tolerance * _finite_size(self.low)
+        below = point <= self.high + tolerance * _finite_size(self.high)
         return bool(np.isfinite(point).all() and above.all() and below.all())
 
     def fits(self, features: int) -> bool:
@@ -92,6 +90,10 @@ class Box:
 
     def _key(self) -> tuple[object, ...]:
         return self.features, tuple(np.ravel(self.low).tolist()), tuple(np.ravel(self.high).tolist())
+
+
+def _finite_size(end: float | FloatArray) -> FloatArray:
+    return np.where(np.isfinite(end), np.abs(end), 0.0)
 
 
 def _end(name: str, value: object, infinite: float) -> FloatArray:

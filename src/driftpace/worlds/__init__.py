@@ -1,8 +1,9 @@
 """Synthetic worlds that know the truth: they draw rows, and say the exact risk of any model."""
 
+from driftpace.worlds.bounded import BoundedRegression
 from driftpace.worlds.classes import TwoClasses
 from driftpace.worlds.drifting import DriftingClasses, DriftingRegression
 from driftpace.worlds.protocol import World
 from driftpace.worlds.regression import GaussianRegression
 
-__all__ = ["DriftingClasses", "DriftingRegression", "GaussianRegression", "TwoClasses", "World"]
+__all__ = ["BoundedRegression", "DriftingClasses", "DriftingRegression", "GaussianRegression", "TwoClasses", "World"]

@@ -42,7 +42,7 @@ def quadratic_limit(at_zero: float, linear: FloatArray, square: FloatArray) -> t
     >>> quadratic_limit(2.0, np.zeros(2), np.diag([1.0, 3.0]))
     (2.0, 3.0)
     """
-    top, slope = largest(square), float(np.linalg.norm(linear))
+    top, slope = max(largest(square), 0.0), float(np.linalg.norm(linear))
     theta = slope / (2.0 * math.sqrt(at_zero * top)) if slope > 0.0 and at_zero * top > 0.0 else 0.0
     return at_zero * (1.0 + theta), top * (1.0 + theta)
 

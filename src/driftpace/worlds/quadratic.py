@@ -5,6 +5,7 @@ The risk is 1/2 (w - w*)'S(w - w*) + noise/2 + (l2/2) w'Pw, a quadratic with Hes
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,12 @@ def ridge(loss: SquaredLoss, covariance: FloatArray, moment: FloatArray) -> Floa
     """Return (S + l2 P)^-1 E[xy], the minimiser of the squared loss."""
     hessian = covariance + np.diag(loss.penalty_weights(moment.size))
     return np.asarray(np.linalg.solve(hessian, moment), dtype=np.float64)
+
+
+def squared_excess(hessian: FloatArray, off: FloatArray, intercept: float | FloatArray) -> Any:
+    """Return 1/2 off'H off + intercept^2/2 for one model or a stack: no difference of near equals."""
+    value = 0.5 * np.einsum("...i,ij,...j->...", off, hessian, off) + 0.5 * np.square(intercept)
+    return float(value) if np.ndim(value) == 0 else value
 
 
 def squared_covariance(covariance: FloatArray, error: FloatArray, noise: float, peak: float) -> FloatArray:

@@ -14,7 +14,7 @@ from driftpace.sets import Set
 from driftpace.typing import FloatArray
 from driftpace.worlds.covariance import as_covariance
 from driftpace.worlds.facts import at_minimiser, given, in_domain, largest, smallest, smooth_limits
-from driftpace.worlds.quadratic import ridge, squared_constants, squared_covariance
+from driftpace.worlds.quadratic import ridge, squared_constants, squared_covariance, squared_excess
 from driftpace.worlds.scores import GaussianScores, known, mean_curve, newton
 
 
@@ -103,10 +103,8 @@ class GaussianRegression:
         loss = self._known(loss)
         best = self.minimiser(loss)
         if isinstance(loss, SquaredLoss):
-            off = np.asarray(coef, dtype=np.float64) - best
-            value = 0.5 * np.einsum("...i,ij,...j->...", off, self.hessian(loss), off) + 0.5 * np.square(intercept)
-        else:
-            value = np.maximum(self.risk(loss, coef, intercept=intercept) - self.risk(loss, best), 0.0)
+            return squared_excess(self.hessian(loss), np.asarray(coef) - best, intercept)
+        value = np.maximum(self.risk(loss, coef, intercept=intercept) - self.risk(loss, best), 0.0)
         return float(value) if np.ndim(value) == 0 else value
 
     def hessian(self, loss: Loss) -> FloatArray:
