@@ -4,6 +4,7 @@ from driftpace.concentration.bernstein import empirical_bernstein_radius, matrix
 from driftpace.concentration.dependence import standard_error
 from driftpace.concentration.influence import influences, leverages, scaled_inverse
 from driftpace.concentration.length import length
+from driftpace.concentration.positive import positive_ends
 from driftpace.concentration.quantiles import chi_squared_quantile, normal_quantile
 from driftpace.concentration.running import Running
 from driftpace.concentration.series import least_series_scale, series_converges
@@ -18,6 +19,7 @@ __all__ = [
     "leverages",
     "matrix_bernstein_radius",
     "normal_quantile",
+    "positive_ends",
     "scaled_inverse",
     "series_converges",
     "standard_error",

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from driftpace.errors import ParameterError
+from driftpace.errors import UnknownConstantError
 from driftpace.records import Constants, Seen
 from driftpace.typing import FloatArray
 
@@ -12,15 +12,19 @@ def strong_convexity(owner: str, constants: Constants) -> float:
     estimate = constants.m
     if estimate is None or not estimate.lower > 0.0:
         got = "none" if estimate is None else f"{estimate.lower!r} ({estimate.account})"
-        raise ParameterError(
+        raise UnknownConstantError(
             f"{owner} needs Constants(m=...) to be positive, to turn gradients into distances; got {got}."
         )
     return estimate.lower
 
 
 def limited(value: float, constants: Constants) -> float:
-    """Return a length, at most the diameter of the set where it is known (section II-D of the paper)."""
-    return value if constants.diameter is None else min(value, constants.diameter.upper)
+    """Return a length, at most the diameter of the set where the user gave it (section II-D of the paper).
+
+    An estimated diameter says where the first minimiser was, not how far a later one may go, so it limits nothing here.
+    """
+    given = constants.diameter is not None and constants.diameter.is_given
+    return min(value, constants.safe("diameter")) if given else value
 
 
 def all_rows(seen: Seen) -> tuple[FloatArray, FloatArray]:

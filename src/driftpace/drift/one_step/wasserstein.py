@@ -79,6 +79,6 @@ def transport(before: FloatArray, now: FloatArray) -> float:
     arrives = np.kron(np.ones((1, n)), np.eye(k))
     masses = np.concatenate([np.full(n, 1.0 / n), np.full(k, 1.0 / k)])
     solved = linprog(costs / unit, A_eq=np.concatenate([leaves, arrives])[:-1], b_eq=masses[:-1], method="highs")
-    if solved.status != 0:  # the problem is feasible and bounded, whatever the rows
+    if solved.status != 0 or solved.fun is None:  # it is feasible and bounded, whatever the rows
         raise DriftpaceError(f"the transport problem of {n} by {k} rows was not solved: {solved.message}")
     return unit * float(solved.fun)

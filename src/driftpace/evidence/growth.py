@@ -1,0 +1,127 @@
+"""Closed forms for the squared loss: R2, A, B, sigma, V from moments of rows (theory 1.1, 2)."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from driftpace.concentration import positive_ends, scaled_inverse
+from driftpace.evidence.bent_rows import BentRows
+from driftpace.evidence.scores import Scores
+from driftpace.records import Estimate
+from driftpace.typing import FloatArray
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Growth:
+    """A, B, sigma, V; None where no period could be fitted on its own."""
+
+    A: Estimate | None
+    B: Estimate
+    sigma: Estimate | None
+    V: Estimate
+
+
+def trace(rows: BentRows, weights: FloatArray, confidence: float) -> Estimate:
+    """Return tr H, the mean of ||z||^2, with the penalty's part."""
+    mean = float(rows.moments[0])
+    second = max(float(rows.moments[1]), float(rows.gaussian_moments[1]))
+    lower, upper = positive_ends(mean, math.sqrt(max(0.0, second - mean * mean) / rows.count), confidence)
+    square, extra = rows.unit * rows.unit, float(weights.sum())
+    return Estimate(
+        value=square * mean + extra,
+        lower=square * lower + extra,
+        upper=square * upper + extra,
+        rows=rows.count,
+        account="mean of the curvature of rows",
+    )
+
+
+def row_ratio(rows: BentRows, confidence: float) -> Estimate | None:
+    """Return R2, the least number with E||x||^2 xx' <= R2 E xx', or None while E xx' is singular.
+
+    The greatest eigenvalue of H^-1/2 Q H^-1/2, which errs upwards; the upper end adds the error of Q and H along the longest direction.
+    """
+    features, hessian = len(rows.hessian), rows.hessian / rows.count
+    inverse = scaled_inverse(hessian) if rows.count > features else None
+    if inverse is None:
+        return None
+    root = np.linalg.cholesky(inverse)
+    value = float(np.linalg.eigvalsh(root.T @ (rows.fourth / rows.count) @ root)[-1])
+    along = float(np.linalg.eigvalsh(hessian)[-1])  # the direction that decides for Gaussian rows
+    fourth, sixth, eighth = _along(rows, along)
+    variance = eighth - 2.0 * value * sixth + value * value * fourth
+    error = math.sqrt(max(0.0, variance) / rows.count) / along
+    return _around(value, error, confidence, rows, "fourth moments of rows against their second moments")
+
+
+def gaussian_tail(rows: BentRows) -> float:
+    """Return the squared coefficient of variation of e^2 ||x||^2 for Gaussian rows and noise: 3 E||x||^4/(E||x||^2)^2 - 1."""
+    mean, second = (float(moment) for moment in rows.gaussian_moments[:2])
+    return 3.0 * second / (mean * mean) - 1.0 if mean > 0.0 else 0.0
+
+
+def growth(rows: BentRows, scores: Scores, weights: FloatArray, confidence: float) -> Growth:
+    """Return the constants of E||g||^2 <= A + B||w - w*||^2 and of the variance, for the squared loss.
+
+    With S = E xx', Q = E||x||^2 xx' and penalty P, E||g||^2 is A + c'd + d'(Q - S^2 + (S + P)^2)d in d = w - w*, and the
+    variance the same without (S + P)^2. The linear term is charged by a factor 1 + theta on both (see ``Scores.tilt``).
+    """
+    unit = rows.unit if rows.unit > 0.0 else 1.0
+    hessian = rows.hessian / rows.count
+    penalised = hessian + np.diag(weights / unit / unit)
+    variance = rows.fourth / rows.count - hessian @ hessian
+    V, along = _greatest(variance, hessian)
+    B, _ = _greatest(variance + penalised @ penalised, hessian)
+    error = math.sqrt(max(0.0, _along(rows, along)[2] - V * V) / rows.count)
+    tilt_B, tilt_V = (1.0 + scores.tilt(number, unit) for number in (B, V))
+    account = "second and fourth moments of rows"
+    lengths = scores.squared_length(confidence, floor=gaussian_tail(rows))
+    return Growth(
+        A=None if lengths is None else _times(lengths, tilt_B, root=False),
+        B=_around(B * tilt_B, error * tilt_B, confidence, rows, account, times=2),
+        sigma=None if lengths is None else _times(lengths, tilt_V, root=True),
+        V=_around(V * tilt_V, error * tilt_V, confidence, rows, account, times=2),
+    )
+
+
+def _greatest(matrix: FloatArray, hessian: FloatArray) -> tuple[float, float]:
+    """Return the greatest eigenvalue, and the second moment of rows along its direction."""
+    values, vectors = np.linalg.eigh(matrix)
+    direction = vectors[:, -1]
+    return max(0.0, float(values[-1])), float(direction @ hessian @ direction)
+
+
+def _along(rows: BentRows, along: float) -> tuple[float, float, float]:
+    """Return E(z'u)^4, E||z||^2 (z'u)^4 and E||z||^4 (z'u)^4 for a direction with E(z'u)^2 = ``along``.
+
+    Those of Gaussian rows with the same second moments, times the factor by which the rows' own E||z||^8 is larger.
+    """
+    mean, second, _, eighth = (float(moment) for moment in rows.gaussian_moments)
+    tail = max(1.0, float(rows.moments[3]) / eighth) if eighth > 0.0 else 1.0
+    rest = mean - along
+    rest_square = max(rest * rest, second - 2.0 * rest * along - 3.0 * along * along)  # E(||z||^2 - (z'u)^2)^2
+    return (
+        tail * 3.0 * along**2,
+        tail * (15.0 * along**3 + 3.0 * along**2 * rest),
+        tail * (105.0 * along**4 + 30.0 * along**3 * rest + 3.0 * along**2 * rest_square),
+    )
+
+
+def _around(value: float, error: float, confidence: float, rows: BentRows, account: str, *, times: int = 1) -> Estimate:
+    square = rows.unit * rows.unit
+    scale = square * square if times == 2 else square
+    lower, upper = positive_ends(value, error, confidence)
+    return Estimate(
+        value=scale * value,
+        lower=scale * lower,
+        upper=scale * upper,
+        rows=rows.count,
+        account=account,
+    )
+
+
+def _times(estimate: Estimate, factor: float, *, root: bool) -> Estimate:
+    ends = [factor * end for end in (estimate.value, estimate.lower, estimate.upper)]
+    value, lower, upper = (math.sqrt(end) for end in ends) if root else ends
+    return Estimate(value=value, lower=lower, upper=upper, rows=estimate.rows, account=estimate.account)
