@@ -42,7 +42,7 @@ def check_loss(loss: Loss, *, rng: np.random.Generator | int | None = None, targ
         _check_encode(loss, rng)
     for scale in (0.3, 1.0, 3.0):
         coef, direction = scale * rng.standard_normal((2, _FEATURES))
-        before = tuple(array.copy() for array in (coef, X, y, direction))
+        _check_untouched(loss, coef, X, y, direction)
         _check_means(loss, coef, X, y)
         _check_gradient(loss, coef, X, y)
         _check_hessian(loss, coef, X, y, direction)
@@ -51,8 +51,6 @@ def check_loss(loss: Loss, *, rng: np.random.Generator | int | None = None, targ
         _check_pairs(loss, coef, coef + direction, X, y)
         _check_pairs(loss, coef, coef + 1e-3 * direction, X, y)
         _check_pairs(loss, coef, coef + 10.0 * direction, X, y)
-        untouched = all(np.array_equal(now, then) for now, then in zip((coef, X, y, direction), before, strict=True))
-        _claim(untouched, "changes an array that it was given")
     _check_huge(loss, X, y)
 
 
@@ -66,16 +64,24 @@ def _close(left: FloatArray | float, right: FloatArray | float, tolerance: float
     return np.shape(left) == np.shape(right) and bool(np.all(np.abs(np.subtract(left, right)) <= tolerance * scale))
 
 
-def _takes_numbers(loss: Loss) -> bool:
+def _takes(loss: Loss, y: FloatArray) -> bool:
     try:
-        loss.encode(np.array([-1.5, 0.25, 3.0]))
+        loss.encode(y)
     except DataError:
         return False
     return True
 
 
+def _takes_numbers(loss: Loss) -> bool:
+    return _takes(loss, np.array([-1.5, 0.25, 3.0]))
+
+
 def _draw_targets(loss: Loss, rng: np.random.Generator) -> FloatArray:
-    return rng.standard_normal(_ROWS) if _takes_numbers(loss) else np.where(rng.random(_ROWS) < 0.5, -1.0, 1.0)
+    if _takes_numbers(loss):
+        return rng.standard_normal(_ROWS)
+    classes = np.where(rng.random(_ROWS) < 0.5, -1.0, 1.0)
+    _claim(_takes(loss, classes), "encodes neither numbers nor -1/1: give check_loss(targets=...)")
+    return classes
 
 
 def _refuses(loss: Loss, y: object) -> bool:
@@ -101,6 +107,25 @@ def _check_encode(loss: Loss, rng: np.random.Generator) -> None:
         _claim(
             _refuses(loss, np.array([1.0, bad])), f"does not refuse a target of {bad} with a DataError in a sentence"
         )
+
+
+def _check_untouched(loss: Loss, coef: FloatArray, X: FloatArray, y: FloatArray, direction: FloatArray) -> None:
+    given = (coef, X, y, direction)
+    before = [array.copy() for array in given]
+    for name, call in (
+        ("encode", lambda: loss.encode(y)),
+        ("predict", lambda: loss.predict(coef, X)),
+        ("row_values", lambda: loss.row_values(coef, X, y)),
+        ("value", lambda: loss.value(coef, X, y)),
+        ("gradient", lambda: loss.gradient(coef, X, y)),
+        ("row_gradients", lambda: loss.row_gradients(coef, X, y)),
+        ("hessian", lambda: loss.hessian(coef, X, y)),
+        ("hessian_product", lambda: loss.hessian_product(coef, X, y, direction)),
+        ("row_smoothness", lambda: loss.row_smoothness(X)),
+    ):
+        call()
+        same = all(np.array_equal(now, then) for now, then in zip(given, before, strict=True))
+        _claim(same, f"changes an array that {name} was given")
 
 
 def _check_means(loss: Loss, coef: FloatArray, X: FloatArray, y: FloatArray) -> None:

@@ -40,7 +40,8 @@ def check_set(set_: Set, features: int, *, rng: np.random.Generator | int | None
         )
     _check_diameter(set_, members, size)
     for scale in (1e-300, 1e300):
-        _check_point(set_, scale * rng.uniform(-1.0, 1.0, size=features))
+        point = scale * rng.uniform(-1.0, 1.0, size=features)
+        _check_nearest(point, _check_point(set_, point), members)
     _claim(not set_.contains(np.full(features, np.nan)), "contains NaN")
 
 
