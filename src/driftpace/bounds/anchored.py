@@ -175,6 +175,8 @@ class AnchoredTuned(FormulaBound):
 
     def factors(self, samples: int) -> Factors | None:
         """Return alpha, beta from d + 2 rows on."""
+        if samples == 0:
+            return Factors(alpha=self.start(1.0), beta=0.0)
         K, d, h = float(samples), self.features, self.h
         if samples < d + 2:
             return None

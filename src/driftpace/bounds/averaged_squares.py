@@ -125,6 +125,8 @@ class BachMoulines(_ConstantStepSquares):
         """Return alpha, beta in the factored form, else None."""
         if not self.factored:
             return None
+        if samples == 0:
+            return Factors(alpha=self.start(1.0), beta=0.0)
         noise, start = self._parts(1.0)
         return Factors(alpha=start**2 / samples, beta=noise**2 / samples)
 
@@ -235,6 +237,8 @@ class AveragedSquares(_ConstantStepSquares):
         """Return alpha, beta; None when the model may be wrong."""
         if not self.well_specified:
             return None
+        if samples == 0:
+            return Factors(alpha=self.start(1.0), beta=0.0)
         start, rows = self._parts(samples)
         return Factors(alpha=start, beta=rows)
 

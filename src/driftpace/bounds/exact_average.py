@@ -24,7 +24,7 @@ class ExactAverage(FormulaBound):
 
     Over K it rises and then falls when d0^2 < F(2-g)/(4-g), and only falls when d0^2 > F(2-g)/(3-g) (found by computing, on a
     grid of 6,000 problems). In between it may fall a little, rise and fall again, always falling from K = 4/(mu h(2-g)) on; in
-    that band fewer rows than that are declared too few, so that the envelope is monotone.
+    that band, for fewer rows than that, the value at the band's far end is used: monotone, and no less than the risk.
 
     >>> bound = ExactAverage(noise=0.5, features=2, h=1.0, step=1 / 16)
     >>> bound(1.0, 100), bound.smallest(1.0, 0.1, cap=1_000)
@@ -94,23 +94,35 @@ class ExactAverage(FormulaBound):
         return 0.5 * self.h * distance * distance
 
     def raw(self, distance: float, samples: int) -> float:
-        """Return the exact risk; infinity for too few rows in the band where it is not monotone."""
+        """Return the exact risk; for few rows in the band where it is not monotone, that of the band's far end."""
         squared, gain = distance * distance, 2.0 - self.g
-        in_band = (1.0 - 1e-9) * gain / (4.0 - self.g) < squared / max(self.level, 1e-300) < gain / (3.0 - self.g)
-        if in_band and samples < 4.0 / (self.step * self.h * gain):
-            return math.inf
-        factors = self.factors(samples)
-        return factors.alpha * squared + factors.beta
+        near, far = gain / (4.0 - self.g) * self.level, gain / (3.0 - self.g) * self.level
+        if (1.0 - 1e-9) * near < squared < far and samples < self.settled:
+            squared = far
+        alpha, beta = self.alpha_beta(samples)
+        return alpha * squared + beta
 
-    def factors(self, samples: int) -> Factors:
-        """Return alpha, beta of the exact risk."""
+    @property
+    def settled(self) -> float:
+        """4/(mu h(2-g)), the number of rows from which the risk falls at every distance."""
+        return 4.0 / (self.step * self.h * (2.0 - self.g))
+
+    def factors(self, samples: int) -> Factors | None:
+        """Return alpha, beta; None for the few rows at which the band is treated apart."""
+        if 0 < samples < self.settled:
+            return None
+        alpha, beta = self.alpha_beta(samples) if samples else (0.5 * self.h, 0.0)
+        return Factors(alpha=alpha, beta=beta)
+
+    def alpha_beta(self, samples: int) -> tuple[float, float]:
+        """Return alpha, beta of the exact risk alpha d0^2 + beta after one sample or more."""
         forget, slow = self.step * self.h * (2.0 - self.g), self.step * self.h  # 1 - c, 1 - r
         if samples <= _SUMMED:
             starts, rows = _sums(1.0 - forget, 1.0 - slow, samples)
         else:
             starts, rows = _closed_sums(forget, slow, samples)
         scale = 0.5 * self.h / samples**2
-        return Factors(alpha=scale * starts, beta=max(0.0, scale * self.level * (rows - starts)))
+        return scale * starts, max(0.0, scale * self.level * (rows - starts))
 
     def reach(self, risk: float) -> float:
         """Return sqrt(2 risk/h), which is exact."""

@@ -67,6 +67,8 @@ class AnchoredFixedDesign(FormulaBound):
 
     def factors(self, samples: int) -> Factors:
         """Return the bias of the anchor and the variance of K rows."""
+        if samples == 0:
+            return Factors(alpha=self.start(1.0), beta=0.0)
         lam = self.strength
         bias = max(lam * lam * h / (h + lam) ** 2 for h in self.eigenvalues if h > 0.0)
         kept = math.fsum((h / (h + lam)) ** 2 for h in self.eigenvalues if h > 0.0)

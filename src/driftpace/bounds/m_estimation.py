@@ -72,6 +72,8 @@ class Minimiser(FormulaBound):
 
     def factors(self, samples: int) -> Factors | None:
         """Return alpha = 0 and beta, from margin d rows on."""
+        if samples == 0:
+            return Factors(alpha=self.start(1.0), beta=0.0)
         beta = self.raw(0.0, samples)
         return Factors(alpha=0.0, beta=beta) if math.isfinite(beta) else None
 

@@ -74,8 +74,10 @@ class StableMinimiser(FormulaBound):
         del distance
         return 2.0 * self.G**2 / (self.m * samples)
 
-    def factors(self, samples: int) -> Factors:
+    def factors(self, samples: int) -> Factors | None:
         """Return alpha = 0 and beta."""
+        if samples == 0:
+            return None  # the risk of the start is not a multiple of the squared distance
         return Factors(alpha=0.0, beta=self.raw(0.0, samples))
 
     def guess(self, distance: float, epsilon: float) -> float:
@@ -141,6 +143,8 @@ class PenalisedMinimiser(FormulaBound):
 
     def factors(self, samples: int) -> Factors:
         """Return alpha = 0 and beta."""
+        if samples == 0:
+            return Factors(alpha=self.start(1.0), beta=0.0)
         return Factors(alpha=0.0, beta=self.raw(0.0, samples))
 
     def guess(self, distance: float, epsilon: float) -> float:
@@ -232,6 +236,8 @@ class FullPasses(FormulaBound):
         """Return alpha, beta for the eta given; None when it is chosen at each distance."""
         if self.eta is None:
             return None
+        if samples == 0:
+            return Factors(alpha=self.start(1.0), beta=0.0)
         kept, apart = self._parts(samples)
         return Factors(
             alpha=0.5 * self.M * (1.0 + self.eta) * kept**2, beta=0.5 * self.M * (1.0 + 1.0 / self.eta) * apart**2

@@ -47,6 +47,10 @@ class UniformAverage(FormulaBound):
         return self.step * (1.0 - 0.5 * self.moment.C * self.step)
 
     @property
+    def _level(self) -> float:
+        return 0.5 * self.moment.A * self.step**2 / self._gain
+
+    @property
     def name(self) -> str:
         """A few words for people."""
         return "average of SGD with a constant step"
@@ -85,16 +89,17 @@ class UniformAverage(FormulaBound):
 
     def raw(self, distance: float, samples: int) -> float:
         """Return alpha d0^2 + beta."""
-        factors = self.factors(samples)
-        return factors.alpha * distance * distance + factors.beta
+        return 0.5 * distance * distance / (self._gain * samples) + self._level
 
-    def factors(self, samples: int) -> Factors:
+    def factors(self, samples: int) -> Factors | None:
         """Return 1/(2 v K) and A mu^2/(2 v)."""
-        return Factors(alpha=0.5 / (self._gain * samples), beta=0.5 * self.moment.A * self.step**2 / self._gain)
+        if samples == 0:
+            return None  # the risk of the start is not a multiple of the squared distance
+        return Factors(alpha=0.5 / (self._gain * samples), beta=self._level)
 
     def floor(self, distance: float) -> float:
         """Return where it levels off, or the risk of the start where that is less."""
-        return min(self.factors(1).beta, self.start(distance))
+        return min(self._level, self.start(distance))
 
     def reach(self, risk: float) -> float:
         """Return sqrt(2 risk/m), by strong convexity."""
@@ -103,8 +108,8 @@ class UniformAverage(FormulaBound):
 
     def guess(self, distance: float, epsilon: float) -> float:
         """Return alpha d0^2 K/(epsilon - beta); infinity under the floor."""
-        one = self.factors(1)
-        return one.alpha * distance**2 / (epsilon - one.beta) if one.beta < epsilon else math.inf
+        room = epsilon - self._level
+        return 0.5 * distance**2 / (self._gain * room) if room > 0.0 else math.inf
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -169,8 +174,10 @@ class LogarithmicAverage(FormulaBound):
         del distance
         return self.G2 * (1.0 + math.log(samples)) / (2.0 * self.m * samples)
 
-    def factors(self, samples: int) -> Factors:
+    def factors(self, samples: int) -> Factors | None:
         """Return alpha = 0 and beta: the start is forgotten."""
+        if samples == 0:
+            return None  # the risk of the start is not a multiple of the squared distance
         return Factors(alpha=0.0, beta=self.raw(0.0, samples))
 
     def reach(self, risk: float) -> float:

@@ -5,6 +5,7 @@ A later iterate weighs more, in proportion to its number.
 """
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,8 +80,10 @@ class WeightedBounded(FormulaBound):
         del distance
         return 2.0 * self.G2 / (self.m * (samples + 1.0))
 
-    def factors(self, samples: int) -> Factors:
+    def factors(self, samples: int) -> Factors | None:
         """Return alpha = 0 and beta: the start is forgotten."""
+        if samples == 0:
+            return None  # the risk of the start is not a multiple of the squared distance
         return Factors(alpha=0.0, beta=self.raw(0.0, samples))
 
     def guess(self, distance: float, epsilon: float) -> float:
@@ -115,8 +118,8 @@ class _Weighted(FormulaBound):
 
     @property
     def rate(self) -> float:
-        """-1."""
-        return -1.0
+        """-1; without noise at the minimiser -2."""
+        return -1.0 if self.moment.A > 0.0 else -2.0
 
     @property
     def conditions(self) -> tuple[str, ...]:
@@ -129,7 +132,7 @@ class _Weighted(FormulaBound):
 
     @property
     def shift(self) -> float:
-        """S = max(1, 4(B + mC)/m^2)."""
+        """The shift s = max(1, 4(B + mC)/m^2)."""
         return max(1.0, 4.0 * self.moment.per_distance(m=self.m) / self.m**2)  # theory 1.2
 
     @property
@@ -144,6 +147,22 @@ class _Weighted(FormulaBound):
     def start(self, distance: float) -> float:
         """Return the most that the risk of the start can be."""
         return self.moment.start(distance, M=self.M)
+
+    def raw(self, distance: float, samples: int) -> float:
+        """Return alpha d0^2 + beta."""
+        alpha, beta = self._alpha_beta(samples)
+        return alpha * distance * distance + beta
+
+    def factors(self, samples: int) -> Factors | None:
+        """Return alpha, beta from one sample on."""
+        if samples == 0:
+            return None  # the risk of the start is not a multiple of the squared distance
+        alpha, beta = self._alpha_beta(samples)
+        return Factors(alpha=alpha, beta=beta)
+
+    @abstractmethod
+    def _alpha_beta(self, samples: int) -> tuple[float, float]:
+        """Return alpha, beta at ``samples`` >= 1."""
 
     def reach(self, risk: float) -> float:
         """Return sqrt(2 risk/m), by strong convexity."""
@@ -169,16 +188,10 @@ class WeightedClosedForm(_Weighted):
         """A few words for people."""
         return "weighted average of SGD, closed form"
 
-    def raw(self, distance: float, samples: int) -> float:
-        """Return the closed form."""
-        factors = self.factors(samples)
-        return factors.alpha * distance * distance + factors.beta
-
-    def factors(self, samples: int) -> Factors:
-        """Return alpha, beta of the closed form."""
+    def _alpha_beta(self, samples: int) -> tuple[float, float]:
         m, s = self.m, self.shift
         below = samples * (samples + 2.0 * s - 1.0)
-        return Factors(alpha=m * s * (s - 1.0) / below, beta=4.0 * self.moment.A * samples / m / below)
+        return m * s * (s - 1.0) / below, 4.0 * self.moment.A * samples / m / below
 
     def guess(self, distance: float, epsilon: float) -> float:
         """Return the root of epsilon K^2 + (epsilon(2s-1) - 4A/m) K - m s(s-1) d0^2 = 0 (theory 1.2)."""
@@ -212,15 +225,9 @@ class Weighted(_Weighted):
         """A few words for people."""
         return "weighted average of SGD, summed step by step"
 
-    def raw(self, distance: float, samples: int) -> float:
-        """Return the certificate."""
-        factors = self.factors(samples)
-        return factors.alpha * distance * distance + factors.beta
-
-    def factors(self, samples: int) -> Factors:
-        """Return alpha, beta of the certificate."""
+    def _alpha_beta(self, samples: int) -> tuple[float, float]:
         s = self.shift
         numbers = Certificate(m=self.m, A=self.moment.A, B=self.moment.B, C=self.moment.C, shift=s)
         P, Q = running_sums(numbers).at(samples)
         below = 0.5 * samples * (samples + 2.0 * s - 1.0)
-        return Factors(alpha=P / below, beta=Q / below)
+        return P / below, Q / below
