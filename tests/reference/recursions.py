@@ -17,7 +17,7 @@ def scan(bound: RiskBound, distance: float, epsilon: float, cap: int) -> int | N
 def squared_distances(start: float, steps: FloatArray, m: float, A: float, B: float) -> list[float]:
     """Return D_0 .. D_n of R: D' = max(0, 1 - 2 m mu + B mu^2) D + A mu^2 (theory 1.1)."""
     values = [start]
-    for mu in steps:
+    for mu in steps.tolist():
         values.append(max(0.0, 1.0 - 2.0 * m * mu + B * mu**2) * values[-1] + A * mu**2)
     return values
 

@@ -10,6 +10,22 @@ from driftpace.errors import ParameterError
 from driftpace.schedules import ConstantSteps
 
 
+def geometric(gain: float, added: float, steps: int) -> tuple[float, float]:
+    """Return c^n and added (1 + c + ... + c^(n-1)), c = 1 - gain, n = ``steps``; infinity where they overflow.
+
+    >>> geometric(0.5, 0.1, 3)
+    (0.125, 0.175)
+    """
+    if gain == 1.0:
+        return float(steps == 0), added * (steps > 0)
+    if gain == 0.0:
+        return 1.0, added * steps
+    forgotten = steps * math.log1p(-gain)
+    if forgotten > 700.0:
+        return math.inf, math.inf if added > 0.0 else 0.0
+    return math.exp(forgotten), -added * math.expm1(forgotten) / gain
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ConstantStep(DistanceBound):
     """b(d0, K) = (M/2) [c^n d0^2 + F (1 - c^n)], n = K // batch, c = max(0, 1 - 2 m mu + B mu^2), F = A mu^2/(1 - c).
@@ -74,22 +90,13 @@ class ConstantStep(DistanceBound):
 
     def raw(self, distance: float, samples: int) -> float:
         """Return the formula after ``samples`` // batch steps."""
-        factors = self.factors(samples)
-        value = factors.alpha * (distance * distance) + factors.beta
-        return value if value == value else math.inf  # infinity times zero: a step too long, grown past all numbers
+        (a, s), squared = self._after(samples // self.batch), distance * distance
+        return 0.5 * self.M * ((a * squared if squared > 0.0 else 0.0) + s)
 
     def factors(self, samples: int) -> Factors:
         """Return alpha = (M/2) c^n and beta = (M/2) A mu^2 (1 + c + ... + c^(n-1))."""
-        gain, n = self.gain, samples // self.batch
-        half_noise = 0.5 * self.M * self.batch_noise.A * self.step**2
-        if gain == 1.0:
-            return Factors(alpha=0.5 * self.M * (n == 0), beta=half_noise * (n > 0))
-        if gain == 0.0:
-            return Factors(alpha=0.5 * self.M, beta=half_noise * n)
-        forgotten = n * math.log1p(-gain)
-        if forgotten > 700.0:
-            return Factors(alpha=math.inf, beta=math.inf if half_noise > 0.0 else 0.0)
-        return Factors(alpha=0.5 * self.M * math.exp(forgotten), beta=-half_noise * math.expm1(forgotten) / gain)
+        a, s = self._after(samples // self.batch)
+        return Factors(alpha=0.5 * self.M * a, beta=0.5 * self.M * s)
 
     def guess(self, distance: float, epsilon: float) -> float:
         """Return log((d0^2 - F)/(2 epsilon/M - F)) / log(1/c), in samples (theory 1.1e); infinity under the floor."""
@@ -100,3 +107,6 @@ class ConstantStep(DistanceBound):
             return float(self.batch)
         steps = math.log((self.start(distance) - level) / (epsilon - level)) / -math.log1p(-self.gain)
         return self.batch * math.ceil(steps)
+
+    def _after(self, steps: int) -> tuple[float, float]:
+        return geometric(self.gain, self.batch_noise.A * self.step**2, steps)

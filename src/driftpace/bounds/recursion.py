@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 
 from driftpace import require
+from driftpace.bounds.constant_step import ConstantStep, geometric
 from driftpace.bounds.distance import DistanceBound
 from driftpace.bounds.protocol import Factors
 from driftpace.bounds.table import SHELF, Numbers, Table, step_numbers
@@ -85,9 +86,9 @@ class LastIterate(DistanceBound):
 
     def raw(self, distance: float, samples: int) -> float:
         """Return the recursion's value at ``samples``; infinity where the rows that remain are too few for a step."""
-        a, s = self._state(samples)
-        value = 0.5 * self.M * (a * (distance * distance) + s)  # in the kernel's order, so that both round alike
-        return value if value == value else math.inf  # infinity times zero: an overflow on the way
+        (a, s), squared = self._state(samples), distance * distance
+        remembered = a * squared if squared > 0.0 else 0.0
+        return 0.5 * self.M * (remembered + s)  # in the kernel's order, so that both round alike
 
     def factors(self, samples: int) -> Factors:
         """Return alpha = (M/2) a and beta = (M/2) s."""
@@ -100,9 +101,9 @@ class LastIterate(DistanceBound):
         require.nonnegative("LastIterate.smallest", distance=distance)
         if self.start(distance) <= epsilon:
             return 0
-        if cap < 1 or self.floor(distance) > epsilon * (1.0 + 1e-9):
+        if cap < 1:
             return None
-        steps = self._table().first(distance * distance, 0.5 * self.M, epsilon, -(-cap // self.batch))
+        steps = self._first_whole(distance, epsilon, -(-cap // self.batch))
         if steps is None or self.batch == 1:
             return steps
         samples = self._fewest_rows(distance, epsilon, steps)
@@ -128,7 +129,7 @@ class LastIterate(DistanceBound):
 
     def _state(self, samples: int) -> tuple[float, float]:
         whole, rest = divmod(samples, self.batch)
-        a, s = self._table().at(whole)
+        a, s = self._whole(whole)
         if rest == 0:
             return a, s
         noise, mu = self.noise.batched(rest), self._step(whole + 1)
@@ -136,6 +137,17 @@ class LastIterate(DistanceBound):
             return math.inf, math.inf
         c = max(0.0, 1.0 - 2.0 * self.m * mu + noise.B * mu * mu)
         return c * a, c * s + noise.A * mu * mu
+
+    def _whole(self, steps: int) -> tuple[float, float]:
+        if isinstance(self.schedule, ConstantSteps):  # a geometric sum, which needs no table
+            return geometric(self._gain(self.schedule.step), self.batch_noise.A * self.schedule.step**2, steps)
+        return self._table().at(steps)
+
+    def _first_whole(self, distance: float, epsilon: float, cap: int) -> int | None:
+        if isinstance(self.schedule, ConstantSteps):
+            steps = ConstantStep(m=self.m, M=self.M, noise=self.batch_noise, step=self.schedule.step)
+            return steps.smallest(distance, epsilon, cap)
+        return self._table().first(distance * distance, 0.5 * self.M, epsilon, cap)
 
     def _gain(self, mu: float) -> float:
         return min(1.0, mu * (2.0 * self.m - self.batch_noise.B * mu))

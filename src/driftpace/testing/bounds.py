@@ -28,7 +28,7 @@ def check_bound(
     * ``smallest`` is what a linear scan finds, up to the last number of samples under 300;
     * ``reach`` is finite, zero or more, and does not fall with the risk;
     * the slope of log risk against log K between the two ``rate_samples``, at the largest distance, is the declared ``rate`` to
-      0.1; a rate of minus infinity needs a slope under -5, or zero risk;
+      0.1; a rate of minus infinity needs a slope under -5, or a risk of 1e-200 at most;
     * it has a name, a nature and conditions in words.
 
     It cannot check that the bound is true: hold it against simulations for that.
@@ -138,7 +138,7 @@ def _check_reach(bound: RiskBound) -> None:
 def _check_rate(bound: RiskBound, distance: float, few: int, many: int) -> None:
     first, last = bound(distance, few), bound(distance, many)
     if bound.rate == -math.inf:
-        falls = last == 0.0 or math.log(last / first) / math.log(many / few) < -5.0
+        falls = last <= 1e-200 or math.log(last / first) / math.log(many / few) < -5.0
         _claim(falls, "declares a rate of minus infinity and does not fall faster than the fifth power")
         return
     _claim(bound.rate <= 0.0, "declares a rate that is not zero or less")

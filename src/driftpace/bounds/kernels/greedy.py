@@ -91,7 +91,7 @@ def squared_distance(squared: float, steps: int, m: float, A: float, B: float, l
         return 1.0 / (1.0 / squared + steps * m * m / A)
     gamma, v, done = m * m / beta, A / (beta * squared), 0
     while steps > 0 and (done < PLAIN or not near(v, gamma)):
-        squared -= squared * (m * m * squared / (A + B * squared))
+        squared = squared * (A + beta * squared) / (A + B * squared)
         v = A / (beta * squared)
         steps -= 1
         done += 1
@@ -122,7 +122,7 @@ def steps_to(squared: float, target: float, m: float, A: float, B: float, limit:
         return done + (1.0 / target - 1.0 / squared) * A / (m * m)
     gamma, v = m * m / beta, A / (beta * squared)
     while squared > target and not near(v, gamma):
-        squared -= squared * (m * m * squared / (A + B * squared))
+        squared = squared * (A + beta * squared) / (A + B * squared)
         v = A / (beta * squared)
         done += 1.0
     if squared <= target:
