@@ -1,1 +1,6 @@
-"""learners."""
+"""How the next model is made from the last one and fresh rows, each learner with the bound that is true for it."""
+
+from driftpace.learners.protocol import Learner
+from driftpace.learners.sgd import Sgd
+
+__all__ = ["Learner", "Sgd"]

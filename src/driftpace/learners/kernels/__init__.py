@@ -22,7 +22,7 @@ those that the bounds speak of (theory 1.2, 1.3).
 """
 
 AHEAD_FEATURES = 16
-GRAM_FEATURES = 1024
+GRAM_FEATURES = 1000
 
 
 def work_space(features: int) -> int:

@@ -11,11 +11,10 @@ from functools import cache
 from typing import Any
 
 from driftpace.compiled import compiled
-from driftpace.learners.kernels.lanes import fetch_ahead, fill, load, load_some, store, times, times_plus, total
+from driftpace.learners.kernels.instructions import fetch_ahead, fill, load, load_some, store, times, times_plus, total
 from driftpace.learners.kernels.slope import slope
 from driftpace.typing import FloatArray
 
-MOST_FEATURES = 16
 _NEAR = 256  # numbers between the row in hand and the row asked for
 
 
@@ -32,7 +31,7 @@ def look_ahead(vectors: int) -> Callable[..., Any]:
         loss: int,
         shape: float,
         l2: float,
-        free: int,
+        free: int,  # noqa: ARG001  (0 where l2 is not)
         radius: float,
         scale: float,
         grow: float,

@@ -11,8 +11,6 @@ from driftpace.compiled import compiled
 from driftpace.learners.kernels.slope import slope
 from driftpace.typing import FloatArray
 
-LEAST_FEATURES = 1024
-
 
 @compiled(fastmath=True, inline=True)
 def _move(
@@ -37,7 +35,7 @@ def gram_pass(
     loss: int,
     shape: float,
     l2: float,
-    free: int,
+    free: int,  # noqa: ARG001  (0 where l2 is not)
     radius: float,
     scale: float,
     grow: float,
@@ -55,7 +53,9 @@ def gram_pass(
     for j in range(features):
         norm += coef[j] * coef[j]
     for i in range(0, rows, 4):
-        i1 = i + 1 if i + 1 < rows else i  # the last block may be short: rows past the last are a row again, with steps of 0
+        i1 = (
+            i + 1 if i + 1 < rows else i
+        )  # the last block may be short: rows past the last are a row again, with steps of 0
         i2 = i + 2 if i + 2 < rows else i
         i3 = i + 3 if i + 3 < rows else i
         for k in range(4):
@@ -96,7 +96,9 @@ def gram_pass(
         sum_w, sum0, sum1 = sum_w + t3 * c, sum0 + t3 * b0, sum1 + t3 * b1
         sum2 = t3 * b2
 
-        a, b3, norm = _move(loss, shape, c * s3 + b0 * g03 + b1 * g13 + b2 * g23, y[i3], work[mu + 3], l2, norm, q3, radius)
+        a, b3, norm = _move(
+            loss, shape, c * s3 + b0 * g03 + b1 * g13 + b2 * g23, y[i3], work[mu + 3], l2, norm, q3, radius
+        )
         c, b0, b1, b2 = a * c, a * b0, a * b1, a * b2
         norm = 0.0  # afresh for every block: no error builds up
         for j in range(features):

@@ -42,7 +42,7 @@ def plain_pass(
         mu = steps[k] if steps.size else scale / (grow * (k + 1.0) + shift)
         weight = tilt * k + level if k >= first else 0.0
         begin = k * batch
-        end = begin + batch if begin + batch < rows else rows
+        end = min(begin + batch, rows)
         for j in range(features):
             work[features + j] = 0.0
         for i in range(begin, end):

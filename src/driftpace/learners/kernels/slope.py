@@ -1,40 +1,11 @@
 """The slope d phi / d score of the built-in losses, by their code."""
 
-from typing import Any
-
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
-
 from driftpace.compiled import compiled
+from driftpace.learners.kernels.instructions import nearest, two_to
 
 _LOG2_E = 1.4426950408889634
 _LN2_HIGH = 6.93147180369123816490e-01  # ln 2 in two parts: whole multiples of the first are exact
 _LN2_LOW = 1.90821492927058770002e-10
-
-
-@intrinsic
-def _two_to(context: Any, power: Any) -> Any:
-    """Return 2^power for a double that is a whole number, by writing the bits of the result."""
-
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        integer = ir.IntType(64)
-        exponent = builder.fptosi(builder.fadd(arguments[0], ir.Constant(ir.DoubleType(), 1023.0)), integer)
-        return builder.bitcast(builder.shl(exponent, ir.Constant(integer, 52)), ir.DoubleType())
-
-    return types.float64(types.float64), build
-
-
-@intrinsic
-def _nearest(context: Any, number: Any) -> Any:
-    """Return the nearest whole number as a double."""
-
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        kind = ir.FunctionType(ir.DoubleType(), [ir.DoubleType()])
-        rint = builder.module.declare_intrinsic("llvm.rint", [ir.DoubleType()], kind)
-        return builder.call(rint, arguments)
-
-    return types.float64(types.float64), build
 
 
 @compiled(inline=True)
@@ -48,15 +19,17 @@ def exponential(x: float) -> float:
         x = 700.0
     if x < -700.0:
         x = -700.0
-    power = _nearest(x * _LOG2_E)
-    r = (x - power * _LN2_HIGH) - power * _LN2_LOW  # |r| <= (ln 2)/2; Taylor's series in pairs, so that few wait in line
+    power = nearest(x * _LOG2_E)
+    r = (
+        x - power * _LN2_HIGH
+    ) - power * _LN2_LOW  # |r| <= (ln 2)/2; Taylor's series in pairs, so that few wait in line
     r2 = r * r
     r4 = r2 * r2
     low = (1.0 + r) + (1.0 / 2.0 + r * (1.0 / 6.0)) * r2
     middle = (1.0 / 24.0 + r * (1.0 / 120.0)) + (1.0 / 720.0 + r * (1.0 / 5040.0)) * r2
     high = (1.0 / 40320.0 + r * (1.0 / 362880.0)) + (1.0 / 3628800.0 + r * (1.0 / 39916800.0)) * r2
     top = 1.0 / 479001600.0 + r * (1.0 / 6227020800.0)
-    return (low + middle * r4 + (high + top * r4) * (r4 * r4)) * _two_to(power)
+    return (low + middle * r4 + (high + top * r4) * (r4 * r4)) * two_to(power)
 
 
 @compiled(inline=True)
@@ -72,4 +45,6 @@ def slope(loss: int, shape: float, score: float, y: float) -> float:
     residual = score - y
     if residual > shape:
         return shape
-    return -shape if residual < -shape else residual
+    if residual < -shape:
+        return -shape
+    return residual

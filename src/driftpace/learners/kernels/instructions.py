@@ -1,16 +1,24 @@
-"""Four doubles side by side, for the few loops in which the compiler does not find them by itself.
+"""Instructions that the compiler does not find by itself: four doubles side by side, and two pieces of an exponential.
 
-A small pass keeps its coefficients in vector registers from the first row to the last. The compiler turns loops into
-vector code, not loops of a length unknown to it into registers that live across rows; so the vectors are spelt out here. What
-is missing on a processor (a masked load, four doubles in one register) the compiler replaces: results are the same.
+A pass over short rows keeps its coefficients in vector registers from the first row to the last. The compiler makes vector
+code of loops, but not registers that live across rows of a length it does not know; so the vectors are spelt out. What
+a processor lacks (a masked load, four doubles in one register) the compiler replaces: results are the same.
+
+Each function takes the types of its arguments, and returns its signature and what writes its instructions.
 """
 
+# ruff: noqa: ARG001  (the compiler hands every builder the same four things)
+
+from collections.abc import Callable
 from typing import Any
 
-from llvmlite import ir
-from numba import types
+from numba import extending, types
 from numba.core import cgutils
-from numba.extending import intrinsic, models, register_model
+from numba.extending import models, register_model
+
+intrinsic: Callable[..., Callable[..., Any]] = extending.intrinsic
+insert_function: Callable[..., Any] = cgutils.get_or_insert_function
+ir: Any = cgutils.ir  # type: ignore[attr-defined]  # llvmlite's, as numba has it
 
 _DOUBLE = ir.DoubleType()
 _FOUR = ir.VectorType(_DOUBLE, 4)
@@ -35,7 +43,7 @@ LANES = Lanes()
 @register_model(Lanes)
 class _LanesModel(models.PrimitiveModel):
     def __init__(self, manager: Any, described: Any) -> None:
-        super().__init__(manager, described, _FOUR)
+        super().__init__(manager, described, _FOUR)  # type: ignore[no-untyped-call]
 
 
 def _everywhere(builder: Any, kind: Any, value: Any) -> Any:
@@ -79,7 +87,7 @@ def load_some(context: Any, array: Any, index: Any, count: Any) -> Any:
         counts = _everywhere(builder, _FOUR_COUNTS, arguments[2])
         wanted = builder.icmp_signed(">", counts, ir.Constant(_FOUR_COUNTS, [0, 1, 2, 3]))
         kind = ir.FunctionType(_FOUR, [_FOUR.as_pointer(), _INT32, _FOUR_FLAGS, _FOUR])
-        masked = cgutils.get_or_insert_function(builder.module, kind, "llvm.masked.load.v4f64.p0")
+        masked = insert_function(builder.module, kind, "llvm.masked.load.v4f64.p0")
         return builder.call(masked, [where, _EIGHT_BYTES, wanted, ir.Constant(_FOUR, [0.0] * 4)])
 
     return LANES(array, types.intp, types.intp), build
@@ -104,7 +112,7 @@ def fetch_ahead(context: Any, array: Any, index: Any) -> Any:
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         where = _address(context, builder, signature.args[0], arguments[0], arguments[1], _BYTE)
         kind = ir.FunctionType(ir.VoidType(), [_BYTE, _INT32, _INT32, _INT32])
-        prefetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        prefetch = insert_function(builder.module, kind, "llvm.prefetch.p0")
         read, keep, data = (ir.Constant(_INT32, flag) for flag in (0, 3, 1))
         builder.call(prefetch, [where, read, keep, data])
         return context.get_dummy_value()
@@ -139,7 +147,31 @@ def total(context: Any, value: Any) -> Any:
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = ir.FunctionType(_DOUBLE, [_DOUBLE, _FOUR])
-        reduce = cgutils.get_or_insert_function(builder.module, kind, "llvm.vector.reduce.fadd.v4f64")
+        reduce = insert_function(builder.module, kind, "llvm.vector.reduce.fadd.v4f64")
         return builder.call(reduce, [ir.Constant(_DOUBLE, -0.0), arguments[0]], fastmath=_LOOSE)
 
     return types.float64(LANES), build
+
+
+@intrinsic
+def two_to(context: Any, power: Any) -> Any:
+    """Return 2^power for a double that is a whole number, by writing the bits of the result."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        integer = ir.IntType(64)
+        exponent = builder.fptosi(builder.fadd(arguments[0], ir.Constant(_DOUBLE, 1023.0)), integer)
+        return builder.bitcast(builder.shl(exponent, ir.Constant(integer, 52)), _DOUBLE)
+
+    return types.float64(types.float64), build
+
+
+@intrinsic
+def nearest(context: Any, number: Any) -> Any:
+    """Return the nearest whole number as a double."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = ir.FunctionType(_DOUBLE, [_DOUBLE])
+        rint = builder.module.declare_intrinsic("llvm.rint", [_DOUBLE], kind)
+        return builder.call(rint, arguments)
+
+    return types.float64(types.float64), build

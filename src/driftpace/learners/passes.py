@@ -1,0 +1,162 @@
+"""One pass of a stochastic gradient descent: from a recipe to a compiled loop, in a few microseconds."""
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from driftpace.learners.kernels import AHEAD_FEATURES, GRAM_FEATURES, work_space
+from driftpace.learners.own_pass import own_pass
+from driftpace.learners.plan import Plan, make_plan
+from driftpace.learners.recipe import Recipe
+from driftpace.losses import HuberLoss, LogisticLoss, SmoothedHinge, SquaredLoss
+from driftpace.losses.protocol import Loss
+from driftpace.records import Constants, Fit, Outcome
+from driftpace.schedules import GreedySteps
+from driftpace.sets import Ball, Box, WholeSpace
+from driftpace.sets.protocol import Set
+from driftpace.typing import FloatArray
+
+_NONE = np.zeros(0)
+_FLOAT = np.dtype(np.float64)
+_LOSSES: dict[type[Any], int] = {kind: kind.code for kind in (SquaredLoss, SmoothedHinge, LogisticLoss, HuberLoss)}
+_REMEMBERED = 64
+
+
+class _Ready(NamedTuple):
+    """Everything about a pass that does not depend on the rows; no loops where the loss or the set is the user's own."""
+
+    owners: tuple[Recipe, Constants, Loss, Set]
+    plan: Plan
+    loop: Callable[..., None] | None = None
+    gradient: Callable[..., bool] | None = None
+    curve: tuple[int, float, float, int] = (0, 0.0, 0.0, 0)
+    numbers: tuple[float, ...] = ()
+    weights: tuple[float, float] = (0.0, 0.0)
+    limits: tuple[Any, ...] = ()
+    work: int = 0
+
+
+_ready: dict[tuple[int, int, int, int, int], _Ready] = {}
+
+
+def one_pass(
+    recipe: Recipe,
+    loss: Loss,
+    domain: Set,
+    start: FloatArray,
+    X: FloatArray,
+    y: FloatArray,
+    constants: Constants,
+    distance: float,
+) -> Fit:
+    """Return the model after one pass over the rows, with the mean gradient there."""
+    rows, features = X.shape
+    key = (id(recipe), id(constants), id(loss), id(domain), features)
+    ready = _ready.get(key) or _make_ready(key, (recipe, constants, loss, domain), features)
+    plan = ready.plan
+    batch, steps = plan.batch, _NONE
+    if plan.greedy is not None:
+        rows -= rows % batch  # a last batch that is not whole is not used: the bound says so
+        X, y = X[:rows], y[:rows]
+        if rows and distance < math.inf:
+            steps = _greedy_steps(plan.greedy, rows // batch, distance)
+    coef = np.array(start, _FLOAT)
+    if rows == 0:
+        return Fit(coef=coef, gradient=np.zeros(features), rows=0, updates=0, outcome=Outcome.MET)
+    updates = -(-rows // batch)
+    first, share = plan.averaged(updates)
+    if ready.loop is None or ready.gradient is None:
+        gradient, finite = own_pass(loss, domain, coef, X, y, plan, steps, first, share)
+    else:
+        if not X.flags.c_contiguous or X.dtype is not _FLOAT:
+            X = np.ascontiguousarray(X, _FLOAT)
+        if not y.flags.c_contiguous or y.dtype is not _FLOAT:
+            y = np.ascontiguousarray(y, _FLOAT)
+        gradient, work = np.empty(features), np.zeros(ready.work)
+        ready.loop(X, y, coef, work, *ready.curve, *ready.numbers, steps, first, *ready.weights, share, *ready.limits)
+        finite = ready.gradient(X, y, coef, gradient, work, *ready.curve)
+    outcome = Outcome.MET if finite else Outcome.NONFINITE
+    return Fit(coef=coef, gradient=gradient, rows=rows, updates=updates, outcome=outcome)
+
+
+def _make_ready(
+    key: tuple[int, int, int, int, int], owners: tuple[Recipe, Constants, Loss, Set], features: int
+) -> _Ready:
+    """Prepare a pass, and remember it under the identities of its owners: to compare them would cost more than 200 rows.
+
+    The owners are kept with it, so that no other object can come to have the identity of one of them.
+    """
+    recipe, constants, loss, domain = owners
+    plan = make_plan(recipe, constants)
+    ready = _Ready(owners, plan)
+    code = _LOSSES.get(type(loss))  # the very class: one derived from it may have another gradient
+    if code is not None and type(domain) in (WholeSpace, Ball, Box):
+        curve = (code, float(loss.shape), float(loss.l2), loss.unpenalised)  # type: ignore[attr-defined]
+        radius = domain.radius if isinstance(domain, Ball) else math.inf
+        loop, limits = _loop(curve, domain, features, plan.batch)
+        ready = _Ready(
+            owners=owners,
+            plan=plan,
+            loop=loop,
+            gradient=_gradient(),
+            curve=curve,
+            numbers=(radius, plan.scale, plan.grow, plan.shift),
+            weights=(plan.tilt, plan.level),
+            limits=limits,
+            work=work_space(features),
+        )
+    if len(_ready) >= _REMEMBERED:
+        _ready.clear()
+    _ready[key] = ready
+    return ready
+
+
+def _loop(
+    curve: tuple[int, float, float, int], domain: Set, features: int, batch: int
+) -> tuple[Callable[..., None], tuple[Any, ...]]:
+    """Return the compiled pass, and what it wants to know besides what all of them do."""
+    centred = isinstance(domain, WholeSpace) or (isinstance(domain, Ball) and domain.center is None)
+    if batch > 1 or not centred:
+        from driftpace.learners.kernels.plain import plain_pass
+
+        return plain_pass, (batch, *_limits(domain, features))
+    _, _, l2, free = curve
+    one_penalty = l2 == 0.0 or free == 0
+    if one_penalty and features <= AHEAD_FEATURES:
+        from driftpace.learners.kernels.ahead import look_ahead
+
+        return look_ahead(max(1, -(-features // 4))), ()
+    if one_penalty and features >= GRAM_FEATURES:
+        from driftpace.learners.kernels.gram import gram_pass
+
+        return gram_pass, ()
+    from driftpace.learners.kernels.fused import fused_pass
+
+    return fused_pass, ()
+
+
+def _limits(domain: Set, features: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the centre of a ball and the ends of a box."""
+    if isinstance(domain, Box):
+        low, high = domain.ends(features)
+        return np.zeros(features), np.array(low), np.array(high)
+    center = domain.center if isinstance(domain, Ball) else None
+    return np.zeros(features) if center is None else np.array(center), _NONE, _NONE
+
+
+@cache
+def _gradient() -> Callable[..., bool]:
+    from driftpace.learners.kernels.gradient import mean_gradient
+
+    return mean_gradient
+
+
+def _greedy_steps(schedule: GreedySteps, updates: int, distance: float) -> FloatArray:
+    from driftpace.learners.kernels.greedy import fill_greedy_steps
+
+    steps = np.empty(updates)
+    fill_greedy_steps(steps, schedule.m, schedule.A, schedule.B, schedule.limit, float(distance))
+    return steps
