@@ -12,7 +12,7 @@ from driftpace.records import Constants
 from driftpace.sets import Set
 from driftpace.typing import FloatArray
 from driftpace.worlds.covariance import as_covariance
-from driftpace.worlds.facts import given, in_domain, largest
+from driftpace.worlds.facts import furthest, given, in_domain, largest
 from driftpace.worlds.quadratic import ridge, squared_constants, squared_covariance, squared_excess
 from driftpace.worlds.scores import known
 
@@ -92,15 +92,16 @@ class BoundedRegression:
         return squared_covariance(self._covariance, self.minimiser(loss) - self.coef, self.noise, self._peak)
 
     def constants(self, loss: Loss, domain: Set | None = None) -> Constants:
-        """Return every constant: exact without a penalty; L always; G, a limit, on a domain of finite diameter."""
+        """Return every constant: exact without a penalty; L always; G, a limit, on a bounded domain."""
         loss = self._known(loss)
         best = self.minimiser(loss)
         error, longest = best - self.coef, math.sqrt(self.features * largest(self._covariance))
         numbers = in_domain("BoundedRegression.constants", domain, best)
-        if "diameter" in numbers:  # |r| ||x|| + l2 ||w||, each at its largest
-            reach = numbers["diameter"]
-            residual = longest * (reach + float(np.linalg.norm(error))) + math.sqrt(3.0 * self.noise)
-            numbers["G"] = residual * longest + loss.l2 * (reach + float(np.linalg.norm(best)))
+        far, norm = furthest(domain, self.coef), furthest(domain, np.zeros(self.features))
+        residual = longest * far + math.sqrt(3.0 * self.noise)
+        numbers["G"] = residual * longest + (
+            loss.l2 * norm if loss.l2 > 0.0 else 0.0
+        )  # |r| ||x|| + l2 ||w||, each largest
         return given(
             numbers
             | squared_constants(loss, self._covariance, error, self.noise, self._peak)

@@ -51,12 +51,12 @@ class DriftingRegression:
     def path(self, periods: int) -> FloatArray:
         """Return the coefficients of periods 1 .. periods, (periods, features)."""
         require.count("DriftingRegression.path", least=1, periods=periods)
-        moves = np.zeros((periods, self.features))
-        for n in range(1, periods):  # the move into period n + 1; a line takes its first direction again and again
-            stream = np.random.default_rng([self.rng, n if self.shape == "walk" else 1])
-            direction = stream.standard_normal(self.features)
-            moves[n] = self.rho * direction / np.linalg.norm(direction)
-        return cast(FloatArray, self.start) + np.cumsum(moves, axis=0)
+        directions = np.random.default_rng(self.rng).standard_normal((max(periods - 1, 1), self.features))
+        directions /= np.linalg.norm(
+            directions, axis=1, keepdims=True
+        )  # row i moves period i + 1 on, however many are drawn
+        moves = directions[: periods - 1] if self.shape == "walk" else np.tile(directions[0], (periods - 1, 1))
+        return cast(FloatArray, self.start) + self.rho * np.vstack([np.zeros(self.features), np.cumsum(moves, axis=0)])
 
     def period(self, n: int) -> GaussianRegression:
         """Return the world of period n = 1, 2, ..."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from driftpace.errors import ParameterError
 from driftpace.records import Constants
-from driftpace.sets import Set
+from driftpace.sets import Ball, Box, Set
 from driftpace.typing import FloatArray
 
 
@@ -73,8 +73,25 @@ def in_domain(owner: str, domain: Set | None, minimiser: FloatArray) -> dict[str
     return {"diameter": domain.diameter} if 0.0 < domain.diameter < math.inf else {}
 
 
+def furthest(domain: Set | None, point: FloatArray) -> float:
+    """Return a limit on the distance from ``point`` to anywhere in the domain: exact for a ball and a box.
+
+    >>> from driftpace.sets import Ball
+    >>> furthest(Ball(2.0), np.array([3.0, 4.0]))
+    7.0
+    """
+    if isinstance(domain, Ball):
+        center = 0.0 if domain.center is None else domain.center
+        return float(np.linalg.norm(point - center)) + domain.radius
+    if isinstance(domain, Box):
+        low, high = domain.ends(point.size)
+        return math.hypot(*np.maximum(np.abs(point - low), np.abs(point - high)).tolist())
+    if domain is None or domain.diameter == math.inf:
+        return math.inf
+    return domain.diameter + float(np.linalg.norm(domain.project(point) - point))
+
+
 def given(numbers: dict[str, float]) -> Constants:
-    """Return constants, leaving out those that are not numbers a bound can use (m = 0, overflow)."""
-    return Constants.given(
-        **{name: number for name, number in numbers.items() if math.isfinite(number) and (name != "m" or number > 0.0)}
-    )
+    """Return constants, leaving out those that a bound cannot use: not finite, or zero where zero says nothing."""
+    usable = {name: x for name, x in numbers.items() if math.isfinite(x) and (x > 0.0 or name not in ("m", "spread"))}
+    return Constants.given(**usable)

@@ -13,7 +13,7 @@ from driftpace.records import Constants
 from driftpace.sets import Set
 from driftpace.typing import FloatArray
 from driftpace.worlds.covariance import as_covariance
-from driftpace.worlds.facts import at_minimiser, given, in_domain, largest, smallest, smooth_limits
+from driftpace.worlds.facts import at_minimiser, furthest, given, in_domain, largest, smallest, smooth_limits
 from driftpace.worlds.quadratic import ridge, squared_constants, squared_covariance, squared_excess
 from driftpace.worlds.scores import GaussianScores, known, mean_curve, newton
 
@@ -140,9 +140,8 @@ class GaussianRegression:
             return given(place | squared_constants(loss, self._covariance, error, self.noise, 1.0))
         hessian, gradients = self.hessian(loss), self.gradient_covariance(loss)
         penalty, top = loss.penalty_weights(self.features), largest(self._covariance)
-        furthest = place.get("diameter", math.inf) + float(np.linalg.norm(error))
-        shape = loss.shape**2 / (self.noise + top * furthest**2)
-        inner = float(gammainc(1.5, 0.5 * shape))  # P(chi2_3 <= shape)
+        widest = self.noise + top * furthest(domain, self.coef) ** 2
+        inner = float(gammainc(1.5, 0.5 * loss.shape**2 / widest))  # P(chi2_3 <= threshold^2 / v)
         square = self._covariance
         numbers = {
             "m": smallest(inner * self._covariance + np.diag(penalty)),
