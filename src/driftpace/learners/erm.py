@@ -1,0 +1,149 @@
+"""The minimiser of the fresh rows' loss, held back towards the last model."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from driftpace import require
+from driftpace.bounds import (
+    Anchored,
+    AnchoredFixedDesign,
+    AnchoredMinimiser,
+    Minimiser,
+    OrdinaryLeastSquares,
+    PenalisedMinimiser,
+    RiskBound,
+    StableMinimiser,
+)
+from driftpace.errors import ParameterError
+from driftpace.learners.minimise import minimise
+from driftpace.losses.protocol import Loss
+from driftpace.records import Constants, Fit, Outcome
+from driftpace.sets.protocol import Set
+from driftpace.typing import FloatArray
+
+FORMS = ("harmonic", "m-estimation", "fixed-design", "ols", "penalised", "stable")
+_ALIKE = 1.0 + 1e-9
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AnchoredErm:
+    """w = argmin over the set of the mean loss of the rows + (lam/2)||w - start||^2 (theory 1.5, 1.6, 1.8).
+
+    ``form`` names the bound, and with it the strength lam of the anchor unless ``strength`` gives it:
+
+    ==============  ===================  ======================================================================
+    form            lam                  bound, and the constants it reads
+    ==============  ===================  ======================================================================
+    harmonic        noise d/(K d0^2)     :class:`~driftpace.bounds.Anchored`: squared loss, Gaussian features, in
+                                         coordinates in which they are all alike (m = M); noise
+    m-estimation    spread/(K d0^2)      :class:`~driftpace.bounds.AnchoredMinimiser`, a leading term: any smooth loss,
+                                         m = M; spread. With strength=0 :class:`~driftpace.bounds.Minimiser`: any m, M
+    fixed-design    ``strength``         :class:`~driftpace.bounds.AnchoredFixedDesign`: the risk over these very rows, whose
+                                         Hessian has ``eigenvalues`` (or m = M); noise
+    ols             0                    :class:`~driftpace.bounds.OrdinaryLeastSquares`; noise
+    penalised       0                    :class:`~driftpace.bounds.PenalisedMinimiser`: the loss has l2 >= m; sigma_star
+    stable          0                    :class:`~driftpace.bounds.StableMinimiser`: the same, and Lipschitz rows; G
+    ==============  ===================  ======================================================================
+
+    Squared loss is solved exactly, others by Newton's method to a gradient of 1e-10 of its terms; the outcome is STALLED where
+    that is not reached. Where many models are equally good (fewer rows than features and no anchor or penalty), the one
+    nearest to the start is taken. The minimiser may lie on the border of the set, but no bound here speaks of that case.
+
+    >>> constants = Constants.given(m=1.0, M=1.0, noise=0.5)
+    >>> learner = AnchoredErm()
+    >>> learner.bound(constants, features=2).smallest(1.0, 0.1, cap=100)
+    7
+    >>> from driftpace.losses import SquaredLoss
+    >>> from driftpace.sets import WholeSpace
+    >>> X, y = np.array([[1.0], [1.0]]), np.array([1.0, 3.0])
+    >>> learner.fit(SquaredLoss(), WholeSpace(), np.zeros(1), X, y, constants=constants, distance=0.5).coef
+    array([1.])
+    """
+
+    form: str = "harmonic"
+    strength: float | None = None
+    eigenvalues: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        require.choice("AnchoredErm", FORMS, form=self.form)
+        if self.strength is not None:
+            require.nonnegative("AnchoredErm", strength=self.strength)
+        elif self.form == "fixed-design":
+            raise ParameterError("AnchoredErm(strength=...) must be given with form='fixed-design'; got None.")
+        if self.eigenvalues is not None:
+            values = require.vector("AnchoredErm", eigenvalues=self.eigenvalues).tolist()
+            object.__setattr__(self, "eigenvalues", tuple(values))
+
+    def bound(self, constants: Constants, features: int) -> RiskBound:
+        """Return what this learner promises when these constants hold; ParameterError where nothing is known to be true."""
+        require.count("AnchoredErm.bound", least=1, features=features)
+        m, M = constants.safe("m"), constants.safe("M")
+        if self.form == "fixed-design":
+            assert self.strength is not None
+            values = self.eigenvalues or (self._alike(m, M),) * features
+            return AnchoredFixedDesign(noise=constants.safe("noise"), strength=self.strength, eigenvalues=values)
+        if self.form == "harmonic" and self.strength is None:
+            return Anchored(noise=constants.safe("noise"), features=features, h=self._alike(m, M))
+        if self.form == "m-estimation" and self.strength is None:
+            return AnchoredMinimiser(spread=constants.safe("spread"), features=features, h=self._alike(m, M))
+        if self.strength:
+            raise ParameterError(
+                f"AnchoredErm(strength=...) must be {'0 or ' if self.form == 'm-estimation' else ''}left to the bound with "
+                f"form={self.form!r}, as no bound is known for another; got {self.strength!r}."
+            )
+        if self.form in ("ols", "harmonic"):
+            return OrdinaryLeastSquares(noise=constants.safe("noise"), features=features, m=m, M=M)
+        if self.form == "m-estimation":
+            return Minimiser(spread=constants.safe("spread"), features=features, m=m, M=M)
+        if self.form == "penalised":
+            return PenalisedMinimiser(m=m, M=M, trace_sigma=constants.safe("sigma_star") ** 2)
+        return StableMinimiser(m=m, G=constants.safe("G"), M=M)
+
+    def anchor(self, constants: Constants, features: int, distance: float, samples: int) -> float:
+        """Return lam: the strength given, or the one for which the bound is true; infinity says to stay at the start.
+
+        >>> AnchoredErm().anchor(Constants.given(m=1.0, M=1.0, noise=0.5), 2, 1.0, 20)
+        0.05
+        """
+        if self.strength is not None:
+            return float(self.strength)
+        if self.form not in ("harmonic", "m-estimation") or math.isinf(distance):
+            return 0.0
+        bound = self.bound(constants, features)
+        assert isinstance(bound, Anchored | AnchoredMinimiser)
+        return bound.strength(distance, samples)
+
+    def fit(
+        self,
+        loss: Loss,
+        domain: Set,
+        start: FloatArray,
+        X: FloatArray,
+        y: FloatArray,
+        *,
+        constants: Constants,
+        distance: float,
+    ) -> Fit:
+        """Return the minimiser; ``updates`` counts Newton steps."""
+        rows, features = X.shape
+        coef = np.array(start, dtype=np.float64)
+        if rows == 0:
+            return Fit(coef=coef, gradient=np.zeros(features), rows=0, updates=0, outcome=Outcome.MET)
+        strength = self.anchor(constants, features, distance, rows)
+        with np.errstate(all="ignore"):
+            updates, outcome = 0, Outcome.MET
+            if strength < math.inf:
+                coef, updates, outcome = minimise(loss, domain, coef, X, y, strength)
+            gradient = np.array(loss.gradient(coef, X, y), dtype=np.float64)
+            if not (np.isfinite(coef).all() and np.isfinite(gradient).all()):
+                outcome = Outcome.NONFINITE
+        return Fit(coef=coef, gradient=gradient, rows=rows, updates=updates, outcome=outcome)
+
+    def _alike(self, m: float, M: float) -> float:
+        if m * _ALIKE < M:
+            raise ParameterError(
+                f"AnchoredErm(form={self.form!r}) must come with whitened coordinates, in which m = M; got m={m!r}, M={M!r}."
+            )
+        return M

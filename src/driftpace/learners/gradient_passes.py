@@ -1,0 +1,74 @@
+"""Several full passes of gradient descent over the fresh rows."""
+
+from dataclasses import KW_ONLY, dataclass
+
+import numpy as np
+
+from driftpace import require
+from driftpace.bounds import FullPasses, RiskBound
+from driftpace.losses.protocol import Loss
+from driftpace.records import Constants, Fit, Outcome
+from driftpace.sets.protocol import Set
+from driftpace.typing import FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class GradientPasses:
+    """w <- Pi(w - gradient of the mean loss / M), ``passes`` times, from the last model (theory 1.8c).
+
+    Its bound reads m, M and sigma_star, and wants the mean loss of any rows to be m-strongly convex (a penalty l2 >= m) and
+    M-smooth. :meth:`driftpace.bounds.FullPasses.passes_needed` says how many passes make what they leave small.
+
+    >>> constants = Constants.given(m=0.1, M=1.6, sigma_star=0.2**0.5)
+    >>> GradientPasses(100).bound(constants, features=2)(1.0, 400)
+    0.0592563
+    """
+
+    passes: int
+    _: KW_ONLY
+    eta: float | None = None
+
+    def __post_init__(self) -> None:
+        require.count("GradientPasses", least=1, passes=self.passes)
+        if self.eta is not None:
+            require.positive("GradientPasses", eta=self.eta)
+
+    def bound(self, constants: Constants, features: int) -> RiskBound:
+        """Return what so many passes promise."""
+        require.count("GradientPasses.bound", least=1, features=features)
+        return FullPasses(
+            m=constants.safe("m"),
+            M=constants.safe("M"),
+            trace_sigma=constants.safe("sigma_star") ** 2,
+            passes=self.passes,
+            eta=self.eta,
+        )
+
+    def fit(
+        self,
+        loss: Loss,
+        domain: Set,
+        start: FloatArray,
+        X: FloatArray,
+        y: FloatArray,
+        *,
+        constants: Constants,
+        distance: float,
+    ) -> Fit:
+        """Return the model after the passes; ``distance`` is not used."""
+        del distance
+        rows, features = X.shape
+        w = np.array(start, dtype=np.float64)
+        if rows == 0:
+            return Fit(coef=w, gradient=np.zeros(features), rows=0, updates=0, outcome=Outcome.MET)
+        step = 1.0 / constants.safe("M")
+        with np.errstate(all="ignore"):
+            gradient = loss.gradient(w, X, y)
+            for _ in range(self.passes):
+                w = domain.project(w - step * gradient)
+                gradient = loss.gradient(w, X, y)
+            finite = np.isfinite(w).all() and np.isfinite(gradient).all()
+        outcome = Outcome.MET if finite else Outcome.NONFINITE
+        return Fit(
+            coef=w, gradient=np.array(gradient, dtype=np.float64), rows=rows, updates=self.passes, outcome=outcome
+        )
