@@ -69,7 +69,7 @@ def sgd(
     *,
     runs: int,
     rng: np.random.Generator,
-    batch: int = 1,
+    batch: int | Sequence[int] = 1,
     l2: float = 0.0,
     project: Project | None = None,
     at: Sequence[int] = (),
@@ -77,13 +77,16 @@ def sgd(
 ) -> dict[str, dict[int, FloatArray]]:
     """Run SGD ``runs`` times; return, for "last" and each average, the models (runs, features) after each count in ``at``.
 
-    ``steps`` are mu_1 .. mu_K; step k uses ``batch`` fresh rows. ``averages`` names weights theta_1 .. theta_K: uniform is
-    ones, k-weighted is 1, 2, ..., a tail average has zeros first. ``at`` counts steps, 0 is the start; by default the end.
-    An average after 0 steps, or with weights that add up to 0, is the start.
+    ``start`` is one for all, or (runs, features). ``steps`` are mu_1 .. mu_K; step k uses ``batch`` fresh rows, or the k-th
+    number in it. ``averages`` names weights theta_1 .. theta_K: uniform is ones, k-weighted is 1, 2, ..., a tail average has
+    zeros first. ``at`` counts steps, 0 is the start; by default the end. An average after 0 steps, or with weights that add
+    up to 0, is the start.
     """
     wanted = set(at) or {len(steps)}
     averages = dict(averages or {})
-    W = np.tile(np.asarray(start, dtype=float), (runs, 1))
+    first = np.broadcast_to(np.asarray(start, dtype=float), (runs, np.shape(start)[-1]))
+    W = first.copy()
+    batches = [batch] * len(steps) if isinstance(batch, int) else list(batch)
     sums = {name: np.zeros_like(W) for name in averages}
     totals = dict.fromkeys(averages, 0.0)
     kept: dict[str, dict[int, FloatArray]] = {name: {} for name in ("last", *averages)}
@@ -92,16 +95,17 @@ def sgd(
         if count in wanted:
             kept["last"][count] = W.copy()
             for name in averages:
-                kept[name][count] = sums[name] / totals[name] if totals[name] > 0 else np.tile(start, (runs, 1))
+                kept[name][count] = sums[name] / totals[name] if totals[name] > 0 else first.copy()
 
     keep(0)
     for k, step in enumerate(steps):
         for name, weights in averages.items():
             sums[name] += weights[k] * W
             totals[name] += weights[k]
-        X, y = draw(runs * batch, rng)
-        X, y = X.reshape(runs, batch, -1), y.reshape(runs, batch)
-        gradient = np.einsum("rb,rbd->rd", slope(np.einsum("rbd,rd->rb", X, W), y), X) / batch + l2 * W
+        rows = batches[k]
+        X, y = draw(runs * rows, rng)
+        X, y = X.reshape(runs, rows, -1), y.reshape(runs, rows)
+        gradient = np.einsum("rb,rbd->rd", slope(np.einsum("rbd,rd->rb", X, W), y), X) / rows + l2 * W
         W = W - step * gradient
         if project is not None:
             W = project(W)
