@@ -12,7 +12,7 @@ def least_squares(
     """Minimise the mean of (y - x'w)^2/2 plus (strength/2)||w - anchor||^2; X is (runs, rows, features)."""
     rows, features = X.shape[1:]
     right = np.einsum("rki,rk->ri", X, y - X @ np.broadcast_to(anchor, (features,))) / rows
-    gram = np.einsum("rki,rkj->rij", X, X, optimize=True) / rows + strength * np.eye(features)
+    gram = np.swapaxes(X, 1, 2) @ X / rows + strength * np.eye(features)
     solved: FloatArray = anchor + np.linalg.solve(gram, right[..., None])[..., 0]
     return solved
 
@@ -34,19 +34,19 @@ def newton(
     def objective(W: FloatArray) -> FloatArray:
         off = W - anchor
         value: FloatArray = (
-            curve.phi(np.einsum("rkd,rd->rk", X, W), y).mean(axis=1)
+            curve.phi((X @ W[..., None])[..., 0], y).mean(axis=1)
             + 0.5 * np.einsum("ri,ij,rj->r", W, matrix, W)
             + 0.5 * np.einsum("ri,ij,rj->r", off, extra, off)
         )
         return value
 
     for _ in range(60):
-        scores = np.einsum("rkd,rd->rk", X, W)
-        gradient = np.einsum("rk,rkd->rd", curve.slope(scores, y), X) / rows + W @ matrix + (W - anchor) @ extra
+        scores = (X @ W[..., None])[..., 0]
+        gradient = (curve.slope(scores, y)[:, None, :] @ X)[:, 0] / rows + W @ matrix + (W - anchor) @ extra
         if np.abs(gradient).max() < 1e-9:
             return W
         bent = X * curve.bend(scores, y)[..., None]
-        hessian = np.einsum("rki,rkj->rij", bent, X, optimize=True) / rows + matrix + extra
+        hessian = np.swapaxes(bent, 1, 2) @ X / rows + matrix + extra
         step = np.linalg.solve(hessian, gradient[..., None])[..., 0]
         now, share = objective(W), np.ones(runs)
         for _ in range(30):
