@@ -3,7 +3,8 @@
     python examples/follow_a_drifting_regression.py --out out
 
 The tracker is the paper's method with the constants of its synthetic experiment. One run is followed in the table; the picture also
-shows the mean over all runs, because the promise is about the mean.
+shows the mean over all runs, because the promise is about the mean. Last comes the yardstick: the smallest constant size that
+would have held the target, which nobody can know beforehand.
 """
 
 import argparse
@@ -22,11 +23,13 @@ from rich.progress import track
 from rich.table import Table
 
 from driftpace import Ball, Constants, SquaredLoss, Tracker
+from driftpace.learners import Sgd
 from driftpace.typing import FloatArray
 from driftpace.worlds import DriftingRegression
 
 EPSILON, RHO, NOISE, PERIODS = 0.1, 1.0, 0.08, 25
-LOSS = SquaredLoss()
+LOSS, DOMAIN, FIRST = SquaredLoss(), Ball(radius=30.0), (50, 50)
+CONSTANTS = Constants.given(m=1.0, M=1.0, A=2 * NOISE, B=4.0)
 INK, ACCENT, FAINT = "#1f3a5f", "#c8553d", "#8fa3b8"
 
 
@@ -49,9 +52,9 @@ def follow(run: int) -> Followed:
     tracker = Tracker.as_in_paper(
         LOSS,
         epsilon=EPSILON,
-        domain=Ball(radius=30.0),
-        constants=Constants.given(m=1.0, M=1.0, A=2 * NOISE, B=4.0),
-        first_samples=(50, 50),
+        domain=DOMAIN,
+        constants=CONSTANTS,
+        first_samples=FIRST,
         rng=run,
     )
     true = []
@@ -69,6 +72,25 @@ def follow(run: int) -> Followed:
         promised=np.array([report.risk_bound for report in history]),
         true=np.array(true),
         outcomes=[report.outcome.name.lower() for report in history],
+    )
+
+
+def constant_risk(run: int, samples: int) -> float:
+    """Return the mean true risk after the first two periods of the same learner with a constant size."""
+    world = DriftingRegression(features=2, rho=RHO, noise=NOISE, rng=run)
+    rows, coef, risks = np.random.default_rng([run, 1]), np.zeros(2), []
+    for period in range(1, PERIODS + 1):
+        now = world.period(period)
+        X, y = now.draw(FIRST[period - 1] if period <= len(FIRST) else samples, rng=rows)
+        coef = Sgd().fit(LOSS, DOMAIN, coef, X, y, constants=CONSTANTS, distance=RHO).coef
+        risks.append(now.excess_risk(LOSS, coef))
+    return float(np.mean(risks[len(FIRST) :]))
+
+
+def best_constant(runs: int) -> int:
+    """Return the smallest constant size whose mean risk over runs and periods is within the target, in hindsight."""
+    return next(
+        size for size in range(1, 1000) if np.mean([constant_risk(run, size) for run in range(runs)]) <= EPSILON
     )
 
 
@@ -94,29 +116,28 @@ def show_table(console: Console, first: Followed) -> None:
     console.print(table)
 
 
-def draw_picture(path: Path, runs: list[Followed]) -> None:
+def draw_picture(path: Path, runs: list[Followed], constant: int) -> None:
     first, periods = runs[0], np.arange(1, PERIODS + 1)
 
     def mean(read: Callable[[Followed], FloatArray]) -> FloatArray:
-        return np.mean([read(run) for run in runs], axis=0)
+        return np.asarray(np.mean([read(run) for run in runs], axis=0))
 
     figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13, 3.9), layout="constrained")
     left.bar(periods, first.samples, color=FAINT, label="one run")
     left.plot(periods, mean(lambda run: run.samples), color=INK, lw=2, label=f"mean of {len(runs)} runs")
+    left.axhline(constant, color=ACCENT, ls="--", label="best constant size, in hindsight")
     left.set(title="How many samples it asks for", ylabel="samples", ylim=(0, None))
     middle.axhline(RHO, color=ACCENT, ls="--", label="the truth")
     middle.fill_between(
         periods, first.rho, first.rho_upper, color=FAINT, alpha=0.4, label="up to its upper end, one run"
     )
     middle.plot(periods, mean(lambda run: run.rho), color=INK, lw=2, label="estimate, mean of runs")
-    middle.set(
-        title="How fast it thinks the world moves", ylabel="movement of the best model in a period", ylim=(0, None)
-    )
+    middle.set(title="How fast it thinks the world moves", ylabel="movement in a period", ylim=(0, None))
     right.axhline(EPSILON, color=ACCENT, ls="--", label="the target")
     right.plot(periods, first.promised, color=FAINT, lw=2, label="promised, one run")
     right.plot(periods, first.true, ".", color=INK, alpha=0.5, label="true, one run")
     right.plot(periods, mean(lambda run: run.true), color=INK, lw=2, label="true, mean of runs")
-    right.set(title="What it promises, and what is true", ylabel="excess risk", yscale="log")
+    right.set(title="What it promises, and what is true", ylabel="excess risk", yscale="log", ylim=(1e-3, None))
     for axes in (left, middle, right):
         axes.set_xlabel("period")
         axes.spines[["top", "right"]].set_visible(False)
@@ -134,14 +155,16 @@ def main() -> None:
     runs = [follow(run) for run in track(range(chosen.runs), description="Following", console=console)]
     show_table(console, runs[0])
     risk = np.mean([run.true for run in runs])
-    samples = np.mean([run.samples[2:].mean() for run in runs])
+    samples = np.mean([run.samples[len(FIRST) :].mean() for run in runs])
+    constant = best_constant(len(runs))
     console.print(
-        f"\nMean over {len(runs)} runs and {PERIODS} periods: true excess risk {risk:.4f}, target {EPSILON:g}; "
-        f"{samples:.1f} samples a period after the first two."
+        f"\nMean over {len(runs)} runs and {PERIODS} periods: true excess risk {risk:.4f}, target {EPSILON:g}.\n"
+        f"Samples a period after the first two: {samples:.1f}; the best constant size in hindsight is {constant}, "
+        f"so this is {samples / constant:.2f}x of it."
     )
     chosen.out.mkdir(parents=True, exist_ok=True)
     picture = chosen.out / "demo.png"
-    draw_picture(picture, runs)
+    draw_picture(picture, runs, constant)
     console.print(f"The picture is in {picture}")
 
 

@@ -70,8 +70,12 @@ def close(settings: Settings, state: State) -> tuple[State, StepReport]:
     X, y = _visited(settings, state)
     came = len(y)
     if state.coef is not None and came:
-        state = replace(state, gram=after_more_rows(settings, state, X), rows_seen=state.rows_seen + came)
-        state = replace(state, evidence=settings.evidence.update(state.evidence, objective, state.coef, X, y))
+        state = replace(
+            state,
+            gram=after_more_rows(settings, state, X),
+            rows_seen=state.rows_seen + came,
+            evidence=settings.evidence.update(state.evidence, objective, state.coef, X, y),
+        )
     constants, terms = _terms(settings, state)
     training = came - int(settings.drift.held_out * came)
     fitted = _fit(settings, state, terms.bound, constants, order.distance, X[:training], y[:training])

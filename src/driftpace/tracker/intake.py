@@ -72,9 +72,10 @@ def _as_frame(X: Any) -> nw.DataFrame[Any] | None:
     if isinstance(X, np.ndarray | list | tuple):
         return None
     try:
-        return nw.from_native(X, eager_only=True)
+        frame: nw.DataFrame[Any] = nw.from_native(X, eager_only=True)
     except TypeError:
         return None
+    return frame
 
 
 def _reordered(

@@ -77,4 +77,4 @@ def _evidence(learner: Learner, given: Constants, features: int | None) -> Evide
         if type(error) is ParameterError:
             raise
         return PooledEvidence()
-    return GivenConstants(constants=given)
+    return GivenConstants(given)
