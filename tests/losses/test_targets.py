@@ -26,7 +26,14 @@ def test_numbers_pass_through(loss: LinearLoss, y: list[float]) -> None:
 
 @pytest.mark.parametrize("loss", REGRESSION, ids=name_of)
 @pytest.mark.parametrize(
-    ("y", "came"), [([1.0, np.nan], "nan"), ([-np.inf, 1.0], "-inf"), (["a", "b"], "'a', 'b'"), ([None, 1.0], "nan")]
+    ("y", "came"),
+    [
+        ([1.0, np.nan], "nan"),
+        ([-np.inf, 1.0], "-inf"),
+        (["a", "b"], "'a', 'b'"),
+        ([None, 1.0], "nan"),
+        (["1", None], "'1', None"),
+    ],
 )
 def test_what_is_not_a_number_is_refused(loss: LinearLoss, y: list[object], came: str) -> None:
     sentence = f"y must be finite numbers for {name_of(loss)}; got values such as {came}."

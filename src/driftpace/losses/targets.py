@@ -50,7 +50,8 @@ def encode_classes(owner: str, y: object) -> FloatArray:
 
 def _as_floats(y: object) -> FloatArray | None:
     given = np.asarray(y)
-    if given.dtype.kind not in "biufO":  # text that looks like a number is still text
+    text = given.dtype.kind == "O" and any(isinstance(value, str) for value in given.ravel())
+    if text or given.dtype.kind not in "biufO":  # text that looks like a number is still text
         return None
     try:
         return np.asarray(given, dtype=np.float64)
