@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftpace.concentration import chi_squared_quantile, matrix_bernstein_radius
-from driftpace.evidence.bent_rows import BentRows
+from driftpace.evidence.row_moments import RowMoments
 from driftpace.records import Estimate
 from driftpace.typing import FloatArray
 
@@ -36,21 +36,24 @@ class Curvatures:
     m: Estimate
     M: Estimate
 
+    def widest(self, other: "Curvatures") -> "Curvatures":
+        """Return the smaller m and the larger M of the two, judged by their safe ends."""
+        return Curvatures(
+            m=min(self.m, other.m, key=lambda estimate: estimate.lower),
+            M=max(self.M, other.M, key=lambda estimate: estimate.upper),
+        )
 
-def curvatures(rows: BentRows, weights: FloatArray, *, confidence: float, method: str) -> Curvatures:
+
+def curvatures(rows: RowMoments, weights: FloatArray, *, confidence: float, method: str) -> Curvatures:
     """Return m and M of the risk whose data part is in ``rows`` and whose penalty has the diagonal ``weights``.
 
-    >>> from driftpace.losses import SquaredLoss
-    >>> X = np.random.default_rng(0).standard_normal((2000, 2))
-    >>> rows = BentRows.none(2).add(SquaredLoss(), np.zeros(2), X, np.zeros(2000))
+    >>> rows = RowMoments.none(2).add(np.random.default_rng(0).standard_normal((2000, 2)))
     >>> found = curvatures(rows, np.zeros(2), confidence=0.95, method="gaussian")
     >>> found.m.lower <= 1.0 <= found.M.upper
     True
     """
-    eigenvalues = _Eigenvalues(hessian=rows.hessian / max(rows.count, 1), unit=rows.unit, weights=weights)
-    if method == "bernstein":
-        return _bernstein(rows, eigenvalues, confidence)
-    return _gaussian(rows, eigenvalues, confidence)
+    eigenvalues = _Eigenvalues(hessian=rows.second, unit=rows.unit, weights=weights)
+    return (_bernstein if method == "bernstein" else _gaussian)(rows, eigenvalues, confidence)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,7 +67,7 @@ class _Eigenvalues:
     @property
     def mixed(self) -> bool:
         """Whether the penalty touches some coefficients only, so that it cannot be added to an eigenvalue."""
-        return bool(self.weights.size and self.weights.min() != self.weights.max())
+        return bool(self.weights.min() != self.weights.max())
 
     def least(self, scale: float) -> float:
         return self._extreme(scale, 0)
@@ -87,8 +90,8 @@ def _at_least_rounding(eigenvalues: NDArray[np.floating[Any]]) -> NDArray[np.flo
     return np.where(eigenvalues > _ROUNDING * eigenvalues.size * abs(eigenvalues[-1]), eigenvalues, 0.0)
 
 
-def _gaussian(rows: BentRows, eigenvalues: _Eigenvalues, confidence: float) -> Curvatures:
-    count, features = rows.count, len(rows.hessian)
+def _gaussian(rows: RowMoments, eigenvalues: _Eigenvalues, confidence: float) -> Curvatures:
+    count, features = rows.count, len(rows.outer)
     counting = max(
         1.0, count / (1.0 + 1.5 * rows.excess_kurtosis)
     )  # var (z'v)^2 is 2 + 3 kurtosis times its mean squared
@@ -114,18 +117,17 @@ def _gaussian(rows: BentRows, eigenvalues: _Eigenvalues, confidence: float) -> C
     return Curvatures(m=m, M=M)
 
 
-def _bernstein(rows: BentRows, eigenvalues: _Eigenvalues, confidence: float) -> Curvatures:
-    count, features = rows.count, len(rows.hessian)
-    hessian = rows.hessian / count
+def _bernstein(rows: RowMoments, eigenvalues: _Eigenvalues, confidence: float) -> Curvatures:
+    count, features, hessian = rows.count, len(rows.outer), rows.second
     variance = max(0.0, float(np.linalg.eigvalsh(rows.fourth / count - hessian @ hessian)[-1]))
     radius = matrix_bernstein_radius(
         variance=variance, limit=rows.peak, count=count, features=features, delta=1.0 - confidence
     )
     wide = rows.unit * (rows.unit * radius)
     account = f"eigenvalue of the Hessian pooled over {count} rows, matrix Bernstein interval for rows of bounded size"
-    floor = float(eigenvalues.weights.min()) if eigenvalues.weights.size else 0.0
     least, greatest = eigenvalues.least(1.0), eigenvalues.greatest(1.0)
+    low, high = max(float(eigenvalues.weights.min()), least - wide), greatest + wide
     return Curvatures(
-        m=Estimate(value=least, lower=max(floor, least - wide), upper=least + wide, rows=count, account=account),
-        M=Estimate(value=greatest, lower=max(0.0, greatest - wide), upper=greatest + wide, rows=count, account=account),
+        m=Estimate(value=least, lower=low, upper=least + wide, rows=count, account=account),
+        M=Estimate(value=greatest, lower=max(0.0, greatest - wide), upper=high, rows=count, account=account),
     )

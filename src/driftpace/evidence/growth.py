@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from driftpace.concentration import positive_ends, scaled_inverse
-from driftpace.evidence.bent_rows import BentRows
+from driftpace.evidence.row_moments import RowMoments
 from driftpace.evidence.scores import Scores
 from driftpace.records import Estimate
 from driftpace.typing import FloatArray
@@ -22,7 +22,7 @@ class Growth:
     V: Estimate
 
 
-def trace(rows: BentRows, weights: FloatArray, confidence: float) -> Estimate:
+def trace(rows: RowMoments, weights: FloatArray, confidence: float) -> Estimate:
     """Return tr H, the mean of ||z||^2, with the penalty's part."""
     mean = float(rows.moments[0])
     second = max(float(rows.moments[1]), float(rows.gaussian_moments[1]))
@@ -37,12 +37,12 @@ def trace(rows: BentRows, weights: FloatArray, confidence: float) -> Estimate:
     )
 
 
-def row_ratio(rows: BentRows, confidence: float) -> Estimate | None:
+def row_ratio(rows: RowMoments, confidence: float) -> Estimate | None:
     """Return R2, the least number with E||x||^2 xx' <= R2 E xx', or None while E xx' is singular.
 
-    The greatest eigenvalue of H^-1/2 Q H^-1/2, which errs upwards; the upper end adds the error of Q and H along the longest direction.
+    The greatest eigenvalue of H^-1/2 Q H^-1/2, which errs upwards; the upper end adds its error along the longest direction.
     """
-    features, hessian = len(rows.hessian), rows.hessian / rows.count
+    features, hessian = len(rows.outer), rows.second
     inverse = scaled_inverse(hessian) if rows.count > features else None
     if inverse is None:
         return None
@@ -55,20 +55,27 @@ def row_ratio(rows: BentRows, confidence: float) -> Estimate | None:
     return _around(value, error, confidence, rows, "fourth moments of rows against their second moments")
 
 
-def gaussian_tail(rows: BentRows) -> float:
+def greatest_fourth(rows: RowMoments, confidence: float) -> Estimate:
+    """Return the greatest eigenvalue of E||x||^2 xx'."""
+    value, along = _greatest(rows.fourth / rows.count, rows.second)
+    error = math.sqrt(max(0.0, _along(rows, along)[2] - value * value) / rows.count)
+    return _around(value, error, confidence, rows, "fourth moments of rows", times=2)
+
+
+def gaussian_tail(rows: RowMoments) -> float:
     """Return the squared coefficient of variation of e^2 ||x||^2 for Gaussian rows and noise: 3 E||x||^4/(E||x||^2)^2 - 1."""
     mean, second = (float(moment) for moment in rows.gaussian_moments[:2])
     return 3.0 * second / (mean * mean) - 1.0 if mean > 0.0 else 0.0
 
 
-def growth(rows: BentRows, scores: Scores, weights: FloatArray, confidence: float) -> Growth:
+def growth(rows: RowMoments, scores: Scores, weights: FloatArray, confidence: float) -> Growth:
     """Return the constants of E||g||^2 <= A + B||w - w*||^2 and of the variance, for the squared loss.
 
     With S = E xx', Q = E||x||^2 xx' and penalty P, E||g||^2 is A + c'd + d'(Q - S^2 + (S + P)^2)d in d = w - w*, and the
     variance the same without (S + P)^2. The linear term is charged by a factor 1 + theta on both (see ``Scores.tilt``).
     """
     unit = rows.unit if rows.unit > 0.0 else 1.0
-    hessian = rows.hessian / rows.count
+    hessian = rows.second
     penalised = hessian + np.diag(weights / unit / unit)
     variance = rows.fourth / rows.count - hessian @ hessian
     V, along = _greatest(variance, hessian)
@@ -92,7 +99,7 @@ def _greatest(matrix: FloatArray, hessian: FloatArray) -> tuple[float, float]:
     return max(0.0, float(values[-1])), float(direction @ hessian @ direction)
 
 
-def _along(rows: BentRows, along: float) -> tuple[float, float, float]:
+def _along(rows: RowMoments, along: float) -> tuple[float, float, float]:
     """Return E(z'u)^4, E||z||^2 (z'u)^4 and E||z||^4 (z'u)^4 for a direction with E(z'u)^2 = ``along``.
 
     Those of Gaussian rows with the same second moments, times the factor by which the rows' own E||z||^8 is larger.
@@ -108,17 +115,12 @@ def _along(rows: BentRows, along: float) -> tuple[float, float, float]:
     )
 
 
-def _around(value: float, error: float, confidence: float, rows: BentRows, account: str, *, times: int = 1) -> Estimate:
-    square = rows.unit * rows.unit
-    scale = square * square if times == 2 else square
-    lower, upper = positive_ends(value, error, confidence)
-    return Estimate(
-        value=scale * value,
-        lower=scale * lower,
-        upper=scale * upper,
-        rows=rows.count,
-        account=account,
-    )
+def _around(
+    value: float, error: float, confidence: float, rows: RowMoments, account: str, *, times: int = 1
+) -> Estimate:
+    units = [rows.unit] * (2 * times)  # one by one: zero times an overflow is not a number
+    value, lower, upper = (math.prod([end, *units]) for end in (value, *positive_ends(value, error, confidence)))
+    return Estimate(value=value, lower=lower, upper=upper, rows=rows.count, account=account)
 
 
 def _times(estimate: Estimate, factor: float, *, root: bool) -> Estimate:

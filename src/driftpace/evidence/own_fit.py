@@ -1,7 +1,7 @@
 """One period fitted on its own.
 
-One Newton step from the model before leads to the period's own minimiser (least squares for the squared loss). The rows fitted
-it, so what they say there is too small; the leverages tell by how much. A period needs three rows more than features.
+Newton steps from the model before lead to the period's own minimiser (a single one for the squared loss: least squares). The rows
+fitted it, so what they say there is too small; the leverages tell by how much. A period needs three rows more than features.
 """
 
 from dataclasses import dataclass
@@ -9,14 +9,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from driftpace.concentration import leverages, scaled_inverse
-from driftpace.losses import LinearLoss
+from driftpace.losses import LinearLoss, SquaredLoss
 from driftpace.losses.protocol import Loss
 from driftpace.typing import FloatArray
+
+_STEPS = 20
+_CLOSE = 1e-4  # of the size of one standard error: closer than this, more steps change nothing that is estimated
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OwnFit:
-    """A period's own minimiser, the inverse of its Hessian, and the share of each row in its own fit."""
+    """A period's own minimiser, the inverse of its Hessian there, and the share of each row in its own fit."""
 
     minimiser: FloatArray
     inverse: FloatArray
@@ -24,7 +27,7 @@ class OwnFit:
 
 
 def own_fit(loss: Loss, coef: FloatArray, X: FloatArray, y: FloatArray) -> OwnFit | None:
-    """Return the fit, or None when the rows are too few or their columns collinear.
+    """Return the fit, or None when rows are too few, columns collinear, or the steps do not settle (separable classes).
 
     >>> from driftpace.losses import SquaredLoss
     >>> X, y = np.ones((4, 1)), np.array([1.0, 2.0, 3.0, 2.0])
@@ -32,14 +35,36 @@ def own_fit(loss: Loss, coef: FloatArray, X: FloatArray, y: FloatArray) -> OwnFi
     array([2.])
     """
     rows, features = X.shape
-    inverse = scaled_inverse(loss.hessian(coef, X, y)) if rows > features + 2 else None
-    if inverse is None:
+    found = _newton(loss, coef, X, y) if rows > features + 2 else None
+    if found is None:
         return None
-    minimiser = coef - inverse @ loss.gradient(coef, X, y)
-    if not np.isfinite(minimiser).all():
-        return None
+    minimiser, inverse = found
     if isinstance(loss, LinearLoss):
-        shares = leverages(X, loss.curve.bend(X @ coef, y), inverse)
+        shares = leverages(X, loss.curve.bend(X @ minimiser, y), inverse)
     else:  # a loss that does not say how each row bends: every row the same share
         shares = np.full(rows, features / rows)
     return OwnFit(minimiser=minimiser, inverse=inverse, shares=shares)
+
+
+def _newton(loss: Loss, coef: FloatArray, X: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+    """Return the minimiser and the inverse of the Hessian there; steps are halved until the loss falls."""
+    point = coef
+    for _ in range(_STEPS):
+        inverse = scaled_inverse(loss.hessian(point, X, y))
+        if inverse is None:
+            return None
+        gradient = loss.gradient(point, X, y)
+        step = inverse @ gradient
+        if not np.isfinite(step).all():
+            return None
+        if isinstance(loss, SquaredLoss):
+            return point - step, inverse
+        fall = float(step @ gradient)  # twice what the step is worth
+        here = loss.value(point, X, y)
+        share = 1.0
+        while share > 1e-4 and not loss.value(point - share * step, X, y) <= here - 0.1 * share * fall:
+            share /= 2.0
+        point = point - share * step
+        if fall <= _CLOSE * abs(here) / len(y):
+            return point, inverse
+    return None

@@ -7,17 +7,18 @@ import numpy as np
 
 from driftpace import require
 from driftpace.evidence import columns
-from driftpace.evidence.bent_rows import BentRows, penalty
-from driftpace.evidence.curvature import curvatures
+from driftpace.evidence.curvature import Curvatures, curvatures
 from driftpace.evidence.gradients import Gradients
 from driftpace.evidence.growth import gaussian_tail, growth, row_ratio, trace
 from driftpace.evidence.noise import Noise
 from driftpace.evidence.own_fit import own_fit
-from driftpace.evidence.probes import Probes
+from driftpace.evidence.probes import CLOSE, Probes
+from driftpace.evidence.row_moments import RowMoments, penalty, with_bent_rows
 from driftpace.evidence.scores import Scores
+from driftpace.evidence.smooth_growth import smooth_growth
 from driftpace.evidence.smoothness import Smoothness
 from driftpace.evidence.starting import ZeroModel, diameter
-from driftpace.losses import SquaredLoss
+from driftpace.losses import LinearLoss, SquaredLoss
 from driftpace.losses.protocol import Loss
 from driftpace.records import Constants, Estimate
 from driftpace.typing import FloatArray
@@ -27,9 +28,16 @@ _POWERS = {"hc2": 0.5, "hc3": 1.0}
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PooledState:
-    """Sums over every row seen; O(features^2) numbers."""
+    """Sums over every row seen; O(features^2) numbers.
 
-    rows: BentRows
+    ``near`` are rows bent at the periods' own minimisers, and ``before`` at the models before, without the first period once there
+    are more; the squared loss bends everywhere alike and needs neither.
+    """
+
+    periods: int
+    rows: RowMoments
+    near: RowMoments
+    before: RowMoments
     noise: Noise
     scores: Scores
     gradients: Gradients
@@ -46,15 +54,18 @@ class PooledEvidence:
     m, M                extreme eigenvalues of the pooled Hessian, by ``method`` "gaussian" or "bernstein"
     L                   the largest row times (N+1)/N, or the ``smoothness_quantile`` of rows
     noise               residuals of periods fitted on their own (squared loss)
-    A, B, sigma, V      closed forms from moments of rows (squared loss); else by probing around the models before
-    sigma_star          gradients at the minimisers of periods fitted on their own (squared loss); else at the models before
+    A, B, sigma, V      closed forms from moments of rows (squared loss); else by probing around the models before, or by what
+                        the smoothness of the loss proves, whichever is lower
+    sigma_star          gradients at the minimisers of periods fitted on their own, and at the models before
     R2, trace, spread   moments of rows; tr(H^-1 Cov g) with ``residuals`` "hc2" (unbiased for constant noise) or "hc3" (safe)
     G, diameter         the largest gradient seen; a ball that held the first minimiser
     ==================  ==================================================================================================
 
     What cannot be known yet is None. Fewer rows than features and collinear columns are ordinary: m is then zero (or l2),
     and :meth:`collinear` names the columns. Curvature is pooled over periods at equal weight: it usually drifts more slowly than
-    the minimiser. For losses other than the squared one it is the curvature near the models seen, not over the whole set.
+    the minimiser. For losses other than the squared one it is the curvature near the models seen, the lesser m and the greater M
+    of those at the models before and at the periods' own minimisers; it says nothing of the rest of the set, and its interval
+    leaves out that the minimiser itself is known only roughly.
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((500, 2))
@@ -79,8 +90,12 @@ class PooledEvidence:
 
     def init(self, features: int) -> PooledState:
         """Return the state before the first period."""
+        none = RowMoments.none(features)
         return PooledState(
-            rows=BentRows.none(features),
+            periods=0,
+            rows=none,
+            near=none,
+            before=none,
             noise=Noise(),
             scores=Scores.none(features),
             gradients=Gradients(),
@@ -95,10 +110,21 @@ class PooledEvidence:
             return state
         squared = isinstance(loss, SquaredLoss)
         fit = own_fit(loss, coef, X, y)
+        near, before, noise, scores = state.near, state.before, state.noise, state.scores
+        if not squared:
+            near = near if fit is None else with_bent_rows(near, loss, fit.minimiser, X, y)
+            before = RowMoments.none(coef.size) if state.periods == 1 else before
+            before = with_bent_rows(before, loss, coef, X, y)
+        if fit is not None:
+            noise = noise.add(fit, X, y) if squared else noise
+            scores = scores.add(loss, fit, X, y, power=_POWERS[self.residuals])
         return PooledState(
-            rows=state.rows.add(loss, coef, X, y),
-            noise=state.noise if fit is None or not squared else state.noise.add(fit, X, y),
-            scores=state.scores if fit is None else state.scores.add(loss, fit, X, y, power=_POWERS[self.residuals]),
+            periods=state.periods + 1,
+            rows=state.rows.add(X),
+            near=near,
+            before=before,
+            noise=noise,
+            scores=scores,
             gradients=state.gradients.add(loss.row_gradients(coef, X, y)),
             probes=state.probes if squared else state.probes.add(loss, coef, X, y),
             smoothness=state.smoothness.add(loss.row_smoothness(X)),
@@ -107,25 +133,27 @@ class PooledEvidence:
 
     def constants(self, state: PooledState, loss: Loss) -> Constants:
         """Return the constants as far as they are known, each with its interval."""
-        rows = state.rows
-        if rows.count == 0:
+        if state.rows.count == 0:
             return Constants()
-        weights = penalty(loss, len(rows.gram))
-        curved = curvatures(rows, weights, confidence=self.confidence, method=self.method)
+        squared = isinstance(loss, SquaredLoss)
+        weights = penalty(loss, len(state.rows.outer))
+        best = state.rows if squared else state.near if state.near.count else state.before
+        curved = self._curvatures(best, weights)
+        if not squared:
+            curved = curved.widest(self._curvatures(state.before, weights))
         everywhere = loss.l2 if loss.unpenalised == 0 else 0.0
-        unit = rows.unit * rows.unit
-        shared = {
+        hessian = best.second * best.unit * best.unit + np.diag(weights)
+        found: dict[str, Estimate | None] = {
             "m": curved.m,
             "M": curved.M,
             "L": state.smoothness.estimate(self.smoothness_quantile),
             "G": state.gradients.limit(),
-            "trace": trace(rows, weights, self.confidence),
+            "trace": trace(best, weights, self.confidence),
             "diameter": diameter(state.gradients, state.zero, curved.m, l2=everywhere, confidence=self.confidence),
-            "spread": state.scores.spread(rows.hessian / rows.count * unit + np.diag(weights), self.confidence),
+            "spread": state.scores.spread(hessian, self.confidence),
         }
-        if isinstance(loss, SquaredLoss):
-            return Constants(**shared, **self._squared(state, weights))
-        return Constants(**shared, **self._probed(state, curved.m))
+        rest = self._squared(state, weights) if squared else self._other(state, loss, curved.m)
+        return Constants(**found, **rest)
 
     def collinear(self, state: PooledState) -> tuple[int, ...]:
         """Return the columns that are zero, or linear combinations of others, in every row seen."""
@@ -134,6 +162,9 @@ class PooledEvidence:
     def identified(self, state: PooledState) -> bool:
         """Return whether the rows seen tell every coefficient apart."""
         return columns.identified(state.rows)
+
+    def _curvatures(self, rows: RowMoments, weights: FloatArray) -> Curvatures:
+        return curvatures(rows, weights, confidence=self.confidence, method=self.method)
 
     def _squared(self, state: PooledState, weights: FloatArray) -> dict[str, Estimate | None]:
         found = growth(state.rows, state.scores, weights, self.confidence)
@@ -149,20 +180,35 @@ class PooledEvidence:
             "V": found.V,
         }
 
-    def _probed(self, state: PooledState, m: Estimate) -> dict[str, Estimate | None]:
-        spread = state.gradients.spread(self.confidence)
+    def _other(self, state: PooledState, loss: Loss, m: Estimate) -> dict[str, Estimate | None]:
+        spreads = [state.gradients.spread(self.confidence), state.scores.squared_length(self.confidence)]
+        spread = max((one for one in spreads if one is not None), key=lambda one: one.upper)
         off = state.gradients.distance_slope / m.lower if m.lower > 0.0 else math.inf
-        whole = state.probes.growth(centred=False, off=off, confidence=self.confidence)
-        centred = state.probes.growth(centred=True, off=off, confidence=self.confidence)
-        account = "gradients probed around the models before"
-        rows = state.probes.rows
+        lines = [state.probes.growth(centred=centred, off=off, confidence=self.confidence) for centred in (False, True)]
+        proven = None
+        if isinstance(loss, LinearLoss):
+            proven = smooth_growth(
+                state.rows,
+                curvature=loss.curvature,
+                l2=loss.l2,
+                at_minimiser=spread.upper,
+                confidence=self.confidence,
+            )
         found: dict[str, Estimate | None] = {"sigma_star": _root(spread)}
-        for names, line in ((("A", "B"), whole), (("sigma", "V"), centred)):
-            if line is not None:
-                for name, number in zip(names, line, strict=True):
-                    safe = math.sqrt(number) if name == "sigma" else number
-                    found[name] = Estimate(value=safe, lower=0.0, upper=safe, rows=rows, account=account)
+        close = (CLOSE * state.probes.radius) * (CLOSE * state.probes.radius)
+        for which, names in enumerate((("A", "B"), ("sigma", "V"))):
+            choices = [line for line in (lines[which], proven[which] if proven else None) if line is not None]
+            if choices:
+                constant, slope = min(choices, key=lambda line: line[0] + line[1] * close)
+                whole = math.sqrt(constant) if names[0] == "sigma" else constant
+                found[names[0]] = _at_most(whole, state.rows.count)
+                found[names[1]] = _at_most(slope, state.rows.count)
         return found
+
+
+def _at_most(number: float, rows: int) -> Estimate:
+    account = "gradients probed around the models before, or the smoothness of the loss"
+    return Estimate(value=number, lower=0.0, upper=number, rows=rows, account=account)
 
 
 def _root(estimate: Estimate | None) -> Estimate | None:

@@ -1,7 +1,8 @@
 """How fast gradients grow away from the minimiser, for losses without a closed form: A, B, sigma, V by probing.
 
-Gradients are taken at the model before, w, and at w +- r u along the direction u of greatest curvature, for a few radii r. The
-line A + B r^2 must lie above E||g||^2 at every probe; of all such lines the lowest at the middle of the radii is taken.
+Gradients are taken at the model before, w, and at w +- r u for a few radii r, along two directions u: the longest of the rows,
+and the one down which the zero model goes. The line A + B r^2 must lie above E||g||^2 at every probe; of all such lines the
+lowest close to the minimiser is taken, since samples grow with A and hardly with B. Growth in other directions is not seen.
 """
 
 import math
@@ -10,12 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from driftpace.concentration import length, normal_quantile
+from driftpace.concentration import length, positive_ends
 from driftpace.evidence.units import in_units, largest_entry, shrink, unit_for
 from driftpace.losses.protocol import Loss
 from driftpace.typing import FloatArray
 
-OFFSETS = np.array([0.0, -0.5, 0.5, -1.0, 1.0, -2.0, 2.0, -4.0, 4.0])
+RADII = np.array([0.5, 1.0, 2.0, 4.0])
+CLOSE = 0.25
+"""Where lines are compared, in radii."""
+OFFSETS = np.concatenate([[0.0], RADII, RADII, RADII, RADII])  # twice there and back
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,17 +47,17 @@ class Probes:
         if rows < 2:
             return self
         base = self if self.periods != 1 else Probes.none()
-        curvature, direction = _steepest(loss, coef, X, y)
+        directions = _directions(loss, X, y)
+        curvature = max(length(loss.hessian_product(coef, X, y, direction)) for direction in directions)
         here = loss.row_gradients(coef, X, y)
         radius = base.radius
         if radius == 0.0:
             size = largest_entry(here)
             typical = size * math.sqrt(float((in_units(here, size) ** 2).sum()) / rows)
             radius = typical / curvature if curvature > 0.0 else 0.0
-        probed = [
-            here if offset == 0.0 else loss.row_gradients(coef + offset * radius * direction, X, y)
-            for offset in OFFSETS
-        ]
+        probed = [here]
+        for direction in (sign * u for u in directions for sign in (-1.0, 1.0)):
+            probed += [loss.row_gradients(coef + r * radius * direction, X, y) for r in RADII.tolist()]
         unit = unit_for(base.unit, max(largest_entry(gradients) for gradients in probed))
         found = np.array([_moments(in_units(gradients, unit)) for gradients in probed]).T
         powers = np.array([2, 4, 2, 4])
@@ -74,9 +78,10 @@ class Probes:
         if self.rows == 0 or self.radius == 0.0:
             return None
         mean, second = self.sums[2:] / self.rows if centred else self.sums[:2] / self.rows
-        reach = normal_quantile(confidence) * np.sqrt(np.maximum(second - mean**2, 0.0) / self.rows)
+        errors = np.sqrt(np.maximum(second - mean**2, 0.0) / self.rows)
+        uppers = [positive_ends(*pair, confidence)[1] for pair in zip(mean.tolist(), errors.tolist(), strict=True)]
         near = np.maximum(np.abs(OFFSETS) - off / self.radius, 0.0) ** 2
-        constant, slope = lowest_line(near, mean + reach, float(np.mean(OFFSETS**2)))
+        constant, slope = lowest_line(near, np.array(uppers), CLOSE**2)
         return self.unit * (self.unit * constant), (self.unit / self.radius) * (self.unit / self.radius) * slope
 
 
@@ -101,10 +106,13 @@ def lowest_line(places: FloatArray, heights: FloatArray, at: float) -> tuple[flo
     return min(allowed, key=lambda line: line[0] + line[1] * at)
 
 
-def _steepest(loss: Loss, coef: FloatArray, X: FloatArray, y: FloatArray) -> tuple[float, FloatArray]:
-    values, vectors = np.linalg.eigh(loss.hessian(coef, X, y))
-    direction: FloatArray = vectors[:, -1]
-    return float(values[-1]), direction / length(direction)
+def _directions(loss: Loss, X: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+    x = in_units(X, largest_entry(X))
+    weighted = np.sqrt(np.einsum("ki,ki->k", x, x))[:, None] * x
+    longest: FloatArray = np.linalg.eigh(weighted.T @ weighted)[1][:, -1]
+    down = loss.gradient(np.zeros(X.shape[1]), X, y)
+    size = length(down)
+    return longest, down / size if size > 0.0 else longest
 
 
 def _moments(gradients: FloatArray) -> list[Any]:

@@ -1,7 +1,7 @@
-"""Moments of rows, each scaled by the root of its own bend: what curvature is estimated from.
+"""Moments of rows, from which curvature and its intervals follow.
 
-For a loss phi(x'w, y) the Hessian of one row is z z' with z = sqrt(bend) x, so that the mean of z z' is the Hessian of the risk
-and the mean of ||z||^2 z z' is E(H_z)^2, from which the constants of the squared loss and Bernstein's radius follow.
+For a loss phi(x'w, y) the Hessian of one row is z z' with z = sqrt(bend) x, a bent row: the mean of z z' is the Hessian of the
+risk and the mean of ||z||^2 z z' is E(H_z)^2. For the squared loss the bend is one and z is x.
 """
 
 from dataclasses import dataclass
@@ -15,61 +15,48 @@ from driftpace.typing import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class BentRows:
-    """Sums over rows, in units of ``unit``: z z', ||z||^2 z z', ||z||^p for p = 2, 4, 6, 8; ``peak`` the largest ||z||^2.
-
-    Beside them the sum of x x', whatever the bend, in units of ``gram_unit``.
-    """
+class RowMoments:
+    """Sums over rows, in units of ``unit``: z z', ||z||^2 z z', ||z||^p for p = 2, 4, 6, 8; ``peak`` the largest ||z||^2."""
 
     count: int
     unit: float
-    hessian: FloatArray
+    outer: FloatArray
     fourth: FloatArray
     powers: FloatArray
     peak: float
-    gram_unit: float
-    gram: FloatArray
 
     @classmethod
-    def none(cls, features: int) -> "BentRows":
+    def none(cls, features: int) -> "RowMoments":
         """Return the sums over no rows."""
         square = np.zeros((features, features))
-        return cls(
-            count=0,
-            unit=0.0,
-            hessian=square,
-            fourth=square,
-            powers=np.zeros(4),
-            peak=0.0,
-            gram_unit=0.0,
-            gram=square,
-        )
+        return cls(count=0, unit=0.0, outer=square, fourth=square, powers=np.zeros(4), peak=0.0)
 
-    def add(self, loss: Loss, coef: FloatArray, X: FloatArray, y: FloatArray) -> "BentRows":
-        """Return the sums with more rows; the bend is that at ``coef``."""
-        rows = _bent(loss, coef, X, y)
+    def add(self, rows: FloatArray, hessian: FloatArray | None = None) -> "RowMoments":
+        """Return the sums with more rows; ``hessian`` stands in for the mean of their z z' where that is known better.
+
+        >>> sums = RowMoments.none(1).add(np.array([[3.0], [1e150]]))
+        >>> sums.unit > 1e149 and bool(np.isfinite(sums.powers).all())
+        True
+        """
         unit = unit_for(self.unit, largest_entry(rows))
-        gram_unit = unit_for(self.gram_unit, largest_entry(X))
-        z, x = in_units(rows, unit), in_units(X, gram_unit)
+        z = in_units(rows, unit)
         squares = np.einsum("ki,ki->k", z, z)
         weighted = np.sqrt(squares)[:, None] * z
-        if isinstance(loss, LinearLoss):
-            hessian = z.T @ z
-        else:
-            hessian = in_units(
-                in_units(loss.hessian(coef, X, y) - np.diag(penalty(loss, coef.size)), unit), unit
-            ) * len(y)
+        outer = z.T @ z if hessian is None else in_units(in_units(hessian, unit), unit) * len(rows)
         shrunk = np.array([shrink(self.unit, unit, power) for power in (2, 4, 6, 8)])
-        return BentRows(
-            count=self.count + len(y),
+        return RowMoments(
+            count=self.count + len(rows),
             unit=unit,
-            hessian=self.hessian * shrunk[0] + hessian,
+            outer=self.outer * shrunk[0] + outer,
             fourth=self.fourth * shrunk[1] + weighted.T @ weighted,
             powers=self.powers * shrunk + np.array([float((squares**power).sum()) for power in (1, 2, 3, 4)]),
             peak=max(self.peak * float(shrunk[0]), float(squares.max(initial=0.0))),
-            gram_unit=gram_unit,
-            gram=self.gram * shrink(self.gram_unit, gram_unit, 2) + x.T @ x,
         )
+
+    @property
+    def second(self) -> FloatArray:
+        """E zz', in ``unit``."""
+        return self.outer / max(self.count, 1)
 
     @property
     def moments(self) -> FloatArray:
@@ -83,7 +70,7 @@ class BentRows:
         Sampled moments are low exactly when the sample is low, and an interval cut from them then misses; one cut from the larger
         of the two does not.
         """
-        eigenvalues = np.maximum(np.linalg.eigvalsh(self.hessian / max(self.count, 1)), 0.0)
+        eigenvalues = np.maximum(np.linalg.eigvalsh(self.second), 0.0)
         a, b, c, d = (factor * float((eigenvalues**r).sum()) for r, factor in ((1, 1.0), (2, 2.0), (3, 8.0), (4, 48.0)))
         return np.array([a, b + a**2, c + 3 * b * a + a**3, d + 4 * c * a + 3 * b**2 + 6 * b * a**2 + a**4])
 
@@ -101,11 +88,16 @@ def penalty(loss: Loss, features: int) -> FloatArray:
     return weights
 
 
-def _bent(loss: Loss, coef: FloatArray, X: FloatArray, y: FloatArray) -> FloatArray:
+def with_bent_rows(sums: RowMoments, loss: Loss, coef: FloatArray, X: FloatArray, y: FloatArray) -> RowMoments:
+    """Return the sums with more rows, each scaled by the root of its bend at ``coef``.
+
+    A loss that does not say how each row bends gives its Hessian; its rows are then taken to bend as much as they can.
+    """
     if isinstance(loss, LinearLoss):
         bends: FloatArray = np.sqrt(loss.curve.bend(X @ coef, y))
-        return bends[:, None] * X
-    sizes = np.array([np.linalg.norm(in_units(row, largest_entry(row))) * largest_entry(row) for row in X])
-    bent = np.sqrt(np.maximum(loss.row_smoothness(X) - loss.l2, 0.0))  # the most a row can bend, along the row
-    scales: FloatArray = np.divide(bent, sizes, out=np.zeros(len(y)), where=sizes > 0.0)
-    return X * scales[:, None]
+        return sums.add(bends[:, None] * X)
+    unit = largest_entry(X)
+    sizes = unit * np.sqrt(np.einsum("ki,ki->k", in_units(X, unit), in_units(X, unit)))
+    most = np.sqrt(np.maximum(loss.row_smoothness(X) - loss.l2, 0.0))
+    scales: FloatArray = np.divide(most, sizes, out=np.zeros(len(y)), where=sizes > 0.0)
+    return sums.add(X * scales[:, None], loss.hessian(coef, X, y) - np.diag(penalty(loss, coef.size)))
