@@ -129,7 +129,7 @@ def test_batches_and_a_last_batch_that_is_not_whole_are_equal_to_the_truth(
 def test_with_a_penalty_the_truth_is_never_above(problem: Penalised, rng: np.random.Generator) -> None:
     """Ridge logistic and smoothed hinge on Gaussian rows by forms (a) and (c); ridge regression on bounded rows by (b) too.
 
-    The forms are proven on the whole space: see the constants of the worlds. At the start the control must fail; after a
+    The forms are proven on the whole space: see the constants of the worlds. A fifth of each is caught; after a
     thousand samples no form is vacuous.
     """
     safe = problem.world.constants(problem.loss).safe
@@ -140,11 +140,12 @@ def test_with_a_penalty_the_truth_is_never_above(problem: Penalised, rng: np.ran
         for bound in (closed, recursion):
             held = hold(bound, DISTANCE, falling)
             assert held.holds()
-            assert not held.holds(0.03)
+            assert not held.holds(0.2)
         assert recursion(DISTANCE, 1000) < 0.5 * recursion(DISTANCE, 0)
         greedy = Greedy(m=safe("m"), M=safe("M"), noise=noise)
         tuned = problem.risks(steps_of(greedy), rng)
         assert hold(greedy, DISTANCE, tuned).holds()
+        assert not hold(greedy, DISTANCE, tuned).holds(0.2)
         assert hold(GreedyClosedForm(m=safe("m"), M=safe("M"), noise=noise), DISTANCE, tuned).holds()
 
 

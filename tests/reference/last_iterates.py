@@ -18,7 +18,7 @@ DISTANCE = 2.0
 
 def runs_for(features: int) -> int:
     """More runs where rows are short, so that each problem takes about a second."""
-    return 24_000 // features
+    return 16_000 // features
 
 
 @dataclass(frozen=True, kw_only=True)
