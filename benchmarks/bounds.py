@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import other_bounds
 from driftpace.bounds import ClosedForm, FormulaBound, Greedy, GreedyClosedForm, LastIterate
 from driftpace.typing import FloatArray
 from tests.reference.holding import SQUARES
@@ -71,7 +72,14 @@ def last_iterate_penalised(rng: np.random.Generator) -> Iterator[Row]:
                         yield row(bound, name, DISTANCE, samples, risks[samples])
 
 
-CASES: list[Case] = [last_iterate_squares, last_iterate_penalised]
+def others(rng: np.random.Generator) -> Iterator[Row]:
+    """Averages, minimisers, anchored minimisers and passes."""
+    for case in other_bounds.CASES:
+        for bound, problem, distance, samples, risks in case(rng):
+            yield row(bound, problem, distance, samples, risks)
+
+
+CASES: list[Case] = [last_iterate_squares, last_iterate_penalised, others]
 
 
 def table(seed: int = 0) -> list[Row]:

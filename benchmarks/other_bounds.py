@@ -178,7 +178,7 @@ def passes(rng: np.random.Generator) -> Iterator[Line]:
     world = BoundedRegression(coef=np.ones(10) / 10**0.5, covariance=np.diag(np.geomspace(1.0, 0.1, 10)), noise=0.5)
     safe, best = world.constants(loss).safe, world.minimiser(loss)
     for T in (10, 100):
-        bound = FullPasses(m=loss.l2, M=safe("L"), trace_sigma=safe("sigma_star") ** 2, passes=T)
+        bound = FullPasses(m=loss.l2, M=safe("M"), L=safe("L"), trace_sigma=safe("sigma_star") ** 2, passes=T)
         for samples in AT:
             X, y = world.draw_batch(60, samples, rng=rng)
             W = np.tile(best + np.eye(10)[-1], (60, 1))

@@ -28,6 +28,7 @@ PASSES = FullPasses(m=0.1, M=1.6, trace_sigma=0.2, passes=100)
         PASSES,
         dataclasses.replace(PASSES, passes=3, eta=0.5),
         dataclasses.replace(PASSES, contraction=0.3, passes=2),
+        dataclasses.replace(PASSES, L=3.2, passes=20),
         FullPasses(m=1.0, M=1.0, trace_sigma=0.2, passes=1),
     ],
     ids=repr,
@@ -74,7 +75,8 @@ def test_full_passes(condition: float, features: int, passes: int, rng: np.rando
     world, loss = bounded(condition, features, l2=0.3)
     constants, best = world.constants(loss), world.minimiser(loss)
     L = constants.safe("L")
-    bound = FullPasses(m=loss.l2, M=L, trace_sigma=constants.safe("sigma_star") ** 2, passes=passes)
+    spread = constants.safe("sigma_star") ** 2
+    bound = FullPasses(m=loss.l2, M=constants.safe("M"), L=L, trace_sigma=spread, passes=passes)
     start = best + np.eye(features)[-1]
     risks: dict[int, FloatArray] = {}
     for samples, runs in ((1, 500), (10, 300), (100, 100), (1_000, 30)):
@@ -146,5 +148,7 @@ def test_what_cannot_be_is_refused() -> None:
         dataclasses.replace(PASSES, passes=0)
     with pytest.raises(ParameterError, match=r"FullPasses\(contraction=...\) must be strictly between 0 and 1"):
         dataclasses.replace(PASSES, contraction=1.0)
+    with pytest.raises(ParameterError, match=r"FullPasses\(L=...\) must be at least M=1.6, and finite; got 1.0"):
+        dataclasses.replace(PASSES, L=1.0)
     with pytest.raises(ParameterError, match=r"FullPasses\(eta=...\) must be positive"):
         dataclasses.replace(PASSES, eta=0.0)

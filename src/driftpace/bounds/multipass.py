@@ -161,8 +161,9 @@ class PenalisedMinimiser(FormulaBound):
 class FullPasses(FormulaBound):
     """T passes of gradient descent from the last model: b = (M/2)(q^(T/2) d0 + (1 + q^(T/2)) r_K)^2 (theory 1.8c).
 
-    r_K = sqrt(trace_sigma/(m^2 K)) is how far the minimiser of the rows is from w*, q = 1 - m/M the contraction of a pass with
-    step 1/M (``contraction`` says another, for SVRG or SAGA). With ``eta`` it is split as (1+eta) x^2 + (1+1/eta) y^2, which
+    r_K = sqrt(trace_sigma/(m^2 K)) is how far the minimiser of the rows is from w*, q = 1 - m/L the contraction of a pass with
+    step 1/L, L (by default M) the smoothness of the mean loss of any K rows (``contraction`` says another, for SVRG or
+    SAGA). With ``eta`` it is split as (1+eta) x^2 + (1+1/eta) y^2, which
     factors as C.2; without, the best eta is taken at each distance. The part q^T (M/2) d0^2 is not for rows to remove, so the
     bound levels off: :meth:`passes_needed` says how many passes make it small.
 
@@ -177,6 +178,7 @@ class FullPasses(FormulaBound):
     M: float
     trace_sigma: float
     passes: int
+    L: float | None = None
     eta: float | None = None
     contraction: float | None = None
 
@@ -184,6 +186,8 @@ class FullPasses(FormulaBound):
         _check_curvature("FullPasses", self.m, self.M)
         require.nonnegative("FullPasses", trace_sigma=self.trace_sigma)
         require.count("FullPasses", least=1, passes=self.passes)
+        if self.L is not None and not self.M <= self.L < math.inf:
+            raise ParameterError(f"FullPasses(L=...) must be at least M={self.M!r}, and finite; got {self.L!r}.")
         if self.eta is not None:
             require.positive("FullPasses", eta=self.eta)
         if self.contraction is not None:
@@ -209,15 +213,20 @@ class FullPasses(FormulaBound):
         """Strong convexity and smoothness of every sample's mean loss, and the steps."""
         return (
             *_minimised(self.m, self.M, self.trace_sigma),
-            f"the mean loss of any K rows is {self.M:.4g}-smooth",
+            f"the mean loss of any K rows is {self.smoothness:.4g}-smooth, for every draw",
             f"{self.passes} passes of gradient descent start at the last model",
-            f"a pass leaves {self.q:.4g} of the squared distance to the rows' minimiser (1 - m/M with step 1/M)",
+            f"a pass leaves {self.q:.4g} of the squared distance to the rows' minimiser (1 - m/L with step 1/L)",
         )
+
+    @property
+    def smoothness(self) -> float:
+        """L, or M where that was not given."""
+        return self.M if self.L is None else self.L
 
     @property
     def q(self) -> float:
         """What a pass leaves of the squared distance to the minimiser of the rows."""
-        return 1.0 - self.m / self.M if self.contraction is None else self.contraction
+        return 1.0 - self.m / self.smoothness if self.contraction is None else self.contraction
 
     def start(self, distance: float) -> float:
         """Return (M/2) d0^2."""
