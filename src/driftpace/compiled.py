@@ -1,23 +1,29 @@
 """One way to compile a hot loop, so that the traps are handled in one place.
 
-``compiled`` is :func:`numba.njit` with the on-disk cache and without the interpreter lock. Traps dealt with here:
+``compiled`` is :func:`numba.njit` with a cache on disk and without the interpreter lock. Traps dealt with here:
 
-* where neither the package nor the user's cache folder can be written (a read-only install), numba refuses to cache; the
-  kernel is then compiled in memory, once per process;
+* numba compiles a kernel anew when its own file changes, but not when a file does whose kernels it calls, so that an
+  upgrade could go on with yesterday's machine code; here any change to any kernel of the package counts;
+* where nothing can be written (a read-only install, a full disk), or what was written cannot be read back, numba fails;
+  here the kernel is compiled in memory, once per process;
 * numba's ``fastmath`` lets the compiler assume that NaN and infinity do not occur, and then no check can find them;
   ``fastmath`` here lets it regroup and fuse terms, and no more;
-* numba's cache key does not contain ``fastmath``, so a strict and a fast kernel must never share a name and a source line:
-  write them as separate functions;
-* a kernel is compiled anew when its own file changes, not when a file does whose kernels it calls: touch it then.
+* numba's cache key does not contain ``fastmath``: a strict and a fast kernel that shared a name and a source line would
+  share their machine code. Here they do not, but they would compile each other's away: write them as separate functions.
 
 Importing this module imports numba (0.2 s). Modules of kernels are therefore named ``kernels`` and are imported inside
 the functions that call them, never when a package is imported.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+from numba.core.caching import FunctionCache
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
@@ -45,10 +51,41 @@ def compiled(*, fastmath: bool = False, inline: bool = False) -> Callable[[Kerne
     }
 
     def decorate(function: Kernel) -> Kernel:
-        try:
-            kernel: Kernel = numba.njit(cache=True, **options)(function)
-        except RuntimeError:  # no writable place for the cache
-            kernel = numba.njit(cache=False, **options)(function)
-        return kernel
+        kernel: Any = numba.njit(**options)(function)
+        with suppress(RuntimeError):  # no place for the cache can be written
+            kernel._cache = _KernelCache(function, fastmath=fastmath)
+        result: Kernel = kernel
+        return result
 
     return decorate
+
+
+class _KernelCache(FunctionCache):
+    """numba's cache on disk, valid for one state of all kernels of the package, and never the reason for a failure."""
+
+    def __init__(self, function: Callable[..., Any], *, fastmath: bool) -> None:
+        super().__init__(function)  # type: ignore[no-untyped-call]
+        self._cache_file._source_stamp = (self._cache_file._source_stamp, _state_of_kernels(), fastmath)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+        except Exception:  # a file cut short, or written by something else: compile again, and forget it
+            with suppress(OSError):
+                self.flush()  # type: ignore[no-untyped-call]
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        with suppress(OSError):  # the disk is full, or the folder is gone or may not be written any more
+            super().save_overload(sig, data)  # type: ignore[no-untyped-call]
+
+
+@cache
+def _state_of_kernels() -> str:
+    """Return a digest of every file of kernels in the package."""
+    package = Path(__file__).parent
+    digest = sha256()
+    for path in sorted([*package.rglob("kernels.py"), *package.rglob("kernels/*.py"), Path(__file__)]):
+        digest.update(str(path.relative_to(package)).encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()

@@ -39,7 +39,9 @@ def slope(loss: int, shape: float, score: float, y: float) -> float:
         return score - y
     if loss == 1:
         short = 1.0 - y * score
-        return -y * short if short > 0.0 else 0.0
+        if short <= 0.0:
+            return 0.0
+        return -y * short  # NaN too
     if loss == 2:
         return -y / (1.0 + exponential(y * score))
     residual = score - y
