@@ -100,19 +100,19 @@ def _gaussian(rows: RowMoments, eigenvalues: _Eigenvalues, confidence: float) ->
     edge = math.sqrt(features / counting)
     reach = math.sqrt(2.0 * math.log(1.0 / (1.0 - confidence)) / counting)
     account = f"eigenvalue of the Hessian pooled over {count} rows, interval for rows with roughly Gaussian tails"
-    m = Estimate(
-        value=eigenvalues.least(count / (count - known)),
-        lower=eigenvalues.least(count / (count - known) / swing),
-        upper=eigenvalues.least((1.0 - edge - reach) ** -2.0 if edge + reach < 1.0 else math.inf),
-        rows=count,
-        account=account,
+    m = _ordered(
+        eigenvalues.least(count / (count - known)),
+        eigenvalues.least(count / (count - known) / swing),
+        eigenvalues.least((1.0 - edge - reach) ** -2.0 if edge + reach < 1.0 else math.inf),
+        count,
+        account,
     )
-    M = Estimate(
-        value=eigenvalues.greatest(1.0),
-        lower=eigenvalues.greatest((1.0 + edge + reach) ** -2.0),
-        upper=eigenvalues.greatest(counting / chi_squared_quantile(1.0 - confidence, counting)),
-        rows=count,
-        account=account,
+    M = _ordered(
+        eigenvalues.greatest(1.0),
+        eigenvalues.greatest((1.0 + edge + reach) ** -2.0),
+        eigenvalues.greatest(counting / chi_squared_quantile(1.0 - confidence, counting)),
+        count,
+        account,
     )
     return Curvatures(m=m, M=M)
 
@@ -128,6 +128,11 @@ def _bernstein(rows: RowMoments, eigenvalues: _Eigenvalues, confidence: float) -
     least, greatest = eigenvalues.least(1.0), eigenvalues.greatest(1.0)
     low, high = max(float(eigenvalues.weights.min()), least - wide), greatest + wide
     return Curvatures(
-        m=Estimate(value=least, lower=low, upper=least + wide, rows=count, account=account),
-        M=Estimate(value=greatest, lower=max(0.0, greatest - wide), upper=high, rows=count, account=account),
+        m=_ordered(least, low, least + wide, count, account),
+        M=_ordered(greatest, max(0.0, greatest - wide), high, count, account),
     )
+
+
+def _ordered(value: float, lower: float, upper: float, rows: int, account: str) -> Estimate:
+    """Return the estimate; rounding may have put ends that agree on the wrong sides."""
+    return Estimate(value=value, lower=min(lower, value), upper=max(upper, value), rows=rows, account=account)

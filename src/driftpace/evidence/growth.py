@@ -8,6 +8,7 @@ import numpy as np
 from driftpace.concentration import positive_ends, scaled_inverse
 from driftpace.evidence.row_moments import RowMoments
 from driftpace.evidence.scores import Scores
+from driftpace.evidence.units import shrink, unit_for
 from driftpace.records import Estimate
 from driftpace.typing import FloatArray
 
@@ -52,14 +53,15 @@ def row_ratio(rows: RowMoments, confidence: float) -> Estimate | None:
     fourth, sixth, eighth = _along(rows, along)
     variance = eighth - 2.0 * value * sixth + value * value * fourth
     error = math.sqrt(max(0.0, variance) / rows.count) / along
-    return _around(value, error, confidence, rows, "fourth moments of rows against their second moments")
+    account = "fourth moments of rows against their second moments"
+    return _around(value, error, confidence, rows.count, [rows.unit] * 2, account)
 
 
 def greatest_fourth(rows: RowMoments, confidence: float) -> Estimate:
     """Return the greatest eigenvalue of E||x||^2 xx'."""
     value, along = _greatest(rows.fourth / rows.count, rows.second)
     error = math.sqrt(max(0.0, _along(rows, along)[2] - value * value) / rows.count)
-    return _around(value, error, confidence, rows, "fourth moments of rows", times=2)
+    return _around(value, error, confidence, rows.count, [rows.unit] * 4, "fourth moments of rows")
 
 
 def gaussian_tail(rows: RowMoments) -> float:
@@ -74,21 +76,21 @@ def growth(rows: RowMoments, scores: Scores, weights: FloatArray, confidence: fl
     With S = E xx', Q = E||x||^2 xx' and penalty P, E||g||^2 is A + c'd + d'(Q - S^2 + (S + P)^2)d in d = w - w*, and the
     variance the same without (S + P)^2. The linear term is charged by a factor 1 + theta on both (see ``Scores.tilt``).
     """
-    unit = rows.unit if rows.unit > 0.0 else 1.0
-    hessian = rows.second
-    penalised = hessian + np.diag(weights / unit / unit)
-    variance = rows.fourth / rows.count - hessian @ hessian
-    V, along = _greatest(variance, hessian)
-    B, _ = _greatest(variance + penalised @ penalised, hessian)
+    unit = unit_for(rows.unit, math.sqrt(float(weights.max()))) or 1.0  # rows may be tiny beside the penalty
+    ratio = shrink(rows.unit, unit, 2)
+    variance = rows.fourth / rows.count - rows.second @ rows.second
+    V, along = _greatest(variance, rows.second)
+    penalised = rows.second * ratio + np.diag(weights / unit / unit)
+    B, _ = _greatest(variance * ratio * ratio + penalised @ penalised, rows.second)
     error = math.sqrt(max(0.0, _along(rows, along)[2] - V * V) / rows.count)
-    tilt_B, tilt_V = (1.0 + scores.tilt(number, unit) for number in (B, V))
+    tilt_B, tilt_V = 1.0 + scores.tilt(B, unit), 1.0 + scores.tilt(V, rows.unit)
     account = "second and fourth moments of rows"
     lengths = scores.squared_length(confidence, floor=gaussian_tail(rows))
     return Growth(
         A=None if lengths is None else _times(lengths, tilt_B, root=False),
-        B=_around(B * tilt_B, error * tilt_B, confidence, rows, account, times=2),
+        B=_around(B * tilt_B, error * ratio * ratio * tilt_B, confidence, rows.count, [unit] * 4, account),
         sigma=None if lengths is None else _times(lengths, tilt_V, root=True),
-        V=_around(V * tilt_V, error * tilt_V, confidence, rows, account, times=2),
+        V=_around(V * tilt_V, error * tilt_V, confidence, rows.count, [rows.unit] * 4, account),
     )
 
 
@@ -115,12 +117,10 @@ def _along(rows: RowMoments, along: float) -> tuple[float, float, float]:
     )
 
 
-def _around(
-    value: float, error: float, confidence: float, rows: RowMoments, account: str, *, times: int = 1
-) -> Estimate:
-    units = [rows.unit] * (2 * times)  # one by one: zero times an overflow is not a number
+def _around(value: float, error: float, confidence: float, count: int, units: list[float], account: str) -> Estimate:
+    """Return the estimate in true units, multiplied one by one: zero times an overflow would not be a number."""
     value, lower, upper = (math.prod([end, *units]) for end in (value, *positive_ends(value, error, confidence)))
-    return Estimate(value=value, lower=lower, upper=upper, rows=rows.count, account=account)
+    return Estimate(value=value, lower=lower, upper=upper, rows=count, account=account)
 
 
 def _times(estimate: Estimate, factor: float, *, root: bool) -> Estimate:

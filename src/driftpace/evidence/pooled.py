@@ -199,7 +199,7 @@ class PooledEvidence:
         for which, names in enumerate((("A", "B"), ("sigma", "V"))):
             choices = [line for line in (lines[which], proven[which] if proven else None) if line is not None]
             if choices:
-                constant, slope = min(choices, key=lambda line: line[0] + line[1] * close)
+                constant, slope = min(choices, key=lambda line: line[0] + (line[1] * close if close > 0.0 else 0.0))
                 whole = math.sqrt(constant) if names[0] == "sigma" else constant
                 found[names[0]] = _at_most(whole, state.rows.count)
                 found[names[1]] = _at_most(slope, state.rows.count)

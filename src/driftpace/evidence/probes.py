@@ -82,7 +82,8 @@ class Probes:
         uppers = [positive_ends(*pair, confidence)[1] for pair in zip(mean.tolist(), errors.tolist(), strict=True)]
         near = np.maximum(np.abs(OFFSETS) - off / self.radius, 0.0) ** 2
         constant, slope = lowest_line(near, np.array(uppers), CLOSE**2)
-        return self.unit * (self.unit * constant), (self.unit / self.radius) * (self.unit / self.radius) * slope
+        steep = self.unit / self.radius
+        return self.unit * (self.unit * constant), steep * (steep * slope)
 
 
 def lowest_line(places: FloatArray, heights: FloatArray, at: float) -> tuple[float, float]:

@@ -97,7 +97,7 @@ class Scores:
         without penalty, at most 1 for any. ``greatest`` is B in units of ``unit``^4.
         """
         size = float(self.lengths[0]) * greatest / max(self.rows, 1)
-        if not size > 0.0:
+        if not (size > 0.0 and unit > 0.0):
             return 0.0
         mean = self.cross / self.rows
         noise = max(0.0, self.cross_noise / self.rows - float(mean @ mean)) / self.rows

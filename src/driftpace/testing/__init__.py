@@ -1,11 +1,13 @@
 """Public checks: what the built-in parts pass, a user's own part can be held to as well."""
 
 from driftpace.testing.bounds import check_bound
+from driftpace.testing.drift import check_drift
 from driftpace.testing.losses import check_loss
 from driftpace.testing.sets import check_set
 
 __all__ = [
     "check_bound",
+    "check_drift",
     "check_loss",
     "check_set",
 ]
