@@ -96,3 +96,10 @@ def test_a_strange_radius_is_refused(radius: float) -> None:
 def test_a_strange_centre_is_refused() -> None:
     with pytest.raises(ParameterError, match=r"^Ball\(center=\.\.\.\) must be a finite vector; got 'NaN"):
         Ball(1.0, center=np.array([np.nan]))
+
+
+def test_the_tolerance_is_a_share_of_the_radius() -> None:
+    ball = Ball(100.0, center=np.array([1.0, 0.0]))
+    assert ball.contains(np.array([1.0, 100.9]), tolerance=0.01)
+    assert not ball.contains(np.array([1.0, 101.1]), tolerance=0.01)
+    assert not ball.contains(np.array([1.0, 100.0 + 1e-9]))

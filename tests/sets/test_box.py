@@ -90,3 +90,11 @@ def test_ends_out_of_order_are_refused() -> None:
 def test_lengths_that_disagree_are_refused() -> None:
     with pytest.raises(ParameterError, match=r"must agree in length; got shapes \(2,\) and \(\) with features=3\.$"):
         Box(low=np.zeros(2), high=1.0, features=3)
+
+
+def test_the_tolerance_is_a_share_of_each_end() -> None:
+    box = Box(low=np.array([-100.0, 0.0]), high=np.array([10.0, 1.0]))
+    assert box.contains(np.array([-100.9, 1.009]), tolerance=0.01)
+    assert not box.contains(np.array([-101.1, 0.5]), tolerance=0.01)
+    assert not box.contains(np.array([10.2, 0.5]), tolerance=0.01)
+    assert not box.contains(np.array([0.0, -1e-9]), tolerance=0.01)
