@@ -37,7 +37,7 @@ def agree(found: FloatArray, wanted: FloatArray) -> None:
 
 def average(output: str, updates: int, shift: float) -> tuple[int, float, float, FloatArray | None]:
     """The first averaged update, tilt and level of the weights, and the weights themselves (None: the last iterate)."""
-    k = np.arange(updates)
+    k: FloatArray = np.arange(updates, dtype=np.float64)
     if output == "weighted":
         return 0, 1.0, shift, k + shift
     if output == "tail":
