@@ -97,7 +97,7 @@ class BachMoulines(_ConstantStepSquares):
     """b = (1/2K) [sqrt(noise d)/(1 - sqrt(g)) + d0/sqrt(mu)]^2, g = mu R2 < 1, as published in 2013 (theory 1.4).
 
     ``factored`` uses (a + b)^2 <= 2a^2 + 2b^2: at mu = 1/(4 R2), (4/K)(noise d + R2 d0^2). No m is needed.
-    :class:`AveragedSquares` has the same conditions and is never larger.
+    :class:`AveragedSquares` is never larger, under the same conditions with ``well_specified=False``.
 
     >>> bound = BachMoulines(noise=0.5, features=2, R2=4.0, step=1 / 16)
     >>> bound(1.0, 100), bound.smallest(1.0, 0.1, cap=1_000)
@@ -143,8 +143,8 @@ class TailAverage(_ConstantStepSquares):
     """b = (sqrt(R2 e^(-mu m t) d0^2/2) + sqrt((1 + g/(1-g)) noise d/(2(K-t))))^2: the first t iterates left out (theory 1.4).
 
     The form published by Jain and others in 2017, for residuals that do not depend on x (then their rho_misspec is 1, and 1
-    is also safe with ``noise`` as it is defined here). t = floor(skip K). :class:`AveragedSquares` with the same ``skip`` has the
-    same conditions and is never larger.
+    is also safe with ``noise`` as it is defined here). t = floor(skip K). :class:`AveragedSquares` with the same ``skip`` is
+    never larger, under the same conditions with ``well_specified=False``.
 
     >>> bound = TailAverage(noise=0.5, features=2, R2=4.0, step=1 / 16, m=1.0)
     >>> bound(1.0, 100), bound.smallest(1.0, 0.1, cap=1_000)
