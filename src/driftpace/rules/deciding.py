@@ -4,6 +4,7 @@ They differ only in the risk they assume of the last model, which is handed in.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from driftpace.bounds import RiskBound, smallest_samples
@@ -28,12 +29,20 @@ def is_blind(terms: Terms, period: int) -> bool:
     return terms.drift is None or period <= (2 if learning else 1)
 
 
-def next_risk(terms: Terms, last: Last, samples: int, *, period: int, track: Track) -> float:
+Risk = Callable[[RiskBound, float, int], float]
+
+
+def risk_at(bound: RiskBound, distance: float, samples: int) -> float:
+    """Return b(distance, samples), infinite when the distance is: then nothing is promised."""
+    return bound(distance, samples) if math.isfinite(distance) else math.inf
+
+
+def next_risk(terms: Terms, last: Last, samples: int, *, period: int, track: Track, risk: Risk = risk_at) -> float:
     """Return eps_n = b(d0, K_n) after a period trained on ``samples`` samples; infinite when nothing can be said."""
     if terms.bound is None:
         return math.inf
     if terms.drift is None or is_blind(terms, period) or last.risk is None:
-        return risk_at(terms.bound, terms.diameter, samples)
+        return risk(terms.bound, terms.diameter, samples)
     distance = start_distance(
         terms.bound,
         terms.m,
@@ -44,12 +53,7 @@ def next_risk(terms: Terms, last: Last, samples: int, *, period: int, track: Tra
         diameter=terms.diameter,
         track=track,
     )
-    return risk_at(terms.bound, distance, samples)
-
-
-def risk_at(bound: RiskBound, distance: float, samples: int) -> float:
-    """Return b(distance, samples), infinite when the distance is: then nothing is promised."""
-    return bound(distance, samples) if math.isfinite(distance) else math.inf
+    return risk(terms.bound, distance, samples)
 
 
 def decide(terms: Terms, last: Last, *, first_samples: tuple[int, ...], assumed_risk: float, track: Track) -> Decision:

@@ -1,9 +1,11 @@
 """Update past excess risk bounds (section II-E1 of the paper)."""
 
+import math
 from dataclasses import dataclass
 
 from driftpace import require
-from driftpace.rules.deciding import Last, decide, next_risk
+from driftpace.bounds import Factors, RiskBound
+from driftpace.rules.deciding import Last, decide, next_risk, risk_at
 from driftpace.rules.distance import Track
 from driftpace.rules.protocol import Decision, Terms
 
@@ -14,6 +16,26 @@ class PastSizes:
 
     samples: tuple[int, ...] = ()
     forgotten: int = 0
+
+
+class _Remembered:
+    """b(distance, samples) with the factors of each number of samples looked up once: sizes repeat from period to period.
+
+    Where b factors (C.2) this is the less of b at all the samples and at none, which is the envelope or above it.
+    """
+
+    def __init__(self) -> None:
+        self._factors: dict[int, Factors | None] = {}
+
+    def __call__(self, bound: RiskBound, distance: float, samples: int) -> float:
+        for count in (0, samples):
+            if count not in self._factors:
+                self._factors[count] = bound.factors(count)
+        none, some = self._factors[0], self._factors[samples]
+        if none is None or some is None or not math.isfinite(distance):
+            return risk_at(bound, distance, samples)
+        squared = distance * distance
+        return min(none.alpha * squared + none.beta, some.alpha * squared + some.beta)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,8 +81,9 @@ class UpdatePast:
 
     def revised(self, state: PastSizes, terms: Terms) -> Last:
         """Return the last model with its risk revised by the drift in ``terms``, from the oldest period kept on."""
-        last = Last()
+        last, remembered = Last(), _Remembered()
         for index, samples in enumerate(state.samples):
-            risk = next_risk(terms, last, samples, period=state.forgotten + index + 1, track=self.track)
+            period = state.forgotten + index + 1
+            risk = next_risk(terms, last, samples, period=period, track=self.track, risk=remembered)
             last = Last(risk=risk, skipped=last.skipped + 1 if samples == 0 else 0)
         return last

@@ -70,11 +70,13 @@ def close(settings: Settings, state: State) -> tuple[State, StepReport]:
     X, y = _visited(settings, state)
     came = len(y)
     if state.coef is not None and came:
+        evidence = settings.evidence.update(state.evidence, objective, state.coef, X, y)
         state = replace(
             state,
             gram=after_more_rows(settings, state, X),
             rows_seen=state.rows_seen + came,
-            evidence=settings.evidence.update(state.evidence, objective, state.coef, X, y),
+            evidence=evidence,
+            constants=settings.evidence.constants(evidence, objective).updated(settings.constants),
         )
     constants, terms = _terms(settings, state)
     training = came - int(settings.drift.held_out * came)
@@ -125,9 +127,7 @@ def _with_features(settings: Settings, state: State, features: int, columns: tup
 
 
 def _terms(settings: Settings, state: State) -> tuple[Constants, Terms]:
-    constants = settings.constants
-    if state.evidence is not None:
-        constants = settings.evidence.constants(state.evidence, settings.objective).updated(constants)
+    constants = settings.constants if state.constants is None else state.constants
     m = constants.m.lower if constants.m is not None else 0.0
     diameter = settings.domain.diameter
     if not math.isfinite(diameter) and constants.diameter is not None:

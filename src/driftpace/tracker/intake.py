@@ -45,12 +45,7 @@ def read_rows(X: Any, *, owner: str, features: int | None, columns: tuple[str, .
 
 def read_targets(y: Any, *, owner: str, rows: int) -> FloatArray:
     """Return the targets as a float vector with one entry for each of ``rows``, or raise DataError."""
-    try:
-        series = nw.from_native(y, series_only=True)
-    except TypeError:
-        values = np.asarray(y)
-    else:
-        values = series.to_numpy()
+    values = _series_values(y)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
@@ -66,6 +61,15 @@ def read_targets(y: Any, *, owner: str, rows: int) -> FloatArray:
             f"{owner}(y=...) must be below {LARGEST:g} in size, or squares overflow; got {np.abs(numbers).max():g}."
         )
     return numbers
+
+
+def _series_values(y: Any) -> np.ndarray[Any, Any]:
+    if not isinstance(y, np.ndarray | list | tuple):
+        try:
+            return np.asarray(nw.from_native(y, series_only=True).to_numpy())
+        except TypeError:
+            pass
+    return np.asarray(y)
 
 
 def _as_frame(X: Any) -> nw.DataFrame[Any] | None:

@@ -76,6 +76,7 @@ class Part:
 class State:
     """Everything a tracker remembers between calls; its size does not grow with the number of periods.
 
+    ``constants`` are those known after the last period, given or estimated, kept so that asking does not compute them anew.
     ``features`` and what depends on it are None until the first rows tell the number of columns. ``gram`` sums x x' over
     everything seen until the columns are known to be linearly independent, then it is dropped.
     """
@@ -88,6 +89,7 @@ class State:
     gradient: FloatArray | None = None
     drift: Any = None
     evidence: Any = None
+    constants: Constants | None = None
     gram: FloatArray | None = None
     rows_seen: int = 0
     order: Order | None = None
