@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 import driftpace
+from driftpace import bounds
 
+_NOT_BOUNDS = ("DistanceBound", "Factors", "FormulaBound", "Nature", "RiskBound")  # what bounds are made of
 ROOT = Path(__file__).parent.parent
 
 
@@ -39,3 +41,12 @@ def test_importing_does_not_load_the_compiler_or_frames() -> None:
 def test_the_version_is_one() -> None:
     declared = next(line for line in (ROOT / "pyproject.toml").read_text().splitlines() if line.startswith("version"))
     assert driftpace.__version__ in declared
+
+
+def test_every_bound_is_in_the_catalogue() -> None:
+    catalogue = (ROOT / "docs" / "bounds.md").read_text()
+    assert [
+        name
+        for name in bounds.__all__
+        if name[0].isupper() and name not in _NOT_BOUNDS and f"`{name}`" not in catalogue
+    ] == []
