@@ -77,7 +77,7 @@ def vector(owner: str, *, length: int | None = None, **named: object) -> FloatAr
     except (TypeError, ValueError):
         raise _refuse(owner, name, allowed, value) from None
     if array.ndim != 1 or (length is not None and array.size != length):
-        raise _refuse(owner, name, allowed, f"shape {array.shape}")
+        raise ParameterError(f"{owner}({name}=...) must be {allowed}; got shape {array.shape}.")
     if not np.isfinite(array).all():
-        raise _refuse(owner, name, allowed, "NaN or infinity in it")
+        raise ParameterError(f"{owner}({name}=...) must be {allowed}; got NaN or infinity in it.")
     return array

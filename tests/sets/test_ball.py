@@ -94,7 +94,7 @@ def test_a_strange_radius_is_refused(radius: float) -> None:
 
 
 def test_a_strange_centre_is_refused() -> None:
-    with pytest.raises(ParameterError, match=r"^Ball\(center=\.\.\.\) must be a finite vector; got 'NaN"):
+    with pytest.raises(ParameterError, match=r"^Ball\(center=\.\.\.\) must be a finite vector; got NaN"):
         Ball(1.0, center=np.array([np.nan]))
 
 

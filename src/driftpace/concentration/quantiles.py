@@ -1,7 +1,5 @@
 """Quantiles of the distributions that intervals are cut from."""
 
-from scipy import special
-
 from driftpace import require
 
 
@@ -12,6 +10,8 @@ def normal_quantile(confidence: float) -> float:
     1.6448536
     """
     require.fraction("normal_quantile", confidence=confidence)
+    from scipy import special  # slow to import, and not always needed
+
     return float(special.ndtri(confidence))
 
 
@@ -23,4 +23,6 @@ def chi_squared_quantile(confidence: float, freedom: float) -> float:
     """
     require.fraction("chi_squared_quantile", confidence=confidence)
     require.positive("chi_squared_quantile", freedom=freedom)
+    from scipy import special
+
     return float(special.chdtri(freedom, 1.0 - confidence))

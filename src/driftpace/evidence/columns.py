@@ -3,6 +3,7 @@
 import numpy as np
 
 from driftpace.evidence.row_moments import RowMoments
+from driftpace.typing import FloatArray
 
 _SINGULAR = 1e-11  # of the scaled Gram matrix: columns whose part outside the others is under 3e-6 of their length
 _TOUCHES = 1e-5
@@ -18,10 +19,20 @@ def collinear(rows: RowMoments) -> tuple[int, ...]:
     >>> collinear(RowMoments.none(4).add(X))
     (0, 2, 3)
     """
-    sizes = np.sqrt(np.diag(rows.outer))
+    return dependent_columns(rows.outer)
+
+
+def dependent_columns(gram: FloatArray) -> tuple[int, ...]:
+    """Return the same from the sum of x x' over rows, in any units.
+
+    >>> X = np.array([[1.0, 0.0, 2.0], [0.0, 0.0, 1.0]])
+    >>> dependent_columns(X.T @ X)
+    (1,)
+    """
+    sizes = np.sqrt(np.diag(gram))
     empty = sizes == 0.0
     scale = np.where(empty, 1.0, sizes)
-    values, vectors = np.linalg.eigh(rows.outer / scale[:, None] / scale)
+    values, vectors = np.linalg.eigh(gram / scale[:, None] / scale)
     lost = vectors[:, values <= _SINGULAR * len(values)]
     touched = np.einsum("ij,ij->i", lost, lost) > _TOUCHES
     return tuple(int(column) for column in np.flatnonzero(touched | empty))

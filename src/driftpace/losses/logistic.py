@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import expit
 
 from driftpace.losses.curve import Curve
 from driftpace.losses.linear import LinearLoss
@@ -17,13 +16,19 @@ def _phi(scores: FloatArray, y: FloatArray) -> FloatArray:
     return np.maximum(-margins, 0.0) + np.log1p(np.exp(-np.abs(margins)))
 
 
+def _probability(scores: FloatArray) -> FloatArray:
+    """Return 1/(1 + e^-s), accurate in both tails."""
+    small = np.exp(-np.abs(scores))
+    return np.where(scores >= 0.0, 1.0, small) / (1.0 + small)
+
+
 def _slope(scores: FloatArray, y: FloatArray) -> FloatArray:
-    return -y * expit(-y * scores)
+    return -y * _probability(-y * scores)
 
 
 def _bend(scores: FloatArray, y: FloatArray) -> FloatArray:
     del y
-    return expit(scores) * expit(-scores)
+    return _probability(scores) * _probability(-scores)
 
 
 _CURVE = Curve(phi=_phi, slope=_slope, bend=_bend, curvature=0.25)
