@@ -68,7 +68,11 @@ class Table:
         found = self._found.get(steps)
         if found is not None:
             return found
-        alphas, betas = self._covering(self._kernels.index_before(steps))
+        alphas, betas, filled = self._columns
+        index = self._kernels.index_before(steps)
+        if filled < index:  # some more than asked, so that many questions in a row extend it few times
+            further = self._kernels.position(filled) // 4 * 5
+            alphas, betas = self._covering(max(index, self._kernels.index_before(further)))
         a, s = self._kernels.at(alphas, betas, steps, *self._numbers)
         return float(a), float(s)
 
@@ -84,7 +88,8 @@ class Table:
                 return int(k)
             if k < 0:
                 return None
-            self._covering(min(max(2 * filled, 16), self._kernels.index_before(cap)))
+            further = max(2 * self._kernels.position(filled), 4096)  # twice the steps, as far as the cap
+            self._covering(self._kernels.index_before(min(further, cap)))
 
     def _covering(self, index: int) -> tuple[FloatArray, FloatArray]:
         alphas, betas, filled = self._columns
@@ -92,7 +97,6 @@ class Table:
             with self._lock:
                 alphas, betas, filled = self._columns
                 if filled < index:
-                    index = max(index, filled + filled // 4)  # so that many questions in a row extend it few times
                     more = np.zeros(index - filled)
                     alphas, betas = np.concatenate([alphas, more]), np.concatenate([betas, more])
                     self._kernels.extend(alphas, betas, filled, index, *self._numbers)
