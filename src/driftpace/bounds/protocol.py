@@ -28,6 +28,9 @@ class RiskBound(Protocol):
     Every number a caller sees is the monotone envelope min over j <= K of the raw bound (theory 1.1, "Monotonicity"):
     non-decreasing in ``distance`` and non-increasing in ``samples``. It is true for a learner that uses only
     :meth:`used` of the samples. ``samples`` may be 0: then nothing is learnt and the bound is that of the start.
+
+    A bound may also say, for the reasons that :func:`~driftpace.bounds.smallest_samples` gives: ``floor(distance)``, a value it
+    never falls under, with ``floor_reason``; and ``decided_by(distance, samples)``, when it is the least of several.
     """
 
     @property
