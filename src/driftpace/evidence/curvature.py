@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftpace.concentration import chi_squared_quantile, matrix_bernstein_radius
-from driftpace.evidence.row_moments import RowMoments
+from driftpace.evidence.row_moments import RowSummary
 from driftpace.records import Estimate
 from driftpace.typing import FloatArray
 
@@ -44,15 +44,16 @@ class Curvatures:
         )
 
 
-def curvatures(rows: RowMoments, weights: FloatArray, *, confidence: float, method: str) -> Curvatures:
+def curvatures(rows: RowSummary, weights: FloatArray, *, confidence: float, method: str) -> Curvatures:
     """Return m and M of the risk whose data part is in ``rows`` and whose penalty has the diagonal ``weights``.
 
+    >>> from driftpace.evidence.row_moments import RowMoments
     >>> rows = RowMoments.none(2).add(np.random.default_rng(0).standard_normal((2000, 2)))
-    >>> found = curvatures(rows, np.zeros(2), confidence=0.95, method="gaussian")
+    >>> found = curvatures(rows.summary(), np.zeros(2), confidence=0.95, method="gaussian")
     >>> found.m.lower <= 1.0 <= found.M.upper
     True
     """
-    eigenvalues = _Eigenvalues(hessian=rows.second, unit=rows.unit, weights=weights)
+    eigenvalues = _Eigenvalues(rows=rows, weights=weights)
     return (_bernstein if method == "bernstein" else _gaussian)(rows, eigenvalues, confidence)
 
 
@@ -60,8 +61,7 @@ def curvatures(rows: RowMoments, weights: FloatArray, *, confidence: float, meth
 class _Eigenvalues:
     """The extreme eigenvalues of scale * H + penalty, in true units."""
 
-    hessian: FloatArray
-    unit: float
+    rows: RowSummary
     weights: FloatArray
 
     @property
@@ -78,11 +78,12 @@ class _Eigenvalues:
     def _extreme(self, scale: float, which: int) -> float:
         if not math.isfinite(scale):
             return math.inf
+        unit = self.rows.unit
         if not self.mixed:
-            data = _at_least_rounding(np.linalg.eigvalsh(self.hessian))
-            return self.unit * (self.unit * scale * float(data[which])) + float(self.weights[0])
-        unit = self.unit if self.unit > 0.0 else 1.0
-        whole = np.linalg.eigvalsh(scale * self.hessian + np.diag(self.weights / unit / unit))
+            data = _at_least_rounding(self.rows.eigenvalues)
+            return unit * (unit * scale * float(data[which])) + float(self.weights[0])
+        unit = unit if unit > 0.0 else 1.0
+        whole = np.linalg.eigvalsh(scale * self.rows.second + np.diag(self.weights / unit / unit))
         return unit * (unit * float(_at_least_rounding(whole)[which]))
 
 
@@ -90,8 +91,8 @@ def _at_least_rounding(eigenvalues: NDArray[np.floating[Any]]) -> NDArray[np.flo
     return np.where(eigenvalues > _ROUNDING * eigenvalues.size * abs(eigenvalues[-1]), eigenvalues, 0.0)
 
 
-def _gaussian(rows: RowMoments, eigenvalues: _Eigenvalues, confidence: float) -> Curvatures:
-    count, features = rows.count, len(rows.outer)
+def _gaussian(rows: RowSummary, eigenvalues: _Eigenvalues, confidence: float) -> Curvatures:
+    count, features = rows.count, rows.features
     counting = max(
         1.0, count / (1.0 + 1.5 * rows.excess_kurtosis)
     )  # var (z'v)^2 is 2 + 3 kurtosis times its mean squared
@@ -117,9 +118,9 @@ def _gaussian(rows: RowMoments, eigenvalues: _Eigenvalues, confidence: float) ->
     return Curvatures(m=m, M=M)
 
 
-def _bernstein(rows: RowMoments, eigenvalues: _Eigenvalues, confidence: float) -> Curvatures:
-    count, features, hessian = rows.count, len(rows.outer), rows.second
-    variance = max(0.0, float(np.linalg.eigvalsh(rows.fourth / count - hessian @ hessian)[-1]))
+def _bernstein(rows: RowSummary, eigenvalues: _Eigenvalues, confidence: float) -> Curvatures:
+    count, features = rows.count, rows.features
+    variance = max(0.0, float(np.linalg.eigvalsh(rows.fourth - rows.second @ rows.second)[-1]))
     radius = matrix_bernstein_radius(
         variance=variance, limit=rows.peak, count=count, features=features, delta=1.0 - confidence
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from driftpace.concentration import positive_ends, scaled_inverse
-from driftpace.evidence.row_moments import RowMoments
+from driftpace.evidence.row_moments import RowSummary
 from driftpace.evidence.scores import Scores
 from driftpace.evidence.units import shrink, unit_for
 from driftpace.records import Estimate
@@ -23,10 +23,9 @@ class Growth:
     V: Estimate
 
 
-def trace(rows: RowMoments, weights: FloatArray, confidence: float) -> Estimate:
+def trace(rows: RowSummary, weights: FloatArray, confidence: float) -> Estimate:
     """Return tr H, the mean of ||z||^2, with the penalty's part."""
-    mean = float(rows.moments[0])
-    second = max(float(rows.moments[1]), float(rows.gaussian_moments[1]))
+    mean, second = rows.moments[0], max(rows.moments[1], rows.gaussian_moments[1])
     lower, upper = positive_ends(mean, math.sqrt(max(0.0, second - mean * mean) / rows.count), confidence)
     square, extra = rows.unit * rows.unit, float(weights.sum())
     return Estimate(
@@ -38,18 +37,17 @@ def trace(rows: RowMoments, weights: FloatArray, confidence: float) -> Estimate:
     )
 
 
-def row_ratio(rows: RowMoments, confidence: float) -> Estimate | None:
+def row_ratio(rows: RowSummary, confidence: float) -> Estimate | None:
     """Return R2, the least number with E||x||^2 xx' <= R2 E xx', or None while E xx' is singular.
 
     The greatest eigenvalue of H^-1/2 Q H^-1/2, which errs upwards; the upper end adds its error along the longest direction.
     """
-    features, hessian = len(rows.outer), rows.second
-    inverse = scaled_inverse(hessian) if rows.count > features else None
+    inverse = scaled_inverse(rows.second) if rows.count > rows.features else None
     if inverse is None:
         return None
     root = np.linalg.cholesky(inverse)
-    value = float(np.linalg.eigvalsh(root.T @ (rows.fourth / rows.count) @ root)[-1])
-    along = float(np.linalg.eigvalsh(hessian)[-1])  # the direction that decides for Gaussian rows
+    value = float(np.linalg.eigvalsh(root.T @ rows.fourth @ root)[-1])
+    along = float(rows.eigenvalues[-1])  # the direction that decides for Gaussian rows
     fourth, sixth, eighth = _along(rows, along)
     variance = eighth - 2.0 * value * sixth + value * value * fourth
     error = math.sqrt(max(0.0, variance) / rows.count) / along
@@ -57,20 +55,20 @@ def row_ratio(rows: RowMoments, confidence: float) -> Estimate | None:
     return _around(value, error, confidence, rows.count, [rows.unit] * 2, account)
 
 
-def greatest_fourth(rows: RowMoments, confidence: float) -> Estimate:
+def greatest_fourth(rows: RowSummary, confidence: float) -> Estimate:
     """Return the greatest eigenvalue of E||x||^2 xx'."""
-    value, along = _greatest(rows.fourth / rows.count, rows.second)
+    value, along = _greatest(rows.fourth, rows.second)
     error = math.sqrt(max(0.0, _along(rows, along)[2] - value * value) / rows.count)
     return _around(value, error, confidence, rows.count, [rows.unit] * 4, "fourth moments of rows")
 
 
-def gaussian_tail(rows: RowMoments) -> float:
+def gaussian_tail(rows: RowSummary) -> float:
     """Return the squared coefficient of variation of e^2 ||x||^2 for Gaussian rows and noise: 3 E||x||^4/(E||x||^2)^2 - 1."""
-    mean, second = (float(moment) for moment in rows.gaussian_moments[:2])
+    mean, second = rows.gaussian_moments[:2]
     return 3.0 * second / (mean * mean) - 1.0 if mean > 0.0 else 0.0
 
 
-def growth(rows: RowMoments, scores: Scores, weights: FloatArray, confidence: float) -> Growth:
+def growth(rows: RowSummary, scores: Scores, weights: FloatArray, confidence: float) -> Growth:
     """Return the constants of E||g||^2 <= A + B||w - w*||^2 and of the variance, for the squared loss.
 
     With S = E xx', Q = E||x||^2 xx' and penalty P, E||g||^2 is A + c'd + d'(Q - S^2 + (S + P)^2)d in d = w - w*, and the
@@ -78,7 +76,7 @@ def growth(rows: RowMoments, scores: Scores, weights: FloatArray, confidence: fl
     """
     unit = unit_for(rows.unit, math.sqrt(float(weights.max()))) or 1.0  # rows may be tiny beside the penalty
     ratio = shrink(rows.unit, unit, 2)
-    variance = rows.fourth / rows.count - rows.second @ rows.second
+    variance = rows.fourth - rows.second @ rows.second
     V, along = _greatest(variance, rows.second)
     penalised = rows.second * ratio + np.diag(weights / unit / unit)
     B, _ = _greatest(variance * ratio * ratio + penalised @ penalised, rows.second)
@@ -101,13 +99,13 @@ def _greatest(matrix: FloatArray, hessian: FloatArray) -> tuple[float, float]:
     return max(0.0, float(values[-1])), float(direction @ hessian @ direction)
 
 
-def _along(rows: RowMoments, along: float) -> tuple[float, float, float]:
+def _along(rows: RowSummary, along: float) -> tuple[float, float, float]:
     """Return E(z'u)^4, E||z||^2 (z'u)^4 and E||z||^4 (z'u)^4 for a direction with E(z'u)^2 = ``along``.
 
     Those of Gaussian rows with the same second moments, times the factor by which the rows' own E||z||^8 is larger.
     """
-    mean, second, _, eighth = (float(moment) for moment in rows.gaussian_moments)
-    tail = max(1.0, float(rows.moments[3]) / eighth) if eighth > 0.0 else 1.0
+    mean, second, _, eighth = rows.gaussian_moments
+    tail = max(1.0, rows.moments[3] / eighth) if eighth > 0.0 else 1.0
     rest = mean - along
     rest_square = max(rest * rest, second - 2.0 * rest * along - 3.0 * along * along)  # E(||z||^2 - (z'u)^2)^2
     return (

@@ -13,7 +13,7 @@ from driftpace.evidence.growth import gaussian_tail, growth, row_ratio, trace
 from driftpace.evidence.noise import Noise
 from driftpace.evidence.own_fit import own_fit
 from driftpace.evidence.probes import CLOSE, Probes
-from driftpace.evidence.row_moments import RowMoments, penalty, with_bent_rows
+from driftpace.evidence.row_moments import RowMoments, RowSummary, penalty, with_bent_rows
 from driftpace.evidence.scores import Scores
 from driftpace.evidence.smooth_growth import smooth_growth
 from driftpace.evidence.smoothness import Smoothness
@@ -137,10 +137,11 @@ class PooledEvidence:
             return Constants()
         squared = isinstance(loss, SquaredLoss)
         weights = penalty(loss, len(state.rows.outer))
-        best = state.rows if squared else state.near if state.near.count else state.before
+        rows = state.rows.summary()
+        best = rows if squared else (state.near if state.near.count else state.before).summary()
         curved = self._curvatures(best, weights)
         if not squared:
-            curved = curved.widest(self._curvatures(state.before, weights))
+            curved = curved.widest(self._curvatures(state.before.summary(), weights))
         everywhere = loss.l2 if loss.unpenalised == 0 else 0.0
         hessian = best.second * best.unit * best.unit + np.diag(weights)
         found: dict[str, Estimate | None] = {
@@ -152,7 +153,7 @@ class PooledEvidence:
             "diameter": diameter(state.gradients, state.zero, curved.m, l2=everywhere, confidence=self.confidence),
             "spread": state.scores.spread(hessian, self.confidence),
         }
-        rest = self._squared(state, weights) if squared else self._other(state, loss, curved.m)
+        rest = self._squared(state, rows, weights) if squared else self._other(state, rows, loss, curved.m)
         return Constants(**found, **rest)
 
     def collinear(self, state: PooledState) -> tuple[int, ...]:
@@ -163,16 +164,16 @@ class PooledEvidence:
         """Return whether the rows seen tell every coefficient apart."""
         return columns.identified(state.rows)
 
-    def _curvatures(self, rows: RowMoments, weights: FloatArray) -> Curvatures:
+    def _curvatures(self, rows: RowSummary, weights: FloatArray) -> Curvatures:
         return curvatures(rows, weights, confidence=self.confidence, method=self.method)
 
-    def _squared(self, state: PooledState, weights: FloatArray) -> dict[str, Estimate | None]:
-        found = growth(state.rows, state.scores, weights, self.confidence)
-        lengths = state.scores.squared_length(self.confidence, floor=gaussian_tail(state.rows))
+    def _squared(self, state: PooledState, rows: RowSummary, weights: FloatArray) -> dict[str, Estimate | None]:
+        found = growth(rows, state.scores, weights, self.confidence)
+        lengths = state.scores.squared_length(self.confidence, floor=gaussian_tail(rows))
         fallback = state.gradients.spread(self.confidence)  # no period was long enough to be fitted on its own
         return {
             "noise": state.noise.estimate(self.confidence),
-            "R2": row_ratio(state.rows, self.confidence),
+            "R2": row_ratio(rows, self.confidence),
             "sigma_star": _root(fallback if lengths is None else lengths),
             "A": fallback if found.A is None else found.A,
             "B": found.B,
@@ -180,7 +181,7 @@ class PooledEvidence:
             "V": found.V,
         }
 
-    def _other(self, state: PooledState, loss: Loss, m: Estimate) -> dict[str, Estimate | None]:
+    def _other(self, state: PooledState, rows: RowSummary, loss: Loss, m: Estimate) -> dict[str, Estimate | None]:
         spreads = [state.gradients.spread(self.confidence), state.scores.squared_length(self.confidence)]
         spread = max((one for one in spreads if one is not None), key=lambda one: one.upper)
         off = state.gradients.distance_slope / m.lower if m.lower > 0.0 else math.inf
@@ -188,7 +189,7 @@ class PooledEvidence:
         proven = None
         if isinstance(loss, LinearLoss):
             proven = smooth_growth(
-                state.rows,
+                rows,
                 curvature=loss.curvature,
                 l2=loss.l2,
                 at_minimiser=spread.upper,

@@ -94,14 +94,17 @@ def lowest_line(places: FloatArray, heights: FloatArray, at: float) -> tuple[flo
     >>> lowest_line(np.array([0.0, 1.0, 4.0]), np.array([1.0, 2.0, 3.0]), 2.0)
     (1.666666, 0.333333)
     """
+    needed: dict[float, float] = {}
+    for place, height in zip(places.tolist(), heights.tolist(), strict=True):
+        needed[place] = max(height, needed.get(place, 0.0))
+    places, heights = np.array(list(needed)), np.array(list(needed.values()))
     corners: list[tuple[float, float]] = [(float(heights.max()), 0.0)]
     if places.min() > 0.0:
         corners.append((0.0, max(0.0, float((heights / places).max()))))
     for i in range(places.size):
         for j in range(i):
-            if places[i] != places[j]:
-                slope = float((heights[i] - heights[j]) / (places[i] - places[j]))
-                corners.append((float(heights[i] - slope * places[i]), slope))
+            slope = float((heights[i] - heights[j]) / (places[i] - places[j]))
+            corners.append((float(heights[i] - slope * places[i]), slope))
     slack = 1e-12 * max(1.0, float(np.abs(heights).max()))
     allowed = [(a, b) for a, b in corners if a >= 0.0 and b >= 0.0 and bool((a + b * places >= heights - slack).all())]
     return min(allowed, key=lambda line: line[0] + line[1] * at)

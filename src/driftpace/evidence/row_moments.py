@@ -53,32 +53,54 @@ class RowMoments:
             peak=max(self.peak * float(shrunk[0]), float(squares.max(initial=0.0))),
         )
 
-    @property
-    def second(self) -> FloatArray:
-        """E zz', in ``unit``."""
-        return self.outer / max(self.count, 1)
+    def summary(self) -> "RowSummary":
+        """Return means over the rows, and what follows from them; computed once for all who need them."""
+        count = max(self.count, 1)
+        second: FloatArray = self.outer / count
+        eigenvalues: FloatArray = np.asarray(np.linalg.eigvalsh(second), dtype=np.float64)
+        positive = np.maximum(eigenvalues, 0.0)
+        a, b, c, d = (factor * float((positive**r).sum()) for r, factor in ((1, 1.0), (2, 2.0), (3, 8.0), (4, 48.0)))
+        gaussian = (a, b + a**2, c + 3 * b * a + a**3, d + 4 * c * a + 3 * b**2 + 6 * b * a**2 + a**4)
+        return RowSummary(
+            count=self.count,
+            unit=self.unit,
+            second=second,
+            eigenvalues=eigenvalues,
+            fourth=self.fourth / count,
+            moments=tuple((self.powers / count).tolist()),
+            gaussian_moments=gaussian,
+            peak=self.peak,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RowSummary:
+    """Means over rows, in units of ``unit``: E zz' with its eigenvalues, E||z||^2 zz', E||z||^p for p = 2, 4, 6, 8.
+
+    ``gaussian_moments`` are E||z||^p of Gaussian rows with the same second moments: ||z||^2 has cumulants 2^(r-1)(r-1)! tr H^r.
+    Sampled moments are low exactly when the sample is low, and an interval cut from them then misses; one cut from the larger of
+    the two does not.
+    """
+
+    count: int
+    unit: float
+    second: FloatArray
+    eigenvalues: FloatArray
+    fourth: FloatArray
+    moments: tuple[float, ...]
+    gaussian_moments: tuple[float, ...]
+    peak: float
 
     @property
-    def moments(self) -> FloatArray:
-        """E||z||^p for p = 2, 4, 6, 8, in ``unit``."""
-        return self.powers / max(self.count, 1)
-
-    @property
-    def gaussian_moments(self) -> FloatArray:
-        """E||z||^p for p = 2, 4, 6, 8 of Gaussian rows with the same second moments: ||z||^2 has cumulants 2^(r-1)(r-1)! tr H^r.
-
-        Sampled moments are low exactly when the sample is low, and an interval cut from them then misses; one cut from the larger
-        of the two does not.
-        """
-        eigenvalues = np.maximum(np.linalg.eigvalsh(self.second), 0.0)
-        a, b, c, d = (factor * float((eigenvalues**r).sum()) for r, factor in ((1, 1.0), (2, 2.0), (3, 8.0), (4, 48.0)))
-        return np.array([a, b + a**2, c + 3 * b * a + a**3, d + 4 * c * a + 3 * b**2 + 6 * b * a**2 + a**4])
+    def features(self) -> int:
+        """The length of a row."""
+        return len(self.second)
 
     @property
     def excess_kurtosis(self) -> float:
         """How much heavier than Gaussian the rows' tails are, E||z||^4 / (tr^2 + 2 tr H^2) - 1; zero when they are not."""
-        gaussian = float(self.gaussian_moments[1])
-        return max(0.0, float(self.moments[1]) / gaussian - 1.0) if gaussian > 0.0 else 0.0
+        gaussian = self.gaussian_moments[1]
+        return max(0.0, self.moments[1] / gaussian - 1.0) if gaussian > 0.0 else 0.0
 
 
 def penalty(loss: Loss, features: int) -> FloatArray:
