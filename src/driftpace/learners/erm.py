@@ -48,7 +48,7 @@ class AnchoredErm:
     ==============  ===================  ======================================================================
 
     Squared loss is solved exactly, others by Newton's method to a gradient of 1e-10 of its terms; the outcome is STALLED where
-    that is not reached. Where many models are equally good (fewer rows than features and no anchor or penalty), the one
+    that is not reached, as it is not where there is no minimiser (classes that a plane separates, and no penalty). Where many models are equally good (fewer rows than features and no anchor or penalty), the one
     nearest to the start is taken. The minimiser may lie on the border of the set, but no bound here speaks of that case.
 
     >>> constants = Constants.given(m=1.0, M=1.0, noise=0.5)

@@ -16,7 +16,7 @@ from driftpace.typing import FloatArray
 TOLERANCE = 1e-10
 _MOST_STEPS = 100
 _MOST_HALVINGS = 12
-_MOST_DOUBLINGS = 100
+_MOST_DOUBLINGS = 40
 _DAMPINGS = (0.0, 1e-8, 1e-6, 1e-4, 1e-2, 1.0)  # in units of the rows' mean smoothness
 _ARMIJO = 1e-4
 _ROUNDING = 64.0 * float(np.finfo(np.float64).eps)
@@ -44,12 +44,18 @@ class _Objective:
         hessian[np.diag_indices_from(hessian)] += self.strength
         return hessian
 
-    def size(self) -> float:
-        """Return the size of what gradients are made of: ||x|| (|y| + |x'w|), root mean square, and penalties, at the anchor."""
-        width = math.sqrt(float(np.einsum("ij,ij->", self.X, self.X)) / len(self.y))
-        heights = np.abs(self.y) + np.abs(self.X @ self.anchor)
-        length = float(np.linalg.norm(self.anchor))
-        return width * math.sqrt(float(heights @ heights) / len(self.y)) + (self.loss.l2 + self.strength) * length
+    def small(self, w: FloatArray) -> float:
+        """Return what counts as no gradient at w: 1e-10 of the gradients of rows, or what rounding leaves of their terms."""
+        rows = self.loss.row_gradients(w, self.X, self.y)
+        heights = np.abs(self.y) + np.abs(self.X @ w)
+        terms = _root_mean_square(self.X) * math.sqrt(w.size) * _root_mean_square(heights)
+        penalised = w[: max(w.size - self.loss.unpenalised, 0)]
+        away = self.strength * float(np.linalg.norm(w - self.anchor)) + self.loss.l2 * float(np.linalg.norm(penalised))
+        return TOLERANCE * (_root_mean_square(rows) * math.sqrt(w.size) + away) + _ROUNDING * terms
+
+
+def _root_mean_square(array: FloatArray) -> float:
+    return math.sqrt(float(np.mean(np.square(array))))
 
 
 def minimise(
@@ -57,8 +63,8 @@ def minimise(
 ) -> tuple[FloatArray, int, Outcome]:
     """Return the minimiser, the number of Newton steps, and whether the tolerance was reached.
 
-    A point is a minimiser when the step Pi(w - g/h) - w, h the largest curvature, is at most 1e-10 of the objective's size
-    over h: the gradient itself, inside the set.
+    A point is a minimiser when h (w - Pi(w - g/h)), h the rows' mean smoothness, is at most 1e-10 of the gradients of single
+    rows; inside the set that is the gradient g itself.
 
     >>> from driftpace.sets import Ball
     >>> X, y = np.eye(2), np.array([3.0, 4.0])
@@ -69,7 +75,6 @@ def minimise(
     w = domain.project(anchor)
     if not (np.isfinite(w).all() and np.isfinite(X).all() and np.isfinite(y).all()):
         return w, 0, Outcome.NONFINITE
-    wanted = TOLERANCE * objective.size()
     smoothness = float(np.mean(loss.row_smoothness(X))) + strength
     if type(loss) is SquaredLoss:  # the least change, also where the rows do not decide; what follows polishes it
         free = nearest_minimiser(X, y, loss.penalty_weights(w.size), strength, anchor)
@@ -80,7 +85,7 @@ def minimise(
         if not np.isfinite(gradient).all():
             return w, steps, Outcome.NONFINITE
         hessian = objective.hessian(w)
-        if _error(domain, w, gradient, _largest(hessian)) <= wanted:
+        if _error(domain, w, gradient, smoothness) <= objective.small(w):
             return w, max(steps, 1), Outcome.MET
         moved = _newton_step(objective, domain, w, gradient, hessian, smoothness)
         if moved is None:
@@ -91,17 +96,11 @@ def minimise(
     return w, _MOST_STEPS, Outcome.STALLED
 
 
-def _largest(hessian: FloatArray) -> float:
-    """Return a number of at least the largest eigenvalue, and of at most the features times it."""
-    return max(float(np.abs(hessian).sum(axis=1).max()), 1e-300)
-
-
-def _error(domain: Set, w: FloatArray, gradient: FloatArray, largest: float) -> float:
+def _error(domain: Set, w: FloatArray, gradient: FloatArray, smoothness: float) -> float:
     """Return the length of the gradient as far as the set lets one follow it."""
-    length = float(np.linalg.norm(gradient))
-    if isinstance(domain, WholeSpace) or length == 0.0:
-        return length
-    return largest * float(np.linalg.norm(domain.project(w - gradient / largest) - w))
+    if isinstance(domain, WholeSpace) or smoothness == 0.0:
+        return float(np.linalg.norm(gradient))
+    return smoothness * float(np.linalg.norm(domain.project(w - gradient / smoothness) - w))
 
 
 def _newton_step(
@@ -117,7 +116,7 @@ def _newton_step(
         damped = hessian + damping * smoothness * np.eye(w.size) if damping else hessian
         target = on_set(domain, w, gradient, damped)
         if target is not None:
-            moved = _search(objective, domain, w, gradient, target - w, _largest(hessian))
+            moved = _search(objective, domain, w, gradient, target - w, smoothness)
             if moved is not None:
                 return moved
     return None
@@ -129,21 +128,21 @@ def _search(
     w: FloatArray,
     gradient: FloatArray,
     direction: FloatArray,
-    largest: float,
+    smoothness: float,
 ) -> FloatArray | None:
     """Return the first of w + d, w + d/2, .. that is lower by Armijo's rule; None where there is none soon."""
-    slope = float(gradient @ direction)
-    if not slope < 0.0:
+    slope, now = float(gradient @ direction), objective.value(w)
+    if not slope <= _ROUNDING * abs(now):
         return None
-    now, error, share = objective.value(w), _error(domain, w, gradient, largest), 1.0
+    error, share = _error(domain, w, gradient, smoothness), 1.0
     for _ in range(_MOST_HALVINGS):
-        point = w + share * direction
+        point = domain.project(w + share * direction)  # there already, but for rounding
         lower = objective.value(point)
-        if lower <= now + _ARMIJO * share * slope:
+        if slope < 0.0 and lower <= now + _ARMIJO * share * slope:
             return point
         if (
             lower <= now + _ROUNDING * abs(now)
-            and _error(domain, point, objective.gradient(point), largest) < 0.9 * error
+            and _error(domain, point, objective.gradient(point), smoothness) < 0.9 * error
         ):
             return point  # too near for values to tell: gradients decide
         share *= 0.5

@@ -83,6 +83,9 @@ def _last(sgd: Recipe, constants: Constants, features: int, schedule: Schedule) 
         return greedy
     if sgd.form != "gaussian":
         noise = FORMS[sgd.form].noise(constants, sgd.batch)
+        longest, limit = float(schedule.steps(1)[0]), noise.batched(sgd.batch).step_limit
+        if longest > limit * (1.0 + 1e-12):
+            raise _no_bound(sgd, f"its first step, {longest:.6g}, is to be at most {limit:.6g} in this form")
         return LastIterate(m=m, M=M, noise=noise, schedule=schedule, batch=sgd.batch)
     values = sgd.eigenvalues
     if values is None and m == M:
