@@ -77,7 +77,7 @@ def test_a_fit_is_the_textbook_loop_and_its_mean_gradient(
         shift = schedule.B / schedule.m**2
     weights = {
         "last": None,
-        "weighted": np.ones(updates) if isinstance(schedule, ConstantSteps) else k + shift - 1.0,
+        "weighted": np.ones(updates) if isinstance(schedule, ConstantSteps) else k + max(shift, 1.0) - 1.0,
         "uniform": np.ones(updates),
         "tail": (k > updates // 2).astype(float),
     }[learner.output]

@@ -47,9 +47,10 @@ class AnchoredErm:
     stable          0                    :class:`~driftpace.bounds.StableMinimiser`: the same, and Lipschitz rows; G
     ==============  ===================  ======================================================================
 
-    Squared loss is solved exactly, others by Newton's method to a gradient of 1e-10 of its terms; the outcome is STALLED where
-    that is not reached, as it is not where there is no minimiser (classes that a plane separates, and no penalty). Where many models are equally good (fewer rows than features and no anchor or penalty), the one
-    nearest to the start is taken. The minimiser may lie on the border of the set, but no bound here speaks of that case.
+    Squared loss is solved exactly, others by Newton's method to a gradient of 1e-10 of those of single rows; the outcome is
+    STALLED where that is not reached, and may be where there is no minimiser (classes that a plane separates, no penalty).
+    Where many models are equally good (fewer rows than features and no anchor or penalty), the one nearest to the start is
+    taken. The minimiser may lie on the border of the set, but no bound here speaks of that case.
 
     >>> constants = Constants.given(m=1.0, M=1.0, noise=0.5)
     >>> learner = AnchoredErm()

@@ -47,5 +47,7 @@ def make_plan(recipe: Recipe, constants: Constants) -> Plan:
     else:  # for a start at an unknown distance: what greedy steps tend to for a far one (theory 1.1f)
         m = schedule.m
         scale, grow, shift = 1.0 / m, 1.0, max(schedule.B / m**2, 1.0 / (m * schedule.limit))
-    tilt, level = (1.0, shift) if recipe.output == "weighted" and grow > 0.0 else (0.0, 1.0)  # k + s - 1, k from 1
+    tilt, level = 0.0, 1.0
+    if recipe.output == "weighted" and grow > 0.0:
+        tilt, level = 1.0, max(shift, 1.0)  # k + s - 1, k from 1 (theory 1.2, where s is 1 at least)
     return Plan(scale, grow, shift, greedy, recipe.output, tilt, level, recipe.batch)
