@@ -112,7 +112,9 @@ def _follow(rng: np.random.Generator, held_out: float, sizes: list[int]) -> Iter
 
 
 def _check_beginning(estimator: DriftEstimator) -> None:
-    first = estimator.estimate(estimator.init(_FEATURES))
+    state = estimator.init(_FEATURES)
+    _check_plain(state)
+    first = estimator.estimate(state)
     _claim(first is None or first.steps == 0, "estimates from steps before it has seen any period")
     if first is not None:
         _check_estimate(first)
@@ -122,13 +124,13 @@ def _check_updates(estimator: DriftEstimator, rng: np.random.Generator) -> None:
     sizes = [0, 20, 20, 0, 0, 20, 20, 20, 1, 20, 0, 20]
     state = estimator.init(_FEATURES)
     for period in _follow(rng, estimator.held_out, sizes):
-        _check_plain(state)
         before, seen = copy.deepcopy(state), copy.deepcopy(period.seen)
         once, twice = (estimator.update(state, period.seen, _LOSS) for _ in range(2))
         _claim(_same(once, twice), "answers the same update differently the second time")
         _claim(_same(state, before), "changes the state it is given")
         _claim(_same(period.seen, seen), "changes the period it is given")
         state = once
+        _check_plain(state)
         found = estimator.estimate(state)
         _claim(_same(found, estimator.estimate(state)), "answers the same question differently the second time")
         if found is not None:
