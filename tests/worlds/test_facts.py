@@ -53,7 +53,7 @@ class Segment:
         (Ball(2.0, center=np.array([3.0, 3.0])), 3.0),
         (Box(low=0.0, high=6.0), 5.0),
         (Box(low=-3.0, high=math.inf), math.inf),
-        (Segment(), 2.0 + math.hypot(1.0, 4.0)),
+        pytest.param(Segment(), 2.0 + math.hypot(1.0, 4.0), id="segment"),
     ],
     ids=repr,
 )
