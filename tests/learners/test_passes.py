@@ -85,7 +85,7 @@ def run(
     given_steps = steps * rng.uniform(0.5, 1.0, updates) if rule == "given" else NONE
     coef, gradient, work = start.copy(), np.full(features, np.nan), np.zeros(work_space(features))
     curve = (LOSSES[loss], threshold, l2, free)
-    kernel(X, y, coef, work, *curve, radius, *numbers, given_steps, first, tilt, level, share, *more)
+    kernel(X, y, coef, work, *curve, radius, *numbers, given_steps, first, share, tilt, level, *more)
     wanted = naive.naive_sgd(
         loss,
         X,
@@ -167,7 +167,7 @@ def test_what_is_not_finite_is_said_so(
     plain = (1, np.zeros(features), NONE, NONE)
     for kernel, more in ((look_ahead(1) if features == 2 else fused_pass, ()), (gram_pass, ()), (plain_pass, plain)):
         w = coef.copy()
-        kernel(X, y, w, work, *curve, 5.0, 0.2, 0.0, 1.0, NONE, 0, 0.0, 1.0, 0.0, *more)
+        kernel(X, y, w, work, *curve, 5.0, 0.2, 0.0, 1.0, NONE, 0, 0.0, 0.0, 1.0, *more)
         assert not mean_gradient(X, y, w, gradient, work, *curve)
 
 

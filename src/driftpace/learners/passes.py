@@ -26,16 +26,16 @@ _REMEMBERED = 64
 
 
 class _Ready(NamedTuple):
-    """Everything about a pass that does not depend on the rows; no loops where the loss or the set is the user's own."""
+    """Everything about a pass that does not depend on the rows; no loop where the loss or the set is the user's own."""
 
     owners: tuple[Recipe, Constants, Loss, Set]
     plan: Plan
+    batch: int
+    last: bool
     loop: Callable[..., None] | None = None
-    gradient: Callable[..., bool] | None = None
-    curve: tuple[int, float, float, int] = (0, 0.0, 0.0, 0)
-    numbers: tuple[float, ...] = ()
-    weights: tuple[float, float] = (0.0, 0.0)
-    limits: tuple[Any, ...] = ()
+    curve: tuple[Any, ...] = ()
+    before: tuple[Any, ...] = ()
+    after: tuple[Any, ...] = ()
     work: int = 0
 
 
@@ -56,8 +56,8 @@ def one_pass(
     rows, features = X.shape
     key = (id(recipe), id(constants), id(loss), id(domain), features)
     ready = _ready.get(key) or _make_ready(key, (recipe, constants, loss, domain), features)
-    plan = ready.plan
-    batch, steps = plan.batch, _NONE
+    _, plan, batch, last, loop, curve, before, after, work_size = ready
+    steps = _NONE
     if plan.greedy is not None:
         rows -= rows % batch  # a last batch that is not whole is not used: the bound says so
         X, y = X[:rows], y[:rows]
@@ -66,18 +66,18 @@ def one_pass(
     coef = np.array(start, _FLOAT)
     if rows == 0:
         return Fit(coef=coef, gradient=np.zeros(features), rows=0, updates=0, outcome=Outcome.MET)
-    updates = -(-rows // batch)
-    first, share = plan.averaged(updates)
-    if ready.loop is None or ready.gradient is None:
+    updates = rows if batch == 1 else -(-rows // batch)
+    first, share = (0, 0.0) if last else plan.averaged(updates)
+    if loop is None:
         gradient, finite = own_pass(loss, domain, coef, X, y, plan, steps, first, share)
     else:
         if not X.flags.c_contiguous or X.dtype is not _FLOAT:
             X = np.ascontiguousarray(X, _FLOAT)
         if not y.flags.c_contiguous or y.dtype is not _FLOAT:
             y = np.ascontiguousarray(y, _FLOAT)
-        gradient, work = np.empty(features), np.zeros(ready.work)
-        ready.loop(X, y, coef, work, *ready.curve, *ready.numbers, steps, first, *ready.weights, share, *ready.limits)
-        finite = ready.gradient(X, y, coef, gradient, work, *ready.curve)
+        gradient, work = np.empty(features), np.zeros(work_size)
+        loop(X, y, coef, work, *before, steps, first, share, *after)
+        finite = _gradient()(X, y, coef, gradient, work, *curve)
     outcome = Outcome.MET if finite else Outcome.NONFINITE
     return Fit(coef=coef, gradient=gradient, rows=rows, updates=updates, outcome=outcome)
 
@@ -91,21 +91,17 @@ def _make_ready(
     """
     recipe, constants, loss, domain = owners
     plan = make_plan(recipe, constants)
-    ready = _Ready(owners, plan)
+    ready = _Ready(owners, plan, plan.batch, plan.output == "last")
     code = _LOSSES.get(type(loss))  # the very class: one derived from it may have another gradient
     if code is not None and type(domain) in (WholeSpace, Ball, Box):
         curve = (code, float(loss.shape), float(loss.l2), loss.unpenalised)  # type: ignore[attr-defined]
         radius = domain.radius if isinstance(domain, Ball) else math.inf
         loop, limits = _loop(curve, domain, features, plan.batch)
-        ready = _Ready(
-            owners=owners,
-            plan=plan,
+        ready = ready._replace(
             loop=loop,
-            gradient=_gradient(),
             curve=curve,
-            numbers=(radius, plan.scale, plan.grow, plan.shift),
-            weights=(plan.tilt, plan.level),
-            limits=limits,
+            before=(*curve, radius, plan.scale, plan.grow, plan.shift),
+            after=(plan.tilt, plan.level, *limits),
             work=work_space(features),
         )
     if len(_ready) >= _REMEMBERED:

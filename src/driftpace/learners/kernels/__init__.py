@@ -13,8 +13,8 @@ radius             coefficients stay within this distance of the origin (infinit
 scale, grow, shift the step mu_k = scale / (grow k + shift) of update k = 1, 2, ...; ``grow`` 0 makes it constant
 steps              the steps themselves, used in place of the formula when there are any
 first              the update from which iterates are averaged, counted from 0
+share              one over the sum of their weights; 0: no average is asked for, return the last iterate
 tilt, level        the weight tilt k + level of the iterate before update k = 0, 1, ... in the average
-share              one over the sum of those weights; 0: no average is asked for, return the last iterate
 =================  ===================================================================================================
 
 The average is over the iterates at which gradients were taken, the start among them and the last iterate not: it is

@@ -38,9 +38,9 @@ def look_ahead(vectors: int) -> Callable[..., Any]:
         shift: float,
         steps: FloatArray,
         first: int,
+        share: float,
         tilt: float,
         level: float,
-        share: float,
     ) -> None:
         rows, features = X.shape
         flat = X.reshape(-1)

@@ -26,9 +26,9 @@ def fused_pass(
     shift: float,
     steps: FloatArray,
     first: int,
+    share: float,
     tilt: float,
     level: float,
-    share: float,
 ) -> None:
     """Run one period; see the package for the arguments."""
     rows, features = X.shape

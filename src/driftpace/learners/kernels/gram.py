@@ -42,9 +42,9 @@ def gram_pass(
     shift: float,
     steps: FloatArray,
     first: int,
+    share: float,
     tilt: float,
     level: float,
-    share: float,
 ) -> None:
     """Run one period; see the package for the arguments; ``free`` must be 0 where ``l2`` is not."""
     rows, features = X.shape
