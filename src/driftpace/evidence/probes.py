@@ -99,14 +99,19 @@ def lowest_line(places: FloatArray, heights: FloatArray, at: float) -> tuple[flo
         needed[place] = max(height, needed.get(place, 0.0))
     places, heights = np.array(list(needed)), np.array(list(needed.values()))
     corners: list[tuple[float, float]] = [(float(heights.max()), 0.0)]
-    if places.min() > 0.0:
-        corners.append((0.0, max(0.0, float((heights / places).max()))))
-    for i in range(places.size):
-        for j in range(i):
-            slope = float((heights[i] - heights[j]) / (places[i] - places[j]))
-            corners.append((float(heights[i] - slope * places[i]), slope))
-    slack = 1e-12 * max(1.0, float(np.abs(heights).max()))
-    allowed = [(a, b) for a, b in corners if a >= 0.0 and b >= 0.0 and bool((a + b * places >= heights - slack).all())]
+    with np.errstate(
+        over="ignore", invalid="ignore"
+    ):  # places too close to be told apart give lines that are not allowed
+        if places.min() > 0.0:
+            corners.append((0.0, max(0.0, float((heights / places).max()))))
+        for i in range(places.size):
+            for j in range(i):
+                slope = float((heights[i] - heights[j]) / (places[i] - places[j]))
+                corners.append((float(heights[i] - slope * places[i]), slope))
+        slack = 1e-12 * max(1.0, float(np.abs(heights).max()))
+        allowed = [
+            (a, b) for a, b in corners if a >= 0.0 and b >= 0.0 and bool((a + b * places >= heights - slack).all())
+        ]
     return min(allowed, key=lambda line: line[0] + line[1] * at)
 
 
