@@ -200,6 +200,16 @@ def test_constants_that_change_change_the_steps(rng: np.random.Generator) -> Non
     np.testing.assert_array_equal(coefs[:40], coefs[40:80])
 
 
+def test_a_penalty_that_leaves_every_coefficient_alone_is_none(rng: np.random.Generator) -> None:
+    X, y = rows(rng, SquaredLoss(), 20, 2)
+    for batch in (1, 3):
+        learner = Sgd(batch=batch, output="uniform")
+        free = fit(learner, SquaredLoss(l2=0.5, unpenalised=5), WholeSpace(), np.ones(2), X, y)
+        none = fit(learner, SquaredLoss(), WholeSpace(), np.ones(2), X, y)
+        np.testing.assert_allclose(free.coef, none.coef, rtol=1e-13)
+        np.testing.assert_allclose(free.gradient, none.gradient, rtol=1e-12)
+
+
 def test_learners_are_values() -> None:
     learner = Sgd(steps="constant", step=0.1, output="uniform", form="gaussian", eigenvalues=(1.0, 0.5))
     assert isinstance(learner, Learner)

@@ -94,7 +94,8 @@ def _make_ready(
     ready = _Ready(owners, plan, plan.batch, plan.output == "last")
     code = _LOSSES.get(type(loss))  # the very class: one derived from it may have another gradient
     if code is not None and type(domain) in (WholeSpace, Ball, Box):
-        curve = (code, float(loss.shape), float(loss.l2), loss.unpenalised)  # type: ignore[attr-defined]
+        free = min(loss.unpenalised, features)
+        curve = (code, float(loss.shape), float(loss.l2), free)  # type: ignore[attr-defined]
         radius = domain.radius if isinstance(domain, Ball) else math.inf
         loop, limits = _loop(curve, domain, features, plan.batch)
         ready = ready._replace(
