@@ -31,7 +31,7 @@ class InverseTime:
     def steps(self, updates: int, distance: float | None = None) -> FloatArray:
         """Return mu_1 .. mu_updates; ``distance`` is not used."""
         del distance
-        return self.scale / (np.arange(1, updates + 1) + self.shift)
+        return self.scale / (np.arange(1.0, updates + 1.0) + self.shift)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
