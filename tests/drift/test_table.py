@@ -55,13 +55,13 @@ def _batches(rng: np.random.Generator, column: str, samples: int, rho: float) ->
 STEPS: dict[str, OneStep] = {
     "direct": Direct(),
     "held out": DirectHeldOut(),
-    "debiased": DebiasedDifference(),
+    "debiased": DebiasedDifference(residuals="hc3"),  # as the table has it
     "prequential": Prequential(),
 }
 
 
 def _found(column: str, batches: list[Batch], constants: Constants = KNOWN) -> list[DriftEstimate]:
-    margin = StandardErrorMargin(z=1.64, lags=0)  # the table's errors treat the steps as independent
+    margin = StandardErrorMargin(z=1.64, lags=0, own=False)  # the table's errors treat the steps as independent
     return estimates(Drift(one_step=STEPS[column], margin=margin), batches, constants)
 
 
@@ -156,19 +156,24 @@ def test_upper_ends_cover_in_ten_dimensions(spectrum: str, rng: np.random.Genera
 @pytest.mark.statistical
 def test_hc3_understates_the_drift_for_few_rows_and_hc2_does_not(rng: np.random.Generator) -> None:
     """Least squares of 20 rows: E R_i = rho^2 with HC2; HC3 subtracts too much."""
-    batches = simulate(rng, sgd(1.0, 4.0), runs=400, samples=20, rho=0.2, periods=12)
-    found = {}
+    runs = 400
+    batches = simulate(rng, sgd(1.0, 4.0), runs=runs, samples=20, rho=0.2, periods=12)
+    squares, errors = {}, {}
     for residuals in ("hc2", "hc3"):
-        step, squares = DebiasedDifference(residuals=residuals), []
-        for run in range(400):
+        step, found = DebiasedDifference(residuals=residuals), []
+        for run in range(runs):
             state = step.init(2)
             for batch in batches:
                 state, one = step.measure(state, batch.seen(run, KNOWN), LOSS)
-                squares += [] if one is None else [(run, one.value)]
-        found[residuals] = np.array([value for _, value in squares]).reshape(400, -1).mean(axis=1)
-    error = {name: 4.9 * one.std(ddof=1) / 20.0 for name, one in found.items()}
-    assert abs(found["hc2"].mean() - 0.04) < error["hc2"]
-    assert found["hc3"].mean() < 0.04 - error["hc3"]
+                found += [] if one is None else [(one.value, one.error or 0.0)]
+        squares[residuals], errors[residuals] = np.array(found).reshape(runs, -1, 2).transpose(2, 0, 1)
+    error = {name: 4.9 * one.mean(axis=1).std(ddof=1) / math.sqrt(runs) for name, one in squares.items()}
+    assert abs(squares["hc2"].mean() - 0.04) < error["hc2"]
+    assert squares["hc3"].mean() < 0.04 - error["hc3"]
+    # their own account of the variance of a mean: at least what it is, and at most about twice that
+    own, seen = (errors["hc2"] ** 2).mean() / 11, squares["hc2"].mean(axis=1).var(ddof=1)
+    tolerance = 4.9 * math.sqrt(2.0 / runs)
+    assert 1.0 - tolerance < own / seen < 2.2 + tolerance
 
 
 @pytest.mark.statistical

@@ -13,7 +13,8 @@ class StandardErrorMargin:
 
     Neighbouring one-step estimates share a period's rows, and windows overlap: the standard error allows for dependence at lag 1,
     or up to the length of the window, with weights that keep it from going negative; ``lags`` lowers that, 0 for none. Where the
-    one-step estimates know their own noise, the larger of the two errors is taken. None while neither is known.
+    one-step estimates know their own noise, the larger of the two errors is taken, unless ``own`` is False. None while neither
+    is known.
 
     >>> StandardErrorMargin().account
     'margin of 1.645 standard errors'
@@ -21,6 +22,7 @@ class StandardErrorMargin:
 
     z: float = 1.645
     lags: int | None = None
+    own: bool = True
 
     def __post_init__(self) -> None:
         require.nonnegative("StandardErrorMargin", z=self.z)
@@ -34,9 +36,10 @@ class StandardErrorMargin:
 
     def upper(self, combined: Combined) -> float | None:
         """Return the length z standard errors up, or None when nothing is known of the spread."""
-        if combined.count < 2 and combined.own_error is None:
+        own = combined.own_error if self.own else None
+        if combined.count < 2 and own is None:
             return None
-        error = combined.own_error or 0.0
+        error = own or 0.0
         if combined.count >= 2:
             kept = combined.autocovariances[: None if self.lags is None else self.lags + 1]
             error = max(error, standard_error(kept, combined.count))

@@ -1,5 +1,6 @@
 """The debiased difference of two periods' own minimisers."""
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -15,15 +16,16 @@ from driftpace.records import Seen
 from driftpace.typing import FloatArray
 
 _POWERS = {"hc2": 0.5, "hc3": 1.0}
+_SHARED = 1.5  # without drift, cov(R_i, R_{i+1}) is a quarter of var(R_i): a mean has 1 + 2/4 times the variance
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LastMinimiser:
-    """The last period that could be fitted on its own: its number, its minimiser, the trace of its variance."""
+    """The last period that could be fitted on its own: its number, its minimiser, its variance matrix."""
 
     period: int | None
     minimiser: FloatArray
-    noise: float
+    variance: FloatArray
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,15 +36,16 @@ class DebiasedDifference:
     the squared loss); V_i = H_i^-1 S_i H_i^-1 / K_i is its sandwich variance, with S_i from gradients divided by a power of
     one minus the leverage. It has no floor: the drift is seen at any accuracy of the models, given periods enough.
 
-    ``residuals="hc3"`` over-states V for few rows and so under-states the drift; ``"hc2"`` does not where the noise level is
-    constant. A period with no more rows than features, or with collinear columns, has no minimiser of its own: it and its
-    successor are skipped. No constant of the problem is needed.
+    ``residuals="hc2"`` has no bias where the noise level is constant; ``"hc3"`` over-states V for few rows and so under-states
+    the drift, badly in ten dimensions. Its own standard error is that of a squared length with variance V = V_i + V_{i-1}, the
+    root of 4 D'VD + 2 tr(V^2), times sqrt(1.5) because neighbours share a fit. A period with no more rows than features, or
+    with collinear columns, has no minimiser of its own: it and its successor are skipped. No constant of the problem is needed.
 
-    >>> DebiasedDifference(residuals="hc2").squared
+    >>> DebiasedDifference(residuals="hc3").squared
     True
     """
 
-    residuals: str = "hc3"
+    residuals: str = "hc2"
 
     squared: ClassVar[bool] = True
     measures: ClassVar[str] = "rho"
@@ -55,7 +58,7 @@ class DebiasedDifference:
 
     def init(self, features: int) -> LastMinimiser:
         """Return the state before the first period."""
-        return LastMinimiser(period=None, minimiser=np.zeros(features), noise=0.0)
+        return LastMinimiser(period=None, minimiser=np.zeros(features), variance=np.zeros((features, features)))
 
     def measure(self, state: LastMinimiser, seen: Seen, loss: Loss) -> tuple[LastMinimiser, Step | None]:
         """Return the state after one more period, and R_i where both periods have a minimiser of their own."""
@@ -63,18 +66,30 @@ class DebiasedDifference:
         found = _own_minimiser(loss, seen.coef, X, y, _POWERS[self.residuals])
         if found is None:
             return state, None
-        minimiser, noise = found
+        minimiser, variance = found
         step = None
         if state.period is not None and seen.period == state.period + 1:
-            moved = minimiser - state.minimiser
-            step = Step(value=float(moved @ moved) - noise - state.noise)
-        return LastMinimiser(period=seen.period, minimiser=minimiser, noise=noise), step
+            step = _debiased(minimiser - state.minimiser, variance + state.variance)
+        return LastMinimiser(period=seen.period, minimiser=minimiser, variance=variance), step
+
+
+def _debiased(moved: FloatArray, variance: FloatArray) -> Step:
+    """Return ||D||^2 - tr V with its standard error; the plugged-in D'VD errs upwards by tr(V^2), which is taken off."""
+    trace = float(np.trace(variance))
+    unit = max(float(np.abs(moved).max()), math.sqrt(max(trace, 0.0)))
+    if not 0.0 < unit < math.inf:
+        return Step(value=float(moved @ moved) - trace)
+    d, v = moved / unit, variance / unit / unit
+    squares = float(np.einsum("ij,ij->", v, v))
+    spread = 4.0 * max(0.0, float(d @ v @ d) - squares) + 2.0 * squares
+    value, error = float(d @ d) - float(np.trace(v)), math.sqrt(_SHARED * spread)
+    return Step(value=unit * (unit * value), error=unit * (unit * error))
 
 
 def _own_minimiser(
     loss: Loss, coef: FloatArray, X: FloatArray, y: FloatArray, power: float
-) -> tuple[FloatArray, float] | None:
-    """Return theta and tr V, or None when the rows do not identify a minimiser."""
+) -> tuple[FloatArray, FloatArray] | None:
+    """Return theta and V, or None when the rows do not identify a minimiser."""
     rows, features = X.shape
     inverse = scaled_inverse(loss.hessian(coef, X, y)) if rows > features else None
     if inverse is None:
@@ -85,4 +100,5 @@ def _own_minimiser(
     else:  # a loss that does not say how each row bends: every row the same share
         shares = np.full(rows, features / rows)
     pushes = influences(loss.row_gradients(minimiser, X, y), shares, power=power) @ inverse
-    return minimiser, float(np.einsum("ki,ki->", pushes, pushes)) / rows**2
+    pushes /= rows
+    return minimiser, pushes.T @ pushes
