@@ -95,7 +95,10 @@ def test_a_period_without_an_estimate_is_counted_and_changes_nothing_else(rng: n
     drift = Drift()
     state = _fold(drift, periods[:3])
     after = drift.update(state, empty, LOSS)
-    assert drift.estimate(after) == drift.estimate(state)
+    before, now = drift.estimate(state), drift.estimate(after)
+    assert before is not None
+    assert now is not None
+    assert (now.value, now.upper, now.steps) == (before.value, before.upper, before.steps)
     assert (after.steps, after.skipped) == (state.steps, state.skipped + 1)
     later = _fold(drift, [*periods[:3], empty, *periods[4:]])
     assert (later.steps, later.skipped) == (4, 3)  # the first, the empty one, and its successor
