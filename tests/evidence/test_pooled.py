@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from driftpace.errors import ParameterError
-from driftpace.evidence import Evidence, FilledEvidence, GivenConstants, PooledEvidence
+from driftpace.evidence import Evidence, GivenConstants, PooledEvidence
 from driftpace.losses import HuberLoss, LogisticLoss, SmoothedHinge, SquaredLoss
 from driftpace.records import Constants, Estimate
 from driftpace.storage.plain import from_plain, to_plain
@@ -256,11 +256,9 @@ def test_given_constants_are_what_the_user_gave() -> None:
     assert evidence.constants(state, LOSS) == given_
 
 
-def test_filled_evidence_puts_what_was_given_in_place_of_what_was_estimated(rng: np.random.Generator) -> None:
-    X = rng.standard_normal((50, 2))
-    evidence = FilledEvidence(given=Constants.given(m=0.25))
-    assert isinstance(evidence, Evidence)
-    found = evidence.constants(_pool(evidence, LOSS, [(X, X[:, 0])]), LOSS)
+def test_what_was_given_takes_the_place_of_what_was_estimated(rng: np.random.Generator) -> None:
+    X, evidence = rng.standard_normal((50, 2)), PooledEvidence()
+    found = evidence.constants(_pool(evidence, LOSS, [(X, X[:, 0])]), LOSS).updated(Constants.given(m=0.25))
     assert found.safe("m") == 0.25
     assert found.M is not None
     assert not found.M.is_given
