@@ -61,6 +61,26 @@ def count(owner: str, *, least: int = 0, **named: int) -> None:
             raise _refuse(owner, name, f"a whole number of at least {least}", value)
 
 
+def counts(owner: str, *, least: int = 0, **named: object) -> tuple[int, ...]:
+    """Return the one named value as a tuple of whole numbers of at least ``least``, or refuse it.
+
+    >>> counts("DoNotUpdate", least=1, first_samples=[50, 50])
+    (50, 50)
+    """
+    ((name, value),) = named.items()
+    whole = isinstance(value, tuple | list) and all(_is_whole(item) and item >= least for item in value)
+    if not whole or not isinstance(value, tuple | list):
+        raise _refuse(owner, name, f"a tuple of whole numbers of at least {least}", value)
+    return tuple(int(item) for item in value)
+
+
+def switch(owner: str, **named: object) -> None:
+    """Refuse anything but True or False."""
+    for name, value in named.items():
+        if not isinstance(value, bool):
+            raise _refuse(owner, name, "True or False", value)
+
+
 def choice(owner: str, allowed: Collection[str], **named: str) -> None:
     """Refuse anything but one of the ``allowed`` words."""
     for name, value in named.items():

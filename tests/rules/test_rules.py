@@ -2,15 +2,16 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from driftpace.bounds import LastIterate, NoiseModel
+from driftpace.bounds import Greedy, LastIterate, NoiseModel
 from driftpace.errors import ParameterError
 from driftpace.records import DriftEstimate, Outcome
-from driftpace.rules import DoNotUpdate, Rule, Terms, UpdatePast, risk_sequence, sizes_when_known
+from driftpace.rules import DoNotUpdate, Rule, Terms, Trained, UpdatePast, risk_sequence, sizes_when_known
 from driftpace.schedules import InverseTime
 
 M, SMALL = 4.0, 1.0
@@ -25,8 +26,24 @@ def learnt(value: float, margin: float = 0.0, steps: int = 5, measures: str = "r
 
 
 def terms(period: int, rho: float = 0.3, **changes: object) -> Terms:
-    base = Terms(period=period, epsilon=0.1, bound=BOUND, m=SMALL, drift=learnt(rho, 0.1), diameter=DIAMETER, cap=10**7)
+    base = Terms(
+        period=period,
+        epsilon=0.1,
+        bound=BOUND,
+        m=SMALL,
+        drift=learnt(rho, 0.1),
+        diameter=DIAMETER,
+        first_distance=math.inf,
+        cap=10**7,
+    )
     return replace(base, **changes)  # type: ignore[arg-type]
+
+
+def closed(rule: Rule, state: Any, now: Terms, samples: int) -> tuple[Any, float]:
+    """Close a period as the engine does: one distance is proven, and everything relies on it."""
+    distance = rule.start(state, now)
+    used = BOUND.used(distance, samples) if math.isfinite(distance) else samples
+    return rule.close(state, now, Trained(samples=samples, used=used, distance=distance))
 
 
 def scan(distance: float, epsilon: float) -> int:
@@ -44,8 +61,10 @@ def test_do_not_update_is_the_formula(rho: float, margin: float, epsilon: float)
     state = replace(rule.init(), risk=5.0)  # a stale model: zero is not enough
     decision = rule.size(state, terms(7, epsilon=epsilon, drift=learnt(rho, margin)))
     distance = min(math.sqrt(2 * epsilon / SMALL) + rho + margin, DIAMETER)
-    assert decision.distance == pytest.approx(distance, rel=1e-12)
     assert decision.sizing.samples == scan(distance, epsilon)
+    proven = min(math.sqrt(2 * 5.0 / SMALL) + rho + margin, DIAMETER)  # what is promised does not assume eps
+    assert decision.distance == pytest.approx(proven, rel=1e-12)
+    assert decision.risk == BOUND(decision.distance, decision.sizing.samples)
     low, high = decision.interval
     assert low == scan(min(math.sqrt(2 * epsilon / SMALL) + rho, DIAMETER), epsilon) <= high == decision.sizing.samples
 
@@ -57,20 +76,28 @@ def test_update_past_revises_every_bound(sizes: list[int], rho: float) -> None:
     state = rule.init()
     risk = math.inf
     for period, samples in enumerate(sizes, start=1):
-        state, risk = rule.close(state, terms(period, rho=2.0 * rho), samples)  # older, larger drift: must be forgotten
-    if len(sizes) > 1:
-        state = replace(state, samples=state.samples[:-1])
-        state, risk = rule.close(state, terms(len(sizes), drift=learnt(rho)), sizes[-1])
-        assert risk == pytest.approx(
-            risk_sequence(BOUND, sizes, rho=rho, m=SMALL, diameter=DIAMETER, given=2)[-1], rel=1e-12
-        )
+        state, risk = closed(
+            rule, state, terms(period, rho=2.0 * rho), samples
+        )  # older, larger drift: must be forgotten
+    assert risk >= 0.0
+    revised = rule.revised(state, terms(len(sizes) + 1, drift=learnt(rho)))
+    slow = 0.0
+    for period, trained in enumerate(state.periods, start=1):
+        distance = DIAMETER if period <= 2 else min(math.sqrt(2 * slow / SMALL) + rho, DIAMETER)
+        factors = BOUND.factors(trained.used)  # what was used is not chosen anew
+        slow = factors.alpha * distance**2 + factors.beta
+    assert revised is not None
+    assert revised == pytest.approx(slow, rel=1e-12)
+    if all(trained.used == trained.samples for trained in state.periods):
+        upper = risk_sequence(BOUND, sizes, rho=rho, m=SMALL, diameter=DIAMETER, given=2)[-1]
+        assert revised >= upper * (1 - 1e-12)  # the envelope might have used none
 
 
 def test_update_past_sizes_from_the_larger_of_target_and_revised_risk() -> None:
     rule = UpdatePast()
     state = rule.init()
     for period, samples in enumerate((20, 20, 20), start=1):
-        state, risk = rule.close(state, terms(period), samples)
+        state, risk = closed(rule, state, terms(period), samples)
     assert risk > 0.1
     expected = scan(min(math.sqrt(2 * risk / SMALL) + 0.4, DIAMETER), 0.1)
     assert rule.size(state, terms(4)).sizing.samples == expected
@@ -82,9 +109,9 @@ def test_a_long_past_costs_no_more_and_says_no_less() -> None:
     short, full = UpdatePast(window=16), UpdatePast(window=10**4)
     state, whole = short.init(), full.init()
     for period in range(1, 120):
-        state, windowed = short.close(state, terms(period), 150)
-        whole, exact = full.close(whole, terms(period), 150)
-        assert len(state.samples) <= 16
+        state, windowed = closed(short, state, terms(period), 150)
+        whole, exact = closed(full, whole, terms(period), 150)
+        assert len(state.periods) <= 16
         assert exact <= windowed * (1 + 1e-12)
         if period > 1:
             assert windowed <= exact * 1.01
@@ -98,7 +125,7 @@ def test_the_first_periods_are_fixed_and_then_not(rule: Rule) -> None:
         now = terms(period, drift=None if period < 3 else learnt(0.3))
         decision = rule.size(state, now)
         sizes.append(decision.sizing.samples)
-        state, _ = rule.close(state, now, decision.sizing.samples)
+        state, _ = closed(rule, state, now, decision.sizing.samples)
     assert sizes[:2] == [50, 60]
     assert sizes[2] not in (50, 60)
 
@@ -114,7 +141,7 @@ def test_without_fixed_sizes_the_first_periods_are_sized_from_the_diameter(rule:
 @pytest.mark.parametrize("rule", [DoNotUpdate(), UpdatePast()])
 def test_known_drift_needs_the_diameter_once_only(rule: Rule) -> None:
     known = learnt(0.3, steps=0)
-    state, _ = rule.close(rule.init(), terms(1, drift=known), 10**5)
+    state, _ = closed(rule, rule.init(), terms(1, drift=known), 10**5)
     decision = rule.size(state, terms(2, drift=known))
     sizes = sizes_when_known(BOUND, rho=0.3, epsilon=0.1, m=SMALL, diameter=DIAMETER)
     assert decision.sizing.samples == sizes.steady.samples
@@ -123,7 +150,7 @@ def test_known_drift_needs_the_diameter_once_only(rule: Rule) -> None:
 @pytest.mark.parametrize("rule", [DoNotUpdate(track="distance"), UpdatePast(track="distance")])
 def test_zero_is_chosen_when_the_last_model_still_meets_the_target(rule: Rule) -> None:
     known = learnt(0.01, steps=0)
-    state, risk = rule.close(rule.init(), terms(1, drift=known), 10**5)
+    state, risk = closed(rule, rule.init(), terms(1, drift=known), 10**5)
     assert risk < 0.05
     skipped = 0
     for period in range(2, 60):
@@ -132,8 +159,8 @@ def test_zero_is_chosen_when_the_last_model_still_meets_the_target(rule: Rule) -
             break
         assert decision.sizing.outcome is Outcome.ENOUGH
         assert decision.sizing.risk <= 0.1 * (1 + 1e-12)
-        state, after = rule.close(state, terms(period, drift=known), 0)
-        assert after == pytest.approx(decision.sizing.risk)
+        state, after = closed(rule, state, terms(period, drift=known), 0)
+        assert after == pytest.approx(decision.sizing.risk) == decision.risk
         skipped += 1
     assert 3 <= skipped < 40  # it skips while it may, and not for ever
 
@@ -149,10 +176,11 @@ def test_tracking_the_distance_never_asks_for_more() -> None:
 def test_a_measured_distance_is_taken_as_it_is_and_grows_when_periods_are_skipped() -> None:
     rule = DoNotUpdate()
     state = replace(rule.init(), risk=0.08)
-    now = terms(5, drift=learnt(0.5, 0.1, measures="distance"))
+    drift = learnt(0.5, 0.1, measures="distance")
+    now = terms(5, drift=drift)
     assert rule.size(state, now).distance == pytest.approx(0.6)
-    waited = rule.size(replace(state, skipped=2), now)
-    assert waited.distance == pytest.approx(0.6 + 2 * (0.6 + math.sqrt(2 * 0.1 / SMALL)))
+    waited = rule.size(state, replace(now, drift=replace(drift, age=2)))
+    assert waited.distance == pytest.approx(0.6 + 2 * (0.6 + math.sqrt(2 * 0.08 / SMALL)))
 
 
 @pytest.mark.parametrize("rule", [DoNotUpdate(first_samples=(30,)), UpdatePast(first_samples=(30,))])
@@ -160,7 +188,7 @@ def test_unknown_constants_ask_for_the_pilot_again(rule: Rule) -> None:
     decision = rule.size(rule.init(), terms(4, bound=None))
     assert decision.sizing.samples == 30
     assert decision.sizing.outcome is Outcome.PILOT
-    _, risk = rule.close(rule.init(), terms(4, bound=None), 30)
+    _, risk = closed(rule, rule.init(), terms(4, bound=None), 30)
     assert risk == math.inf
 
 
@@ -168,7 +196,7 @@ def test_unknown_constants_ask_for_the_pilot_again(rule: Rule) -> None:
 def test_an_unbounded_set_promises_nothing_at_first(rule: Rule) -> None:
     decision = rule.size(rule.init(), terms(1, drift=None, diameter=math.inf))
     assert decision.sizing.outcome is Outcome.PILOT
-    state, risk = rule.close(rule.init(), terms(1, drift=None, diameter=math.inf), 50)
+    state, risk = closed(rule, rule.init(), terms(1, drift=None, diameter=math.inf), 50)
     assert risk == math.inf
     assert rule.size(state, terms(3, diameter=math.inf)).sizing.samples >= 1
 
@@ -191,3 +219,54 @@ def test_the_risk_sequence_falls_to_its_fixed_point() -> None:
         BOUND, [sizes.first.samples] + [sizes.steady.samples - 1] * 60, rho=0.3, m=SMALL, diameter=DIAMETER
     )
     assert fewer[-1] > 0.1  # K* is the smallest size that holds
+
+
+@pytest.mark.parametrize("rule", [DoNotUpdate(), UpdatePast()])
+def test_a_monitor_is_not_a_drift(rule: Rule) -> None:
+    state, _ = closed(rule, rule.init(), terms(1), 100)
+    with pytest.raises(ParameterError, match="'rho' or 'distance'"):
+        rule.size(state, terms(5, drift=learnt(0.3, measures="monitor")))
+
+
+def test_a_model_that_missed_the_target_is_not_left_alone() -> None:
+    """With rho = 0 and m = M a model that just met the target needs nothing; one that did not needs samples."""
+    alike = LastIterate(
+        m=1.0, M=1.0, noise=NoiseModel.second_moment(A=0.16, B=4.0), schedule=InverseTime(scale=2.0, shift=8.0)
+    )
+    rule = DoNotUpdate()
+    now = terms(2, bound=alike, m=1.0, drift=learnt(0.0, steps=0))
+    assert rule.size(replace(rule.init(), risk=0.09), now).sizing.samples == 0
+    assert rule.size(replace(rule.init(), risk=20.0), now).sizing.samples > 5
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.02, 0.1, 0.3])
+@pytest.mark.parametrize("m", [0.7, 1.0, 3.0])
+def test_without_drift_k_star_is_zero_to_the_last_bit(epsilon: float, m: float) -> None:
+    alike = LastIterate(
+        m=m, M=m, noise=NoiseModel.second_moment(A=0.16, B=4.0 * m * m), schedule=InverseTime(scale=2.0 / m, shift=8.0)
+    )
+    assert sizes_when_known(alike, rho=0.0, epsilon=epsilon, m=m, diameter=9.0).steady.samples == 0
+
+
+@pytest.mark.parametrize("rule", [DoNotUpdate(track="distance"), UpdatePast(track="distance")])
+def test_an_infinite_risk_is_an_infinite_reach(rule: Rule) -> None:
+    now = terms(1, drift=learnt(0.3, steps=0), diameter=math.inf)
+    state, risk = closed(rule, rule.init(), now, 50)
+    assert risk == math.inf
+    assert rule.start(state, replace(now, period=2)) == math.inf
+
+
+def test_greedy_fits_of_the_past_are_revised_as_they_were_tuned() -> None:
+    """Steps tuned to a short distance cannot be re-tuned when the drift turns out larger."""
+    greedy = Greedy(m=SMALL, M=M, noise=NoiseModel.second_moment(A=0.5, B=20.0))
+    rule = UpdatePast()
+    small = terms(1, bound=greedy, drift=learnt(0.1, steps=0))
+    state = rule.init()
+    for period in range(1, 6):
+        now = replace(small, period=period)
+        distance = rule.start(state, now)
+        state, _ = rule.close(state, now, Trained(samples=200, used=greedy.used(distance, 200), distance=distance))
+    honest = rule.revised(state, replace(small, period=6, drift=learnt(1.5, steps=0)))
+    retuned = risk_sequence(greedy, [200] * 5, rho=1.5, m=SMALL, diameter=DIAMETER)[-1]
+    assert honest is not None
+    assert honest > retuned

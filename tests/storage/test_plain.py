@@ -15,7 +15,7 @@ from driftpace.storage import NotPlainError, from_plain, to_plain
 FLOATS = st.floats(allow_nan=False, width=64)
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | FLOATS | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=4).map(tuple),
+    lambda inner: st.lists(inner, max_size=4).map(tuple) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=10,
 )
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from driftpace.errors import StateFileError
+from driftpace.errors import ParameterError, StateFileError
 from driftpace.storage import read_state, write_state
 from driftpace.storage.statefile import VERSION
 
@@ -48,7 +48,7 @@ def test_an_edited_file_is_refused(tmp_path: Path) -> None:
         read_state(path)
 
 
-@pytest.mark.parametrize("version", [VERSION + 1, "one", None])
+@pytest.mark.parametrize("version", [VERSION + 1, "one", None, 0, -1, True])
 def test_a_newer_version_is_refused(tmp_path: Path, version: object) -> None:
     path = tmp_path / "state.json"
     write_state(path, BODY)
@@ -62,4 +62,28 @@ def test_another_json_file_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "state.json"
     path.write_text(text)
     with pytest.raises(StateFileError, match="not a driftpace state"):
+        read_state(path)
+
+
+def test_permissions_and_links_are_kept(tmp_path: Path) -> None:
+    path, link = tmp_path / "state.json", tmp_path / "link.json"
+    write_state(path, BODY)
+    path.chmod(0o640)
+    link.symlink_to(path)
+    write_state(link, {**BODY, "period": 9})
+    assert link.is_symlink()
+    assert read_state(path)["period"] == 9
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match=r"save\(path=...\) must be in a folder that exists; got .*nowhere"):
+        write_state(tmp_path / "nowhere" / "state.json", BODY)
+
+
+@pytest.mark.parametrize("body", ["NaN", "[" * 100_000 + "]" * 100_000], ids=["nan", "nested"])
+def test_odd_json_is_refused(tmp_path: Path, body: str) -> None:
+    path = tmp_path / "state.json"
+    path.write_text(f'{{"format": "driftpace-state", "version": 1, "sha256": "", "body": {body}}}')
+    with pytest.raises(StateFileError):
         read_state(path)

@@ -62,6 +62,18 @@ def test_a_fit_that_overflows_changes_nothing() -> None:
     tracker.tell(GOOD_X, GOOD_Y)
 
 
+def test_switches_are_true_or_false() -> None:
+    tracker = after(3)
+    tracker.ask()
+    with pytest.raises(ParameterError, match=r"final=...\) must be True or False; got 'no'"):
+        tracker.tell(GOOD_X, GOOD_Y, final="no")  # type: ignore[arg-type]
+
+
+def test_a_loss_class_is_not_a_loss() -> None:
+    with pytest.raises(ParameterError, match=r"Tracker\(loss=...\) must be an object"):
+        Tracker.as_in_paper(SquaredLoss, epsilon=0.1, domain=Ball(1.0), constants=KNOWN, first_samples=(9,))  # type: ignore[arg-type]
+
+
 def test_tell_before_ask_is_refused() -> None:
     tracker = after(3)
     before = fingerprint(tracker)
@@ -91,6 +103,20 @@ def test_epsilon_must_be_a_positive_number(epsilon: Any) -> None:
         pytest.param({"first_samples": None, "features": None}, r"first_samples=", id="no-features"),
         pytest.param({"start": [1.0, np.nan]}, r"start=", id="start"),
         pytest.param({"learner": 3}, r"learner=", id="learner"),
+        pytest.param({"learner": Sgd}, r"learner=", id="learner-class"),
+        pytest.param({"rule": DoNotUpdate}, r"rule=", id="rule-class"),
+        pytest.param({"rule": DoNotUpdate(), "first_samples": (5,)}, r"first_samples=", id="rule-and-first"),
+        pytest.param({"drift": Drift}, r"drift=", id="drift-class"),
+        pytest.param({"domain": "ball"}, r"domain=", id="domain"),
+        pytest.param({"domain": None}, r"domain=", id="no-domain"),
+        pytest.param({"domain": Ball}, r"domain=", id="domain-class"),
+        pytest.param({"constants": {"m": 1.0}}, r"constants=", id="constants"),
+        pytest.param({"first_samples": 50}, r"first_samples=", id="first-number"),
+        pytest.param({"first_samples": "50"}, r"first_samples=", id="first-text"),
+        pytest.param({"features": "2"}, r"as_in_paper\(features=", id="features-text"),
+        pytest.param({"start": [0.0, 0.0, 0.0]}, r"features=.* start has, 3", id="start-size"),
+        pytest.param({"domain": Box(low=-np.ones(3), high=np.ones(3))}, r"features=.*fit the set", id="set-size"),
+        pytest.param({"rng": True}, r"rng=", id="rng-bool"),
         pytest.param(
             {"drift": Drift(one_step=Direct(), combine=MeanChange(), margin=RootMargin()), "rho": 1.0},
             "both",

@@ -26,6 +26,11 @@ def test_frames_of_every_kind_are_read(frame: Any) -> None:
     assert read.columns == ("age", "income", "owner")
 
 
+def test_frames_without_names_of_their_own_are_read() -> None:
+    np.testing.assert_array_equal(rows(pd.DataFrame(EXPECTED)), EXPECTED)
+    np.testing.assert_array_equal(rows(pd.DataFrame(EXPECTED.astype(object))), EXPECTED)
+
+
 def test_columns_are_matched_by_name() -> None:
     shuffled = pl.DataFrame({name: TABLE[name] for name in ("owner", "age", "income")})
     np.testing.assert_array_equal(rows(shuffled, 3, ("age", "income", "owner")), EXPECTED)
@@ -57,7 +62,10 @@ def test_arrays_and_lists_are_read_and_not_kept() -> None:
         (np.array([[1.0, "b"]], dtype=object), "must be numeric; got 'b'"),
         (np.array([[1.0, None]], dtype=object), "column 1 has nan|must be numeric"),
         (np.array([[1j, 0]]), "must be numeric"),
-        ([[1.0, 2.0], [3.0]], "unequal length"),
+        ([[1.0, 2.0], [3.0]], "equal length"),
+        ([[10**400, 1.0]], "fit a float"),
+        (np.ma.array([[1.0, 2.0]], mask=[[True, False]]), "no masked entries"),
+        (pd.DataFrame([[1.0, 2.0]], columns=["a", "a"]), "different names"),
         (pl.DataFrame({"a": [1.0], "name": ["x"]}), "column 'name' is String"),
         (pd.DataFrame({"a": [1.0], "name": ["x"]}), "column 'name' is"),
         (pl.DataFrame({"a": [1.0, None], "b": [1.0, 2.0]}), "column 'a' has nan in row 1"),
@@ -95,6 +103,8 @@ def test_a_column_vector_of_targets_is_read() -> None:
         (np.array(["a", "b", "c"]), "must be numeric"),
         (pl.Series(["a", "b", "c"]), "must be numeric"),
         (5.0, "one-dimensional"),
+        ([[1.0], [1.0, 2.0], [3.0]], "equal length"),
+        ([1.0, 2.0, 10**400], "fit a float"),
     ],
     ids=lambda value: value[:24] if isinstance(value, str) else None,
 )

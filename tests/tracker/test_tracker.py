@@ -1,6 +1,7 @@
 """The loop: idempotent, tolerant of what really comes, and replayable to the bit."""
 
 import json
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from driftpace import Ball, Constants, SmoothedHinge, SquaredLoss, Tracker
+from driftpace import Ball, Constants, SmoothedHinge, SquaredLoss, Tracker, WholeSpace
 from driftpace.errors import DataError, ParameterError, ProtocolError, StateFileError
-from driftpace.records import Outcome
+from driftpace.records import DriftEstimate, Outcome
+from driftpace.storage import to_plain, write_state
+from driftpace.tracker import engine
+from driftpace.tracker.events import Asked, Closed, Event, Forgot, Told
 from driftpace.tracker.saving import to_body
 from tests.reference.paper_world import KNOWN, paper_tracker
 
@@ -42,7 +46,8 @@ def after(periods: int, **changes: Any) -> Tracker:
 def test_asking_again_gives_the_same_answer() -> None:
     tracker = after(3)
     assert tracker.ask() == tracker.ask()
-    assert tracker.ask(pool=1) == tracker.ask()  # the decision of a period is made once
+    with pytest.raises(ProtocolError, match=r"ask\(pool=1\) came after period 4 was sized"):
+        tracker.ask(pool=1)  # the decision of a period is made once
 
 
 def test_parts_of_a_period_are_taken_off_the_request() -> None:
@@ -127,6 +132,66 @@ def test_a_replay_gives_the_same_bits() -> None:
     assert fingerprint(after(6)) != fingerprint(after(5))
 
 
+def test_a_log_of_events_folds_to_the_same_state() -> None:
+    tracker = paper_tracker(0)
+    log: list[Event] = []
+    for period in range(6):
+        X, y = rows(20, seed=period)
+        events: tuple[Event, ...] = (
+            Asked(),
+            Told(X=X[:5], y=y[:5]),
+            Forgot(),
+            Asked(),
+            Told(X=X[:9], y=y[:9]),
+            Told(X=X[9:], y=y[9:]),
+            Closed(),
+        )
+        log += events
+        tracker.ask()
+        tracker.tell(X[:5], y[:5], final=False)
+        tracker.forget()
+        tracker.tell(X[:9], y[:9], final=False)
+        tracker.tell(X[9:], y[9:])
+    state, reports = engine.replay(tracker._settings, log)
+    assert reports == list(tracker.history)
+    assert to_plain(state.coef) == to_plain(tracker._state.coef)
+    assert to_plain(state.drift) == to_plain(tracker._state.drift)
+    assert to_plain(state.rule) == to_plain(tracker._state.rule)
+
+
+def test_a_refused_period_gives_back_what_step_drew() -> None:
+    """A fit that overflows is found at closing; the tracker goes on with the next, sound rows."""
+    tracker = after(3, domain=WholeSpace())
+    tracker.ask()
+    before = fingerprint(tracker)
+    with pytest.raises(DataError, match="rescale"):
+        tracker.step(lambda count: (1e70 * rows(count)[0], rows(count)[1]))
+    assert fingerprint(tracker) == before
+    assert tracker.step(lambda count: rows(count)).period == 4
+
+
+def test_a_draw_that_fails_keeps_what_came_before() -> None:
+    tracker = after(3)
+    supply = [rows(3)]
+    with pytest.raises(IndexError):
+        tracker.step(lambda count: supply.pop())
+    assert tracker._state.gathered == 3
+    with pytest.raises(ParameterError, match=r"draw=...\) must return a pair"):
+        tracker.step(lambda count: None)  # type: ignore[arg-type, return-value]
+
+
+def test_a_bad_delivery_can_be_taken_back() -> None:
+    tracker = after(3, domain=WholeSpace())
+    asked = tracker.ask().samples
+    X, y = rows(6)
+    tracker.tell(1e70 * X, y, final=False)
+    with pytest.raises(DataError, match="rescale"):
+        tracker.tell()
+    tracker.forget()
+    assert tracker.ask().samples == asked
+    assert tracker.tell(X, y) is not None
+
+
 def test_the_order_of_visits_is_drawn_anew_each_period_and_run() -> None:
     assert not np.array_equal(after(3).coef, after(3, rng=1).coef)
 
@@ -155,6 +220,63 @@ def test_estimated_constants_survive_a_save(tmp_path: Path) -> None:
     loaded = Tracker.load(tmp_path / "state")
     assert loaded.ask() == tracker.ask()
     assert fingerprint(loaded) == fingerprint(tracker)
+
+
+@dataclass(frozen=True)
+class OwnDrift:
+    """A drift estimator of the user's own, whose state is a dict, or something that cannot be written."""
+
+    state: Any = field(default_factory=dict)
+    held_out: float = 0.0
+
+    def init(self, features: int) -> Any:
+        return self.state
+
+    def update(self, state: Any, seen: Any, loss: Any) -> Any:
+        return state
+
+    def estimate(self, state: Any) -> DriftEstimate:
+        return DriftEstimate(value=1.0, upper=1.0, steps=0, measures="rho", account="own")
+
+
+def test_an_own_estimator_is_saved_when_its_state_is_plain(tmp_path: Path) -> None:
+    own = OwnDrift(state={"count": 3, "sums": np.ones(2)})
+    tracker = after(3, drift=own)
+    tracker.save(tmp_path / "state")
+    assert Tracker.load(tmp_path / "state", drift=own).ask() == tracker.ask()
+    with pytest.raises(ParameterError, match=r"save\(\) must be able to write the state of drift: .* but object"):
+        after(3, drift=OwnDrift(state=object())).save(tmp_path / "other")
+    assert not (tmp_path / "other").exists()
+
+
+def _edited(body: Any, path: tuple[str, ...], value: Any) -> Any:
+    if not path:
+        return value
+    return {**body, path[0]: _edited(body[path[0]], path[1:], value)}
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        pytest.param(("state",), 3, id="state"),
+        pytest.param(("state", "period"), "x", id="period"),
+        pytest.param(("state", "period"), 7, id="another-period"),
+        pytest.param(("settings", "epsilon"), -1.0, id="epsilon"),
+        pytest.param(("settings", "loss"), to_plain(Ball(1.0)), id="loss"),
+        pytest.param(("settings", "domain", "with", "radius"), -1.0, id="radius"),
+        pytest.param(("settings",), {}, id="settings"),
+        pytest.param(("state", "coef", "bytes"), "AAAA", id="bytes"),
+        pytest.param(("history",), [3], id="history"),
+    ],
+)
+def test_a_state_no_tracker_wrote_is_refused_even_with_a_checksum(
+    tmp_path: Path, path: tuple[str, ...], value: Any
+) -> None:
+    tracker = after(2)
+    body = to_body(tracker._settings, tracker._state, tracker._reports)
+    write_state(tmp_path / "state", _edited(body, path, value))
+    with pytest.raises(StateFileError):
+        Tracker.load(tmp_path / "state")
 
 
 class OwnLoss(SquaredLoss):
@@ -188,6 +310,9 @@ def test_history_is_a_tuple_and_a_table() -> None:
     assert frame["samples"].to_list() == [50, 50, 50]
     assert set(frame["outcome"]) <= {outcome.name.lower() for outcome in Outcome}
     assert list(tracker.history.to_frame("pandas")["period"]) == [1, 2, 3]
+    assert len(tracker.history[:2].to_frame("pandas")) == 2
+    with pytest.raises(ParameterError, match=r"to_frame\(backend=...\) must be one of"):
+        tracker.history.to_frame("json")
     assert tracker.history.to_frame("pyarrow").num_rows == 3
 
 

@@ -94,6 +94,21 @@ class Anchored(FormulaBound):
             V = min(V, rows / (samples - self.features - 1.0))
         return harmonic(Bc, V)
 
+    def tuned_factors(self, tuned: float, samples: int) -> Factors:
+        """Return alpha, beta of a start d away when the anchor is tuned to ``tuned``: risk <= alpha d^2 + beta, for any d.
+
+        They are those of :class:`AnchoredTuned`; below d + 2 rows alpha = h/2 and beta = h tuned^2/8, because
+        lam^2/(s+lam)^2 <= 1 and s/(s+lam)^2 <= 1/(4 lam) whatever s is.
+
+        >>> line = Anchored(noise=0.5, features=2).tuned_factors(1.0, 20)
+        >>> line.alpha + line.beta
+        0.0280616
+        """
+        if samples == 0 or tuned == 0.0 or self.noise == 0.0:
+            return Factors(alpha=0.5 * self.h, beta=0.0)
+        tuning = AnchoredTuned(noise=self.noise, features=self.features, tuned=tuned, h=self.h)
+        return tuning.factors(samples) or Factors(alpha=0.5 * self.h, beta=0.125 * self.h * tuned * tuned)
+
     def reach(self, risk: float) -> float:
         """Return sqrt(2 risk/h), which is exact."""
         require.nonnegative("Anchored.reach", risk=risk)

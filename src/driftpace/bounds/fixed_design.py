@@ -40,7 +40,7 @@ class AnchoredFixedDesign(FormulaBound):
     @property
     def nature(self) -> Nature:
         """An upper bound, attained when the start is off in the worst direction."""
-        return Nature.UPPER
+        return Nature.THESE_ROWS
 
     @property
     def rate(self) -> float:

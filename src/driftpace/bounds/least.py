@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from driftpace.bounds.protocol import Factors, Nature, RiskBound
 from driftpace.errors import ParameterError
 
-_STRENGTH = (Nature.EXACT, Nature.UPPER, Nature.ASYMPTOTIC)
+_STRENGTH = (Nature.EXACT, Nature.UPPER, Nature.ASYMPTOTIC, Nature.THESE_ROWS)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -148,6 +148,20 @@ class AnchoredMinimiser(FormulaBound):
         """Return the harmonic sum of Bc and V; Bc up to margin d rows."""
         return harmonic(self.start(distance), rows_risk(self.spread, self.features, self.margin, samples))
 
+    def tuned_factors(self, tuned: float, samples: int) -> Factors:
+        """Return alpha, beta of a start d away when the anchor is tuned to ``tuned``: b = alpha d^2 + beta, for any d.
+
+        >>> line = AnchoredMinimiser(spread=2.0, features=2).tuned_factors(0.5, 16)
+        >>> 0.25 * line.alpha + line.beta
+        0.0583333
+        """
+        V = rows_risk(self.spread, self.features, self.margin, samples) if samples else math.inf
+        lam = self.strength(tuned, samples) if samples else math.inf
+        if not (math.isfinite(V) and math.isfinite(lam)):
+            return Factors(alpha=0.5 * self.h, beta=0.0)
+        kept = lam / (self.h + lam)
+        return Factors(alpha=0.5 * self.h * kept**2, beta=V * (1.0 - kept) ** 2)
+
     def reach(self, risk: float) -> float:
         """Return sqrt(2 risk/h)."""
         require.nonnegative("AnchoredMinimiser.reach", risk=risk)

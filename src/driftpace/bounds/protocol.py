@@ -10,6 +10,7 @@ class Nature(Enum):
 
     EXACT = "equal to the expected excess risk under its conditions"
     UPPER = "at least the expected excess risk under its conditions, for every number of samples"
+    THESE_ROWS = "at least the mean excess risk over the very rows that were drawn, which is not that over new ones"
     ASYMPTOTIC = "the leading term of the expected excess risk, with a margin that is not a theorem"
 
 

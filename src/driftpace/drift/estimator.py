@@ -15,13 +15,17 @@ from driftpace.records import DriftEstimate, Seen
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DriftState:
-    """What an estimator remembers: the states of its parts, and how many periods gave an estimate and how many did not."""
+    """What an estimator remembers: the states of its parts, and how many periods gave an estimate and how many did not.
+
+    ``idle`` counts the periods that did not since the last that did.
+    """
 
     one_step: Any
     combined: Any
     correction: CorrectionState
     steps: int
     skipped: int
+    idle: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,6 +60,20 @@ class Drift:
         """The share of each period's rows that must be kept apart from training."""
         return self.one_step.held_out
 
+    @property
+    def measures(self) -> str:
+        """What the estimate is of: "rho", "distance", or "monitor" for a number that bounds neither."""
+        return self.one_step.measures
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The constants of the problem it reads."""
+        return (*self.one_step.needs, *(("m", "M", "sigma") if self.correction else ()))
+
+    def least_rows(self, features: int) -> int:
+        """Return the fewest rows of a period from which a one-step estimate can be formed."""
+        return self.one_step.least_rows(features)
+
     def init(self, features: int) -> DriftState:
         """Return the state before the first period."""
         return DriftState(
@@ -83,6 +101,7 @@ class Drift:
             correction=correction,
             steps=state.steps + (step is not None),
             skipped=state.skipped + (step is None),
+            idle=state.idle + 1 if step is None else 0,
         )
 
     def estimate(self, state: DriftState) -> DriftEstimate | None:
@@ -103,4 +122,5 @@ class Drift:
             steps=combined.steps,
             measures=self.one_step.measures,
             account="; ".join(parts),
+            age=state.idle,
         )

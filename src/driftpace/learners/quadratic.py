@@ -3,7 +3,6 @@
 import math
 
 import numpy as np
-from scipy import linalg
 
 from driftpace.sets import Ball, Box, WholeSpace
 from driftpace.sets.protocol import Set
@@ -25,6 +24,8 @@ def nearest_minimiser(
     >>> nearest_minimiser(np.array([[1.0, 1.0]]), np.array([2.0]), np.zeros(2), 0.0, np.zeros(2))
     array([1., 1.])
     """
+    from scipy import linalg  # slow to import, and not every fit needs it
+
     rows = len(y)
     weights = penalty + strength
     hessian = X.T @ X / rows + np.diag(weights)
@@ -65,6 +66,8 @@ def on_set(domain: Set, w: FloatArray, gradient: FloatArray, hessian: FloatArray
 
 def _solve(hessian: FloatArray, right: FloatArray) -> FloatArray | None:
     """Return H^-1 right, or None where H has no inverse."""
+    from scipy import linalg
+
     factor, failed = linalg.lapack.dpotrf(hessian, lower=0)
     if failed != 0:
         return None
@@ -79,7 +82,7 @@ def _on_ball(ball: Ball, w: FloatArray, gradient: FloatArray, hessian: FloatArra
     secular equation); bisection guards it.
     """
     center = np.zeros_like(w) if ball.center is None else ball.center
-    values, vectors = linalg.eigh(hessian)
+    values, vectors = np.linalg.eigh(hessian)
     values = np.maximum(values, 0.0)
     pull = vectors.T @ (hessian @ (w - center) - gradient)
     low, high = 0.0, float(np.linalg.norm(pull)) / ball.radius

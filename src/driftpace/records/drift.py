@@ -9,7 +9,8 @@ class DriftEstimate:
 
     ``measures`` is "rho" when the number bounds the movement of the minimiser in one period, and "distance" when it
     bounds the distance from the last model to the new minimiser, which is what a risk bound wants (theory 3.3 P).
-    ``steps`` is the number of one-step estimates behind it: 0 when the user gave the number.
+    ``steps`` is the number of one-step estimates behind it: 0 when the user gave the number. ``age`` is the number of
+    closed periods since the last of them was formed.
     """
 
     value: float
@@ -17,3 +18,4 @@ class DriftEstimate:
     steps: int
     measures: str
     account: str
+    age: int = 0

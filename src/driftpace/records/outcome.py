@@ -13,7 +13,9 @@ class Outcome(Enum):
     POOL = "the pool of this period is too small for the target"
     SHORT = "fewer samples came than were asked for, so the target is not promised"
     PILOT = "too little is known to promise anything yet"
-    SETTLING = "the bound is above the target: the first periods have not worn off, or the drift proved larger than assumed"
+    SETTLING = (
+        "the bound is above the target: the first periods have not worn off, or the drift proved larger than assumed"
+    )
     NONFINITE = "a number overflowed; rescale the columns"
     STALLED = "the solver stopped before it reached its tolerance"
 

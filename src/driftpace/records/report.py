@@ -10,8 +10,9 @@ class StepReport:
     """One closed period, promised and measured.
 
     ``asked`` and ``samples`` are the rows that were asked for and that came; ``rho`` and ``rho_upper`` the drift as
-    estimated after this period, with its upper end (None before two periods were seen); ``risk_bound`` the excess risk
-    promised in the mean for the model fitted; ``certificate`` an upper bound from data, or None where none was asked for.
+    estimated after this period, with its upper end (None before two periods were seen); ``measures`` whether that is "rho"
+    itself or the "distance" from the last model to the new minimiser; ``risk_bound`` the excess risk promised in the mean
+    for the model fitted; ``certificate`` an upper bound from data, or None where none was asked for.
     ``seconds`` is the time the period took to close; it is not part of equality, so that replays compare equal.
     """
 
@@ -20,6 +21,7 @@ class StepReport:
     samples: int
     rho: float | None
     rho_upper: float | None
+    measures: str | None
     risk_bound: float
     certificate: float | None
     outcome: Outcome

@@ -1,11 +1,19 @@
 """Do not update past excess risk bounds (section II-E2 of the paper)."""
 
+import math
 from dataclasses import dataclass
 
 from driftpace import require
-from driftpace.rules.deciding import Last, decide, next_risk
+from driftpace.rules.deciding import decide, proven_start, risk_at
 from driftpace.rules.distance import Track
-from driftpace.rules.protocol import Decision, Terms
+from driftpace.rules.protocol import Decision, Terms, Trained
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LastRisk:
+    """State: the risk promised for the last model, or None before the first period."""
+
+    risk: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -17,8 +25,10 @@ class DoNotUpdate:
     the last model still meets the target (theory I22). ``track`` is how a risk becomes a distance: "risk" as in the paper,
     "distance" without its loss of M/m (theory S1).
 
+    The size assumes eps of the last model; what is promised does not: it is eps_n = b(reach(eps_{n-1}) + rho_upper, K_n).
+
     >>> DoNotUpdate(first_samples=(50, 50)).init()
-    Last(risk=None, skipped=0)
+    LastRisk(risk=None)
     """
 
     first_samples: tuple[int, ...] = ()
@@ -26,18 +36,24 @@ class DoNotUpdate:
 
     def __post_init__(self) -> None:
         require.choice("DoNotUpdate", ("risk", "distance"), track=self.track)
-        for samples in self.first_samples:
-            require.count("DoNotUpdate", least=1, first_samples=samples)
+        object.__setattr__(
+            self, "first_samples", require.counts("DoNotUpdate", least=1, first_samples=self.first_samples)
+        )
 
-    def init(self) -> Last:
+    def init(self) -> LastRisk:
         """Return the state before the first period."""
-        return Last()
+        return LastRisk()
 
-    def size(self, state: Last, terms: Terms) -> Decision:
+    def size(self, state: LastRisk, terms: Terms) -> Decision:
         """Return how many samples this period needs."""
-        return decide(terms, state, first_samples=self.first_samples, assumed_risk=terms.epsilon, track=self.track)
+        return decide(terms, state.risk, first_samples=self.first_samples, assumed_risk=terms.epsilon, track=self.track)
 
-    def close(self, state: Last, terms: Terms, samples: int) -> tuple[Last, float]:
+    def start(self, state: LastRisk, terms: Terms) -> float:
+        """Return how far the last model may be from this period's minimiser."""
+        return proven_start(terms, state.risk, period=terms.period, track=self.track)
+
+    def close(self, state: LastRisk, terms: Terms, trained: Trained) -> tuple[LastRisk, float]:
         """Return the state after the period, and the risk now promised: eps_n from eps_{n-1} as it was, not revised."""
-        risk = next_risk(terms, state, samples, period=terms.period, track=self.track)
-        return Last(risk=risk, skipped=state.skipped + 1 if samples == 0 else 0), risk
+        del state
+        risk = math.inf if terms.bound is None else risk_at(terms.bound, trained.distance, trained.samples)
+        return LastRisk(risk=risk), risk

@@ -1,12 +1,12 @@
 """The drift is known: K_1, K* and the sequence of risk bounds (section II-B of the paper)."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from driftpace import require
-from driftpace.bounds import RiskBound, smallest_samples
+from driftpace.bounds import RiskBound
 from driftpace.records import Sizing
+from driftpace.rules.deciding import risk_at, smallest
 from driftpace.rules.distance import Track, reach
 
 
@@ -34,11 +34,10 @@ def sizes_when_known(
     11
     """
     require.nonnegative("sizes_when_known", rho=rho)
-    require.positive("sizes_when_known", m=m)
+    require.positive("sizes_when_known", m=m, epsilon=epsilon, diameter=diameter)
+    require.choice("sizes_when_known", ("risk", "distance"), track=track)
     steady = min(reach(bound, m, epsilon, track) + rho, diameter)
-    return KnownSizes(
-        first=smallest_samples(bound, diameter, epsilon, cap), steady=smallest_samples(bound, steady, epsilon, cap)
-    )
+    return KnownSizes(first=smallest(bound, diameter, epsilon, cap), steady=smallest(bound, steady, epsilon, cap))
 
 
 def risk_sequence(
@@ -60,11 +59,13 @@ def risk_sequence(
     >>> [round(risk, 3) for risk in risk_sequence(bound, [200, 11, 11, 11], rho=1.0, m=1.0, diameter=20.0)]
     [0.002, 0.052, 0.076, 0.083]
     """
+    require.nonnegative("risk_sequence", rho=rho)
+    require.positive("risk_sequence", m=m)
+    require.count("risk_sequence", least=1, given=given)
+    require.choice("risk_sequence", ("risk", "distance"), track=track)
     risks: list[float] = []
     for count in samples:
-        if len(risks) < given:
-            distance = diameter
-        else:
-            distance = min(reach(bound, m, risks[-1], track) + rho, diameter) if math.isfinite(risks[-1]) else diameter
-        risks.append(bound(distance, count) if math.isfinite(distance) else math.inf)
+        known = len(risks) >= given
+        distance = min(reach(bound, m, risks[-1], track) + rho, diameter) if known else diameter
+        risks.append(risk_at(bound, distance, count))
     return risks

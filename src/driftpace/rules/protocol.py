@@ -11,7 +11,8 @@ from driftpace.records import DriftEstimate, Sizing
 class Terms:
     """Everything a rule is told when a period is sized or closed.
 
-    ``bound`` is None while the constants it needs are not known. ``drift`` is None while too little was seen.
+    ``bound`` is None while the constants it needs are not known, ``drift`` while too little was seen. ``diameter`` limits
+    every distance; ``first_distance`` limits only that of the start to the minimiser of the first period that had rows.
     """
 
     period: int
@@ -20,23 +21,39 @@ class Terms:
     m: float
     drift: DriftEstimate | None
     diameter: float
+    first_distance: float
     cap: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Decision:
-    """How many samples, from what start distance, and the range of answers the drift's uncertainty leaves open."""
+    """How many samples; what that promises from ``distance``, the proven start distance; and the range of answers.
+
+    ``interval`` goes from the answer for the drift as estimated to the answer for its upper end.
+    """
 
     sizing: Sizing
     distance: float
+    risk: float
     interval: tuple[int, int]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Trained:
+    """What a closed period did: the samples it had for training, those of them that were used, and the distance relied on."""
+
+    samples: int
+    used: int
+    distance: float
 
 
 @runtime_checkable
 class Rule(Protocol):
     """Bound + drift estimate -> the smallest number of samples that meets the target.
 
-    Configuration is frozen and the state is passed: a frozen dataclass of numbers and tuples, of bounded size.
+    Configuration is frozen and the state is passed: a frozen dataclass of numbers and tuples, of bounded size. The engine
+    asks for the start distance that is proven (:meth:`start`) once before a period is fitted; the fit, the samples it
+    uses and the risk that is promised all rely on that one number.
     """
 
     def init(self) -> Any:
@@ -47,6 +64,10 @@ class Rule(Protocol):
         """Return how many samples this period needs."""
         ...
 
-    def close(self, state: Any, terms: Terms, samples: int) -> tuple[Any, float]:
-        """Return the state after a period in which ``samples`` trained the model, and the risk that is now promised."""
+    def start(self, state: Any, terms: Terms) -> float:
+        """Return how far the last model may be from this period's minimiser; infinite when nothing limits it."""
+        ...
+
+    def close(self, state: Any, terms: Terms, trained: Trained) -> tuple[Any, float]:
+        """Return the state after a period, and the risk that is now promised."""
         ...

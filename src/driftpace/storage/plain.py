@@ -5,6 +5,7 @@ Numbers, words, None, tuples, arrays of numbers, enumerations and driftpace's ow
 =============  =====================================================================
 float          itself (JSON's shortest form reads back to the same bits); {"!": "nan" | "inf" | "-inf"}
 tuple          {"!": "tuple", "of": [...]}
+dict           {"!": "dict", "of": {...}}
 array          {"!": "array", "type": "<f8", "shape": [...], "bytes": base64}
 enumeration    {"!": "enum", "is": "module:Class", "name": ...}
 dataclass      {"!": "record", "is": "module:Class", "with": {field: ...}}
@@ -48,6 +49,8 @@ def to_plain(value: Any) -> Any:
         return number if math.isfinite(number) else {"!": repr(number)}
     if isinstance(value, tuple | list):
         return {"!": "tuple", "of": [to_plain(item) for item in value]}
+    if isinstance(value, dict) and all(isinstance(name, str) for name in value):
+        return {"!": "dict", "of": {name: to_plain(item) for name, item in value.items()}}
     if isinstance(value, np.ndarray):
         return _array_to_plain(value)
     if is_dataclass(value) and not isinstance(value, type):
@@ -69,6 +72,8 @@ def from_plain(plain: Any) -> Any:
         return float(kind)
     if kind == "tuple":
         return tuple(from_plain(item) for item in plain["of"])
+    if kind == "dict":
+        return {name: from_plain(item) for name, item in plain["of"].items()}
     if kind == "array":
         return _array_from_plain(plain)
     if kind == "enum":

@@ -2,17 +2,20 @@
 
 import numpy as np
 
+from driftpace.bounds import Nature
 from driftpace.records import Assumption, Constants, Verdict
 from driftpace.rules import Terms
 from driftpace.tracker.state import Settings, State
+from driftpace.tracker.terms import constants_of
 
 ROWS_PER_COLUMN = 50
 """Rows for each column from which an estimated curvature is near the truth (theory 2: pool until N >= 50 d)."""
 
 
-def assumptions(settings: Settings, state: State, constants: Constants, terms: Terms) -> tuple[Assumption, ...]:
-    """Return pass, warn or fail with a sentence for the curvature, the drift and the place of the model in its set."""
-    return (_curvature(state, constants), _drift(terms), _interior(settings, state))
+def assumptions(settings: Settings, state: State, terms: Terms) -> tuple[Assumption, ...]:
+    """Return pass, warn or fail with a sentence for the curvature, the drift, the bound, and the model's place in its set."""
+    constants = constants_of(settings, state)
+    return (_curvature(state, constants), _drift(terms), _bound(terms), _interior(settings, state))
 
 
 def _curvature(state: State, constants: Constants) -> Assumption:
@@ -54,8 +57,27 @@ def _drift(terms: Terms) -> Assumption:
         name="drift",
         verdict=Verdict.PASS if terms.drift.upper < terms.diameter else Verdict.WARN,
         sentence=(
-            f"The drift is estimated from {terms.drift.steps} steps as {terms.drift.value:.3g}, at most {terms.drift.upper:.3g}"
-            + ("." if terms.drift.upper < terms.diameter else ": no better than the diameter of the set.")
+            f"The drift is estimated as {terms.drift.value:.3g}, at most {terms.drift.upper:.3g}"
+            + ("" if terms.drift.upper < terms.diameter else ", which is no better than the diameter of the set")
+            + f" ({terms.drift.account})."
+        ),
+    )
+
+
+def _bound(terms: Terms) -> Assumption:
+    if terms.bound is None:
+        return Assumption(
+            name="bound", verdict=Verdict.FAIL, sentence="No bound can be formed before its constants are known."
+        )
+    proven = terms.bound.nature is not Nature.ASYMPTOTIC
+    conditions = "; ".join(terms.bound.conditions)
+    return Assumption(
+        name="bound",
+        verdict=Verdict.PASS if proven else Verdict.WARN,
+        sentence=(
+            f"The bound is proven where this holds: {conditions}."
+            if proven
+            else f"The bound is a leading term with a margin, not a theorem, where this holds: {conditions}."
         ),
     )
 

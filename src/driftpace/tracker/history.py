@@ -7,14 +7,22 @@ from typing import Any
 
 import narwhals as nw
 
+from driftpace import require
 from driftpace.errors import MissingExtraError
 from driftpace.records import Outcome, StepReport
+
+_BACKENDS = ("polars", "pandas", "pyarrow")
 
 
 class History(tuple[StepReport, ...]):
     """A tuple of reports, one for each closed period, that can be turned into a table."""
 
     __slots__ = ()
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return a report, or for a slice a shorter history."""
+        found = super().__getitem__(index)
+        return History(found) if isinstance(index, slice) else found
 
     def columns(self) -> dict[str, list[Any]]:
         """Return the reports as columns of plain values; the outcome is its name."""
@@ -23,6 +31,8 @@ class History(tuple[StepReport, ...]):
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return a table with one row for each period: of ``backend`` ("pandas", "polars", "pyarrow"), or the first installed."""
+        if backend is not None:
+            require.choice("History.to_frame", _BACKENDS, backend=backend)
         return nw.from_dict(self.columns(), backend=_installed(backend)).to_native()
 
 
@@ -31,8 +41,8 @@ def _plain(value: object) -> object:
 
 
 def _installed(backend: str | None) -> Any:
-    wanted: Sequence[str] = ("polars", "pandas", "pyarrow") if backend is None else (backend,)
+    wanted: Sequence[str] = _BACKENDS if backend is None else (backend,)
     for name in wanted:
         if find_spec(name) is not None:
             return name
-    raise MissingExtraError(f"to_frame() needs one of {', '.join(wanted)}, and none is installed.")
+    raise MissingExtraError(f"History.to_frame() needs {' or '.join(wanted)} to be installed: pip install {wanted[0]}.")

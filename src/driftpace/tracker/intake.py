@@ -26,7 +26,7 @@ class Rows:
 
 def read_rows(X: Any, *, owner: str, features: int | None, columns: tuple[str, ...] | None) -> Rows:
     """Return the rows of ``X``, in the order of ``columns`` when both sides have names; DataError otherwise."""
-    frame = _as_frame(X)
+    frame = _as_frame(X, owner)
     if frame is not None:
         names = tuple(str(name) for name in frame.columns)
         if columns is not None:
@@ -45,7 +45,7 @@ def read_rows(X: Any, *, owner: str, features: int | None, columns: tuple[str, .
 
 def read_targets(y: Any, *, owner: str, rows: int) -> FloatArray:
     """Return the targets as a float vector with one entry for each of ``rows``, or raise DataError."""
-    values = _series_values(y)
+    values = _series_values(y, f"{owner}(y=...)")
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
@@ -63,22 +63,33 @@ def read_targets(y: Any, *, owner: str, rows: int) -> FloatArray:
     return numbers
 
 
-def _series_values(y: Any) -> np.ndarray[Any, Any]:
+def _plain_array(values: Any, what: str) -> np.ndarray[Any, Any]:
+    if np.ma.isMaskedArray(values) and np.ma.is_masked(values):
+        raise DataError(f"{what} must have no masked entries; got some.")
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise DataError(f"{what} must be numbers in rows of equal length; got unequal ones.") from None
+
+
+def _series_values(y: Any, what: str) -> np.ndarray[Any, Any]:
     if not isinstance(y, np.ndarray | list | tuple):
         try:
             return np.asarray(nw.from_native(y, series_only=True).to_numpy())
         except TypeError:
             pass
-    return np.asarray(y)
+    return _plain_array(y, what)
 
 
-def _as_frame(X: Any) -> nw.DataFrame[Any] | None:
+def _as_frame(X: Any, owner: str) -> nw.DataFrame[Any] | None:
     if isinstance(X, np.ndarray | list | tuple):
         return None
     try:
         frame: nw.DataFrame[Any] = nw.from_native(X, eager_only=True)
     except TypeError:
         return None
+    except ValueError:
+        raise DataError(f"{owner}(X=...) must have columns of different names; got two of one name.") from None
     return frame
 
 
@@ -94,24 +105,24 @@ def _reordered(
             if which
         )
         raise DataError(f"{owner}(X=...) must have the columns of the first rows; got {what}.")
-    return frame.select(*columns), columns
+    return frame[:, [names.index(name) for name in columns]], columns
 
 
 def _frame_values(frame: nw.DataFrame[Any], owner: str) -> FloatArray:
     array = np.empty((frame.shape[0], frame.shape[1]))
     for index, name in enumerate(frame.columns):
-        series = frame[name]
-        if not (series.dtype.is_numeric() or series.dtype == nw.Boolean):
-            raise DataError(f"{owner}(X=...) must have numeric columns; column {name!r} is {series.dtype}.")
-        array[:, index] = series.cast(nw.Float64).to_numpy()
+        series = frame[:, index]
+        if series.dtype.is_numeric() or series.dtype == nw.Boolean:
+            array[:, index] = series.cast(nw.Float64).to_numpy()
+        elif series.dtype == nw.Object:
+            array[:, index] = _as_floats(series.to_numpy(), f"{owner}(X=...), column {str(name)!r},")
+        else:
+            raise DataError(f"{owner}(X=...) must have numeric columns; column {str(name)!r} is {series.dtype}.")
     return array
 
 
 def _array_values(X: Any, owner: str) -> FloatArray:
-    try:
-        values = np.asarray(X)
-    except ValueError:
-        raise DataError(f"{owner}(X=...) must be a table of numbers; got rows of unequal length.") from None
+    values = _plain_array(X, f"{owner}(X=...)")
     if values.ndim != 2:
         raise DataError(f"{owner}(X=...) must be two-dimensional, rows by columns; got shape {values.shape}.")
     return np.ascontiguousarray(_as_floats(values, f"{owner}(X=...)"))
@@ -121,13 +132,13 @@ def _as_floats(values: np.ndarray[Any, Any], what: str) -> FloatArray:
     if values.dtype.kind in "biuf":
         return values.astype(np.float64)
     if values.dtype.kind == "O":
+        for item in values.flat:
+            if item is not None and not isinstance(item, int | float | np.number | np.bool_):
+                raise DataError(f"{what} must be numeric; got {item!r}.")
         try:
-            if not any(isinstance(item, str | bytes) for item in values.flat):
-                return values.astype(np.float64)
-        except (TypeError, ValueError):
-            pass
-        found = next(item for item in values.flat if not isinstance(item, int | float | np.number))
-        raise DataError(f"{what} must be numeric; got {found!r}.")
+            return values.astype(np.float64)
+        except (OverflowError, TypeError, ValueError):
+            raise DataError(f"{what} must be numbers that fit a float; got one that does not.") from None
     raise DataError(f"{what} must be numeric; got {values.dtype}.")
 
 

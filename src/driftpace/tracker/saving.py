@@ -1,11 +1,13 @@
-"""A tracker as plain values and back: driftpace's own parts are written, a user's own parts are named and asked for again."""
+"""A tracker as plain values and back: driftpace's own parts are written; a user's own are named, and asked for again."""
 
 from dataclasses import fields
 from typing import Any
 
+from driftpace import require
 from driftpace.errors import ParameterError, StateFileError
 from driftpace.records import StepReport
 from driftpace.storage import NotPlainError, from_plain, to_plain
+from driftpace.tracker.parts import check_parts
 from driftpace.tracker.state import Settings, State
 
 PARTS = ("loss", "learner", "drift", "rule", "evidence", "domain")
@@ -17,7 +19,7 @@ def to_body(settings: Settings, state: State, history: list[StepReport]) -> dict
         "settings": {
             field.name: _part_to_plain(field.name, getattr(settings, field.name)) for field in fields(settings)
         },
-        "state": to_plain(state),
+        "state": {field.name: _state_to_plain(field.name, getattr(state, field.name)) for field in fields(state)},
         "history": [to_plain(report) for report in history],
     }
 
@@ -27,27 +29,56 @@ def from_body(body: Any, own: dict[str, Any]) -> tuple[Settings, State, list[Ste
     for name in own:
         if name not in PARTS:
             raise ParameterError(f"Tracker.load({name}=...) must be one of {', '.join(PARTS)}; got {name!r}.")
+    _refuse_missing_parts(body, own)
     try:
-        settings = {name: _part_from_plain(name, plain, own) for name, plain in body["settings"].items()}
-        return Settings(**settings), from_plain(body["state"]), [from_plain(report) for report in body["history"]]
-    except (KeyError, TypeError, AttributeError) as error:
-        raise StateFileError(f"the state does not have the shape this version reads: {error}.") from error
+        settings = Settings(**{name: _part_from_plain(name, plain, own) for name, plain in body["settings"].items()})
+        state = State(**{name: from_plain(plain) for name, plain in body["state"].items()})
+        reports = [from_plain(report) for report in body["history"]]
+        _check(settings, state, reports)
+    except StateFileError:
+        raise
+    except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
+        raise StateFileError(f"the state does not have the shape this version reads: {error}") from error
+    return settings, state, reports
+
+
+def _check(settings: Settings, state: State, reports: list[StepReport]) -> None:
+    """Refuse what no tracker wrote: parts that are none, periods that do not match the reports."""
+    check_parts("Tracker.load", settings)
+    require.positive("Tracker.load", epsilon=settings.epsilon)
+    require.count("Tracker.load", least=1, period=state.period)
+    if len(reports) != state.period - 1 or not all(isinstance(report, StepReport) for report in reports):
+        raise StateFileError(f"the state has {len(reports)} reports and is in period {state.period}.")
+
+
+def _state_to_plain(name: str, value: Any) -> Any:
+    try:
+        return to_plain(value)
+    except NotPlainError as error:
+        raise ParameterError(
+            f"Tracker.save() must be able to write the state of {name}: numbers, words, arrays, tuples and dicts; but {error}."
+        ) from None
 
 
 def _part_to_plain(name: str, value: Any) -> Any:
     try:
         return to_plain(value)
-    except NotPlainError:
+    except NotPlainError as error:
         if name not in PARTS:
             raise
-        return {"!": "own", "is": f"{type(value).__module__}.{type(value).__qualname__}"}
+        return {"!": "own", "because": str(error)}
 
 
 def _part_from_plain(name: str, plain: Any, own: dict[str, Any]) -> Any:
-    if name in own:
-        return own[name]
-    if isinstance(plain, dict) and plain.get("!") == "own":
-        raise ParameterError(
-            f"Tracker.load({name}=...) must be given, for the saved tracker had one of its own, {plain['is']}; got nothing."
-        )
-    return from_plain(plain)
+    return own[name] if name in own else from_plain(plain)
+
+
+def _refuse_missing_parts(body: Any, own: dict[str, Any]) -> None:
+    """Refuse to go on without the parts of the user's own, which the file could only name."""
+    settings = body.get("settings") if isinstance(body, dict) else None
+    for name, plain in settings.items() if isinstance(settings, dict) else ():
+        if name not in own and isinstance(plain, dict) and plain.get("!") == "own":
+            raise ParameterError(
+                f"Tracker.load({name}=...) must be given, for the saved one could not be written ({plain.get('because')}); "
+                "got nothing."
+            )

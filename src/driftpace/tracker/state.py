@@ -51,13 +51,13 @@ class Settings:
 class Order:
     """What was decided for a period when it was first asked for.
 
-    ``total`` are the rows to bring, ``training`` those of them that the bound counts (the rest are held out), ``distance``
-    the start distance the learner may rely on.
+    ``total`` are the rows to bring and ``theory`` those the rule asks for, before the pool and the drift estimate had their
+    say. ``risk`` is what they promise.
     """
 
     total: int
-    training: int
-    distance: float
+    theory: int
+    pool: int | None
     risk: float
     interval: tuple[int, int]
     outcome: Outcome
@@ -78,7 +78,8 @@ class State:
 
     ``constants`` are those known after the last period, given or estimated, kept so that asking does not compute them anew.
     ``features`` and what depends on it are None until the first rows tell the number of columns. ``gram`` sums x x' over
-    everything seen until the columns are known to be linearly independent, then it is dropped.
+    everything seen until the columns are known to be linearly independent, then it is dropped. ``first_rows`` is True while
+    the first period that has rows is being closed.
     """
 
     period: int
@@ -92,6 +93,7 @@ class State:
     constants: Constants | None = None
     gram: FloatArray | None = None
     rows_seen: int = 0
+    first_rows: bool = False
     order: Order | None = None
     parts: tuple[Part, ...] = ()
 

@@ -19,9 +19,11 @@ from driftpace.rules import Rule
 from driftpace.sets import Set, WholeSpace
 from driftpace.storage import read_state, write_state
 from driftpace.tracker import engine
+from driftpace.tracker.events import Asked, Closed, Forgot, Told
 from driftpace.tracker.history import History
 from driftpace.tracker.intake import read_rows, read_targets
 from driftpace.tracker.paper import RuleName, paper_parts
+from driftpace.tracker.parts import check_parts
 from driftpace.tracker.saving import from_body, to_body
 from driftpace.tracker.state import Settings
 from driftpace.typing import FloatArray
@@ -37,7 +39,7 @@ class Tracker:
     samples, ``constants`` are what you know of the problem (the rest is estimated), ``domain`` is where coefficients live.
     :meth:`as_in_paper` puts together the paper's method.
 
-    A call that is refused changes nothing.
+    A call that is refused changes nothing. A tracker is used by one thread at a time.
 
     >>> from driftpace import Ball, SquaredLoss, Tracker
     >>> from driftpace.records import Constants
@@ -74,18 +76,11 @@ class Tracker:
     ) -> None:
         require.positive("Tracker", epsilon=epsilon)
         require.count("Tracker", least=1, cap=cap)
+        require.switch("Tracker", fit_intercept=fit_intercept)
         if features is not None:
             require.count("Tracker", least=1, features=features)
         if pool is not None:
             require.count("Tracker", least=0, pool=pool)
-        for name, part, kind in (
-            ("loss", loss, Loss),
-            ("learner", learner, Learner),
-            ("drift", drift, DriftEstimator),
-            ("rule", rule, Rule),
-        ):
-            if not isinstance(part, kind):
-                raise ParameterError(f"Tracker({name}=...) must have the methods of {kind.__name__}; got {part!r}.")
         self._settings = Settings(
             loss=loss,
             epsilon=float(epsilon),
@@ -95,13 +90,14 @@ class Tracker:
             evidence=PooledEvidence() if evidence is None else evidence,
             constants=Constants() if constants is None else constants,
             domain=WholeSpace() if domain is None else domain,
-            fit_intercept=bool(fit_intercept),
+            fit_intercept=fit_intercept,
             features=features,
             start=None if start is None else require.vector("Tracker", start=start),
             cap=int(cap),
             pool=pool,
             entropy=_entropy(rng),
         )
+        check_parts("Tracker", self._settings)
         self._state = engine.begin(self._settings)
         self._reports: list[StepReport] = []
 
@@ -163,7 +159,8 @@ class Tracker:
         """
         if pool is not None:
             require.count("Tracker.ask", least=0, pool=pool)
-        self._state, request = engine.ask(self._settings, self._state, pool)
+        self._state, request = engine.apply(self._settings, self._state, Asked(pool=pool))
+        assert isinstance(request, Request)
         return request
 
     def tell(self, X: Any = None, y: Any = None, *, final: bool = True) -> StepReport | None:
@@ -173,6 +170,7 @@ class Tracker:
         closed on what was told before, which may be nothing.
         """
         began = time.perf_counter()
+        require.switch("Tracker.tell", final=final)
         state = self._state
         if state.order is None:
             raise ProtocolError(f"tell() came before ask() in period {state.period}; call ask() first.")
@@ -182,31 +180,50 @@ class Tracker:
         if X is not None:
             rows = read_rows(X, owner="Tracker.tell", features=state.features, columns=state.columns)
             targets = read_targets(y, owner="Tracker.tell", rows=len(rows.X))
-            state = engine.gather(self._settings, state, rows.X, targets, rows.columns)
+            told = Told(X=rows.X, y=targets, columns=rows.columns)
+            try:
+                state, _ = engine.apply(self._settings, state, told)
+            except DataError as error:
+                raise DataError(_owned(error)) from None
         if not final:
             self._state = state
             return None
         with np.errstate(over="ignore", invalid="ignore"):
-            state, report = engine.close(self._settings, state)
+            state, report = engine.apply(self._settings, state, Closed())
+        assert isinstance(report, StepReport)
         report = replace(report, seconds=time.perf_counter() - began)
-        self._state = state
+        del self._reports[report.period - 1 :]  # an interrupt may have come between the next two lines before
         self._reports.append(report)
+        self._state = state
         return report
+
+    def forget(self) -> None:
+        """Take back the rows told so far in the open period, such as a delivery that proved bad."""
+        self._state, _ = engine.apply(self._settings, self._state, Forgot())
 
     def step(self, draw: Draw) -> StepReport:
         """Run a whole period: ask, draw, top up until enough or nothing more comes, close.
 
-        ``draw(k)`` returns k fresh rows (X, y), or fewer when no more can be had.
+        ``draw(k)`` returns k fresh rows (X, y), or fewer when no more can be had. If the period is refused when it is
+        closed, the rows that this call drew are taken back; if ``draw`` fails, those that came before are kept.
         """
         request = self.ask()
+        asked = self._state
         while request.samples > 0:
-            X, y = draw(request.samples)
+            drawn = draw(request.samples)
+            if not isinstance(drawn, tuple | list) or len(drawn) != 2:
+                raise ParameterError(f"Tracker.step(draw=...) must return a pair (X, y); got {drawn!r:.80}.")
+            X, y = drawn
             before = self._state.gathered
             self.tell(X, y, final=False)
             if self._state.gathered == before:
                 break
             request = self.ask()
-        report = self.tell()
+        try:
+            report = self.tell()
+        except DataError:
+            self._state = asked
+            raise
         assert report is not None
         return report
 
@@ -241,7 +258,7 @@ class Tracker:
     @property
     def history(self) -> History:
         """The reports of the closed periods; ``.to_frame()`` for a table."""
-        return History(self._reports)
+        return History(self._reports[: self._state.period - 1])
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one file: complete or not at all, without pickle, exact to the bit."""
@@ -266,10 +283,16 @@ class Tracker:
         return self._state.coef
 
 
+def _owned(error: DataError) -> str:
+    """Return the sentence of a refusal, with its owner before it where it has none."""
+    sentence = str(error)
+    return f"Tracker.tell(X=...) {sentence}" if sentence.startswith("must ") else sentence
+
+
 def _entropy(rng: np.random.Generator | int | None) -> int:
     """Return a whole number that stands for ``rng``: itself, or one drawn from it (SPEC 7)."""
-    if isinstance(rng, int | np.integer) and not isinstance(rng, bool):
-        require.count("Tracker", rng=int(rng))
+    if isinstance(rng, int | np.integer | np.bool_):
+        require.count("Tracker", rng=rng)
         return int(rng)
     try:
         return int(np.random.default_rng(rng).integers(2**63))

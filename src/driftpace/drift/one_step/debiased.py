@@ -50,11 +50,16 @@ class DebiasedDifference:
     squared: ClassVar[bool] = True
     measures: ClassVar[str] = "rho"
     correctable: ClassVar[bool] = False
+    needs: ClassVar[tuple[str, ...]] = ()
     held_out: ClassVar[float] = 0.0
     account: ClassVar[str] = "difference of the periods' own minimisers, their noise subtracted"
 
     def __post_init__(self) -> None:
         require.choice("DebiasedDifference", tuple(_POWERS), residuals=self.residuals)
+
+    def least_rows(self, features: int) -> int:
+        """Return two rows for each feature: with fewer the noise that is subtracted is itself mostly noise."""
+        return 2 * features + 2
 
     def init(self, features: int) -> LastMinimiser:
         """Return the state before the first period."""

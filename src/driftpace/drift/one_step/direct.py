@@ -51,8 +51,14 @@ class Direct:
     squared: ClassVar[bool] = False
     measures: ClassVar[str] = "rho"
     correctable: ClassVar[bool] = True
+    needs: ClassVar[tuple[str, ...]] = ("m",)
     held_out: ClassVar[float] = 0.0
     account: ClassVar[str] = "direct estimate on the training rows"
+
+    def least_rows(self, features: int) -> int:
+        """Return 1."""
+        del features
+        return 1
 
     def init(self, features: int) -> LastFit:
         """Return the state before the first period."""

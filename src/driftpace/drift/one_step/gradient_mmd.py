@@ -48,6 +48,7 @@ class GradientMmd:
 
     squared: ClassVar[bool] = True
     correctable: ClassVar[bool] = False
+    needs: ClassVar[tuple[str, ...]] = ("m",)
     held_out: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
@@ -65,6 +66,11 @@ class GradientMmd:
     def account(self) -> str:
         """A few words for people."""
         return f"change in the distribution of gradients, {self.kernel} kernel"
+
+    def least_rows(self, features: int) -> int:
+        """Return 2."""
+        del features
+        return 2
 
     def init(self, features: int) -> LastGradients:
         """Return the state before the first period."""

@@ -1,5 +1,6 @@
 """The direct estimate with gradients on rows that did not train the model."""
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -28,6 +29,7 @@ class DirectHeldOut:
     squared: ClassVar[bool] = False
     measures: ClassVar[str] = "rho"
     correctable: ClassVar[bool] = False
+    needs: ClassVar[tuple[str, ...]] = ("m",)
     account: ClassVar[str] = "direct estimate on rows kept apart"
 
     def __post_init__(self) -> None:
@@ -37,6 +39,11 @@ class DirectHeldOut:
     def held_out(self) -> float:
         """The share of each period's rows that must be kept apart from training."""
         return self.fraction
+
+    def least_rows(self, features: int) -> int:
+        """Return enough for one row to be kept apart."""
+        del features
+        return math.ceil(1.0 / self.fraction)
 
     def init(self, features: int) -> LastFit:
         """Return the state before the first period."""

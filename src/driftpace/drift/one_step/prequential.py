@@ -41,8 +41,14 @@ class Prequential:
     squared: ClassVar[bool] = True
     measures: ClassVar[str] = "distance"
     correctable: ClassVar[bool] = False
+    needs: ClassVar[tuple[str, ...]] = ("m",)
     held_out: ClassVar[float] = 0.0
     account: ClassVar[str] = "gradients of fresh rows at the last model, their noise subtracted"
+
+    def least_rows(self, features: int) -> int:
+        """Return 2."""
+        del features
+        return 2
 
     def init(self, features: int) -> Trained:
         """Return the state before the first period."""

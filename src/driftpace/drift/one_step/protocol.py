@@ -45,6 +45,15 @@ class OneStep(Protocol):
         ...
 
     @property
+    def needs(self) -> tuple[str, ...]:
+        """The constants of the problem it reads."""
+        ...
+
+    def least_rows(self, features: int) -> int:
+        """Return the fewest rows of a period from which an estimate can be formed."""
+        ...
+
+    @property
     def account(self) -> str:
         """A few words for people."""
         ...

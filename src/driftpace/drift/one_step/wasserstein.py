@@ -41,12 +41,18 @@ class WassersteinChange:
     squared: ClassVar[bool] = False
     measures: ClassVar[str] = "rho"
     correctable: ClassVar[bool] = False
+    needs: ClassVar[tuple[str, ...]] = ("m",)
     held_out: ClassVar[float] = 0.0
     account: ClassVar[str] = "transport distance between the periods' rows"
 
     def __post_init__(self) -> None:
         require.positive("WassersteinChange", row_lipschitz=self.row_lipschitz)
         require.count("WassersteinChange", least=1, most=self.most)
+
+    def least_rows(self, features: int) -> int:
+        """Return 1."""
+        del features
+        return 1
 
     def init(self, features: int) -> LastRows:
         """Return the state before the first period."""

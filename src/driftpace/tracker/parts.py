@@ -1,0 +1,88 @@
+"""Whether the parts of a tracker are parts, and whether they can work together at all.
+
+What can never work is refused before the first label is bought.
+"""
+
+from typing import Any
+
+from driftpace.bounds import Nature
+from driftpace.drift import DriftEstimator
+from driftpace.errors import ParameterError, UnknownConstantError
+from driftpace.evidence import Evidence, GivenConstants
+from driftpace.learners import Learner
+from driftpace.losses import Loss
+from driftpace.records import Constants, Estimate
+from driftpace.rules import Rule
+from driftpace.sets import Set
+from driftpace.tracker.state import Settings
+
+_KINDS: dict[str, Any] = {
+    "loss": Loss,
+    "learner": Learner,
+    "drift": DriftEstimator,
+    "rule": Rule,
+    "evidence": Evidence,
+    "domain": Set,
+    "constants": Constants,
+}
+
+
+def check_part(owner: str, name: str, part: object) -> None:
+    """Refuse a part that does not have the methods it needs, or a class where one of its objects is meant."""
+    kind = _KINDS[name]
+    if isinstance(part, type) or not isinstance(part, kind):
+        raise ParameterError(
+            f"{owner}({name}=...) must be an object with the methods of {kind.__name__}; got {part!r}."
+        )
+
+
+def check_parts(owner: str, settings: Settings) -> None:
+    """Refuse parts that are none, and combinations that can never promise anything."""
+    for name in _KINDS:
+        check_part(owner, name, getattr(settings, name))
+    measures = getattr(settings.drift, "measures", "rho")
+    if measures not in ("rho", "distance"):
+        raise ParameterError(f"{owner}(drift=...) must measure 'rho' or 'distance'; got one that is a {measures}.")
+    estimated = not isinstance(settings.evidence, GivenConstants)
+    constants = (_likely(settings.constants) if estimated else Constants()).updated(settings.constants)
+    for constant in getattr(settings.drift, "needs", ()):
+        if not constants.knows(constant):
+            raise ParameterError(
+                f"{owner}(constants=...) must have {constant}, which the drift estimate reads; it has not."
+            )
+    try:
+        bound = settings.learner.bound(constants, settings.dimension(settings.features or 2))
+    except UnknownConstantError as error:
+        raise ParameterError(f"{owner}(constants=...) must have what the learner's bound reads; {error}") from None
+    if bound.nature is Nature.THESE_ROWS:
+        raise ParameterError(
+            f"{owner}(learner=...) must have a bound that is about new rows; got {bound.name}, which is not."
+        )
+
+
+def _likely(given: Constants) -> Constants:
+    """Return constants as an estimate might find them, in proportion to those given: m is known only to lie in a range."""
+    m = 1.0 if given.m is None else given.m.value
+    M = 4.0 * m if given.M is None else given.M.value
+    values = {
+        "m": m,
+        "M": M,
+        "L": 20.0 * M,
+        "A": M,
+        "B": 40.0 * M * M,
+        "sigma": M,
+        "V": 40.0 * M * M,
+        "sigma_star": M,
+        "G": 10.0 * M,
+        "diameter": 10.0,
+        "noise": 1.0,
+        "trace": 2.0 * M,
+        "R2": 20.0 * M,
+        "spread": 2.0,
+    }
+    return Constants(
+        **{
+            name: Estimate(value=value, lower=0.8 * value, upper=1.2 * value, rows=100, account="a guess")
+            for name, value in values.items()
+        }
+    )
