@@ -100,9 +100,10 @@ def test_checkpoints_stay_small_and_cover_every_number_once() -> None:
         assert position(index + 1) - position(index) <= max(256, steps // 2**17)
 
 
-def test_equal_problems_share_one_table_and_a_full_shelf_lets_the_oldest_go() -> None:
+@pytest.mark.parametrize(("most", "limit"), [(3, 10**9), (100, 3 * 16)], ids=["many", "large"])
+def test_equal_problems_share_one_table_and_a_full_shelf_lets_the_oldest_go(most: int, limit: int) -> None:
     numbers = [Numbers(m=1.0, A=0.1, B=4.0, scale=2.0, grow=1.0, shift=float(shift)) for shift in range(8, 12)]
-    shelf = Shelf(limit=3_000)
+    shelf = Shelf(most=most, limit=limit)
     first = shelf.table(numbers[0])
     assert shelf.table(Numbers(*numbers[0])) is first
     for other in numbers[1:]:

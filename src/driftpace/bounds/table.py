@@ -105,15 +105,18 @@ class Table:
 
 
 class Shelf:
-    """The tables in use, the least recently used put away when together they take more than ``limit`` bytes.
+    """The ``most`` last used tables, fewer when together they take more than ``limit`` bytes.
 
-    >>> shelf = Shelf(limit=1_000)
+    Constants that are estimated anew each period ask for a new table each period: the shelf must stay short.
+
+    >>> shelf = Shelf(most=8, limit=1_000)
     >>> numbers = Numbers(m=1.0, A=0.16, B=4.0, scale=2.0, grow=1.0, shift=8.0)
     >>> shelf.table(numbers) is shelf.table(numbers)
     True
     """
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, most: int, limit: int) -> None:
+        self._most = most
         self._limit = limit
         self._tables: OrderedDict[Numbers, Table] = OrderedDict()
         self._lock = Lock()
@@ -126,12 +129,12 @@ class Shelf:
                 self._tables.move_to_end(numbers)
                 return table
             table = self._tables[numbers] = Table(numbers)
-            while len(self._tables) > 1 and self._weight() > self._limit:
+            while len(self._tables) > self._most or (len(self._tables) > 1 and self._weight() > self._limit):
                 self._tables.popitem(last=False)
             return table
 
     def _weight(self) -> int:
-        return sum(table.nbytes + 1_000 for table in self._tables.values())
+        return sum(table.nbytes for table in self._tables.values())
 
 
-SHELF = Shelf(limit=64 * 2**20)
+SHELF = Shelf(most=64, limit=64 * 2**20)
