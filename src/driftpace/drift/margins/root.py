@@ -15,7 +15,7 @@ class RootMargin:
     length in the units of the coefficients, so ``scale`` should be of the size of the drift.
 
     >>> RootMargin(scale=2.0).account
-    'margin 2/sqrt(periods)'
+    'margin 2/sqrt(periods), which no theorem covers'
     """
 
     scale: float = 1.0
@@ -26,7 +26,7 @@ class RootMargin:
     @property
     def account(self) -> str:
         """A few words for people."""
-        return f"margin {self.scale:g}/sqrt(periods)"
+        return f"margin {self.scale:g}/sqrt(periods), which no theorem covers"
 
     def upper(self, combined: Combined) -> float:
         """Return the value plus t_n."""
