@@ -4,7 +4,7 @@ import platform
 import sys
 from importlib import import_module
 
-NAMES = ("sgd", "search", "tracker", "bounds", "drift")
+NAMES = ("sgd", "search", "tracker", "labels", "drift", "bounds")
 
 
 def main() -> None:

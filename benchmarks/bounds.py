@@ -88,6 +88,26 @@ def table(seed: int = 0) -> list[Row]:
     return [line for case in CASES for line in case(rng)]
 
 
+def summary(rows: list[Row]) -> None:
+    """Print for each bound the range of bound over truth at the largest number of samples, well and ill conditioned."""
+    most = max(line["samples"] for line in rows)
+    wide = max(len(line["bound"]) for line in rows)
+    print(f"\nBound over truth at {most} samples: least .. largest over the problems")
+    print(f"{'bound':{wide}}  {'condition 100':>18} {'all others':>18}  lowest at any K, in standard errors from 1")
+    for name in sorted({line["bound"] for line in rows}):
+        mine = [line for line in rows if line["bound"] == name]
+        shown = []
+        for hard in (True, False):
+            at = [
+                line["ratio"]
+                for line in mine
+                if line["samples"] == most and ("condition 100" in line["problem"]) is hard
+            ]
+            shown.append(f"{min(at):.3g} .. {max(at):.3g}" if at else "")
+        lowest = min((line["promise"] - line["truth"]) / line["error"] for line in mine)
+        print(f"{name:{wide}}  {shown[0]:>18} {shown[1]:>18}  {lowest:+.1f}")
+
+
 def main() -> None:
     rows = table()
     print("\nBounds against simulated truth: a ratio of 1 is exact, less than 1 (beyond the error) would be false")
@@ -99,6 +119,7 @@ def main() -> None:
         print(
             f"{line['bound']:{wide}}  {line['problem']:{long}} {line['distance']:8.3g} {line['samples']:7d} {numbers}"
         )
+    summary(rows)
 
 
 if __name__ == "__main__":
