@@ -38,13 +38,13 @@ def _follow(world: Any, loss: Any, rng: np.random.Generator, periods: int = 6, s
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", CASES)
 def test_safe_ends_cover_at_the_minimiser(name: str, rng: np.random.Generator) -> None:
-    """m, M, sigma_star, trace and spread at the minimiser, at least 0.8 of runs; controls and tightness as elsewhere."""
+    """m, sigma_star, trace, spread at the minimiser and M anywhere, in 0.8 of runs; controls and tightness as elsewhere."""
     world, loss = CASES[name]
     runs, hessian, gradients = 30, world.hessian(loss), world.gradient_covariance(loss)
     eigenvalues = np.linalg.eigvalsh(hessian)
     truth = {
         "m": eigenvalues[0],
-        "M": eigenvalues[-1],
+        "M": world.constants(loss).safe("M"),  # for any coefficients, not only at the minimiser
         "trace": np.trace(hessian),
         "sigma_star": math.sqrt(np.trace(gradients)),
         "spread": np.trace(np.linalg.solve(hessian, gradients)),

@@ -18,7 +18,7 @@ from driftpace.records import Constants, Fit, Outcome
 from driftpace.sets import Ball, Box, Set, WholeSpace
 from driftpace.typing import FloatArray
 
-KNOWN = Constants.given(m=1.0, M=1.0, noise=0.5, spread=1.5, sigma_star=0.6, G=2.0)
+KNOWN = Constants.given(m=1.0, M=1.0, m_rows=0.5, noise=0.5, spread=1.5, sigma_star=0.6, G=2.0)
 KINDS: dict[str, Any] = {"squared": SquaredLoss, "hinge": SmoothedHinge, "logistic": LogisticLoss, "huber": HuberLoss}
 
 
@@ -237,8 +237,8 @@ def test_the_strength_is_that_of_the_bound(rng: np.random.Generator) -> None:
             AnchoredErm(form="fixed-design", strength=0.1, eigenvalues=(2.0, 1.0, 0.5)),
             b.AnchoredFixedDesign(noise=0.5, strength=0.1, eigenvalues=(2.0, 1.0, 0.5)),
         ),
-        (AnchoredErm(form="penalised"), b.PenalisedMinimiser(m=1.0, M=1.0, trace_sigma=0.36)),
-        (AnchoredErm(form="stable"), b.StableMinimiser(m=1.0, G=2.0, M=1.0)),
+        (AnchoredErm(form="penalised"), b.PenalisedMinimiser(m=0.5, M=1.0, trace_sigma=0.36)),
+        (AnchoredErm(form="stable"), b.StableMinimiser(m=0.5, G=2.0, M=1.0)),
     ],
 )
 def test_each_form_has_its_bound(learner: AnchoredErm, wanted: b.RiskBound) -> None:

@@ -10,7 +10,7 @@ from driftpace.losses import LogisticLoss, SquaredLoss
 from driftpace.records import Constants, Outcome
 from driftpace.sets import Ball, WholeSpace
 
-CONSTANTS = Constants.given(m=0.2, M=2.0, sigma_star=0.5)
+CONSTANTS = Constants.given(m=0.2, M=2.0, m_rows=0.2, L=2.0, sigma_star=0.5)
 
 
 def test_passes_are_projected_gradient_steps(rng: np.random.Generator) -> None:
@@ -36,7 +36,7 @@ def test_many_passes_reach_the_minimiser_of_the_rows(rng: np.random.Generator) -
 
 def test_its_bound_is_that_of_full_passes() -> None:
     bound = GradientPasses(7, eta=0.5).bound(CONSTANTS, features=3)
-    assert bound == FullPasses(m=0.2, M=2.0, trace_sigma=0.25, passes=7, eta=0.5)
+    assert bound == FullPasses(m=0.2, M=2.0, L=2.0, trace_sigma=0.25, passes=7, eta=0.5)
     assert isinstance(GradientPasses(1), Learner)
 
 

@@ -185,7 +185,26 @@ class _TooLow(_Around):
         return None if found is None else replace(found, value=0.5 * found.value, upper=0.5 * found.upper)
 
 
+class _NowThisNowThat(_Around):
+    """Zero, and a monitor in about half of the runs."""
+
+    def estimate(self, state: Any) -> Any:
+        found = self.inner.estimate(state)
+        if found is None:
+            return None
+        monitor = int(found.value * 1e9) % 2 == 0
+        return replace(found, value=0.0, upper=0.0, measures="monitor" if monitor else "rho")
+
+
+class _SaysItWasGiven(_Around):
+    def estimate(self, state: Any) -> Any:
+        found = self.inner.estimate(state)
+        return None if found is None else replace(found, value=0.0, upper=0.0, steps=0)
+
+
 BROKEN = {
+    _NowThisNowThat: "now this and now that",
+    _SaysItWasGiven: "says that it was given",
     _NoEstimate: "does not have every member",
     _HoldsEverythingBack: "keeps a share of 1.0 of the rows apart",
     _KnowsBeforeItSees: "before it has seen any period",

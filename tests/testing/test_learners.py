@@ -79,33 +79,16 @@ def test_built_in_learners_keep_their_promises(
         (Sgd(), {"loss": SmoothedHinge(l2=0.1), "world": TwoClasses(mean=np.array([1.0, 0.0]), covariance=0.5)}),
         (AnchoredErm(), {}),
         (AnchoredErm(form="m-estimation"), {"samples": (12, 64)}),
-        (AnchoredErm(form="penalised"), {"loss": SquaredLoss(l2=0.3), "world": "steep, m = l2"}),
-        (GradientPasses(15), {"loss": SquaredLoss(l2=0.3), "world": "steep, m = l2"}),
+        (AnchoredErm(form="penalised"), {"loss": SquaredLoss(l2=0.3), "world": BOUNDED}),
+        (GradientPasses(15), {"loss": SquaredLoss(l2=0.3), "world": BOUNDED}),
     ],
     ids=lambda part: repr(part) if isinstance(part, Sgd | AnchoredErm | GradientPasses) else None,
 )
 def test_learners_that_need_a_world_of_their_own(
     learner: Learner, case: dict[str, Any], rng: np.random.Generator
 ) -> None:
-    if case.get("world") == "steep, m = l2":
-        case = case | {"world": _OnlyThePenalty(inner=BOUNDED, m=0.3)}
     settings: dict[str, Any] = {"samples": (3, 17, 64), "runs": 400, "rng": rng} | case
     check_learner(learner, **settings)
-
-
-@dataclass(frozen=True, kw_only=True)
-class _OnlyThePenalty:
-    """A world whose constants claim no more strong convexity than the penalty gives to any rows, and the largest row for M."""
-
-    inner: BoundedRegression
-    m: float
-
-    def constants(self, loss: Loss, domain: Set | None = None) -> Constants:
-        known = self.inner.constants(loss, domain)
-        return known.updated(Constants.given(m=self.m, M=known.safe("L")))
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.inner, name)
 
 
 class Liar:
@@ -196,6 +179,15 @@ class RollsDice(Liar):
         )
 
 
+class SeldomExplodes(Liar):
+    """Right on the whole, and a hundred million off in one run of a hundred: no mean with its error can see it."""
+
+    def fit(self, loss: Loss, domain: Set, start: FloatArray, X: FloatArray, *rest: Any, **more: Any) -> Fit:
+        fitted = Liar.fit(self, loss, domain, start, X, *rest, **more)
+        unlucky = fitted.rows not in (0, 37) and int(abs(X[0, 0]) * 1e6) % 100 == 0  # 37 rows show its conduct
+        return replace(fitted, coef=fitted.coef + 1e8) if unlucky else fitted
+
+
 class ForgetsThePenalty(Liar):
     def fit(self, loss: Loss, *rest: Any, **more: Any) -> Fit:
         fitted = Liar.fit(self, loss, *rest, **more)
@@ -208,6 +200,7 @@ class ForgetsThePenalty(Liar):
         (PromisesTooMuch(), "promises a mean excess risk"),
         (PromisesAFifthTooMuch(), "promises a mean excess risk"),
         (StepsTooFar(), "promises a mean excess risk"),
+        (SeldomExplodes(), "times that in"),
         (IgnoresTheSet(), "outside the set"),
         (MovesWithoutRows(), "does not return the start"),
         (ChangesItsStart(), "changes its start or its rows"),

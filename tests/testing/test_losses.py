@@ -66,6 +66,20 @@ class WrongCurvature(LogisticLoss):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Jumps(SquaredLoss):
+    """|r|, whose slope jumps, with a curvature that no row exceeds at the distances of a finite difference."""
+
+    @property
+    def curve(self) -> Curve:
+        return Curve(
+            phi=lambda s, y: np.abs(s - y),
+            slope=lambda s, y: np.sign(s - y),
+            bend=lambda s, y: np.zeros_like(s),
+            curvature=1e9,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class NotConvex(SquaredLoss):
     """1 - exp(-r^2/2), with its true derivatives but for a bend cut at zero."""
 
@@ -171,6 +185,7 @@ BROKEN: list[tuple[LinearLoss, str]] = [
     (WrongBend(), "has a Hessian that is not the derivative of its gradient"),
     (WrongCurvature(), "has a gradient that changes faster than its row_smoothness allows"),
     (NotConvex(), "is not convex"),
+    (Jumps(), "has a gradient that jumps"),
     (Overflows(), "overflows at scores of 1e100"),
     (SumNotMean(), "has a value that is not the mean of its row values"),
     (ForgetsPenalty(l2=0.1), "has a gradient that is not the mean of its row gradients"),

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from driftpace import Ball, Constants, SquaredLoss, Tracker, WholeSpace
+from driftpace import Ball, Constants, HuberLoss, SquaredLoss, Tracker, WholeSpace
 from driftpace.drift import DebiasedDifference, Drift, GradientMmd, KnownDrift, Prequential, RecentChange
 from driftpace.errors import ParameterError
-from driftpace.learners import AnchoredErm, Sgd
+from driftpace.learners import AnchoredErm, GradientPasses, Sgd
 from driftpace.records import Outcome
 from driftpace.rules import DoNotUpdate
 from driftpace.worlds import DriftingRegression
@@ -215,6 +215,65 @@ def test_what_can_never_promise_is_refused_before_a_label_is_bought(changes: dic
     parts: dict[str, Any] = {"domain": Ball(4.0), "constants": NOISY, "first_samples": (9, 9), **changes}
     with pytest.raises(ParameterError, match=said):
         Tracker.as_in_paper(LOSS, epsilon=0.1, **parts)
+
+
+@pytest.mark.parametrize(
+    ("learner", "changes", "said"),
+    [
+        pytest.param(
+            Sgd(steps="constant", output="uniform", form="least-squares"),
+            {"domain": Ball(4.0)},
+            "WholeSpace",
+            id="held-back",
+        ),
+        pytest.param(Sgd(form="least-squares"), {"loss": SquaredLoss(l2=0.1)}, "without l2", id="penalty"),
+        pytest.param(Sgd(form="gaussian"), {"loss": HuberLoss(), "constants": NOISY}, "SquaredLoss", id="not-squares"),
+        pytest.param(AnchoredErm(form="penalised"), {}, "m_rows", id="no-penalty"),
+    ],
+)
+def test_a_bound_about_another_problem_is_refused(learner: Any, changes: dict[str, Any], said: str) -> None:
+    parts: dict[str, Any] = {"loss": LOSS, "domain": Ball(4.0), "constants": None, "first_samples": (9, 9), **changes}
+    with pytest.raises(ParameterError, match=said):
+        Tracker.as_in_paper(parts.pop("loss"), epsilon=0.1, learner=learner, **parts)
+
+
+@pytest.mark.parametrize(
+    ("loss", "learner"),
+    [
+        pytest.param(SquaredLoss(), Sgd(), id="second-moment"),
+        pytest.param(SquaredLoss(), Sgd(form="least-squares"), id="least-squares"),
+        pytest.param(SquaredLoss(), Sgd(form="variance"), id="variance"),
+        pytest.param(SquaredLoss(), AnchoredErm(form="ols"), id="ols"),
+        pytest.param(SquaredLoss(), AnchoredErm(form="m-estimation", strength=0.0), id="m-estimation"),
+        pytest.param(SquaredLoss(l2=0.1), AnchoredErm(form="penalised"), id="penalised"),
+        pytest.param(SquaredLoss(l2=0.5), GradientPasses(20), id="passes"),
+        pytest.param(HuberLoss(l2=0.1), Sgd(), id="huber"),
+    ],
+)
+def test_every_form_gets_going_from_nothing(loss: Any, learner: Any) -> None:
+    """Constants estimated, no first sizes, not even the number of columns: a few small pilots, then real requests."""
+    tracker = Tracker(
+        loss,
+        epsilon=0.5,
+        domain=Ball(3.0),
+        learner=learner,
+        drift=KnownDrift(0.01),
+        rule=DoNotUpdate(),
+        fit_intercept=False,
+        cap=3000,
+        rng=0,
+    )
+    rng = np.random.default_rng(0)
+
+    def draw(count: int) -> tuple[np.ndarray, np.ndarray]:
+        X = rng.normal(size=(count, 3))
+        return X, X.sum(axis=1) + 0.3 * rng.normal(size=count)
+
+    pilots = 0
+    while tracker.step(draw).outcome is Outcome.PILOT:
+        pilots += 1
+        assert pilots < 6
+    assert np.linalg.norm(tracker.coef - 1.0) < 1.5
 
 
 def test_the_whole_space_is_honest() -> None:

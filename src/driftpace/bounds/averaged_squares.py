@@ -44,6 +44,11 @@ class _ConstantStepSquares(FormulaBound):
         """Refuse what a subclass cannot work with."""
 
     @property
+    def unconstrained(self) -> bool:
+        """Whether it holds only where no set holds the iterates back."""
+        return True
+
+    @property
     def nature(self) -> Nature:
         """An upper bound."""
         return Nature.UPPER
@@ -84,7 +89,7 @@ class _ConstantStepSquares(FormulaBound):
 
     def start(self, distance: float) -> float:
         """Return (M/2) d0^2, with R2 for M where that is not known."""
-        return 0.5 * (self.R2 if self.M is None else min(self.M, self.R2)) * distance * distance
+        return 0.5 * (self.R2 if self.M is None else self.M) * distance * distance
 
     def reach(self, risk: float) -> float:
         """Return sqrt(2 risk/m), by strong convexity; infinity when m is not known."""

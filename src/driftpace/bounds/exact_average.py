@@ -45,6 +45,11 @@ class ExactAverage(FormulaBound):
             raise ParameterError(f"ExactAverage(step=...) must be below 2/(h(d+2))={limit:.6g}; got {self.step!r}.")
 
     @property
+    def unconstrained(self) -> bool:
+        """Whether it holds only where no set holds the iterates back."""
+        return True
+
+    @property
     def name(self) -> str:
         """A few words for people."""
         return "averaged least-squares SGD, exact"

@@ -58,6 +58,11 @@ class GaussianLeastSquares(FormulaBound):
             )
 
     @property
+    def unconstrained(self) -> bool:
+        """Whether it holds only where no set holds the iterates back: a projection contracts distances, not this risk."""
+        return min(self.eigenvalues) < max(self.eigenvalues)
+
+    @property
     def name(self) -> str:
         """A few words for people."""
         return "last iterate of SGD, exact for Gaussian least squares"

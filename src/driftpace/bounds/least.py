@@ -41,6 +41,11 @@ class Least:
         return max((bound.nature for bound in self.bounds), key=_STRENGTH.index)
 
     @property
+    def unconstrained(self) -> bool:
+        """Whether a member holds only where no set holds the iterates back."""
+        return any(getattr(bound, "unconstrained", False) for bound in self.bounds)
+
+    @property
     def rate(self) -> float:
         """The fastest of the members' rates: it is the least in the end."""
         return min(bound.rate for bound in self.bounds)

@@ -15,7 +15,7 @@ A penalty is added to the curvature of the data: without unpenalised coefficient
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,10 @@ class Curvatures:
             m=min(self.m, other.m, key=lambda estimate: estimate.lower),
             M=max(self.M, other.M, key=lambda estimate: estimate.upper),
         )
+
+    def smooth_everywhere(self, limit: float) -> "Curvatures":
+        """Return the same with an upper end of M that holds for any coefficients, not only near those seen."""
+        return Curvatures(m=self.m, M=replace(self.M, upper=max(self.M.upper, limit)))
 
 
 def curvatures(rows: RowSummary, weights: FloatArray, *, confidence: float, method: str) -> Curvatures:

@@ -63,9 +63,10 @@ class PooledEvidence:
 
     What cannot be known yet is None. Fewer rows than features and collinear columns are ordinary: m is then zero (or l2),
     and :meth:`collinear` names the columns. Curvature is pooled over periods at equal weight: it usually drifts more slowly than
-    the minimiser. For losses other than the squared one it is the curvature near the models seen, the lesser m and the greater M
-    of those at the models before and at the periods' own minimisers; it says nothing of the rest of the set, and its interval
-    leaves out that the minimiser itself is known only roughly.
+    the minimiser. For losses other than the squared one, m is the lesser curvature of those at the models before and at the
+    periods' own minimisers; it says nothing of the rest of the set, and its interval leaves out that the minimiser itself is
+    known only roughly. The upper end of M holds everywhere: it is the largest bend of the loss times that of E xx'.
+    Moments of rows (A, B, V, R2, trace) have intervals for rows with roughly Gaussian tails.
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((500, 2))
@@ -87,6 +88,10 @@ class PooledEvidence:
         require.choice("PooledEvidence", tuple(_POWERS), residuals=self.residuals)
         if self.smoothness_quantile is not None:
             require.fraction("PooledEvidence", smoothness_quantile=self.smoothness_quantile)
+
+    def least_rows(self, features: int) -> int:
+        """Return the fewest rows of a period that can be fitted on their own, which some constants need."""
+        return features + 3
 
     def init(self, features: int) -> PooledState:
         """Return the state before the first period."""
@@ -142,6 +147,9 @@ class PooledEvidence:
         curved = self._curvatures(best, weights)
         if not squared:
             curved = curved.widest(self._curvatures(state.before.summary(), weights))
+            if isinstance(loss, LinearLoss):
+                plain = self._curvatures(rows, np.zeros_like(weights))
+                curved = curved.smooth_everywhere(loss.curvature * plain.M.upper + loss.l2)
         everywhere = loss.l2 if loss.unpenalised == 0 else 0.0
         hessian = best.second * best.unit * best.unit + np.diag(weights)
         found: dict[str, Estimate | None] = {

@@ -43,7 +43,7 @@ class AnchoredErm:
     fixed-design    ``strength``         :class:`~driftpace.bounds.AnchoredFixedDesign`: the risk over these very rows, whose
                                          Hessian has ``eigenvalues`` (or m = M); noise
     ols             0                    :class:`~driftpace.bounds.OrdinaryLeastSquares`; noise
-    penalised       0                    :class:`~driftpace.bounds.PenalisedMinimiser`: the loss has l2 >= m; sigma_star
+    penalised       0                    :class:`~driftpace.bounds.PenalisedMinimiser`: a penalty, m_rows; sigma_star
     stable          0                    :class:`~driftpace.bounds.StableMinimiser`: the same, and Lipschitz rows; G
     ==============  ===================  ======================================================================
 
@@ -77,6 +77,11 @@ class AnchoredErm:
             values = require.vector("AnchoredErm", eigenvalues=self.eigenvalues).tolist()
             object.__setattr__(self, "eigenvalues", tuple(values))
 
+    @property
+    def about_squares(self) -> bool:
+        """Whether its bound is about squared loss without a penalty."""
+        return self.form in ("harmonic", "ols", "fixed-design")
+
     def bound(self, constants: Constants, features: int) -> RiskBound:
         """Return what this learner promises when these constants hold; ParameterError where nothing is known to be true."""
         require.count("AnchoredErm.bound", least=1, features=features)
@@ -99,8 +104,8 @@ class AnchoredErm:
         if self.form == "m-estimation":
             return Minimiser(spread=constants.safe("spread"), features=features, m=m, M=M)
         if self.form == "penalised":
-            return PenalisedMinimiser(m=m, M=M, trace_sigma=constants.safe("sigma_star") ** 2)
-        return StableMinimiser(m=m, G=constants.safe("G"), M=M)
+            return PenalisedMinimiser(m=constants.safe("m_rows"), M=M, trace_sigma=constants.safe("sigma_star") ** 2)
+        return StableMinimiser(m=constants.safe("m_rows"), G=constants.safe("G"), M=M)
 
     def anchor(self, constants: Constants, features: int, distance: float, samples: int) -> float:
         """Return lam: the strength given, or the one for which the bound is true; infinity says to stay at the start.
@@ -128,6 +133,7 @@ class AnchoredErm:
         distance: float,
     ) -> Fit:
         """Return the minimiser; ``updates`` counts Newton steps."""
+        X, y = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
         rows, features = X.shape
         coef = np.array(start, dtype=np.float64)
         if rows == 0:

@@ -14,12 +14,12 @@ from driftpace.typing import FloatArray
 
 @dataclass(frozen=True, slots=True)
 class GradientPasses:
-    """w <- Pi(w - gradient of the mean loss / M), ``passes`` times, from the last model (theory 1.8c).
+    """w <- Pi(w - gradient of the mean loss / L), ``passes`` times, from the last model (theory 1.8c).
 
-    Its bound reads m, M and sigma_star, and wants the mean loss of any rows to be m-strongly convex (a penalty l2 >= m) and
-    M-smooth. :meth:`driftpace.bounds.FullPasses.passes_needed` says how many passes make what they leave small.
+    Its bound reads M, sigma_star, and what holds for the mean loss of any rows: m_rows (a penalty on every coefficient) and
+    L. :meth:`driftpace.bounds.FullPasses.passes_needed` says how many passes make what they leave small.
 
-    >>> constants = Constants.given(m=0.1, M=1.6, sigma_star=0.2**0.5)
+    >>> constants = Constants.given(m=0.1, M=1.6, m_rows=0.1, L=1.6, sigma_star=0.2**0.5)
     >>> GradientPasses(100).bound(constants, features=2)(1.0, 400)
     0.0592563
     """
@@ -37,8 +37,9 @@ class GradientPasses:
         """Return what so many passes promise."""
         require.count("GradientPasses.bound", least=1, features=features)
         return FullPasses(
-            m=constants.safe("m"),
+            m=constants.safe("m_rows"),
             M=constants.safe("M"),
+            L=constants.safe("L"),
             trace_sigma=constants.safe("sigma_star") ** 2,
             passes=self.passes,
             eta=self.eta,
@@ -57,11 +58,12 @@ class GradientPasses:
     ) -> Fit:
         """Return the model after the passes; ``distance`` is not used."""
         del distance
+        X, y = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
         rows, features = X.shape
         w = np.array(start, dtype=np.float64)
         if rows == 0:
             return Fit(coef=w, gradient=np.zeros(features), rows=0, updates=0, outcome=Outcome.MET)
-        step = 1.0 / constants.safe("M")
+        step = 1.0 / constants.safe("L")
         with np.errstate(all="ignore"):
             gradient = loss.gradient(w, X, y)
             for _ in range(self.passes):

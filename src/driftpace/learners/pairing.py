@@ -116,6 +116,10 @@ def _constant_average(sgd: Recipe, constants: Constants, features: int, schedule
     if sgd.form in _SQUARES:
         R2 = constants.safe("R2") if sgd.form == "least-squares" else gaussian_R2(constants)
         noise = constants.safe("noise")
+        if M is not None and R2 * (1.0 + 1e-9) < M:
+            raise _no_bound(
+                sgd, f"R2 is at least M for squared loss without a penalty, and here R2={R2:.6g}, M={M:.6g}"
+            )
         if sgd.form == "gaussian" and sgd.output == "uniform" and m == M and step * R2 < 2.0:
             return ExactAverage(noise=noise, features=features, step=step, h=m)
         if step * R2 <= 1.0:

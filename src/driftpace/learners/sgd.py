@@ -46,6 +46,11 @@ class Sgd(Recipe):
     driftpace.errors.ParameterError: Sgd(output='tail') must come with a combination for which a bound is known, ...
     """
 
+    @property
+    def about_squares(self) -> bool:
+        """Whether its bound is about squared loss without a penalty."""
+        return self.form in ("least-squares", "gaussian")
+
     def schedule(self, constants: Constants) -> Schedule:
         """Return the steps, with the numbers that these constants give them."""
         return resolved_schedule(self, with_spectrum(self, constants))

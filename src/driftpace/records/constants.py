@@ -1,5 +1,6 @@
 """The constants of a problem: what the bounds need to know about the loss and the data."""
 
+import math
 from dataclasses import dataclass, fields
 
 from driftpace import require
@@ -18,6 +19,7 @@ class Constants:
     ==========  ==========================================================================================
     m           strong convexity of the risk f
     M           smoothness of the risk f
+    m_rows      strong convexity of the mean loss of any rows whatever: the weight of a penalty on every coefficient
     L           smoothness of the loss of one row
     A, B        E||g(w)||^2 <= A + B ||w - w*||^2, the second moment of a row's gradient (B.2)
     sigma, V    E||g(w) - grad f(w)||^2 <= sigma^2 + V ||w - w*||^2, the variance of a row's gradient (B.4)
@@ -41,6 +43,7 @@ class Constants:
 
     m: Estimate | None = None
     M: Estimate | None = None
+    m_rows: Estimate | None = None
     L: Estimate | None = None
     A: Estimate | None = None
     B: Estimate | None = None
@@ -76,13 +79,19 @@ class Constants:
         return all(getattr(self, name) is not None for name in names)
 
     def safe(self, name: str) -> float:
-        """Return the end of a constant that makes bounds larger: lower for ``m``, upper for the rest."""
+        """Return the end of a constant that makes bounds larger: lower for ``m`` and ``m_rows``, upper for the rest.
+
+        An end that is not finite says nothing: the constant is not known yet.
+        """
         estimate: Estimate | None = getattr(self, name)
         if estimate is None:
             raise UnknownConstantError(
                 f"Constants({name}=...) is needed here and not known; give it, or let it be estimated."
             )
-        return estimate.lower if name == "m" else estimate.upper
+        end = estimate.lower if name in ("m", "m_rows") else estimate.upper
+        if not math.isfinite(end):
+            raise UnknownConstantError(f"Constants({name}=...) is needed here and known only to be at most {end}.")
+        return end
 
     def updated(self, other: "Constants") -> "Constants":
         """Return these constants with those that ``other`` knows put in their place."""

@@ -162,7 +162,8 @@ def _check_size(estimator: DriftEstimator, rng: np.random.Generator) -> None:
 def _check_coverage(
     estimator: DriftEstimator, rng: np.random.Generator, runs: int, periods: int, samples: int, coverage: float
 ) -> None:
-    misses = 0
+    misses, before = 0, estimator.estimate(estimator.init(_FEATURES))
+    kinds: set[tuple[str, bool]] = set()
     for _ in range(runs):
         state, squares = estimator.init(_FEATURES), []
         for period in _follow(rng, estimator.held_out, [samples] * periods):
@@ -172,8 +173,14 @@ def _check_coverage(
         _claim(found is not None, f"has no estimate after {periods} periods of {samples} rows")
         assert found is not None
         _check_estimate(found)
+        kinds.add((found.measures, found.steps == 0))
+        _claim(len(kinds) == 1, "measures now this and now that")
+        if found.steps == 0:
+            _claim(
+                before == found, "says that it was given (steps = 0), and answers differently after periods were seen"
+            )
         if found.steps == 0 or found.measures == "monitor":
-            return
+            continue
         recent = squares[-min(found.steps, periods - 1) :]
         truth = _RHO if found.measures == "rho" else math.sqrt(sum(recent) / len(recent))
         misses += found.upper < truth
@@ -204,6 +211,8 @@ def _check_plain(value: Any, *, top: bool = True) -> None:
 def _count(value: Any) -> int:
     if isinstance(value, np.ndarray):
         return int(value.size)
+    if isinstance(value, str):
+        return 1 + len(value)
     if isinstance(value, tuple):
         return 1 + sum(_count(item) for item in value)
     if is_dataclass(value):

@@ -5,7 +5,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.stats import norm
+from scipy.stats import binom, norm
 
 from driftpace import require
 from driftpace.bounds.protocol import RiskBound
@@ -145,6 +145,19 @@ def _check_bound(
             mean - z * error <= promised * (1.0 + 1e-9),
             f"promises a mean excess risk of {promised:.4g} after {count} samples from {distance:.4g} away, and has "
             f"{mean:.4g} +- {error:.2g} over {runs} runs",
+        )
+        _check_rare(risks, promised, count, distance, FALSE_ALARM / max(len(cases), 1))
+
+
+def _check_rare(risks: FloatArray, promised: float, count: int, distance: float, alarm: float) -> None:
+    """Judge what a mean and its error cannot see, a few runs that are beyond all measure: P(risk > c b) <= 1/c (Markov)."""
+    for times in (1e2, 1e4, 1e6):
+        beyond = int((risks > times * promised * (1.0 + 1e-9)).sum())
+        allowed = int(binom.ppf(1.0 - alarm / 3.0, len(risks), 1.0 / times))
+        _claim(
+            beyond <= allowed,
+            f"promises a mean excess risk of {promised:.4g} after {count} samples from {distance:.4g} away, and is above "
+            f"{times:g} times that in {beyond} of {len(risks)} runs; {allowed} are allowed",
         )
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from driftpace.bounds import Nature
+from driftpace.losses import SquaredLoss
 from driftpace.records import Assumption, Constants, Verdict
 from driftpace.rules import Terms
 from driftpace.tracker.state import Settings, State
@@ -15,10 +16,10 @@ ROWS_PER_COLUMN = 50
 def assumptions(settings: Settings, state: State, terms: Terms) -> tuple[Assumption, ...]:
     """Return pass, warn or fail with a sentence for the curvature, the drift, the bound, and the model's place in its set."""
     constants = constants_of(settings, state)
-    return (_curvature(state, constants), _drift(terms), _bound(terms), _interior(settings, state))
+    return (_curvature(settings, state, constants), _drift(terms), _bound(terms), _interior(settings, state))
 
 
-def _curvature(state: State, constants: Constants) -> Assumption:
+def _curvature(settings: Settings, state: State, constants: Constants) -> Assumption:
     name = "curvature"
     if constants.m is None or constants.m.lower <= 0.0:
         return Assumption(
@@ -32,13 +33,16 @@ def _curvature(state: State, constants: Constants) -> Assumption:
         )
     size = 1 if state.coef is None else state.coef.size
     few = constants.m.rows < ROWS_PER_COLUMN * size
+    local = not isinstance(settings.loss, SquaredLoss) and constants.m.lower > settings.loss.l2
+    doubts = [f"with under {ROWS_PER_COLUMN} rows for each coefficient it is rough"] * few
+    doubts += ["it is that near the models seen, and may be less elsewhere"] * local
     return Assumption(
         name=name,
-        verdict=Verdict.WARN if few else Verdict.PASS,
-        sentence=(
-            f"The curvature is estimated from {constants.m.rows} rows: at least {constants.m.lower:.3g}"
-            + (f"; with under {ROWS_PER_COLUMN} rows for each coefficient it is rough." if few else ".")
-        ),
+        verdict=Verdict.WARN if doubts else Verdict.PASS,
+        sentence="; ".join(
+            [f"The curvature is estimated from {constants.m.rows} rows: at least {constants.m.lower:.3g}", *doubts]
+        )
+        + ".",
     )
 
 

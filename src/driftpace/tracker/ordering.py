@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 from driftpace.records import Outcome
 from driftpace.rules import Decision, Terms, meets
@@ -13,7 +14,9 @@ def place_order(settings: Settings, state: State, terms: Terms, pool: int | None
     """Return what to bring this period. What it promises is judged from the proven start, not from the rule's assumption."""
     decision = settings.rule.size(state.rule, terms)
     wanted = _rows_for(settings, decision.sizing.samples)
-    total = max(wanted, _least_rows(settings, state)) if wanted > 0 else 0
+    if terms.bound is None:
+        wanted = max(wanted, _least_rows(settings.evidence, settings, state))
+    total = max(wanted, _least_rows(settings.drift, settings, state)) if wanted > 0 else 0
     order = Order(
         total=total,
         theory=wanted,
@@ -43,9 +46,9 @@ def _outcome(decision: Decision, terms: Terms) -> Outcome:
     return decision.sizing.outcome
 
 
-def _least_rows(settings: Settings, state: State) -> int:
-    """Return the fewest rows from which the drift can be estimated; fewer would leave it unseen for ever."""
-    least = getattr(settings.drift, "least_rows", None)
+def _least_rows(estimator: Any, settings: Settings, state: State) -> int:
+    """Return the fewest rows from which an estimator can say anything; fewer would leave it silent for ever."""
+    least = getattr(estimator, "least_rows", None)
     return 0 if least is None or state.features is None else int(least(settings.dimension(state.features)))
 
 

@@ -10,11 +10,12 @@ from driftpace.drift import DriftEstimator
 from driftpace.errors import ParameterError, UnknownConstantError
 from driftpace.evidence import Evidence, GivenConstants
 from driftpace.learners import Learner
-from driftpace.losses import Loss
+from driftpace.losses import Loss, SquaredLoss
 from driftpace.records import Constants, Estimate
 from driftpace.rules import Rule
-from driftpace.sets import Set
+from driftpace.sets import Set, WholeSpace
 from driftpace.tracker.state import Settings
+from driftpace.tracker.terms import with_settled
 
 _KINDS: dict[str, Any] = {
     "loss": Loss,
@@ -45,6 +46,7 @@ def check_parts(owner: str, settings: Settings) -> None:
         raise ParameterError(f"{owner}(drift=...) must measure 'rho' or 'distance'; got one that is a {measures}.")
     estimated = not isinstance(settings.evidence, GivenConstants)
     constants = (_likely(settings.constants) if estimated else Constants()).updated(settings.constants)
+    constants = with_settled(settings, constants)
     for constant in getattr(settings.drift, "needs", ()):
         if not constants.knows(constant):
             raise ParameterError(
@@ -54,6 +56,16 @@ def check_parts(owner: str, settings: Settings) -> None:
         bound = settings.learner.bound(constants, settings.dimension(settings.features or 2))
     except UnknownConstantError as error:
         raise ParameterError(f"{owner}(constants=...) must have what the learner's bound reads; {error}") from None
+    if getattr(settings.learner, "about_squares", False) and (
+        settings.loss.l2 > 0 or not isinstance(settings.loss, SquaredLoss)
+    ):
+        raise ParameterError(
+            f"{owner}(loss=...) must be SquaredLoss without l2 for this learner's bound ({bound.name}); got {settings.loss!r}."
+        )
+    if getattr(bound, "unconstrained", False) and not isinstance(settings.domain, WholeSpace):
+        raise ParameterError(
+            f"{owner}(domain=...) must be WholeSpace() for this learner's bound ({bound.name}); got {settings.domain!r}."
+        )
     if bound.nature is Nature.THESE_ROWS:
         raise ParameterError(
             f"{owner}(learner=...) must have a bound that is about new rows; got {bound.name}, which is not."

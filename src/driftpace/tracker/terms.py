@@ -33,10 +33,17 @@ def terms_of(settings: Settings, state: State) -> Terms:
 
 
 def constants_of(settings: Settings, state: State) -> Constants:
-    """Return the constants as far as they are known; a set of finite diameter gives that."""
-    constants = settings.constants if state.constants is None else state.constants
+    """Return the constants as far as they are known."""
+    return with_settled(settings, settings.constants if state.constants is None else state.constants)
+
+
+def with_settled(settings: Settings, constants: Constants) -> Constants:
+    """Return constants with those that the settings settle: the diameter of the set, and what a penalty gives to any rows."""
     if math.isfinite(settings.domain.diameter):
         constants = replace(constants, diameter=Estimate.given(settings.domain.diameter))
+    objective = settings.objective
+    if objective.l2 > 0.0 and objective.unpenalised == 0:
+        constants = replace(constants, m_rows=Estimate.given(objective.l2))
     return constants
 
 

@@ -103,9 +103,10 @@ class BoundedRegression:
             loss.l2 * norm if loss.l2 > 0.0 else 0.0
         )  # |r| ||x|| + l2 ||w||, each largest
         return given(
+            loss,
             numbers
             | squared_constants(loss, self._covariance, error, self.noise, self._peak)
-            | {"L": longest**2 + float(self._penalty(loss).max())}
+            | {"L": longest**2 + float(self._penalty(loss).max())},
         )
 
     @property

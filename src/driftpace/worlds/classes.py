@@ -130,7 +130,7 @@ class TwoClasses:
             ),
             **at_minimiser(hessian, gradients),
         }
-        return given(place | numbers)
+        return given(loss, place | numbers)
 
     def local_constants(self, loss: Loss, domain: Set | None = None) -> Constants:
         """Return the constants with m the curvature AT the minimiser: practical, true near it, not proven elsewhere."""

@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from driftpace.errors import ParameterError
+from driftpace.losses import Loss
 from driftpace.records import Constants
 from driftpace.sets import Ball, Box, Set
 from driftpace.typing import FloatArray
@@ -91,7 +92,12 @@ def furthest(domain: Set | None, point: FloatArray) -> float:
     return domain.diameter + float(np.linalg.norm(domain.project(point) - point))
 
 
-def given(numbers: dict[str, float]) -> Constants:
-    """Return constants, leaving out those that a bound cannot use: not finite, or zero where zero says nothing."""
-    usable = {name: x for name, x in numbers.items() if math.isfinite(x) and (x > 0.0 or name not in ("m", "spread"))}
+def given(loss: Loss, numbers: dict[str, float]) -> Constants:
+    """Return constants, leaving out those that a bound cannot use: not finite, or zero where zero says nothing.
+
+    A penalty on every coefficient makes the mean loss of any rows l2-strongly convex.
+    """
+    numbers = {**numbers, "m_rows": loss.l2 if loss.unpenalised == 0 else 0.0}
+    positive = ("m", "m_rows", "spread")
+    usable = {name: x for name, x in numbers.items() if math.isfinite(x) and (x > 0.0 or name not in positive)}
     return Constants.given(**usable)

@@ -137,7 +137,7 @@ class GaussianRegression:
         place = in_domain("GaussianRegression.constants", domain, best)
         error = best - self.coef
         if isinstance(loss, SquaredLoss):
-            return given(place | squared_constants(loss, self._covariance, error, self.noise, 1.0))
+            return given(loss, place | squared_constants(loss, self._covariance, error, self.noise, 1.0))
         hessian, gradients = self.hessian(loss), self.gradient_covariance(loss)
         penalty, top = loss.penalty_weights(self.features), largest(self._covariance)
         widest = self.noise + top * furthest(domain, self.coef) ** 2
@@ -155,7 +155,7 @@ class GaussianRegression:
             ),
             **at_minimiser(hessian, gradients),
         }
-        return given(place | numbers)
+        return given(loss, place | numbers)
 
     def _known(self, loss: Loss) -> LinearLoss:
         return known("GaussianRegression", loss, SquaredLoss, HuberLoss)
