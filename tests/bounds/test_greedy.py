@@ -52,7 +52,12 @@ def test_it_holds_for_hundreds_of_thousands_of_steps() -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(distance=st.floats(0.01, 30.0), limit=st.floats(0.005, 1.0), A=st.floats(0.0, 2.0), V=st.floats(0.0, 20.0))
+@given(
+    distance=st.floats(0.01, 30.0),
+    limit=st.floats(0.005, 1.0),
+    A=st.just(0.0) | st.floats(1e-100, 2.0),
+    V=st.floats(0.0, 20.0),
+)
 def test_steps_cut_at_the_limit_are_followed(distance: float, limit: float, A: float, V: float) -> None:
     bound = Greedy(m=1.0, M=2.0, noise=NoiseModel(A=A, B=1.0 + V, step_limit=limit))
     plain = greedy_distances(distance**2, 600, 1.0, A, 1.0 + V, limit)
@@ -162,3 +167,13 @@ def test_a_second_moment_smaller_than_possible_is_taken_as_the_least_possible() 
 )
 def test_it_keeps_the_contract(bound: Greedy | GreedyClosedForm) -> None:
     check_bound(bound)
+
+
+@pytest.mark.parametrize("A", [5e-324, 1e-224, 1e-150, 1e-121])
+def test_a_noise_next_to_nothing_still_bounds(A: float) -> None:
+    bound = Greedy(m=1.0, M=2.0, noise=NoiseModel(A=A, B=2.0, step_limit=1.0))
+    plain = greedy_distances(1.0, 600, 1.0, A, 2.0, 1.0)
+    values = [bound.raw(1.0, samples) for samples in (1, 100, 600, 10**9)]
+    assert all(value >= 0.0 for value in values)  # and not NaN
+    assert values == sorted(values, reverse=True)
+    assert all(bound.raw(1.0, samples) >= plain[samples] * (1 - 1e-12) for samples in (1, 100, 300, 600))

@@ -5,6 +5,7 @@ w = argmin of the mean loss of the K rows + (lam/2)||w - w_last||^2. The penalty
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 from driftpace import require
 from driftpace.bounds.base import FormulaBound
@@ -48,25 +49,14 @@ class Anchored(FormulaBound):
     features: int
     h: float = 1.0
 
+    name: ClassVar[str] = "least squares anchored at the last model"
+    nature: ClassVar[Nature] = Nature.UPPER
+    rate: ClassVar[float] = -1.0
+
     def __post_init__(self) -> None:
         require.nonnegative("Anchored", noise=self.noise)
         require.count("Anchored", least=1, features=self.features)
         require.positive("Anchored", h=self.h)
-
-    @property
-    def name(self) -> str:
-        """A few words for people."""
-        return "least squares anchored at the last model"
-
-    @property
-    def nature(self) -> Nature:
-        """An upper bound."""
-        return Nature.UPPER
-
-    @property
-    def rate(self) -> float:
-        """-1."""
-        return -1.0
 
     @property
     def conditions(self) -> tuple[str, ...]:
@@ -147,6 +137,9 @@ class AnchoredTuned(FormulaBound):
     tuned: float
     h: float = 1.0
 
+    nature: ClassVar[Nature] = Nature.UPPER
+    rate: ClassVar[float] = -1.0
+
     def __post_init__(self) -> None:
         require.count("AnchoredTuned", least=1, features=self.features)
         require.positive("AnchoredTuned", noise=self.noise, tuned=self.tuned, h=self.h)
@@ -155,16 +148,6 @@ class AnchoredTuned(FormulaBound):
     def name(self) -> str:
         """A few words for people."""
         return f"least squares anchored for a distance of {self.tuned:.4g}"
-
-    @property
-    def nature(self) -> Nature:
-        """An upper bound."""
-        return Nature.UPPER
-
-    @property
-    def rate(self) -> float:
-        """-1."""
-        return -1.0
 
     @property
     def conditions(self) -> tuple[str, ...]:

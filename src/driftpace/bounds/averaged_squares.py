@@ -6,6 +6,7 @@ the last of them. R2 is such that E||x||^2 xx' <= R2 H, and ``noise`` such that 
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -28,6 +29,10 @@ class _ConstantStepSquares(FormulaBound):
     m: float | None = None
     M: float | None = None
 
+    unconstrained: ClassVar[bool] = True
+    nature: ClassVar[Nature] = Nature.UPPER
+    rate: ClassVar[float] = -1.0
+
     def __post_init__(self) -> None:
         owner = type(self).__name__
         require.nonnegative(owner, noise=self.noise)
@@ -42,21 +47,6 @@ class _ConstantStepSquares(FormulaBound):
 
     def _check(self, owner: str) -> None:
         """Refuse what a subclass cannot work with."""
-
-    @property
-    def unconstrained(self) -> bool:
-        """Whether it holds only where no set holds the iterates back."""
-        return True
-
-    @property
-    def nature(self) -> Nature:
-        """An upper bound."""
-        return Nature.UPPER
-
-    @property
-    def rate(self) -> float:
-        """-1."""
-        return -1.0
 
     @property
     def conditions(self) -> tuple[str, ...]:
@@ -115,10 +105,7 @@ class BachMoulines(_ConstantStepSquares):
         if not self.g < 1.0:
             raise ParameterError(f"{owner}(step=...) must be below 1/R2={1.0 / self.R2:.6g}; got {self.step!r}.")
 
-    @property
-    def name(self) -> str:
-        """A few words for people."""
-        return "averaged least-squares SGD (Bach and Moulines)"
+    name: ClassVar[str] = "averaged least-squares SGD (Bach and Moulines)"
 
     def raw(self, distance: float, samples: int) -> float:
         """Return the bound, in the form asked for."""
@@ -165,10 +152,7 @@ class TailAverage(_ConstantStepSquares):
         if not self.g < 1.0:
             raise ParameterError(f"{owner}(step=...) must be below 1/R2={1.0 / self.R2:.6g}; got {self.step!r}.")
 
-    @property
-    def name(self) -> str:
-        """A few words for people."""
-        return "tail average of least-squares SGD (Jain and others)"
+    name: ClassVar[str] = "tail average of least-squares SGD (Jain and others)"
 
     def _but_for(self) -> str:
         return f", but for the first {self.skip:.4g} K of them"

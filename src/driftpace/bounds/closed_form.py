@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 from driftpace.bounds.distance import DistanceBound
 from driftpace.bounds.protocol import Factors
@@ -23,10 +24,7 @@ class ClosedForm(DistanceBound):
     19
     """
 
-    @property
-    def name(self) -> str:
-        """A few words for people."""
-        return "last iterate of SGD, closed form"
+    name: ClassVar[str] = "last iterate of SGD, closed form"
 
     @property
     def rate(self) -> float:

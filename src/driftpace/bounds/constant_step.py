@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 from driftpace import require
 from driftpace.bounds.distance import DistanceBound
@@ -51,10 +52,7 @@ class ConstantStep(DistanceBound):
                 f"ConstantStep(step=...) must be at most {limit:.6g}, where the noise model ends; got {self.step!r}."
             )
 
-    @property
-    def name(self) -> str:
-        """A few words for people."""
-        return "last iterate of SGD, constant step"
+    name: ClassVar[str] = "last iterate of SGD, constant step"
 
     @property
     def rate(self) -> float:

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 from driftpace import require
 from driftpace.bounds.base import FormulaBound
@@ -23,6 +24,8 @@ class DistanceBound(FormulaBound):
     noise: NoiseModel
     batch: int = 1
 
+    nature: ClassVar[Nature] = Nature.UPPER
+
     def __post_init__(self) -> None:
         owner = type(self).__name__
         require.positive(owner, m=self.m, M=self.M)
@@ -33,11 +36,6 @@ class DistanceBound(FormulaBound):
 
     def _check(self) -> None:
         """Refuse what a subclass cannot work with."""
-
-    @property
-    def nature(self) -> Nature:
-        """An upper bound."""
-        return Nature.UPPER
 
     @property
     def conditions(self) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 from driftpace import require
 from driftpace.bounds.base import FormulaBound
@@ -27,27 +28,16 @@ class OrdinaryLeastSquares(FormulaBound):
     m: float = 1.0
     M: float = 1.0
 
+    name: ClassVar[str] = "least squares on the fresh rows"
+    nature: ClassVar[Nature] = Nature.EXACT
+    rate: ClassVar[float] = -1.0
+
     def __post_init__(self) -> None:
         require.nonnegative("OrdinaryLeastSquares", noise=self.noise)
         require.count("OrdinaryLeastSquares", least=1, features=self.features)
         require.positive("OrdinaryLeastSquares", m=self.m, M=self.M)
         if self.m > self.M:
             raise ParameterError(f"OrdinaryLeastSquares(m=...) must be at most M={self.M!r}; got {self.m!r}.")
-
-    @property
-    def name(self) -> str:
-        """A few words for people."""
-        return "least squares on the fresh rows"
-
-    @property
-    def nature(self) -> Nature:
-        """Exact once it decides; the value at the start is an upper bound unless m = M."""
-        return Nature.EXACT
-
-    @property
-    def rate(self) -> float:
-        """-1."""
-        return -1.0
 
     @property
     def conditions(self) -> tuple[str, ...]:

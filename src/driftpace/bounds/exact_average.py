@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -36,6 +37,10 @@ class ExactAverage(FormulaBound):
     step: float
     h: float = 1.0
 
+    unconstrained: ClassVar[bool] = True
+    name: ClassVar[str] = "averaged least-squares SGD, exact"
+    nature: ClassVar[Nature] = Nature.EXACT
+
     def __post_init__(self) -> None:
         require.nonnegative("ExactAverage", noise=self.noise)
         require.count("ExactAverage", least=1, features=self.features)
@@ -43,21 +48,6 @@ class ExactAverage(FormulaBound):
         if not self.g < 2.0:
             limit = 2.0 / (self.h * (self.features + 2.0))
             raise ParameterError(f"ExactAverage(step=...) must be below 2/(h(d+2))={limit:.6g}; got {self.step!r}.")
-
-    @property
-    def unconstrained(self) -> bool:
-        """Whether it holds only where no set holds the iterates back."""
-        return True
-
-    @property
-    def name(self) -> str:
-        """A few words for people."""
-        return "averaged least-squares SGD, exact"
-
-    @property
-    def nature(self) -> Nature:
-        """Exact."""
-        return Nature.EXACT
 
     @property
     def rate(self) -> float:

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 from driftpace import require
 from driftpace.bounds.base import FormulaBound
@@ -26,6 +27,8 @@ class AnchoredFixedDesign(FormulaBound):
     strength: float
     eigenvalues: tuple[float, ...]
 
+    nature: ClassVar[Nature] = Nature.THESE_ROWS
+
     def __post_init__(self) -> None:
         require.nonnegative("AnchoredFixedDesign", noise=self.noise, strength=self.strength)
         require.vector("AnchoredFixedDesign", eigenvalues=self.eigenvalues)
@@ -36,11 +39,6 @@ class AnchoredFixedDesign(FormulaBound):
     def name(self) -> str:
         """A few words for people."""
         return f"least squares anchored with strength {self.strength:.4g}, on given rows"
-
-    @property
-    def nature(self) -> Nature:
-        """An upper bound, attained when the start is off in the worst direction."""
-        return Nature.THESE_ROWS
 
     @property
     def rate(self) -> float:

@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 
@@ -45,6 +46,9 @@ class GaussianLeastSquares(FormulaBound):
     schedule: InverseTime | ConstantSteps
     batch: int = 1
 
+    name: ClassVar[str] = "last iterate of SGD, exact for Gaussian least squares"
+    nature: ClassVar[Nature] = Nature.EXACT
+
     def __post_init__(self) -> None:
         values = require.vector("GaussianLeastSquares", eigenvalues=self.eigenvalues)
         if values.size == 0 or not values.min() > 0.0:
@@ -61,16 +65,6 @@ class GaussianLeastSquares(FormulaBound):
     def unconstrained(self) -> bool:
         """Whether it holds only where no set holds the iterates back: a projection contracts distances, not this risk."""
         return min(self.eigenvalues) < max(self.eigenvalues)
-
-    @property
-    def name(self) -> str:
-        """A few words for people."""
-        return "last iterate of SGD, exact for Gaussian least squares"
-
-    @property
-    def nature(self) -> Nature:
-        """Exact, for a start in the worst direction."""
-        return Nature.EXACT
 
     @property
     def rate(self) -> float:

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 from driftpace import require
 from driftpace.bounds.distance import DistanceBound
@@ -58,10 +59,7 @@ class Greedy(GreedyBound):
     (9, 800000071)
     """
 
-    @property
-    def name(self) -> str:
-        """A few words for people."""
-        return "last iterate of SGD, greedy steps"
+    name: ClassVar[str] = "last iterate of SGD, greedy steps"
 
     def raw(self, distance: float, samples: int) -> float:
         """Return the recursion's value after ``samples`` // batch steps."""
@@ -115,15 +113,8 @@ class GreedyClosedForm(GreedyBound):
     (0.08609, 17)
     """
 
-    @property
-    def name(self) -> str:
-        """A few words for people."""
-        return "last iterate of SGD, greedy steps, closed form"
-
-    @property
-    def rate(self) -> float:
-        """Minus one."""
-        return -1.0
+    name: ClassVar[str] = "last iterate of SGD, greedy steps, closed form"
+    rate: ClassVar[float] = -1.0
 
     def raw(self, distance: float, samples: int) -> float:
         """Return the closed form after ``samples`` // batch steps."""

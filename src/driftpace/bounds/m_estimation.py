@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 from driftpace import require
 from driftpace.bounds.anchored import anchor_strength, harmonic
@@ -34,27 +35,16 @@ class Minimiser(FormulaBound):
     M: float = 1.0
     margin: float = 3.0
 
+    name: ClassVar[str] = "minimiser of the fresh rows' loss, leading term"
+    nature: ClassVar[Nature] = Nature.ASYMPTOTIC
+    rate: ClassVar[float] = -1.0
+
     def __post_init__(self) -> None:
         require.nonnegative("Minimiser", spread=self.spread, margin=self.margin)
         require.count("Minimiser", least=1, features=self.features)
         require.positive("Minimiser", m=self.m, M=self.M)
         if self.m > self.M:
             raise ParameterError(f"Minimiser(m=...) must be at most M={self.M!r}; got {self.m!r}.")
-
-    @property
-    def name(self) -> str:
-        """A few words for people."""
-        return "minimiser of the fresh rows' loss, leading term"
-
-    @property
-    def nature(self) -> Nature:
-        """Asymptotic."""
-        return Nature.ASYMPTOTIC
-
-    @property
-    def rate(self) -> float:
-        """-1."""
-        return -1.0
 
     @property
     def conditions(self) -> tuple[str, ...]:
@@ -107,25 +97,14 @@ class AnchoredMinimiser(FormulaBound):
     h: float = 1.0
     margin: float = 3.0
 
+    name: ClassVar[str] = "minimiser anchored at the last model, leading term"
+    nature: ClassVar[Nature] = Nature.ASYMPTOTIC
+    rate: ClassVar[float] = -1.0
+
     def __post_init__(self) -> None:
         require.nonnegative("AnchoredMinimiser", spread=self.spread, margin=self.margin)
         require.count("AnchoredMinimiser", least=1, features=self.features)
         require.positive("AnchoredMinimiser", h=self.h)
-
-    @property
-    def name(self) -> str:
-        """A few words for people."""
-        return "minimiser anchored at the last model, leading term"
-
-    @property
-    def nature(self) -> Nature:
-        """Asymptotic."""
-        return Nature.ASYMPTOTIC
-
-    @property
-    def rate(self) -> float:
-        """-1."""
-        return -1.0
 
     @property
     def conditions(self) -> tuple[str, ...]:

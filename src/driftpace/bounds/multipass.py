@@ -6,6 +6,7 @@ convex for every draw of the rows is a penalty (l2 = m), or features that cannot
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 from driftpace import require
 from driftpace.bounds.base import FormulaBound
@@ -33,24 +34,13 @@ class StableMinimiser(FormulaBound):
     G: float
     M: float | None = None
 
+    name: ClassVar[str] = "minimiser of Lipschitz losses, by stability"
+    nature: ClassVar[Nature] = Nature.UPPER
+    rate: ClassVar[float] = -1.0
+
     def __post_init__(self) -> None:
         require.positive("StableMinimiser", m=self.m)
         require.nonnegative("StableMinimiser", G=self.G)
-
-    @property
-    def name(self) -> str:
-        """A few words for people."""
-        return "minimiser of Lipschitz losses, by stability"
-
-    @property
-    def nature(self) -> Nature:
-        """An upper bound."""
-        return Nature.UPPER
-
-    @property
-    def rate(self) -> float:
-        """-1."""
-        return -1.0
 
     @property
     def conditions(self) -> tuple[str, ...]:
@@ -108,24 +98,13 @@ class PenalisedMinimiser(FormulaBound):
     M: float
     trace_sigma: float
 
+    name: ClassVar[str] = "minimiser of a penalised loss"
+    nature: ClassVar[Nature] = Nature.UPPER
+    rate: ClassVar[float] = -1.0
+
     def __post_init__(self) -> None:
         _check_curvature("PenalisedMinimiser", self.m, self.M)
         require.nonnegative("PenalisedMinimiser", trace_sigma=self.trace_sigma)
-
-    @property
-    def name(self) -> str:
-        """A few words for people."""
-        return "minimiser of a penalised loss"
-
-    @property
-    def nature(self) -> Nature:
-        """An upper bound."""
-        return Nature.UPPER
-
-    @property
-    def rate(self) -> float:
-        """-1."""
-        return -1.0
 
     @property
     def conditions(self) -> tuple[str, ...]:
@@ -182,6 +161,8 @@ class FullPasses(FormulaBound):
     eta: float | None = None
     contraction: float | None = None
 
+    nature: ClassVar[Nature] = Nature.UPPER
+
     def __post_init__(self) -> None:
         _check_curvature("FullPasses", self.m, self.M)
         require.nonnegative("FullPasses", trace_sigma=self.trace_sigma)
@@ -197,11 +178,6 @@ class FullPasses(FormulaBound):
     def name(self) -> str:
         """A few words for people."""
         return f"{self.passes} passes of gradient descent over the fresh rows"
-
-    @property
-    def nature(self) -> Nature:
-        """An upper bound."""
-        return Nature.UPPER
 
     @property
     def rate(self) -> float:

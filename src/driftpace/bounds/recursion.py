@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 from driftpace import require
 from driftpace.bounds.constant_step import ConstantStep, geometric
@@ -48,10 +49,7 @@ class LastIterate(DistanceBound):
                 f"its first is {self._step(1):.6g}."
             )
 
-    @property
-    def name(self) -> str:
-        """A few words for people."""
-        return "last iterate of SGD, exact recursion"
+    name: ClassVar[str] = "last iterate of SGD, exact recursion"
 
     @property
     def rate(self) -> float:

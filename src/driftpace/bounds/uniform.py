@@ -5,6 +5,7 @@ In this file the model is the plain average of w_1 .. w_K, the points at which t
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -34,6 +35,9 @@ class UniformAverage(FormulaBound):
     step: float
     M: float | None = None
 
+    name: ClassVar[str] = "average of SGD with a constant step"
+    nature: ClassVar[Nature] = Nature.UPPER
+
     def __post_init__(self) -> None:
         require.positive("UniformAverage", m=self.m, step=self.step)
         limit = self.moment.B / self.m + 0.5 * self.moment.C  # 1/limit: B mu^2/(2v) <= m/2, and v > 0
@@ -49,16 +53,6 @@ class UniformAverage(FormulaBound):
     @property
     def _level(self) -> float:
         return 0.5 * self.moment.A * self.step**2 / self._gain
-
-    @property
-    def name(self) -> str:
-        """A few words for people."""
-        return "average of SGD with a constant step"
-
-    @property
-    def nature(self) -> Nature:
-        """An upper bound."""
-        return Nature.UPPER
 
     @property
     def rate(self) -> float:
@@ -128,24 +122,13 @@ class LogarithmicAverage(FormulaBound):
     G2: float
     M: float | None = None
 
+    name: ClassVar[str] = "average of SGD with steps 1/(mk)"
+    nature: ClassVar[Nature] = Nature.UPPER
+    rate: ClassVar[float] = -1.0
+
     def __post_init__(self) -> None:
         require.positive("LogarithmicAverage", m=self.m)
         require.nonnegative("LogarithmicAverage", G2=self.G2)
-
-    @property
-    def name(self) -> str:
-        """A few words for people."""
-        return "average of SGD with steps 1/(mk)"
-
-    @property
-    def nature(self) -> Nature:
-        """An upper bound."""
-        return Nature.UPPER
-
-    @property
-    def rate(self) -> float:
-        """-1, but for the logarithm."""
-        return -1.0
 
     @property
     def conditions(self) -> tuple[str, ...]:
@@ -203,25 +186,14 @@ class RobustAverage(FormulaBound):
     m: float | None = None
     M: float | None = None
 
+    name: ClassVar[str] = "robust stochastic approximation"
+    nature: ClassVar[Nature] = Nature.UPPER
+    rate: ClassVar[float] = -0.5
+
     def __post_init__(self) -> None:
         require.nonnegative("RobustAverage", A=self.A)
         if self.m is not None:
             require.positive("RobustAverage", m=self.m)
-
-    @property
-    def name(self) -> str:
-        """A few words for people."""
-        return "robust stochastic approximation"
-
-    @property
-    def nature(self) -> Nature:
-        """An upper bound."""
-        return Nature.UPPER
-
-    @property
-    def rate(self) -> float:
-        """-1/2."""
-        return -0.5
 
     @property
     def conditions(self) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ A later iterate weighs more, in proportion to its number.
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -34,24 +35,13 @@ class WeightedBounded(FormulaBound):
     G2: float
     M: float | None = None
 
+    name: ClassVar[str] = "weighted average of SGD, bounded gradients"
+    nature: ClassVar[Nature] = Nature.UPPER
+    rate: ClassVar[float] = -1.0
+
     def __post_init__(self) -> None:
         require.positive("WeightedBounded", m=self.m)
         require.nonnegative("WeightedBounded", G2=self.G2)
-
-    @property
-    def name(self) -> str:
-        """A few words for people."""
-        return "weighted average of SGD, bounded gradients"
-
-    @property
-    def nature(self) -> Nature:
-        """An upper bound."""
-        return Nature.UPPER
-
-    @property
-    def rate(self) -> float:
-        """-1."""
-        return -1.0
 
     @property
     def conditions(self) -> tuple[str, ...]:
@@ -105,16 +95,13 @@ class _Weighted(FormulaBound):
     moment: SecondMoment
     M: float | None = None
 
+    nature: ClassVar[Nature] = Nature.UPPER
+
     def __post_init__(self) -> None:
         owner = type(self).__name__
         require.positive(owner, m=self.m)
         if self.M is not None:
             require.positive(owner, M=self.M)
-
-    @property
-    def nature(self) -> Nature:
-        """An upper bound."""
-        return Nature.UPPER
 
     @property
     def rate(self) -> float:
@@ -183,10 +170,7 @@ class WeightedClosedForm(_Weighted):
     (16.0, 63)
     """
 
-    @property
-    def name(self) -> str:
-        """A few words for people."""
-        return "weighted average of SGD, closed form"
+    name: ClassVar[str] = "weighted average of SGD, closed form"
 
     def _alpha_beta(self, samples: int) -> tuple[float, float]:
         m, s = self.m, self.shift
@@ -220,10 +204,7 @@ class Weighted(_Weighted):
     51
     """
 
-    @property
-    def name(self) -> str:
-        """A few words for people."""
-        return "weighted average of SGD, summed step by step"
+    name: ClassVar[str] = "weighted average of SGD, summed step by step"
 
     def _alpha_beta(self, samples: int) -> tuple[float, float]:
         s = self.shift

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from driftpace.learners.quadratic import nearest_minimiser, on_set
-from driftpace.losses import SquaredLoss
+from driftpace.losses import HuberLoss, SquaredLoss
 from driftpace.losses.protocol import Loss
 from driftpace.records import Outcome
 from driftpace.sets import WholeSpace
@@ -42,6 +42,21 @@ class _Objective:
     def hessian(self, w: FloatArray) -> FloatArray:
         hessian = np.array(self.loss.hessian(w, self.X, self.y), dtype=np.float64)
         hessian[np.diag_indices_from(hessian)] += self.strength
+        return hessian
+
+    def chords(self, w: FloatArray) -> FloatArray | None:
+        """Return the Hessian with chords for bends where a Huber loss is straight; None where it is straight nowhere.
+
+        The bend of a row is then slope / residual, and the quadratic it makes lies above the loss: its minimiser is lower,
+        also where the true Hessian has nothing to say.
+        """
+        if not isinstance(self.loss, HuberLoss):
+            return None
+        bends = np.minimum(1.0, self.loss.threshold / np.maximum(np.abs(self.X @ w - self.y), self.loss.threshold))
+        if bends.min() == 1.0:
+            return None
+        hessian = (self.X.T * bends) @ self.X / len(self.y)
+        hessian[np.diag_indices_from(hessian)] += self.strength + self.loss.penalty_weights(w.size)
         return hessian
 
     def small(self, w: FloatArray) -> float:
@@ -88,6 +103,10 @@ def minimise(
         if _error(domain, w, gradient, smoothness) <= objective.small(w):
             return w, max(steps, 1), Outcome.MET
         moved = _newton_step(objective, domain, w, gradient, hessian, smoothness)
+        chords = objective.chords(w)
+        other = None if chords is None else _newton_step(objective, domain, w, gradient, chords, smoothness)
+        if other is not None and (moved is None or objective.value(other) < objective.value(moved)):
+            moved = other
         if moved is None:
             moved = _long_step(objective, domain, w, gradient, smoothness)
         if moved is None:

@@ -21,6 +21,7 @@ from driftpace.compiled import compiled
 PLAIN = 64
 NEAR = 0.02
 MARGIN = 1e-6
+TINY = 1e-120
 
 
 @compiled()
@@ -75,7 +76,12 @@ def count_limited(squared: float, m: float, A: float, B: float, limit: float) ->
 
 @compiled()
 def squared_distance(squared: float, steps: int, m: float, A: float, B: float, limit: float) -> float:
-    """Return D after ``steps`` greedy steps from D = ``squared``; B >= m^2."""
+    """Return D after ``steps`` greedy steps from D = ``squared``; B >= m^2.
+
+    An A under 1e-120 of the start is taken for that, which can only make D larger: beyond it logarithms run out of range.
+    """
+    if A > 0.0:
+        A = max(A, TINY * squared)
     limited = min(steps, count_limited(squared, m, A, B, limit))
     if limited > 0:
         gain = min(1.0, limit * (2.0 * m - B * limit))
@@ -106,6 +112,8 @@ def squared_distance(squared: float, steps: int, m: float, A: float, B: float, l
 @compiled()
 def steps_to(squared: float, target: float, m: float, A: float, B: float, limit: float) -> float:
     """Return about how many greedy steps bring D from ``squared`` to ``target`` < squared."""
+    if A > 0.0:
+        A = max(A, TINY * squared)
     limited = count_limited(squared, m, A, B, limit)
     gain = limit * (2.0 * m - B * limit) if limited > 0 else 0.0
     level = A * limit * limit / gain if limited > 0 else 0.0
