@@ -267,6 +267,6 @@ def test_greedy_fits_of_the_past_are_revised_as_they_were_tuned() -> None:
         distance = rule.start(state, now)
         state, _ = rule.close(state, now, Trained(samples=200, used=greedy.used(distance, 200), distance=distance))
     honest = rule.revised(state, replace(small, period=6, drift=learnt(1.5, steps=0)))
-    retuned = risk_sequence(greedy, [200] * 5, rho=1.5, m=SMALL, diameter=DIAMETER)[-1]
+    tuned_anew = risk_sequence(greedy, [200] * 5, rho=1.5, m=SMALL, diameter=DIAMETER)[-1]
     assert honest is not None
-    assert honest > retuned
+    assert honest > tuned_anew
