@@ -47,6 +47,13 @@ def nonnegative(owner: str, **named: float) -> None:
             raise _refuse(owner, name, "zero or more, and finite", value)
 
 
+def distance(owner: str, **named: float) -> None:
+    """Refuse anything but a number that is zero or more and whose square does not overflow."""
+    for name, value in named.items():
+        if not (_is_real(value) and 0.0 <= value <= 1e150):
+            raise _refuse(owner, name, "between 0 and 1e150, so that its square is finite", value)
+
+
 def fraction(owner: str, **named: float) -> None:
     """Refuse anything but a number strictly between zero and one."""
     for name, value in named.items():

@@ -1,8 +1,10 @@
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from driftpace.bounds import ClosedForm, NoiseModel
+from driftpace.bounds import ClosedForm, Greedy, GreedyClosedForm, NoiseModel
 from driftpace.errors import ParameterError
 from driftpace.testing import check_bound
 from tests.reference.recursions import scan
@@ -72,3 +74,11 @@ def test_impossible_numbers_are_refused() -> None:
         ClosedForm(m=0.0, M=1.0, noise=NoiseModel(A=0.1, B=1.0))
     with pytest.raises(ParameterError, match=r"^ClosedForm\(batch=...\)"):
         ClosedForm(m=1.0, M=1.0, noise=NoiseModel(A=0.1, B=1.0), batch=0)
+
+
+@pytest.mark.parametrize("bound", [Greedy, ClosedForm, GreedyClosedForm], ids=lambda kind: kind.__name__)
+def test_a_start_from_beyond_the_stars_is_answered_or_refused(bound: Any) -> None:
+    far = bound(m=1.0, M=1.0, noise=NoiseModel(A=0.0, B=1.0))
+    assert far.smallest(1e149, 1e-12, 10**9) is None or far(1e149, 10**9) <= 1e-12
+    with pytest.raises(ParameterError, match="between 0 and 1e150"):
+        far(1e200, 3)

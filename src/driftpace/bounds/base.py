@@ -100,7 +100,7 @@ class FormulaBound(ABC):
 
     def smallest(self, distance: float, epsilon: float, cap: int) -> int | None:
         """Return the least K <= cap with bound(distance, K) <= epsilon, or None."""
-        require.nonnegative(type(self).__name__, distance=distance)
+        require.distance(type(self).__name__, distance=distance)
         if self.start(distance) <= epsilon:
             return 0
         if cap < 1:
@@ -113,7 +113,7 @@ class FormulaBound(ABC):
 
     def _best(self, distance: float, samples: int) -> tuple[float, int]:
         owner = type(self).__name__
-        require.nonnegative(owner, distance=distance)
+        require.distance(owner, distance=distance)
         require.count(owner, samples=samples)
         best, at = float(self.start(distance)), 0
         for used in self.candidates(samples):

@@ -64,5 +64,7 @@ class ClosedForm(DistanceBound):
         s, c = self.shift, 4.0 * self.batch_noise.A / self.m**2
         half = 0.5 * ((2.0 * s - 1.0) - 0.5 * self.M * c / epsilon)
         rest = s * (s - 1.0) * (1.0 - self.start(distance) / epsilon)
+        if not math.isfinite(rest):
+            return math.inf
         root = math.sqrt(max(0.0, half * half - rest))
         return self.batch * math.ceil(-rest / (half + root) if half > 0.0 else root - half)

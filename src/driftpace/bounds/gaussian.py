@@ -124,7 +124,7 @@ class GaussianLeastSquares(FormulaBound):
         """Return the least K <= cap with bound(distance, K) <= epsilon, or None."""
         if self._isotropic:
             return self._scalar().smallest(distance, epsilon, cap)
-        require.nonnegative("GaussianLeastSquares.smallest", distance=distance)
+        require.distance("GaussianLeastSquares.smallest", distance=distance)
         if self.start(distance) <= epsilon:
             return 0
         steps = self._table().first(distance * distance, epsilon, cap // self.batch)
@@ -139,7 +139,7 @@ class GaussianLeastSquares(FormulaBound):
         if self._isotropic:
             scalar = self._scalar()
             return scalar(distance, samples), scalar.used(distance, samples)
-        require.nonnegative("GaussianLeastSquares", distance=distance)
+        require.distance("GaussianLeastSquares", distance=distance)
         require.count("GaussianLeastSquares", samples=samples)
         value, steps = self._table().least(distance * distance, samples // self.batch)
         return value, steps * self.batch

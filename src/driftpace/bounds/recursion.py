@@ -96,7 +96,7 @@ class LastIterate(DistanceBound):
 
     def smallest(self, distance: float, epsilon: float, cap: int) -> int | None:
         """Return the least K <= cap with bound(distance, K) <= epsilon, or None: a bisection over checkpoints."""
-        require.nonnegative("LastIterate.smallest", distance=distance)
+        require.distance("LastIterate.smallest", distance=distance)
         if self.start(distance) <= epsilon:
             return 0
         if cap < 1:

@@ -20,7 +20,7 @@ def smallest_samples(bound: RiskBound, distance: float, epsilon: float, cap: int
     >>> answer.samples, answer.outcome.name, answer.risk <= 0.1 < answer.risk_one_fewer
     (19, 'MET', True)
     """
-    require.nonnegative("smallest_samples", distance=distance)
+    require.distance("smallest_samples", distance=distance)
     require.positive("smallest_samples", epsilon=epsilon)
     require.count("smallest_samples", cap=cap)
     met = bound.smallest(distance, epsilon, cap)
