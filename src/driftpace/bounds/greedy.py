@@ -124,7 +124,8 @@ class GreedyClosedForm(GreedyBound):
     def guess(self, distance: float, epsilon: float) -> float:
         """Return the number of samples at which the closed form is epsilon."""
         gain = self._gain(distance * distance)
-        return self.batch * math.ceil((self.start(distance) / epsilon - 1.0) / gain) if gain > 0.0 else math.inf
+        steps = (self.start(distance) / epsilon - 1.0) / gain if gain > 0.0 else math.inf
+        return self.batch * math.ceil(steps) if math.isfinite(steps) else math.inf
 
     def _gain(self, squared: float) -> float:
         noise = self.batch_noise
