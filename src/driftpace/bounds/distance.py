@@ -1,6 +1,7 @@
 """Bounds on the distance to the minimiser, turned into bounds on the risk by smoothness."""
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -47,9 +48,9 @@ class DistanceBound(FormulaBound):
         )
 
     @property
+    @abstractmethod
     def steps_in_words(self) -> str:
         """The step lengths, in words."""
-        raise NotImplementedError
 
     @property
     def batch_noise(self) -> NoiseModel:
