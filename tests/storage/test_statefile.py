@@ -1,6 +1,8 @@
 """A saved state is complete or absent, and a damaged one is refused in one sentence."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -87,3 +89,28 @@ def test_odd_json_is_refused(tmp_path: Path, body: str) -> None:
     path.write_text(f'{{"format": "driftpace-state", "version": 1, "sha256": "", "body": {body}}}')
     with pytest.raises(StateFileError):
         read_state(path)
+
+
+WRITER = """
+import sys
+from driftpace.storage import write_state
+period = 0
+while True:
+    write_state(sys.argv[1], {"period": period, "rows": ["x" * 1000] * 200})
+    period += 1
+    print(period, flush=True)
+"""
+
+
+def test_a_kill_in_the_middle_of_a_save_leaves_a_whole_file(tmp_path: Path) -> None:
+    """Killed at odd moments, the writer never leaves half a state, and nothing older than what it had said was saved."""
+    path = tmp_path / "state.json"
+    for trial in range(8):
+        with subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True) as writer:
+            assert writer.stdout is not None
+            said = 0
+            for _ in range(3 + 7 * trial):
+                said = int(writer.stdout.readline())
+            writer.kill()
+            said = max([said, *(int(line) for line in writer.stdout if line.strip())])
+        assert read_state(path)["period"] >= said - 1
