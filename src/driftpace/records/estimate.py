@@ -1,6 +1,5 @@
 """A number with its uncertainty and where it came from."""
 
-import math
 from dataclasses import dataclass
 
 
@@ -30,8 +29,3 @@ class Estimate:
     def is_given(self) -> bool:
         """Whether the user gave the number."""
         return self.rows == 0
-
-    @property
-    def is_finite(self) -> bool:
-        """Whether the value and both ends are finite."""
-        return math.isfinite(self.value) and math.isfinite(self.lower) and math.isfinite(self.upper)
