@@ -24,6 +24,7 @@ def test_each_column_becomes_what_it_holds(tmp_path: Path) -> None:
     assert found["c"].tolist() == ["x", "y, z", None]
     assert found["d"].tolist() == [True, False, True]
     np.testing.assert_array_equal(found["e"], [np.nan, 3.0, 4.0])
+    assert _read(tmp_path, "a,b\ntrue,x\n,y\nfalse,z\n")["a"].tolist() == [True, None, False]
 
 
 @pytest.mark.parametrize(

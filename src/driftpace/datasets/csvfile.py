@@ -22,8 +22,9 @@ def read_csv(path: Path, *, owner: str) -> dict[str, np.ndarray[Any, Any]]:
     """Return the columns of a CSV file (gzipped or not), by name; a DataError that names the line where it cannot be read.
 
     The separator is the comma, semicolon or tab that the first line has most of. A column of numbers becomes int64 where all
-    are whole, else float64 with NaN where a cell is missing; true and false become bool; anything else stays text (object,
-    None where missing). Missing is an empty cell or one of NA, N/A, NaN, null, None and a lone point.
+    are whole, else float64 with NaN where a cell is missing; true and false become bool, or objects with None where a cell is
+    missing; anything else stays text (objects, None where missing). Missing is an empty cell or one of NA, N/A, NaN, null, None
+    and a lone point.
     """
     try:
         text = _text(path)
@@ -74,9 +75,9 @@ def _column(cells: Sequence[str]) -> np.ndarray[Any, Any]:
         return np.array([np.nan if cell is None else float(cell) for cell in plain])
     except ValueError:
         pass
-    flags = [None if cell is None else _FLAGS.get(cell.lower()) for cell in plain]
-    if None not in flags:
-        return np.array(flags, dtype=np.bool_)
+    if all(cell is None or cell.lower() in _FLAGS for cell in plain):
+        flags = [None if cell is None else _FLAGS[cell.lower()] for cell in plain]
+        return np.array(flags, dtype=object if None in flags else np.bool_)
     return np.array(plain, dtype=object)
 
 

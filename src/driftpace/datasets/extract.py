@@ -157,8 +157,8 @@ def _numbers(columns: dict[str, np.ndarray[Any, Any]], name: str, role: str) -> 
         raise ParameterError(f"{_OWNER}({role}=...) must be a column of the file; got {name!r}: {hint}")
     column = columns[name]
     if column.dtype.kind not in "biuf":
-        text = next(cell for cell in column.tolist() if isinstance(cell, str))
-        raise DataError(f"{_OWNER}({role}=...) must be a column of numbers; {name!r} has {text!r}.")
+        other = next((cell for cell in column.tolist() if isinstance(cell, str | bool)), None)
+        raise DataError(f"{_OWNER}({role}=...) must be a column of numbers; {name!r} has {other!r}.")
     return column.astype(np.float64)
 
 

@@ -1,0 +1,241 @@
+"""The door of the backtest: a file, a frame, a table or plain arrays become columns of four kinds, and rows by period.
+
+Numbers (and flags, as 0 and 1), times, texts, and others that cannot be used. CSV files need nothing but the standard
+library; Parquet files need polars, pyarrow or pandas.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from importlib.util import find_spec
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+
+import narwhals as nw
+import numpy as np
+
+from driftpace.datasets import Table
+from driftpace.datasets.csvfile import read_csv, refuse_twins
+from driftpace.errors import DataError, MissingExtraError, ParameterError
+from driftpace.typing import BoolArray, IntArray
+
+Kind = Literal["number", "flag", "time", "text", "other"]
+FEWEST_ROWS = 5
+"""Fewer rows than this are no period: nothing could be drawn from it and tested on the rest."""
+
+_CSV = (".csv", ".tsv", ".txt")
+_PARQUET = (".parquet", ".pq")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Column:
+    """Values of one kind: float64 for numbers and flags, datetime64 for times, else objects; ``missing`` says where none is."""
+
+    kind: Kind
+    values: np.ndarray[Any, Any]
+    missing: BoolArray
+
+
+def read_columns(source: Any, *, owner: str) -> tuple[str, dict[str, Column]]:
+    """Return a name for the table and its columns by name.
+
+    >>> name, columns = read_columns({"city": ["Rome", None], "rain": [1, 2.5]}, owner="read_table")
+    >>> {name: (column.kind, column.missing.tolist()) for name, column in columns.items()}
+    {'city': ('text', [False, True]), 'rain': ('number', [False, False])}
+    """
+    if isinstance(source, str | PathLike):
+        return _read_file(Path(source), owner)
+    if isinstance(source, Table):
+        return source.name, _from_arrays(source.columns, owner)
+    if isinstance(source, Mapping):
+        return "table", _from_arrays(source, owner)
+    return "table", _from_frame(source, owner)
+
+
+def _read_file(path: Path, owner: str) -> tuple[str, dict[str, Column]]:
+    endings = [ending.lower() for ending in path.suffixes if ending.lower() != ".gz"]
+    ending = endings[-1] if endings else ""
+    if ending not in _CSV + _PARQUET:
+        raise ParameterError(f"{owner}(source=...) must be a .csv, .csv.gz or .parquet file; got {path.name!r}.")
+    if not path.is_file():
+        raise ParameterError(f"{owner}(source=...) must be an existing file; got {str(path)!r}.")
+    name = path.name[: path.name.lower().rindex(ending)]
+    if ending in _CSV:
+        return name, _from_arrays(read_csv(path, owner=owner), owner)
+    return name, _from_frame(_read_parquet(path, owner), owner)
+
+
+def _read_parquet(path: Path, owner: str) -> Any:
+    engines: tuple[Literal["polars", "pyarrow"], ...] = ("polars", "pyarrow")
+    backend = next((name for name in engines if find_spec(name) is not None), None)
+    if backend is None:
+        raise MissingExtraError(f"{owner}() needs polars or pyarrow to read a Parquet file: pip install polars.")
+    try:
+        return nw.read_parquet(str(path), backend=backend).to_native()
+    except Exception as error:  # every engine has its own tree of errors
+        raise DataError(f"{owner}: {path.name} must be a Parquet file; it cannot be read: {error}.") from None
+
+
+def _from_frame(source: Any, owner: str) -> dict[str, Column]:
+    try:
+        frame = nw.from_native(source)
+    except TypeError:
+        raise ParameterError(
+            f"{owner}(source=...) must be a file, a Table, columns by name, or a pandas, polars or pyarrow frame; "
+            f"got {type(source).__name__}."
+        ) from None
+    except ValueError as error:
+        refuse_twins([str(name) for name in getattr(source, "column_names", source.columns)], f"{owner}: the table")
+        raise DataError(f"{owner}: the table cannot be read: {error}.") from None
+    eager: nw.DataFrame[Any] = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+    names = [str(name) for name in eager.columns]
+    refuse_twins(names, f"{owner}: the table")
+    return {name: _from_series(eager[:, index]) for index, name in enumerate(names)}
+
+
+def _from_series(series: nw.Series[Any]) -> Column:
+    dtype, null = series.dtype, np.asarray(series.is_null().to_numpy(), dtype=np.bool_)
+    if dtype.is_numeric():
+        values = np.array(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+        values[null] = np.nan
+        return Column(kind="number", values=values, missing=np.isnan(values))
+    if dtype in (nw.Categorical, nw.Enum):
+        series = series.cast(nw.String)
+    return _from_objects([None if gone else item for item, gone in zip(series.to_list(), null, strict=True)])
+
+
+def _from_arrays(source: Mapping[str, Any], owner: str) -> dict[str, Column]:
+    names = [str(name) for name in source]
+    refuse_twins(names, f"{owner}: the table")
+    columns = {}
+    for name, given in zip(names, source.values(), strict=True):
+        if isinstance(given, str) or np.ndim(given) != 1:
+            raise DataError(f"{owner}: column {name!r} must be one-dimensional; got shape {np.shape(given)}.")
+        columns[name] = _from_array(given)
+    lengths = {column.values.size for column in columns.values()}
+    if len(lengths) > 1:
+        raise DataError(f"{owner}: columns must be of one length; got lengths {sorted(lengths)}.")
+    return columns
+
+
+def _from_array(given: Any) -> Column:
+    if np.ma.isMaskedArray(given):
+        return _from_objects(given.tolist())  # None where masked
+    array = given if isinstance(given, np.ndarray) else np.array(list(given), dtype=object)
+    if array.dtype.kind in "iuf":
+        values = array.astype(np.float64)
+        return Column(kind="number", values=values, missing=np.isnan(values))
+    if array.dtype.kind == "M":
+        return Column(kind="time", values=array.astype("datetime64[us]"), missing=np.isnat(array))
+    return _from_objects(array.tolist())
+
+
+def _from_objects(items: list[Any]) -> Column:
+    """Return the column that plain Python values make: of one kind when they all are."""
+    items = [str(item) if type(item).__name__ == "Period" else item for item in items]  # pandas: "2020-01", "2020Q1"
+    missing = np.array([_is_missing(item) for item in items], dtype=np.bool_)
+    there = [item for item, gone in zip(items, missing, strict=True) if not gone]
+    kind = _kind(there)
+    if kind in ("number", "flag"):
+        values = np.full(len(items), np.nan)
+        values[~missing] = [float(item) for item in there]
+    elif kind == "time":
+        values = np.full(len(items), np.datetime64("NaT", "us"))
+        values[~missing] = [_moment(item) for item in there]
+    else:
+        values = np.array([None, *items], dtype=object)[1:]  # the None keeps lists of lists from becoming a matrix
+    return Column(kind=kind, values=values, missing=missing)
+
+
+def _is_missing(item: Any) -> bool:
+    if item is None or type(item).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(item, float) and item != item
+
+
+def _kind(there: list[Any]) -> Kind:
+    if not there:
+        return "number"
+    if all(isinstance(item, bool | np.bool_) for item in there):
+        return "flag"
+    if all(isinstance(item, int | float | Decimal | np.number | np.bool_) for item in there):
+        return "number"
+    if all(isinstance(item, str) for item in there):
+        return "text"
+    if all(isinstance(item, date | np.datetime64) for item in there):  # a datetime is a date
+        return "time"
+    return "other"
+
+
+def _moment(item: Any) -> Any:
+    if isinstance(item, datetime) and item.tzinfo is not None:
+        item = item.astimezone(UTC).replace(tzinfo=None)
+    return np.datetime64(item, "us")
+
+
+def group_by_period(
+    name: str, kind: Kind, values: np.ndarray[Any, Any], *, owner: str, notes: list[str]
+) -> tuple[tuple[str, ...], tuple[IntArray, ...]]:
+    """Return the label of each period in order, and the rows of each.
+
+    >>> weeks = np.array(["week 10", "week 9"] * 5, dtype=object)
+    >>> group_by_period("week", "text", weeks, owner="read_table", notes=[])[0]
+    ('week 9', 'week 10')
+    """
+    if kind == "other":
+        raise DataError(f"{owner}: period {name!r} must be numbers, dates or texts; it is something else.")
+    if kind in ("number", "flag") and np.isinf(values).any():
+        raise DataError(f"{owner}: period {name!r} must be finite; got {values[np.isinf(values)][0]:g}.")
+    distinct, codes = np.unique(values.astype(np.str_) if kind == "text" else values, return_inverse=True)
+    rows, count = values.size, distinct.size
+    if count == 1:
+        raise DataError(
+            f"{owner}: period {name!r} must have at least two different values; got only {_labels(kind, distinct)[0]}."
+        )
+    if count > rows / FEWEST_ROWS:
+        raise DataError(
+            f"{owner}: period {name!r} must have at least {FEWEST_ROWS} rows for each value; "
+            f"got {count:,} values in {rows:,} rows: make a coarser column, such as the month or the year."
+        )
+    labels = _labels(kind, distinct)
+    order = sorted(range(count), key=_text_order(labels)) if kind == "text" else range(count)
+    sizes = np.bincount(codes, minlength=count)
+    for code in order:
+        if sizes[code] < FEWEST_ROWS:
+            raise DataError(
+                f"{owner}: every period must have at least {FEWEST_ROWS} rows; {name} {labels[code]} has {sizes[code]}: "
+                "leave it out or join it to another."
+            )
+    if kind == "text":
+        shown = [labels[code] for code in order]
+        listed = shown if count <= 6 else [*shown[:3], "...", *shown[-2:]]
+        notes.append(f"Periods are texts and come in this order: {', '.join(listed)}.")
+    groups = np.split(np.argsort(codes, kind="stable"), np.cumsum(sizes)[:-1])
+    return tuple(labels[code] for code in order), tuple(groups[code] for code in order)
+
+
+def _labels(kind: Kind, distinct: np.ndarray[Any, Any]) -> list[str]:
+    if kind == "number":
+        return [f"{value:.0f}" if value == np.trunc(value) else repr(value) for value in distinct.tolist()]
+    if kind == "flag":
+        return [str(bool(value)) for value in distinct]
+    if kind == "time":
+        for unit in ("datetime64[D]", "datetime64[s]"):  # days where all are days, else down to the second
+            if ((coarse := distinct.astype(unit)) == distinct).all():
+                return [str(moment) for moment in coarse]
+    return [str(value) for value in distinct]
+
+
+def _text_order(labels: list[str]) -> Callable[[int], Any]:
+    """Return the key that sorts texts by value where all are numbers, else with runs of digits compared as numbers."""
+    try:
+        numbers = [float(label) for label in labels]
+    except ValueError:
+        numbers = [np.nan]
+    if np.isfinite(numbers).all():
+        return lambda code: (numbers[code], labels[code])
+    runs = [re.split(r"(\d+)", label) for label in labels]  # text and digits by turns
+    return lambda code: ([int(run) if at % 2 else run for at, run in enumerate(runs[code])], labels[code])

@@ -1,0 +1,282 @@
+"""A table made ready to be replayed: rows by period, features as numbers, one target."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+
+from driftpace import require
+from driftpace.backtest.columns import Column, group_by_period, read_columns
+from driftpace.datasets import Table
+from driftpace.errors import DataError, ParameterError
+from driftpace.tracker.intake import LARGEST
+from driftpace.typing import BoolArray, FloatArray
+
+_MOST_LEVELS = 20
+_A_COPY = 0.999
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Panel:
+    """Rows by period: ``X[n]`` and ``y[n]`` are the features and targets of ``periods[n]``, in the order of the table.
+
+    ``mean`` and ``scale`` are what was taken from each feature and what it was divided by. ``classes`` are the two words
+    that became the targets 0 and 1, None where the target is a number. ``notes`` say in sentences what was done.
+    """
+
+    name: str
+    target: str
+    features: tuple[str, ...]
+    periods: tuple[str, ...]
+    X: tuple[FloatArray, ...]
+    y: tuple[FloatArray, ...]
+    mean: FloatArray
+    scale: FloatArray
+    classes: tuple[str, str] | None = None
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.periods)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many rows each period has."""
+        return tuple(y.size for y in self.y)
+
+    @property
+    def two_classes(self) -> bool:
+        """Whether the targets are 0 and 1, or -1 and 1, and nothing else."""
+        present = set(np.unique(np.concatenate(self.y)).tolist())
+        return present in ({0.0, 1.0}, {-1.0, 1.0})
+
+
+def read_table(
+    source: Any,
+    *,
+    period: str | None = None,
+    target: str | None = None,
+    features: Sequence[str] | None = None,
+    name: str | None = None,
+    standardise: bool = True,
+    categories: str = "one-hot",
+    missing: str = "refuse",
+    owner: str = "read_table",
+) -> Panel:
+    """Return the rows of ``source`` by period, or refuse what cannot be used in one sentence.
+
+    ``source`` is a CSV or Parquet file, a ``Table``, arrays by name, or a pandas, polars or pyarrow frame. ``period`` and
+    ``target`` are names of columns (a ``Table`` knows its own). Each distinct value of ``period`` is one period: numbers in order
+    of value, dates in order of time, texts as people sort them ("week 9" before "week 10"). ``features`` None means those a
+    ``Table`` recommends, else every numeric column but the two; the notes say which.
+
+    Rows without a target are left out and counted. A missing feature or period is refused, or with ``missing="drop"`` its
+    row is left out and counted. Texts among the features become columns of 0 and 1, one for each level but the most frequent
+    (``categories="refuse"``: are refused). Columns that never change are left out. With ``standardise`` every feature has mean 0
+    and standard deviation 1 over all periods together. A target of two words or flags becomes 0 and 1. ``owner`` is the
+    function that the sentences name.
+
+    >>> panel = read_table({"year": [1] * 5 + [2] * 5, "x": range(10), "y": range(10)}, period="year", target="y")
+    >>> panel.periods, panel.features, panel.sizes
+    (('1', '2'), ('x',), (5, 5))
+    """
+    require.switch(owner, standardise=standardise)
+    require.choice(owner, ("one-hot", "refuse"), categories=categories)
+    require.choice(owner, ("refuse", "drop"), missing=missing)
+    given, columns = read_columns(source, owner=owner)
+    notes = list(source.notes) if isinstance(source, Table) else []
+    period = _named(columns, period, source, "period", owner)
+    target = _named(columns, target, source, "target", owner)
+    if period == target:
+        raise ParameterError(f"{owner}(target=...) must be another column than the period; got {target!r} for both.")
+    chosen = _features(columns, features, source, period, target, owner, notes)
+
+    keep = _kept(columns, period, target, chosen, missing, owner, notes)
+    names, X = _design(columns, chosen, keep, categories, owner, notes)
+    y, classes = _target(target, columns[target].values[keep], columns[target].kind, owner, notes)
+    labels, groups = group_by_period(
+        period, columns[period].kind, columns[period].values[keep], owner=owner, notes=notes
+    )
+    names, X = _without_constants(names, X, owner, notes)
+    _notice_copies(names, X, target, y, notes)
+    mean, scale = np.zeros(len(names)), np.ones(len(names))
+    if standardise:
+        mean, scale = X.mean(axis=0), X.std(axis=0)
+        X = (X - mean) / scale
+        notes.append("Features have mean 0 and standard deviation 1 over all periods together.")
+    return Panel(
+        name=given if name is None else name,
+        target=target,
+        features=names,
+        periods=labels,
+        X=tuple(X[rows] for rows in groups),
+        y=tuple(y[rows] for rows in groups),
+        mean=mean,
+        scale=scale,
+        classes=classes,
+        notes=tuple(notes),
+    )
+
+
+def _named(columns: dict[str, Column], name: str | None, source: object, role: str, owner: str) -> str:
+    if name is None:
+        if not isinstance(source, Table):
+            raise ParameterError(f"{owner}({role}=...) must be the name of a column; got None.")
+        name = source.period if role == "period" else source.target
+    if name not in columns:
+        near = get_close_matches(str(name), columns, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(columns) or 'none'}."
+        raise ParameterError(f"{owner}({role}=...) must be a column of the table; got {name!r}: {hint}")
+    return name
+
+
+def _features(
+    columns: dict[str, Column],
+    features: Sequence[str] | None,
+    source: object,
+    period: str,
+    target: str,
+    owner: str,
+    notes: list[str],
+) -> list[str]:
+    if features is None and isinstance(source, Table) and source.features:
+        return [name for name in source.features if name not in (period, target)]
+    if features is None:
+        others = [name for name in columns if name not in (period, target)]
+        chosen = [name for name in others if columns[name].kind in ("number", "flag")]
+        left = [f"{name} ({columns[name].kind})" for name in others if name not in chosen]
+        notes.append(f"Features are all numeric columns: {', '.join(chosen)}.")
+        if left:
+            notes.append(f"Not among the features, because not numeric: {', '.join(left)}.")
+    else:
+        if isinstance(features, str):
+            raise ParameterError(f"{owner}(features=...) must be a list of names; got the text {features!r}.")
+        chosen = [_named(columns, name, source, "features", owner) for name in features]
+    for name in chosen:
+        if name in (period, target) or chosen.count(name) > 1:
+            what = "twice" if chosen.count(name) > 1 else "which is the " + ("period" if name == period else "target")
+            raise ParameterError(
+                f"{owner}(features=...) must be different columns, neither period nor target; got {name!r}, {what}."
+            )
+    if not chosen:
+        raise ParameterError(f"{owner}(features=...) must be at least one column; got none.")
+    return chosen
+
+
+def _kept(
+    columns: dict[str, Column], period: str, target: str, chosen: list[str], missing: str, owner: str, notes: list[str]
+) -> BoolArray:
+    """Return which rows are used: those with a target, and nothing else missing."""
+    rows = columns[target].values.size
+    keep = np.ones(rows, dtype=np.bool_)
+    for name in (target, period, *chosen):
+        gone = keep & columns[name].missing
+        count = int(gone.sum())
+        if count and name != target and missing == "refuse":
+            raise DataError(
+                f"{owner}: column {name!r} must have no missing values; {count:,} of {int(keep.sum()):,} are missing "
+                '(missing="drop" leaves their rows out).'
+            )
+        if count:
+            notes.append(f"{count:,} of {rows:,} rows left out: {name} is missing.")
+        keep &= ~gone
+    if not keep.any():
+        raise DataError(f"{owner}: the table must have rows that can be used; got none of {rows:,}.")
+    return keep
+
+
+def _design(
+    columns: dict[str, Column], chosen: list[str], keep: BoolArray, categories: str, owner: str, notes: list[str]
+) -> tuple[tuple[str, ...], FloatArray]:
+    names: list[str] = []
+    parts: list[FloatArray] = []
+    for name in chosen:
+        column = columns[name]
+        values = column.values[keep]
+        if column.kind in ("number", "flag"):
+            _refuse_wild(name, values, owner)
+            names.append(name)
+            parts.append(values)
+        elif column.kind == "text" and categories == "one-hot":
+            levels = _levels(name, values, owner)
+            names += [f"{name}={level}" for level in levels[1:]]
+            parts += [(values == level).astype(np.float64) for level in levels[1:]]
+            notes.append(
+                f"{name} became {len(levels) - 1} columns of 0 and 1; its most frequent value {levels[0]!r} is all zeros."
+            )
+        else:
+            hint = ' (categories="one-hot" makes numbers of texts)' if column.kind == "text" else ""
+            raise DataError(f"{owner}: feature {name!r} must be numeric; it is {_words(column.kind)}{hint}.")
+    twins = [name for name in names if names.count(name) > 1]
+    if twins:
+        raise DataError(
+            f"{owner}: features must have different names; got {twins[0]!r} twice, once from a column of texts."
+        )
+    return tuple(names), np.column_stack([np.empty((int(keep.sum()), 0)), *parts])
+
+
+def _words(kind: str) -> str:
+    return {"text": "text", "time": "a date or time", "other": "of a kind that is no number, text or date"}[kind]
+
+
+def _levels(name: str, values: np.ndarray[Any, Any], owner: str) -> list[str]:
+    """Return the distinct texts, the most frequent first and the others sorted."""
+    levels, counts = np.unique(values.astype(np.str_), return_counts=True)
+    if levels.size > _MOST_LEVELS:
+        raise DataError(
+            f"{owner}: text column {name!r} must have at most {_MOST_LEVELS} different values to be a feature; got {levels.size:,}."
+        )
+    first = int(np.argmax(counts))
+    return [str(levels[first]), *(str(level) for index, level in enumerate(levels) if index != first)]
+
+
+def _refuse_wild(name: str, values: FloatArray, owner: str) -> None:
+    wild = np.abs(values) > LARGEST
+    if wild.any():
+        raise DataError(
+            f"{owner}: column {name!r} must be finite and below {LARGEST:g} in size; got {values[wild][0]:g}."
+        )
+
+
+def _target(
+    name: str, values: np.ndarray[Any, Any], kind: str, owner: str, notes: list[str]
+) -> tuple[FloatArray, tuple[str, str] | None]:
+    if kind == "number":
+        _refuse_wild(name, values, owner)
+        return values.astype(np.float64), None
+    if kind == "flag":
+        return values.astype(np.float64), ("False", "True")
+    if kind != "text":
+        raise DataError(f"{owner}: target {name!r} must be numbers or two classes; it is {_words(kind)}.")
+    words = sorted(set(values.tolist()))
+    if len(words) != 2:
+        raise DataError(
+            f"{owner}: target {name!r} must be numbers or two classes; got {len(words):,} different texts, such as {words[0]!r}."
+        )
+    notes.append(f"Target {name}: {words[0]!r} is 0 and {words[1]!r} is 1.")
+    return (values == words[1]).astype(np.float64), (words[0], words[1])
+
+
+def _without_constants(
+    names: tuple[str, ...], X: FloatArray, owner: str, notes: list[str]
+) -> tuple[tuple[str, ...], FloatArray]:
+    size = np.abs(X).max(axis=0, initial=0.0)
+    moves = np.ptp(X, axis=0) > 1e-12 * size
+    still = [name for name, moving in zip(names, moves, strict=True) if not moving]
+    if still:
+        notes.append(f"Left out because constant: {', '.join(still)}.")
+    if not moves.any():
+        raise DataError(f"{owner}: at least one feature must change from row to row; got none that does.")
+    return tuple(name for name, moving in zip(names, moves, strict=True) if moving), X[:, moves]
+
+
+def _notice_copies(names: tuple[str, ...], X: FloatArray, target: str, y: FloatArray, notes: list[str]) -> None:
+    spread = y.std()
+    if spread == 0.0:
+        notes.append(f"Target {target} is the same in every row.")
+        return
+    likeness = np.abs((X - X.mean(axis=0)).T @ (y - y.mean())) / (y.size * X.std(axis=0) * spread)
+    copies = [name for name, like in zip(names, likeness, strict=True) if like > _A_COPY]
+    if copies:
+        notes.append(f"Nearly a copy of the target, so it may give the answer away: {', '.join(copies)}.")

@@ -1,0 +1,396 @@
+"""Every kind of table becomes the same panel; what cannot be used is refused in a sentence."""
+
+import sys
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from driftpace.backtest.columns import read_columns
+from driftpace.backtest.table import Panel, read_table
+from driftpace.datasets import Table, load_gss_income, load_psid7682
+from driftpace.errors import DataError, MissingExtraError, ParameterError
+from driftpace.losses import LogisticLoss
+
+Columns = dict[str, list[Any]]
+
+
+def _columns(rng: np.random.Generator, sizes: tuple[int, ...] = (12, 7, 30)) -> Columns:
+    """Columns of every kind, rows of the periods mixed."""
+    years = rng.permutation(np.repeat([2010, 2009, 2011], sizes))
+    rows = years.size
+    return {
+        "year": years.tolist(),
+        "month": [date(int(year), 3, 1) for year in years],
+        "y": rng.normal(size=rows).tolist(),
+        "bought": [("yes", "no")[int(draw)] for draw in rng.integers(0, 2, rows)],
+        "x": rng.normal(5.0, 3.0, rows).tolist(),
+        "count": rng.integers(0, 9, rows).tolist(),
+        "member": rng.integers(0, 2, rows).astype(bool).tolist(),
+        "city": rng.choice(["Rome", "Oslo", "Lima"], rows, p=[0.6, 0.3, 0.1]).tolist(),
+    }
+
+
+def _with_holes(columns: Columns) -> Columns:
+    for name, row in (
+        ("y", 0),
+        ("y", 1),
+        ("x", 2),
+        ("count", 3),
+        ("member", 4),
+        ("city", 5),
+        ("bought", 6),
+        ("year", 7),
+    ):
+        columns[name][row] = None
+    return columns
+
+
+def _csv(columns: Columns, folder: Path) -> Path:
+    path = folder / "rows.csv.gz"
+    pl.DataFrame(columns, strict=False).to_pandas().to_csv(path, index=False)
+    return path
+
+
+def _parquet(columns: Columns, folder: Path) -> Path:
+    path = folder / "rows.parquet"
+    pq.write_table(pa.table(columns), path)
+    return path
+
+
+SOURCES: dict[str, Callable[[Columns, Path], Any]] = {
+    "mapping": lambda columns, _: columns,
+    "pandas": lambda columns, _: pd.DataFrame(columns),
+    "pandas of arrow": lambda columns, _: pa.table(columns).to_pandas(types_mapper=pd.ArrowDtype),
+    "pandas of nullable": lambda columns, _: pd.DataFrame(columns).convert_dtypes(),
+    "polars": lambda columns, _: pl.DataFrame(columns, strict=False),
+    "polars, lazy": lambda columns, _: pl.LazyFrame(columns, strict=False),
+    "polars of categories": lambda columns, _: pl.DataFrame(columns, strict=False).with_columns(
+        pl.col("city").cast(pl.Categorical)
+    ),
+    "pyarrow": lambda columns, _: pa.table(columns),
+    "csv": _csv,
+    "parquet": _parquet,
+}
+FEATURES = ["x", "count", "member", "city"]
+
+
+def _same(a: Panel, b: Panel) -> None:
+    assert (a.periods, a.features, a.target, a.classes) == (b.periods, b.features, b.target, b.classes)
+    assert a.notes == b.notes
+    for ours, theirs in zip((*a.X, *a.y, a.mean, a.scale), (*b.X, *b.y, b.mean, b.scale), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+@pytest.mark.parametrize("period", ["year", "month"])
+@pytest.mark.parametrize("target", ["y", "bought"])
+def test_every_kind_of_table_gives_the_same_panel(
+    tmp_path: Path, rng: np.random.Generator, kind: str, period: str, target: str
+) -> None:
+    columns = _columns(rng)
+    arrays = {name: np.array(values) for name, values in columns.items()}
+    found = read_table(SOURCES[kind](columns, tmp_path), period=period, target=target, features=FEATURES)
+    expected = read_table(arrays, period=period, target=target, features=FEATURES)
+    if kind == "csv" and period == "month":  # dates are texts there, and the notes say so
+        assert found.notes[-2] == "Periods are texts and come in this order: 2009-03-01, 2010-03-01, 2011-03-01."
+        found = _without_note(found, -2)
+    _same(found, expected)
+
+
+def _without_note(panel: Panel, index: int) -> Panel:
+    notes = list(panel.notes)
+    del notes[index]
+    return Panel(**({name: getattr(panel, name) for name in Panel.__slots__} | {"notes": tuple(notes)}))
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+@pytest.mark.parametrize("target", ["y", "bought"])
+def test_every_kind_of_table_says_the_same_of_holes(
+    tmp_path: Path, rng: np.random.Generator, kind: str, target: str
+) -> None:
+    columns = _with_holes(_columns(rng))
+    options: dict[str, Any] = {"period": "year", "target": target, "features": FEATURES, "missing": "drop"}
+    found = read_table(SOURCES[kind](columns, tmp_path), **options)
+    assert found.features[:3] == ("x", "count", "member")
+    _same(found, read_table(columns, **options))
+    assert sum(found.sizes) == 49 - (7 if target == "y" else 6)
+    assert found.notes[0] == f"{2 if target == 'y' else 1} of 49 rows left out: {target} is missing."
+    assert found.notes[1] == "1 of 49 rows left out: year is missing."
+
+
+def test_the_numbers_are_right(rng: np.random.Generator) -> None:
+    columns = _columns(rng)
+    panel = read_table(columns, period="year", target="y", features=["city", "x"])
+    year, x, city = np.array(columns["year"]), np.array(columns["x"]), np.array(columns["city"])
+    assert panel.periods == ("2009", "2010", "2011")
+    assert (len(panel), panel.sizes) == (3, (7, 12, 30))
+    most = max(set(columns["city"]), key=columns["city"].count)
+    others = sorted(set(columns["city"]) - {most})
+    assert panel.features == (*(f"city={name}" for name in others), "x")
+    for label, X, y in zip(panel.periods, panel.X, panel.y, strict=True):
+        here = year == int(label)
+        np.testing.assert_array_equal(y, np.array(columns["y"])[here])
+        np.testing.assert_allclose(X[:, -1], (x[here] - x.mean()) / x.std(), rtol=1e-13)
+        dummy = city == others[0]
+        np.testing.assert_allclose(X[:, 0], (dummy[here] - dummy.mean()) / dummy.std(), rtol=1e-13)
+    pooled = np.concatenate(panel.X)
+    np.testing.assert_allclose(pooled.mean(axis=0), 0.0, atol=1e-14)
+    np.testing.assert_allclose(pooled.std(axis=0), 1.0, rtol=1e-14)
+    assert f"city became 2 columns of 0 and 1; its most frequent value {most!r} is all zeros." in panel.notes
+
+
+def test_without_standardising_values_stay(rng: np.random.Generator) -> None:
+    columns = _columns(rng)
+    panel = read_table(columns, period="year", target="y", features=["count"], standardise=False)
+    assert sorted(np.concatenate(panel.X)[:, 0].tolist()) == sorted(columns["count"])
+    assert (panel.mean.tolist(), panel.scale.tolist()) == ([0.0], [1.0])
+
+
+def test_features_are_all_numeric_columns_and_the_notes_say_which(rng: np.random.Generator) -> None:
+    panel = read_table(_columns(rng), period="year", target="y", name="mine")
+    assert panel.name == "mine"
+    assert panel.features == ("x", "count", "member")
+    assert panel.notes[:2] == (
+        "Features are all numeric columns: x, count, member.",
+        "Not among the features, because not numeric: month (time), bought (text), city (text).",
+    )
+
+
+@pytest.mark.parametrize("load", [load_gss_income, load_psid7682])
+def test_a_bundled_table_knows_its_own_columns(load: Callable[[], Table]) -> None:
+    table = load()
+    panel = read_table(table)
+    assert (panel.name, panel.target, panel.features) == (table.name, table.target, table.features)
+    assert panel.periods == tuple(str(year) for year in sorted(set(table["year"].tolist())))
+    np.testing.assert_array_equal(np.concatenate(panel.y), table[table.target])
+    assert not panel.two_classes
+
+
+def test_another_target_of_a_bundled_table_keeps_the_recommended_features() -> None:
+    panel = read_table(load_gss_income(), target="log_rinc_nominal", period="period")
+    assert panel.features == load_gss_income().features
+    assert panel.periods[:3] == ("0", "1", "2")
+
+
+@pytest.mark.parametrize(
+    ("values", "labels"),
+    [
+        ([10, 9, -1], ("-1", "9", "10")),
+        ([0.5, 10.0, 9.0], ("0.5", "9", "10")),
+        (["10", "9", "1e1"], ("9", "10", "1e1")),
+        (["week 10", "week 9", "year 1"], ("week 9", "week 10", "year 1")),
+        (["2020-Q1", "2019-Q4", "2020-Q2"], ("2019-Q4", "2020-Q1", "2020-Q2")),
+        (["b", "nan", "inf"], ("b", "inf", "nan")),
+        ([date(2020, 2, 1), date(2019, 12, 1), date(2020, 1, 1)], ("2019-12-01", "2020-01-01", "2020-02-01")),
+        (
+            [
+                datetime(2020, 2, 1, 6),
+                datetime(2020, 2, 1, tzinfo=timezone(timedelta(hours=-2))),
+                datetime(2020, 2, 1, tzinfo=UTC),
+            ],
+            ("2020-02-01T00:00:00", "2020-02-01T02:00:00", "2020-02-01T06:00:00"),
+        ),
+        (list(np.array(["2020-03", "2020-01", "2020-02"], dtype="M8[M]")), ("2020-01-01", "2020-02-01", "2020-03-01")),
+        (list(pd.period_range("2020-01", periods=3, freq="M")[::-1]), ("2020-01", "2020-02", "2020-03")),
+        ([True, False], ("False", "True")),
+    ],
+)
+def test_periods_come_in_their_natural_order(values: list[Any], labels: tuple[str, ...]) -> None:
+    rows = 5 * len(values)
+    panel = read_table({"when": values * 5, "x": np.arange(rows), "y": np.arange(rows) ** 2}, period="when", target="y")
+    assert panel.periods == labels
+
+
+def test_pandas_periods_and_categories_are_texts() -> None:
+    frame = pd.DataFrame(
+        {"when": pd.period_range("2020-01", periods=2, freq="M").repeat(5), "y": range(10), "c": list("aabbb") * 2}
+    )
+    frame["c"] = frame["c"].astype("category")
+    panel = read_table(frame, period="when", target="y", features=["c"])
+    assert (panel.periods, panel.features) == (("2020-01", "2020-02"), ("c=a",))
+
+
+@pytest.mark.parametrize(
+    ("given", "classes"),
+    [(["no", "yes"], ("no", "yes")), ([False, True], ("False", "True")), ([0, 1], None), ([-1, 1], None)],
+)
+def test_two_classes_can_be_given_to_the_losses(given: list[Any], classes: tuple[str, str] | None) -> None:
+    rows = given * 10
+    panel = read_table({"t": [0] * 10 + [1] * 10, "x": np.arange(20.0), "y": rows}, period="t", target="y")
+    assert panel.two_classes
+    assert panel.classes == classes
+    encoded = LogisticLoss(l2=0.1).encode(np.concatenate(panel.y))
+    np.testing.assert_array_equal(encoded, [-1.0, 1.0] * 10)
+
+
+def test_constants_and_copies_are_noticed() -> None:
+    y = np.linspace(0.0, 1.0, 20)
+    columns = {"t": [0, 1] * 10, "y": y, "x": y**2, "copy": 3.0 * y + 1.0, "one": np.ones(20), "word": ["same"] * 20}
+    panel = read_table(columns, period="t", target="y", features=["x", "copy", "one", "word"])
+    assert panel.features == ("x", "copy")
+    assert "Left out because constant: one." in panel.notes
+    assert "word became 0 columns of 0 and 1; its most frequent value 'same' is all zeros." in panel.notes
+    assert "Nearly a copy of the target, so it may give the answer away: copy." in panel.notes
+    still = read_table({"t": [0, 1] * 10, "y": np.ones(20), "x": y}, period="t", target="y")
+    assert "Target y is the same in every row." in still.notes
+
+
+def _refused(
+    error: type[Exception], sentence: str, changes: dict[str, Any] | None = None, source: Any = None, **options: Any
+) -> None:
+    columns = {"t": [0] * 10 + [1] * 10, "y": np.arange(20.0), "rain": np.arange(20.0) ** 2, "city": ["a", "b"] * 10}
+    given = {"period": "t", "target": "y"} | options
+    with pytest.raises(error) as caught:
+        read_table(columns | (changes or {}) if source is None else source, **given)
+    assert str(caught.value) == f"read_table{sentence}"
+
+
+def test_names_are_checked() -> None:
+    _refused(
+        ParameterError, "(target=...) must be a column of the table; got 'Y2': it has t, y, rain, city.", target="Y2"
+    )
+    _refused(
+        ParameterError,
+        "(features=...) must be a column of the table; got 'rian': did you mean 'rain'?",
+        features=["rian"],
+    )
+    _refused(ParameterError, "(period=...) must be the name of a column; got None.", period=None)
+    _refused(ParameterError, "(target=...) must be another column than the period; got 't' for both.", target="t")
+    _refused(ParameterError, "(features=...) must be a list of names; got the text 'rain'.", features="rain")
+    _refused(ParameterError, "(features=...) must be at least one column; got none.", features=[])
+    different = "(features=...) must be different columns, neither period nor target; got "
+    _refused(ParameterError, different + "'rain', twice.", features=["rain", "rain"])
+    _refused(ParameterError, different + "'y', which is the target.", features=["y"])
+    _refused(ParameterError, different + "'t', which is the period.", features=["t"])
+    _refused(ParameterError, "(missing=...) must be one of 'refuse', 'drop'; got 'fill'.", missing="fill")
+    _refused(ParameterError, "(categories=...) must be one of 'one-hot', 'refuse'; got 'codes'.", categories="codes")
+    _refused(ParameterError, "(standardise=...) must be True or False; got 1.", standardise=1)
+
+
+def test_the_sentence_names_the_function_that_was_called() -> None:
+    with pytest.raises(ParameterError, match=r"^backtest\(period=\.\.\.\) must be a column"):
+        read_table({"t": [1]}, period="u", target="y", owner="backtest")
+
+
+def test_missing_values_are_refused_or_dropped() -> None:
+    hole = np.where(np.arange(20) < 3, np.nan, np.arange(20.0))
+    ask = '3 of 20 are missing (missing="drop" leaves their rows out).'
+    _refused(DataError, f": column 'rain' must have no missing values; {ask}", {"rain": hole})
+    _refused(DataError, f": column 't' must have no missing values; {ask}", {"t": [None] * 3 + [0] * 7 + [1] * 10})
+    _refused(
+        DataError,
+        f": column 'city' must have no missing values; {ask}",
+        {"city": [None] * 3 + ["a"] * 17},
+        features=["city"],
+    )
+    _refused(DataError, ": the table must have rows that can be used; got none of 20.", {"y": [None] * 20})
+    masked = np.ma.masked_less(np.arange(20.0), 3.0)
+    _refused(DataError, f": column 'rain' must have no missing values; {ask}", {"rain": masked})
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, 1e80])
+def test_wild_numbers_are_refused(value: float) -> None:
+    wild = np.r_[value, np.arange(19.0)]
+    _refused(DataError, f": column 'rain' must be finite and below 1e+75 in size; got {value:g}.", {"rain": wild})
+    _refused(DataError, f": column 'y' must be finite and below 1e+75 in size; got {value:g}.", {"y": wild})
+
+
+def test_periods_that_are_none_are_refused() -> None:
+    _refused(DataError, ": period 't' must have at least two different values; got only 7.", {"t": [7] * 20})
+    _refused(
+        DataError,
+        ": period 't' must have at least 5 rows for each value; got 20 values in 20 rows: "
+        "make a coarser column, such as the month or the year.",
+        {"t": np.arange(20)},
+    )
+    _refused(
+        DataError,
+        ": every period must have at least 5 rows; t 1 has 4: leave it out or join it to another.",
+        {"t": [0] * 16 + [1] * 4},
+    )
+    _refused(DataError, ": period 't' must be finite; got inf.", {"t": [0.0] * 10 + [np.inf] * 10})
+    _refused(DataError, ": period 't' must be numbers, dates or texts; it is something else.", {"t": [0, "a"] * 10})
+
+
+def test_columns_of_the_wrong_kind_are_refused() -> None:
+    many = [f"level {index}" for index in range(20)]
+    many[0] = "another"
+    _refused(
+        DataError,
+        ": text column 'city' must have at most 20 different values to be a feature; got 21.",
+        source={"t": [0] * 11 + [1] * 11, "y": range(22), "city": [*many, "more", "more"]},
+        features=["city"],
+    )
+    _refused(
+        DataError,
+        ": feature 'city' must be numeric; it is text (categories=\"one-hot\" makes numbers of texts).",
+        features=["city"],
+        categories="refuse",
+    )
+    days = [date(2020, 1, 1)] * 20
+    _refused(DataError, ": feature 'day' must be numeric; it is a date or time.", {"day": days}, features=["day"])
+    _refused(
+        DataError,
+        ": feature 'odd' must be numeric; it is of a kind that is no number, text or date.",
+        {"odd": [1, "a"] * 10},
+        features=["odd"],
+    )
+    _refused(DataError, ": target 'y' must be numbers or two classes; it is a date or time.", {"y": days})
+    _refused(
+        DataError,
+        ": target 'y' must be numbers or two classes; got 4 different texts, such as 'a'.",
+        {"y": list("abcd") * 5},
+    )
+    _refused(DataError, ": at least one feature must change from row to row; got none that does.", {"rain": [1.0] * 20})
+    _refused(
+        DataError,
+        ": features must have different names; got 'city=b' twice, once from a column of texts.",
+        {"city=b": range(20)},
+        features=["city", "city=b"],
+    )
+
+
+def test_tables_that_do_not_hold_together_are_refused() -> None:
+    _refused(DataError, ": columns must be of one length; got lengths [3, 20].", {"z": [1, 2, 3]})
+    _refused(DataError, ": column 'z' must be one-dimensional; got shape (20, 1).", {"z": np.zeros((20, 1))})
+    _refused(DataError, ": column 'z' must be one-dimensional; got shape ().", {"z": "abc"})
+    twins = pd.DataFrame(np.zeros((6, 2)), columns=["a", "a"])
+    _refused(DataError, ": the table must have columns of different names; got 'a' twice.", source=twins)
+    arrow = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
+    _refused(DataError, ": the table must have columns of different names; got 'a' twice.", source=arrow)
+    _refused(DataError, ": the table must have columns of different names; got '1' twice.", source={1: [0], "1": [0]})
+    kinds = "a file, a Table, columns by name, or a pandas, polars or pyarrow frame"
+    _refused(ParameterError, f"(source=...) must be {kinds}; got int.", source=3)
+
+
+def test_files_that_cannot_be_read_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _refused(ParameterError, "(source=...) must be a .csv, .csv.gz or .parquet file; got 'a.xlsx'.", source="a.xlsx")
+    path = tmp_path / "none.csv"
+    _refused(ParameterError, f"(source=...) must be an existing file; got {str(path)!r}.", source=path)
+    broken = tmp_path / "broken.parquet"
+    broken.write_bytes(b"nothing of the kind")
+    with pytest.raises(DataError, match=r"^read_table: broken\.parquet must be a Parquet file; it cannot be read: "):
+        read_table(broken, period="t", target="y")
+    monkeypatch.setattr(sys.modules[read_columns.__module__], "find_spec", lambda name: None)
+    with pytest.raises(
+        MissingExtraError, match=r"^read_table\(\) needs polars or pyarrow to read a Parquet file: pip install polars"
+    ):
+        read_table(broken, period="t", target="y")
+
+
+def test_parquet_is_read_by_whichever_engine_is_there(
+    tmp_path: Path, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = _parquet(_columns(rng), tmp_path)
+    polars = read_table(path, period="month", target="y", features=FEATURES)
+    assert polars.name == "rows"
+    monkeypatch.setattr(sys.modules[read_columns.__module__], "find_spec", lambda name: name == "pyarrow" or None)
+    _same(polars, read_table(path, period="month", target="y", features=FEATURES))
