@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from driftpace.datasets import load_psid_extract
+from driftpace.datasets import load_psid7682, load_psid_extract
 from driftpace.datasets.prices import CPI_U
 from driftpace.errors import DataError, MissingExtraError, ParameterError
 
@@ -61,6 +61,17 @@ def test_without_experience_it_is_what_age_and_schooling_leave(tmp_path: Path, r
     table = load_psid_extract(_write(tmp_path / "mine.csv", columns), **NAMES)
     np.testing.assert_allclose(table["exper_1"][:2], [-1.0, -0.4])
     assert "Experience is max(age - education - 6, 0)." in table.notes
+
+
+def test_the_quartic_is_told_apart_better_than_powers() -> None:
+    u = (load_psid7682()["exper_c"] * 10.0) / 20.0
+    years = 20.0 * u + 20.0
+    powers = np.arange(1, 5)
+    found = []
+    for X in (np.polynomial.legendre.legvander(u, 4)[:, 1:], u[:, None] ** powers, years[:, None] ** powers):
+        Z = np.column_stack([np.ones(u.size), (X - X.mean(axis=0)) / X.std(axis=0)])
+        found.append(np.linalg.eigvalsh(Z.T @ Z / u.size)[0])
+    np.testing.assert_allclose(found, [0.137, 0.0336, 0.000047], rtol=0.01)
 
 
 def test_dollars_of_the_file_and_of_the_year_earned(tmp_path: Path, rng: np.random.Generator) -> None:

@@ -59,7 +59,8 @@ def load_psid_extract(
     (the PSID asks about last year's income, so 1; give 0 when your ``year`` is the year earned).
 
     Experience enters as a quartic, after Murphy and Welch (1990): ``exper_1`` to ``exper_4`` are the Legendre polynomials of
-    ``(experience - 20) / 20``. They fit what the four powers fit and, unlike the powers, can be told apart by a few rows.
+    ``(experience - 20) / 20``. They fit what the four powers fit and are told apart by fewer rows: on the experience in
+    ``load_psid7682`` the least eigenvalue of E[xx'] is 0.14, against 0.03 for centred powers and 0.00005 for plain ones.
     ``income`` is kept as a column, for those who want to predict dollars as the paper does.
 
     >>> from tempfile import TemporaryDirectory
