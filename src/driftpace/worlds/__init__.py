@@ -6,6 +6,7 @@ from driftpace.worlds.drifting import DriftingClasses, DriftingRegression
 from driftpace.worlds.paths import Shape
 from driftpace.worlds.protocol import World
 from driftpace.worlds.regression import GaussianRegression
+from driftpace.worlds.shaped_classes import ShapedClasses
 from driftpace.worlds.shaped_regression import NoiseKind, ShapedRegression
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "GaussianRegression",
     "NoiseKind",
     "Shape",
+    "ShapedClasses",
     "ShapedRegression",
     "TwoClasses",
     "World",

@@ -15,10 +15,12 @@ _REACH = 12
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 
 
-def normal_rule(mean: FloatArray, scale: FloatArray, breaks: Sequence[float] = ()) -> tuple[FloatArray, FloatArray]:
+def normal_rule(
+    mean: FloatArray, scale: FloatArray, breaks: Sequence[float] | FloatArray = ()
+) -> tuple[FloatArray, FloatArray]:
     """Return nodes u and weights p, (..., nodes), with E F(T) = sum p F(mean + scale u) for each mean and scale.
 
-    A scale of zero is allowed: T is then its mean.
+    A scale of zero is allowed: T is then its mean. ``breaks`` are places in T, the same for all or (..., breaks) for each.
 
     >>> import numpy as np
     >>> u, p = normal_rule(np.array(1.0), np.array(2.0), breaks=[0.0])

@@ -75,10 +75,10 @@ def mean_curve(loss: LinearLoss, mean: FloatArray, scale: FloatArray, target: fl
     if isinstance(loss, SquaredLoss):
         return 0.5 * ((mean - target) ** 2 + scale**2)
     if isinstance(loss, SmoothedHinge):
-        return _half_square_above(1.0 - target * mean, scale)
+        return half_square_above(1.0 - target * mean, scale)
     if isinstance(loss, HuberLoss):  # h(r) = r^2/2 - (|r| - threshold)_+^2/2
         off = mean - target
-        beyond = _half_square_above(off - loss.threshold, scale) + _half_square_above(-off - loss.threshold, scale)
+        beyond = half_square_above(off - loss.threshold, scale) + half_square_above(-off - loss.threshold, scale)
         return 0.5 * (off**2 + scale**2) - beyond
     flat_mean, flat_scale = np.broadcast_arrays(np.atleast_1d(mean), np.atleast_1d(scale))
     values = np.empty(flat_mean.shape)
@@ -128,8 +128,8 @@ def newton(
     return w
 
 
-def _half_square_above(level: FloatArray, scale: FloatArray) -> FloatArray:
-    """E (level + scale u)_+^2 / 2 for a standard normal u."""
+def half_square_above(level: FloatArray, scale: FloatArray) -> FloatArray:
+    """Return E (level + scale u)_+^2 / 2 for a standard normal u."""
     spread = np.where(scale > 0.0, scale, 1.0)
     z = np.where(scale > 0.0, level / spread, np.where(level > 0.0, np.inf, -np.inf))
     density = np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi)
