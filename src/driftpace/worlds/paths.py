@@ -12,7 +12,7 @@ of a move and u, v random unit vectors at right angles:
                where there is no plane, a sine whose squared steps have the mean size^2
 
 On a sphere (``sphere=True``) z keeps its length and ``size`` is an angle: the line is a great circle, the walk turns by
-size in a random direction, the jump turns once, and the season swings to and fro on a great circle, size to either side.
+size in a random direction, the jump turns once, and the season swings back and forth on a great circle, size to either side.
 """
 
 import math

@@ -23,7 +23,7 @@ class ShapedClasses:
 
     The log odds x'theta keep the variance ``signal``, so that the classes stay as hard to tell apart as they were;
     theta moves on the sphere where the covariance is the identity (:mod:`driftpace.worlds.paths`): "line" turns one way for
-    ever, "walk" in a fresh random direction each period, "seasonal" swings to and fro once in ``turn`` periods, "jump"
+    ever, "walk" in a fresh random direction each period, "seasonal" swings back and forth once in ``turn`` periods, "jump"
     turns once, into period ``jump_at``, "still" never. The turn is as large as makes one step cost the stale minimiser of
     ``loss`` an excess risk of ``cost``: exactly at every step of a line, walk or jump where no penalty meets rows of
     unequal variances, else in the mean, over a season or the first 40 periods. What no turn can cost is refused.
