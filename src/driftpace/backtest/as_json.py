@@ -1,0 +1,86 @@
+"""The result as JSON: everything in it, in a fixed order, with null for what is not a finite number."""
+
+import json
+import math
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from driftpace.backtest.records import BacktestResult, Ledger, Strategy
+from driftpace.errors import DataError
+from driftpace.records import Assumption, Verdict
+from driftpace.typing import FloatArray
+
+SCHEMA = 1
+_TUPLES = ("features", "periods", "pool", "test_rows", "epsilon", "notes")
+
+
+def to_json(result: BacktestResult) -> str:
+    """Return the result as text; reading it back with :func:`from_json` gives the same numbers, and NaN for null."""
+    body: dict[str, Any] = {"schema": SCHEMA, "kind": "driftpace.backtest"}
+    for field in fields(result):
+        body[field.name] = _plain(getattr(result, field.name))
+    body["assumptions"] = [
+        {"name": one.name, "verdict": one.verdict.value, "sentence": one.sentence, "share": share}
+        for one, share in result.assumptions
+    ]
+    return json.dumps(body, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+
+
+def from_json(text: str) -> BacktestResult:
+    """Return the result that :func:`to_json` wrote, or refuse text that it did not write."""
+    body = _body(text)
+    try:
+        given = {field.name: body[field.name] for field in fields(BacktestResult)}
+        given |= {name: tuple(body[name]) for name in _TUPLES}
+        given["strategies"] = tuple(_strategy(one) for one in body["strategies"])
+        given["ledger"] = Ledger(**{name: _array(values) for name, values in body["ledger"].items()})
+        given["assumptions"] = tuple(
+            (Assumption(name=one["name"], verdict=Verdict(one["verdict"]), sentence=one["sentence"]), one["share"])
+            for one in body["assumptions"]
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(f"from_json(text=...) must be what to_json wrote; {error!r} was in the way.") from None
+    return BacktestResult(**given)
+
+
+def _body(text: str) -> dict[str, Any]:
+    try:
+        body = json.loads(text)
+    except ValueError:
+        raise DataError(f"from_json(text=...) must be what to_json wrote; got {text[:40]!r}.") from None
+    if not isinstance(body, dict) or body.get("kind") != "driftpace.backtest":
+        raise DataError(f"from_json(text=...) must be what to_json wrote; got {text[:40]!r}.")
+    if body.get("schema") != SCHEMA:
+        raise DataError(f"from_json(text=...) must have schema {SCHEMA}; got {body.get('schema')!r}.")
+    return body
+
+
+def _plain(value: Any) -> Any:
+    """Return numbers, text and lists only."""
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, Strategy | Ledger):
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return None if isinstance(value, Assumption) else value
+
+
+def _strategy(body: dict[str, Any]) -> Strategy:
+    return Strategy(
+        name=body["name"],
+        title=body["title"],
+        note=body["note"],
+        samples=_array(body["samples"]),
+        excess_risk=_array(body["excess_risk"]),
+        test_loss=_array(body["test_loss"]),
+        auc=None if body["auc"] is None else _array(body["auc"]),
+    )
+
+
+def _array(values: Any) -> FloatArray:
+    return np.array(values, dtype=np.float64)  # None becomes NaN

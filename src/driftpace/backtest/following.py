@@ -1,0 +1,89 @@
+"""One run of the tracker over a table: what it asked, what it said, and the models it used."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from driftpace.backtest.rows import Rows
+from driftpace.losses import Loss
+from driftpace.records import Assumption, StepReport
+from driftpace.tracker import Tracker
+from driftpace.typing import FloatArray
+
+TrackerMaker = Callable[[Loss, int, int], Tracker]
+STATUS = {"stable": 0.0, "warning": 1.0, "drift": 2.0}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asked:
+    """What the user asked of the tracker; ``maker`` makes a tracker of one's own from loss, features and seed."""
+
+    epsilon: float | None = None
+    tolerance: float | None = None
+    confidence: float | None = None
+    maker: TrackerMaker | None = None
+
+    def tracker(self, loss: Loss, features: int, seed: int) -> Tracker:
+        """Return a tracker that knows nothing yet."""
+        if self.maker is not None:
+            return self.maker(loss, features, seed)
+        asked = {"epsilon": self.epsilon, "tolerance": self.tolerance, "confidence": self.confidence}
+        given: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
+        return Tracker(loss, features=features, rng=seed, **given)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Followed:
+    """A run of a tracker; arrays over periods, ``coefs`` (periods, coefficients), the intercept last."""
+
+    coefs: FloatArray
+    samples: FloatArray
+    samples_theory: FloatArray
+    risk_bound: FloatArray
+    certificate: FloatArray
+    drift: FloatArray
+    drift_upper: FloatArray
+    status: FloatArray
+    assumptions: tuple[tuple[Assumption, ...], ...]
+
+
+class Draw:
+    """Hands out the next rows of a period, fewer when it is exhausted; without their column of ones unless asked for."""
+
+    def __init__(self, rows: Rows, *, ones: bool = False) -> None:
+        self._rows, self._given, self._columns = rows, 0, slice(None, None if ones else -1)
+
+    def __call__(self, samples: int) -> tuple[FloatArray, FloatArray]:
+        """Return the next rows."""
+        X, y = self._rows.bought(self._given, self._given + samples)
+        self._given += len(y)
+        return X[:, self._columns], y
+
+
+def follow(tracker: Tracker, rows: tuple[Rows, ...]) -> Followed:
+    """Let a tracker buy its rows period after period."""
+    reports: list[StepReport] = []
+    coefs = []
+    for now in rows:
+        reports.append(tracker.step(Draw(now)))
+        coefs.append(np.append(tracker.coef, tracker.intercept))
+    return Followed(
+        coefs=np.array(coefs),
+        samples=_numbers(reports, "samples"),
+        samples_theory=_numbers(reports, "samples_theory"),
+        risk_bound=_numbers(reports, "risk_bound"),
+        certificate=_numbers(reports, "certificate"),
+        drift=0.5 * np.square(_numbers(reports, "rho")),
+        drift_upper=0.5 * np.square(_numbers(reports, "rho_upper")),
+        status=np.array([STATUS.get(getattr(report, "status", ""), math.nan) for report in reports]),
+        assumptions=tuple(getattr(report, "assumptions", ()) for report in reports),
+    )
+
+
+def _numbers(reports: list[StepReport], name: str) -> FloatArray:
+    """Return one field of the reports as floats, NaN where nothing was said."""
+    values = [getattr(report, name, None) for report in reports]
+    return np.array([math.nan if value is None else float(value) for value in values])

@@ -1,0 +1,74 @@
+"""A period as a population: all its rows, its own best model, and what any model loses against it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from driftpace.backtest.many import mean_losses
+from driftpace.errors import DataError
+from driftpace.learners.minimise import minimise
+from driftpace.losses import Loss, SquaredLoss
+from driftpace.records import Outcome
+from driftpace.sets import WholeSpace
+from driftpace.typing import FloatArray
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Population:
+    """All rows of a period; ``X`` ends with a column of ones, ``y`` is encoded, ``loss`` leaves the intercept alone.
+
+    ``best`` minimises the mean loss over the rows and ``least`` is its value; ``hessian`` is taken there. ``noise`` is
+    tr(H^-1 Cov g), g the gradient of a row at ``best``: K rows fitted from nothing lose about noise / 2K.
+    """
+
+    label: str
+    loss: Loss
+    X: FloatArray
+    y: FloatArray
+    best: FloatArray
+    least: float
+    hessian: FloatArray
+    noise: float
+
+    def excess_risk(self, coefs: FloatArray) -> FloatArray:
+        """Return what each model, one a row, loses against the best of the period; never below zero."""
+        models = np.atleast_2d(coefs)
+        if type(self.loss) is SquaredLoss:  # exact, and without the rounding of a difference
+            away = models - self.best
+            quadratic: FloatArray = 0.5 * np.einsum("ij,ij->i", away @ self.hessian, away)
+            return np.maximum(quadratic, 0.0)
+        return np.maximum(mean_losses(self.loss, models, self.X, self.y) - self.least, 0.0)
+
+
+def with_intercept(X: FloatArray) -> FloatArray:
+    """Return the rows with a last column of ones."""
+    return np.column_stack([X, np.ones(len(X))])
+
+
+def find_population(label: str, loss: Loss, X: FloatArray, y: FloatArray) -> Population:
+    """Return a period's population: its minimiser is found once, on all its rows.
+
+    >>> X, y = np.array([[-1.0], [1.0]]), np.array([0.0, 2.0])
+    >>> find_population("1974", SquaredLoss(), X, y).best
+    array([1., 1.])
+    """
+    objective = loss.with_unpenalised(1)
+    rows, targets = with_intercept(X), objective.encode(y)
+    best, _, outcome = minimise(objective, WholeSpace(), np.zeros(rows.shape[1]), rows, targets, 0.0)
+    if outcome is Outcome.NONFINITE:
+        raise DataError(
+            f"backtest(period=...) must give periods of moderate numbers; those of {label!r} overflowed: rescale the columns."
+        )
+    hessian = objective.hessian(best, rows, targets)
+    gradients = objective.row_gradients(best, rows, targets)
+    covariance = np.atleast_2d(np.cov(gradients, rowvar=False))
+    return Population(
+        label=label,
+        loss=objective,
+        X=rows,
+        y=targets,
+        best=best,
+        least=objective.value(best, rows, targets),
+        hessian=hessian,
+        noise=float(np.trace(np.linalg.pinv(hessian, hermitian=True) @ covariance)),
+    )

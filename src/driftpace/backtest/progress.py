@@ -1,0 +1,74 @@
+"""A bar with the time left, for people at a terminal; silence for everybody else."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from driftpace.errors import MissingExtraError
+
+Item = TypeVar("Item")
+
+
+class Progress:
+    """Shows how far loops have come. ``show`` is None for "when stderr is a terminal and rich is installed".
+
+    >>> with Progress(False) as progress:
+    ...     list(progress.over(range(3), "runs", total=3))
+    [0, 1, 2]
+    """
+
+    def __init__(self, show: bool | None = None) -> None:
+        installed = find_spec("rich") is not None
+        if show and not installed:
+            raise MissingExtraError('backtest(progress=True) needs rich: pip install "driftpace[figures]".')
+        self._bar: Any = _bar() if (installed and sys.stderr.isatty() if show is None else show) else None
+
+    def __enter__(self) -> Self:
+        if self._bar is not None:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def over(self, items: Iterable[Item], what: str, *, total: int) -> Iterator[Item]:
+        """Yield the items, counting them."""
+        if self._bar is None:
+            yield from items
+            return
+        task = self._bar.add_task(what, total=total)
+        for item in items:
+            yield item
+            self._bar.advance(task)
+
+    def searching(self, what: str) -> None:
+        """Say that something of unknown length has begun, or how it goes."""
+        if self._bar is None:
+            return
+        known = [task.id for task in self._bar.tasks if task.total is None]
+        if known:
+            self._bar.update(known[0], description=what)
+        else:
+            self._bar.add_task(what, total=None)
+
+
+def _bar() -> Any:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    return Bar(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )

@@ -1,0 +1,55 @@
+"""The promise: what it means that a target was held, measured over runs and periods."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from driftpace.typing import FloatArray
+
+STANDARD_ERRORS = 2.0
+MOST_ABOVE = 0.1  # at most one period in ten
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Promise:
+    """Whether a target was held: ``mean`` excess risk, how many periods were above the target for sure, the verdict."""
+
+    mean: float
+    periods_above: int
+    kept: bool
+
+
+def promise(excess_risk: FloatArray, epsilon: float | FloatArray) -> Promise:
+    """Judge excess risks of shape (runs, periods) against a target, one number or one for each period.
+
+    Kept when the average over runs and periods is at most the target, and the run-average of at most one period in ten is
+    above it by more than two standard errors. A single run has no standard error: then the average alone decides.
+
+    >>> promise(np.array([[0.01, 0.02], [0.01, 0.03]]), 0.02)
+    Promise(mean=0.0175, periods_above=0, kept=True)
+    >>> promise(np.array([[0.01, 0.030], [0.01, 0.031]]), 0.03)
+    Promise(mean=0.02025, periods_above=0, kept=True)
+    >>> promise(np.array([[0.01, 0.033], [0.01, 0.034]]), 0.03)
+    Promise(mean=0.02175, periods_above=1, kept=False)
+    """
+    risks = np.asarray(excess_risk, dtype=np.float64)
+    target = np.broadcast_to(np.asarray(epsilon, dtype=np.float64), risks.shape[1:])
+    above = int(np.count_nonzero(_surely_above(risks, target)))
+    mean = float(risks.mean())
+    kept = mean <= float(target.mean()) and above <= MOST_ABOVE * risks.shape[1]
+    return Promise(mean=mean, periods_above=above, kept=bool(kept))
+
+
+def keeps(excess_risk: FloatArray, epsilon: float | FloatArray) -> FloatArray:
+    """Return, for risks of shape (candidates, runs, periods), 1.0 where a candidate keeps the promise and 0.0 elsewhere."""
+    return np.array([float(promise(risks, epsilon).kept) for risks in excess_risk])
+
+
+def _surely_above(risks: FloatArray, target: FloatArray) -> FloatArray:
+    runs = len(risks)
+    if runs < 2:
+        return np.zeros_like(target)
+    error = risks.std(axis=0, ddof=1) / math.sqrt(runs)
+    above: FloatArray = (risks.mean(axis=0) > target + STANDARD_ERRORS * error).astype(np.float64)
+    return above

@@ -1,0 +1,176 @@
+"""The backtest: a table replayed period by period, the tracker beside every other way of buying labels."""
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from driftpace import require
+from driftpace.backtest.following import Asked, TrackerMaker
+from driftpace.backtest.gathering import gather_ledger, worst_assumptions
+from driftpace.backtest.job import Job
+from driftpace.backtest.preparing import prepare
+from driftpace.backtest.progress import Progress
+from driftpace.backtest.records import BacktestResult, Strategy
+from driftpace.backtest.run import RunFound, replay_run
+from driftpace.backtest.strategies import of_others, of_tracker, of_yardstick
+from driftpace.backtest.table import Panel, read_table
+from driftpace.backtest.workers import Workers, one_thread
+from driftpace.errors import ParameterError
+from driftpace.losses import Loss
+
+_OWNER = "backtest"
+_CERTIFICATE_LEVEL = 0.95
+
+
+def backtest(
+    frame: Any,
+    *,
+    period: str | None = None,
+    target: str | None = None,
+    features: Sequence[str] | None = None,
+    loss: Loss | None = None,
+    epsilon: float | None = None,
+    tolerance: float | None = None,
+    confidence: float | None = None,
+    runs: int = 20,
+    test_fraction: float = 0.2,
+    seed: int = 0,
+    workers: int | None = None,
+    price: float = 1.0,
+    currency: str = "",
+    progress: bool | None = None,
+    standardise: bool = True,
+    baselines: bool = True,
+    tracker: TrackerMaker | None = None,
+    name: str | None = None,
+    categories: str = "one-hot",
+    missing: str = "refuse",
+) -> BacktestResult:
+    """Replay a table as if its labels were still to be bought, and say what each way of buying them would have cost.
+
+    ``frame`` is a frame, the path of a file or a bundled table; ``period``, ``target`` and ``features`` name its columns,
+    and with ``standardise``, ``categories`` and ``missing`` they mean what they do in ``read_table``. In each run and
+    period the tracker buys rows without replacement; its model is judged against the period's own best model on all rows,
+    and on test rows kept apart (``test_fraction``). Give the largest excess risk you accept, ``epsilon``, or a share of
+    the best achievable loss, ``tolerance``. ``loss`` is squared for numbers, and logistic with a small penalty for two
+    classes. ``price`` is what one label costs. ``workers`` is None for all cores; numbers do not depend on it.
+    ``tracker`` makes a tracker of your own from (loss, features, seed).
+
+    See :class:`~driftpace.backtest.records.BacktestResult` for what comes back.
+    """
+    panel = read_table(
+        frame,
+        period=period,
+        target=target,
+        features=features,
+        name=name,
+        standardise=standardise,
+        categories=categories,
+        missing=missing,
+        owner=_OWNER,
+    )
+    return replay(
+        panel,
+        loss=loss,
+        epsilon=epsilon,
+        tolerance=tolerance,
+        confidence=confidence,
+        runs=runs,
+        test_fraction=test_fraction,
+        seed=seed,
+        workers=workers,
+        price=price,
+        currency=currency,
+        progress=progress,
+        baselines=baselines,
+        tracker=tracker,
+    )
+
+
+def replay(
+    panel: Panel,
+    *,
+    loss: Loss | None = None,
+    epsilon: float | None = None,
+    tolerance: float | None = None,
+    confidence: float | None = None,
+    runs: int = 20,
+    test_fraction: float = 0.2,
+    seed: int = 0,
+    workers: int | None = None,
+    price: float = 1.0,
+    currency: str = "",
+    progress: bool | None = None,
+    baselines: bool = True,
+    tracker: TrackerMaker | None = None,
+) -> BacktestResult:
+    """Replay a panel that was read before; the parameters are those of :func:`backtest`."""
+    began = time.perf_counter()
+    require.count(_OWNER, least=1, runs=runs)
+    require.count(_OWNER, least=0, seed=seed)
+    require.fraction(_OWNER, test_fraction=test_fraction)
+    require.nonnegative(_OWNER, price=price)
+    require.switch(_OWNER, baselines=baselines)
+    if workers is not None:
+        require.count(_OWNER, least=1, workers=workers)
+    _one_target(epsilon, tolerance, confidence)
+    asked = Asked(epsilon=epsilon, tolerance=tolerance, confidence=confidence, maker=tracker)
+    notes = list(panel.notes)
+    with one_thread(), Progress(progress) as bar:
+        job = prepare(panel, loss=loss, asked=asked, test_fraction=test_fraction, seed=seed, baselines=baselines)
+        found, strategies, alone = _replay_all(job, runs, workers, bar)
+    if alone:
+        notes.append("One core was used: the loss or the tracker is defined where other processes cannot see it.")
+    if tolerance is not None:
+        notes.append("The target of a period is the tolerance times the least loss that any model has on all its rows.")
+    if runs == 1:
+        notes.append("One run has no standard error: periods above the target are not counted.")
+    return BacktestResult(
+        table=panel.name,
+        target=panel.target,
+        features=tuple(panel.features),
+        loss=repr(job.loss),
+        classification=job.classification,
+        periods=tuple(panel.periods),
+        pool=tuple(int(size) for size in job.pools),
+        test_rows=tuple(len(now.y) - int(size) for now, size in zip(job.populations, job.pools, strict=True)),
+        epsilon=tuple(float(one) for one in job.epsilon),
+        tolerance=tolerance,
+        confidence=confidence,
+        certificate_level=_CERTIFICATE_LEVEL if confidence is None else confidence,
+        runs=runs,
+        seed=seed,
+        price=price,
+        currency=currency,
+        strategies=strategies,
+        ledger=gather_ledger(found),
+        assumptions=worst_assumptions(found),
+        notes=tuple(notes),
+        seconds=time.perf_counter() - began,
+    )
+
+
+def _replay_all(
+    job: Job, runs: int, workers: int | None, bar: Progress
+) -> tuple[list[RunFound], tuple[Strategy, ...], bool]:
+    """Return what the runs found, all strategies, and whether the job had to stay in this process."""
+    with Workers(job, workers=workers, items=runs) as crew:
+        found = list(bar.over(crew.map(replay_run, range(runs)), "runs", total=runs))
+        strategies = [of_tracker(job, found)]
+        if job.baselines:
+            strategies += [*of_others(job, found), of_yardstick(job, runs, crew, bar)]
+        return found, tuple(strategies), crew.alone
+
+
+def _one_target(epsilon: float | None, tolerance: float | None, confidence: float | None) -> None:
+    if (epsilon is None) == (tolerance is None):
+        came = "neither" if epsilon is None else "both"
+        raise ParameterError(
+            f"backtest(epsilon=...) or backtest(tolerance=...) must be given, and only one; got {came}."
+        )
+    if epsilon is not None:
+        require.positive(_OWNER, epsilon=epsilon)
+    if tolerance is not None:
+        require.positive(_OWNER, tolerance=tolerance)
+    if confidence is not None:
+        require.fraction(_OWNER, confidence=confidence)

@@ -1,0 +1,39 @@
+"""Which rows of a period are tested on, and in which order the others may be bought.
+
+Every strategy of a run buys a prefix of the same order, so that strategies differ by what they do and not by their luck.
+The order of run r and period n comes from (seed, r, n) alone: it does not depend on other runs or on who computes it.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from driftpace.typing import IntArray
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Split:
+    """Row numbers of one period: ``test`` rows, and the ``pool`` in the order in which it is bought."""
+
+    test: IntArray
+    pool: IntArray
+
+
+def count_test_rows(rows: int, test_fraction: float) -> int:
+    """Return how many of a period's rows are tested on: the nearest whole number, one at least, one fewer than all at most.
+
+    >>> count_test_rows(10, 0.2), count_test_rows(2, 0.01)
+    (2, 1)
+    """
+    return max(min(round(test_fraction * rows), rows - 1), 1)
+
+
+def split(rows: int, *, test_fraction: float, seed: int, run: int, period: int) -> Split:
+    """Return the split of a period of ``rows`` rows in a run; runs and periods count from 0.
+
+    >>> split(5, test_fraction=0.2, seed=0, run=0, period=0).pool.size
+    4
+    """
+    order = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(run, period))).permutation(rows)
+    tested = count_test_rows(rows, test_fraction)
+    return Split(test=order[:tested], pool=order[tested:])

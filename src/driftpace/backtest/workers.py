@@ -1,0 +1,113 @@
+"""Runs spread over processes, with the same numbers for any number of them.
+
+Every task depends on the job and its own item alone, and results come back in the order of the items. Linear algebra uses
+one thread everywhere (:func:`one_thread`): several add in another order, and would compete with the other processes.
+
+Processes are started afresh (spawn), which is safe beside threads. Python would then run the user's script once more in
+each of them; the script is hidden meanwhile, since nothing of it is needed. Where a loss or a tracker is defined in the
+script itself it is needed, and everything runs in this process.
+"""
+
+import os
+import pickle
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
+from multiprocessing import get_context
+from types import ModuleType, TracebackType
+from typing import Any, Self, TypeVar
+
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from driftpace.backtest.job import Job
+
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
+
+_job: Job | None = None
+
+
+def one_thread() -> AbstractContextManager[Any]:
+    """Return a context in which linear algebra uses one thread."""
+    limits: AbstractContextManager[Any] = threadpool_limits(limits=1)
+    return limits
+
+
+class Workers:
+    """A context in which tasks are mapped over items: in processes, or here when one is enough.
+
+    ``alone`` says whether the job had to stay in this process although more were asked for.
+    """
+
+    def __init__(self, job: Job, *, workers: int | None, items: int) -> None:
+        wanted = min(_cores() if workers is None else workers, items)
+        self._job = job
+        payload = _portable(job) if wanted > 1 else None
+        self.alone = wanted > 1 and payload is None
+        self._count = wanted if payload is not None else 1
+        self._payload = payload
+        self._executor: ProcessPoolExecutor | None = None
+
+    def __enter__(self) -> Self:
+        if self._payload is not None:
+            self._executor = ProcessPoolExecutor(
+                self._count, mp_context=get_context("spawn"), initializer=_begin, initargs=(self._payload,)
+            )
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._executor is not None:
+            self._executor.shutdown(wait=True, cancel_futures=True)
+
+    def map(self, task: Callable[[Job, Item], Answer], items: Sequence[Item]) -> Iterator[Answer]:
+        """Yield ``task(job, item)`` for each item, in order."""
+        if self._executor is None:
+            for item in items:
+                yield task(self._job, item)
+            return
+        with _script_hidden():
+            futures = [self._executor.submit(_call, task, item) for item in items]
+        for future in futures:
+            yield future.result()
+
+
+def _begin(payload: bytes) -> None:
+    """Take the job when a process starts."""
+    global _job
+    threadpool_limits(limits=1)
+    _job = pickle.loads(payload)
+
+
+def _call(task: Callable[[Job, Any], Answer], item: Any) -> Answer:
+    assert _job is not None
+    return task(_job, item)
+
+
+def _portable(job: Job) -> bytes | None:
+    """Return the job as bytes that another process can read; None where it cannot leave this one."""
+    try:
+        payload = pickle.dumps(job)
+    except Exception:  # a lambda, an open file, whatever a user's own tracker may hold
+        return None
+    return None if b"__main__" in payload else payload
+
+
+@contextmanager
+def _script_hidden() -> Iterator[None]:
+    script = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = script
+
+
+def _cores() -> int:
+    """Return how many cores this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every system
+        return os.cpu_count() or 1
