@@ -1,0 +1,119 @@
+"""The few numbers of a backtest that people ask for: labels, money, and whether the promise was kept.
+
+Nothing here fails on a NaN (not measured: left out) or an infinity (counted, so a mean becomes infinite).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from driftpace.backtest.promise import promise
+from driftpace.backtest.records import BacktestResult, Strategy
+from driftpace.typing import FloatArray
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Judgement:
+    """Whether a strategy kept the target, and by which number.
+
+    In the mean, ``measured`` is the excess risk averaged over runs and periods and ``asked`` the target; ``above`` counts the
+    periods whose run-average was above it for sure. In high probability, ``measured`` is the share of runs and periods within
+    the target and ``asked`` the confidence. ``periods`` counts those that every run measured, ``missing`` the others.
+    """
+
+    kept: bool
+    measured: float
+    asked: float
+    above: int
+    periods: int
+    missing: int
+    in_mean: bool
+
+
+def judge(strategy: Strategy, epsilon: Sequence[float], confidence: float | None = None) -> Judgement:
+    """Say whether ``strategy`` kept the target of each period; periods that some run did not measure are left out.
+
+    >>> flat = np.full((4, 10), 0.01)
+    >>> strategy = Strategy(name="even", title="Even", note="", samples=flat, excess_risk=flat, test_loss=flat)
+    >>> judge(strategy, [0.02] * 10).kept, judge(strategy, [0.005] * 10).above
+    (True, 10)
+    """
+    target = np.asarray(epsilon, dtype=float)
+    seen = np.isfinite(target) & ~np.isnan(strategy.excess_risk).any(axis=0)
+    risk, target = strategy.excess_risk[:, seen], target[seen]
+    if not risk.size:
+        asked = math.nan if confidence is None else confidence
+        return Judgement(
+            kept=False,
+            measured=math.nan,
+            asked=asked,
+            above=0,
+            periods=0,
+            missing=seen.size,
+            in_mean=confidence is None,
+        )
+    with np.errstate(invalid="ignore"):  # an infinite risk has no standard error; its mean says enough
+        found = promise(risk, target)
+    if confidence is None:
+        kept, measured, asked = found.kept, found.mean, float(target.mean())
+    else:
+        measured, asked = float((risk <= target).mean()), confidence
+        kept = measured >= asked
+    return Judgement(
+        kept=kept,
+        measured=measured,
+        asked=asked,
+        above=found.periods_above,
+        periods=target.size,
+        missing=seen.size - target.size,
+        in_mean=confidence is None,
+    )
+
+
+def labels(strategy: Strategy) -> float:
+    """Return how many labels one run bought, on average over runs."""
+    return mean(np.nansum(strategy.samples, axis=1))
+
+
+def named(result: BacktestResult, name: str) -> Strategy | None:
+    """Return the strategy of that name, if it was replayed."""
+    return next((each for each in result.strategies if each.name == name), None)
+
+
+def shows_money(result: BacktestResult) -> bool:
+    """Tell whether the user has said what a label costs."""
+    return result.price != 1.0 or bool(result.currency)
+
+
+def mean(array: FloatArray) -> float:
+    """Return the mean of what was measured, NaN when nothing was.
+
+    >>> mean(np.array([1.0, np.nan, 3.0])), mean(np.array([]))
+    (2.0, nan)
+    """
+    found = array[~np.isnan(array)]
+    return float(found.mean()) if found.size else math.nan
+
+
+def by_period(array: FloatArray) -> FloatArray:
+    """Return the mean over runs of each period."""
+    return np.array([mean(column) for column in array.T])
+
+
+def quantile(array: FloatArray, level: float) -> FloatArray:
+    """Return a quantile over runs of each period: an order statistic when infinities came, NaN when nothing did.
+
+    >>> quantile(np.array([[1.0, np.nan], [2.0, np.nan], [3.0, np.nan]]), 0.5)
+    array([ 2., nan])
+    """
+    return np.array([_quantile(column[~np.isnan(column)], level) for column in array.T])
+
+
+def _quantile(found: FloatArray, level: float) -> float:
+    if not found.size:
+        return math.nan
+    if np.isfinite(found).all():
+        return float(np.quantile(found, level))
+    return float(np.quantile(found, level, method="lower"))

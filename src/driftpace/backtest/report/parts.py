@@ -1,0 +1,187 @@
+"""The parts of the report that are words and tables: cards, strategies, assumptions, what was run, glossary."""
+
+import math
+from html import escape
+from importlib.metadata import version
+
+from driftpace.backtest.records import BacktestResult, Strategy
+from driftpace.backtest.report.facts import judge, labels, mean, named, shows_money
+from driftpace.backtest.report.words import against, asked, count, money, number, plural, share, verdict
+from driftpace.records import Verdict
+
+CARDS = (
+    ("from_scratch", "Against re-fitting from scratch"),
+    ("best_constant", "Against the best constant, known only in hindsight"),
+    ("paper", "Against the paper's rule"),
+)
+SIGNS = {Verdict.PASS: ("good", "✓ holds"), Verdict.WARN: ("warn", "! careful"), Verdict.FAIL: ("bad", "✗ fails")}
+GLOSSARY = (
+    (
+        "Label",
+        "One row whose true answer somebody had to find out: a survey answered, an invoice checked, a reading taken.",
+    ),
+    ("Period", "One step of time: a week, a wave of a survey, a year. Labels are bought period by period."),
+    (
+        "Excess risk",
+        "How much worse the model was than the best model of its kind that period, in units of the loss. Zero is perfect.",
+    ),
+    ("Target (epsilon, ε)", "The largest excess risk that was accepted when the backtest was started."),
+    (
+        "Promise kept",
+        (
+            "The excess risk averaged over runs and periods is at most the target, and at most one period in ten is above it "
+            "by more than chance explains (two standard errors). Where a confidence was asked for: the share of periods "
+            "within the target is at least that."
+        ),
+    ),
+    (
+        "Promised beforehand (risk bound)",
+        "What driftpace expected the excess risk to be, before it saw the period's labels.",
+    ),
+    (
+        "Certificate",
+        (
+            "An upper limit on the period's excess risk, computed from the labels afterwards. It should be above the truth as "
+            "often as its level says."
+        ),
+    ),
+    (
+        "Drift",
+        "How far the best model moved since the period before, as the excess risk that a model left alone would gain.",
+    ),
+    (
+        "Run",
+        "One replay of the whole table with other rows drawn and other rows held out for testing. Bands show how runs differ.",
+    ),
+    ("Rows available (pool)", "The rows of a period that could be bought: all but those held out for testing."),
+    ("In hindsight", "Found by trying every value on the same data. Nobody can do that beforehand; it is a yardstick."),
+)
+
+
+def cards(result: BacktestResult) -> str:
+    """Return the few numbers that matter, each in a box of its own."""
+    own = result.strategies[0]
+    total, kept = labels(own), judge(own, result.epsilon, result.confidence)
+    found = [
+        _card("Promise kept?", "Yes" if kept.kept else "No", verdict(kept), tone="good" if kept.kept else "bad"),
+        _card("Labels", count(total), f"{number(total / len(result.periods))} a period on average"),
+    ]
+    if shows_money(result):
+        each = money(result.price, result.currency)
+        found.append(_card("Money", money(total * result.price, result.currency), f"at {each} a label"))
+    for name, title in CARDS:
+        other = named(result, name)
+        if other is not None:
+            found.append(_saved(result, title, total, other))
+    return f'<ul class="cards">{"".join(found)}</ul>'
+
+
+def strategies(result: BacktestResult) -> str:
+    """Return every way of buying labels as a table that becomes a list of boxes on a narrow screen."""
+    paid, classes = shows_money(result), any(each.auc is not None for each in result.strategies)
+    columns = ["Labels", *(["Money"] if paid else []), "Promise kept", "Excess risk", "Loss on fresh rows"]
+    columns += ["AUC"] if classes else []
+    widest = max((labels(each) for each in result.strategies if math.isfinite(labels(each))), default=0.0)
+    head = "".join(f'<th scope="col" role="columnheader">{name}</th>' for name in ("Way of buying labels", *columns))
+    body = "".join(_row(result, each, columns, widest) for each in result.strategies)
+    return (
+        '<section aria-labelledby="all-title"><h2 id="all-title">Every way of buying labels</h2>'
+        f"<p>Averages over {plural(result.runs, 'run')}; labels are totals of one run. "
+        "All were replayed on the same rows. “Everything up front” and “spread evenly” spend what driftpace spent.</p>"
+        f'<table class="ways" role="table"><caption class="quiet">Every way of buying labels</caption>'
+        f'<thead role="rowgroup"><tr role="row">{head}</tr></thead><tbody role="rowgroup">{body}</tbody></table></section>'
+    )
+
+
+def assumptions(result: BacktestResult) -> str:
+    """Return what the promise rests on, and whether it held here."""
+    order = [Verdict.FAIL, Verdict.WARN, Verdict.PASS]
+    found = sorted(result.assumptions, key=lambda pair: order.index(pair[0].verdict))
+    items = "".join(
+        f'<li><span class="badge {SIGNS[each.verdict][0]}">{SIGNS[each.verdict][1]}</span><div><strong>{escape(each.name)}'
+        f"</strong> <span class='quiet'>in {share(often)} of periods and runs</span><p>{escape(each.sentence)}</p></div></li>"
+        for each, often in found
+    )
+    body = f'<ul class="assumptions">{items}</ul>' if items else "<p>None were reported.</p>"
+    return (
+        '<section aria-labelledby="rests-title"><h2 id="rests-title">What the promise rests on</h2>'
+        f"<p>The worst that was seen of each, and how often.</p>{body}</section>"
+    )
+
+
+def what_was_run(result: BacktestResult) -> str:
+    """Return everything needed to run the same again."""
+    facts = [
+        ("Table", result.table),
+        ("Predicted column", result.target),
+        (plural(len(result.features), "feature"), ", ".join(result.features)),
+        ("Loss", result.loss),
+        ("Asked", asked(result)),
+        ("Periods", _span(result.periods)),
+        ("Rows available a period", f"{count(min(result.pool, default=0))} to {count(max(result.pool, default=0))}"),
+        (
+            "Rows held out a period",
+            f"{count(min(result.test_rows, default=0))} to {count(max(result.test_rows, default=0))}",
+        ),
+        ("Runs", count(result.runs)),
+        ("Seed", str(result.seed)),
+        ("driftpace", version("driftpace")),
+        ("Time", f"{number(result.seconds)} seconds"),
+    ]
+    rows = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts)
+    notes = "".join(f"<li>{escape(note)}</li>" for note in result.notes)
+    extra = f"<h3>Notes</h3><ul>{notes}</ul>" if notes else ""
+    return (
+        '<section aria-labelledby="run-title"><h2 id="run-title">What was run</h2>'
+        f'<dl class="facts">{rows}</dl>{extra}</section>'
+    )
+
+
+def glossary() -> str:
+    """Return the words of the report in plain words."""
+    rows = "".join(f"<div><dt>{escape(word)}</dt><dd>{escape(meaning)}</dd></div>" for word, meaning in GLOSSARY)
+    return f'<section aria-labelledby="words-title"><h2 id="words-title">Words</h2><dl class="facts words">{rows}</dl></section>'
+
+
+def _card(title: str, value: str, note: str, tone: str = "") -> str:
+    return (
+        f'<li class="card {tone}"><h3>{escape(title)}</h3><p class="value">{escape(value)}</p>'
+        f"<p class='quiet'>{escape(note)}</p></li>"
+    )
+
+
+def _saved(result: BacktestResult, title: str, own: float, other: Strategy) -> str:
+    theirs = labels(other)
+    note = f"{count(theirs)} there, {count(own)} here"
+    if shows_money(result):
+        saved = (theirs - own) * result.price
+        note += f": {money(abs(saved), result.currency)} {'saved' if saved >= 0 else 'dearer'}"
+    if not judge(other, result.epsilon, result.confidence).kept:
+        note += "; and that way broke the promise"
+    return _card(title, against(own, theirs), note)
+
+
+def _row(result: BacktestResult, strategy: Strategy, columns: list[str], widest: float) -> str:
+    total, kept = labels(strategy), judge(strategy, result.epsilon, result.confidence)
+    width = 100.0 * total / widest if widest > 0.0 and math.isfinite(total) else 0.0
+    bar = f'<span class="bar" aria-hidden="true"><span style="width:{width:.1f}%"></span></span>'
+    cells = [count(total) + bar]
+    if shows_money(result):
+        cells.append(escape(money(total * result.price, result.currency)))
+    badge = ("good", "✓ yes") if kept.kept else ("bad", "✗ no")
+    cells.append(f'<span class="badge {badge[0]}">{badge[1]}</span>')
+    cells += [number(mean(strategy.excess_risk)), number(mean(strategy.test_loss))]
+    if "AUC" in columns:
+        cells.append("–" if strategy.auc is None else number(mean(strategy.auc)))
+    body = "".join(
+        f'<td role="cell" data-label="{name}">{cell}</td>' for name, cell in zip(columns, cells, strict=True)
+    )
+    ours = ' class="own"' if strategy is result.strategies[0] else ""
+    return (
+        f'<tr role="row"{ours}><th scope="row" role="rowheader">{escape(strategy.title)}'
+        f"<span class='quiet'>{escape(strategy.note)}</span></th>{body}</tr>"
+    )
+
+
+def _span(periods: tuple[str, ...]) -> str:
+    return f"{count(len(periods))}, from {periods[0]} to {periods[-1]}" if len(periods) > 1 else ", ".join(periods)

@@ -1,0 +1,153 @@
+"""Numbers and findings as people read them: plain words first, symbols second. Nothing here is HTML."""
+
+import math
+
+from driftpace.backtest.records import BacktestResult
+from driftpace.backtest.report.facts import Judgement, judge, labels, named, shows_money
+
+NOT_MEASURED = "–"
+WAYS = {
+    "from_scratch": "re-fitting from scratch each period",
+    "best_constant": "the best constant size, known only in hindsight,",
+    "paper": "the paper's rule",
+}
+
+
+def count(value: float) -> str:
+    """Write a number of things.
+
+    >>> count(1519.6), count(0.0), count(math.nan), count(math.inf)
+    ('1,520', '0', '–', '∞')
+    """
+    if math.isnan(value):
+        return NOT_MEASURED
+    return ("∞" if value > 0 else "−∞") if math.isinf(value) else f"{value:,.0f}"
+
+
+def number(value: float) -> str:
+    """Write a measured number with three digits that matter.
+
+    >>> number(0.014287), number(12.3), number(0.0), number(1e-7), number(51234.0)
+    ('0.0143', '12.3', '0', '1e-07', '51,234')
+    """
+    if not math.isfinite(value) or abs(value) >= 1000.0:
+        return count(value)
+    return f"{value:.3g}"
+
+
+def share(value: float) -> str:
+    """Write a fraction in per cent, never rounding something down to nothing.
+
+    >>> share(0.18), share(0.0036), share(1.0), share(0.9996), share(0.0)
+    ('18 %', '0.4 %', '100 %', 'nearly 100 %', '0 %')
+    """
+    if math.isnan(value):
+        return NOT_MEASURED
+    percent = 100.0 * value
+    if 0.0 < percent < 0.05:
+        return "under 0.1 %"
+    if 99.5 <= percent < 100.0:
+        return "nearly 100 %"
+    return f"{percent:.1f} %" if percent < 1.0 and percent > 0.0 else f"{percent:.0f} %"
+
+
+def money(value: float, currency: str) -> str:
+    """Write an amount: a sign goes in front, a word behind.
+
+    >>> money(3040.0, "€"), money(3040.0, "EUR"), money(12.5, ""), money(-5.0, "$")
+    ('€3,040', '3,040 EUR', '12.50', '−$5.00')
+    """
+    if math.isnan(value):
+        return NOT_MEASURED
+    amount = count(abs(value)) if abs(value) >= 100.0 or value == 0.0 else f"{abs(value):,.2f}"
+    sign = "−" if value < 0.0 else ""
+    currency = currency.strip()
+    if not currency:
+        return f"{sign}{amount}"
+    return f"{sign}{amount} {currency}" if currency[-1].isalnum() else f"{sign}{currency}{amount}"
+
+
+def plural(value: float, one: str, many: str = "") -> str:
+    """Write a count with its noun.
+
+    >>> plural(1, "run"), plural(1520, "label"), plural(0, "entry", "entries")
+    ('1 run', '1,520 labels', '0 entries')
+    """
+    return f"{count(value)} {one if round(value) == 1 else many or one + 's'}" if math.isfinite(value) else count(value)
+
+
+def bill(result: BacktestResult, value: float) -> str:
+    """Write a number of labels, with what they cost where a price was given."""
+    text = plural(value, "label")
+    return f"{text} ({money(value * result.price, result.currency)})" if shows_money(result) else text
+
+
+def asked(result: BacktestResult) -> str:
+    """Say what was asked for: the target, in words."""
+    finite = [value for value in result.epsilon if math.isfinite(value)]
+    if result.tolerance is not None:
+        goal = f"within {share(result.tolerance)} of the best achievable loss"
+    elif not finite:
+        goal = "an excess risk that was never set"
+    else:
+        moving = "" if min(finite) == max(finite) else f" to {number(max(finite))}"
+        goal = f"at most {number(min(finite))}{moving} worse than the best model of its kind"
+    return goal if result.confidence is None else f"{goal}, in {share(result.confidence)} of periods"
+
+
+def verdict(found: Judgement) -> str:
+    """Say by which number the promise was kept or not."""
+    if not found.periods:
+        return "nothing was measured"
+    missing = f"; not measured in {plural(found.missing, 'period')}" if found.missing else ""
+    if found.in_mean:
+        return (
+            f"{number(found.measured)} measured on average, {number(found.asked)} promised; "
+            f"{count(found.above)} of {plural(found.periods, 'period')} clearly above{missing}"
+        )
+    return f"within the target in {share(found.measured)} of periods and runs, {share(found.asked)} promised{missing}"
+
+
+def against(own: float, other: float) -> str:
+    """Compare two numbers of labels, the first being ours.
+
+    >>> against(50.0, 100.0), against(150.0, 100.0), against(100.0, 100.0), against(0.0, 0.0)
+    ('50 % fewer', '50 % more', 'the same', 'the same')
+    """
+    if not (math.isfinite(own) and math.isfinite(other)):
+        return NOT_MEASURED
+    if round(own) == round(other):
+        return "the same"
+    if other == 0.0:
+        return f"{count(own)} more"
+    if own > 3.0 * other:
+        return f"{number(own / other)} times as many"
+    return f"{share(abs(own / other - 1.0))} {'fewer' if own < other else 'more'}"
+
+
+def otherwise(result: BacktestResult) -> str:
+    """Say what the same would have cost in other ways, for those that were replayed."""
+    parts = []
+    for name, way in WAYS.items():
+        strategy = named(result, name)
+        if strategy is not None:
+            broke = "" if judge(strategy, result.epsilon, result.confidence).kept else ", without keeping the promise"
+            parts.append(f"{bill(result, labels(strategy))} by {way}{broke}")
+    return "; ".join(parts) or "nothing else was replayed"
+
+
+def answer(result: BacktestResult) -> str:
+    """Answer in one sentence: how many labels, what it would have cost otherwise, was the promise kept."""
+    own = result.strategies[0]
+    kept = judge(own, result.epsilon, result.confidence)
+    text = f"driftpace asked for {bill(result, labels(own))} over {plural(len(result.periods), 'period')}"
+    for name in ("from_scratch", "best_constant"):  # the first of them is what a reader has in mind
+        other = named(result, name)
+        if other is not None:
+            text += f", {WAYS[name]} would have taken {bill(result, labels(other))}"
+            break
+    outcome = "was kept" if kept.kept else "was not kept"
+    if not kept.periods:
+        return f"{text}; whether the promise ({asked(result)}) was kept was not measured."
+    measured = f"{number(kept.measured)} on average" if kept.in_mean else f"in {share(kept.measured)} of periods"
+    return f"{text}, and the promise ({asked(result)}) {outcome}: {measured}."

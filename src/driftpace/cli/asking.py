@@ -1,0 +1,84 @@
+"""From words on the command line to what the library takes."""
+
+import re
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from driftpace.errors import MissingExtraError, ParameterError
+
+if TYPE_CHECKING:
+    from driftpace.backtest.table import Panel
+    from driftpace.losses import Loss
+
+BUNDLED = ("gss_income", "psid7682")
+
+
+def source(file: str) -> Any:
+    """Return a bundled table by its name, else the path of a file (``./gss_income`` is a file)."""
+    if file not in BUNDLED:
+        return file
+    from driftpace import datasets
+
+    load: Callable[[], Any] = getattr(datasets, f"load_{file}")
+    return load()
+
+
+def names(text: str | None) -> list[str] | None:
+    """Return names that were separated by commas.
+
+    >>> names("age, sex"), names(None)
+    (['age', 'sex'], None)
+    """
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+def one_target(epsilon: float | None, tolerance: float | None) -> None:
+    """Refuse anything but one of the two targets."""
+    if (epsilon is None) == (tolerance is None):
+        came = "neither" if epsilon is None else "both"
+        raise ParameterError(
+            f"Give --epsilon (how much worse than the best) or --tolerance, one of the two; got {came}."
+        )
+
+
+def folder(out: Path) -> None:
+    """Refuse a place where no folder can be."""
+    taken = next((place for place in (out, *out.parents) if place.exists() and not place.is_dir()), None)
+    if taken is not None:
+        raise ParameterError(f"--out must be a folder; {str(taken)!r} is a file.")
+
+
+def ready_to_report() -> None:
+    """Refuse before the work rather than after it when the report could not be drawn."""
+    if find_spec("plotly") is None:
+        raise MissingExtraError('The report needs plotly: pip install "driftpace[report]", or give --no-report.')
+
+
+def choose_loss(name: str | None, l2: float | None, panel: "Panel") -> "Loss | None":
+    """Return the loss of that name; None leaves the choice to the backtest. Classes get a small penalty unless told otherwise."""
+    if name is None and l2 is None:
+        return None
+    from driftpace.backtest.preparing import DEFAULT_L2
+    from driftpace.losses import HuberLoss, LogisticLoss, SmoothedHinge, SquaredLoss
+
+    chosen = name or ("logistic" if panel.two_classes else "squared")
+    if chosen in ("logistic", "hinge"):
+        kind = LogisticLoss if chosen == "logistic" else SmoothedHinge
+        return kind(l2=DEFAULT_L2 if l2 is None else l2)
+    return (SquaredLoss if chosen == "squared" else HuberLoss)(l2=0.0 if l2 is None else l2)
+
+
+def in_options(sentence: str) -> str:
+    """Return a sentence about parameters as one about options.
+
+    >>> in_options("backtest(test_fraction=...) must be between 0 and 1; got 2.0.")
+    '--test-fraction must be between 0 and 1; got 2.0.'
+    >>> in_options("backtest(source=...) must be an existing file; got 'x.csv'.")
+    "FILE must be an existing file; got 'x.csv'."
+    """
+    sentence = re.sub(r"\bbacktest\(source=\.\.\.\)", "FILE", sentence)
+    sentence = re.sub(r"\bbacktest\((\w+)=\.\.\.\)", lambda found: f"--{found[1].replace('_', '-')}", sentence)
+    sentence = re.sub(r'\bmissing="(\w+)"', r"--missing \1", sentence)
+    return re.sub(r"^backtest: ", "", sentence)
