@@ -13,7 +13,7 @@ from driftpace.losses import Loss, SquaredLoss
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
 STRENGTHS: FloatArray = np.concatenate([[0.0], np.geomspace(1e-3, 1e2, 21), [np.inf]])
-_LEAST = 1e-9  # stands for strength 0: what the rows do not decide stays at the anchor
+LEAST = 1e-9  # stands for strength 0: what the rows do not decide stays at the anchor
 _MOST = 1e6  # stands for an infinite strength
 _BARELY = 1e-6  # keeps an intercept finite where all rows are of one class
 _DECREMENT = 1e-10
@@ -34,7 +34,7 @@ def fit_anchored(
     models = anchors.copy()
     moving = np.isfinite(strengths)
     if len(y) > 0 and moving.any():
-        pulls = np.maximum(strengths[moving], _LEAST)[:, None] * scale
+        pulls = np.maximum(strengths[moving], LEAST)[:, None] * scale
         models[moving] = _fit(loss, X, y, anchors[moving], pulls)
     return models
 
@@ -47,7 +47,7 @@ def fit_fresh(loss: Loss, X: FloatArray, y: FloatArray, scale: FloatArray) -> Fl
 
 def fit_shrunk(loss: Loss, X: FloatArray, y: FloatArray, strengths: FloatArray, scale: FloatArray) -> FloatArray:
     """Return one model for each strength, its slopes pulled towards zero and its intercept free: a first fit of few rows."""
-    pulls = np.clip(strengths, _LEAST, _MOST)[:, None] * scale
+    pulls = np.clip(strengths, LEAST, _MOST)[:, None] * scale
     pulls[:, -1] = _BARELY
     anchors = np.zeros_like(pulls)
     return _fit(loss, X, y, anchors, pulls) if len(y) else anchors

@@ -54,7 +54,8 @@ def find_population(label: str, loss: Loss, X: FloatArray, y: FloatArray) -> Pop
     """
     objective = loss.with_unpenalised(1)
     rows, targets = with_intercept(X), objective.encode(y)
-    best, _, outcome = minimise(objective, WholeSpace(), np.zeros(rows.shape[1]), rows, targets, 0.0)
+    with np.errstate(over="ignore", invalid="ignore"):  # refused below
+        best, _, outcome = minimise(objective, WholeSpace(), np.zeros(rows.shape[1]), rows, targets, 0.0)
     if outcome is Outcome.NONFINITE:
         raise DataError(
             f"backtest(period=...) must give periods of moderate numbers; those of {label!r} overflowed: rescale the columns."

@@ -70,5 +70,5 @@ def _bar() -> Any:
         TextColumn("left"),
         TimeRemainingColumn(),
         console=Console(stderr=True),
-        transient=True,
+        transient=sys.stderr.isatty(),  # elsewhere the last state stays as a line
     )

@@ -1,0 +1,32 @@
+"""Splits depend on their own run and period and on nothing else."""
+
+import numpy as np
+import pytest
+
+from driftpace.backtest.split import count_test_rows, split
+
+
+def test_every_row_is_either_tested_on_or_for_sale() -> None:
+    parts = split(50, test_fraction=0.3, seed=4, run=2, period=3)
+    assert len(parts.test) == 15
+    assert sorted([*parts.test, *parts.pool]) == list(range(50))
+
+
+def test_the_same_key_gives_the_same_order_and_another_key_another() -> None:
+    keys = [(seed, run, period) for seed in (0, 1) for run in (0, 1) for period in (0, 1)]
+    orders = [split(40, test_fraction=0.2, seed=s, run=r, period=n).pool.tolist() for s, r, n in keys]
+    again = [split(40, test_fraction=0.2, seed=s, run=r, period=n).pool.tolist() for s, r, n in reversed(keys)]
+    assert orders == again[::-1]
+    assert len({tuple(order) for order in orders}) == len(keys)
+
+
+@pytest.mark.statistical
+def test_every_row_is_as_likely_to_be_first(seed: int) -> None:
+    firsts = [split(5, test_fraction=0.2, seed=seed, run=run, period=0).pool[0] for run in range(2000)]
+    counts = np.bincount(firsts, minlength=5)
+    assert ((counts - 400.0) ** 2 / 400.0).sum() < 23.5  # chi-squared with 4 degrees of freedom, one in ten thousand
+
+
+@pytest.mark.parametrize(("rows", "fraction", "tested"), [(10, 0.25, 2), (10, 0.35, 4), (3, 0.01, 1), (3, 0.99, 2)])
+def test_some_rows_are_left_on_both_sides(rows: int, fraction: float, tested: int) -> None:
+    assert count_test_rows(rows, fraction) == tested

@@ -1,0 +1,82 @@
+"""The summary by hand, the text people read, and frames."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from driftpace.backtest import BacktestResult, render, replay, summary, to_frame
+from driftpace.errors import ParameterError
+from tests.backtest.panels import classes_panel, drifting_panel
+from tests.backtest.plain_tracker import SIZE, plain_tracker
+
+
+@pytest.fixture(scope="module")
+def result() -> BacktestResult:
+    return replay(
+        drifting_panel(),
+        epsilon=0.05,
+        runs=3,
+        workers=1,
+        tracker=plain_tracker,
+        price=2.5,
+        currency="€",
+        progress=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def classes() -> BacktestResult:
+    return replay(classes_panel(), epsilon=0.05, runs=2, workers=1, tracker=plain_tracker, currency="EUR")
+
+
+def test_the_first_row_by_hand(result: BacktestResult) -> None:
+    row = summary(result)[0]
+    ours = result.strategies[0]
+    assert (row.name, row.labels, row.labels_per_period, row.cost) == ("driftpace", 7 * SIZE, 7 * SIZE / 6, 17.5 * SIZE)
+    assert row.risk_over_target == pytest.approx(ours.excess_risk.mean() / 0.05)
+    assert row.test_loss == pytest.approx(ours.test_loss.mean())
+    assert not row.kept  # a mean is no regression
+    assert row.auc is None
+
+
+def test_the_text_has_a_line_for_each_strategy(result: BacktestResult) -> None:
+    lines = render(result).splitlines()
+    assert len(lines) == 1 + len(result.strategies)
+    assert len({len(line) for line in lines}) == 1
+    assert "€210" in lines[1]
+    assert lines[1].split()[:3] == ["driftpace", "84", "14.0"]
+    assert "broken" in lines[1]
+    assert "AUC" not in lines[0]
+
+
+def test_classes_have_a_column_more(classes: BacktestResult) -> None:
+    lines = render(classes).splitlines()
+    assert lines[0].endswith("AUC")
+    assert "72 EUR" in lines[1]
+    assert summary(classes)[0].auc == pytest.approx(0.5)  # the same score for everybody
+
+
+def test_frames_have_a_row_for_each_strategy_run_and_period(result: BacktestResult) -> None:
+    frame = to_frame(result)
+    assert isinstance(frame, pl.DataFrame)
+    assert frame.height == 7 * 3 * 6
+    one = frame.filter((pl.col("strategy") == "even") & (pl.col("run") == 2) & (pl.col("period") == "2004"))
+    assert one["excess_risk"].item() == result.strategies[2].excess_risk[2, 3]
+    assert one["risk_bound"].item() is None
+    ours = frame.filter(pl.col("strategy") == "driftpace")
+    np.testing.assert_array_equal(ours["risk_bound"].to_numpy(), result.ledger.risk_bound.ravel())
+
+
+def test_pandas_gets_the_same_rows(classes: BacktestResult) -> None:
+    frame = to_frame(classes, backend="pandas")
+    assert isinstance(frame, pd.DataFrame)
+    assert frame.shape[0] == 7 * 2 * 5
+    assert frame["auc"].notna().all()
+
+
+def test_another_backend_is_refused_in_a_sentence(result: BacktestResult) -> None:
+    with pytest.raises(
+        ParameterError, match=r"to_frame\(backend=\.\.\.\) must be one of 'pandas', 'polars'; got 'dask'"
+    ):
+        to_frame(result, backend="dask")
