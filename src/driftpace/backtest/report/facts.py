@@ -42,7 +42,7 @@ def judge(strategy: Strategy, epsilon: Sequence[float], confidence: float | None
     """
     target = np.asarray(epsilon, dtype=float)
     seen = np.isfinite(target) & ~np.isnan(strategy.excess_risk).any(axis=0)
-    risk, target = strategy.excess_risk[:, seen], target[seen]
+    risk, target = np.ascontiguousarray(strategy.excess_risk[:, seen]), target[seen]  # the order of a sum counts
     if not risk.size:
         asked = math.nan if confidence is None else confidence
         return Judgement(

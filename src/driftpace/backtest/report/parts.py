@@ -6,7 +6,7 @@ from importlib.metadata import version
 
 from driftpace.backtest.records import BacktestResult, Strategy
 from driftpace.backtest.report.facts import judge, labels, mean, named, shows_money
-from driftpace.backtest.report.words import against, asked, count, money, number, plural, share, verdict
+from driftpace.backtest.report.words import against, asked, count, money, number, plural, share, span, verdict
 from driftpace.records import Verdict
 
 CARDS = (
@@ -118,10 +118,10 @@ def what_was_run(result: BacktestResult) -> str:
         ("Loss", result.loss),
         ("Asked", asked(result)),
         ("Periods", _span(result.periods)),
-        ("Rows available a period", f"{count(min(result.pool, default=0))} to {count(max(result.pool, default=0))}"),
+        ("Rows available a period", span(result.pool)),
         (
             "Rows held out a period",
-            f"{count(min(result.test_rows, default=0))} to {count(max(result.test_rows, default=0))}",
+            span(result.test_rows),
         ),
         ("Runs", count(result.runs)),
         ("Seed", str(result.seed)),
@@ -155,7 +155,7 @@ def _saved(result: BacktestResult, title: str, own: float, other: Strategy) -> s
     note = f"{count(theirs)} there, {count(own)} here"
     if shows_money(result):
         saved = (theirs - own) * result.price
-        note += f": {money(abs(saved), result.currency)} {'saved' if saved >= 0 else 'dearer'}"
+        note += f": {money(abs(saved), result.currency)} {'less' if saved >= 0 else 'more'}"
     if not judge(other, result.epsilon, result.confidence).kept:
         note += "; and that way broke the promise"
     return _card(title, against(own, theirs), note)

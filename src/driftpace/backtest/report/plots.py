@@ -6,7 +6,7 @@ from driftpace.backtest.records import BacktestResult, Strategy
 from driftpace.backtest.report.facts import by_period, labels, quantile
 from driftpace.backtest.report.figures import Figure, fits, highest
 from driftpace.backtest.report.sections import Section
-from driftpace.backtest.report.words import asked, count, number, plural, share
+from driftpace.backtest.report.words import asked, count, number, plural, share, span
 from driftpace.typing import FloatArray
 
 LOOKS = {  # colour, dash; a strategy keeps its look in every figure
@@ -35,10 +35,9 @@ def samples(result: BacktestResult) -> Section:
     figure.line("asked by theory alone", theory, colour="rose", dash="dash", shown=fits(theory, height))
     most = int(np.nanargmax(middle)) if np.isfinite(middle).any() else 0
     text = (
-        f"In the middle run a period took {count(float(np.nanmin(middle, initial=np.inf)))} to "
-        f"{count(highest(middle))} labels, most in {result.periods[most]}; on average "
+        f"In the middle run a period took {span(middle)} labels, most in {result.periods[most]}; on average "
         f"{plural(labels(result.strategies[0]) / len(result.periods), 'label')} a period, out of "
-        f"{count(min(result.pool))} to {plural(max(result.pool), 'row')} that a period had to give."
+        f"{span(result.pool)} rows that a period had to give."
     )
     rows = [
         (name, count(middle[i]), f"{count(low[i])}–{count(high[i])}", count(result.pool[i]), count(theory[i]))

@@ -1,6 +1,7 @@
 """Numbers and findings as people read them: plain words first, symbols second. Nothing here is HTML."""
 
 import math
+from collections.abc import Iterable
 
 from driftpace.backtest.records import BacktestResult
 from driftpace.backtest.report.facts import Judgement, judge, labels, named, shows_money
@@ -8,7 +9,7 @@ from driftpace.backtest.report.facts import Judgement, judge, labels, named, sho
 NOT_MEASURED = "–"
 WAYS = {
     "from_scratch": "re-fitting from scratch each period",
-    "best_constant": "the best constant size, known only in hindsight,",
+    "best_constant": "the best constant size in hindsight",
     "paper": "the paper's rule",
 }
 
@@ -33,6 +34,19 @@ def number(value: float) -> str:
     if not math.isfinite(value) or abs(value) >= 1000.0:
         return count(value)
     return f"{value:.3g}"
+
+
+def span(values: Iterable[float]) -> str:
+    """Write the least and the most of what was measured.
+
+    >>> span([1026, 880]), span([7.0, math.nan]), span([])
+    ('880 to 1,026', '7', '–')
+    """
+    found = [value for value in values if not math.isnan(value)]
+    if not found:
+        return NOT_MEASURED
+    least, most = count(min(found)), count(max(found))
+    return least if least == most else f"{least} to {most}"
 
 
 def share(value: float) -> str:

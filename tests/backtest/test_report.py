@@ -1,0 +1,262 @@
+"""The report is one file that fetches nothing, runs nothing of a user's, and says the same as the numbers."""
+
+import base64
+import hashlib
+import json
+import math
+import re
+import sys
+from dataclasses import replace
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import plotly.graph_objects as go  # type: ignore[import-untyped]
+import pytest
+
+from driftpace.backtest.promise import promise
+from driftpace.backtest.records import BacktestResult
+from driftpace.backtest.report import write_report
+from driftpace.backtest.report.facts import judge, labels
+from driftpace.backtest.report.page import report
+from driftpace.backtest.report.words import answer, asked, otherwise
+from driftpace.errors import MissingExtraError
+from tests.reference.backtests import broken, made_up
+
+EVIL = "<script>alert(1)</script>"
+HANDLER = "\"'><img src=x onerror=alert(1)>"
+
+
+class Page(HTMLParser):
+    """What a browser would find: elements with their attributes, the text of scripts, the text between tags."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.scripts: list[str] = []
+        self.words: list[str] = []
+        self._inside = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        self._inside = tag
+        if tag == "script":
+            self.scripts.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._inside == "script":
+            self.scripts[-1] += data
+        elif self._inside != "style":
+            self.words.append(data)
+
+    def having(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+@cache
+def page(classification: bool = False) -> tuple[str, Page]:
+    text = report(made_up(classification=classification))
+    return text, Page(text)
+
+
+def without_plotly(text: str, found: Page) -> str:
+    return text.replace(found.scripts[1], "")
+
+
+def hostile() -> BacktestResult:
+    result = made_up(periods=3, runs=2, price=2.0, currency=EVIL)
+    note, _ = result.assumptions[0]
+    return replace(
+        result,
+        table=EVIL,
+        target=HANDLER,
+        features=(EVIL, HANDLER),
+        loss=EVIL,
+        periods=(EVIL, "<b>b</b>", HANDLER),
+        strategies=tuple(replace(each, title=EVIL, note=HANDLER) for each in result.strategies),
+        assumptions=((replace(note, name=EVIL, sentence=HANDLER), 0.5),),
+        notes=(EVIL, HANDLER),
+    )
+
+
+def test_nothing_is_fetched() -> None:
+    text, found = page()
+    rest = without_plotly(text, found)
+    assert not re.search(r"https?:|//cdn|@import|url\(", rest)
+    assert not any("src" in attributes or "href" in attributes for _, attributes in found.elements)
+    assert found.having("link") == []
+
+
+def test_the_policy_allows_the_two_scripts_and_nothing_else() -> None:
+    _, found = page()
+    policy = next(each["content"] for each in found.having("meta") if each.get("http-equiv"))
+    assert policy is not None
+    assert policy.startswith("default-src 'none'")
+    allowed = re.findall(r"'sha256-([^']+)'", policy)
+    data, *scripts = found.scripts
+    assert json.loads(data)
+    assert allowed == [base64.b64encode(hashlib.sha256(each.encode()).digest()).decode() for each in scripts]
+    assert "unsafe-inline" not in policy.split("script-src")[1].split(";")[0]
+
+
+def test_names_from_a_file_stay_text() -> None:
+    found = Page(report(hostile()))
+    assert len(found.scripts) == 3
+    assert found.having("img") == []
+    assert not any(name.startswith("on") for _, attributes in found.elements for name in attributes)
+    assert "<script>alert(1)</script>" in "".join(found.words)  # as words that a reader sees
+    assert "<" not in found.scripts[0]  # nothing in the data can close its element
+    names = json.loads(found.scripts[0])["samples"]["layout"]["xaxis"]["categoryarray"]
+    assert names[0] == "&lt;script&gt;alert(1)&lt;/script&gt;"  # plotly reads tags in names; these are none
+
+
+def test_the_same_result_gives_the_same_bytes(tmp_path: Path) -> None:
+    first = write_report(made_up(), tmp_path / "deep" / "down" / "a.html")
+    second = write_report(made_up(), tmp_path / "b.html")
+    assert first == tmp_path / "deep" / "down" / "a.html"
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_the_answer_comes_first_and_the_words_last() -> None:
+    text, found = page()
+    heads = [text.index(f">{title}<") for title in HEADINGS]
+    assert heads == sorted(heads)
+    assert text.index("<h1>") < heads[0]
+    assert [tag for tag, _ in found.elements if tag == "h1"] == ["h1"]
+
+
+HEADINGS = (
+    "In short",
+    "Labels per period",
+    "How fast the world moved",
+    "The ledger: promised against measured",
+    "Loss on fresh rows",
+    "Every way of buying labels",
+    "What the promise rests on",
+    "What was run",
+    "Words",
+)
+
+
+def test_every_figure_says_in_words_what_it_shows() -> None:
+    _, found = page()
+    drawn = [each for each in found.having("div") if each.get("class") == "figure"]
+    assert {each["id"] for each in drawn} == set(json.loads(found.scripts[0]))
+    assert all(each["role"] == "img" and len(str(each["aria-label"])) > 80 for each in drawn)
+    assert all(each.get("scope") in {"col", "row"} for each in found.having("th"))
+    assert len(found.having("caption")) == len(found.having("table"))
+    assert found.having("html") == [{"lang": "en"}]
+
+
+def test_every_legend_entry_holds_the_traces_of_its_figure() -> None:
+    _, found = page()
+    figures = json.loads(found.scripts[0])
+    counted = sum(len(str(each["data-traces"]).split(",")) for each in found.having("button"))
+    assert counted == sum(len(figure["data"]) for figure in figures.values())
+
+
+@pytest.mark.parametrize("classification", [False, True])
+def test_plotly_takes_every_figure(classification: bool) -> None:
+    _, found = page(classification)
+    for figure in json.loads(found.scripts[0]).values():
+        assert len(go.Figure(figure).data) == len(figure["data"])  # raises on what it does not know
+
+
+def test_auc_is_shown_for_classes_only() -> None:
+    assert ">AUC<" in page(True)[0]
+    assert ">AUC<" not in page(False)[0]
+
+
+def test_money_is_shown_when_a_price_or_a_currency_was_given() -> None:
+    result = made_up()
+    total = labels(result.strategies[0])
+    assert ">Money<" not in report(result)
+    text = report(replace(result, price=2.5, currency="EUR"))
+    assert ">Money<" in text
+    assert f"{total * 2.5:,.0f} EUR" in text
+    assert ">Money<" in report(replace(result, currency="$"))
+
+
+@pytest.mark.parametrize(("runs", "periods"), [(1, 1), (1, 2), (3, 1), (2, 150)])
+def test_few_and_many_runs_and_periods(runs: int, periods: int) -> None:
+    found = Page(report(made_up(runs=runs, periods=periods)))
+    assert json.loads(found.scripts[0])["ledger"]["data"]
+
+
+@pytest.mark.parametrize("periods", [2, 28])
+def test_what_was_not_measured_leaves_a_gap(periods: int) -> None:
+    result = broken(made_up(periods=periods))
+    text = report(result)
+    found = Page(text)
+    ledger = json.loads(found.scripts[0])["ledger"]["data"]
+    measured = next(trace for trace in ledger if trace["name"].startswith("measured"))
+    assert [value is None for value in measured["y"]] == [index >= periods // 2 for index in range(periods)]
+    assert f"not measured in {periods - periods // 2} period" in text
+    assert not re.search(r">\s*(nan|inf)\b", without_plotly(text, found), re.IGNORECASE)
+
+
+def test_nothing_measured_at_all() -> None:
+    result = made_up(periods=2)
+    nothing = np.full((result.runs, 2), math.nan)
+    own = replace(result.strategies[0], excess_risk=nothing, test_loss=nothing, samples=nothing)
+    empty = replace(result, strategies=(own,), epsilon=(math.nan, math.nan), assumptions=(), notes=())
+    assert "was not measured" in answer(empty)
+    assert "nothing else was replayed" in otherwise(empty)
+    assert "<h1>" in report(empty)
+
+
+def test_the_promise_is_the_one_of_the_backtest() -> None:
+    result = made_up()
+    for strategy in result.strategies:
+        found = promise(strategy.excess_risk, np.array(result.epsilon))
+        judged = judge(strategy, result.epsilon)
+        assert (judged.kept, judged.measured, judged.above) == (found.kept, found.mean, found.periods_above)
+    verdicts = {strategy.name: judge(strategy, result.epsilon).kept for strategy in result.strategies}
+    assert verdicts["driftpace"]
+    assert not verdicts["first_model"]
+
+
+def test_a_promise_in_high_probability_counts_shares() -> None:
+    result = made_up(runs=4, periods=5)
+    risk = np.full((4, 5), 0.01)
+    risk[0, 0] = 0.03
+    own = replace(result.strategies[0], excess_risk=risk)
+    assert judge(own, result.epsilon, 0.95).kept
+    assert not judge(own, result.epsilon, 0.96).kept
+    assert judge(own, result.epsilon, 0.95).measured == pytest.approx(0.95)
+    assert "in 95 % of periods" in asked(replace(result, confidence=0.95))
+
+
+def test_the_answer_is_one_sentence_with_its_numbers() -> None:
+    result = made_up()
+    own, scratch = (
+        next(each for each in result.strategies if each.name == name) for name in ("driftpace", "from_scratch")
+    )
+    sentence = answer(result)
+    assert f"{labels(own):,.0f} labels over 28 periods" in sentence
+    assert f"{labels(scratch):,.0f} labels" in sentence
+    assert "was kept" in sentence
+    assert "was not kept" in answer(replace(result, epsilon=(0.001,) * 28))
+    assert "within 5 % of the best achievable loss" in answer(replace(result, tolerance=0.05))
+
+
+def test_a_way_that_broke_the_promise_says_so() -> None:
+    result = made_up()
+    assert "without keeping the promise" not in otherwise(result)
+    worse = tuple(
+        replace(each, excess_risk=each.excess_risk * 5.0) if each.name == "from_scratch" else each
+        for each in result.strategies
+    )
+    assert otherwise(replace(result, strategies=worse)).count("without keeping the promise") == 1
+    assert "that way broke the promise" in report(replace(result, strategies=worse))
+
+
+def test_without_plotly_the_sentence_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "plotly.offline", None)
+    with pytest.raises(MissingExtraError, match=r"driftpace\[report\]"):
+        report(made_up())
