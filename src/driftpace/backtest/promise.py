@@ -41,9 +41,15 @@ def promise(excess_risk: FloatArray, epsilon: float | FloatArray) -> Promise:
     return Promise(mean=mean, periods_above=above, kept=bool(kept))
 
 
-def keeps(excess_risk: FloatArray, epsilon: float | FloatArray) -> FloatArray:
-    """Return, for risks of shape (candidates, runs, periods), 1.0 where a candidate keeps the promise and 0.0 elsewhere."""
-    return np.array([float(promise(risks, epsilon).kept) for risks in excess_risk])
+def is_kept(excess_risk: FloatArray, epsilon: float | FloatArray, confidence: float | None = None) -> bool:
+    """Return whether what was asked for was given: the promise in the mean, or with a confidence so often at most the target.
+
+    >>> is_kept(np.array([[0.01, 0.02, 0.03, 0.01]]), 0.02, confidence=0.7)
+    True
+    """
+    if confidence is None:
+        return promise(excess_risk, epsilon).kept
+    return float((excess_risk <= np.asarray(epsilon)).mean()) >= confidence
 
 
 def _surely_above(risks: FloatArray, target: FloatArray) -> FloatArray:

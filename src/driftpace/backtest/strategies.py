@@ -83,7 +83,7 @@ def of_yardstick(job: Job, runs: int, crew: Workers, bar: Progress) -> Strategy:
         found = list(crew.map(constant_risks, [(run, size) for run in range(runs)]))
         return np.array(found).transpose(1, 0, 2)
 
-    best = find_best_constant(risks, job.epsilon, int(job.pools.max()))
+    best = find_best_constant(risks, job.epsilon, int(job.pools.max()), job.asked.confidence)
     measured = list(crew.map(constant_run, [(run, best.size, best.strength) for run in range(runs)]))
     return gather_strategy(
         "best_constant", "Best constant size in hindsight", _said(best), measured, classification=job.classification

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from driftpace.backtest.promise import promise
+from driftpace.backtest.promise import is_kept, promise
 from driftpace.backtest.records import BacktestResult, Strategy
 from driftpace.errors import MissingExtraError, ParameterError
 from driftpace.typing import FloatArray
@@ -97,7 +97,7 @@ def _row(result: BacktestResult, strategy: Strategy) -> SummaryRow:
         cost=labels * result.price,
         risk_over_target=judged.mean / float(np.mean(result.epsilon)),
         periods_above=judged.periods_above,
-        kept=judged.kept,
+        kept=is_kept(strategy.excess_risk, np.array(result.epsilon), result.confidence),
         test_loss=float(strategy.test_loss.mean()),
         auc=None if strategy.auc is None else _mean_known(strategy.auc),
     )

@@ -12,7 +12,7 @@ import numpy as np
 from driftpace.backtest.anchored import STRENGTHS, follow_anchored
 from driftpace.backtest.job import Job
 from driftpace.backtest.measure import Measured, measure
-from driftpace.backtest.promise import keeps
+from driftpace.backtest.promise import is_kept
 from driftpace.typing import FloatArray, IntArray
 
 ROWS_PER_COEFFICIENT = 10
@@ -55,7 +55,9 @@ def constant_run(job: Job, item: tuple[int, int, float]) -> Measured:
     return measure(rows, coefs, sizes.astype(np.float64), classification=job.classification)
 
 
-def find_best_constant(risks: Callable[[int], FloatArray], epsilon: FloatArray, largest: int) -> BestConstant:
+def find_best_constant(
+    risks: Callable[[int], FloatArray], epsilon: FloatArray, largest: int, confidence: float | None = None
+) -> BestConstant:
     """Return the least size in 0..largest that keeps the promise; ``risks(K)`` is (strengths, runs, periods).
 
     Sizes are tried upwards in steps of a half more; then the gap below the first that keeps is halved while it is wide,
@@ -65,7 +67,7 @@ def find_best_constant(risks: Callable[[int], FloatArray], epsilon: FloatArray, 
 
     def strength(size: int) -> float | None:
         late = risks(size)[:, :, judged:]
-        kept = keeps(late, epsilon[judged:]) > 0.0
+        kept = np.array([is_kept(one, epsilon[judged:], confidence) for one in late])
         means = np.where(kept, late.mean(axis=(1, 2)), np.inf)
         return float(STRENGTHS[int(means.argmin())]) if kept.any() else None
 
