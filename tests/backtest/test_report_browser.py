@@ -135,3 +135,16 @@ def test_it_draws_fits_and_answers_to_its_legend(tmp_path: Path) -> None:
         time.sleep(0.5)
         assert browser.look("document.documentElement.scrollWidth") <= 390  # with every table unfolded
         assert browser.complaints == []
+
+
+def test_an_injected_script_does_not_run_and_too_wide_is_noticed(tmp_path: Path) -> None:
+    text = write_report(made_up(periods=3), tmp_path / "whole.html").read_text(encoding="utf-8")
+    spoilt = tmp_path / "spoilt.html"
+    wide = '<main><div style="width:900px">wide</div><script>window.injected = 1</script>'
+    spoilt.write_text(text.replace("<main>", wide, 1), encoding="utf-8")
+    with browsing(tmp_path / "profile") as browser:
+        opened(browser, spoilt, width=390, scheme="light")
+        assert browser.look("typeof window.injected") == "undefined"
+        assert browser.look("document.documentElement.scrollWidth") > 390
+        assert len(browser.complaints) == 1
+        assert "Content Security Policy" in browser.complaints[0]

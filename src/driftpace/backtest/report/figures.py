@@ -42,6 +42,7 @@ class Figure:
     axis: str
     top: float | None = None
     from_zero: bool = True
+    digits: str = ",.3~r"
     traces: list[dict[str, Any]] = field(default_factory=list)
     keys: list[Key] = field(default_factory=list)
 
@@ -125,6 +126,7 @@ class Figure:
             "paper_bgcolor": "rgba(0,0,0,0)",
             "plot_bgcolor": "rgba(0,0,0,0)",
             "font": {"color": "var(--ink)", "family": "system-ui, sans-serif", "size": 13},
+            "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": "var(--edge)", "activecolor": "var(--own)"},
             "hoverlabel": {"bgcolor": "var(--card)", "bordercolor": "var(--grid)", "font": {"color": "var(--ink)"}},
         }
 
@@ -137,7 +139,7 @@ class Figure:
             "y": [float(value) if math.isfinite(value) else None for value in values],
             "visible": shown,
             "connectgaps": False,
-            "hovertemplate": f"{name}: %{{y:.3~g}}<extra></extra>",
+            "hovertemplate": f"{name}: %{{y:{self.digits}}}<extra></extra>",
         }
 
     def _add(self, traces: list[dict[str, Any]], key: Key) -> None:

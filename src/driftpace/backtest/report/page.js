@@ -4,7 +4,7 @@
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
   const touch = window.matchMedia("(pointer: coarse)").matches;
   const calm = { responsive: true, displaylogo: false, displayModeBar: touch ? false : "hover",
-    modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d", "pan2d"] };
+    modeBarButtons: [["toImage", "resetScale2d"]] };
 
   // "var(--own)" becomes the colour that the style sheet gives it now.
   function coloured(value, style) {

@@ -28,7 +28,7 @@ def samples(result: BacktestResult) -> Section:
     low, middle, high = (quantile(own, level) for level in (0.1, 0.5, 0.9))
     theory = quantile(result.ledger.samples_theory, 0.5)
     height = max(highest(high), 1.0)
-    figure = Figure(periods=result.periods, axis="labels in the period")
+    figure = Figure(periods=result.periods, axis="labels in the period", digits=",.0f")
     figure.band("from run to run (10–90 %)", low, high, colour="own")
     figure.line("labels asked for (median)", middle, colour="own", width=2.5, markers=True)
     figure.line("rows available", result.pool, colour="slate", dash="dot", shown=fits(result.pool, height))
