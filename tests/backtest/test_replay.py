@@ -68,6 +68,21 @@ def test_assumptions_are_told_at_their_worst_with_their_share() -> None:
     assert share == pytest.approx(1.0 / 5.0)
 
 
+@pytest.mark.parametrize("asked", [{}, {"epsilon": None, "tolerance": 0.2}, {"confidence": 0.9, "certificate": 0.8}])
+def test_the_default_tracker_says_everything(asked: dict[str, Any]) -> None:
+    result = found(drifting_panel(rows=300), tracker=None, baselines=False, **asked)
+    ours, ledger = result.strategies[0], result.ledger
+    assert (ours.samples[:, 0] > 0.0).all()
+    assert (ours.samples <= 240.0).all()
+    assert ours.excess_risk.mean() < np.mean(result.epsilon)
+    for array in (ledger.samples_theory, ledger.risk_bound, ledger.certificate, ledger.status):
+        assert np.isfinite(array).all()
+    assert (ledger.drift_upper[:, 1:] >= ledger.drift[:, 1:]).all()
+    assert np.isin(ledger.status, (0.0, 1.0, 2.0)).all()
+    assert {one.name for one, _ in result.assumptions} >= {"curvature", "tails", "pool"}
+    assert result.certificate_level == asked.get("certificate", 0.95)
+
+
 def test_every_strategy_has_every_number() -> None:
     result = found(drifting_panel())
     assert [one.name for one in result.strategies] == NAMES
@@ -120,8 +135,8 @@ def test_a_tolerance_is_a_share_of_the_least_loss() -> None:
 
 @pytest.mark.parametrize("panel", [drifting_panel(periods=5, rows=40), classes_panel(periods=4, rows=60)])
 def test_numbers_do_not_depend_on_the_workers(panel: Panel) -> None:
-    alone = found(panel)
-    together = found(panel, workers=2)
+    alone = found(panel, tracker=None)
+    together = found(panel, tracker=None, workers=2)
     assert numbers(together) == numbers(alone)
     assert not any("One core" in note for note in together.notes)
 
@@ -158,6 +173,7 @@ def test_the_package_is_the_function() -> None:
         ({"epsilon": -1.0}, r"backtest\(epsilon=\.\.\.\) must be positive and finite; got -1.0"),
         ({"epsilon": None, "tolerance": 0.0}, r"backtest\(tolerance=\.\.\.\) must be positive"),
         ({"confidence": 1.0}, r"backtest\(confidence=\.\.\.\) must be strictly between 0 and 1; got 1.0"),
+        ({"certificate": 0.0}, r"backtest\(certificate=\.\.\.\) must be strictly between 0 and 1; got 0.0"),
         ({"runs": 0}, r"backtest\(runs=\.\.\.\) must be a whole number of at least 1; got 0"),
         ({"workers": 0}, r"backtest\(workers=\.\.\.\) must be a whole number of at least 1; got 0"),
         ({"seed": -1}, r"backtest\(seed=\.\.\.\) must be a whole number of at least 0; got -1"),

@@ -19,11 +19,15 @@ STATUS = {"stable": 0.0, "warning": 1.0, "drift": 2.0}
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Asked:
-    """What the user asked of the tracker; ``maker`` makes a tracker of one's own from loss, features and seed."""
+    """What the user asked of the tracker: a target, how surely, and ``certificate``, the level of its certificates.
+
+    ``maker`` makes a tracker of one's own from loss, features and seed.
+    """
 
     epsilon: float | None = None
     tolerance: float | None = None
     confidence: float | None = None
+    certificate: float = 0.95
     maker: TrackerMaker | None = None
 
     def tracker(self, loss: Loss, features: int, seed: int) -> Tracker:
@@ -32,7 +36,7 @@ class Asked:
             return self.maker(loss, features, seed)
         asked = {"epsilon": self.epsilon, "tolerance": self.tolerance, "confidence": self.confidence}
         given: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
-        return Tracker(loss, features=features, rng=seed, **given)
+        return Tracker(loss, certificate=self.certificate, features=features, rng=seed, **given)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -68,7 +72,7 @@ def follow(tracker: Tracker, rows: tuple[Rows, ...]) -> Followed:
     reports: list[StepReport] = []
     coefs = []
     for now in rows:
-        reports.append(tracker.step(Draw(now)))
+        reports.append(tracker.step(Draw(now), pool=now.pool))
         coefs.append(np.append(tracker.coef, tracker.intercept))
     return Followed(
         coefs=np.array(coefs),
@@ -78,12 +82,12 @@ def follow(tracker: Tracker, rows: tuple[Rows, ...]) -> Followed:
         certificate=_numbers(reports, "certificate"),
         drift=0.5 * np.square(_numbers(reports, "rho")),
         drift_upper=0.5 * np.square(_numbers(reports, "rho_upper")),
-        status=np.array([STATUS.get(getattr(report, "status", ""), math.nan) for report in reports]),
-        assumptions=tuple(getattr(report, "assumptions", ()) for report in reports),
+        status=np.array([STATUS.get(report.status or "", math.nan) for report in reports]),
+        assumptions=tuple(report.assumptions for report in reports),
     )
 
 
 def _numbers(reports: list[StepReport], name: str) -> FloatArray:
     """Return one field of the reports as floats, NaN where nothing was said."""
-    values = [getattr(report, name, None) for report in reports]
+    values = [getattr(report, name) for report in reports]
     return np.array([math.nan if value is None else float(value) for value in values])

@@ -47,7 +47,7 @@ def paper_rule(job: Job, rows: tuple[Rows, ...], run: int) -> Measured:
     )
     coefs, samples = [], []
     for now in rows:
-        samples.append(tracker.step(Draw(now, ones=True)).samples)
+        samples.append(tracker.step(Draw(now, ones=True), pool=now.pool).samples)
         coefs.append(tracker.coef)
     return measure(rows, np.array(coefs), np.array(samples, dtype=np.float64), classification=job.classification)
 

@@ -19,7 +19,6 @@ from driftpace.errors import ParameterError
 from driftpace.losses import Loss
 
 _OWNER = "backtest"
-_CERTIFICATE_LEVEL = 0.95
 
 
 def backtest(
@@ -32,6 +31,7 @@ def backtest(
     epsilon: float | None = None,
     tolerance: float | None = None,
     confidence: float | None = None,
+    certificate: float = 0.95,
     runs: int = 20,
     test_fraction: float = 0.2,
     seed: int = 0,
@@ -52,7 +52,8 @@ def backtest(
     and with ``standardise``, ``categories`` and ``missing`` they mean what they do in ``read_table``. In each run and
     period the tracker buys rows without replacement; its model is judged against the period's own best model on all rows,
     and on test rows kept apart (``test_fraction``). Give the largest excess risk you accept, ``epsilon``, or a share of
-    the best achievable loss, ``tolerance``. ``loss`` is squared for numbers, and logistic with a small penalty for two
+    the best achievable loss, ``tolerance``. ``confidence`` asks for it that often instead of in the mean; ``certificate``
+    is the level of the tracker's certificates. ``loss`` is squared for numbers, and logistic with a small penalty for two
     classes. ``price`` is what one label costs. ``workers`` is None for all cores; numbers do not depend on it.
     ``tracker`` makes a tracker of your own from (loss, features, seed).
 
@@ -75,6 +76,7 @@ def backtest(
         epsilon=epsilon,
         tolerance=tolerance,
         confidence=confidence,
+        certificate=certificate,
         runs=runs,
         test_fraction=test_fraction,
         seed=seed,
@@ -94,6 +96,7 @@ def replay(
     epsilon: float | None = None,
     tolerance: float | None = None,
     confidence: float | None = None,
+    certificate: float = 0.95,
     runs: int = 20,
     test_fraction: float = 0.2,
     seed: int = 0,
@@ -114,7 +117,8 @@ def replay(
     if workers is not None:
         require.count(_OWNER, least=1, workers=workers)
     _one_target(epsilon, tolerance, confidence)
-    asked = Asked(epsilon=epsilon, tolerance=tolerance, confidence=confidence, maker=tracker)
+    require.fraction(_OWNER, certificate=certificate)
+    asked = Asked(epsilon=epsilon, tolerance=tolerance, confidence=confidence, certificate=certificate, maker=tracker)
     notes = list(panel.notes)
     with one_thread(), Progress(progress) as bar:
         job = prepare(panel, loss=loss, asked=asked, test_fraction=test_fraction, seed=seed, baselines=baselines)
@@ -137,7 +141,7 @@ def replay(
         epsilon=tuple(float(one) for one in job.epsilon),
         tolerance=tolerance,
         confidence=confidence,
-        certificate_level=_CERTIFICATE_LEVEL if confidence is None else confidence,
+        certificate_level=certificate,
         runs=runs,
         seed=seed,
         price=price,
