@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driftpace.backtest.promise import promise
+from driftpace.backtest.promise import is_kept, promise
 from driftpace.backtest.records import BacktestResult, Strategy
 from driftpace.typing import FloatArray
 
@@ -56,11 +56,11 @@ def judge(strategy: Strategy, epsilon: Sequence[float], confidence: float | None
         )
     with np.errstate(invalid="ignore"):  # an infinite risk has no standard error; its mean says enough
         found = promise(risk, target)
+        kept = is_kept(risk, target, confidence)
     if confidence is None:
-        kept, measured, asked = found.kept, found.mean, float(target.mean())
+        measured, asked = found.mean, float(target.mean())
     else:
         measured, asked = float((risk <= target).mean()), confidence
-        kept = measured >= asked
     return Judgement(
         kept=kept,
         measured=measured,
