@@ -1,7 +1,9 @@
 """What ``tell`` answers."""
 
+import math
 from dataclasses import dataclass, field
 
+from driftpace.records.assumption import Assumption
 from driftpace.records.outcome import Outcome
 
 
@@ -12,7 +14,9 @@ class StepReport:
     ``asked`` and ``samples`` are the rows that were asked for and that came; ``rho`` and ``rho_upper`` the drift as
     estimated after this period, with its upper end (None before two periods were seen); ``measures`` whether that is "rho"
     itself or the "distance" from the last model to the new minimiser; ``risk_bound`` the excess risk promised in the mean
-    for the model fitted; ``certificate`` an upper bound from data, or None where none was asked for.
+    for the model fitted; ``certificate`` an upper bound from data at the confidence asked for, or None where there is none.
+    ``samples_theory`` is what the proven rule asked for, ``epsilon`` the target of the period, ``status`` whether the rows
+    agreed with what was foretold ("stable", "warning", "drift"), ``assumptions`` what the promise rests on and whether it holds.
     ``seconds`` is the time the period took to close; it is not part of equality, so that replays compare equal.
     """
 
@@ -25,4 +29,8 @@ class StepReport:
     risk_bound: float
     certificate: float | None
     outcome: Outcome
+    samples_theory: int = 0
+    epsilon: float = math.nan
+    status: str | None = None
+    assumptions: tuple[Assumption, ...] = ()
     seconds: float = field(compare=False)

@@ -12,7 +12,8 @@ class Request:
 
     ``samples`` is what is still to come: it shrinks as parts of the period are told, and 0 means enough.
     ``samples_theory`` is what the proven bound asks for the whole period. ``interval`` is the range of answers for the
-    whole period between the drift as estimated and the drift at its upper end.
+    whole period between the drift as estimated and the drift at its upper end. ``status`` says whether the rows that came so
+    far agree with what was foretold: "stable", "warning" or "drift" (None where nothing judges that).
     """
 
     period: int
@@ -24,3 +25,4 @@ class Request:
     outcome: Outcome
     reason: str
     assumptions: tuple[Assumption, ...]
+    status: str | None = None

@@ -148,5 +148,7 @@ def _report(
         risk_bound=risk,
         certificate=None,
         outcome=outcome,
+        samples_theory=order.theory,
+        epsilon=order.epsilon,
         seconds=0.0,
     )

@@ -9,7 +9,9 @@ from dataclasses import replace
 import numpy as np
 
 from driftpace.errors import DataError, ParameterError, ProtocolError
+from driftpace.pacing import Pacing
 from driftpace.records import Request, StepReport
+from driftpace.tracker import practical
 from driftpace.tracker.assumptions import assumptions
 from driftpace.tracker.closing import close
 from driftpace.tracker.events import Asked, Closed, Event, Forgot, Told
@@ -22,7 +24,7 @@ Answer = Request | StepReport | None
 
 def begin(settings: Settings) -> State:
     """Return the state before the first period."""
-    state = State(period=1, rule=settings.rule.init())
+    state = State(period=1, rule=None if isinstance(settings.method, Pacing) else settings.rule.init())
     if settings.features is None:
         return state
     try:
@@ -40,6 +42,8 @@ def apply(settings: Settings, state: State, event: Event) -> tuple[State, Answer
             return _gather(settings, state, event), None
         case Closed():
             _must_have_asked(state)
+            if isinstance(settings.method, Pacing):
+                return practical.close(settings, settings.method, state)
             return close(settings, state)
         case Forgot():
             return replace(state, parts=()), None
@@ -56,14 +60,16 @@ def replay(settings: Settings, events: Iterable[Event]) -> tuple[State, list[Ste
 
 
 def _ask(settings: Settings, state: State, pool: int | None) -> tuple[State, Request]:
-    """Decide once a period; the rows that came since are taken off the decision."""
+    """Decide once a period, the rows that came since taken off; the practical method decides anew when rows came."""
     order = state.order
+    if order is not None and pool is not None and pool != order.pool:
+        raise ProtocolError(f"ask(pool={pool}) came after period {state.period} was sized for pool={order.pool}.")
+    if isinstance(settings.method, Pacing):
+        return practical.request(settings, settings.method, state, settings.pool if pool is None else pool)
     terms = terms_of(settings, state)
     if order is None:
         order = place_order(settings, state, terms, settings.pool if pool is None else pool)
         state = replace(state, order=order)
-    elif pool is not None and pool != order.pool:
-        raise ProtocolError(f"ask(pool={pool}) came after period {state.period} was sized for pool={order.pool}.")
     request = Request(
         period=state.period,
         samples=max(0, order.total - state.gathered),
@@ -104,12 +110,14 @@ def _with_features(settings: Settings, state: State, features: int, columns: tup
     start = np.zeros(size) if settings.start is None else settings.start
     if start.size != size:
         raise DataError(f"must give as many coefficients as start has, {start.size}; got {told}.")
+    practical_method = isinstance(settings.method, Pacing)
     return replace(
         state,
         features=features,
         columns=columns,
         coef=settings.domain.project(start),
-        drift=settings.drift.init(size),
-        evidence=settings.evidence.init(size),
+        drift=None if practical_method else settings.drift.init(size),
+        evidence=None if practical_method else settings.evidence.init(size),
+        pace=practical.first(settings, start) if practical_method else None,
         gram=np.zeros((size, size)) if settings.loss.l2 == 0.0 else None,
     )

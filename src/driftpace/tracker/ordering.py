@@ -25,6 +25,7 @@ def place_order(settings: Settings, state: State, terms: Terms, pool: int | None
         interval=(_rows_for(settings, decision.interval[0]), _rows_for(settings, decision.interval[1])),
         outcome=_outcome(decision, terms),
         reason=decision.sizing.reason,
+        epsilon=settings.epsilon,
     )
     if total > wanted:
         order = replace(order, reason=f"{order.reason}; the drift estimate needs at least {total} rows")

@@ -5,12 +5,14 @@ What can never work is refused before the first label is bought.
 
 from typing import Any
 
+from driftpace import require
 from driftpace.bounds import Nature
 from driftpace.drift import DriftEstimator
 from driftpace.errors import ParameterError, UnknownConstantError
 from driftpace.evidence import Evidence, GivenConstants
 from driftpace.learners import Learner
-from driftpace.losses import Loss, SquaredLoss
+from driftpace.losses import LinearLoss, Loss, SquaredLoss
+from driftpace.pacing import Pacing
 from driftpace.records import Constants, Estimate
 from driftpace.rules import Rule
 from driftpace.sets import Set, WholeSpace
@@ -37,8 +39,44 @@ def check_part(owner: str, name: str, part: object) -> None:
         )
 
 
-def check_parts(owner: str, settings: Settings) -> None:
+def check_method(owner: str, settings: Settings) -> None:
+    """Refuse a method that cannot work with the loss and the set."""
+    check_part(owner, "loss", settings.loss)
+    check_part(owner, "domain", settings.domain)
+    if isinstance(settings.method, Pacing):
+        _check_pacing(owner, settings, settings.method)
+    else:
+        _check_parts(owner, settings)
+
+
+def _check_pacing(owner: str, settings: Settings, pacing: Pacing) -> None:
+    if (pacing.epsilon is None) == (pacing.tolerance is None):
+        raise ParameterError(
+            f"{owner}(epsilon=...) must be given, or tolerance= in its place; got "
+            + ("neither." if pacing.epsilon is None else "both.")
+        )
+    if pacing.epsilon is not None:
+        require.positive(owner, epsilon=pacing.epsilon)
+    if pacing.tolerance is not None:
+        require.positive(owner, tolerance=pacing.tolerance)
+    for name, value in (("confidence", pacing.confidence), ("certificate", pacing.level)):
+        if value is not None:
+            require.fraction(owner, **{name: value})
+    if not isinstance(settings.loss, LinearLoss):
+        raise ParameterError(
+            f"{owner}(loss=...) must be a LinearLoss for the practical method, or come with learner=, drift= and rule=; "
+            f"got {settings.loss!r}."
+        )
+    if not isinstance(settings.domain, WholeSpace):
+        raise ParameterError(
+            f"{owner}(domain=...) must be WholeSpace() for the practical method, or come with learner=, drift= and rule=; "
+            f"got {settings.domain!r}."
+        )
+
+
+def _check_parts(owner: str, settings: Settings) -> None:
     """Refuse parts that are none, and combinations that can never promise anything."""
+    require.positive(owner, epsilon=settings.epsilon)
     for name in _KINDS:
         check_part(owner, name, getattr(settings, name))
     measures = getattr(settings.drift, "measures", "rho")

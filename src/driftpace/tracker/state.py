@@ -7,28 +7,39 @@ from driftpace.drift import DriftEstimator
 from driftpace.evidence import Evidence
 from driftpace.learners import Learner
 from driftpace.losses import Loss
-from driftpace.records import Constants, Outcome
+from driftpace.pacing import Pace, Pacing
+from driftpace.records import Assumption, Constants, Outcome
 from driftpace.rules import Rule
 from driftpace.sets import Set
 from driftpace.typing import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Settings:
-    """The parts of a tracker, and the numbers only its user can know.
+class Parts:
+    """A method put together from parts: a learner with its bound, an estimate of the drift, a rule.
 
-    ``constants`` are those the user gave; ``evidence`` estimates the rest. ``start`` is the model before the first period,
-    by default the point of the set nearest to zero. ``entropy`` seeds the order in which rows are visited: period n uses the
-    stream (entropy, n), so a replay gives the same bits.
+    ``constants`` are those the user gave; ``evidence`` estimates the rest.
     """
 
-    loss: Loss
     epsilon: float
     learner: Learner
     drift: DriftEstimator
     rule: Rule
     evidence: Evidence
     constants: Constants
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Settings:
+    """How a tracker works, and the numbers only its user can know.
+
+    ``method`` is the practical one (a :class:`Pacing`) or one made of parts. ``start`` is the model before the first period,
+    by default the point of the set nearest to zero. ``entropy`` seeds the order in which rows are visited: period n uses the
+    stream (entropy, n), so a replay gives the same bits.
+    """
+
+    loss: Loss
+    method: Parts | Pacing
     domain: Set
     fit_intercept: bool
     features: int | None
@@ -36,6 +47,42 @@ class Settings:
     cap: int
     pool: int | None
     entropy: int
+
+    @property
+    def parts(self) -> Parts:
+        """The parts, of a tracker that is made of them."""
+        assert isinstance(self.method, Parts)
+        return self.method
+
+    @property
+    def epsilon(self) -> float:
+        """The target of a tracker made of parts."""
+        return self.parts.epsilon
+
+    @property
+    def learner(self) -> Learner:
+        """What fits."""
+        return self.parts.learner
+
+    @property
+    def drift(self) -> DriftEstimator:
+        """What estimates the drift."""
+        return self.parts.drift
+
+    @property
+    def rule(self) -> Rule:
+        """What sizes."""
+        return self.parts.rule
+
+    @property
+    def evidence(self) -> Evidence:
+        """What estimates the constants."""
+        return self.parts.evidence
+
+    @property
+    def constants(self) -> Constants:
+        """The constants the user gave."""
+        return self.parts.constants
 
     @property
     def objective(self) -> Loss:
@@ -52,7 +99,8 @@ class Order:
     """What was decided for a period when it was first asked for.
 
     ``total`` are the rows to bring and ``theory`` those the rule asks for, before the pool and the drift estimate had their
-    say. ``risk`` is what they promise.
+    say. ``risk`` is what they promise. A practical tracker decides anew when rows came: ``after`` is how many had come when this
+    was decided, ``batch`` the how manieth decision of the period it is.
     """
 
     total: int
@@ -62,6 +110,11 @@ class Order:
     interval: tuple[int, int]
     outcome: Outcome
     reason: str
+    epsilon: float
+    assumptions: tuple[Assumption, ...] = ()
+    after: int = 0
+    batch: int = 0
+    status: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -79,11 +132,11 @@ class State:
     ``constants`` are those known after the last period, given or estimated, kept so that asking does not compute them anew.
     ``features`` and what depends on it are None until the first rows tell the number of columns. ``gram`` sums x x' over
     everything seen until the columns are known to be linearly independent, then it is dropped. ``first_rows`` is True while
-    the first period that has rows is being closed.
+    the first period that has rows is being closed. ``pace`` is what a practical tracker knows, instead of rule, drift and evidence.
     """
 
     period: int
-    rule: Any
+    rule: Any = None
     features: int | None = None
     columns: tuple[str, ...] | None = None
     coef: FloatArray | None = None
@@ -94,6 +147,7 @@ class State:
     gram: FloatArray | None = None
     rows_seen: int = 0
     first_rows: bool = False
+    pace: Pace | None = None
     order: Order | None = None
     parts: tuple[Part, ...] = ()
 

@@ -11,7 +11,7 @@ import numpy as np
 from driftpace import require
 from driftpace.drift import DriftEstimator
 from driftpace.errors import DataError, ParameterError, ProtocolError
-from driftpace.evidence import Evidence, PooledEvidence
+from driftpace.evidence import Evidence
 from driftpace.learners import Learner
 from driftpace.losses import Loss
 from driftpace.records import Constants, Request, StepReport
@@ -22,8 +22,9 @@ from driftpace.tracker import engine
 from driftpace.tracker.events import Asked, Closed, Forgot, Told
 from driftpace.tracker.history import History
 from driftpace.tracker.intake import read_rows, read_targets
+from driftpace.tracker.method import choose_method
 from driftpace.tracker.paper import RuleName, paper_parts
-from driftpace.tracker.parts import check_parts
+from driftpace.tracker.parts import check_method
 from driftpace.tracker.saving import from_body, to_body
 from driftpace.tracker.state import Settings
 from driftpace.typing import FloatArray
@@ -34,10 +35,13 @@ Draw = Callable[[int], tuple[Any, Any]]
 class Tracker:
     """Asks for the number of fresh samples each period, fits them, and says what it promises.
 
-    ``epsilon`` is the largest excess risk you accept; nothing else can choose it for you. The other parts are replaceable:
-    ``learner`` fits and knows its bound, ``drift`` estimates how fast the world moves, ``rule`` turns both into a number of
-    samples, ``constants`` are what you know of the problem (the rest is estimated), ``domain`` is where coefficients live.
-    :meth:`as_in_paper` puts together the paper's method.
+    ``epsilon`` is the largest excess risk you accept; nothing else can choose it for you. Or ``tolerance``: 0.05 is within 5 % of
+    the best loss that a model of this kind can have, which is estimated as rows come. The target is held in the mean, or in each
+    period with probability ``confidence``; ``certificate`` is the confidence of the upper bounds that reports carry.
+
+    Nothing else is needed. A tracker can also be made of parts of one's own: ``learner`` fits and knows its bound, ``drift``
+    estimates how fast the world moves, ``rule`` turns both into a number of samples, ``constants`` are what you know of the
+    problem (the rest is estimated), ``domain`` is where coefficients live. :meth:`as_in_paper` puts together the paper's method.
 
     A call that is refused changes nothing. A tracker is used by one thread at a time.
 
@@ -60,10 +64,13 @@ class Tracker:
         self,
         loss: Loss,
         *,
-        epsilon: float,
-        learner: Learner,
-        drift: DriftEstimator,
-        rule: Rule,
+        epsilon: float | None = None,
+        tolerance: float | None = None,
+        confidence: float | None = None,
+        certificate: float = 0.95,
+        learner: Learner | None = None,
+        drift: DriftEstimator | None = None,
+        rule: Rule | None = None,
         constants: Constants | None = None,
         evidence: Evidence | None = None,
         domain: Set | None = None,
@@ -74,21 +81,18 @@ class Tracker:
         pool: int | None = None,
         rng: np.random.Generator | int | None = None,
     ) -> None:
-        require.positive("Tracker", epsilon=epsilon)
         require.count("Tracker", least=1, cap=cap)
         require.switch("Tracker", fit_intercept=fit_intercept)
         if features is not None:
             require.count("Tracker", least=1, features=features)
         if pool is not None:
             require.count("Tracker", least=0, pool=pool)
+        made_of = {"learner": learner, "drift": drift, "rule": rule, "constants": constants, "evidence": evidence}
         self._settings = Settings(
             loss=loss,
-            epsilon=float(epsilon),
-            learner=learner,
-            drift=drift,
-            rule=rule,
-            evidence=PooledEvidence() if evidence is None else evidence,
-            constants=Constants() if constants is None else constants,
+            method=choose_method(
+                "Tracker", made_of, epsilon=epsilon, tolerance=tolerance, confidence=confidence, certificate=certificate
+            ),
             domain=WholeSpace() if domain is None else domain,
             fit_intercept=fit_intercept,
             features=features,
@@ -97,7 +101,7 @@ class Tracker:
             pool=pool,
             entropy=_entropy(rng),
         )
-        check_parts("Tracker", self._settings)
+        check_method("Tracker", self._settings)
         self._state = engine.begin(self._settings)
         self._reports: list[StepReport] = []
 
@@ -201,13 +205,13 @@ class Tracker:
         """Take back the rows told so far in the open period, such as a delivery that proved bad."""
         self._state, _ = engine.apply(self._settings, self._state, Forgot())
 
-    def step(self, draw: Draw) -> StepReport:
+    def step(self, draw: Draw, *, pool: int | None = None) -> StepReport:
         """Run a whole period: ask, draw, top up until enough or nothing more comes, close.
 
         ``draw(k)`` returns k fresh rows (X, y), or fewer when no more can be had. If the period is refused when it is
         closed, the rows that this call drew are taken back; if ``draw`` fails, those that came before are kept.
         """
-        request = self.ask()
+        request = self.ask(pool=pool)
         asked = self._state
         while request.samples > 0:
             drawn = draw(request.samples)
@@ -233,9 +237,9 @@ class Tracker:
         return self._state.period
 
     @property
-    def epsilon(self) -> float:
-        """The largest excess risk the user accepts."""
-        return self._settings.epsilon
+    def epsilon(self) -> float | None:
+        """The largest excess risk the user accepts; None where a tolerance was given in its place."""
+        return self._settings.method.epsilon
 
     @property
     def coef(self) -> FloatArray:

@@ -1,0 +1,72 @@
+"""What a backtest found, as plain arrays: every number is there for each run and each period."""
+
+from dataclasses import dataclass
+
+from driftpace.records import Assumption
+from driftpace.typing import FloatArray
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Strategy:
+    """One way of buying labels, replayed. Arrays are (runs, periods).
+
+    ``name`` is a key for machines, ``title`` is what people read, ``note`` one sentence on how it was set.
+    ``auc`` is None for regression.
+    """
+
+    name: str
+    title: str
+    note: str
+    samples: FloatArray
+    excess_risk: FloatArray
+    test_loss: FloatArray
+    auc: FloatArray | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Ledger:
+    """What the tracker said each period, beside what was measured. Arrays are (runs, periods).
+
+    ``drift`` and ``drift_upper`` are costs in units of the loss: the excess risk that a model left alone would gain in the
+    period (NaN where nothing was said). ``status`` is 0 stable, 1 warning, 2 drift.
+    """
+
+    samples_theory: FloatArray
+    risk_bound: FloatArray
+    certificate: FloatArray
+    drift: FloatArray
+    drift_upper: FloatArray
+    status: FloatArray
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class BacktestResult:
+    """A table replayed: the tracker beside every other way of buying labels.
+
+    ``strategies[0]`` is driftpace; the others follow by name: "up_front", "even", "from_scratch", "first_model", "paper",
+    "best_constant". ``epsilon`` has one entry for each period (it moves when a tolerance was asked for).
+    ``pool`` and ``test_rows`` are how many rows each period has for training and for testing. ``assumptions`` are the
+    worst verdicts over runs and periods, one for each name, with how often they came.
+    """
+
+    table: str
+    target: str
+    features: tuple[str, ...]
+    loss: str
+    classification: bool
+    periods: tuple[str, ...]
+    pool: tuple[int, ...]
+    test_rows: tuple[int, ...]
+    epsilon: tuple[float, ...]
+    tolerance: float | None
+    confidence: float | None
+    certificate_level: float
+    runs: int
+    seed: int
+    price: float
+    currency: str
+    strategies: tuple[Strategy, ...]
+    ledger: Ledger
+    assumptions: tuple[tuple[Assumption, float], ...]
+    notes: tuple[str, ...]
+    seconds: float

@@ -1,0 +1,39 @@
+"""The practical rule: every plausible drift followed at once, rows asked for until the risk that is left meets the target."""
+
+from driftpace.pacing.checks import Supply, checks, status
+from driftpace.pacing.pacer import (
+    FIRST_ROWS,
+    PILOT,
+    Judgement,
+    Need,
+    Pace,
+    Pacing,
+    certificate,
+    closed,
+    drift,
+    first_pace,
+    judge,
+    need,
+)
+from driftpace.pacing.rows import Rows
+from driftpace.pacing.sizing import variances_after
+
+__all__ = [
+    "FIRST_ROWS",
+    "PILOT",
+    "Judgement",
+    "Need",
+    "Pace",
+    "Pacing",
+    "Rows",
+    "Supply",
+    "certificate",
+    "checks",
+    "closed",
+    "drift",
+    "first_pace",
+    "judge",
+    "need",
+    "status",
+    "variances_after",
+]

@@ -1,0 +1,161 @@
+"""Whether what the promise rests on looks true in a period: one verdict and one sentence each."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import chi2
+
+from driftpace.pacing.pacer import Judgement, Pace
+from driftpace.pacing.rows import Rows
+from driftpace.records import Assumption, Verdict
+
+STATUSES = ("stable", "warning", "drift")
+_WARNING, _DRIFT = 0.05, 0.001
+_JUMP_WARNING, _JUMP = 0.2, 0.5
+_ROWS_WARN, _ROWS_FAIL = 10.0, 4.0
+_SLOW = 10.0
+_ORDER_WARN, _ORDER_FAIL = 1e-2, 1e-4
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Supply:
+    """What the pool could give: ``came`` rows, ``missing`` that were still needed, and whether it is ``exhausted``."""
+
+    came: int
+    missing: int
+    exhausted: bool
+
+
+def status(judged: Judgement) -> str:
+    """Return "stable", "warning" or "drift": whether the period's rows agree with what was foretold.
+
+    A jump that is more likely than not, or a surprise of one in a thousand, is a drift; one in twenty is a warning.
+    """
+    found = judged.found
+    if found is None or not judged.banks or found.freedom == 0:
+        return STATUSES[0]
+    jump = max(float(posterior.shares[-1]) for posterior in found.posteriors)
+    chance = float(chi2.sf(found.surprise, found.freedom))
+    if jump >= _JUMP or chance < _DRIFT:
+        return STATUSES[2]
+    return STATUSES[1] if jump >= _JUMP_WARNING or chance < _WARNING else STATUSES[0]
+
+
+def checks(pace: Pace, rows: Rows, judged: Judgement, supply: Supply) -> tuple[Assumption, ...]:
+    """Return the verdicts of the period."""
+    return (
+        _curvature(judged),
+        _tails(rows, judged),
+        _exchangeable(rows, judged),
+        _enough_rows(pace, supply),
+        _pool(supply),
+        _slow_drift(pace, judged),
+    )
+
+
+def _assumption(name: str, verdict: Verdict, sentence: str) -> Assumption:
+    return Assumption(name=name, verdict=verdict, sentence=sentence)
+
+
+def _curvature(judged: Judgement) -> Assumption:
+    """Judge how much of a column is left when the others have explained what they can (one over its variance inflation).
+
+    With H = L L' the inflation of column j is H_jj (H^-1)_jj.
+    """
+    name, white = "curvature", judged.coordinates
+    heights = np.square(white.factor).sum(axis=1)
+    left = 1.0 / np.maximum(heights * np.square(white.inverse).sum(axis=0), 1.0)
+    least = float(left.min())
+    if least < 1e-6:
+        return _assumption(
+            name, Verdict.FAIL, "A column is nearly a combination of others: their coefficients cannot be told apart."
+        )
+    if least < 1e-3:
+        return _assumption(
+            name,
+            Verdict.WARN,
+            f"The others explain all but {100 * least:.2g} % of one column, which is hard to tell apart.",
+        )
+    return _assumption(
+        name, Verdict.PASS, f"Every column says something of its own: at least {100 * least:.2g} % of it."
+    )
+
+
+def _tails(rows: Rows, judged: Judgement) -> Assumption:
+    """Judge whether a few rows carry the noise: then its mean is not known from rows like these."""
+    name, count = "tails", len(rows)
+    if judged.found is None or count < 20:
+        return _assumption(name, Verdict.PASS, f"With {count} rows nothing is said about tails.")
+    largest = judged.found.largest
+    usual = min(4.0 * math.log(count) / count, 0.5)  # what the largest of so many squared Gaussian scores has
+    told = f"One row of {count} carries {100 * largest:.0f} % of the noise"
+    if largest > 0.5:
+        return _assumption(name, Verdict.FAIL, f"{told}, so its size is not known: look at that row, or use HuberLoss.")
+    if largest > 2.5 * usual:
+        return _assumption(name, Verdict.WARN, f"{told}, where {100 * usual:.0f} % is usual: tails are heavy.")
+    return _assumption(name, Verdict.PASS, f"No row carries the noise alone: the largest has {100 * largest:.0f} %.")
+
+
+def _exchangeable(rows: Rows, judged: Judgement) -> Assumption:
+    """Judge whether the order of rows matters: the mean gradient of the first half against that of the second."""
+    name, half = "exchangeable rows", len(rows) // 2
+    if judged.found is None or half < 10:
+        return _assumption(name, Verdict.PASS, f"With {len(rows)} rows nothing is said about their order.")
+    slopes, rest = judged.found.slopes, len(rows) - half
+    gap = slopes[:half] @ rows.X[:half] / half - slopes[half:] @ rows.X[half:] / rest
+    standard = np.square(judged.coordinates.inverse @ gap) / (
+        np.maximum(np.diag(judged.found.scatter), 1e-300) * (1.0 / half + 1.0 / rest)
+    )
+    chance = min(1.0, gap.size * float(chi2.sf(float(standard.max()), 1)))
+    if chance < _ORDER_FAIL:
+        return _assumption(
+            name,
+            Verdict.FAIL,
+            "The first rows of the period differ from the last: they were not drawn at random within it.",
+        )
+    if chance < _ORDER_WARN:
+        return _assumption(
+            name,
+            Verdict.WARN,
+            "The first rows of the period seem to differ from the last: draw them at random within it.",
+        )
+    return _assumption(name, Verdict.PASS, "The first rows of the period look like the last.")
+
+
+def _enough_rows(pace: Pace, supply: Supply) -> Assumption:
+    rows = pace.memory.rows + supply.came
+    each = rows / pace.size
+    verdict = Verdict.FAIL if each < _ROWS_FAIL else Verdict.WARN if each < _ROWS_WARN else Verdict.PASS
+    doubt = "" if verdict is Verdict.PASS else f"; below {_ROWS_WARN:.0f} the noise is known roughly only"
+    return _assumption(
+        "enough rows", verdict, f"{rows} rows were seen for {pace.size} coefficients, {each:.1f} for each{doubt}."
+    )
+
+
+def _pool(supply: Supply) -> Assumption:
+    if supply.exhausted and supply.missing > 0:
+        return _assumption(
+            "pool", Verdict.FAIL, f"The pool of this period is exhausted and {supply.missing} rows are still missing."
+        )
+    return _assumption("pool", Verdict.PASS, "The pool of this period had what was needed.")
+
+
+def _slow_drift(pace: Pace, judged: Judgement) -> Assumption:
+    """Judge whether the past is of use: what the last model was foretold to cost, against the target."""
+    name = "slow drift"
+    if not judged.banks:
+        return _assumption(name, Verdict.PASS, "This is the first period: nothing moved yet.")
+    variances = np.array([view.moments(view.shares)[1] for view in judged.views])
+    cost = 0.5 * float(pace.sizes @ variances)
+    if cost > _SLOW * judged.epsilon:
+        return _assumption(
+            name,
+            Verdict.WARN,
+            f"The best model moves fast: one period costs the last model about {cost:.2g}, {cost / judged.epsilon:.0f} times the target, so each period is fitted almost from scratch.",
+        )
+    return _assumption(
+        name,
+        Verdict.PASS,
+        f"The last model was foretold to cost {cost:.2g}, {cost / judged.epsilon:.1f} times the target.",
+    )

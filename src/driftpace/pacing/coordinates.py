@@ -1,0 +1,70 @@
+"""Whitened coordinates in which every direction costs alike, the level first (theory S2).
+
+With the pooled Hessian H = L L' of the rows seen and u = L'w, the excess risk of a quadratic is ||u - u*||^2 / 2. The
+intercept comes first, so that u_1 is the level, the score of an average row, and the other coordinates are slopes only.
+What usually drifts is the level, so level and slopes are two blocks, each with a drift of its own. Without an intercept
+there is one block.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from driftpace.typing import FloatArray
+
+_RIDGE = 1e-9
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Coordinates:
+    """The factor L of the pooled Hessian and its inverse."""
+
+    factor: FloatArray
+    inverse: FloatArray
+
+    def white_rows(self, X: FloatArray) -> FloatArray:
+        """Return rows x as L^-1 x, so that x'w stays what it is."""
+        return X @ self.inverse.T
+
+    def white_matrix(self, A: FloatArray) -> FloatArray:
+        """Return a matrix of second derivatives, or a covariance of gradients, in these coordinates."""
+        return np.asarray(self.inverse @ A @ self.inverse.T)
+
+    def white(self, w: FloatArray) -> FloatArray:
+        """Return coefficients as coordinates u = L'w."""
+        return np.asarray(self.factor.T @ w)
+
+    def plain(self, u: FloatArray) -> FloatArray:
+        """Return coordinates as coefficients."""
+        return np.asarray(self.inverse.T @ u)
+
+
+def coordinates(hessian: FloatArray) -> Coordinates:
+    """Return the coordinates of a Hessian; directions without curvature get a billionth of their own scale.
+
+    >>> white = coordinates(np.array([[1.0, 0.5], [0.5, 1.0]]))
+    >>> white.white_matrix(np.array([[1.0, 0.5], [0.5, 1.0]])).round(6)
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    scale = np.sqrt(np.diag(hessian))
+    scale = np.where(scale > 0.0, scale, 1.0)
+    correlation = hessian / np.outer(scale, scale)
+    for power in range(8):
+        try:
+            factor = np.linalg.cholesky(correlation + _RIDGE * 10.0**power * np.eye(len(scale)))
+            break
+        except np.linalg.LinAlgError:
+            continue
+    else:
+        raise ValueError("the Hessian is not finite")
+    inverse = solve_triangular(factor, np.eye(len(scale)), lower=True)
+    return Coordinates(factor=factor * scale[:, None], inverse=inverse / scale[None, :])
+
+
+def blocks(size: int, intercept: bool) -> tuple[slice, ...]:
+    """Return the blocks of coordinates: the level and the slopes, or all of them."""
+    if intercept and size > 1:
+        return (slice(0, 1), slice(1, size))
+    return (slice(0, size),)

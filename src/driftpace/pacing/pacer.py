@@ -1,0 +1,342 @@
+"""The practical rule as pure functions: what is known, what a period's rows add, how many more are needed.
+
+A period is a conversation: what was foretold gives a first batch, the rows that come say whether the drift was as foretold,
+and more are asked until the risk that is left meets the target. A pace is what is remembered between periods.
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from driftpace.pacing.bank import Bank, Foretold, absorbed, first_bank, foretold, idle, moved_on, step_costs
+from driftpace.pacing.coordinates import Coordinates, blocks
+from driftpace.pacing.look import Look, look, metric, noise_of
+from driftpace.pacing.memory import Memory, NoiseSums, no_memory
+from driftpace.pacing.rows import Rows
+from driftpace.pacing.sizing import Criterion, proven_samples, risk_quantile, rows_needed, variances_after
+from driftpace.typing import FloatArray
+
+FIRST_ROWS = 10
+"""Rows asked before the number of columns is known: enough to see the columns and the noise within a half."""
+
+PILOT = 2
+"""Rows for each coefficient in the first batch: the fewest at which leave-one-out leverages average a half."""
+
+BATCHES = 8
+"""The most batches of one period; the last asks for all that is missing."""
+
+SHARE = 0.3
+"""The share of what seems missing that a batch asks for while the drift models disagree about it."""
+
+LEAST = 4
+"""A batch is not divided below this."""
+
+AIM = 0.95
+"""The share of the target that a mean is aimed at, since a risk that is estimated is met on average only."""
+
+NOISE_MARGIN = 0.5
+"""Standard errors by which the noise is taken larger than estimated, when a mean is promised."""
+
+_ROUNDS = 4
+_VAGUE = 4.0
+_SMALLEST_NOISE = 1e-6
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pacing:
+    """What the user asked for: a target, absolute or as a share of the best loss, in the mean or with a confidence.
+
+    ``level`` is the confidence of certificates.
+    """
+
+    epsilon: float | None = None
+    tolerance: float | None = None
+    confidence: float | None = None
+    level: float = 0.95
+
+    @property
+    def noise_margin(self) -> float:
+        """Standard errors by which the noise is taken larger than estimated."""
+        return NOISE_MARGIN if self.confidence is None else 1.64
+
+    def criterion(self, epsilon: float) -> Criterion:
+        """Return the target as it is aimed at."""
+        return Criterion(epsilon=epsilon * (AIM if self.confidence is None else 1.0), confidence=self.confidence)
+
+    def judged_by(self, epsilon: float) -> Criterion:
+        """Return the target itself."""
+        return Criterion(epsilon=epsilon, confidence=self.confidence)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Pace:
+    """What is remembered between periods: O(d^2) numbers, whatever happened.
+
+    ``model`` are the coefficients of the last period, the intercept first; ``banks`` what is known of each block in
+    ``coordinates`` (None before the first rows were closed).
+    """
+
+    model: FloatArray
+    intercept: bool
+    memory: Memory
+    coordinates: Coordinates | None = None
+    banks: tuple[Bank, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """The number of coefficients."""
+        return self.model.size
+
+    @property
+    def parts(self) -> tuple[slice, ...]:
+        """The blocks of coordinates."""
+        return blocks(self.size, self.intercept)
+
+    @property
+    def sizes(self) -> FloatArray:
+        """The number of coordinates in each block."""
+        return np.array([float(part.stop - part.start) for part in self.parts])
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Judgement:
+    """What is known in a period with the rows that came so far; ``found`` is None without rows."""
+
+    epsilon: float
+    variances: FloatArray
+    noise: float
+    noise_upper: float
+    model: FloatArray
+    coordinates: Coordinates
+    found: Look | None
+    banks: tuple[Bank, ...]
+    views: tuple[Foretold, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Need:
+    """How many rows are missing: ``now`` in the next batch, ``all`` as it looks; ``theory`` by the proven rule for the
+    whole period, ``low`` and ``high`` a range for the whole period, ``risk`` what is left after all of them.
+    """
+
+    now: int
+    all: int
+    theory: int
+    low: int
+    high: int
+    risk: float
+
+
+def first_pace(start: FloatArray, intercept: bool) -> Pace:
+    """Return the pace before the first row; ``start`` has the intercept first."""
+    return Pace(model=start, intercept=intercept, memory=no_memory(start.size))
+
+
+def judge(pacing: Pacing, pace: Pace, rows: Rows) -> Judgement:
+    """Return what is known of the period at hand. Without a past there must be rows."""
+    return _judge_later(pacing, pace, rows) if pace.banks else _judge_first(pacing, pace, rows)
+
+
+def _floor(pacing: Pacing) -> float:
+    return _SMALLEST_NOISE * (pacing.epsilon if pacing.epsilon is not None else 1e-9)
+
+
+def _judge_first(pacing: Pacing, pace: Pace, rows: Rows) -> Judgement:
+    """Look at the rows of a first period: nothing was foretold, but that coefficients are not beyond all measure."""
+    white = metric(rows, pace.memory, pace.model)
+    slopes = rows.slopes(pace.model)
+    floor = _floor(pacing)
+    noise = max(float(np.square(white.white_rows(rows.X)).sum(axis=1) @ slopes**2) / len(rows) / pace.size, floor)
+    vague, model = _VAGUE * noise, pace.model
+    for _ in range(_ROUNDS):
+        start = white.white(pace.model)
+        views = tuple(
+            Foretold(weights=np.zeros(1), mean=start[None, part], variance=np.array([vague])) for part in pace.parts
+        )
+        found = look(rows, pace.memory, white, views, pace.parts, noise, floor=floor, margin=pacing.noise_margin)
+        before, noise, model = noise, found.noise, found.model
+        if rows.quadratic and abs(found.noise - before) <= 1e-3 * before:
+            break
+        white = metric(rows, pace.memory, model)
+    return Judgement(
+        epsilon=_epsilon(pacing, found.sums),
+        variances=found.variances,
+        noise=noise,
+        noise_upper=found.noise_upper,
+        model=model,
+        coordinates=found.coordinates,
+        found=found,
+        banks=(),
+        views=views,
+    )
+
+
+def _judge_later(pacing: Pacing, pace: Pace, rows: Rows) -> Judgement:
+    memory, floor = pace.memory, _floor(pacing)
+    white = metric(rows, memory, pace.model)
+    banks = in_coordinates(tuple(moved_on(bank) for bank in pace.banks), pace, white)
+    noise, upper = noise_of(memory.noise, floor, pacing.noise_margin)
+    views = tuple(foretold(bank, jump) for bank, jump in zip(banks, _jump_variances(pace, white, noise), strict=True))
+    if len(rows) == 0:
+        moments = [view.moments(view.shares) for view in views]
+        return Judgement(
+            epsilon=_epsilon(pacing, memory.noise),
+            variances=np.array([variance for _, variance in moments]),
+            noise=noise,
+            noise_upper=upper,
+            model=white.plain(np.concatenate([mean for mean, _ in moments])),
+            coordinates=white,
+            found=None,
+            banks=banks,
+            views=views,
+        )
+    found = look(rows, memory, white, views, pace.parts, noise, floor=floor, margin=pacing.noise_margin)
+    return Judgement(
+        epsilon=_epsilon(pacing, memory.noise.with_rows(found.sums)),
+        variances=found.variances,
+        noise=found.noise,
+        noise_upper=found.noise_upper,
+        model=found.model,
+        coordinates=white,
+        found=found,
+        banks=banks,
+        views=views,
+    )
+
+
+def _epsilon(pacing: Pacing, sums: NoiseSums) -> float:
+    if pacing.epsilon is not None:
+        return pacing.epsilon
+    assert pacing.tolerance is not None
+    return pacing.tolerance * max(sums.best_loss, 1e-12)
+
+
+def _jump_variances(pace: Pace, white: Coordinates, noise: float) -> tuple[float, ...]:
+    """Return how far a jump would throw each coordinate of a block: as far as what the model explains, and for the level a
+    spread of the targets.
+    """
+    center = white.white(pace.model)
+    parts = pace.parts
+    explained = float(np.square(center[parts[-1]]).sum()) + noise / pace.size
+    slopes = explained / (parts[-1].stop - parts[-1].start)
+    return (slopes,) if len(parts) == 1 else (noise + explained, slopes)
+
+
+def in_coordinates(banks: tuple[Bank, ...], pace: Pace, white: Coordinates) -> tuple[Bank, ...]:
+    """Return banks in new coordinates; the level of an average row moves with what is average."""
+    assert pace.coordinates is not None
+    turn = white.factor.T @ pace.coordinates.inverse.T
+    if len(banks) == 1:
+        return (replace(banks[0], place=banks[0].place @ turn.T, velocity=banks[0].velocity @ turn.T),)
+    level, slopes = banks
+    shares = slopes.shares
+    along = turn[0, 1:]
+    return (
+        replace(
+            level,
+            place=level.place * turn[0, 0] + along @ (shares @ slopes.place),
+            velocity=level.velocity * turn[0, 0] + along @ (shares @ slopes.velocity),
+        ),
+        replace(slopes, place=slopes.place @ turn[1:, 1:].T, velocity=slopes.velocity @ turn[1:, 1:].T),
+    )
+
+
+def need(pacing: Pacing, pace: Pace, judged: Judgement, *, came: int, batch: int, most: int) -> Need:
+    """Return how many rows are missing after ``came`` of them; ``most`` is what the pool or the cap leaves."""
+    criterion, sizes = pacing.criterion(judged.epsilon), pace.sizes
+    missing = rows_needed(criterion, sizes, judged.variances, judged.noise_upper, most)
+    first = not pace.banks
+    if missing <= LEAST or batch >= BATCHES:
+        now = missing
+    elif first:
+        now = min(missing, max(came, LEAST))
+    else:
+        now = max(LEAST, math.ceil(SHARE * missing))
+    after = variances_after(sizes, judged.variances, judged.noise_upper, missing)
+    low, high = (missing, missing) if first else _range(criterion, judged, sizes, most)
+    return Need(
+        now=now,
+        all=missing,
+        theory=_theory(judged, pace),
+        low=came + min(low, missing),
+        high=came + max(high, missing),
+        risk=criterion.risk(sizes, after),
+    )
+
+
+def _range(criterion: Criterion, judged: Judgement, sizes: FloatArray, most: int) -> tuple[int, int]:
+    """Return the rows missing if the drift is as small, or as large, as nine models in ten allow."""
+    ends = []
+    for level in (0.1, 0.9):
+        if judged.found is None:
+            variances = np.array([_quantile(view.variance, view.shares, level) for view in judged.views])
+        else:
+            variances = np.array(
+                [_quantile(posterior.variance, posterior.shares, level) for posterior in judged.found.posteriors]
+            )
+        ends.append(rows_needed(criterion, sizes, variances, judged.noise_upper, most))
+    return ends[0], ends[1]
+
+
+def _theory(judged: Judgement, pace: Pace) -> int:
+    """Return what the proven rule asks: from a last model at the target and the largest plausible step straight away."""
+    if not pace.banks:
+        return proven_samples(judged.epsilon, pace.size, judged.noise_upper, math.inf)
+    _, upper = drift(judged.banks)
+    return proven_samples(judged.epsilon, pace.size, judged.noise_upper, math.sqrt(2.0 * judged.epsilon) + upper)
+
+
+def drift(banks: tuple[Bank, ...]) -> tuple[float, float]:
+    """Return how far the best model moves in a period, in the norm of the Hessian: as expected, and at its upper end."""
+    mean = upper = 0.0
+    for bank in banks:
+        each, shares = step_costs(bank)
+        mean += float(shares @ each)
+        upper += _quantile(each, shares, 0.95)
+    return math.sqrt(mean), math.sqrt(max(upper, mean))
+
+
+def _quantile(values: FloatArray, shares: FloatArray, level: float) -> float:
+    order = np.argsort(values)
+    reached = np.searchsorted(np.cumsum(shares[order]), level * (1.0 - 1e-12))
+    return float(values[order[min(int(reached), len(order) - 1)]])
+
+
+def closed(pacing: Pacing, pace: Pace, rows: Rows, judged: Judgement) -> Pace:
+    """Return the pace after the period."""
+    found = judged.found
+    if found is None:
+        return replace(
+            pace,
+            model=judged.model,
+            coordinates=judged.coordinates,
+            banks=tuple(idle(bank) for bank in judged.banks),
+        )
+    if pace.banks:
+        banks = tuple(
+            absorbed(bank, view, posterior.shares, posterior.mean, posterior.variance)
+            for bank, view, posterior in zip(judged.banks, judged.views, found.posteriors, strict=True)
+        )
+    else:
+        banks = tuple(
+            first_bank(found.center[part], float(variance), 2.0 * judged.epsilon / (part.stop - part.start))
+            for part, variance in zip(pace.parts, found.variances, strict=True)
+        )
+    memory = pace.memory.with_rows(len(rows), rows.hessian_sum(found.model), found.scores, found.sums)
+    return replace(pace, model=found.model, coordinates=judged.coordinates, banks=banks, memory=memory)
+
+
+def certificate(pacing: Pacing, pace: Pace, judged: Judgement) -> float:
+    """Return the level quantile of the excess risk of the model, given everything seen.
+
+    The risk is 1/2 e'e with e of the covariance of the look: a Gamma law with its mean and variance, the noise taken 1.64
+    standard errors up.
+    """
+    if judged.found is None:
+        return risk_quantile(pace.sizes, judged.variances, pacing.level)
+    found = judged.found
+    sums = pace.memory.noise.with_rows(found.sums)
+    _, upper = noise_of(sums, _floor(pacing), 1.64)
+    values = np.maximum(np.linalg.eigvalsh(found.covariance), 0.0) * (upper / found.noise_upper)
+    return risk_quantile(np.ones(values.size), values, pacing.level)

@@ -1,0 +1,48 @@
+"""Which method a tracker follows: the practical one, or one made of parts."""
+
+from typing import Any
+
+from driftpace import require
+from driftpace.drift import Drift, Prequential, RecentChange
+from driftpace.errors import ParameterError
+from driftpace.evidence import PooledEvidence
+from driftpace.learners import Sgd
+from driftpace.pacing import Pacing
+from driftpace.records import Constants
+from driftpace.rules import DoNotUpdate
+from driftpace.tracker.state import Parts
+
+
+def choose_method(
+    owner: str,
+    parts: dict[str, Any],
+    *,
+    epsilon: float | None,
+    tolerance: float | None,
+    confidence: float | None,
+    certificate: float,
+) -> Parts | Pacing:
+    """Return the practical method when no part is given, else one made of the parts, the others by default.
+
+    By default a method of parts is single-pass SGD, sized by the do-not-update rule from the distance that the prequential
+    statistic of the last twenty periods sees.
+    """
+    if all(part is None for part in parts.values()):
+        return Pacing(epsilon=epsilon, tolerance=tolerance, confidence=confidence, level=certificate)
+    for name, value in (("tolerance", tolerance), ("confidence", confidence)):
+        if value is not None:
+            given = ", ".join(name for name, part in parts.items() if part is not None)
+            raise ParameterError(
+                f"{owner}({name}=...) must be None when the tracker is made of parts ({given}); got {value!r}."
+            )
+    require.positive(owner, epsilon=epsilon)  # type: ignore[arg-type]
+    assert epsilon is not None
+    defaults: dict[str, Any] = {
+        "learner": Sgd,
+        "drift": lambda: Drift(one_step=Prequential(), combine=RecentChange(window=20)),
+        "rule": DoNotUpdate,
+        "constants": Constants,
+        "evidence": PooledEvidence,
+    }
+    filled = {name: defaults[name]() if part is None else part for name, part in parts.items()}
+    return Parts(epsilon=epsilon, **filled)
