@@ -58,6 +58,14 @@ def backtest(
     ``tracker`` makes a tracker of your own from (loss, features, seed).
 
     See :class:`~driftpace.backtest.records.BacktestResult` for what comes back.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=600)
+    >>> table = {"month": np.repeat(np.arange(6), 100), "x": x, "y": 2.0 * x + rng.normal(size=600)}
+    >>> result = backtest(table, period="month", target="y", epsilon=0.1, runs=2, workers=1)
+    >>> [strategy.name for strategy in result.strategies]
+    ['driftpace', 'up_front', 'even', 'from_scratch', 'first_model', 'paper', 'best_constant']
     """
     panel = read_table(
         frame,
