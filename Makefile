@@ -5,9 +5,13 @@ BIN := $(VENV)/bin
 PIN := -c constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: demo test check bench seeds clean
+.PHONY: demo example test check bench seeds clean
 
+# Incomes of 30 surveys, bought anew as the labels of a drifting model: what it costs, what else would, and a report.
 demo: $(VENV)/.demo
+	$(BIN)/driftpace backtest gss_income --epsilon 0.02 --out out
+
+example: $(VENV)/.example
 	$(BIN)/python examples/follow_a_drifting_regression.py --out out
 
 test: check
@@ -18,7 +22,7 @@ check: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
 	$(BIN)/mypy
-	$(BIN)/codespell src tests docs examples benchmarks README.md CHANGELOG.md
+	$(BIN)/codespell src tests docs examples benchmarks scripts README.md CHANGELOG.md
 	$(BIN)/deptry src
 
 bench: $(VENV)/.bench
@@ -35,6 +39,10 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.demo: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet $(PIN) -e '.[cli,report]'
+	touch $@
+
+$(VENV)/.example: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet $(PIN) -e '.[figures]'
 	touch $@
 

@@ -1,8 +1,11 @@
 """The public list is explicit, documented, and cheap to import."""
 
+import ast
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -32,11 +35,57 @@ def test_every_public_name_appears_in_the_documentation() -> None:
     assert not missing
 
 
-def test_importing_does_not_load_the_compiler_or_frames() -> None:
-    heavy = ("numba", "scipy", "pandas", "polars", "pyarrow", "matplotlib")
+def test_importing_loads_nothing_heavy() -> None:
+    heavy = (
+        "numpy",
+        "numba",
+        "scipy",
+        "narwhals",
+        "pandas",
+        "polars",
+        "pyarrow",
+        "matplotlib",
+        "plotly",
+        "rich",
+        "typer",
+    )
     code = f"import driftpace, sys; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_type_checkers_and_python_find_the_same_names() -> None:
+    tree = ast.parse(Path(driftpace.__file__).read_text())
+    checked = next(node for node in tree.body if isinstance(node, ast.If))
+    declared = {
+        alias.name: node.module
+        for node in ast.walk(checked)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert sorted(declared) == sorted([*driftpace.__all__, "datasets"])
+    for name, home in declared.items():
+        found = getattr(driftpace, name)
+        if isinstance(found, ModuleType):
+            assert found is import_module(f"driftpace.{name}")
+        else:
+            assert found is getattr(import_module(str(home)), name)
+
+
+def test_packages_need_no_import_of_their_own() -> None:
+    code = "import driftpace; print(driftpace.datasets.load_psid7682, driftpace.worlds, driftpace.backtest.replay)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "load_psid7682" in done.stdout
+
+
+def test_the_package_lists_what_it_has() -> None:
+    assert set(driftpace.__all__) <= set(dir(driftpace))
+    assert [name for name in dir(driftpace) if not hasattr(driftpace, name)] == []
+
+
+def test_a_name_that_is_not_there_is_refused() -> None:
+    with pytest.raises(AttributeError, match=r"module 'driftpace' has no attribute 'nothing'"):
+        getattr(driftpace, "nothing")  # noqa: B009 (mypy would refuse the plain spelling)
 
 
 def test_the_version_is_one() -> None:

@@ -1,19 +1,28 @@
-"""How many fresh labels to buy each period so that a model of a drifting world keeps the accuracy you asked for."""
+"""How many fresh labels to buy each period so that a model of a drifting world keeps the accuracy you asked for.
 
-from driftpace.bounds import smallest_samples as smallest_samples
-from driftpace.errors import DriftpaceError as DriftpaceError
-from driftpace.losses import HuberLoss as HuberLoss
-from driftpace.losses import LogisticLoss as LogisticLoss
-from driftpace.losses import SmoothedHinge as SmoothedHinge
-from driftpace.losses import SquaredLoss as SquaredLoss
-from driftpace.records import Constants as Constants
-from driftpace.records import Outcome as Outcome
-from driftpace.records import Request as Request
-from driftpace.records import StepReport as StepReport
-from driftpace.sets import Ball as Ball
-from driftpace.sets import Box as Box
-from driftpace.sets import WholeSpace as WholeSpace
-from driftpace.tracker import Tracker as Tracker
+A name is loaded when it is first asked for, so ``import driftpace`` costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from driftpace import datasets as datasets
+    from driftpace.backtest import backtest as backtest
+    from driftpace.bounds import smallest_samples as smallest_samples
+    from driftpace.errors import DriftpaceError as DriftpaceError
+    from driftpace.losses import HuberLoss as HuberLoss
+    from driftpace.losses import LogisticLoss as LogisticLoss
+    from driftpace.losses import SmoothedHinge as SmoothedHinge
+    from driftpace.losses import SquaredLoss as SquaredLoss
+    from driftpace.records import Constants as Constants
+    from driftpace.records import Outcome as Outcome
+    from driftpace.records import Request as Request
+    from driftpace.records import StepReport as StepReport
+    from driftpace.sets import Ball as Ball
+    from driftpace.sets import Box as Box
+    from driftpace.sets import WholeSpace as WholeSpace
+    from driftpace.tracker import Tracker as Tracker
 
 __version__ = "0.1.0"
 
@@ -31,5 +40,46 @@ __all__ = [
     "StepReport",
     "Tracker",
     "WholeSpace",
+    "backtest",
     "smallest_samples",
 ]
+
+_HOMES = {
+    "Ball": "sets",
+    "Box": "sets",
+    "Constants": "records",
+    "DriftpaceError": "errors",
+    "HuberLoss": "losses",
+    "LogisticLoss": "losses",
+    "Outcome": "records",
+    "Request": "records",
+    "SmoothedHinge": "losses",
+    "SquaredLoss": "losses",
+    "StepReport": "records",
+    "Tracker": "tracker",
+    "WholeSpace": "sets",
+    "smallest_samples": "bounds",
+}
+
+_PARTS = frozenset(
+    {
+        *("backtest", "bounds", "concentration", "datasets", "drift", "errors", "evidence", "learners", "losses"),
+        *("pacing", "records", "rules", "schedules", "sets", "storage", "testing", "tracker", "worlds"),
+    }
+)
+"""Packages that need no import of their own; ``backtest`` is one that can be called."""
+
+if not TYPE_CHECKING:  # a type checker knows the names above, and is to refuse any other
+
+    def __getattr__(name: str) -> Any:
+        """Load a public name from its home, or a package, when it is first asked for."""
+        if name in _PARTS:
+            return import_module(f"{__name__}.{name}")
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+        return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*_HOMES, *_PARTS, *(name for name in globals() if name.startswith("__"))})

@@ -381,7 +381,7 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path, monkeypatch: pyte
         read_table(broken, period="t", target="y")
     monkeypatch.setattr(sys.modules[read_columns.__module__], "find_spec", lambda name: None)
     with pytest.raises(
-        MissingExtraError, match=r"^read_table\(\) needs polars or pyarrow to read a Parquet file: pip install polars"
+        MissingExtraError, match=r"^read_table\(\) needs polars or pyarrow for a Parquet file: .*driftpace\[tables\]"
     ):
         read_table(broken, period="t", target="y")
 

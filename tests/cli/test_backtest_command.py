@@ -12,10 +12,8 @@ import numpy as np
 import pytest
 
 from driftpace.backtest import BacktestResult, from_json
-from driftpace.backtest.following import Asked
 from driftpace.cli import main
 from driftpace.losses import HuberLoss, LogisticLoss, SmoothedHinge, SquaredLoss
-from tests.backtest.plain_tracker import plain_tracker
 from tests.reference.backtests import made_up
 
 PLAIN = ("backtest", "psid7682", "--epsilon", "0.02")
@@ -177,10 +175,7 @@ def test_an_interrupt_is_no_traceback(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert main([*PLAIN, "--out", str(tmp_path)]) == 130
 
 
-def test_a_small_table_from_file_to_report(
-    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(Asked, "tracker", lambda self, loss, features, seed: plain_tracker(loss, features, seed))
+def test_a_small_table_from_file_to_report(small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given = "--period week --target y --features x,word --epsilon 0.2 --runs 2 --workers 1 --missing drop"
     assert main(["backtest", str(small), *given.split(), "--out", str(tmp_path / "out")]) == 0
     printed = capsys.readouterr().out

@@ -2,13 +2,14 @@
 
 import subprocess
 import sys
-from importlib.metadata import version
+from importlib.metadata import entry_points, version
 
 import pytest
 
 from driftpace.cli import main
 
 HEAVY = (
+    "numpy",
     "numba",
     "scipy",
     "pandas",
@@ -16,8 +17,10 @@ HEAVY = (
     "pyarrow",
     "plotly",
     "matplotlib",
+    "narwhals",
     "driftpace.backtest",
     "driftpace.datasets",
+    "driftpace.tracker",
 )
 
 
@@ -32,10 +35,9 @@ def test_help(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert "backtest" in capsys.readouterr().out
 
 
-def test_help_loads_nothing_heavy_beyond_the_package_itself() -> None:
-    before = "import driftpace, sys; before = set(sys.modules)"
-    call = "from driftpace.cli import main; main(['backtest', '--help'])"
-    code = f"{before}; {call}; print([name for name in {HEAVY} if name in set(sys.modules) - before])"
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["backtest", "--help"]])
+def test_nothing_heavy_is_loaded_for_an_answer_that_needs_none(arguments: list[str]) -> None:
+    code = f"import sys; from driftpace.cli import main; main({arguments}); print([n for n in {HEAVY} if n in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
 
@@ -45,11 +47,18 @@ def test_the_package_runs_as_a_module() -> None:
     assert done.stdout.startswith("driftpace ")
 
 
-def test_without_typer_the_sentence_names_the_extra(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_the_command_is_installed() -> None:
+    (command,) = entry_points(group="console_scripts", name="driftpace")
+    assert command.load() is main
+
+
+@pytest.mark.parametrize(("others", "extras"), [("plotly", "driftpace[cli]"), ("", "driftpace[cli,report]")])
+def test_without_typer_the_sentence_names_what_to_install(
+    others: str, extras: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in [name for name in sys.modules if name.startswith("driftpace.cli.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "typer", None)
+    monkeypatch.setattr("driftpace.cli.find_spec", lambda name: name == others or None)
     assert main([]) == 2
-    assert "driftpace[cli]" in capsys.readouterr().err
+    assert capsys.readouterr().err == f'driftpace: the command needs typer: pip install "{extras}".\n'

@@ -72,7 +72,9 @@ def _read_parquet(path: Path, owner: str) -> Any:
     engines: tuple[Literal["polars", "pyarrow"], ...] = ("polars", "pyarrow")
     backend = next((name for name in engines if find_spec(name) is not None), None)
     if backend is None:
-        raise MissingExtraError(f"{owner}() needs polars or pyarrow to read a Parquet file: pip install polars.")
+        raise MissingExtraError(
+            f'{owner}() needs polars or pyarrow for a Parquet file: pip install "driftpace[tables]".'
+        )
     try:
         return nw.read_parquet(str(path), backend=backend).to_native()
     except Exception as error:  # every engine has its own tree of errors

@@ -22,7 +22,7 @@ class Progress:
     def __init__(self, show: bool | None = None) -> None:
         installed = find_spec("rich") is not None
         if show and not installed:
-            raise MissingExtraError('backtest(progress=True) needs rich: pip install "driftpace[figures]".')
+            raise MissingExtraError('backtest(progress=True) needs rich: pip install "driftpace[cli]".')
         self._bar: Any = _bar() if (installed and sys.stderr.isatty() if show is None else show) else None
 
     def __enter__(self) -> Self:

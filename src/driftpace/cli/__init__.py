@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 
 __all__ = ["main"]
 
@@ -14,7 +15,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         from driftpace.cli.app import app
     except ModuleNotFoundError as error:
-        return _refuse(f'the command needs {error.name}: pip install "driftpace[cli]".')
+        extras = "cli" if find_spec("plotly") else "cli,report"  # both at once rather than one after the other
+        return _refuse(f'the command needs {error.name}: pip install "driftpace[{extras}]".')
     from driftpace.errors import DriftpaceError
 
     try:
