@@ -1,16 +1,22 @@
-"""Run every benchmark and print what it says: python -m benchmarks [name ...]."""
+"""Run benchmarks and print what they say: python -m benchmarks [name ...], or python -m benchmarks name --its --options."""
 
 import platform
 import sys
 from importlib import import_module
 
-NAMES = ("sgd", "search", "tracker", "labels", "drift", "bounds")
+NAMES = ("sgd", "search", "tracker", "labels", "drift", "bounds", "promise")
 
 
 def main() -> None:
     print(f"{platform.processor() or platform.machine()}, Python {platform.python_version()}")
-    for name in sys.argv[1:] or NAMES:
-        import_module(f"benchmarks.{name}").main()
+    given = sys.argv[1:]
+    begin = next((place for place, word in enumerate(given) if word.startswith("-")), len(given))
+    names, options = given[:begin], given[begin:]
+    if options and len(names) != 1:
+        sys.exit("options belong to one benchmark: python -m benchmarks NAME --its --options")
+    for name in names or NAMES:
+        benchmark = import_module(f"benchmarks.{name}").main
+        benchmark(options) if options else benchmark()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,71 @@
+"""The tables that the promise is shown on: rows by period, the loss, and two targets each."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from driftpace import SquaredLoss
+from driftpace.backtest import Panel, read_table
+from driftpace.datasets import load_gss_income, load_psid7682
+from driftpace.datasets.csvfile import read_csv
+from driftpace.losses import Loss, SmoothedHinge
+
+SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+BIKE = (
+    *("sin1", "cos1", "sin2", "cos2", "workingday", "wd_sin1", "wd_cos1", "wd_sin2", "wd_cos2"),
+    *("misty", "wet", "temp", "hum", "windspeed"),
+)
+ELEC2 = ("nswprice", "nswdemand", "vicprice", "vicdemand", "transfer")
+ELEC2_PERIODS = (14, 32)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Replayed:
+    """A table to replay; ``standardised`` says whether its target was divided by its spread over all periods."""
+
+    name: str
+    panel: Panel
+    loss: Loss
+    epsilons: tuple[float, float]
+    standardised: bool = False
+
+
+def tables() -> Iterator[Replayed | str]:
+    """Yield every table, or a sentence on why it is left out."""
+    gss = load_gss_income()
+    yield Replayed(name="gss_income", panel=read_table(gss), loss=SquaredLoss(), epsilons=(0.02, 0.05))
+    nominal = read_table(gss, target="log_rinc_nominal", name="gss_income nominal")
+    yield Replayed(name="gss_income nominal", panel=nominal, loss=SquaredLoss(), epsilons=(0.02, 0.05))
+    psid = _standardised(read_table(load_psid7682()))
+    yield Replayed(name="psid7682", panel=psid, loss=SquaredLoss(), epsilons=(0.03, 0.06), standardised=True)
+    for name, read in (("bike_hourly", _bike), ("elec2", _elec2)):
+        path = SHARED / f"{name}.csv.gz"
+        yield read(path) if path.is_file() else f"{name} is left out: there is no file {name}.csv.gz in ../shared/data."
+
+
+def _bike(path: Path) -> Replayed:
+    columns = read_csv(path, owner="bike_hourly")
+    panel = read_table(columns, period="period", target="log_cnt", features=BIKE, name="bike_hourly")
+    return Replayed(
+        name="bike_hourly", panel=_standardised(panel), loss=SquaredLoss(), epsilons=(0.02, 0.05), standardised=True
+    )
+
+
+def _elec2(path: Path) -> Replayed:
+    columns = read_csv(path, owner="elec2")
+    first, last = ELEC2_PERIODS
+    kept = (columns["period"] >= first) & (columns["period"] <= last)
+    columns = {name: values[kept] for name, values in columns.items()}
+    columns["nswprice"] = np.log(columns["nswprice"] + 0.005)
+    columns["vicprice"] = np.log(columns["vicprice"] + 0.0005)
+    panel = read_table(columns, period="period", target="up", features=ELEC2, name="elec2")
+    return Replayed(name="elec2", panel=panel, loss=SmoothedHinge(l2=0.1), epsilons=(0.02, 0.05))
+
+
+def _standardised(panel: Panel) -> Panel:
+    """Return the panel with a target of mean 0 and standard deviation 1 over all periods together."""
+    everything = np.concatenate(panel.y)
+    mean, spread = everything.mean(), everything.std()
+    return replace(panel, y=tuple((y - mean) / spread for y in panel.y))
