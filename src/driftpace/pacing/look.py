@@ -17,7 +17,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from driftpace.pacing.bank import Foretold, as_shares
 from driftpace.pacing.coordinates import Coordinates, coordinates
-from driftpace.pacing.memory import Memory, NoiseSums
+from driftpace.pacing.memory import Memory, NoiseSums, no_memory
 from driftpace.pacing.rows import Rows
 from driftpace.typing import FloatArray
 
@@ -26,6 +26,13 @@ _NEWTON = 30
 _HALVINGS = 20
 _SETTLED = 1e-2
 _LEVERAGE = 0.98
+
+FIRST_METRIC_ROWS = 2
+"""Rows for each coefficient by which the start counts in the metric of a first period."""
+
+METRIC_ROWS = 8
+"""Rows for each coefficient by which older periods count in the metric that the risk of a period is measured in."""
+
 _NOTHING = 1e-300
 
 Moments = list[tuple[FloatArray, float]]
@@ -80,6 +87,18 @@ def metric(rows: Rows, memory: Memory, at: FloatArray) -> Coordinates:
     old, count = memory.kept_hessian
     total = (rows.hessian_sum(at) + old) / max(len(rows) + count, 1.0)
     return coordinates(total + np.diag(rows.penalty))
+
+
+def first_metric(rows: Rows, start: FloatArray, at: FloatArray) -> Coordinates:
+    """Return the coordinates of a first period, whose start counts as two rows for each coefficient.
+
+    Few rows of a classification can be separated, and a model that separates them sees no curvature at all.
+    """
+    if rows.quadratic:
+        return metric(rows, no_memory(at.size), at)
+    early = FIRST_METRIC_ROWS * at.size
+    total = rows.hessian_sum(at) + rows.hessian_sum(start) * (early / len(rows))
+    return coordinates(total / (len(rows) + early) + np.diag(rows.penalty))
 
 
 def look(
@@ -144,6 +163,16 @@ def _quadratic(rows: Rows, white: Coordinates, center: FloatArray) -> tuple[Floa
     return hessian, np.asarray(hessian @ center - white.inverse @ rows.gradient(w))
 
 
+def _solved(matrix: FloatArray, right: FloatArray) -> FloatArray:
+    """Return the solution of a symmetric positive system, also where rounding has cost it its smallest eigenvalues."""
+    try:
+        return np.asarray(cho_solve(cho_factor(matrix), right))
+    except np.linalg.LinAlgError:
+        values, basis = np.linalg.eigh(0.5 * (matrix + matrix.T))
+        values = np.maximum(values, 1e-14 * max(float(values[-1]), _NOTHING))
+        return np.asarray((basis / values) @ (basis.T @ right))
+
+
 def _fitted(
     rows: Rows, white: Coordinates, u: FloatArray, moments: Moments, parts: tuple[slice, ...], noise: float
 ) -> FloatArray:
@@ -157,7 +186,7 @@ def _fitted(
     now = None
     for _ in range(_NEWTON):
         hessian, score = _quadratic(rows, white, u)
-        step = cho_solve(cho_factor(hessian + np.diag(strength)), score - hessian @ u + strength * (anchor - u))
+        step = _solved(hessian + np.diag(strength), score - hessian @ u + strength * (anchor - u))
         if rows.quadratic:
             return np.asarray(u + step)
         now = objective(u) if now is None else now
@@ -185,7 +214,7 @@ def _of_block(
     other = parts[1 - index]
     mean, variance = moments[1 - index]
     inner = hessian[other, other] + noise / variance * np.eye(other.stop - other.start)
-    through = cho_solve(cho_factor(inner), hessian[other, part])
+    through = _solved(inner, hessian[other, part])
     rest = score[other] - hessian[other, other] @ mean
     return (
         hessian[part, part] - hessian[part, other] @ through,
@@ -243,7 +272,7 @@ def _judged(
     curve = rows.loss.curve
     slopes, bends = curve.slope(scores, rows.y), curve.bend(scores, rows.y)
     strength = _strength(parts, moments, noise)
-    inverse = cho_solve(cho_factor(hessian + np.diag(strength)), np.eye(size))
+    inverse = _solved(hessian + np.diag(strength), np.eye(size))
     reach = np.einsum("ij,ij->i", rows.X @ (white.inverse.T @ inverse @ white.inverse), rows.X)
     lengths = np.square(white.white_rows(rows.X)).sum(axis=1)
     leverage = np.minimum(reach * bends, _LEVERAGE)
@@ -256,18 +285,18 @@ def _judged(
         losses=float(losses.sum()) + 0.5 * count * float(model @ (rows.penalty * model)),
     )
     level, upper = noise_of(memory.noise.with_rows(sums), floor, margin)
-    old, old_rows = memory.kept_hessian
-    fresh = float((leverage / (1.0 - leverage)).sum())
-    known = float(np.sum(white.white_matrix(old) * inverse))
-    penalty = float(np.sum(white.white_matrix(np.diag(rows.penalty)) * inverse))
-    design = (fresh + known) / (count + old_rows) + penalty
-    inflation = max(design / float(np.trace(inverse)), 1.0)
     added = rows.score_sum(slopes / np.sqrt(1.0 - leverage))
     old_scores, score_rows = memory.kept_scores
     scatter = white.white_matrix(old_scores + added) / (count + score_rows)
     total = float(np.trace(scatter))
     scatter = scatter * (upper * size / total) if total > 0.0 else upper * np.eye(size)
-    covariance = inflation * inverse @ (count * scatter + np.diag(upper * strength)) @ inverse
+    covariance = inverse @ (count * scatter + np.diag(upper * strength)) @ inverse
+    costs = bends * np.einsum("ij,ij->i", rows.X @ (white.inverse.T @ covariance @ white.inverse), rows.X)
+    old, old_rows = memory.hessian_up_to(METRIC_ROWS * size)
+    cost = (float((costs / (1.0 - leverage)).sum()) + float(np.sum(white.white_matrix(old) * covariance))) / (
+        count + old_rows
+    ) + float(np.sum(white.white_matrix(np.diag(rows.penalty)) * covariance))
+    covariance *= cost / float(np.trace(covariance))
     return {
         "model": model,
         "variances": np.array([np.trace(covariance[part, part]) / (part.stop - part.start) for part in parts]),

@@ -74,6 +74,11 @@ class Memory:
         keep = _kept(self.hessian_rows, CURVATURE_ROWS * self.size)
         return keep * self.hessian, keep * self.hessian_rows
 
+    def hessian_up_to(self, rows: int) -> tuple[FloatArray, float]:
+        """Return the sum of second derivatives and its rows, scaled down to ``rows``."""
+        keep = _kept(self.hessian_rows, rows)
+        return keep * self.hessian, keep * self.hessian_rows
+
     @property
     def kept_scores(self) -> tuple[FloatArray, float]:
         """The sum of outer products of gradients and its rows, scaled down to the cap."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from driftpace.pacing.bank import Bank, Foretold, absorbed, first_bank, foretold, idle, moved_on, step_costs
 from driftpace.pacing.coordinates import Coordinates, blocks
-from driftpace.pacing.look import Look, look, metric, noise_of
+from driftpace.pacing.look import FIRST_METRIC_ROWS, Look, first_metric, look, metric, noise_of
 from driftpace.pacing.memory import Memory, NoiseSums, no_memory
 from driftpace.pacing.rows import Rows
 from driftpace.pacing.sizing import Criterion, proven_samples, risk_quantile, rows_needed, variances_after
@@ -24,19 +24,22 @@ PILOT = 2
 """Rows for each coefficient in the first batch: the fewest at which leave-one-out leverages average a half."""
 
 BATCHES = 8
-"""The most batches of one period; the last asks for all that is missing."""
+"""From this batch of a period on, each asks for all that seems missing."""
 
 SHARE = 0.3
 """The share of what seems missing that a batch asks for while the drift models disagree about it."""
 
 LEAST = 4
-"""A batch is not divided below this."""
+"""A batch has at least so many rows, and a tenth of those that came before it."""
 
 AIM = 0.95
 """The share of the target that a mean is aimed at, since a risk that is estimated is met on average only."""
 
 NOISE_MARGIN = 0.5
 """Standard errors by which the noise is taken larger than estimated, when a mean is promised."""
+
+JUMP_SIZE = 1.0
+"""The cost of a jump, in units of what the model explains."""
 
 _ROUNDS = 4
 _VAGUE = 4.0
@@ -143,28 +146,40 @@ def _floor(pacing: Pacing) -> float:
 
 
 def _judge_first(pacing: Pacing, pace: Pace, rows: Rows) -> Judgement:
-    """Look at the rows of a first period: nothing was foretold, but that coefficients are not beyond all measure."""
-    white = metric(rows, pace.memory, pace.model)
+    """Look at the rows of a first period: nothing was foretold, but that coefficients are not beyond all measure.
+
+    Where curvature depends on the model, few rows can be separated and then show neither curvature nor noise: the start counts
+    as two rows for each coefficient, in both.
+    """
+    white = first_metric(rows, pace.model, pace.model)
     slopes = rows.slopes(pace.model)
     floor = _floor(pacing)
-    noise = max(float(np.square(white.white_rows(rows.X)).sum(axis=1) @ slopes**2) / len(rows) / pace.size, floor)
-    vague, model = _VAGUE * noise, pace.model
+    early = max(float(np.square(white.white_rows(rows.X)).sum(axis=1) @ slopes**2) / len(rows) / pace.size, floor)
+    count = 0.0 if rows.quadratic else float(FIRST_METRIC_ROWS * pace.size)
+    losses = rows.value(pace.model) / len(rows)
+    memory = replace(
+        pace.memory,
+        noise=NoiseSums(rows=count, total=count * early, squares=count * early**2, losses=count * losses),
+    )
+    noise = early
     for _ in range(_ROUNDS):
         start = white.white(pace.model)
         views = tuple(
-            Foretold(weights=np.zeros(1), mean=start[None, part], variance=np.array([vague])) for part in pace.parts
+            Foretold(weights=np.zeros(1), mean=start[None, part], variance=np.array([_VAGUE * early]))
+            for part in pace.parts
         )
-        found = look(rows, pace.memory, white, views, pace.parts, noise, floor=floor, margin=pacing.noise_margin)
-        before, noise, model = noise, found.noise, found.model
-        if rows.quadratic and abs(found.noise - before) <= 1e-3 * before:
+        found = look(rows, memory, white, views, pace.parts, noise, floor=floor, margin=pacing.noise_margin)
+        settled = rows.quadratic and abs(found.noise - noise) <= 1e-3 * noise
+        noise = found.noise
+        if settled:
             break
-        white = metric(rows, pace.memory, model)
+        white = first_metric(rows, pace.model, found.model)
     return Judgement(
         epsilon=_epsilon(pacing, found.sums),
         variances=found.variances,
         noise=noise,
         noise_upper=found.noise_upper,
-        model=model,
+        model=found.model,
         coordinates=found.coordinates,
         found=found,
         banks=(),
@@ -220,7 +235,7 @@ def _jump_variances(pace: Pace, white: Coordinates, noise: float) -> tuple[float
     parts = pace.parts
     explained = float(np.square(center[parts[-1]]).sum()) + noise / pace.size
     slopes = explained / (parts[-1].stop - parts[-1].start)
-    return (slopes,) if len(parts) == 1 else (noise + explained, slopes)
+    return (JUMP_SIZE * slopes,) if len(parts) == 1 else (JUMP_SIZE * (noise + explained), JUMP_SIZE * slopes)
 
 
 def in_coordinates(banks: tuple[Bank, ...], pace: Pace, white: Coordinates) -> tuple[Bank, ...]:
@@ -247,12 +262,14 @@ def need(pacing: Pacing, pace: Pace, judged: Judgement, *, came: int, batch: int
     criterion, sizes = pacing.criterion(judged.epsilon), pace.sizes
     missing = rows_needed(criterion, sizes, judged.variances, judged.noise_upper, most)
     first = not pace.banks
-    if missing <= LEAST or batch >= BATCHES:
-        now = missing
+    least = max(LEAST, came // 10)
+    if missing == 0:
+        now = 0
     elif first:
-        now = min(missing, max(came, LEAST))
+        now = max(min(missing, came), least)
     else:
-        now = max(LEAST, math.ceil(SHARE * missing))
+        now = max(math.ceil(SHARE * missing) if batch < BATCHES else missing, least)
+    now = min(now, max(missing, least), most)
     after = variances_after(sizes, judged.variances, judged.noise_upper, missing)
     low, high = (missing, missing) if first else _range(criterion, judged, sizes, most)
     return Need(
