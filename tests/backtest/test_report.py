@@ -253,7 +253,22 @@ def test_a_way_that_broke_the_promise_says_so() -> None:
         for each in result.strategies
     )
     assert otherwise(replace(result, strategies=worse)).count("without keeping the promise") == 1
-    assert "that way broke the promise" in report(replace(result, strategies=worse))
+    assert " here, without keeping the promise" in report(replace(result, strategies=worse))
+
+
+def test_a_way_that_kept_the_promise_after_its_first_periods_says_so() -> None:
+    result = made_up()
+    slow = np.ones(len(result.periods))
+    slow[:3] = 100.0
+    late = tuple(
+        replace(each, excess_risk=each.excess_risk * slow) if each.name == "best_constant" else each
+        for each in result.strategies
+    )
+    found = replace(result, strategies=late)
+    assert "hindsight, keeping the promise only after period 3" in otherwise(found)
+    assert " here, keeping the promise only after period 3" in report(found)
+    assert "! after period 3" in report(found)
+    assert "after period 3" not in report(result)
 
 
 def test_without_plotly_the_sentence_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

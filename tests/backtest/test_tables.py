@@ -1,5 +1,7 @@
 """The summary by hand, the text people read, and frames."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -48,6 +50,15 @@ def test_the_text_has_a_line_for_each_strategy(result: BacktestResult) -> None:
     assert lines[1].split()[:3] == ["driftpace", "84", "14.0"]
     assert "broken" in lines[1]
     assert "AUC" not in lines[0]
+
+
+def test_costs_are_left_out_where_labels_have_no_price(result: BacktestResult) -> None:
+    lines = render(replace(result, price=1.0, currency="")).splitlines()
+    assert "cost" in render(result).splitlines()[0]
+    assert "cost" not in lines[0]
+    assert lines[0].split() == ["labels", "a", "period", "risk/target", "promise", "test", "loss"]
+    assert lines[1].split()[:3] == ["driftpace", "84", "14.0"]
+    assert len(lines[1].split()) == 6
 
 
 def test_classes_have_a_column_more(classes: BacktestResult) -> None:

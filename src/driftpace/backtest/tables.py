@@ -41,7 +41,7 @@ def summary(result: BacktestResult) -> tuple[SummaryRow, ...]:
 
 
 def render(result: BacktestResult) -> str:
-    """Return the summary as plain text, one line for each strategy."""
+    """Return the summary as plain text, one line for each strategy; costs are shown where a label has a price."""
     lines = [list(_HEADS) + (["AUC"] if result.classification else [])]
     for row in summary(result):
         line = [
@@ -54,6 +54,9 @@ def render(result: BacktestResult) -> str:
             f"{row.test_loss:.4g}",
         ]
         lines.append(line + ([f"{row.auc:.3f}"] if row.auc is not None else []))
+    if result.price == 1.0 and not result.currency:
+        for line in lines:
+            del line[_HEADS.index("cost")]
     widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
     return "\n".join(
         "  ".join(

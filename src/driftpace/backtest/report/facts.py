@@ -11,6 +11,7 @@ import numpy as np
 
 from driftpace.backtest.promise import is_kept, promise
 from driftpace.backtest.records import BacktestResult, Strategy
+from driftpace.backtest.yardstick import JUDGED_AFTER
 from driftpace.typing import FloatArray
 
 
@@ -32,17 +33,21 @@ class Judgement:
     in_mean: bool
 
 
-def judge(strategy: Strategy, epsilon: Sequence[float], confidence: float | None = None) -> Judgement:
+def judge(
+    strategy: Strategy, epsilon: Sequence[float], confidence: float | None = None, *, after: int = 0
+) -> Judgement:
     """Say whether ``strategy`` kept the target of each period; periods that some run did not measure are left out.
+
+    ``after`` leaves out as many of the first periods.
 
     >>> flat = np.full((4, 10), 0.01)
     >>> strategy = Strategy(name="even", title="Even", note="", samples=flat, excess_risk=flat, test_loss=flat)
     >>> judge(strategy, [0.02] * 10).kept, judge(strategy, [0.005] * 10).above
     (True, 10)
     """
-    target = np.asarray(epsilon, dtype=float)
-    seen = np.isfinite(target) & ~np.isnan(strategy.excess_risk).any(axis=0)
-    risk, target = np.ascontiguousarray(strategy.excess_risk[:, seen]), target[seen]  # the order of a sum counts
+    target, measured_risk = np.asarray(epsilon, dtype=float)[after:], strategy.excess_risk[:, after:]
+    seen = np.isfinite(target) & ~np.isnan(measured_risk).any(axis=0)
+    risk, target = np.ascontiguousarray(measured_risk[:, seen]), target[seen]  # the order of a sum counts
     if not risk.size:
         asked = math.nan if confidence is None else confidence
         return Judgement(
@@ -70,6 +75,12 @@ def judge(strategy: Strategy, epsilon: Sequence[float], confidence: float | None
         missing=seen.size - target.size,
         in_mean=confidence is None,
     )
+
+
+def kept_late(result: BacktestResult, strategy: Strategy) -> bool:
+    """Tell whether the promise was kept once the first periods are left out, as the best constant size is chosen."""
+    after = min(JUDGED_AFTER, len(result.periods) - 1)
+    return judge(strategy, result.epsilon, result.confidence, after=after).kept
 
 
 def labels(strategy: Strategy) -> float:

@@ -5,8 +5,20 @@ from html import escape
 from importlib.metadata import version
 
 from driftpace.backtest.records import BacktestResult, Strategy
-from driftpace.backtest.report.facts import judge, labels, mean, named, shows_money
-from driftpace.backtest.report.words import against, asked, count, money, number, plural, share, span, verdict
+from driftpace.backtest.report.facts import judge, kept_late, labels, mean, named, shows_money
+from driftpace.backtest.report.words import (
+    against,
+    asked,
+    count,
+    money,
+    number,
+    plural,
+    share,
+    shortfall,
+    span,
+    verdict,
+)
+from driftpace.backtest.yardstick import JUDGED_AFTER
 from driftpace.records import Verdict
 
 CARDS = (
@@ -50,6 +62,10 @@ GLOSSARY = (
         "How far the best model moved since the period before, as the excess risk that a model left alone would gain.",
     ),
     (
+        "Asked by theory alone",
+        "What the proven rule asks for: from a last model no better than the target, in a world that moves as far as is plausible.",
+    ),
+    (
         "Run",
         "One replay of the whole table with other rows drawn and other rows held out for testing. Bands show how runs differ.",
     ),
@@ -87,7 +103,8 @@ def strategies(result: BacktestResult) -> str:
     return (
         '<section aria-labelledby="all-title"><h2 id="all-title">Every way of buying labels</h2>'
         f"<p>Averages over {plural(result.runs, 'run')}; labels are totals of one run. "
-        "All were replayed on the same rows. “Everything up front” and “spread evenly” spend what driftpace spent.</p>"
+        "All were replayed on the same rows. “Everything up front” and “spread evenly” spend what driftpace spent, as far as "
+        "the periods have rows to sell.</p>"
         f'<table class="ways" role="table"><caption class="quiet">Every way of buying labels</caption>'
         f'<thead role="rowgroup"><tr role="row">{head}</tr></thead><tbody role="rowgroup">{body}</tbody></table></section>'
     )
@@ -156,19 +173,19 @@ def _saved(result: BacktestResult, title: str, own: float, other: Strategy) -> s
     if shows_money(result):
         saved = (theirs - own) * result.price
         note += f": {money(abs(saved), result.currency)} {'less' if saved >= 0 else 'more'}"
-    if not judge(other, result.epsilon, result.confidence).kept:
-        note += "; and that way broke the promise"
-    return _card(title, against(own, theirs), note)
+    return _card(title, against(own, theirs), note + shortfall(result, other))
 
 
 def _row(result: BacktestResult, strategy: Strategy, columns: list[str], widest: float) -> str:
-    total, kept = labels(strategy), judge(strategy, result.epsilon, result.confidence)
+    total = labels(strategy)
     width = 100.0 * total / widest if widest > 0.0 and math.isfinite(total) else 0.0
     bar = f'<span class="bar" aria-hidden="true"><span style="width:{width:.1f}%"></span></span>'
     cells = [count(total) + bar]
     if shows_money(result):
         cells.append(escape(money(total * result.price, result.currency)))
-    badge = ("good", "✓ yes") if kept.kept else ("bad", "✗ no")
+    badge = ("good", "✓ yes") if judge(strategy, result.epsilon, result.confidence).kept else ("bad", "✗ no")
+    if badge[0] == "bad" and kept_late(result, strategy):
+        badge = ("warn", f"! after period {JUDGED_AFTER}")
     cells.append(f'<span class="badge {badge[0]}">{badge[1]}</span>')
     cells += [number(mean(strategy.excess_risk)), number(mean(strategy.test_loss))]
     if "AUC" in columns:

@@ -74,11 +74,13 @@ def drift(result: BacktestResult) -> Section:
     tally = [sum(now[0] == state for now in said) for state in range(3)]
     alarms = [name for name, now in zip(result.periods, said, strict=True) if now[0] == 2]
     where = f" Drift was said aloud in {_listed(alarms)}." if alarms else ""
-    called = (
-        f"Most runs called {plural(tally[0], 'period')} stable, {count(tally[1])} a warning and {count(tally[2])} drift.{where}"
-        if sum(tally)
-        else "No run said whether it was stable."
-    )
+    if not sum(tally):
+        called = "No run said whether it was stable."
+    elif tally[0] == sum(tally):
+        called = "Most runs called every period stable."
+    else:
+        others = f"{count(tally[1])} a warning and {count(tally[2])} drift"
+        called = f"Most runs called {plural(tally[0], 'period')} stable, {others}.{where}"
     text = (
         "How much worse a model left alone would have become in that period; above the dashed line, standing still for one "
         f"period would break the promise. {called}"

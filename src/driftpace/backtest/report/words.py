@@ -3,8 +3,9 @@
 import math
 from collections.abc import Iterable
 
-from driftpace.backtest.records import BacktestResult
-from driftpace.backtest.report.facts import Judgement, judge, labels, named, shows_money
+from driftpace.backtest.records import BacktestResult, Strategy
+from driftpace.backtest.report.facts import Judgement, judge, kept_late, labels, named, shows_money
+from driftpace.backtest.yardstick import JUDGED_AFTER
 
 NOT_MEASURED = "–"
 WAYS = {
@@ -139,29 +140,37 @@ def against(own: float, other: float) -> str:
     return f"{share(abs(own / other - 1.0))} {'fewer' if own < other else 'more'}"
 
 
+def shortfall(result: BacktestResult, strategy: Strategy) -> str:
+    """Say, after a comma, how a way of buying labels fell short of the promise; nothing where it did not."""
+    if judge(strategy, result.epsilon, result.confidence).kept:
+        return ""
+    if kept_late(result, strategy):
+        return f", keeping the promise only after period {JUDGED_AFTER}"
+    return ", without keeping the promise"
+
+
 def otherwise(result: BacktestResult) -> str:
     """Say what the same would have cost in other ways, for those that were replayed."""
     parts = []
     for name, way in WAYS.items():
         strategy = named(result, name)
         if strategy is not None:
-            broke = "" if judge(strategy, result.epsilon, result.confidence).kept else ", without keeping the promise"
-            parts.append(f"{bill(result, labels(strategy))} by {way}{broke}")
+            parts.append(f"{bill(result, labels(strategy))} by {way}{shortfall(result, strategy)}")
     return "; ".join(parts) or "nothing else was replayed"
 
 
 def answer(result: BacktestResult) -> str:
-    """Answer in one sentence: how many labels, what it would have cost otherwise, was the promise kept."""
+    """Answer in short: how many labels, what it would have cost otherwise, was the promise kept."""
     own = result.strategies[0]
     kept = judge(own, result.epsilon, result.confidence)
     text = f"driftpace asked for {bill(result, labels(own))} over {plural(len(result.periods), 'period')}"
     for name in ("from_scratch", "best_constant"):  # the first of them is what a reader has in mind
         other = named(result, name)
         if other is not None:
-            text += f", {WAYS[name]} would have taken {bill(result, labels(other))}"
+            text += f"; {WAYS[name]} would have taken {bill(result, labels(other))}"
             break
     outcome = "was kept" if kept.kept else "was not kept"
     if not kept.periods:
-        return f"{text}; whether the promise ({asked(result)}) was kept was not measured."
+        return f"{text}. Whether the promise ({asked(result)}) was kept was not measured."
     measured = f"{number(kept.measured)} on average" if kept.in_mean else f"in {share(kept.measured)} of periods"
-    return f"{text}, and the promise ({asked(result)}) {outcome}: {measured}."
+    return f"{text}. The promise ({asked(result)}) {outcome}: {measured}."
