@@ -163,7 +163,7 @@ def main() -> None:
         f"so this is {samples / constant:.2f}x of it."
     )
     chosen.out.mkdir(parents=True, exist_ok=True)
-    picture = chosen.out / "demo.png"
+    picture = chosen.out / "follow.png"
     draw_picture(picture, runs, constant)
     console.print(f"The picture is in {picture}")
 
