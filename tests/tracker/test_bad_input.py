@@ -207,6 +207,36 @@ def test_the_set_must_fit_the_columns() -> None:
         tracker.tell(GOOD_X, GOOD_Y)
 
 
-def test_a_missing_part_is_named() -> None:
-    with pytest.raises(TypeError, match="drift"):
-        Tracker(SquaredLoss(), epsilon=0.1, learner=Sgd(), rule=DoNotUpdate())  # type: ignore[call-arg]
+@pytest.mark.parametrize("name", ["learner", "drift", "rule", "constants"])
+def test_a_missing_part_is_filled_in(name: str) -> None:
+    """One part makes a method of parts, and the others have a default that works."""
+    given: dict[str, Any] = {
+        "learner": Sgd(),
+        "drift": Drift(one_step=Direct(), combine=MeanChange(), margin=RootMargin()),
+        "rule": DoNotUpdate(),
+        "constants": KNOWN,
+    }
+    for parts in ({name: given[name]}, {other: part for other, part in given.items() if other != name}):
+        tracker = Tracker(SquaredLoss(), epsilon=0.1, domain=Ball(50.0), fit_intercept=False, rng=0, **parts)
+        assert all(getattr(tracker._settings, other) is part for other, part in parts.items())
+        assert tracker.ask().samples > 0
+        assert tracker.tell(GOOD_X, GOOD_Y) is not None
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        pytest.param({"epsilon": None}, r"Tracker\(epsilon=...\) must be positive", id="no-epsilon"),
+        pytest.param(
+            {"tolerance": 0.05}, r"Tracker\(tolerance=...\) must be None .* \(learner, rule\); got 0.05", id="tolerance"
+        ),
+        pytest.param(
+            {"confidence": 0.9},
+            r"Tracker\(confidence=...\) must be None .* \(learner, rule\); got 0.9",
+            id="confidence",
+        ),
+    ],
+)
+def test_what_parts_cannot_promise_is_refused(changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(ParameterError, match=said):
+        Tracker(SquaredLoss(), **{"epsilon": 0.1, "learner": Sgd(), "rule": DoNotUpdate(), **changes})
