@@ -173,7 +173,8 @@ def _saved(result: BacktestResult, title: str, own: float, other: Strategy) -> s
     if shows_money(result):
         saved = (theirs - own) * result.price
         note += f": {money(abs(saved), result.currency)} {'less' if saved >= 0 else 'more'}"
-    return _card(title, against(own, theirs), note + shortfall(result, other))
+    fell = shortfall(result, other)
+    return _card(title, against(own, theirs), f"{note}; that way {fell}" if fell else note)
 
 
 def _row(result: BacktestResult, strategy: Strategy, columns: list[str], widest: float) -> str:

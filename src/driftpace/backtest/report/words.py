@@ -141,12 +141,12 @@ def against(own: float, other: float) -> str:
 
 
 def shortfall(result: BacktestResult, strategy: Strategy) -> str:
-    """Say, after a comma, how a way of buying labels fell short of the promise; nothing where it did not."""
+    """Say how a way of buying labels fell short of the promise; nothing where it did not."""
     if judge(strategy, result.epsilon, result.confidence).kept:
         return ""
     if kept_late(result, strategy):
-        return f", keeping the promise only after period {JUDGED_AFTER}"
-    return ", without keeping the promise"
+        return f"kept the promise only after period {JUDGED_AFTER}"
+    return "broke the promise"
 
 
 def otherwise(result: BacktestResult) -> str:
@@ -155,7 +155,8 @@ def otherwise(result: BacktestResult) -> str:
     for name, way in WAYS.items():
         strategy = named(result, name)
         if strategy is not None:
-            parts.append(f"{bill(result, labels(strategy))} by {way}{shortfall(result, strategy)}")
+            fell = shortfall(result, strategy)
+            parts.append(f"{bill(result, labels(strategy))} by {way}{f' ({fell})' if fell else ''}")
     return "; ".join(parts) or "nothing else was replayed"
 
 
