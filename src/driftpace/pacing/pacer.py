@@ -355,5 +355,5 @@ def certificate(pacing: Pacing, pace: Pace, judged: Judgement) -> float:
     found = judged.found
     sums = pace.memory.noise.with_rows(found.sums)
     _, upper = noise_of(sums, _floor(pacing), 1.64)
-    values = np.maximum(np.linalg.eigvalsh(found.covariance), 0.0) * (upper / found.noise_upper)
+    values = np.maximum(np.linalg.eigvalsh(found.covariance), 0.0) * max(upper / found.noise_upper, 1.0)
     return risk_quantile(np.ones(values.size), values, pacing.level)

@@ -31,6 +31,9 @@ from driftpace.tracker.independence import after_more_rows
 from driftpace.tracker.state import Order, Settings, State
 from driftpace.typing import FloatArray
 
+_BEYOND = 10**9
+"""Rows beyond which nobody counts: what is missing is said as it is, and the cap or the pool is named apart from it."""
+
 
 def first(settings: Settings, start: FloatArray) -> Pace:
     """Return the pace before the first row."""
@@ -66,7 +69,7 @@ def _decided(settings: Settings, pacing: Pacing, state: State, pool: int | None,
         return _pilot(pacing, pace, pool, limit, batch)
     rows = _rows(settings, state, pace)
     judged = judge(pacing, pace, rows)
-    wanted = need(pacing, pace, judged, came=came, batch=batch, most=max(settings.cap - came, 0))
+    wanted = need(pacing, pace, judged, came=came, batch=batch, most=_BEYOND)
     now = min(wanted.now, max(limit - came, 0))
     short = wanted.all > limit - came
     outcome = Outcome.ENOUGH if wanted.all == 0 and came == 0 else Outcome.MET
@@ -82,7 +85,10 @@ def _decided(settings: Settings, pacing: Pacing, state: State, pool: int | None,
         reason=_reason(pace, judged, wanted, came, limit if short else None),
         epsilon=judged.epsilon,
         assumptions=checks(
-            pace, rows, judged, Supply(came=came, missing=wanted.all - now, exhausted=short and now == 0)
+            pace,
+            rows,
+            judged,
+            Supply(came=came, missing=wanted.all - now, exhausted=outcome is Outcome.POOL and now == 0),
         ),
         after=came,
         batch=batch,
@@ -156,7 +162,7 @@ def close(settings: Settings, pacing: Pacing, state: State) -> tuple[State, Step
         outcome = Outcome.SHORT
     moved = closed(pacing, pace, rows, judged)
     report = _report(state.period, order, came, risk, judged, outcome)
-    missing = 0 if met else max(order.interval[1] - came, 1)
+    missing = 0 if met else max(need(pacing, pace, judged, came=came, batch=order.batch, most=_BEYOND).all, 1)
     report = replace(
         report,
         rho=drift(moved.banks)[0] if pace.banks else None,
@@ -164,9 +170,7 @@ def close(settings: Settings, pacing: Pacing, state: State) -> tuple[State, Step
         measures="rho" if pace.banks else None,
         certificate=certificate(pacing, pace, judged),
         status=status(judged),
-        assumptions=checks(
-            pace, rows, judged, Supply(came=came, missing=missing, exhausted=order.outcome is Outcome.POOL and not met)
-        ),
+        assumptions=checks(pace, rows, judged, Supply(came=came, missing=missing, exhausted=outcome is Outcome.POOL)),
     )
     coef = np.roll(judged.model, -1) if settings.fit_intercept else judged.model
     return replace(after, pace=moved, coef=coef, gram=gram, rows_seen=state.rows_seen + came), report
