@@ -4,7 +4,7 @@ import platform
 import sys
 from importlib import import_module
 
-NAMES = ("sgd", "search", "tracker", "labels", "drift", "bounds", "promise")
+NAMES = ("sgd", "search", "tracker", "labels", "drift", "bounds", "pace_speed", "promise", "worlds_study")
 
 
 def main() -> None:

@@ -1,0 +1,183 @@
+"""The default tracker in worlds whose truth is known: is the promise kept, does the certificate cover, what would an oracle buy.
+
+python -m benchmarks worlds_study [--runs 200] [--periods 30] [--full] [--only TEXT] [--workers N] [--csv FILE]
+
+By default a balanced fraction of the grid (benchmarks/world_cases.py); --full is all of it. Numbers do not depend on workers.
+"""
+
+import argparse
+import csv
+import math
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.promise import markdown
+from benchmarks.world_cases import EPSILONS, FEATURES, Case, balanced_fraction, whole_grid
+from benchmarks.world_runs import LEVEL, ORACLE_RUNS, Found, study
+from benchmarks.world_still import DECADE, still
+
+STILL_PERIODS, STILL_RUNS = 200, 20
+HEADS = (
+    *("", "worlds", "kept", "risk/eps", "labels/period", "labels/oracle", "worst", "coverage", "least", "cert/truth"),
+    *("FAIL", "WARN"),
+)
+LEGEND = f"""
+- kept: worlds that keep the promise from period 1 on; risk/eps: mean achieved excess risk over the target.
+- labels/oracle: total labels over those of the best constant size with the best constant anchor in hindsight (10 rows per
+  coefficient in the first two periods, the promise judged after period 3, at most {ORACLE_RUNS} runs); median and worst; squared
+  loss only.
+- coverage: run-periods with risk <= certificate (level {LEVEL:g}), where no check failed; mean and least over worlds.
+- FAIL, WARN: share of run-periods with that as the worst verdict of the tracker's own checks.
+"""
+
+
+def in_order(items: Sequence[tuple[Case, int, int]], workers: int) -> Iterator[Found]:
+    """Yield what each world showed in the order of the items, telling how far it has come and how long it will take."""
+    began = time.perf_counter()
+
+    def counted(found: Iterable[Found]) -> Iterator[Found]:
+        for done, one in enumerate(found, start=1):
+            spent = time.perf_counter() - began
+            left = spent / done * (len(items) - done)
+            print(
+                f"\r{done} of {len(items)} worlds, {spent:.0f} s, {left:.0f} s left ",
+                end="",
+                file=sys.stderr,
+                flush=True,
+            )
+            yield one
+        print(file=sys.stderr)
+
+    if workers == 1:
+        yield from counted(map(study, items))
+        return
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as crew:
+        yield from counted(crew.map(study, items))
+
+
+def line(name: str, group: Sequence[Found]) -> list[str]:
+    """Return a summary of worlds."""
+    ratios = [one.total / one.oracle for one in group if one.oracle > 0.0]
+    return [
+        name,
+        str(len(group)),
+        str(sum(one.kept for one in group)),
+        _mean(one.risk for one in group),
+        _mean((one.labels for one in group), ".1f"),
+        f"{np.median(ratios):.2f}" if ratios else "-",
+        f"{max(ratios):.2f}" if ratios else "-",
+        _mean((one.coverage for one in group), ".3f"),
+        _mean((one.coverage for one in group), ".3f", least=True),
+        _mean((one.tightness for one in group), ".1f"),
+        _mean((100 * one.failed for one in group), ".1f") + " %",
+        _mean((100 * one.warned for one in group), ".1f") + " %",
+    ]
+
+
+def _mean(values: Iterable[float], form: str = ".2f", *, least: bool = False) -> str:
+    known = [value for value in values if not math.isnan(value)]
+    if not known:
+        return "-"
+    return format(min(known) if least else float(np.mean(known)), form)
+
+
+def summaries(found: Sequence[Found]) -> Iterator[tuple[str, list[list[str]]]]:
+    """Yield tables: by shape and cost, then by each other factor."""
+    squared = [one for one in found if one.case.loss == "squared"]
+
+    def by(group: Sequence[Found], key: Callable[[Case], str]) -> list[list[str]]:
+        names = list(dict.fromkeys(key(one.case) for one in group))
+        return [line(name, [one for one in group if key(one.case) == name]) for name in names]
+
+    yield "squared loss, by shape and cost of a step", by(squared, lambda case: f"{case.shape} {case.cost:g}")
+    yield "squared loss, by features", by(squared, lambda case: f"d = {case.features}")
+    yield "squared loss, by condition number", by(squared, lambda case: f"condition {case.condition:g}")
+    yield "squared loss, by target", by(squared, lambda case: f"epsilon {case.epsilon:g}")
+    yield "squared loss, by noise", by(squared, lambda case: case.noise)
+    others = [one for one in found if one.case.loss != "squared"]
+    yield "classification", by(others, lambda case: f"{case.loss}, {case.shape} {case.cost:g}")
+    yield "all", [line("all", found)]
+
+
+def broken(one: Found) -> str:
+    """Return what went wrong in a world, and what the tracker itself said there."""
+    wrong = []
+    if one.crashes:
+        wrong.append(f"{one.crashes} of {one.runs} runs raised {one.crash}")
+    if not one.judged.kept and one.crashes < one.runs:
+        wrong.append(f"promise broken: risk/eps {one.risk:.2f}, {one.judged.periods_above} periods above")
+    if not one.covered:
+        wrong.append(
+            f"coverage {one.coverage:.3f} +- {one.error:.3f} where no check failed ({one.coverage_all:.3f} in all)"
+        )
+    said = f"FAIL {100 * one.failed:.1f} %, WARN {100 * one.warned:.1f} % ({one.said or 'every check passed'})"
+    outcomes = f"; outcomes: {one.outcomes}" if one.outcomes else "; it promised the target every time"
+    return f"- {one.case.name}: {'; '.join(wrong)}. The tracker said: {said}{outcomes}."
+
+
+def write_csv(path: Path, found: Sequence[Found]) -> None:
+    """Write one line a world."""
+    lines = []
+    for one in found:
+        fields = asdict(one)
+        lines.append({**fields.pop("case"), **fields.pop("judged"), **fields})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, fieldnames=list(lines[0]))
+        writer.writeheader()
+        writer.writerows(lines)
+
+
+def main(arguments: Sequence[str] = ()) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks worlds_study", description=__doc__)
+    parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--periods", type=int, default=30)
+    parser.add_argument("--full", action="store_true", help="the whole grid")
+    parser.add_argument("--only", default=None, help="worlds whose name contains this text")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--csv", type=Path, default=None, help="write one line a world to this file")
+    asked = parser.parse_args(arguments)
+    began = time.perf_counter()
+    cases = whole_grid() if asked.full else balanced_fraction()
+    cases = [case for case in cases if asked.only is None or asked.only in case.name]
+    if not cases:
+        sys.exit(f"no world has {asked.only!r} in its name")
+    found = list(in_order([(case, asked.runs, asked.periods) for case in cases], asked.workers))
+    which = "the whole grid" if asked.full else "a balanced fraction of the grid"
+    print(f"\nWorlds: {len(cases)} ({which}), {asked.runs} runs of {asked.periods} periods each")
+    print(LEGEND)
+    for title, lines in summaries(found):
+        if lines:
+            print(f"{title}\n\n{markdown(HEADS, lines)}\n")
+    bad = [one for one in found if not (one.kept and one.covered)]
+    print(
+        f"Worlds where the promise is broken or the certificate covers less than {LEVEL:g}: {len(bad)} of {len(found)}\n"
+    )
+    for one in bad:
+        print(broken(one))
+    if asked.csv is not None:
+        write_csv(asked.csv, found)
+    if asked.only is None:
+        print(
+            f"\nA world that stands still, {STILL_PERIODS} periods: labels a period, {DECADE} periods at a time (they go to zero)\n"
+        )
+        pairs = [(features, epsilon) for features in FEATURES[:2] for epsilon in EPSILONS]
+        heads = ("", *(f"{first + 1}-{first + DECADE}" for first in range(0, STILL_PERIODS, DECADE)))
+        runs = min(asked.runs, STILL_RUNS)
+        lines = [
+            [f"d {d}, epsilon {e:g}", *(f"{one:.1f}" for one in still(d, e, runs, STILL_PERIODS))] for d, e in pairs
+        ]
+        print(markdown(heads, lines))
+    print(f"\nTook {time.perf_counter() - began:.0f} s.")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
