@@ -11,8 +11,8 @@ import numpy as np
 from driftpace.pacing.models import DriftModels, drift_models
 from driftpace.typing import FloatArray
 
-FORGETTING = 0.5
-"""Weights return to the prior by 0.5/(n+1) at period n: the rate of a change of regime none of which was seen in n periods."""
+FORGETTING = 0.1
+"""Weights return to the prior by 0.1/(n+1) at period n: a drift that changes its pace is rarer than a jump, which has a chance of its own."""
 
 JUMPS = (0.5, 5.5)
 """Prior of the chance of a jump, as if half a jump had been seen in 5.5 periods: it falls as 0.5/n while none comes."""

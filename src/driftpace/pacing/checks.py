@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.special import gammaincc
 
 from driftpace.pacing.pacer import Judgement, Pace
 from driftpace.pacing.rows import Rows
@@ -36,7 +36,7 @@ def status(judged: Judgement) -> str:
     if found is None or not judged.banks or found.freedom == 0:
         return STATUSES[0]
     jump = max(float(posterior.shares[-1]) for posterior in found.posteriors)
-    chance = float(chi2.sf(found.surprise, found.freedom))
+    chance = float(gammaincc(0.5 * found.freedom, 0.5 * found.surprise))
     if jump >= _JUMP or chance < _DRIFT:
         return STATUSES[2]
     return STATUSES[1] if jump >= _JUMP_WARNING or chance < _WARNING else STATUSES[0]
@@ -107,7 +107,7 @@ def _exchangeable(rows: Rows, judged: Judgement) -> Assumption:
     standard = np.square(judged.coordinates.inverse @ gap) / (
         np.maximum(np.diag(judged.found.scatter), 1e-300) * (1.0 / half + 1.0 / rest)
     )
-    chance = min(1.0, gap.size * float(chi2.sf(float(standard.max()), 1)))
+    chance = min(1.0, gap.size * float(gammaincc(0.5, 0.5 * float(standard.max()))))
     if chance < _ORDER_FAIL:
         return _assumption(
             name,
@@ -148,14 +148,14 @@ def _slow_drift(pace: Pace, judged: Judgement) -> Assumption:
         return _assumption(name, Verdict.PASS, "This is the first period: nothing moved yet.")
     variances = np.array([view.moments(view.shares)[1] for view in judged.views])
     cost = 0.5 * float(pace.sizes @ variances)
-    if cost > _SLOW * judged.epsilon:
+    times = cost / judged.epsilon
+    if times > _SLOW:
         return _assumption(
             name,
             Verdict.WARN,
-            f"The best model moves fast: one period costs the last model about {cost:.2g}, {cost / judged.epsilon:.0f} times the target, so each period is fitted almost from scratch.",
+            f"The best model moves fast: one period costs the last model about {cost:.2g}, {times:.0f} times the target, so "
+            "each period is fitted almost from scratch.",
         )
     return _assumption(
-        name,
-        Verdict.PASS,
-        f"The last model was foretold to cost {cost:.2g}, {cost / judged.epsilon:.1f} times the target.",
+        name, Verdict.PASS, f"The last model was foretold to cost {cost:.2g}, {times:.1f} times the target."
     )

@@ -10,7 +10,9 @@ design). The noise is the covariance of gradients as it is, not a single residua
 may depend on the features.
 """
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -34,6 +36,8 @@ METRIC_ROWS = 8
 """Rows for each coefficient by which older periods count in the metric that the risk of a period is measured in."""
 
 _NOTHING = 1e-300
+_VAGUEST = 1e12
+_BISECTIONS = 50
 
 Moments = list[tuple[FloatArray, float]]
 """The mean and the variance in each coordinate that were foretold of each block."""
@@ -41,11 +45,12 @@ Moments = list[tuple[FloatArray, float]]
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Posterior:
-    """What a block's components became: their shares, means and variances."""
+    """What a block's components became: their shares, means and variances; ``information`` are the eigenvalues of G."""
 
     shares: FloatArray
     mean: FloatArray
     variance: FloatArray
+    information: FloatArray
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -136,23 +141,43 @@ def look(
         moments = _moments(foretold, shares)
         if max(float(np.abs(new - old).max()) for new, old in zip(shares, before, strict=True)) < _SETTLED:
             break
-    center = _fitted(rows, white, center, moments, parts, noise)
-    if not rows.quadratic:
-        hessian, _ = _quadratic(rows, white, center)
-    judged = _judged(rows, memory, white, parts, moments, center, hessian, noise, floor, margin)
+    center = np.concatenate([posterior.shares @ posterior.mean for posterior in posteriors])
+    held = [_equivalent(posterior, noise) for posterior in posteriors]
+    judged = _judged(rows, memory, white, parts, held, center, hessian, noise, floor, margin)
     return Look(
         coordinates=white, center=center, posteriors=tuple(posteriors), surprise=surprise, freedom=freedom, **judged
     )
+
+
+def _equivalent(posterior: Posterior, noise: float) -> float:
+    """Return the variance that, foretold by a single model, would have left what the mixture of models leaves.
+
+    The mixture leaves v, within its models and between them. One model with prior variance t leaves the mean of
+    s^2 t/(s^2 + t g) over the directions with information g: an increasing function of t, solved by bisection in log t.
+    """
+    mean = posterior.shares @ posterior.mean
+    left = float(posterior.shares @ (posterior.variance + np.square(posterior.mean - mean).mean(axis=1)))
+    information = posterior.information
+    low, high = left, max(left, _NOTHING) * _VAGUEST
+    if float((noise * high / (noise + high * information)).mean()) <= left:
+        return high
+    for _ in range(_BISECTIONS):
+        middle = math.sqrt(low * high)
+        if float((noise * middle / (noise + middle * information)).mean()) <= left:
+            low = middle
+        else:
+            high = middle
+    return high
 
 
 def _moments(foretold: tuple[Foretold, ...], shares: list[FloatArray]) -> Moments:
     return [view.moments(share) for view, share in zip(foretold, shares, strict=True)]
 
 
-def _strength(parts: tuple[slice, ...], moments: Moments, noise: float) -> FloatArray:
+def _strength(parts: tuple[slice, ...], variances: list[float], noise: float) -> FloatArray:
     """Return how strongly each coordinate is held to what was foretold: noise over variance."""
     return np.concatenate(
-        [np.full(part.stop - part.start, noise / variance) for part, (_, variance) in zip(parts, moments, strict=True)]
+        [np.full(part.stop - part.start, noise / variance) for part, variance in zip(parts, variances, strict=True)]
     )
 
 
@@ -178,7 +203,7 @@ def _fitted(
 ) -> FloatArray:
     """Return the minimiser of the rows' loss + 1/2 sum strength (u - foretold)^2, by Newton's method."""
     anchor = np.concatenate([mean for mean, _ in moments])
-    strength = _strength(parts, moments, noise)
+    strength = _strength(parts, [variance for _, variance in moments], noise)
 
     def objective(at: FloatArray) -> float:
         return rows.value(white.plain(at)) + 0.5 * float(strength @ np.square(at - anchor))
@@ -248,6 +273,7 @@ def _weighed(
         shares=as_shares(np.log(prior + _NOTHING) - 0.5 * terms.sum(axis=1)),
         mean=(means + variance * gaps / (noise + variance * values)) @ basis.T,
         variance=(noise * variance / (noise + variance * values)).mean(axis=1),
+        information=values,
     )
     mean, spread = moments
     gap, kept = (pull - (mean @ basis) * values)[seen], values[seen]
@@ -259,19 +285,19 @@ def _judged(
     memory: Memory,
     white: Coordinates,
     parts: tuple[slice, ...],
-    moments: Moments,
+    held: list[float],
     center: FloatArray,
     hessian: FloatArray,
     noise: float,
     floor: float,
     margin: float,
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """Return how well the model is known: sandwich noise, leave-one-out design, the noise at its upper end."""
     count, size, model = len(rows), center.size, white.plain(center)
     scores = rows.X @ model
     curve = rows.loss.curve
     slopes, bends = curve.slope(scores, rows.y), curve.bend(scores, rows.y)
-    strength = _strength(parts, moments, noise)
+    strength = _strength(parts, held, noise)
     inverse = _solved(hessian + np.diag(strength), np.eye(size))
     reach = np.einsum("ij,ij->i", rows.X @ (white.inverse.T @ inverse @ white.inverse), rows.X)
     lengths = np.square(white.white_rows(rows.X)).sum(axis=1)

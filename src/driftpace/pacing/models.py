@@ -32,7 +32,7 @@ _KINDS = (  # share, step variance, persistence, wobble variance; variances in u
     (0.20, 1.0 / 16.0, 0.0, 1.0),  # wobble about a place that walks slowly
 )
 _STILL = 0.1
-_TILT = 0.25
+_TILT = 0.1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -48,7 +48,7 @@ class DriftModels:
 def drift_models(unit: float) -> DriftModels:
     """Return the bank for a block in which a step of cost 1 has variance ``unit`` in each coordinate.
 
-    The prior falls slowly, as cost^(-1/4): the quarter keeps fast drift plausible until the first rows speak.
+    The prior falls very slowly, as cost^(-1/10): fast drift stays plausible until rows speak against it.
 
     >>> models = drift_models(0.01)
     >>> len(models.prior), float(models.step[0]), float(models.wobble[0])

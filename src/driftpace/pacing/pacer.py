@@ -5,13 +5,14 @@ and more are asked until the risk that is left meets the target. A pace is what 
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from driftpace.pacing.bank import Bank, Foretold, absorbed, first_bank, foretold, idle, moved_on, step_costs
 from driftpace.pacing.coordinates import Coordinates, blocks
-from driftpace.pacing.look import FIRST_METRIC_ROWS, Look, first_metric, look, metric, noise_of
+from driftpace.pacing.look import FIRST_METRIC_ROWS, Look, Posterior, first_metric, look, metric, noise_of
 from driftpace.pacing.memory import Memory, NoiseSums, no_memory
 from driftpace.pacing.rows import Rows
 from driftpace.pacing.sizing import Criterion, proven_samples, risk_quantile, rows_needed, variances_after
@@ -32,13 +33,13 @@ SHARE = 0.3
 LEAST = 4
 """A batch has at least so many rows, and a tenth of those that came before it."""
 
-AIM = 0.95
+AIM = 0.9
 """The share of the target that a mean is aimed at, since a risk that is estimated is met on average only."""
 
 NOISE_MARGIN = 0.5
 """Standard errors by which the noise is taken larger than estimated, when a mean is promised."""
 
-JUMP_SIZE = 1.0
+JUMP_SIZE = 0.7
 """The cost of a jump, in units of what the model explains."""
 
 _ROUNDS = 4
@@ -119,8 +120,10 @@ class Judgement:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Need:
-    """How many rows are missing: ``now`` in the next batch, ``all`` as it looks; ``theory`` by the proven rule for the
-    whole period, ``low`` and ``high`` a range for the whole period, ``risk`` what is left after all of them.
+    """How many rows are missing: ``now`` in the next batch, ``all`` as it looks.
+
+    ``theory`` is what the proven rule asks for the whole period, ``low`` and ``high`` a range for the whole period, ``risk``
+    what is left after all of them.
     """
 
     now: int
@@ -228,8 +231,9 @@ def _epsilon(pacing: Pacing, sums: NoiseSums) -> float:
 
 
 def _jump_variances(pace: Pace, white: Coordinates, noise: float) -> tuple[float, ...]:
-    """Return how far a jump would throw each coordinate of a block: as far as what the model explains, and for the level a
-    spread of the targets.
+    """Return how far a jump would throw each coordinate of a block.
+
+    As far as what the model explains; the level also by the noise.
     """
     center = white.white(pace.model)
     parts = pace.parts
@@ -320,7 +324,7 @@ def _quantile(values: FloatArray, shares: FloatArray, level: float) -> float:
     return float(values[order[min(int(reached), len(order) - 1)]])
 
 
-def closed(pacing: Pacing, pace: Pace, rows: Rows, judged: Judgement) -> Pace:
+def closed(pace: Pace, rows: Rows, judged: Judgement) -> Pace:
     """Return the pace after the period."""
     found = judged.found
     if found is None:
@@ -348,12 +352,26 @@ def certificate(pacing: Pacing, pace: Pace, judged: Judgement) -> float:
     """Return the level quantile of the excess risk of the model, given everything seen.
 
     The risk is 1/2 e'e with e of the covariance of the look: a Gamma law with its mean and variance, the noise taken 1.64
-    standard errors up.
+    standard errors up and the drift as large as nine models in ten allow.
     """
+    wider = _as_nine_in_ten(judged, pace.sizes)
     if judged.found is None:
-        return risk_quantile(pace.sizes, judged.variances, pacing.level)
+        return risk_quantile(pace.sizes, wider * judged.variances, pacing.level)
     found = judged.found
     sums = pace.memory.noise.with_rows(found.sums)
     _, upper = noise_of(sums, _floor(pacing), 1.64)
     values = np.maximum(np.linalg.eigvalsh(found.covariance), 0.0) * max(upper / found.noise_upper, 1.0)
     return risk_quantile(np.ones(values.size), values, pacing.level)
+
+
+def _as_nine_in_ten(judged: Judgement, sizes: FloatArray) -> float:
+    """Return by how much the risk is larger than expected under the drift models that nine in ten do not exceed."""
+    expected = upper = 0.0
+    known: Sequence[Foretold | Posterior] = judged.views if judged.found is None else judged.found.posteriors
+    for size, block in zip(sizes, known, strict=True):
+        mean = block.shares @ block.mean
+        each = block.variance + np.square(block.mean - mean).mean(axis=1)
+        average = float(block.shares @ each)
+        expected += size * average
+        upper += size * max(average, _quantile(each, block.shares, 0.9))
+    return upper / expected if expected > 0.0 else 1.0

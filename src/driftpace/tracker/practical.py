@@ -160,7 +160,7 @@ def close(settings: Settings, pacing: Pacing, state: State) -> tuple[State, Step
         outcome = order.outcome
     else:
         outcome = Outcome.SHORT
-    moved = closed(pacing, pace, rows, judged)
+    moved = closed(pace, rows, judged)
     report = _report(state.period, order, came, risk, judged, outcome)
     missing = 0 if met else max(need(pacing, pace, judged, came=came, batch=order.batch, most=_BEYOND).all, 1)
     report = replace(
