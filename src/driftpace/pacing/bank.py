@@ -11,8 +11,8 @@ import numpy as np
 from driftpace.pacing.models import DriftModels, drift_models
 from driftpace.typing import FloatArray
 
-FORGETTING = 0.1
-"""Weights return to the prior by 0.1/(n+1) at period n: a drift that changes its pace is rarer than a jump, which has a chance of its own."""
+FORGETTING = 0.5
+"""Weights return to the prior by 0.5/(n+1) at period n: the rate of a change of pace none of which was seen in n periods."""
 
 JUMPS = (0.5, 5.5)
 """Prior of the chance of a jump, as if half a jump had been seen in 5.5 periods: it falls as 0.5/n while none comes."""
@@ -24,7 +24,7 @@ class Bank:
 
     For model j: ``place[j]`` and ``velocity[j]`` are the means of theta and v, ``spread[j]``, ``cross[j]``, ``speed[j]``
     their variances and covariance in each coordinate, ``weights[j]`` its log weight. ``jumps`` counts the jumps seen,
-    in probability.
+    as far as rows spoke for them.
     """
 
     models: DriftModels
@@ -127,12 +127,12 @@ def foretold(bank: Bank, jump: float) -> Foretold:
 def absorbed(bank: Bank, before: Foretold, shares: FloatArray, mean: FloatArray, variance: FloatArray) -> Bank:
     """Return the bank after the period's rows, which gave each component a posterior ``mean``, ``variance`` and share.
 
-    Given w*, theta and v follow by regression on it. A jump that seems likely is mixed into every model: its place counts
-    by the share of the jump.
+    Given w*, theta and v follow by regression on it. A jump is mixed into every model by the share that the rows added to
+    its chance: a jump that nothing speaks for leaves no trace, or a still world would stay uncertain for ever.
     """
     prior = before.shares
     likelihood = shares / np.maximum(prior, 1e-300)
-    jump = float(shares[-1])
+    jump = max(float(shares[-1] - prior[-1]), 0.0)
     weights = np.log(bank.shares + 1e-300) + np.log(
         (1.0 - prior[-1]) * likelihood[:-1] + prior[-1] * likelihood[-1] + 1e-300
     )

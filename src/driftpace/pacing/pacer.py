@@ -349,23 +349,25 @@ def closed(pace: Pace, rows: Rows, judged: Judgement) -> Pace:
 
 
 def certificate(pacing: Pacing, pace: Pace, judged: Judgement) -> float:
-    """Return the level quantile of the excess risk of the model, given everything seen.
+    """Return an upper end for the excess risk of the model at the level asked for, given everything seen.
 
-    The risk is 1/2 e'e with e of the covariance of the look: a Gamma law with its mean and variance, the noise taken 1.64
-    standard errors up and the drift as large as nine models in ten allow.
+    The chance of failure is halved. With one half the drift is larger than the models allow; with the other the risk
+    1/2 e'e, e of the covariance of the look and the noise taken 1.64 standard errors up, exceeds its quantile, that of a
+    Gamma law with its mean and variance.
     """
-    wider = _as_nine_in_ten(judged, pace.sizes)
+    level = 0.5 * (1.0 + pacing.level)
+    wider = _larger_drift(judged, pace.sizes, level)
     if judged.found is None:
-        return risk_quantile(pace.sizes, wider * judged.variances, pacing.level)
+        return risk_quantile(pace.sizes, wider * judged.variances, level)
     found = judged.found
     sums = pace.memory.noise.with_rows(found.sums)
     _, upper = noise_of(sums, _floor(pacing), 1.64)
-    values = np.maximum(np.linalg.eigvalsh(found.covariance), 0.0) * max(upper / found.noise_upper, 1.0)
-    return risk_quantile(np.ones(values.size), values, pacing.level)
+    values = np.maximum(np.linalg.eigvalsh(found.covariance), 0.0) * (wider * upper / found.noise_upper)
+    return risk_quantile(np.ones(values.size), values, level)
 
 
-def _as_nine_in_ten(judged: Judgement, sizes: FloatArray) -> float:
-    """Return by how much the risk is larger than expected under the drift models that nine in ten do not exceed."""
+def _larger_drift(judged: Judgement, sizes: FloatArray, level: float) -> float:
+    """Return by how much the risk is larger than expected when the drift is at its upper end among the models."""
     expected = upper = 0.0
     known: Sequence[Foretold | Posterior] = judged.views if judged.found is None else judged.found.posteriors
     for size, block in zip(sizes, known, strict=True):
@@ -373,5 +375,5 @@ def _as_nine_in_ten(judged: Judgement, sizes: FloatArray) -> float:
         each = block.variance + np.square(block.mean - mean).mean(axis=1)
         average = float(block.shares @ each)
         expected += size * average
-        upper += size * max(average, _quantile(each, block.shares, 0.9))
+        upper += size * max(average, _quantile(each, block.shares, level))
     return upper / expected if expected > 0.0 else 1.0
