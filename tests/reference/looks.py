@@ -1,0 +1,57 @@
+"""Rows, views and looks put together by hand, for tests that need one look and no tracker."""
+
+import numpy as np
+
+from driftpace.losses import LinearLoss, SquaredLoss
+from driftpace.pacing import Judgement, Pace, Pacing, Rows, Supply, checks, first_pace, judge
+from driftpace.pacing.bank import Foretold
+from driftpace.pacing.look import Look, look, metric
+from driftpace.pacing.memory import Memory, NoiseSums, no_memory
+from driftpace.records import Assumption
+from driftpace.typing import FloatArray
+
+SQUARED = SquaredLoss()
+
+
+def make_rows(X: FloatArray, y: FloatArray, *, intercept: bool = False, loss: LinearLoss = SQUARED) -> Rows:
+    """Rows without a penalty on the intercept, which comes first."""
+    if intercept:
+        X = np.column_stack([np.ones(len(X)), X])
+    penalty = np.full(X.shape[1], loss.l2)
+    if intercept:
+        penalty[0] = 0.0
+    return Rows(loss=loss, X=X, y=y, penalty=penalty)
+
+
+def foresee(mean: FloatArray, variance: float) -> Foretold:
+    """One model, sure of its mean and variance."""
+    return Foretold(weights=np.zeros(1), mean=np.asarray(mean, dtype=float)[None], variance=np.array([variance]))
+
+
+def remembered(size: int, noise: float, rng: np.random.Generator) -> Memory:
+    """A memory of standard Gaussian rows with this noise, as full as it gets."""
+    rows = 40 * size
+    Z = rng.standard_normal((rows, size))
+    sums = NoiseSums(rows=400.0, total=400.0 * noise, squares=800.0 * noise**2)
+    return no_memory(size).with_rows(rows, Z.T @ Z, noise * (Z.T @ Z), sums)
+
+
+def look_once(rows: Rows, variance: float, *, noise: float = 1.0, memory: Memory | None = None) -> Look:
+    """The look at rows in one block, when zero with this variance was foretold."""
+    size = rows.X.shape[1]
+    memory = no_memory(size) if memory is None else memory
+    view = foresee(np.zeros(size), variance)
+    white = metric(rows, memory, np.zeros(size))
+    return look(rows, memory, white, (view,), (slice(0, size),), noise, floor=1e-12, margin=0.0)
+
+
+def first_look(rows: Rows, *, epsilon: float = 0.05, intercept: bool = False) -> tuple[Pace, Judgement]:
+    """What a first period makes of rows."""
+    pace = first_pace(np.zeros(rows.X.shape[1]), intercept)
+    return pace, judge(Pacing(epsilon=epsilon), pace, rows)
+
+
+def verdicts(pace: Pace, rows: Rows, judged: Judgement, supply: Supply | None = None) -> dict[str, Assumption]:
+    """The checks of a period by name."""
+    supply = Supply(came=len(rows), missing=0, exhausted=False) if supply is None else supply
+    return {one.name: one for one in checks(pace, rows, judged, supply)}
