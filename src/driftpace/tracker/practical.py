@@ -45,7 +45,8 @@ def request(settings: Settings, pacing: Pacing, state: State, pool: int | None) 
     order = state.order
     if order is None or order.after != state.gathered:
         pool = pool if order is None else order.pool
-        order = _decided(settings, pacing, state, pool, 0 if order is None else order.batch + 1)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            order = _decided(settings, pacing, state, pool, 0 if order is None else order.batch + 1)
         state = replace(state, order=order)
     return state, Request(
         period=state.period,
@@ -69,6 +70,8 @@ def _decided(settings: Settings, pacing: Pacing, state: State, pool: int | None,
         return _pilot(pacing, pace, pool, limit, batch)
     rows = _rows(settings, state, pace)
     judged = judge(pacing, pace, rows)
+    if not _finite(judged):
+        return _overflow(pool, came, batch, judged.epsilon)
     wanted = need(pacing, pace, judged, came=came, batch=batch, most=_BEYOND)
     now = min(wanted.now, max(limit - came, 0))
     short = wanted.all > limit - came
@@ -113,6 +116,26 @@ def _pilot(pacing: Pacing, pace: Pace | None, pool: int | None, limit: int, batc
     )
 
 
+def _finite(judged: Judgement) -> bool:
+    return bool(np.isfinite(judged.model).all() and np.isfinite(judged.variances).all())
+
+
+def _overflow(pool: int | None, came: int, batch: int, epsilon: float) -> Order:
+    """Return that nothing more is asked: the rows that came cannot be fitted, which closing the period refuses."""
+    return Order(
+        total=came,
+        theory=came,
+        pool=pool,
+        risk=math.inf,
+        interval=(came, came),
+        outcome=Outcome.NONFINITE,
+        reason=f"a number overflowed with the {came} rows that came: rescale the columns, or take the rows back",
+        epsilon=epsilon,
+        after=came,
+        batch=batch,
+    )
+
+
 def _risk_after(pacing: Pacing, pace: Pace, judged: Judgement, rows: int) -> float:
     """Return the risk that so many further rows leave."""
     after = variances_after(pace.sizes, judged.variances, judged.noise_upper, max(rows, 0))
@@ -148,7 +171,7 @@ def close(settings: Settings, pacing: Pacing, state: State) -> tuple[State, Step
     rows = _rows(settings, state, pace)
     gram = after_more_rows(settings, state, np.roll(rows.X, -1, axis=1) if settings.fit_intercept else rows.X)
     judged = judge(pacing, pace, rows)
-    if not (np.isfinite(judged.model).all() and np.isfinite(judged.variances).all()):
+    if not _finite(judged):
         raise DataError(
             "Tracker.tell(X=...) must be of a size that a fit can follow; got an overflow: rescale the columns."
         )
