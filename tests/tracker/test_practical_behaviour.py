@@ -1,0 +1,89 @@
+"""What the default tracker does over many periods, by Monte Carlo: tolerance, confidence, jumps, worlds that stand still."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from driftpace.worlds import Shape, ShapedRegression
+from tests.reference.practical import follow
+
+EPSILON = 0.05
+
+pytestmark = pytest.mark.statistical
+
+
+def world(shape: Shape, cost: float, seed: int, **changes: Any) -> Callable[[int], ShapedRegression]:
+    """Worlds of three features in which a step costs ``cost`` targets."""
+    return lambda run: ShapedRegression(
+        features=3, cost=cost * EPSILON, shape=shape, rng=1_000_003 * seed + run, **changes
+    )
+
+
+def test_a_tolerance_is_followed(seed: int) -> None:
+    """Within 5 % of the best loss: the target is 0.05 x 2.0 within a fifth, in every period, and is kept in the mean."""
+    found = follow(
+        world("walk", 0.3, seed, noise=4.0), features=3, runs=20, periods=8, seed=seed, epsilon=None, tolerance=0.05
+    )
+    true = 0.05 * 2.0
+    assert (np.abs(found.epsilon.mean(axis=0) / true - 1.0) < 0.2).all()
+    means = found.risk.mean(axis=1)
+    assert means.mean() <= true + 3.0 * means.std(ddof=1) / math.sqrt(len(means))
+
+
+@pytest.mark.parametrize(("shape", "cost"), [("still", 0.0), ("walk", 0.5)])
+def test_a_confidence_holds_in_each_period(shape: Shape, cost: float, seed: int) -> None:
+    """Nine periods in ten are within the target, runs as clusters; that costs more than the mean, which gives less."""
+    runs, periods, level = 20, 10, 0.9
+    held = follow(world(shape, cost, seed), features=3, runs=runs, periods=periods, seed=seed, confidence=level)
+    mean = follow(world(shape, cost, seed), features=3, runs=runs, periods=periods, seed=seed)
+    within = (held.risk <= EPSILON).mean(axis=1)
+    error = max(float(within.std(ddof=1)), math.sqrt(level * (1.0 - level) / periods)) / math.sqrt(runs)
+    assert within.mean() >= level - 3.0 * error
+    assert held.samples.mean() > 1.2 * mean.samples.mean()
+    if shape == "walk":  # the control: the mean is not a confidence
+        assert (mean.risk <= EPSILON).mean() < level - 3.0 * error
+
+
+def test_a_certificate_has_the_level_that_was_asked_for(seed: int) -> None:
+    """The same rows certified at 0.6, 0.9 and 0.99: larger with the level, and true at least so often."""
+    runs, periods = 20, 8
+    before = None
+    for level in (0.6, 0.9, 0.99):
+        found = follow(world("walk", 0.3, seed), features=3, runs=runs, periods=periods, seed=seed, certificate=level)
+        if before is not None:
+            np.testing.assert_array_equal(found.samples, before.samples)
+            assert (found.certificate > before.certificate).all()
+        before = found
+        each = found.covered.mean(axis=1)
+        error = max(float(each.std(ddof=1)), math.sqrt(level * (1.0 - level) / periods)) / math.sqrt(runs)
+        assert each.mean() >= level - 3.0 * error
+
+
+def test_a_jump_is_noticed_said_and_topped_up_for(seed: int) -> None:
+    """One jump that costs a stale model forty targets: called a drift, and the period ends within two targets."""
+    runs, jump_at = 25, 7
+    found = follow(world("jump", 40.0, seed, jump_at=jump_at), features=3, runs=runs, periods=jump_at + 1, seed=seed)
+    at = jump_at - 1
+    assert np.count_nonzero(found.status[:, at] == "drift") >= binom.ppf(1e-6, runs, 0.95)
+    before = found.status[:, 1:at]
+    assert np.mean(before == "stable") >= 0.9
+    assert np.count_nonzero(before == "drift") <= binom.ppf(1.0 - 1e-6, before.size, 0.01)
+    risk = found.risk[:, at]
+    assert risk.mean() <= 2.0 * EPSILON + 3.0 * risk.std(ddof=1) / math.sqrt(runs)
+    assert found.samples[:, at].mean() > 1.5 * found.samples[:, at - 1].mean()
+    covered = np.count_nonzero(found.covered[:, at])
+    assert covered >= binom.ppf(1e-6, runs, 0.95)
+
+
+def test_a_world_that_stands_still_is_left_alone(seed: int) -> None:
+    """After a hundred periods less than a tenth of the first is asked, and it goes on falling; the target is kept."""
+    found = follow(world("still", 0.0, seed), features=3, runs=4, periods=120, seed=seed)
+    first, early, late = (found.samples[:, part].mean() for part in (slice(0, 1), slice(30, 60), slice(99, 120)))
+    assert late < 0.1 * first
+    assert late < 0.8 * early < 0.8 * first
+    assert found.risk.mean() <= EPSILON
+    assert (found.samples == 0.0).any()

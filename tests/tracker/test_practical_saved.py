@@ -1,0 +1,88 @@
+"""A default tracker saved, loaded and replayed goes on to the bit."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from driftpace import LogisticLoss, SquaredLoss, Tracker
+from driftpace.errors import StateFileError
+from driftpace.losses import Loss
+from driftpace.storage import write_state
+from driftpace.tracker import engine
+from driftpace.tracker.events import Asked, Closed, Event, Forgot, Told
+from driftpace.tracker.saving import to_body
+from driftpace.typing import FloatArray
+from tests.tracker.test_practical import after, default, rows
+from tests.tracker.test_tracker import fingerprint
+
+
+@pytest.mark.parametrize("stop", ["fresh", "asked", "part", "asked-again", "told"])
+@pytest.mark.parametrize("loss", [SquaredLoss(), LogisticLoss(l2=0.1)], ids=["squared", "logistic"])
+def test_save_and_load_go_on_to_the_bit(tmp_path: Path, stop: str, loss: Loss) -> None:
+    def give(count: int, seed: int) -> tuple[FloatArray, FloatArray]:
+        X, y = rows(count, seed)
+        return X, y if isinstance(loss, SquaredLoss) else np.sign(y)
+
+    tracker = Tracker(loss, tolerance=0.2, confidence=0.8, certificate=0.9, rng=0)
+    for seed in range(0 if stop == "fresh" else 3):
+        tracker.ask()
+        tracker.tell(*give(40, seed))
+    if stop in ("asked", "part", "asked-again"):
+        tracker.ask(pool=200)
+    if stop in ("part", "asked-again"):
+        tracker.tell(*give(5, 9), final=False)
+    if stop == "asked-again":
+        tracker.ask()
+    tracker.save(tmp_path / "state")
+    loaded = Tracker.load(tmp_path / "state")
+    assert fingerprint(loaded) == fingerprint(tracker)
+    assert loaded.history == tracker.history
+    for seed in range(3):
+        assert loaded.ask() == tracker.ask()
+        assert loaded.tell(*give(15, seed)) == tracker.tell(*give(15, seed))
+    assert fingerprint(loaded) == fingerprint(tracker)
+
+
+def test_a_log_of_events_folds_to_the_same_state() -> None:
+    tracker = default()
+    log: list[Event] = []
+    for seed in range(4):
+        X, y = rows(40, seed)
+        log += [Asked(), Told(X=X[:5], y=y[:5]), Asked(), Forgot(), Asked(), Told(X=X[:9], y=y[:9])]
+        log += [Asked(), Told(X=X[9:], y=y[9:]), Closed()]
+        tracker.ask()
+        tracker.tell(X[:5], y[:5], final=False)
+        tracker.ask()
+        tracker.forget()
+        tracker.ask()
+        tracker.tell(X[:9], y[:9], final=False)
+        tracker.ask()
+        tracker.tell(X[9:], y[9:])
+    state, reports = engine.replay(tracker._settings, log)
+    assert reports == list(tracker.history)
+    body = to_body(tracker._settings, tracker._state, tracker._reports)["state"]
+    assert json.dumps(to_body(tracker._settings, state, reports)["state"]) == json.dumps(body)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        pytest.param(("method", "kind"), "parts", id="parts"),
+        pytest.param(("method", "with", "epsilon"), None, id="no-target"),
+        pytest.param(("method", "with", "level"), 2.0, id="level"),
+        pytest.param(("state", "period"), 9, id="period"),
+    ],
+)
+def test_a_state_no_tracker_wrote_is_refused(tmp_path: Path, path: tuple[str, ...], value: Any) -> None:
+    tracker = after(2)
+    body = to_body(tracker._settings, tracker._state, tracker._reports)
+    inner = body
+    for name in path[:-1]:
+        inner = inner[name]
+    inner[path[-1]] = value
+    write_state(tmp_path / "state", body)
+    with pytest.raises(StateFileError):
+        Tracker.load(tmp_path / "state")
