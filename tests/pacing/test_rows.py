@@ -23,5 +23,5 @@ def test_sums_are_the_means_of_the_loss_times_the_rows(loss: LinearLoss, rng: np
     np.testing.assert_allclose(np.roll(hessian, -1, axis=(0, 1)), 12 * whole.hessian(last, turned, y), atol=1e-12)
     slopes = rows.slopes(w)
     each = rows.X * slopes[:, None]
-    np.testing.assert_allclose(rows.score_sum(slopes), each.T @ each)
+    np.testing.assert_allclose(rows.outer_sum(slopes), each.T @ each)
     assert (rows.bends(w) >= 0.0).all()

@@ -14,6 +14,7 @@ from driftpace.pacing.pacer import (
     first_pace,
     judge,
     need,
+    seen_from,
 )
 from driftpace.pacing.rows import Rows
 from driftpace.pacing.sizing import variances_after
@@ -34,6 +35,7 @@ __all__ = [
     "first_pace",
     "judge",
     "need",
+    "seen_from",
     "status",
     "variances_after",
 ]

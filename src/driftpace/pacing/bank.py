@@ -11,8 +11,8 @@ import numpy as np
 from driftpace.pacing.models import DriftModels, drift_models
 from driftpace.typing import FloatArray
 
-FORGETTING = 0.5
-"""Weights return to the prior by 0.5/(n+1) at period n: the rate of a change of pace none of which was seen in n periods."""
+FORGETTING = 1.0
+"""Weights return to the prior by 1/(n+1) at period n: the rate of a change of pace none of which was seen in n periods."""
 
 JUMPS = (0.5, 5.5)
 """Prior of the chance of a jump, as if half a jump had been seen in 5.5 periods: it falls as 0.5/n while none comes."""

@@ -51,6 +51,7 @@ def checks(pace: Pace, rows: Rows, judged: Judgement, supply: Supply) -> tuple[A
         _enough_rows(pace, supply),
         _pool(supply),
         _slow_drift(pace, judged),
+        _target(pace, judged),
     )
 
 
@@ -85,7 +86,7 @@ def _curvature(judged: Judgement) -> Assumption:
 def _tails(rows: Rows, judged: Judgement) -> Assumption:
     """Judge whether a few rows carry the noise: then its mean is not known from rows like these."""
     name, count = "tails", len(rows)
-    if judged.found is None or count < 20:
+    if judged.found is None or count < 40:
         return _assumption(name, Verdict.PASS, f"With {count} rows nothing is said about tails.")
     largest = judged.found.largest
     usual = min(4.0 * math.log(count) / count, 0.5)  # what the largest of so many squared Gaussian scores has
@@ -159,3 +160,18 @@ def _slow_drift(pace: Pace, judged: Judgement) -> Assumption:
     return _assumption(
         name, Verdict.PASS, f"The last model was foretold to cost {cost:.2g}, {times:.1f} times the target."
     )
+
+
+def _target(pace: Pace, judged: Judgement) -> Assumption:
+    """Judge whether the target asks for anything: it should be well below what the model explains.
+
+    Where the loss is a quadratic only near its minimiser a lax target lets the model stray to where it is not one.
+    """
+    name = "target"
+    slopes = judged.coordinates.white(judged.model)[pace.parts[-1]]
+    explained = 0.5 * float(slopes @ slopes)
+    told = f"The model explains about {explained:.2g} of the loss, and the target is {judged.epsilon:.2g}"
+    if judged.epsilon <= 0.5 * explained:
+        return _assumption(name, Verdict.PASS, f"{told}.")
+    verdict = Verdict.WARN if judged.quadratic else Verdict.FAIL
+    return _assumption(name, verdict, f"{told}: hardly more than a constant is asked for.")

@@ -3,29 +3,29 @@
 from driftpace.compiled import compiled
 from driftpace.typing import FloatArray
 
-_ITERATIONS = 200
-_TOLERANCE = 1e-7
+_BISECTIONS = 60
 
 
 @compiled()
 def shrunk(sizes: FloatArray, variances: FloatArray, noise: float, rows: float) -> FloatArray:
-    """Return the fixed point m of 1/m_b = 1/t_b + rows / (noise + (1 + 1/d) sum d_b m_b), from above."""
-    now = variances.copy()
+    """Return m with 1/m_b = 1/t_b + rate, rate = rows / (noise + (1 + 1/d) sum d_b m_b).
+
+    The sum x = sum d_b m_b(x) is where a concave increasing function crosses the diagonal: one root, found by bisection.
+    """
     more = 1.0 + 1.0 / sizes.sum()
-    for _ in range(_ITERATIONS):
+    low, high = 0.0, (sizes * variances).sum()
+    for _ in range(_BISECTIONS):
+        middle = 0.5 * (low + high)
+        rate = rows / (noise + more * middle)
         total = 0.0
         for block in range(len(sizes)):
-            total += sizes[block] * now[block]
-        rate = rows / (noise + more * total)
-        settled = True
-        for block in range(len(sizes)):
-            after = variances[block] / (1.0 + variances[block] * rate)
-            if abs(after - now[block]) > _TOLERANCE * now[block]:
-                settled = False
-            now[block] = after
-        if settled:
-            break
-    return now
+            total += sizes[block] * variances[block] / (1.0 + variances[block] * rate)
+        if total > middle:
+            low = middle
+        else:
+            high = middle
+    rate = rows / (noise + more * high)
+    return variances / (1.0 + variances * rate)
 
 
 @compiled()
@@ -44,4 +44,28 @@ def fewest_rows(sizes: FloatArray, variances: FloatArray, noise: float, target: 
             high = middle
         else:
             low = middle
+    return high
+
+
+@compiled()
+def left_by_one(information: FloatArray, noise: float, variance: float) -> float:
+    """Return the mean over directions of noise t / (noise + t g): what a prior variance t leaves."""
+    total = 0.0
+    for value in information:
+        total += noise * variance / (noise + variance * value)
+    return total / len(information)
+
+
+@compiled()
+def variance_that_leaves(information: FloatArray, noise: float, left: float, most: float) -> float:
+    """Return the prior variance that leaves ``left``, at most ``most``, by bisection in its logarithm."""
+    if left_by_one(information, noise, most) <= left:
+        return most
+    low, high = left, most
+    for _ in range(_BISECTIONS):
+        middle = low**0.5 * high**0.5
+        if left_by_one(information, noise, middle) <= left:
+            low = middle
+        else:
+            high = middle
     return high

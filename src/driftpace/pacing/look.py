@@ -10,7 +10,6 @@ design). The noise is the covariance of gradients as it is, not a single residua
 may depend on the features.
 """
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,7 +36,6 @@ METRIC_ROWS = 8
 
 _NOTHING = 1e-300
 _VAGUEST = 1e12
-_BISECTIONS = 50
 
 Moments = list[tuple[FloatArray, float]]
 """The mean and the variance in each coordinate that were foretold of each block."""
@@ -155,19 +153,11 @@ def _equivalent(posterior: Posterior, noise: float) -> float:
     The mixture leaves v, within its models and between them. One model with prior variance t leaves the mean of
     s^2 t/(s^2 + t g) over the directions with information g: an increasing function of t, solved by bisection in log t.
     """
+    from driftpace.pacing.kernels import variance_that_leaves
+
     mean = posterior.shares @ posterior.mean
     left = float(posterior.shares @ (posterior.variance + np.square(posterior.mean - mean).mean(axis=1)))
-    information = posterior.information
-    low, high = left, max(left, _NOTHING) * _VAGUEST
-    if float((noise * high / (noise + high * information)).mean()) <= left:
-        return high
-    for _ in range(_BISECTIONS):
-        middle = math.sqrt(low * high)
-        if float((noise * middle / (noise + middle * information)).mean()) <= left:
-            low = middle
-        else:
-            high = middle
-    return high
+    return float(variance_that_leaves(posterior.information, noise, left, max(left, _NOTHING) * _VAGUEST))
 
 
 def _moments(foretold: tuple[Foretold, ...], shares: list[FloatArray]) -> Moments:
@@ -299,8 +289,9 @@ def _judged(
     slopes, bends = curve.slope(scores, rows.y), curve.bend(scores, rows.y)
     strength = _strength(parts, held, noise)
     inverse = _solved(hessian + np.diag(strength), np.eye(size))
-    reach = np.einsum("ij,ij->i", rows.X @ (white.inverse.T @ inverse @ white.inverse), rows.X)
-    lengths = np.square(white.white_rows(rows.X)).sum(axis=1)
+    whitened = white.white_rows(rows.X)
+    reach = np.einsum("ij,ij->i", whitened @ inverse, whitened)
+    lengths = np.einsum("ij,ij->i", whitened, whitened)
     leverage = np.minimum(reach * bends, _LEVERAGE)
     each = lengths * slopes**2 / (1.0 - leverage) / size
     losses = curve.phi(scores, rows.y) + 0.5 * slopes**2 * reach / (1.0 - leverage)
@@ -311,17 +302,16 @@ def _judged(
         losses=float(losses.sum()) + 0.5 * count * float(model @ (rows.penalty * model)),
     )
     level, upper = noise_of(memory.noise.with_rows(sums), floor, margin)
-    added = rows.score_sum(slopes / np.sqrt(1.0 - leverage))
+    added = rows.outer_sum(slopes / np.sqrt(1.0 - leverage))
     old_scores, score_rows = memory.kept_scores
     scatter = white.white_matrix(old_scores + added) / (count + score_rows)
     total = float(np.trace(scatter))
     scatter = scatter * (upper * size / total) if total > 0.0 else upper * np.eye(size)
     covariance = inverse @ (count * scatter + np.diag(upper * strength)) @ inverse
-    costs = bends * np.einsum("ij,ij->i", rows.X @ (white.inverse.T @ covariance @ white.inverse), rows.X)
     old, old_rows = memory.hessian_up_to(METRIC_ROWS * size)
-    cost = (float((costs / (1.0 - leverage)).sum()) + float(np.sum(white.white_matrix(old) * covariance))) / (
-        count + old_rows
-    ) + float(np.sum(white.white_matrix(np.diag(rows.penalty)) * covariance))
+    fresh = rows.outer_sum(np.sqrt(bends / (1.0 - leverage)))
+    seen = (fresh + old) / (count + old_rows) + np.diag(rows.penalty)
+    cost = float(np.sum(white.white_matrix(seen) * covariance))
     covariance *= cost / float(np.trace(covariance))
     return {
         "model": model,

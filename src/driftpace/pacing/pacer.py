@@ -15,7 +15,14 @@ from driftpace.pacing.coordinates import Coordinates, blocks
 from driftpace.pacing.look import FIRST_METRIC_ROWS, Look, Posterior, first_metric, look, metric, noise_of
 from driftpace.pacing.memory import Memory, NoiseSums, no_memory
 from driftpace.pacing.rows import Rows
-from driftpace.pacing.sizing import Criterion, proven_samples, risk_quantile, rows_needed, variances_after
+from driftpace.pacing.sizing import (
+    Criterion,
+    gamma_quantile,
+    proven_samples,
+    risk_quantile,
+    rows_needed,
+    variances_after,
+)
 from driftpace.typing import FloatArray
 
 FIRST_ROWS = 10
@@ -36,11 +43,21 @@ LEAST = 4
 AIM = 0.9
 """The share of the target that a mean is aimed at, since a risk that is estimated is met on average only."""
 
+AIM_CURVED = 0.85
+"""The same where the loss is a quadratic only near its minimiser, so that far drift is seen through a bent glass."""
+
 NOISE_MARGIN = 0.5
 """Standard errors by which the noise is taken larger than estimated, when a mean is promised."""
 
 JUMP_SIZE = 0.7
 """The cost of a jump, in units of what the model explains."""
+
+LARGER_DRIFT = 0.9
+"""The share of drift models that a certificate allows for."""
+
+MARGIN, MARGIN_CURVED = 1.15, 1.25
+"""By how much a certificate is widened, and where the loss is a quadratic only near its minimiser: the banks do not hold every
+drift there is, and in many dimensions quantiles are too near the mean to forgive that."""
 
 _ROUNDS = 4
 _VAGUE = 4.0
@@ -64,9 +81,12 @@ class Pacing:
         """Standard errors by which the noise is taken larger than estimated."""
         return NOISE_MARGIN if self.confidence is None else 1.64
 
-    def criterion(self, epsilon: float) -> Criterion:
+    def criterion(self, judged: "Judgement") -> Criterion:
         """Return the target as it is aimed at."""
-        return Criterion(epsilon=epsilon * (AIM if self.confidence is None else 1.0), confidence=self.confidence)
+        share = AIM if judged.quadratic else AIM_CURVED
+        if self.confidence is not None:
+            share /= AIM
+        return Criterion(epsilon=judged.epsilon * share, confidence=self.confidence)
 
     def judged_by(self, epsilon: float) -> Criterion:
         """Return the target itself."""
@@ -78,12 +98,13 @@ class Pace:
     """What is remembered between periods: O(d^2) numbers, whatever happened.
 
     ``model`` are the coefficients of the last period, the intercept first; ``banks`` what is known of each block in
-    ``coordinates`` (None before the first rows were closed).
+    ``coordinates`` (None before the first rows were closed). ``place`` is what columns are counted from, with an intercept.
     """
 
     model: FloatArray
     intercept: bool
     memory: Memory
+    place: FloatArray | None = None
     coordinates: Coordinates | None = None
     banks: tuple[Bank, ...] = ()
 
@@ -108,6 +129,7 @@ class Judgement:
     """What is known in a period with the rows that came so far; ``found`` is None without rows."""
 
     epsilon: float
+    quadratic: bool
     variances: FloatArray
     noise: float
     noise_upper: float
@@ -137,6 +159,12 @@ class Need:
 def first_pace(start: FloatArray, intercept: bool) -> Pace:
     """Return the pace before the first row; ``start`` has the intercept first."""
     return Pace(model=start, intercept=intercept, memory=no_memory(start.size))
+
+
+def seen_from(pace: Pace, place: FloatArray) -> Pace:
+    """Return the same pace with columns counted from a place of their own; the intercept is then the score there."""
+    model = np.append(pace.model[0] + place @ pace.model[1:], pace.model[1:])
+    return replace(pace, place=place, model=model)
 
 
 def judge(pacing: Pacing, pace: Pace, rows: Rows) -> Judgement:
@@ -179,6 +207,7 @@ def _judge_first(pacing: Pacing, pace: Pace, rows: Rows) -> Judgement:
         white = first_metric(rows, pace.model, found.model)
     return Judgement(
         epsilon=_epsilon(pacing, found.sums),
+        quadratic=rows.quadratic,
         variances=found.variances,
         noise=noise,
         noise_upper=found.noise_upper,
@@ -200,6 +229,7 @@ def _judge_later(pacing: Pacing, pace: Pace, rows: Rows) -> Judgement:
         moments = [view.moments(view.shares) for view in views]
         return Judgement(
             epsilon=_epsilon(pacing, memory.noise),
+            quadratic=rows.quadratic,
             variances=np.array([variance for _, variance in moments]),
             noise=noise,
             noise_upper=upper,
@@ -212,6 +242,7 @@ def _judge_later(pacing: Pacing, pace: Pace, rows: Rows) -> Judgement:
     found = look(rows, memory, white, views, pace.parts, noise, floor=floor, margin=pacing.noise_margin)
     return Judgement(
         epsilon=_epsilon(pacing, memory.noise.with_rows(found.sums)),
+        quadratic=rows.quadratic,
         variances=found.variances,
         noise=found.noise,
         noise_upper=found.noise_upper,
@@ -263,7 +294,7 @@ def in_coordinates(banks: tuple[Bank, ...], pace: Pace, white: Coordinates) -> t
 
 def need(pacing: Pacing, pace: Pace, judged: Judgement, *, came: int, batch: int, most: int) -> Need:
     """Return how many rows are missing after ``came`` of them; ``most`` is what the pool or the cap leaves."""
-    criterion, sizes = pacing.criterion(judged.epsilon), pace.sizes
+    criterion, sizes = pacing.criterion(judged), pace.sizes
     missing = rows_needed(criterion, sizes, judged.variances, judged.noise_upper, most)
     first = not pace.banks
     least = max(LEAST, came // 10)
@@ -351,29 +382,35 @@ def closed(pace: Pace, rows: Rows, judged: Judgement) -> Pace:
 def certificate(pacing: Pacing, pace: Pace, judged: Judgement) -> float:
     """Return an upper end for the excess risk of the model at the level asked for, given everything seen.
 
-    The chance of failure is halved. With one half the drift is larger than the models allow; with the other the risk
-    1/2 e'e, e of the covariance of the look and the noise taken 1.64 standard errors up, exceeds its quantile, that of a
-    Gamma law with its mean and variance.
+    The risk is 1/2 e'e with e of the covariance of the look. That is taken with the drift as large as nine models in ten allow,
+    the noise 1.64 standard errors up, and a margin; the quantile is that of a Gamma law with the same mean and variance.
     """
-    level = 0.5 * (1.0 + pacing.level)
-    wider = _larger_drift(judged, pace.sizes, level)
+    level = pacing.level
+    wider = _larger_drift(judged, pace.sizes)
     if judged.found is None:
         return risk_quantile(pace.sizes, wider * judged.variances, level)
     found = judged.found
     sums = pace.memory.noise.with_rows(found.sums)
     _, upper = noise_of(sums, _floor(pacing), 1.64)
-    values = np.maximum(np.linalg.eigvalsh(found.covariance), 0.0) * (wider * upper / found.noise_upper)
-    return risk_quantile(np.ones(values.size), values, level)
+    widened = (wider * upper / found.noise_upper) * found.covariance
+    return gamma_quantile(0.5 * float(np.trace(widened)), 0.5 * float(np.sum(widened * widened)), level)
 
 
-def _larger_drift(judged: Judgement, sizes: FloatArray, level: float) -> float:
-    """Return by how much the risk is larger than expected when the drift is at its upper end among the models."""
+def _larger_drift(judged: Judgement, sizes: FloatArray) -> float:
+    """Return by how much the risk is larger than expected when the drift is at its upper end among the models.
+
+    A jump counts among them once it is as likely as the failure that is allowed for.
+    """
     expected = upper = 0.0
     known: Sequence[Foretold | Posterior] = judged.views if judged.found is None else judged.found.posteriors
     for size, block in zip(sizes, known, strict=True):
-        mean = block.shares @ block.mean
+        shares = block.shares
+        mean = shares @ block.mean
         each = block.variance + np.square(block.mean - mean).mean(axis=1)
-        average = float(block.shares @ each)
+        average = float(shares @ each)
+        if len(shares) > 1 and shares[-1] < 1.0 - LARGER_DRIFT:
+            shares, each = shares[:-1] / shares[:-1].sum(), each[:-1]
         expected += size * average
-        upper += size * max(average, _quantile(each, block.shares, level))
-    return upper / expected if expected > 0.0 else 1.0
+        upper += size * max(average, _quantile(each, shares, LARGER_DRIFT))
+    margin = MARGIN if judged.quadratic else MARGIN_CURVED
+    return margin * upper / expected if expected > 0.0 else margin

@@ -49,7 +49,7 @@ class Rows:
         scaled = self.X * np.sqrt(self.bends(w))[:, None]
         return np.asarray(scaled.T @ scaled)
 
-    def score_sum(self, slopes: FloatArray) -> FloatArray:
-        """Return the sum of outer products of gradients with these slopes, without the penalty."""
-        scaled = self.X * slopes[:, None]
+    def outer_sum(self, weights: FloatArray) -> FloatArray:
+        """Return the sum of outer products of rows, each times the square of its weight."""
+        scaled = self.X * weights[:, None]
         return np.asarray(scaled.T @ scaled)

@@ -38,11 +38,18 @@ def risk_quantile(sizes: FloatArray, variances: FloatArray, level: float) -> flo
     >>> round(risk_quantile(np.array([10.0]), np.array([0.2]), 0.95), 3)  # chi^2_10 has 18.31 there
     1.831
     """
-    mean = 0.5 * float(sizes @ variances)
+    return gamma_quantile(0.5 * float(sizes @ variances), 0.5 * float(sizes @ np.square(variances)), level)
+
+
+def gamma_quantile(mean: float, variance: float, level: float) -> float:
+    """Return the quantile of the Gamma law with this mean and variance; the mean itself where it is zero or infinite.
+
+    >>> round(gamma_quantile(1.0, 1.0, 0.95), 3)  # an exponential law: -log(0.05)
+    2.996
+    """
     if not 0.0 < mean < math.inf:
         return mean
-    spread = 0.5 * float(sizes @ np.square(variances))
-    shape = mean * mean / spread
+    shape = mean * mean / variance
     return float(gammaincinv(shape, level)) * mean / shape
 
 

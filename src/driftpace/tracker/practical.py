@@ -23,6 +23,7 @@ from driftpace.pacing import (
     first_pace,
     judge,
     need,
+    seen_from,
     status,
     variances_after,
 )
@@ -68,7 +69,7 @@ def _decided(settings: Settings, pacing: Pacing, state: State, pool: int | None,
     pace = state.pace
     if pace is None or (came == 0 and not pace.banks):
         return _pilot(pacing, pace, pool, limit, batch)
-    rows = _rows(settings, state, pace)
+    pace, rows = _placed(settings, state, pace)
     judged = judge(pacing, pace, rows)
     if not _finite(judged):
         return _overflow(pool, came, batch, judged.epsilon)
@@ -139,7 +140,7 @@ def _overflow(pool: int | None, came: int, batch: int, epsilon: float) -> Order:
 def _risk_after(pacing: Pacing, pace: Pace, judged: Judgement, rows: int) -> float:
     """Return the risk that so many further rows leave."""
     after = variances_after(pace.sizes, judged.variances, judged.noise_upper, max(rows, 0))
-    return pacing.criterion(judged.epsilon).risk(pace.sizes, after)
+    return pacing.criterion(judged).risk(pace.sizes, after)
 
 
 def _reason(pace: Pace, judged: Judgement, wanted: Need, came: int, limit: int | None) -> str:
@@ -148,7 +149,7 @@ def _reason(pace: Pace, judged: Judgement, wanted: Need, came: int, limit: int |
     known = (
         f"with the {came} rows that came the model is expected to cost {cost:.2g}"
         if came
-        else (f"the last model is expected to cost {cost:.2g} by now")
+        else f"the last model is expected to cost {cost:.2g} by now"
     )
     if wanted.all == 0:
         return f"{known}, and the target is {judged.epsilon:.3g}: that is enough"
@@ -168,8 +169,10 @@ def close(settings: Settings, pacing: Pacing, state: State) -> tuple[State, Step
     after = replace(state, period=state.period + 1, order=None, parts=())
     if pace is None or (came == 0 and not pace.banks):
         return after, _report(state.period, order, came, math.inf, None, Outcome.SHORT)
-    rows = _rows(settings, state, pace)
-    gram = after_more_rows(settings, state, np.roll(rows.X, -1, axis=1) if settings.fit_intercept else rows.X)
+    pace, rows = _placed(settings, state, pace)
+    gram = None
+    if state.gram is not None:
+        gram = after_more_rows(settings, state, np.roll(rows.X, -1, axis=1) if settings.fit_intercept else rows.X)
     judged = judge(pacing, pace, rows)
     if not _finite(judged):
         raise DataError(
@@ -186,28 +189,50 @@ def close(settings: Settings, pacing: Pacing, state: State) -> tuple[State, Step
     moved = closed(pace, rows, judged)
     report = _report(state.period, order, came, risk, judged, outcome)
     missing = 0 if met else max(need(pacing, pace, judged, came=came, batch=order.batch, most=_BEYOND).all, 1)
+    rho, rho_upper = drift(moved.banks) if pace.banks else (None, None)
     report = replace(
         report,
-        rho=drift(moved.banks)[0] if pace.banks else None,
-        rho_upper=drift(moved.banks)[1] if pace.banks else None,
+        rho=rho,
+        rho_upper=rho_upper,
         measures="rho" if pace.banks else None,
         certificate=certificate(pacing, pace, judged),
         status=status(judged),
         assumptions=checks(pace, rows, judged, Supply(came=came, missing=missing, exhausted=outcome is Outcome.POOL)),
     )
-    coef = np.roll(judged.model, -1) if settings.fit_intercept else judged.model
+    coef = _coefficients(settings, pace, judged.model)
     return replace(after, pace=moved, coef=coef, gram=gram, rows_seen=state.rows_seen + came), report
 
 
-def _rows(settings: Settings, state: State, pace: Pace) -> Rows:
-    """Return the rows that came in this period, in the order in which they came, the intercept's column first."""
+def _placed(settings: Settings, state: State, pace: Pace) -> tuple[Pace, Rows]:
+    """Return the rows that came in this period, the intercept's column first, and the pace with the place they are seen from.
+
+    With an intercept every column is taken from its mean in the first period, for ever: a column of years then loses no
+    digits, and the problem stays the same.
+    """
     assert isinstance(settings.loss, LinearLoss)
-    X = np.concatenate([np.empty((0, pace.size)), *(part.X for part in state.parts)])
+    X = np.empty((state.gathered, pace.size))
     y = np.concatenate([np.empty(0), *(part.y for part in state.parts)])
     penalty: FloatArray = settings.objective.penalty_weights(pace.size)  # type: ignore[attr-defined]
-    if settings.fit_intercept:
-        X, penalty = np.roll(X, 1, axis=1), np.roll(penalty, 1)
-    return Rows(loss=settings.loss, X=X, y=y, penalty=penalty)
+    if not settings.fit_intercept:
+        np.concatenate([np.empty((0, pace.size)), *(part.X for part in state.parts)], out=X)
+        return pace, Rows(loss=settings.loss, X=X, y=y, penalty=penalty)
+    X[:, 0] = 1.0
+    at = 0
+    for part in state.parts:
+        X[at : at + len(part.y), 1:] = part.X[:, :-1]
+        at += len(part.y)
+    place = X[:, 1:].mean(axis=0) if pace.place is None else pace.place
+    pace = pace if pace.place is not None else seen_from(pace, place)
+    X[:, 1:] -= place
+    return pace, Rows(loss=settings.loss, X=X, y=y, penalty=np.roll(penalty, 1))
+
+
+def _coefficients(settings: Settings, pace: Pace, model: FloatArray) -> FloatArray:
+    """Return the model in the units of X, the intercept last."""
+    if not settings.fit_intercept:
+        return model
+    assert pace.place is not None
+    return np.append(model[1:], model[0] - pace.place @ model[1:])
 
 
 def _report(
