@@ -64,7 +64,7 @@ def test_costs_are_left_out_where_labels_have_no_price(result: BacktestResult) -
 def test_classes_have_a_column_more(classes: BacktestResult) -> None:
     lines = render(classes).splitlines()
     assert lines[0].endswith("AUC")
-    assert "72 EUR" in lines[1]
+    assert "72.00 EUR" in lines[1]
     assert summary(classes)[0].auc == pytest.approx(0.5)  # the same score for everybody
 
 
@@ -91,3 +91,7 @@ def test_another_backend_is_refused_in_a_sentence(result: BacktestResult) -> Non
         ParameterError, match=r"to_frame\(backend=\.\.\.\) must be one of 'pandas', 'polars'; got 'dask'"
     ):
         to_frame(result, backend="dask")
+
+
+def test_printing_a_result_shows_its_table(result: BacktestResult) -> None:
+    assert str(result) == render(result)

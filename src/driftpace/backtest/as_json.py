@@ -13,7 +13,7 @@ from driftpace.records import Assumption, Verdict
 from driftpace.typing import FloatArray
 
 SCHEMA = 1
-_TUPLES = ("features", "periods", "pool", "test_rows", "epsilon", "notes")
+_TUPLES = ("features", "periods", "pool", "test_rows", "epsilon", "notes", "best_loss")
 
 
 def to_json(result: BacktestResult) -> str:
@@ -30,10 +30,10 @@ def to_json(result: BacktestResult) -> str:
 
 def from_json(text: str) -> BacktestResult:
     """Return the result that :func:`to_json` wrote, or refuse text that it did not write."""
-    body = _body(text)
+    body = {"best_loss": [], **_body(text)}  # which the first results did not have
     try:
         given = {field.name: body[field.name] for field in fields(BacktestResult)}
-        given |= {name: tuple(body[name]) for name in _TUPLES}
+        given |= {name: tuple(given[name]) for name in _TUPLES}
         given["strategies"] = tuple(_strategy(one) for one in body["strategies"])
         given["ledger"] = Ledger(**{name: _array(values) for name, values in body["ledger"].items()})
         given["assumptions"] = tuple(

@@ -45,6 +45,7 @@ class BacktestResult:
 
     ``strategies[0]`` is driftpace; the others follow by name: "up_front", "even", "from_scratch", "first_model", "paper",
     "best_constant". ``epsilon`` has one entry for each period (it moves when a tolerance was asked for).
+    ``best_loss`` is the least mean loss that any model of its kind has on all rows of a period.
     ``pool`` and ``test_rows`` are how many rows each period has for training and for testing. ``assumptions`` are the
     worst verdicts over runs and periods, one for each name, with how often they came.
     """
@@ -70,3 +71,10 @@ class BacktestResult:
     assumptions: tuple[tuple[Assumption, float], ...]
     notes: tuple[str, ...]
     seconds: float
+    best_loss: tuple[float, ...] = ()
+
+    def __str__(self) -> str:
+        """Return the summary as text, one line for each strategy."""
+        from driftpace.backtest.tables import render  # which is built upon this record
+
+        return render(self)

@@ -159,6 +159,7 @@ def replay(
         assumptions=worst_assumptions(found),
         notes=tuple(notes),
         seconds=time.perf_counter() - began,
+        best_loss=tuple(float(now.least) for now in job.populations),
     )
 
 

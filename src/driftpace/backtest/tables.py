@@ -8,6 +8,8 @@ import numpy as np
 
 from driftpace.backtest.promise import is_kept, promise
 from driftpace.backtest.records import BacktestResult, Strategy
+from driftpace.backtest.report import words
+from driftpace.backtest.report.facts import shows_money
 from driftpace.errors import MissingExtraError, ParameterError
 from driftpace.typing import FloatArray
 
@@ -43,18 +45,18 @@ def summary(result: BacktestResult) -> tuple[SummaryRow, ...]:
 def render(result: BacktestResult) -> str:
     """Return the summary as plain text, one line for each strategy; costs are shown where a label has a price."""
     lines = [list(_HEADS) + (["AUC"] if result.classification else [])]
-    for row in summary(result):
+    for row, strategy in zip(summary(result), result.strategies, strict=True):
         line = [
             row.title,
             f"{row.labels:,.0f}",
             f"{row.labels_per_period:,.1f}",
-            f"{result.currency}{row.cost:,.0f}" if len(result.currency) < 2 else f"{row.cost:,.0f} {result.currency}",
-            f"{row.risk_over_target:.2f}",
-            "kept" if row.kept else "broken",
-            f"{row.test_loss:.4g}",
+            words.money(row.cost, result.currency),
+            words.ratio(row.risk_over_target),
+            words.outcome(result, strategy),
+            words.loss(row.test_loss),
         ]
         lines.append(line + ([f"{row.auc:.3f}"] if row.auc is not None else []))
-    if result.price == 1.0 and not result.currency:
+    if not shows_money(result):
         for line in lines:
             del line[_HEADS.index("cost")]
     widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]

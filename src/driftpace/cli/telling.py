@@ -12,7 +12,6 @@ from driftpace.backtest.report import words
 from driftpace.backtest.report.facts import judge, labels
 from driftpace.backtest.tables import SummaryRow
 from driftpace.cli.spending import Spending
-from driftpace.records import Verdict
 
 
 def tell(result: BacktestResult, written: Mapping[str, Path], form: str, spending: Spending) -> None:
@@ -36,7 +35,7 @@ def opening(result: BacktestResult, written: Mapping[str, Path]) -> str:
         ("Asked", f"{words.asked(result)}, in {result.table} ({words.plural(periods, 'period')})"),
         ("Cost", f"{words.bill(result, total)}, {words.number(total / periods)} a period"),
         ("Otherwise", words.otherwise(result).replace("; ", "\n" + " " * 11)),
-        ("Promise", f"{'kept' if found.kept else 'not kept'}: {words.verdict(found)}"),
+        ("Promise", f"{words.KEPT if found.kept else words.BROKEN}: {words.verdict(found)}"),
     ]
     lines += [(what.capitalize(), str(written[what])) for what in ("report", "numbers") if what in written]
     return "\n".join(f"{name:<10} {text}" for name, text in lines)
@@ -44,12 +43,14 @@ def opening(result: BacktestResult, written: Mapping[str, Path]) -> str:
 
 def careful(result: BacktestResult) -> str:
     """Return a line for each assumption that did not hold everywhere, and nothing when all did."""
-    words_for = {Verdict.FAIL: "Fails", Verdict.WARN: "Careful"}
-    return "".join(
-        f"\n{words_for[each.verdict]}: {each.name} ({words.share(often)} of periods and runs): {each.sentence}"
-        for each, often in result.assumptions
-        if each.verdict in words_for
-    ) + ("\n" if any(each.verdict in words_for for each, _ in result.assumptions) else "")
+    heads = {"bad": "Fails", "warn": "Careful"}
+    lines = []
+    for each, often in result.assumptions:
+        tone, said = words.standing(each, often)
+        if tone in heads:
+            lines.append((tone, f"{heads[tone]}: {each.name} ({said}): {each.sentence}"))
+    lines.sort(key=lambda line: list(heads).index(line[0]))
+    return "".join(f"\n{text}" for _, text in lines) + ("\n" if lines else "")
 
 
 def as_csv(result: BacktestResult) -> str:

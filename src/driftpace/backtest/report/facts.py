@@ -14,6 +14,8 @@ from driftpace.backtest.records import BacktestResult, Strategy
 from driftpace.backtest.yardstick import JUDGED_AFTER
 from driftpace.typing import FloatArray
 
+YARDSTICK = "best_constant"
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Judgement:
@@ -78,7 +80,9 @@ def judge(
 
 
 def kept_late(result: BacktestResult, strategy: Strategy) -> bool:
-    """Tell whether the promise was kept once the first periods are left out, as the best constant size is chosen."""
+    """Tell whether the yardstick kept the promise after the periods in which it learns; nothing else is let off those."""
+    if strategy.name != YARDSTICK:
+        return False
     after = min(JUDGED_AFTER, len(result.periods) - 1)
     return judge(strategy, result.epsilon, result.confidence, after=after).kept
 

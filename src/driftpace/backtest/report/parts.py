@@ -4,29 +4,35 @@ import math
 from html import escape
 from importlib.metadata import version
 
+import numpy as np
+
 from driftpace.backtest.records import BacktestResult, Strategy
-from driftpace.backtest.report.facts import judge, kept_late, labels, mean, named, shows_money
+from driftpace.backtest.report.facts import judge, labels, mean, named, shows_money
 from driftpace.backtest.report.words import (
+    BROKEN,
+    KEPT,
     against,
     asked,
     count,
+    loss,
     money,
     number,
+    outcome,
     plural,
-    share,
+    ratio,
     shortfall,
     span,
+    standing,
     verdict,
 )
-from driftpace.backtest.yardstick import JUDGED_AFTER
-from driftpace.records import Verdict
 
 CARDS = (
     ("from_scratch", "Against re-fitting from scratch"),
     ("best_constant", "Against the best constant, known only in hindsight"),
     ("paper", "Against the paper's rule"),
 )
-SIGNS = {Verdict.PASS: ("good", "✓ holds"), Verdict.WARN: ("warn", "! careful"), Verdict.FAIL: ("bad", "✗ fails")}
+SIGNS = {"bad": "✗ fails", "warn": "! careful", "good": "✓ holds"}  # the worst first
+BADGES = {KEPT: ("good", "✓"), BROKEN: ("bad", "✗")}
 GLOSSARY = (
     (
         "Label",
@@ -39,11 +45,11 @@ GLOSSARY = (
     ),
     ("Target (epsilon, ε)", "The largest excess risk that was accepted when the backtest was started."),
     (
-        "Promise kept",
+        "Promise kept or broken",
         (
             "The excess risk averaged over runs and periods is at most the target, and at most one period in ten is above it "
             "by more than chance explains (two standard errors). Where a confidence was asked for: the share of periods "
-            "within the target is at least that."
+            "within the target is at least that. The best constant in hindsight is judged after period 3, once it has learnt."
         ),
     ),
     (
@@ -79,7 +85,9 @@ def cards(result: BacktestResult) -> str:
     own = result.strategies[0]
     total, kept = labels(own), judge(own, result.epsilon, result.confidence)
     found = [
-        _card("Promise kept?", "Yes" if kept.kept else "No", verdict(kept), tone="good" if kept.kept else "bad"),
+        _card(
+            "Promise", (KEPT if kept.kept else BROKEN).capitalize(), verdict(kept), tone="good" if kept.kept else "bad"
+        ),
         _card("Labels", count(total), f"{number(total / len(result.periods))} a period on average"),
     ]
     if shows_money(result):
@@ -95,7 +103,7 @@ def cards(result: BacktestResult) -> str:
 def strategies(result: BacktestResult) -> str:
     """Return every way of buying labels as a table that becomes a list of boxes on a narrow screen."""
     paid, classes = shows_money(result), any(each.auc is not None for each in result.strategies)
-    columns = ["Labels", *(["Money"] if paid else []), "Promise kept", "Excess risk", "Loss on fresh rows"]
+    columns = ["Labels", *(["Money"] if paid else []), "Promise", "Excess risk", "Risk/target", "Test loss"]
     columns += ["AUC"] if classes else []
     widest = max((labels(each) for each in result.strategies if math.isfinite(labels(each))), default=0.0)
     head = "".join(f'<th scope="col" role="columnheader">{name}</th>' for name in ("Way of buying labels", *columns))
@@ -112,12 +120,12 @@ def strategies(result: BacktestResult) -> str:
 
 def assumptions(result: BacktestResult) -> str:
     """Return what the promise rests on, and whether it held here."""
-    order = [Verdict.FAIL, Verdict.WARN, Verdict.PASS]
-    found = sorted(result.assumptions, key=lambda pair: order.index(pair[0].verdict))
+    order = list(SIGNS)
+    found = [(each, *standing(each, often)) for each, often in result.assumptions]
     items = "".join(
-        f'<li><span class="badge {SIGNS[each.verdict][0]}">{SIGNS[each.verdict][1]}</span><div><strong>{escape(each.name)}'
-        f"</strong> <span class='quiet'>in {share(often)} of periods and runs</span><p>{escape(each.sentence)}</p></div></li>"
-        for each, often in found
+        f'<li><span class="badge {tone}">{SIGNS[tone]}</span><div><strong>{escape(each.name)}</strong> '
+        f"<span class='quiet'>{said}</span><p>{escape(each.sentence)}</p></div></li>"
+        for each, tone, said in sorted(found, key=lambda one: order.index(one[1]))
     )
     body = f'<ul class="assumptions">{items}</ul>' if items else "<p>None were reported.</p>"
     return (
@@ -184,11 +192,11 @@ def _row(result: BacktestResult, strategy: Strategy, columns: list[str], widest:
     cells = [count(total) + bar]
     if shows_money(result):
         cells.append(escape(money(total * result.price, result.currency)))
-    badge = ("good", "✓ yes") if judge(strategy, result.epsilon, result.confidence).kept else ("bad", "✗ no")
-    if badge[0] == "bad" and kept_late(result, strategy):
-        badge = ("warn", f"! after period {JUDGED_AFTER}")
-    cells.append(f'<span class="badge {badge[0]}">{badge[1]}</span>')
-    cells += [number(mean(strategy.excess_risk)), number(mean(strategy.test_loss))]
+    found = outcome(result, strategy)
+    tone, sign = BADGES.get(found, ("warn", "!"))
+    cells.append(f'<span class="badge {tone}">{sign} {found}</span>')
+    risk = mean(strategy.excess_risk)
+    cells += [number(risk), ratio(risk / mean(np.array(result.epsilon))), loss(mean(strategy.test_loss))]
     if "AUC" in columns:
         cells.append("–" if strategy.auc is None else number(mean(strategy.auc)))
     body = "".join(

@@ -36,7 +36,7 @@ def samples(result: BacktestResult) -> Section:
     most = int(np.nanargmax(middle)) if np.isfinite(middle).any() else 0
     text = (
         f"In the middle run a period took {span(middle)} labels, most in {result.periods[most]}; on average "
-        f"{plural(labels(result.strategies[0]) / len(result.periods), 'label')} a period, out of "
+        f"{number(labels(result.strategies[0]) / len(result.periods))} a period, out of "
         f"{span(result.pool)} rows that a period had to give."
     )
     rows = [
@@ -141,7 +141,12 @@ def fresh_loss(result: BacktestResult) -> Section:
     """Show the loss on rows nobody trained on, for every way of buying labels."""
     means = [by_period(each.test_loss) for each in result.strategies]
     return _compared(
-        result, means, key="loss", title="Loss on fresh rows", axis="test loss (lower is better)", better="lower"
+        result,
+        means,
+        key="loss",
+        title="Test loss: on rows nobody trained on",
+        axis="test loss (lower is better)",
+        better="lower",
     )
 
 

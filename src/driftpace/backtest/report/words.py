@@ -6,8 +6,12 @@ from collections.abc import Iterable
 from driftpace.backtest.records import BacktestResult, Strategy
 from driftpace.backtest.report.facts import Judgement, judge, kept_late, labels, named, shows_money
 from driftpace.backtest.yardstick import JUDGED_AFTER
+from driftpace.records import Assumption, Verdict
 
 NOT_MEASURED = "–"
+KEPT, BROKEN = "kept", "broken"
+COMMON = 0.05
+"""An assumption that fails in fewer periods and runs than this is a reason to look, not an alarm."""
 WAYS = {
     "from_scratch": "re-fitting from scratch each period",
     "best_constant": "the best constant size in hindsight",
@@ -29,12 +33,30 @@ def count(value: float) -> str:
 def number(value: float) -> str:
     """Write a measured number with three digits that matter.
 
-    >>> number(0.014287), number(12.3), number(0.0), number(1e-7), number(51234.0)
-    ('0.0143', '12.3', '0', '1e-07', '51,234')
+    >>> number(0.014287), number(12.3), number(0.0), number(1e-7), number(51234.0), number(2.3e16)
+    ('0.0143', '12.3', '0', '1e-07', '51,234', '2.3e+16')
     """
-    if not math.isfinite(value) or abs(value) >= 1000.0:
+    if not math.isfinite(value) or 1000.0 <= abs(value) < 1e7:
         return count(value)
     return f"{value:.3g}"
+
+
+def loss(value: float) -> str:
+    """Write a loss: one digit more, since losses are compared with each other.
+
+    >>> loss(0.10028), loss(math.nan)
+    ('0.1003', '–')
+    """
+    return f"{value:.4g}" if math.isfinite(value) and abs(value) < 1000.0 else number(value)
+
+
+def ratio(value: float) -> str:
+    """Write how many times one number is another.
+
+    >>> ratio(0.4567), ratio(2.3e16)
+    ('0.46', '2.3e+16')
+    """
+    return f"{value:.2f}" if math.isfinite(value) and abs(value) < 1000.0 else number(value)
 
 
 def span(values: Iterable[float]) -> str:
@@ -97,16 +119,37 @@ def bill(result: BacktestResult, value: float) -> str:
     return f"{text} ({money(value * result.price, result.currency)})" if shows_money(result) else text
 
 
+def relative(target: float, least: float) -> str:
+    """Say how large a target is beside the best loss that any model of its kind has.
+
+    >>> relative(0.02, 0.35), relative(0.5, 0.1)
+    ('5.7 % of its loss of 0.35', '5 times its loss of 0.1')
+    """
+    times = target / least
+    if times >= 2.0:
+        return f"{number(times)} times its loss of {loss(least)}"
+    return (
+        f"{100.0 * times:.2g} % of its loss of {loss(least)}"
+        if times < 0.1
+        else f"{share(times)} of its loss of {loss(least)}"
+    )
+
+
 def asked(result: BacktestResult) -> str:
     """Say what was asked for: the target, in words."""
     finite = [value for value in result.epsilon if math.isfinite(value)]
+    best = [value for value in result.best_loss if math.isfinite(value)]
+    least = math.fsum(best) / len(best) if best else math.nan
     if result.tolerance is not None:
-        goal = f"within {share(result.tolerance)} of the best achievable loss"
+        about = f" ({loss(least)} on average)" if best else ""
+        goal = f"within {share(result.tolerance)} of the best achievable loss{about}"
     elif not finite:
         goal = "an excess risk that was never set"
     else:
         moving = "" if min(finite) == max(finite) else f" to {number(max(finite))}"
         goal = f"at most {number(min(finite))}{moving} worse than the best model of its kind"
+        if least > 0.0:  # a number alone says little: of how much is it?
+            goal += f" ({relative(math.fsum(finite) / len(finite), least)})"
     return goal if result.confidence is None else f"{goal}, in {share(result.confidence)} of periods"
 
 
@@ -121,6 +164,19 @@ def verdict(found: Judgement) -> str:
             f"{count(found.above)} of {plural(found.periods, 'period')} clearly above{missing}"
         )
     return f"within the target in {share(found.measured)} of periods and runs, {share(found.asked)} promised{missing}"
+
+
+def standing(each: Assumption, often: float) -> tuple[str, str]:
+    """Return "good", "warn" or "bad", and how often the worst verdict came; a rare failure is no alarm.
+
+    >>> standing(Assumption(name="pool", verdict=Verdict.FAIL, sentence="It had too few rows."), 0.002)
+    ('warn', 'fails in 0.2 % of periods and runs')
+    """
+    tone = {Verdict.PASS: "good", Verdict.WARN: "warn", Verdict.FAIL: "bad"}[each.verdict]
+    word = {Verdict.PASS: "holds", Verdict.WARN: "doubtful", Verdict.FAIL: "fails"}[each.verdict]
+    if each.verdict is Verdict.FAIL and often < COMMON:
+        tone = "warn"
+    return tone, f"{word} in {share(often)} of periods and runs"
 
 
 def against(own: float, other: float) -> str:
@@ -140,13 +196,19 @@ def against(own: float, other: float) -> str:
     return f"{share(abs(own / other - 1.0))} {'fewer' if own < other else 'more'}"
 
 
+def outcome(result: BacktestResult, strategy: Strategy) -> str:
+    """Say in one or three words whether a way of buying labels kept the promise."""
+    if judge(strategy, result.epsilon, result.confidence).kept:
+        return KEPT
+    return f"after period {JUDGED_AFTER}" if kept_late(result, strategy) else BROKEN
+
+
 def shortfall(result: BacktestResult, strategy: Strategy) -> str:
     """Say how a way of buying labels fell short of the promise; nothing where it did not."""
-    if judge(strategy, result.epsilon, result.confidence).kept:
+    found = outcome(result, strategy)
+    if found == KEPT:
         return ""
-    if kept_late(result, strategy):
-        return f"kept the promise only after period {JUDGED_AFTER}"
-    return "broke the promise"
+    return "broke the promise" if found == BROKEN else f"kept the promise only {found}"
 
 
 def otherwise(result: BacktestResult) -> str:
@@ -170,8 +232,7 @@ def answer(result: BacktestResult) -> str:
         if other is not None:
             text += f"; {WAYS[name]} would have taken {bill(result, labels(other))}"
             break
-    outcome = "was kept" if kept.kept else "was not kept"
     if not kept.periods:
         return f"{text}. Whether the promise ({asked(result)}) was kept was not measured."
     measured = f"{number(kept.measured)} on average" if kept.in_mean else f"in {share(kept.measured)} of periods"
-    return f"{text}. The promise ({asked(result)}) {outcome}: {measured}."
+    return f"{text}. The promise ({asked(result)}) was {KEPT if kept.kept else BROKEN}: {measured}."
