@@ -9,7 +9,7 @@ import pytest
 
 import driftpace
 import driftpace.backtest
-from driftpace import SmoothedHinge
+from driftpace import SmoothedHinge, SquaredLoss
 from driftpace.backtest import BacktestResult, Panel, backtest, replay, to_json
 from driftpace.backtest.split import split
 from driftpace.errors import DataError, ParameterError
@@ -124,6 +124,14 @@ def test_the_loss_follows_the_target() -> None:
     assert found(drifting_panel(), baselines=False).loss.startswith("SquaredLoss(")
 
 
+def test_the_best_loss_is_that_of_least_squares_on_all_rows() -> None:
+    panel = drifting_panel()
+    for X, y, best in zip(panel.X, panel.y, found(panel, baselines=False).best_loss, strict=True):
+        rows = np.column_stack([X, np.ones(len(y))])
+        left = y - rows @ np.linalg.lstsq(rows, y, rcond=None)[0]
+        assert best == pytest.approx(0.5 * np.mean(left**2))
+
+
 def test_a_tolerance_is_a_share_of_the_least_loss() -> None:
     panel = drifting_panel()
     result = found(panel, epsilon=None, tolerance=0.1, baselines=False)
@@ -194,6 +202,23 @@ def test_a_period_that_is_too_small_is_refused_in_a_sentence() -> None:
         DataError, match="than the 3 coefficients; period '2002' has 4 rows, of which 3 are for training"
     ):
         found(panel_of(X, y))
+
+
+def test_features_that_say_the_same_twice_are_refused_by_name() -> None:
+    panel = drifting_panel(features=3)
+    copied = panel_of([np.column_stack([X, X[:, 2] - 2.0 * X[:, 0]]) for X in panel.X], list(panel.y))
+    with pytest.raises(DataError, match=r"'x0', 'x2' and 'x3' together say the same twice"):
+        found(copied)
+    assert found(copied, loss=SquaredLoss(l2=0.1), baselines=False).features == ("x0", "x1", "x2", "x3")
+    nearly = [np.column_stack([X, X[:, 0] + 1e-6 * X[:, 1] ** 2]) for X in panel.X]
+    assert len(found(panel_of(nearly, list(panel.y)), baselines=False).features) == 4
+
+
+def test_a_loss_that_does_not_fit_is_refused_in_a_sentence() -> None:
+    with pytest.raises(ParameterError, match=r"loss=\.\.\.\) must be a loss such as SquaredLoss\(\); got 'squared'"):
+        found(drifting_panel(), loss="squared")
+    with pytest.raises(DataError, match=r"for target 'y'; SmoothedHinge is for two classes, and there are 360"):
+        found(drifting_panel(), loss=SmoothedHinge(l2=0.1))
 
 
 def test_one_period_is_refused_in_a_sentence() -> None:

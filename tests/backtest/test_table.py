@@ -262,7 +262,9 @@ def test_names_are_checked() -> None:
         "(features=...) must be a column of the table; got 'rian': did you mean 'rain'?",
         features=["rian"],
     )
-    _refused(ParameterError, "(period=...) must be the name of a column; got None.", period=None)
+    _refused(
+        ParameterError, "(period=...) must be the name of a column; got None: it has t, y, rain, city.", period=None
+    )
     _refused(ParameterError, "(target=...) must be another column than the period; got 't' for both.", target="t")
     _refused(ParameterError, "(features=...) must be a list of names; got the text 'rain'.", features="rain")
     _refused(ParameterError, "(features=...) must be at least one column; got none.", features=[])
@@ -368,13 +370,14 @@ def test_tables_that_do_not_hold_together_are_refused() -> None:
     _refused(DataError, ": the table must have columns of different names; got 'a' twice.", source=arrow)
     _refused(DataError, ": the table must have columns of different names; got '1' twice.", source={1: [0], "1": [0]})
     kinds = "a file, a Table, columns by name, or a pandas, polars or pyarrow frame"
-    _refused(ParameterError, f"(source=...) must be {kinds}; got int.", source=3)
+    _refused(ParameterError, f"(frame=...) must be {kinds}; got int.", source=3)
 
 
 def test_files_that_cannot_be_read_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _refused(ParameterError, "(source=...) must be a .csv, .csv.gz or .parquet file; got 'a.xlsx'.", source="a.xlsx")
+    _refused(ParameterError, "(frame=...) must be a .csv, .csv.gz or .parquet file; got 'a.xlsx'.", source="a.xlsx")
+    _refused(ParameterError, f"(frame=...) must be a file; {str(tmp_path)!r} is a folder.", source=tmp_path)
     path = tmp_path / "none.csv"
-    _refused(ParameterError, f"(source=...) must be an existing file; got {str(path)!r}.", source=path)
+    _refused(ParameterError, f"(frame=...) must be an existing file; got {str(path)!r}.", source=path)
     broken = tmp_path / "broken.parquet"
     broken.write_bytes(b"nothing of the kind")
     with pytest.raises(DataError, match=r"^read_table: broken\.parquet must be a Parquet file; it cannot be read: "):

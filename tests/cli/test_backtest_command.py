@@ -128,6 +128,8 @@ def test_csv_has_a_row_for_each_way(asked: dict[str, Any], capsys: pytest.Captur
         (["backtest", "psid7682", "--epsilon", "0.1", "--loss", "cubic"], "--loss"),
         (["backtest", "psid7682", "--epsilon", "0.1", "--target", "wage"], "--target must be a column"),
         (["backtest", "nowhere.csv", "--epsilon", "0.1"], "FILE must be an existing file"),
+        (["backtest", "gss_incom", "--epsilon", "0.1"], "did you mean 'gss_income'?"),
+        (["backtest", ".", "--epsilon", "0.1"], "FILE must be a file; '.' is a folder"),
         (["backtest", "psid7682", "--epsilon", "0.1", "--out", "taken/deeper"], "--out must be a folder"),
         (["backtest"], "FILE"),
         (["backtest", "psid7682", "--colour"], "--colour"),
@@ -167,12 +169,15 @@ def test_a_report_that_cannot_be_drawn_is_refused_before_the_work(
     assert asked == {}
 
 
-def test_an_interrupt_is_no_traceback(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_an_interrupt_is_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     def interrupted(panel: Any, **named: Any) -> BacktestResult:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(sys.modules["driftpace.backtest"], "replay", interrupted)
     assert main([*PLAIN, "--out", str(tmp_path)]) == 130
+    assert capsys.readouterr().err == "driftpace: interrupted.\n"
 
 
 def test_a_small_table_from_file_to_report(small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -182,4 +187,5 @@ def test_a_small_table_from_file_to_report(small: Path, tmp_path: Path, capsys: 
     result = from_json((tmp_path / "out" / "backtest.json").read_text())
     assert result.periods == ("0", "1", "2", "3")
     assert f"{result.strategies[0].samples.sum(axis=1).mean():,.0f} labels" in printed
+    assert "\nNote: 1 of 160 rows left out: x is missing.\n" in printed  # nothing is left out in silence
     assert "small" in (tmp_path / "out" / "report.html").read_text()

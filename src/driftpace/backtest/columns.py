@@ -58,10 +58,12 @@ def read_columns(source: Any, *, owner: str) -> tuple[str, dict[str, Column]]:
 def _read_file(path: Path, owner: str) -> tuple[str, dict[str, Column]]:
     endings = [ending.lower() for ending in path.suffixes if ending.lower() != ".gz"]
     ending = endings[-1] if endings else ""
+    if path.is_dir():
+        raise ParameterError(f"{owner}(frame=...) must be a file; {str(path)!r} is a folder.")
     if ending not in _CSV + _PARQUET:
-        raise ParameterError(f"{owner}(source=...) must be a .csv, .csv.gz or .parquet file; got {path.name!r}.")
+        raise ParameterError(f"{owner}(frame=...) must be a .csv, .csv.gz or .parquet file; got {path.name!r}.")
     if not path.is_file():
-        raise ParameterError(f"{owner}(source=...) must be an existing file; got {str(path)!r}.")
+        raise ParameterError(f"{owner}(frame=...) must be an existing file; got {str(path)!r}.")
     name = path.name[: path.name.lower().rindex(ending)]
     if ending in _CSV:
         return name, _from_arrays(read_csv(path, owner=owner), owner)
@@ -86,7 +88,7 @@ def _from_frame(source: Any, owner: str) -> dict[str, Column]:
         frame = nw.from_native(source)
     except TypeError:
         raise ParameterError(
-            f"{owner}(source=...) must be a file, a Table, columns by name, or a pandas, polars or pyarrow frame; "
+            f"{owner}(frame=...) must be a file, a Table, columns by name, or a pandas, polars or pyarrow frame; "
             f"got {type(source).__name__}."
         ) from None
     except ValueError as error:

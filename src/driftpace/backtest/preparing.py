@@ -7,20 +7,23 @@ from driftpace.backtest.job import Job
 from driftpace.backtest.population import find_population
 from driftpace.backtest.split import count_test_rows
 from driftpace.backtest.table import Panel
-from driftpace.errors import DataError
+from driftpace.errors import DataError, ParameterError
 from driftpace.losses import LogisticLoss, Loss, SquaredLoss
-from driftpace.typing import FloatArray
+from driftpace.typing import FloatArray, IntArray
 
 DEFAULT_L2 = 1e-3
+_SAME = 1e-10
 
 
 def prepare(panel: Panel, *, loss: Loss | None, asked: Asked, test_fraction: float, seed: int, baselines: bool) -> Job:
     """Return the job of replaying a panel."""
     loss = _default_loss(panel) if loss is None else loss
+    _fits(panel, loss)
     if len(panel.periods) < 2:
         raise DataError(f"backtest(period=...) must name at least two periods; got {len(panel.periods)}.")
     for label, X in zip(panel.periods, panel.X, strict=True):
         _enough(label, len(X), X.shape[1] + 1, test_fraction)
+    _nothing_twice(panel, loss)
     populations = tuple(
         find_population(label, loss, X, y) for label, X, y in zip(panel.periods, panel.X, panel.y, strict=True)
     )
@@ -49,6 +52,44 @@ def _default_loss(panel: Panel) -> Loss:
 
 def _classifies(loss: Loss) -> bool:
     return np.array_equal(loss.encode(np.array([0.0, 1.0])), [-1.0, 1.0])
+
+
+def _fits(panel: Panel, loss: object) -> None:
+    """Refuse what is no loss, and a loss of two classes where there are more."""
+    if not isinstance(loss, Loss):
+        raise ParameterError(f"backtest(loss=...) must be a loss such as SquaredLoss(); got {loss!r}.")
+    values = np.unique(np.concatenate(panel.y)).size
+    if _classifies(loss) and values > 2:
+        raise DataError(
+            f"backtest(loss=...) must be a loss of numbers, such as squared, for target {panel.target!r}; "
+            f"{type(loss).__name__} is for two classes, and there are {values:,} different values."
+        )
+
+
+def _nothing_twice(panel: Panel, loss: Loss) -> None:
+    """Refuse features that say the same twice where no penalty decides between them."""
+    twins = _told_apart_by_nothing(np.concatenate(panel.X)) if loss.l2 == 0.0 else np.zeros(0, dtype=np.int64)
+    if twins.size:
+        names = [repr(panel.features[index]) for index in twins]
+        raise DataError(
+            f"backtest(features=...) must each say something of their own; {', '.join(names[:-1])} and {names[-1]} "
+            "together say the same twice: drop one of them, or give the loss an l2 above 0."
+        )
+
+
+def _told_apart_by_nothing(X: FloatArray) -> IntArray:
+    """Return the columns of a sum that is constant over all rows; none where there is no such sum."""
+    away = X - X.mean(axis=0)
+    sizes = np.linalg.norm(away, axis=0)
+    moving = np.flatnonzero(sizes > 0.0)
+    if moving.size < 2:
+        return np.zeros(0, dtype=np.int64)
+    _, found, directions = np.linalg.svd(np.linalg.qr(away[:, moving] / sizes[moving], mode="r"))
+    if found[-1] > _SAME * found[0]:
+        return np.zeros(0, dtype=np.int64)
+    weights = np.abs(directions[-1])
+    twins: IntArray = moving[weights > 1e-3 * weights.max()]
+    return twins
 
 
 def _enough(label: str, rows: int, coefficients: int, test_fraction: float) -> None:

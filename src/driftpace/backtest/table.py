@@ -53,7 +53,7 @@ class Panel:
 
 
 def read_table(
-    source: Any,
+    frame: Any,
     *,
     period: str | None = None,
     target: str | None = None,
@@ -64,9 +64,9 @@ def read_table(
     missing: str = "refuse",
     owner: str = "read_table",
 ) -> Panel:
-    """Return the rows of ``source`` by period, or refuse what cannot be used in one sentence.
+    """Return the rows of ``frame`` by period, or refuse what cannot be used in one sentence.
 
-    ``source`` is a CSV or Parquet file, a ``Table``, arrays by name, or a pandas, polars or pyarrow frame. ``period`` and
+    ``frame`` is a CSV or Parquet file, a ``Table``, arrays by name, or a pandas, polars or pyarrow frame. ``period`` and
     ``target`` are names of columns (a ``Table`` knows its own). Each distinct value of ``period`` is one period: numbers in order
     of value, dates in order of time, texts as people sort them ("week 9" before "week 10"). ``features`` None means those a
     ``Table`` recommends, else every numeric column but the two; the notes say which.
@@ -84,13 +84,13 @@ def read_table(
     require.switch(owner, standardise=standardise)
     require.choice(owner, ("one-hot", "refuse"), categories=categories)
     require.choice(owner, ("refuse", "drop"), missing=missing)
-    given, columns = read_columns(source, owner=owner)
-    notes = list(source.notes) if isinstance(source, Table) else []
-    period = _named(columns, period, source, "period", owner)
-    target = _named(columns, target, source, "target", owner)
+    given, columns = read_columns(frame, owner=owner)
+    notes = list(frame.notes) if isinstance(frame, Table) else []
+    period = _named(columns, period, frame, "period", owner)
+    target = _named(columns, target, frame, "target", owner)
     if period == target:
         raise ParameterError(f"{owner}(target=...) must be another column than the period; got {target!r} for both.")
-    chosen = _features(columns, features, source, period, target, owner, notes)
+    chosen = _features(columns, features, frame, period, target, owner, notes)
 
     keep = _kept(columns, period, target, chosen, missing, owner, notes)
     names, X = _design(columns, chosen, keep, categories, owner, notes)
@@ -122,7 +122,9 @@ def read_table(
 def _named(columns: dict[str, Column], name: str | None, source: object, role: str, owner: str) -> str:
     if name is None:
         if not isinstance(source, Table):
-            raise ParameterError(f"{owner}({role}=...) must be the name of a column; got None.")
+            raise ParameterError(
+                f"{owner}({role}=...) must be the name of a column; got None: it has {', '.join(columns) or 'none'}."
+            )
         name = source.period if role == "period" else source.target
     if name not in columns:
         near = get_close_matches(str(name), columns, n=1)

@@ -22,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code = app(args=None if arguments is None else list(arguments), prog_name="driftpace", standalone_mode=False)
     except KeyboardInterrupt:
-        return INTERRUPTED
+        code = INTERRUPTED
     except DriftpaceError as error:
         from driftpace.cli.asking import in_options
 
@@ -35,6 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if say is None:
             raise
         return _refuse(str(say()))
+    if code == INTERRUPTED:
+        print("driftpace: interrupted.", file=sys.stderr)
     return code if isinstance(code, int) else 0
 
 

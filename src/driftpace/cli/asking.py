@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,9 @@ BUNDLED = ("gss_income", "psid7682")
 def source(file: str) -> Any:
     """Return a bundled table by its name, else the path of a file (``./gss_income`` is a file)."""
     if file not in BUNDLED:
+        near = get_close_matches(file, BUNDLED, n=1)
+        if near and not Path(file).exists():
+            raise ParameterError(f"FILE must be a file or a bundled table; got {file!r}: did you mean {near[0]!r}?")
         return file
     from driftpace import datasets
 
@@ -75,10 +79,10 @@ def in_options(sentence: str) -> str:
 
     >>> in_options("backtest(test_fraction=...) must be between 0 and 1; got 2.0.")
     '--test-fraction must be between 0 and 1; got 2.0.'
-    >>> in_options("backtest(source=...) must be an existing file; got 'x.csv'.")
+    >>> in_options("backtest(frame=...) must be an existing file; got 'x.csv'.")
     "FILE must be an existing file; got 'x.csv'."
     """
-    sentence = re.sub(r"\bbacktest\(source=\.\.\.\)", "FILE", sentence)
+    sentence = re.sub(r"\bbacktest\(frame=\.\.\.\)", "FILE", sentence)
     sentence = re.sub(r"\bbacktest\((\w+)=\.\.\.\)", lambda found: f"--{found[1].replace('_', '-')}", sentence)
     sentence = re.sub(r'\bmissing="(\w+)"', r"--missing \1", sentence)
     return re.sub(r"^backtest: ", "", sentence)

@@ -17,12 +17,14 @@ from driftpace.cli.spending import Spending
 def tell(result: BacktestResult, written: Mapping[str, Path], form: str, spending: Spending) -> None:
     """Print the result; in a form for machines, stdout carries nothing else and the rest goes to stderr."""
     if form == "table":
-        print(f"{opening(result, written)}\n\n{render(result)}\n{careful(result)}\n{spending.sentence()}")
+        print(
+            f"{opening(result, written)}\n\n{render(result)}\n{careful(result)}{noted(result)}\n{spending.sentence()}"
+        )
         return
     print(to_json(result) if form == "json" else as_csv(result))
     for what, path in written.items():
         print(f"{what.capitalize()}: {path}", file=sys.stderr)
-    print(spending.sentence(), file=sys.stderr)
+    print(f"{noted(result).lstrip()}{spending.sentence()}", file=sys.stderr)
 
 
 def opening(result: BacktestResult, written: Mapping[str, Path]) -> str:
@@ -51,6 +53,11 @@ def careful(result: BacktestResult) -> str:
             lines.append((tone, f"{heads[tone]}: {each.name} ({said}): {each.sentence}"))
     lines.sort(key=lambda line: list(heads).index(line[0]))
     return "".join(f"\n{text}" for _, text in lines) + ("\n" if lines else "")
+
+
+def noted(result: BacktestResult) -> str:
+    """Return a line for each thing that was done to the table: rows and columns left out, the order of the periods."""
+    return "".join(f"\nNote: {note}" for note in result.notes) + ("\n" if result.notes else "")
 
 
 def as_csv(result: BacktestResult) -> str:
