@@ -221,6 +221,13 @@ def test_a_loss_that_does_not_fit_is_refused_in_a_sentence() -> None:
         found(drifting_panel(), loss=SmoothedHinge(l2=0.1))
 
 
+def test_a_share_of_nothing_is_refused() -> None:
+    panel = drifting_panel(noise=0.0)
+    with pytest.raises(DataError, match="period '2001' fits every row exactly: give epsilon instead"):
+        found(panel, epsilon=None, tolerance=0.05)
+    assert found(panel, baselines=False).epsilon == (0.05,) * 6
+
+
 def test_one_period_is_refused_in_a_sentence() -> None:
     with pytest.raises(DataError, match="at least two periods; got 1"):
         found(drifting_panel(periods=1))

@@ -4,7 +4,7 @@ import numpy as np
 
 from driftpace.backtest.following import Asked
 from driftpace.backtest.job import Job
-from driftpace.backtest.population import find_population
+from driftpace.backtest.population import Population, find_population
 from driftpace.backtest.split import count_test_rows
 from driftpace.backtest.table import Panel
 from driftpace.errors import DataError, ParameterError
@@ -13,6 +13,7 @@ from driftpace.typing import FloatArray, IntArray
 
 DEFAULT_L2 = 1e-3
 _SAME = 1e-10
+_NOTHING = 1e-20
 
 
 def prepare(panel: Panel, *, loss: Loss | None, asked: Asked, test_fraction: float, seed: int, baselines: bool) -> Job:
@@ -31,6 +32,7 @@ def prepare(panel: Panel, *, loss: Loss | None, asked: Asked, test_fraction: flo
         epsilon = np.full(len(populations), float(asked.epsilon))
     else:
         assert asked.tolerance is not None
+        _something_is_lost(populations)
         epsilon = asked.tolerance * np.array([now.least for now in populations])
     return Job(
         loss=loss,
@@ -99,6 +101,16 @@ def _enough(label: str, rows: int, coefficients: int, test_fraction: float) -> N
             f"backtest(period=...) must give each period more training rows than the {coefficients} coefficients; period "
             f"{label!r} has {rows} rows, of which {pool} are for training: merge periods, or use fewer features."
         )
+
+
+def _something_is_lost(populations: tuple[Population, ...]) -> None:
+    """Refuse a share of nothing."""
+    for now in populations:
+        if now.least <= _NOTHING * max(float(np.mean(np.square(now.y))), 1.0):
+            raise DataError(
+                "backtest(tolerance=...) must be a share of a loss above zero; the best model of period "
+                f"{now.label!r} fits every row exactly: give epsilon instead."
+            )
 
 
 def _scale(X: tuple[FloatArray, ...]) -> FloatArray:

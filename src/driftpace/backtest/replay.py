@@ -8,6 +8,7 @@ from driftpace import require
 from driftpace.backtest.following import Asked, TrackerMaker
 from driftpace.backtest.gathering import gather_ledger, worst_assumptions
 from driftpace.backtest.job import Job
+from driftpace.backtest.naming import in_names
 from driftpace.backtest.preparing import prepare
 from driftpace.backtest.progress import Progress
 from driftpace.backtest.records import BacktestResult, Strategy
@@ -128,7 +129,7 @@ def replay(
     require.fraction(_OWNER, certificate=certificate)
     asked = Asked(epsilon=epsilon, tolerance=tolerance, confidence=confidence, certificate=certificate, maker=tracker)
     notes = list(panel.notes)
-    with one_thread(), Progress(progress) as bar:
+    with one_thread(), in_names(panel.features), Progress(progress) as bar:
         job = prepare(panel, loss=loss, asked=asked, test_fraction=test_fraction, seed=seed, baselines=baselines)
         found, strategies, alone = _replay_all(job, runs, workers, bar)
     if alone:

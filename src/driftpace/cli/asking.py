@@ -85,4 +85,5 @@ def in_options(sentence: str) -> str:
     sentence = re.sub(r"\bbacktest\(frame=\.\.\.\)", "FILE", sentence)
     sentence = re.sub(r"\bbacktest\((\w+)=\.\.\.\)", lambda found: f"--{found[1].replace('_', '-')}", sentence)
     sentence = re.sub(r'\bmissing="(\w+)"', r"--missing \1", sentence)
+    sentence = sentence.replace("give the loss an l2 above 0", "give a penalty, such as --l2 0.001")
     return re.sub(r"^backtest: ", "", sentence)

@@ -148,8 +148,9 @@ def asked(result: BacktestResult) -> str:
     else:
         moving = "" if min(finite) == max(finite) else f" to {number(max(finite))}"
         goal = f"at most {number(min(finite))}{moving} worse than the best model of its kind"
-        if least > 0.0:  # a number alone says little: of how much is it?
-            goal += f" ({relative(math.fsum(finite) / len(finite), least)})"
+        middle = math.fsum(finite) / len(finite)
+        if 0.0 < middle < 1000.0 * least:  # a number alone says little: of how much is it?
+            goal += f" ({relative(middle, least)})"
     return goal if result.confidence is None else f"{goal}, in {share(result.confidence)} of periods"
 
 
