@@ -257,6 +257,8 @@ def test_a_way_that_broke_the_promise_says_so() -> None:
     )
     assert otherwise(replace(result, strategies=worse)).count("(broke the promise)") == 1
     assert "; that way broke the promise" in report(replace(result, strategies=worse))
+    assert "and broken the promise. The promise, at most" in answer(replace(result, strategies=worse))
+    assert "broken" not in answer(result)
 
 
 def test_a_way_that_kept_the_promise_after_its_first_periods_says_so() -> None:

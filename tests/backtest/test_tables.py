@@ -93,5 +93,8 @@ def test_another_backend_is_refused_in_a_sentence(result: BacktestResult) -> Non
         to_frame(result, backend="dask")
 
 
-def test_printing_a_result_shows_its_table(result: BacktestResult) -> None:
-    assert str(result) == render(result)
+def test_a_result_is_one_line_that_says_how_to_see_it(result: BacktestResult) -> None:
+    line = repr(result)
+    assert line.startswith("BacktestResult('made up', ")
+    assert f"{result.runs} runs, 7 strategies; driftpace.backtest.render(...)" in line
+    assert "\n" not in line

@@ -73,8 +73,7 @@ class BacktestResult:
     seconds: float
     best_loss: tuple[float, ...] = ()
 
-    def __str__(self) -> str:
-        """Return the summary as text, one line for each strategy."""
-        from driftpace.backtest.tables import render  # which is built upon this record
-
-        return render(self)
+    def __repr__(self) -> str:
+        """Return what was replayed in one line; the arrays are long, and ``render`` makes a table of them."""
+        size = f"{len(self.periods)} periods, {self.runs} runs, {len(self.strategies)} strategies"
+        return f"BacktestResult({self.table!r}, {size}; driftpace.backtest.render(...) shows them)"

@@ -103,7 +103,7 @@ def cards(result: BacktestResult) -> str:
 def strategies(result: BacktestResult) -> str:
     """Return every way of buying labels as a table that becomes a list of boxes on a narrow screen."""
     paid, classes = shows_money(result), any(each.auc is not None for each in result.strategies)
-    columns = ["Labels", *(["Money"] if paid else []), "Promise", "Excess risk", "Risk/target", "Test loss"]
+    columns = ["Labels", *(["Money"] if paid else []), "Promise", "Excess risk", "Risk / target", "Test loss"]
     columns += ["AUC"] if classes else []
     widest = max((labels(each) for each in result.strategies if math.isfinite(labels(each))), default=0.0)
     head = "".join(f'<th scope="col" role="columnheader">{name}</th>' for name in ("Way of buying labels", *columns))
@@ -140,7 +140,7 @@ def what_was_run(result: BacktestResult) -> str:
         ("Table", result.table),
         ("Predicted column", result.target),
         (plural(len(result.features), "feature"), ", ".join(result.features)),
-        ("Loss", result.loss),
+        ("Loss", result.loss.replace(", unpenalised=0", "")),
         ("Asked", asked(result)),
         ("Periods", _span(result.periods)),
         ("Rows available a period", span(result.pool)),

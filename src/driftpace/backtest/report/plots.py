@@ -6,7 +6,7 @@ from driftpace.backtest.records import BacktestResult, Strategy
 from driftpace.backtest.report.facts import by_period, labels, quantile
 from driftpace.backtest.report.figures import Figure, fits, highest
 from driftpace.backtest.report.sections import Section
-from driftpace.backtest.report.words import asked, count, number, plural, share, span
+from driftpace.backtest.report.words import asked, count, loss, number, plural, share, span
 from driftpace.typing import FloatArray
 
 LOOKS = {  # colour, dash; a strategy keeps its look in every figure
@@ -176,7 +176,7 @@ def _compared(
         figure.line(strategy.title, values, colour=colour, dash=dash, width=3.0 if ours else 1.8, shown=first)
     columns = ("Period", *(strategy.title for strategy in _kept_apart(result)))
     chosen = [means[result.strategies.index(strategy)] for strategy in _kept_apart(result)]
-    rows = [(name, *(number(values[i]) for values in chosen)) for i, name in enumerate(result.periods)]
+    rows = [(name, *(loss(values[i]) for values in chosen)) for i, name in enumerate(result.periods)]
     return Section(
         key=key,
         title=title,
@@ -195,7 +195,7 @@ def _kept_apart(result: BacktestResult) -> list[Strategy]:
 
 def _beside(result: BacktestResult, means: list[FloatArray], better: str) -> str:
     own = means[0]
-    parts = [f"driftpace is at {number(_mean(own))} on average over the periods"]
+    parts = [f"driftpace is at {loss(_mean(own))} on average over the periods"]
     for strategy, values in zip(result.strategies[1:], means[1:], strict=True):
         if strategy.name not in SHOWN_FIRST:
             continue
@@ -203,7 +203,7 @@ def _beside(result: BacktestResult, means: list[FloatArray], better: str) -> str
         wins = int(np.sum((own < values if better == "lower" else own > values)[both]))
         name = f"{strategy.title[:1].lower()}{strategy.title[1:]}"
         parts.append(
-            f"“{name}” at {number(_mean(values))} (driftpace {better} in {wins} of {plural(int(both.sum()), 'period')})"
+            f"“{name}” at {loss(_mean(values))} (driftpace {better} in {wins} of {plural(int(both.sum()), 'period')})"
         )
     return ", ".join(parts) + ". Press a name below to show or hide its line."
 

@@ -232,8 +232,9 @@ def answer(result: BacktestResult) -> str:
         other = named(result, name)
         if other is not None:
             text += f"; {WAYS[name]} would have taken {bill(result, labels(other))}"
+            text += " and broken the promise" if outcome(result, other) == BROKEN else ""
             break
     if not kept.periods:
-        return f"{text}. Whether the promise ({asked(result)}) was kept was not measured."
+        return f"{text}. Whether the promise, {asked(result)}, was kept was not measured."
     measured = f"{number(kept.measured)} on average" if kept.in_mean else f"in {share(kept.measured)} of periods"
-    return f"{text}. The promise ({asked(result)}) was {KEPT if kept.kept else BROKEN}: {measured}."
+    return f"{text}. The promise, {asked(result)}, was {KEPT if kept.kept else BROKEN}: {measured}."
