@@ -1,6 +1,6 @@
 """The practical rule: every plausible drift followed at once, rows asked for until the risk that is left meets the target."""
 
-from driftpace.pacing.checks import Supply, checks, status
+from driftpace.pacing.checks import Supply, checks, counted, status
 from driftpace.pacing.pacer import (
     FIRST_ROWS,
     PILOT,
@@ -31,6 +31,7 @@ __all__ = [
     "certificate",
     "checks",
     "closed",
+    "counted",
     "drift",
     "first_pace",
     "judge",

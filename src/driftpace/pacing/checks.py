@@ -27,6 +27,19 @@ class Supply:
     exhausted: bool
 
 
+def counted(rows: int) -> str:
+    """Return so many rows in words.
+
+    >>> counted(1), counted(12)
+    ('1 row', '12 rows')
+    """
+    return f"{rows} row" if rows == 1 else f"{rows} rows"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %" if share >= 0.01 else f"{100 * share:.2g} %"
+
+
 def status(judged: Judgement) -> str:
     """Return "stable", "warning" or "drift": whether the period's rows agree with what was foretold.
 
@@ -45,7 +58,7 @@ def status(judged: Judgement) -> str:
 def checks(pace: Pace, rows: Rows, judged: Judgement, supply: Supply) -> tuple[Assumption, ...]:
     """Return the verdicts of the period."""
     return (
-        _curvature(judged),
+        _curvature(pace, rows, judged),
         _tails(rows, judged),
         _exchangeable(rows, judged),
         _enough_rows(pace, supply),
@@ -59,12 +72,17 @@ def _assumption(name: str, verdict: Verdict, sentence: str) -> Assumption:
     return Assumption(name=name, verdict=verdict, sentence=sentence)
 
 
-def _curvature(judged: Judgement) -> Assumption:
+def _curvature(pace: Pace, rows: Rows, judged: Judgement) -> Assumption:
     """Judge how much of a column is left when the others have explained what they can (one over its variance inflation).
 
     With H = L L' the inflation of column j is H_jj (H^-1)_jj.
     """
     name, white = "curvature", judged.coordinates
+    curvature = np.diag(pace.memory.hessian) + np.square(rows.X).sum(axis=0) + rows.penalty
+    if not curvature.all():
+        return _assumption(
+            name, Verdict.FAIL, "A column never changed in the rows seen: nothing is known of its coefficient."
+        )
     heights = np.square(white.factor).sum(axis=1)
     left = 1.0 / np.maximum(heights * np.square(white.inverse).sum(axis=0), 1.0)
     least = float(left.min())
@@ -76,18 +94,22 @@ def _curvature(judged: Judgement) -> Assumption:
         return _assumption(
             name,
             Verdict.WARN,
-            f"The others explain all but {100 * least:.2g} % of one column, which is hard to tell apart.",
+            f"The others explain all but {_percent(least)} of one column, which is hard to tell apart.",
         )
-    return _assumption(
-        name, Verdict.PASS, f"Every column says something of its own: at least {100 * least:.2g} % of it."
-    )
+    return _assumption(name, Verdict.PASS, f"Every column says something of its own: at least {_percent(least)} of it.")
 
 
 def _tails(rows: Rows, judged: Judgement) -> Assumption:
     """Judge whether a few rows carry the noise: then its mean is not known from rows like these."""
     name, count = "tails", len(rows)
+    if judged.found is not None and judged.found.sums.total <= 1e-6 * judged.epsilon * count:
+        return _assumption(
+            name,
+            Verdict.WARN,
+            f"No noise is seen in the {counted(count)} that came; if others have some, more are needed.",
+        )
     if judged.found is None or count < 40:
-        return _assumption(name, Verdict.PASS, f"With {count} rows nothing is said about tails.")
+        return _assumption(name, Verdict.PASS, f"With {counted(count)} nothing is said about tails.")
     largest = judged.found.largest
     usual = min(4.0 * math.log(count) / count, 0.5)  # what the largest of so many squared Gaussian scores has
     told = f"One row of {count} carries {100 * largest:.0f} % of the noise"
@@ -102,7 +124,7 @@ def _exchangeable(rows: Rows, judged: Judgement) -> Assumption:
     """Judge whether the order of rows matters: the mean gradient of the first half against that of the second."""
     name, half = "exchangeable rows", len(rows) // 2
     if judged.found is None or half < 10:
-        return _assumption(name, Verdict.PASS, f"With {len(rows)} rows nothing is said about their order.")
+        return _assumption(name, Verdict.PASS, f"With {counted(len(rows))} nothing is said about their order.")
     slopes, rest = judged.found.slopes, len(rows) - half
     gap = slopes[:half] @ rows.X[:half] / half - slopes[half:] @ rows.X[half:] / rest
     standard = np.square(judged.coordinates.inverse @ gap) / (
@@ -130,14 +152,19 @@ def _enough_rows(pace: Pace, supply: Supply) -> Assumption:
     verdict = Verdict.FAIL if each < _ROWS_FAIL else Verdict.WARN if each < _ROWS_WARN else Verdict.PASS
     doubt = "" if verdict is Verdict.PASS else f"; below {_ROWS_WARN:.0f} the noise is known roughly only"
     return _assumption(
-        "enough rows", verdict, f"{rows} rows were seen for {pace.size} coefficients, {each:.1f} for each{doubt}."
+        "enough rows",
+        verdict,
+        f"{counted(rows)} {'was' if rows == 1 else 'were'} seen for {pace.size} coefficients, {each:.1f} for each{doubt}.",
     )
 
 
 def _pool(supply: Supply) -> Assumption:
-    if supply.exhausted and supply.missing > 0:
+    if supply.missing > 0 and supply.exhausted:
+        missing = f"{counted(supply.missing)} {'is' if supply.missing == 1 else 'are'}"
+        return _assumption("pool", Verdict.FAIL, f"The pool of this period is exhausted and {missing} still missing.")
+    if supply.missing > 0:
         return _assumption(
-            "pool", Verdict.FAIL, f"The pool of this period is exhausted and {supply.missing} rows are still missing."
+            "pool", Verdict.PASS, "Rows are still missing, but the pool of this period is not exhausted yet."
         )
     return _assumption("pool", Verdict.PASS, "The pool of this period had what was needed.")
 
@@ -154,8 +181,8 @@ def _slow_drift(pace: Pace, judged: Judgement) -> Assumption:
         return _assumption(
             name,
             Verdict.WARN,
-            f"The best model moves fast: one period costs the last model about {cost:.2g}, {times:.0f} times the target, so "
-            "each period is fitted almost from scratch.",
+            f"The drift may be fast: the last model was foretold to cost {cost:.2g}, {times:.3g} times the target, so this "
+            "period is fitted almost from scratch.",
         )
     return _assumption(
         name, Verdict.PASS, f"The last model was foretold to cost {cost:.2g}, {times:.1f} times the target."

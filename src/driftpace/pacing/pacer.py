@@ -200,6 +200,10 @@ def _judge_first(pacing: Pacing, pace: Pace, rows: Rows) -> Judgement:
             for part in pace.parts
         )
         found = look(rows, memory, white, views, pace.parts, noise, floor=floor, margin=pacing.noise_margin)
+        if rows.quadratic and len(rows) < PILOT * pace.size:
+            found = _with_all_as_noise(found, _level_free(pace, rows, white, floor))
+            noise = found.noise
+            break
         settled = rows.quadratic and abs(found.noise - noise) <= 1e-3 * noise
         noise = found.noise
         if settled:
@@ -216,6 +220,36 @@ def _judge_first(pacing: Pacing, pace: Pace, rows: Rows) -> Judgement:
         found=found,
         banks=(),
         views=views,
+    )
+
+
+def _level_free(pace: Pace, rows: Rows, white: Coordinates, floor: float) -> float:
+    """Return the noise of rows if no column explained anything: what is left when their level is taken off."""
+    slopes, count = rows.slopes(pace.model), len(rows)
+    free = 1.0
+    if pace.intercept and count > 1:
+        slopes, free = slopes - slopes.mean(), count / (count - 1.0)
+    each = np.square(white.white_rows(rows.X)).sum(axis=1) * slopes**2
+    return max(free * float(each.mean()) / pace.size, floor)
+
+
+def _with_all_as_noise(found: Look, most: float) -> Look:
+    """Return a look at so few rows that a model passes through them: their noise is all that they show, not what is left."""
+    if most <= found.noise:
+        return found
+    upper = max(found.noise_upper, most)
+    wider, count = upper / found.noise_upper, found.sums.rows
+    return replace(
+        found,
+        noise=most,
+        noise_upper=upper,
+        variances=wider * found.variances,
+        covariance=wider * found.covariance,
+        sums=replace(
+            found.sums,
+            total=max(found.sums.total, count * most),
+            squares=max(found.sums.squares, count * most * most),
+        ),
     )
 
 
@@ -297,6 +331,8 @@ def need(pacing: Pacing, pace: Pace, judged: Judgement, *, came: int, batch: int
     criterion, sizes = pacing.criterion(judged), pace.sizes
     missing = rows_needed(criterion, sizes, judged.variances, judged.noise_upper, most)
     first = not pace.banks
+    pilot = PILOT * pace.size - pace.memory.rows - came  # a model passes through fewer, and looks certain
+    missing = min(max(missing, pilot), most)
     least = max(LEAST, came // 10)
     if missing == 0:
         now = 0
@@ -392,7 +428,7 @@ def certificate(pacing: Pacing, pace: Pace, judged: Judgement) -> float:
     found = judged.found
     sums = pace.memory.noise.with_rows(found.sums)
     _, upper = noise_of(sums, _floor(pacing), 1.64)
-    widened = (wider * upper / found.noise_upper) * found.covariance
+    widened = (wider * max(upper / found.noise_upper, 1.0)) * found.covariance  # a first look may know of more noise
     return gamma_quantile(0.5 * float(np.trace(widened)), 0.5 * float(np.sum(widened * widened)), level)
 
 

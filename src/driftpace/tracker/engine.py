@@ -46,7 +46,7 @@ def apply(settings: Settings, state: State, event: Event) -> tuple[State, Answer
                 return practical.close(settings, settings.method, state)
             return close(settings, state)
         case Forgot():
-            return replace(state, parts=()), None
+            return _forgotten(state), None
 
 
 def replay(settings: Settings, events: Iterable[Event]) -> tuple[State, list[StepReport]]:
@@ -95,6 +95,13 @@ def _gather(settings: Settings, state: State, told: Told) -> State:
     if settings.fit_intercept:
         X = np.column_stack([X, np.ones(len(X))])
     return replace(state, parts=(*state.parts, Part(X=X, y=y)))
+
+
+def _forgotten(state: State) -> State:
+    """Take the rows back. What was decided with them in sight is decided anew, as many as may come in their place."""
+    if state.order is None or not state.parts:
+        return state
+    return replace(state, parts=(), order=replace(state.order, after=-1, batch=-1))
 
 
 def _must_have_asked(state: State) -> None:

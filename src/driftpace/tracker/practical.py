@@ -19,6 +19,7 @@ from driftpace.pacing import (
     certificate,
     checks,
     closed,
+    counted,
     drift,
     first_pace,
     judge,
@@ -65,34 +66,38 @@ def request(settings: Settings, pacing: Pacing, state: State, pool: int | None) 
 
 def _decided(settings: Settings, pacing: Pacing, state: State, pool: int | None, batch: int) -> Order:
     came = state.gathered
-    limit = settings.cap if pool is None else min(pool, settings.cap)
+    limit, beyond = _limit(settings, pool)
     pace = state.pace
     if pace is None or (came == 0 and not pace.banks):
-        return _pilot(pacing, pace, pool, limit, batch)
+        return _pilot(pacing, pace, pool, limit, beyond, batch)
     pace, rows = _placed(settings, state, pace)
     judged = judge(pacing, pace, rows)
     if not _finite(judged):
         return _overflow(pool, came, batch, judged.epsilon)
     wanted = need(pacing, pace, judged, came=came, batch=batch, most=_BEYOND)
-    now = min(wanted.now, max(limit - came, 0))
-    short = wanted.all > limit - came
+    left = max(limit - came, 0)
+    now = min(wanted.now, left)
+    short = wanted.all > left
     outcome = Outcome.ENOUGH if wanted.all == 0 and came == 0 else Outcome.MET
+    risk = wanted.risk
     if short:
-        outcome = Outcome.POOL if pool is not None and limit == pool else Outcome.CAPPED
+        outcome, risk = beyond, _risk_after(pacing, pace, judged, left)
+    if not short and _in_pilot(pace, came):
+        outcome, risk = Outcome.PILOT, math.inf
     return Order(
         total=came + now,
         theory=wanted.theory,
         pool=pool,
-        risk=_risk_after(pacing, pace, judged, limit - came) if short else wanted.risk,
-        interval=(min(wanted.low, limit), min(wanted.high, limit)),
+        risk=risk,
+        interval=(min(wanted.low, came + left), min(max(wanted.high, came + now), came + left)),
         outcome=outcome,
-        reason=_reason(pace, judged, wanted, came, limit if short else None),
+        reason=_reason(pacing, pace, judged, wanted, came, limit if short else None),
         epsilon=judged.epsilon,
         assumptions=checks(
             pace,
             rows,
             judged,
-            Supply(came=came, missing=wanted.all - now, exhausted=outcome is Outcome.POOL and now == 0),
+            Supply(came=came, missing=wanted.all, exhausted=outcome is Outcome.POOL and now == 0),
         ),
         after=came,
         batch=batch,
@@ -100,25 +105,40 @@ def _decided(settings: Settings, pacing: Pacing, state: State, pool: int | None,
     )
 
 
-def _pilot(pacing: Pacing, pace: Pace | None, pool: int | None, limit: int, batch: int) -> Order:
+def _limit(settings: Settings, pool: int | None) -> tuple[int, Outcome]:
+    """Return the rows that a period can have, and what is to be said when they are too few."""
+    if pool is not None and pool <= settings.cap:
+        return pool, Outcome.POOL
+    return settings.cap, Outcome.CAPPED
+
+
+def _in_pilot(pace: Pace, came: int) -> bool:
+    """Whether fewer rows were ever seen than a pilot has: a model can pass through them and look certain."""
+    return pace.memory.rows + came < PILOT * pace.size
+
+
+def _pilot(pacing: Pacing, pace: Pace | None, pool: int | None, limit: int, beyond: Outcome, batch: int) -> Order:
     """Return the first batch of all, when nothing is known."""
     wanted = FIRST_ROWS if pace is None else PILOT * pace.size
     shown = "the columns" if pace is None else f"the noise, {PILOT} for each of {pace.size} coefficients"
+    then = "and then this period asks for more" if limit > wanted else f"and this period can give {limit} in all"
     return Order(
         total=min(wanted, limit),
         theory=wanted,
         pool=pool,
         risk=math.inf,
         interval=(min(wanted, limit), limit),
-        outcome=Outcome.PILOT if limit >= wanted else Outcome.POOL,
-        reason=f"nothing is known yet: {wanted} rows show {shown}, and then this period asks for more",
+        outcome=Outcome.PILOT if limit >= wanted else beyond,
+        reason=f"nothing is known yet: {wanted} rows show {shown}, {then}",
         epsilon=math.nan if pacing.epsilon is None else pacing.epsilon,
         batch=batch,
     )
 
 
 def _finite(judged: Judgement) -> bool:
-    return bool(np.isfinite(judged.model).all() and np.isfinite(judged.variances).all())
+    """Whether the numbers can be used: columns that differ in size beyond rounding even give negative variances."""
+    variances = judged.variances
+    return bool(np.isfinite(judged.model).all() and np.isfinite(variances).all() and (variances >= 0.0).all())
 
 
 def _overflow(pool: int | None, came: int, batch: int, epsilon: float) -> Order:
@@ -143,18 +163,26 @@ def _risk_after(pacing: Pacing, pace: Pace, judged: Judgement, rows: int) -> flo
     return pacing.criterion(judged).risk(pace.sizes, after)
 
 
-def _reason(pace: Pace, judged: Judgement, wanted: Need, came: int, limit: int | None) -> str:
-    """Return the decision in a sentence."""
-    cost = 0.5 * float(pace.sizes @ judged.variances)
-    known = (
-        f"with the {came} rows that came the model is expected to cost {cost:.2g}"
-        if came
-        else f"the last model is expected to cost {cost:.2g} by now"
+def _reason(pacing: Pacing, pace: Pace, judged: Judgement, wanted: Need, came: int, limit: int | None) -> str:
+    """Return the decision in a sentence. What is compared with the target is a mean, or a quantile at the confidence."""
+    risk = pacing.judged_by(judged.epsilon).risk(pace.sizes, judged.variances)
+    cost = (
+        f"is expected to cost {risk:.2g}"
+        if pacing.confidence is None
+        else f"costs at most {risk:.2g} with confidence {pacing.confidence:g}"
     )
+    known = f"with the {counted(came)} that came the model {cost}" if came else f"the last model {cost} by now"
     if wanted.all == 0:
         return f"{known}, and the target is {judged.epsilon:.3g}: that is enough"
-    more = "more rows bring" if came else "rows bring"
-    told = f"{known}; {wanted.all} {more} that down to the target of {judged.epsilon:.3g}"
+    rows = max(wanted.all, wanted.now)
+    more = f"{rows} more {'row' if rows == 1 else 'rows'}" if came else counted(rows)
+    bring, leave = ("brings", "leaves") if rows == 1 else ("bring", "leave")
+    if risk > judged.epsilon:
+        told = f"{known}; {more} {bring} that down to the target of {judged.epsilon:.3g}"
+    elif _in_pilot(pace, came):
+        return f"{known}, which so few rows cannot show for {pace.size} coefficients: {more} {bring} them to a pilot"
+    else:
+        told = f"{known}, too near to the target of {judged.epsilon:.3g}; {more} {leave} a margin"
     if limit is not None:
         return f"{told}, and this period can give {limit} in all"
     if wanted.now < wanted.all:
@@ -167,8 +195,10 @@ def close(settings: Settings, pacing: Pacing, state: State) -> tuple[State, Step
     order, pace, came = state.order, state.pace, state.gathered
     assert order is not None
     after = replace(state, period=state.period + 1, order=None, parts=())
+    limit, beyond = _limit(settings, order.pool)
     if pace is None or (came == 0 and not pace.banks):
-        return after, _report(state.period, order, came, math.inf, None, Outcome.SHORT)
+        outcome = beyond if came >= limit else Outcome.SHORT
+        return after, _report(state.period, order, came, math.inf, None, outcome)
     pace, rows = _placed(settings, state, pace)
     gram = None
     if state.gram is not None:
@@ -179,23 +209,27 @@ def close(settings: Settings, pacing: Pacing, state: State) -> tuple[State, Step
             "Tracker.tell(X=...) must be of a size that a fit can follow; got an overflow: rescale the columns."
         )
     risk = pacing.judged_by(judged.epsilon).risk(pace.sizes, judged.variances)
+    if risk <= judged.epsilon and _in_pilot(pace, came):
+        risk = math.inf
     met = risk <= judged.epsilon
     if met:
         outcome = Outcome.MET if came else Outcome.ENOUGH
-    elif order.outcome in (Outcome.POOL, Outcome.CAPPED) and came >= order.total:
-        outcome = order.outcome
+    elif came >= limit:
+        outcome = beyond
     else:
         outcome = Outcome.SHORT
     moved = closed(pace, rows, judged)
     report = _report(state.period, order, came, risk, judged, outcome)
-    missing = 0 if met else max(need(pacing, pace, judged, came=came, batch=order.batch, most=_BEYOND).all, 1)
+    wanted = need(pacing, pace, judged, came=came, batch=order.batch, most=_BEYOND)
+    missing = 0 if met else max(wanted.all, 1)
     rho, rho_upper = drift(moved.banks) if pace.banks else (None, None)
     report = replace(
         report,
+        samples_theory=order.theory if pace.banks else wanted.theory,
         rho=rho,
         rho_upper=rho_upper,
         measures="rho" if pace.banks else None,
-        certificate=certificate(pacing, pace, judged),
+        certificate=certificate(pacing, pace, judged) if risk < math.inf else math.inf,
         status=status(judged),
         assumptions=checks(pace, rows, judged, Supply(came=came, missing=missing, exhausted=outcome is Outcome.POOL)),
     )
@@ -221,10 +255,15 @@ def _placed(settings: Settings, state: State, pace: Pace) -> tuple[Pace, Rows]:
     for part in state.parts:
         X[at : at + len(part.y), 1:] = part.X[:, :-1]
         at += len(part.y)
-    place = X[:, 1:].mean(axis=0) if pace.place is None else pace.place
+    place = _middle(X[:, 1:]) if pace.place is None else pace.place
     pace = pace if pace.place is not None else seen_from(pace, place)
     X[:, 1:] -= place
     return pace, Rows(loss=settings.loss, X=X, y=y, penalty=np.roll(penalty, 1))
+
+
+def _middle(X: FloatArray) -> FloatArray:
+    """Return the means of columns; of one that never changes its value itself, or what rounding leaves looks like a column."""
+    return np.asarray(np.where((X[:1] == X).all(axis=0), X[0], X.mean(axis=0)))
 
 
 def _coefficients(settings: Settings, pace: Pace, model: FloatArray) -> FloatArray:
