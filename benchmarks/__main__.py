@@ -8,7 +8,6 @@ NAMES = ("sgd", "search", "tracker", "labels", "drift", "bounds", "pace_speed", 
 """What runs without a name. worlds_study takes hours and is asked for: make study."""
 
 
-
 def main() -> None:
     print(f"{platform.processor() or platform.machine()}, Python {platform.python_version()}")
     given = sys.argv[1:]

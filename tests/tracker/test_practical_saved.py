@@ -86,3 +86,10 @@ def test_a_state_no_tracker_wrote_is_refused(tmp_path: Path, path: tuple[str, ..
     write_state(tmp_path / "state", body)
     with pytest.raises(StateFileError):
         Tracker.load(tmp_path / "state")
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
+def test_the_history_becomes_a_table_of_any_kind(backend: str) -> None:
+    columns = after(2).history.columns()
+    assert columns["assumptions"][1].startswith("curvature: pass; ")
+    assert len(after(2).history.to_frame(backend)) == 2

@@ -190,7 +190,7 @@ def _judge_first(pacing: Pacing, pace: Pace, rows: Rows) -> Judgement:
     losses = rows.value(pace.model) / len(rows)
     memory = replace(
         pace.memory,
-        noise=NoiseSums(rows=count, total=count * early, squares=count * early**2, losses=count * losses),
+        noise=NoiseSums(rows=count, total=count * early, squares=count * early * early, losses=count * losses),
     )
     noise = early
     for _ in range(_ROUNDS):
@@ -308,7 +308,7 @@ def _jump_variances(pace: Pace, white: Coordinates, noise: float) -> tuple[float
 
 
 def in_coordinates(banks: tuple[Bank, ...], pace: Pace, white: Coordinates) -> tuple[Bank, ...]:
-    """Return banks in new coordinates; the level of an average row moves with what is average."""
+    """Return banks in new coordinates; the level of an average row moves with what is average, as surely as slopes are known."""
     assert pace.coordinates is not None
     turn = white.factor.T @ pace.coordinates.inverse.T
     if len(banks) == 1:
@@ -320,6 +320,7 @@ def in_coordinates(banks: tuple[Bank, ...], pace: Pace, white: Coordinates) -> t
         replace(
             level,
             place=level.place * turn[0, 0] + along @ (shares @ slopes.place),
+            spread=level.spread * turn[0, 0] ** 2 + float(along @ along) * float(shares @ slopes.spread),
             velocity=level.velocity * turn[0, 0] + along @ (shares @ slopes.velocity),
         ),
         replace(slopes, place=slopes.place @ turn[1:, 1:].T, velocity=slopes.velocity @ turn[1:, 1:].T),

@@ -13,8 +13,9 @@ class StepReport:
 
     ``asked`` and ``samples`` are the rows that were asked for and that came; ``rho`` and ``rho_upper`` the drift as
     estimated after this period, with its upper end (None before two periods were seen); ``measures`` whether that is "rho"
-    itself or the "distance" from the last model to the new minimiser; ``risk_bound`` the excess risk promised in the mean
-    for the model fitted; ``certificate`` an upper bound from data at the confidence asked for, or None where there is none.
+    itself or the "distance" from the last model to the new minimiser; ``risk_bound`` the excess risk promised for the
+    model fitted, in the mean or, with a confidence, as its quantile; ``certificate`` an upper bound from data at the confidence
+    asked for, or None where there is none.
     ``samples_theory`` is what the proven rule asked for, ``epsilon`` the target of the period, ``status`` whether the rows
     agreed with what was foretold ("stable", "warning", "drift"), ``assumptions`` what the promise rests on and whether it holds.
     ``seconds`` is the time the period took to close; it is not part of equality, so that replays compare equal.

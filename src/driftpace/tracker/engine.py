@@ -126,5 +126,5 @@ def _with_features(settings: Settings, state: State, features: int, columns: tup
         drift=None if practical_method else settings.drift.init(size),
         evidence=None if practical_method else settings.evidence.init(size),
         pace=practical.first(settings, start) if practical_method else None,
-        gram=np.zeros((size, size)) if settings.loss.l2 == 0.0 else None,
+        gram=None if practical_method or settings.loss.l2 > 0.0 else np.zeros((size, size)),
     )

@@ -37,7 +37,12 @@ class History(tuple[StepReport, ...]):
 
 
 def _plain(value: object) -> object:
-    return value.name.lower() if isinstance(value, Outcome) else value
+    """Return a value as a table can hold it: an outcome by its name, assumptions as one text."""
+    if isinstance(value, Outcome):
+        return value.name.lower()
+    if isinstance(value, tuple):
+        return "; ".join(f"{one.name}: {one.verdict.value}" for one in value)
+    return value
 
 
 def _installed(backend: str | None) -> Any:

@@ -29,7 +29,6 @@ from driftpace.pacing import (
     variances_after,
 )
 from driftpace.records import Outcome, Request, StepReport
-from driftpace.tracker.independence import after_more_rows
 from driftpace.tracker.state import Order, Settings, State
 from driftpace.typing import FloatArray
 
@@ -200,9 +199,6 @@ def close(settings: Settings, pacing: Pacing, state: State) -> tuple[State, Step
         outcome = beyond if came >= limit else Outcome.SHORT
         return after, _report(state.period, order, came, math.inf, None, outcome)
     pace, rows = _placed(settings, state, pace)
-    gram = None
-    if state.gram is not None:
-        gram = after_more_rows(settings, state, np.roll(rows.X, -1, axis=1) if settings.fit_intercept else rows.X)
     judged = judge(pacing, pace, rows)
     if not _finite(judged):
         raise DataError(
@@ -234,7 +230,7 @@ def close(settings: Settings, pacing: Pacing, state: State) -> tuple[State, Step
         assumptions=checks(pace, rows, judged, Supply(came=came, missing=missing, exhausted=outcome is Outcome.POOL)),
     )
     coef = _coefficients(settings, pace, judged.model)
-    return replace(after, pace=moved, coef=coef, gram=gram, rows_seen=state.rows_seen + came), report
+    return replace(after, pace=moved, coef=coef, rows_seen=state.rows_seen + came), report
 
 
 def _placed(settings: Settings, state: State, pace: Pace) -> tuple[Pace, Rows]:
