@@ -320,7 +320,7 @@ def in_coordinates(banks: tuple[Bank, ...], pace: Pace, white: Coordinates) -> t
         replace(
             level,
             place=level.place * turn[0, 0] + along @ (shares @ slopes.place),
-            spread=level.spread * turn[0, 0] ** 2 + float(along @ along) * float(shares @ slopes.spread),
+            spread=level.spread + float(along @ along) * float(shares @ slopes.spread),
             velocity=level.velocity * turn[0, 0] + along @ (shares @ slopes.velocity),
         ),
         replace(slopes, place=slopes.place @ turn[1:, 1:].T, velocity=slopes.velocity @ turn[1:, 1:].T),
