@@ -200,5 +200,5 @@ def _target(pace: Pace, judged: Judgement) -> Assumption:
     told = f"The model explains about {explained:.2g} of the loss, and the target is {judged.epsilon:.2g}"
     if judged.epsilon <= 0.5 * explained:
         return _assumption(name, Verdict.PASS, f"{told}.")
-    verdict = Verdict.WARN if judged.quadratic else Verdict.FAIL
+    verdict = Verdict.WARN if judged.quadratic or judged.epsilon <= explained else Verdict.FAIL
     return _assumption(name, verdict, f"{told}: hardly more than a constant is asked for.")
