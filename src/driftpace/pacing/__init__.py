@@ -1,5 +1,6 @@
 """The practical rule: every plausible drift followed at once, rows asked for until the risk that is left meets the target."""
 
+from driftpace.pacing.certifying import certificate
 from driftpace.pacing.checks import Supply, checks, counted, status
 from driftpace.pacing.pacer import (
     FIRST_ROWS,
@@ -8,7 +9,6 @@ from driftpace.pacing.pacer import (
     Need,
     Pace,
     Pacing,
-    certificate,
     closed,
     drift,
     first_pace,

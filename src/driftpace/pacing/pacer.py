@@ -5,21 +5,18 @@ and more are asked until the risk that is left meets the target. A pace is what 
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from driftpace.pacing.bank import Bank, Foretold, absorbed, first_bank, foretold, idle, moved_on, step_costs
 from driftpace.pacing.coordinates import Coordinates, blocks
-from driftpace.pacing.look import FIRST_METRIC_ROWS, Look, Posterior, first_metric, look, metric, noise_of
+from driftpace.pacing.look import FIRST_METRIC_ROWS, Look, first_metric, look, metric, noise_of
 from driftpace.pacing.memory import Memory, NoiseSums, no_memory
 from driftpace.pacing.rows import Rows
 from driftpace.pacing.sizing import (
     Criterion,
-    gamma_quantile,
     proven_samples,
-    risk_quantile,
     rows_needed,
     variances_after,
 )
@@ -52,13 +49,6 @@ NOISE_MARGIN = 0.5
 
 JUMP_SIZE = 0.7
 """The cost of a jump, in units of what the model explains."""
-
-LARGER_DRIFT = 0.9
-"""The share of drift models that a certificate allows for."""
-
-MARGIN, MARGIN_CURVED = 1.15, 1.25
-"""By how much a certificate is widened, and where the loss is a quadratic only near its minimiser: the banks do not hold every
-drift there is, and in many dimensions quantiles are too near the mean to forgive that."""
 
 _ROUNDS = 4
 _VAGUE = 4.0
@@ -173,7 +163,8 @@ def judge(pacing: Pacing, pace: Pace, rows: Rows) -> Judgement:
     return _judge_later(pacing, pace, rows) if pace.banks else _judge_first(pacing, pace, rows)
 
 
-def _floor(pacing: Pacing) -> float:
+def noise_floor(pacing: Pacing) -> float:
+    """Return the least noise that is believed in, so that nothing is divided by zero."""
     return _SMALLEST_NOISE * (pacing.epsilon if pacing.epsilon is not None else 1e-9)
 
 
@@ -185,7 +176,7 @@ def _judge_first(pacing: Pacing, pace: Pace, rows: Rows) -> Judgement:
     """
     white = first_metric(rows, pace.model, pace.model)
     slopes = rows.slopes(pace.model)
-    floor = _floor(pacing)
+    floor = noise_floor(pacing)
     early = max(float(np.square(white.white_rows(rows.X)).sum(axis=1) @ slopes**2) / len(rows) / pace.size, floor)
     count = 0.0 if rows.quadratic else float(FIRST_METRIC_ROWS * pace.size)
     losses = rows.value(pace.model) / len(rows)
@@ -255,7 +246,7 @@ def _with_all_as_noise(found: Look, most: float) -> Look:
 
 
 def _judge_later(pacing: Pacing, pace: Pace, rows: Rows) -> Judgement:
-    memory, floor = pace.memory, _floor(pacing)
+    memory, floor = pace.memory, noise_floor(pacing)
     white = metric(rows, memory, pace.model)
     banks = in_coordinates(tuple(moved_on(bank) for bank in pace.banks), pace, white)
     noise, upper = noise_of(memory.noise, floor, pacing.noise_margin)
@@ -360,10 +351,10 @@ def _range(criterion: Criterion, judged: Judgement, sizes: FloatArray, most: int
     ends = []
     for level in (0.1, 0.9):
         if judged.found is None:
-            variances = np.array([_quantile(view.variance, view.shares, level) for view in judged.views])
+            variances = np.array([share_quantile(view.variance, view.shares, level) for view in judged.views])
         else:
             variances = np.array(
-                [_quantile(posterior.variance, posterior.shares, level) for posterior in judged.found.posteriors]
+                [share_quantile(posterior.variance, posterior.shares, level) for posterior in judged.found.posteriors]
             )
         ends.append(rows_needed(criterion, sizes, variances, judged.noise_upper, most))
     return ends[0], ends[1]
@@ -383,11 +374,12 @@ def drift(banks: tuple[Bank, ...]) -> tuple[float, float]:
     for bank in banks:
         each, shares = step_costs(bank)
         mean += float(shares @ each)
-        upper += _quantile(each, shares, 0.95)
+        upper += share_quantile(each, shares, 0.95)
     return math.sqrt(mean), math.sqrt(max(upper, mean))
 
 
-def _quantile(values: FloatArray, shares: FloatArray, level: float) -> float:
+def share_quantile(values: FloatArray, shares: FloatArray, level: float) -> float:
+    """Return the least value that at least ``level`` of the shares do not exceed."""
     order = np.argsort(values)
     reached = np.searchsorted(np.cumsum(shares[order]), level * (1.0 - 1e-12))
     return float(values[order[min(int(reached), len(order) - 1)]])
@@ -415,40 +407,3 @@ def closed(pace: Pace, rows: Rows, judged: Judgement) -> Pace:
         )
     memory = pace.memory.with_rows(len(rows), rows.hessian_sum(found.model), found.scores, found.sums)
     return replace(pace, model=found.model, coordinates=judged.coordinates, banks=banks, memory=memory)
-
-
-def certificate(pacing: Pacing, pace: Pace, judged: Judgement) -> float:
-    """Return an upper end for the excess risk of the model at the level asked for, given everything seen.
-
-    The risk is 1/2 e'e with e of the covariance of the look. That is taken with the drift as large as nine models in ten allow,
-    the noise 1.64 standard errors up, and a margin; the quantile is that of a Gamma law with the same mean and variance.
-    """
-    level = pacing.level
-    wider = _larger_drift(judged, pace.sizes)
-    if judged.found is None:
-        return risk_quantile(pace.sizes, wider * judged.variances, level)
-    found = judged.found
-    sums = pace.memory.noise.with_rows(found.sums)
-    _, upper = noise_of(sums, _floor(pacing), 1.64)
-    widened = (wider * max(upper / found.noise_upper, 1.0)) * found.covariance  # a first look may know of more noise
-    return gamma_quantile(0.5 * float(np.trace(widened)), 0.5 * float(np.sum(widened * widened)), level)
-
-
-def _larger_drift(judged: Judgement, sizes: FloatArray) -> float:
-    """Return by how much the risk is larger than expected when the drift is at its upper end among the models.
-
-    A jump counts among them once it is as likely as the failure that is allowed for.
-    """
-    expected = upper = 0.0
-    known: Sequence[Foretold | Posterior] = judged.views if judged.found is None else judged.found.posteriors
-    for size, block in zip(sizes, known, strict=True):
-        shares = block.shares
-        mean = shares @ block.mean
-        each = block.variance + np.square(block.mean - mean).mean(axis=1)
-        average = float(shares @ each)
-        if len(shares) > 1 and shares[-1] < 1.0 - LARGER_DRIFT:
-            shares, each = shares[:-1] / shares[:-1].sum(), each[:-1]
-        expected += size * average
-        upper += size * max(average, _quantile(each, shares, LARGER_DRIFT))
-    margin = MARGIN if judged.quadratic else MARGIN_CURVED
-    return margin * upper / expected if expected > 0.0 else margin
