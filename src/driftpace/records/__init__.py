@@ -5,7 +5,9 @@ from driftpace.records.constants import Constants
 from driftpace.records.drift import DriftEstimate
 from driftpace.records.estimate import Estimate
 from driftpace.records.fit import Fit
+from driftpace.records.money import Money
 from driftpace.records.outcome import Outcome
+from driftpace.records.plan import Plan
 from driftpace.records.report import StepReport
 from driftpace.records.request import Request
 from driftpace.records.seen import Seen
@@ -17,7 +19,9 @@ __all__ = [
     "DriftEstimate",
     "Estimate",
     "Fit",
+    "Money",
     "Outcome",
+    "Plan",
     "Request",
     "Seen",
     "Sizing",

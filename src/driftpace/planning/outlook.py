@@ -1,0 +1,78 @@
+"""What the world does to a model, and samples for it: everything a plan rests on but money."""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from driftpace import require
+from driftpace.bounds import RiskBound
+from driftpace.errors import ParameterError
+
+Steps = Literal["worst", "walk", "printed"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outlook:
+    """The bound b~ over a plan, as a walk of one number: the distance from the model to the best one.
+
+    ``bound`` says what samples promise, ``rho`` how far the best model moves in a period, ``start`` how far the model is from the
+    best one of the first period before anything is bought, ``diameter`` what no distance exceeds. With ``m`` a risk becomes a
+    distance as in the paper, sqrt(2 risk/m); without, as the bound knows it (theory S1).
+
+    ``steps`` is how distances add up over ``gap`` periods since the model was fitted, r away from its own best:
+
+    * ``"worst"``: r + gap rho, every step straight away from the model (theory I10, I11);
+    * ``"walk"``: sqrt(r^2 + gap rho^2), steps in directions that do not depend on each other, in the mean;
+    * ``"printed"``: sqrt(2 r^2 + 2 (gap rho)^2) before a fit and r + gap rho without one, as the paper prints it.
+
+    The four cases of section IV-A, u = distance(...): nothing bought yet, e(diam^2), or that of the ``start`` as it moves away;
+    first bought, b(start, K); nothing bought now, e(u^2); bought again, b(u, K). Here e(u^2) = bound(u, 0).
+
+    >>> from driftpace.bounds import Anchored
+    >>> outlook = Outlook(bound=Anchored(noise=1.0, features=3), rho=0.3, start=3.0)
+    >>> outlook.idle_distance(outlook.reach(0.1), 2)
+    1.047214
+    """
+
+    bound: RiskBound
+    rho: float
+    start: float
+    diameter: float = math.inf
+    m: float | None = None
+    steps: Steps = "worst"
+
+    def __post_init__(self) -> None:
+        require.distance("Outlook", rho=self.rho, start=self.start)
+        if not isinstance(self.bound, RiskBound):
+            raise ParameterError(f"Outlook(bound=...) must be a risk bound; got {self.bound!r}.")
+        if not (isinstance(self.diameter, int | float) and self.diameter > 0.0):
+            raise ParameterError(f"Outlook(diameter=...) must be positive, or infinite; got {self.diameter!r}.")
+        if self.m is not None:
+            require.positive("Outlook", m=self.m)
+        require.choice("Outlook", ("worst", "walk", "printed"), steps=self.steps)
+
+    def reach(self, risk: float) -> float:
+        """Return how far from its own best a model may be whose risk is at most ``risk``."""
+        return self.bound.reach(risk) if self.m is None else math.sqrt(2.0 * risk / self.m)
+
+    def idle_distance(self, reach: float, gap: int) -> float:
+        """Return the distance ``gap`` periods after a fit, where nothing is bought (case 3)."""
+        return self._capped(self._moved(reach, gap))
+
+    def fit_distance(self, reach: float, gap: int) -> float:
+        """Return the distance ``gap`` periods after a fit, where the next fit starts (case 4)."""
+        if self.steps == "printed":
+            return self._capped(math.sqrt(2.0 * reach * reach + 2.0 * (gap * self.rho) ** 2))
+        return self.idle_distance(reach, gap)
+
+    def first_distance(self, index: int) -> float:
+        """Return the distance in period ``index`` (from 0) while nothing was bought (cases 1 and 2)."""
+        return self._capped(self._moved(self.start, index))
+
+    def _moved(self, reach: float, gap: int) -> float:
+        if self.steps == "walk":
+            return math.sqrt(reach * reach + gap * self.rho * self.rho)
+        return reach + gap * self.rho
+
+    def _capped(self, distance: float) -> float:
+        return min(distance, self.diameter)
