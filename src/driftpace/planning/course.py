@@ -14,7 +14,7 @@ def course(outlook: Outlook, samples: Sequence[int]) -> tuple[float, ...]:
     >>> from driftpace.bounds import Anchored
     >>> outlook = Outlook(bound=Anchored(noise=1.0, features=3), rho=0.3, start=3.0)
     >>> [round(risk, 3) for risk in course(outlook, [0, 40, 0, 0, 40])]
-    [4.5, 0.041, 0.172, 0.393, 0.04]
+    [4.5, 0.041, 0.173, 0.394, 0.039]
     """
     risks: list[float] = []
     reach, fitted = None, 0
