@@ -209,7 +209,16 @@ def price(cost: Cost, samples: int) -> Money:
     '7.5 EUR'
     """
     require.count("price", samples=samples)
-    return _money(int(cost.units(np.array([samples]))[0]), cost.unit, cost.currency)
+    return in_money(cost, int(cost.units(np.array([samples]))[0]))
+
+
+def in_money(cost: Cost, units: int, currency: str = "") -> Money:
+    """Return units of the cost as money, in its currency, or in ``currency`` where the cost has none.
+
+    >>> str(in_money(LinearCost(per_sample="0.25"), 150, "EUR"))
+    '1.5 EUR'
+    """
+    return _money(units, cost.unit, cost.currency or currency)
 
 
 def budget_units(cost: Cost, budget: Money) -> int:

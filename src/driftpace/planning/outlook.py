@@ -50,6 +50,14 @@ class Outlook:
         if self.m is not None:
             require.positive("Outlook", m=self.m)
         require.choice("Outlook", ("worst", "walk", "printed"), steps=self.steps)
+        if not math.isfinite(self.bound(self.first_distance(0), 0)):
+            raise ParameterError(
+                f"Outlook(bound=...) must say what the risk is when nothing is bought; got infinity from {self.bound.name}."
+            )
+        if math.isinf(self.diameter) and math.isinf(self.reach(1.0)):
+            raise ParameterError(
+                f"Outlook(m=...) must be given, or a finite diameter: {self.bound.name} says nothing of distances; got {self.m!r}."
+            )
 
     def reach(self, risk: float) -> float:
         """Return how far from its own best a model may be whose risk is at most ``risk``."""

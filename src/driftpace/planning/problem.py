@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from driftpace import require
-from driftpace.planning.costs import Cost
+from driftpace.errors import ParameterError
+from driftpace.planning.costs import Cost, budget_units
 from driftpace.planning.gaps import Gap
 from driftpace.planning.outlook import Outlook
 from driftpace.records import Money
@@ -15,6 +16,17 @@ class Problem:
 
     ``adjacent``: samples at n only with samples at n-1 or n+1, as the paper's drift estimate needs it (corrected ends, theory
     I12, I13); ``bought_before`` then says whether the period before the first had samples. ``first_period`` only names periods.
+    Money without a currency is taken to be in that of the other.
+
+    >>> from driftpace.bounds import Anchored
+    >>> from driftpace.planning.costs import LinearCost
+    >>> from driftpace.planning.gaps import MeanGap
+    >>> problem = Problem(
+    ...     outlook=Outlook(bound=Anchored(noise=1.0, features=3), rho=0.3, start=3.0), epsilon=0.1,
+    ...     budget=Money.of(500), horizon=12, cost=LinearCost(fixed=20, currency="EUR"), gap=MeanGap(),
+    ... )
+    >>> str(problem.budget)
+    '500 EUR'
     """
 
     outlook: Outlook
@@ -30,4 +42,14 @@ class Problem:
     def __post_init__(self) -> None:
         require.positive("plan", epsilon=self.epsilon)
         require.count("plan", least=1, horizon=self.horizon)
+        require.count("plan", first_period=self.first_period)
         require.switch("plan", adjacent=self.adjacent, bought_before=self.bought_before)
+        if not isinstance(self.outlook, Outlook):
+            raise ParameterError(f"plan(outlook=...) must be an Outlook; got {self.outlook!r}.")
+        if not isinstance(self.cost, Cost):
+            raise ParameterError(f"plan(cost=...) must be a cost, with currency, unit and units; got {self.cost!r}.")
+        if not isinstance(self.gap, Gap):
+            raise ParameterError(f"plan(gap=...) must be a gap, such as MeanGap(); got {self.gap!r}.")
+        self.gap.check(self.horizon)
+        object.__setattr__(self, "budget", Money.of(self.budget, self.cost.currency, owner="plan", name="budget"))
+        budget_units(self.cost, self.budget)

@@ -1,7 +1,7 @@
 """Money: exact decimal amounts that carry their currency and refuse to be mixed."""
 
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal, InvalidOperation
 
 from driftpace.errors import ParameterError
 
@@ -9,6 +9,7 @@ LARGEST = Decimal(10) ** 15
 """Amounts beyond this are taken for a mistake; below it, every sum over a horizon of thousands of periods is exact."""
 
 _FINEST = 9
+_EXACT = Context(prec=80)  # whatever the decimal context of the thread is, no amount is rounded
 
 
 @dataclass(frozen=True, slots=True, order=False)
@@ -27,6 +28,8 @@ class Money:
     @classmethod
     def of(cls, amount: object, currency: str = "", *, owner: str = "Money", name: str = "amount") -> "Money":
         """Return money of a number, a numeral or money itself; a float means the decimal it is printed as."""
+        if not isinstance(currency, str):
+            raise ParameterError(f"{owner}(currency=...) must be a word such as 'EUR', or empty; got {currency!r}.")
         if isinstance(amount, Money):
             if amount.currency != currency and amount.currency and currency:
                 raise ParameterError(f"{owner}({name}=...) must be in {currency}; got {amount}.")
@@ -39,17 +42,17 @@ class Money:
             raise ParameterError(
                 f"{owner}({name}=...) must be an amount of money from 0 to {LARGEST:.0e}; got {amount!r}."
             )
-        if -int(value.as_tuple().exponent) > _FINEST and value.normalize().as_tuple().exponent < -_FINEST:  # type: ignore[operator]
+        if int(value.normalize(_EXACT).as_tuple().exponent) < -_FINEST:
             raise ParameterError(f"{owner}({name}=...) must have at most {_FINEST} decimals; got {amount!r}.")
-        return cls(value, currency)
+        return cls(value.copy_abs(), currency)
 
     def __add__(self, other: "Money") -> "Money":
         self._same(other)
-        return Money(self.amount + other.amount, self.currency)
+        return Money(_EXACT.add(self.amount, other.amount), self.currency)
 
     def __sub__(self, other: "Money") -> "Money":
         self._same(other)
-        return Money(self.amount - other.amount, self.currency)
+        return Money(_EXACT.subtract(self.amount, other.amount), self.currency)
 
     def __le__(self, other: "Money") -> bool:
         self._same(other)
@@ -61,11 +64,13 @@ class Money:
 
     def _same(self, other: "Money") -> None:
         if not isinstance(other, Money) or other.currency != self.currency:
-            raise ParameterError(f"money in {self.currency or 'no currency'} cannot be combined with {other!r}.")
+            raise ParameterError(
+                f"Money(currency=...) must be the same in what is added or compared; got {self!s} and {other!s}."
+            )
 
     def __float__(self) -> float:
         return float(self.amount)
 
     def __str__(self) -> str:
-        shown = f"{self.amount.normalize():,f}"
+        shown = f"{self.amount.normalize(_EXACT):,f}"
         return f"{shown} {self.currency}".rstrip()
