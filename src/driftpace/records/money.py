@@ -8,7 +8,7 @@ from driftpace.errors import ParameterError
 LARGEST = Decimal(10) ** 15
 """Amounts beyond this are taken for a mistake; below it, every sum over a horizon of thousands of periods is exact."""
 
-_FINEST = 9
+_FINEST_UNIT = Decimal("1e-9")
 _EXACT = Context(prec=80)  # whatever the decimal context of the thread is, no amount is rounded
 
 
@@ -42,8 +42,8 @@ class Money:
             raise ParameterError(
                 f"{owner}({name}=...) must be an amount of money from 0 to {LARGEST:.0e}; got {amount!r}."
             )
-        if int(value.normalize(_EXACT).as_tuple().exponent) < -_FINEST:
-            raise ParameterError(f"{owner}({name}=...) must have at most {_FINEST} decimals; got {amount!r}.")
+        if value != value.quantize(_FINEST_UNIT, context=_EXACT):
+            raise ParameterError(f"{owner}({name}=...) must have at most 9 decimals; got {amount!r}.")
         return cls(value.copy_abs(), currency)
 
     def __add__(self, other: "Money") -> "Money":
