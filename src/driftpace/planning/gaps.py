@@ -19,6 +19,8 @@ from driftpace.typing import FloatArray
 TIE = 1e-9
 """A gap that is smaller than the one before by less than this share of it has not fallen: it is rounding."""
 
+_HEAVIEST = 1e100
+
 
 @runtime_checkable
 class Gap(Protocol):
@@ -53,9 +55,10 @@ class _Weighted:
             return
         owner = type(self).__name__
         weights = require.vector(owner, weights=self.weights)
-        if not (weights.size and weights.min() >= 0.0 and 0.0 < float(weights.sum()) < math.inf):
+        if not (weights.size and weights.min() >= 0.0 and 0.0 < float(weights.max()) <= _HEAVIEST):
             raise ParameterError(
-                f"{owner}(weights=...) must be numbers of at least 0, one for each period and not all 0; got {self.weights!r}."
+                f"{owner}(weights=...) must be numbers from 0 to {_HEAVIEST:.0e}, one for each period and not all 0; "
+                f"got {self.weights!r}."
             )
         object.__setattr__(self, "weights", tuple(weights.tolist()))
 
@@ -189,10 +192,7 @@ class OwnGap:
         require.count("OwnGap", least=1, horizon=horizon)
         rng = np.random.default_rng(4)
         for trial in range(_TRIALS):
-            small = _random_gaps(rng, horizon)
-            added = _random_gaps(rng, horizon)
-            if trial % 2:
-                added *= np.arange(horizon) == rng.integers(horizon)
+            small, added = _random_step(rng, horizon, trial)
             less, more = self(small), self(small + added)
             if more < less - TIE * less:
                 raise ParameterError(
@@ -206,10 +206,14 @@ class OwnGap:
         return OwnGap(self.function, self.name, self.gone + first)
 
 
-_TRIALS = 64
+_TRIALS = 192
 
 
-def _random_gaps(rng: np.random.Generator, horizon: int) -> FloatArray:
-    """Return gaps of mixed sizes, many of them 0."""
-    sizes = 10.0 ** rng.uniform(-4.0, 2.0) * rng.random(horizon)
-    return np.where(rng.random(horizon) < rng.random(), 0.0, sizes)
+def _random_step(rng: np.random.Generator, horizon: int, trial: int) -> tuple[FloatArray, FloatArray]:
+    """Return gaps, some of them 0 and some sorted, and what is added to them: in all periods or in one, much or little."""
+    scale = 10.0 ** rng.uniform(-4.0, 2.0)
+    gaps = np.where(rng.random(horizon) < rng.random(), 0.0, scale * rng.random(horizon))
+    added = scale * 10.0 ** rng.uniform(-3.0, 1.0) * rng.random(horizon)
+    if trial % 2:
+        added *= np.arange(horizon) == rng.integers(horizon)
+    return np.sort(gaps) if trial % 3 == 0 else gaps, added
