@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import Literal
 
 from driftpace import require
@@ -45,8 +46,7 @@ class Outlook:
         require.distance("Outlook", rho=self.rho, start=self.start)
         if not isinstance(self.bound, RiskBound):
             raise ParameterError(f"Outlook(bound=...) must be a risk bound; got {self.bound!r}.")
-        if not (isinstance(self.diameter, int | float) and self.diameter > 0.0):
-            raise ParameterError(f"Outlook(diameter=...) must be positive, or infinite; got {self.diameter!r}.")
+        _wide(self.diameter)
         if self.m is not None:
             require.positive("Outlook", m=self.m)
         require.choice("Outlook", ("worst", "walk", "printed"), steps=self.steps)
@@ -84,3 +84,8 @@ class Outlook:
 
     def _capped(self, distance: float) -> float:
         return min(distance, self.diameter)
+
+
+def _wide(diameter: object) -> None:
+    if isinstance(diameter, bool) or not (isinstance(diameter, Real) and float(diameter) > 0.0):
+        raise ParameterError(f"Outlook(diameter=...) must be positive, or infinite; got {diameter!r}.")
