@@ -1,3 +1,4 @@
+import decimal
 import math
 import pickle
 from collections.abc import Callable
@@ -75,7 +76,7 @@ def test_nothing_is_free_and_more_never_costs_less(cost: Cost) -> None:
 def test_the_shape_of_what_is_asked_is_kept(cost: Cost) -> None:
     counts = np.array([[3, 0], [7, 100]])
     assert cost.units(counts).tolist() == [[int(cost.units(count)) for count in row] for row in counts]
-    assert cost.units(np.array([], dtype=np.int64)).shape == (0,)
+    assert cost.units(np.array([], dtype=np.int64)).shape == cost.units([]).shape == (0,)
     assert cost.units(np.array([5], dtype=np.uint8)).dtype == np.int64
 
 
@@ -316,6 +317,24 @@ def test_what_makes_no_cost_is_refused(make: Callable[[], Cost], sentence: str) 
     with pytest.raises(ParameterError) as refusal:
         make()
     assert sentence in str(refusal.value)
+
+
+@pytest.mark.parametrize("answer", [Decimal("1e999999"), 10**30, 1e300], ids=["decimal", "int", "float"])
+def test_own_prices_beyond_64_bits_are_above_every_budget(answer: Price) -> None:
+    cost = OwnCost(lambda samples: answer if samples > 3 else samples)
+    with pytest.raises(ParameterError, match=r"^OwnCost\(function=\.\.\.\) must cost at most .* for 4 samples\.$"):
+        cost.units([4])
+    assert affordable(cost, Money.of(10**6)) == 3
+
+
+def test_the_decimal_context_of_the_caller_rounds_nothing() -> None:
+    with decimal.localcontext(prec=2):
+        cost = TieredCost(tiers=((1, "1234.567"), (11, "0.001")), fixed="0.25")
+        assert cost.unit == Decimal("0.001")
+        assert cost.units([1, 11]).tolist() == [1234817, 12345921]
+        assert str(price(cost, 11)) == "12,345.921"
+        assert budget_units(cost, Money.of("12345.921")) == 12345921
+        assert OwnCost(lambda samples: 1234.567 * samples).units([3]).tolist() == [370371]
 
 
 def test_own_prices_may_be_money() -> None:

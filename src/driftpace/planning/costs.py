@@ -29,7 +29,7 @@ MOST_SAMPLES = 10**9
 """The most samples that one order is thought to have."""
 
 _EXACT = Context(prec=80)
-_FLOAT_NOISE = Decimal(1) - Decimal("1e-14")
+_FLOAT_NOISE = Decimal("0.99999999999999")
 
 
 class _BeyondUnitsError(ParameterError):
@@ -191,12 +191,11 @@ class OwnCost:
                 f"OwnCost(function=...) must give an amount of money that is finite and at least 0; "
                 f"got {answer!r} for {count} samples."
             )
+        if amount > _EXACT.multiply(MOST_UNITS, self.unit):
+            raise _beyond("OwnCost(function=...)", count, answer, self.unit)
         if isinstance(answer, float | np.floating):
             amount = _EXACT.multiply(amount, _FLOAT_NOISE)
-        units = int(_EXACT.divide(amount, self.unit).to_integral_value(ROUND_CEILING, _EXACT))
-        if units > MOST_UNITS:
-            raise _beyond("OwnCost(function=...)", count, answer, self.unit)
-        return units
+        return int(_EXACT.divide(amount, self.unit).to_integral_value(ROUND_CEILING, _EXACT))
 
     def _shown(self, units: int) -> str:
         return str(_money(units, self.unit, self.currency))
@@ -327,7 +326,9 @@ def _amounts(owner: str, currency: str, named: dict[str, object]) -> tuple[list[
 
 def _counted(samples: npt.ArrayLike) -> IntArray:
     counts = np.asarray(samples)
-    if counts.dtype.kind not in "iu" or (counts.size and (counts.min() < 0 or counts.max() > np.iinfo(np.int64).max)):
+    if counts.size == 0:
+        return np.zeros(counts.shape, dtype=np.int64)
+    if counts.dtype.kind not in "iu" or counts.min() < 0 or counts.max() > np.iinfo(np.int64).max:
         raise ParameterError(f"units(samples=...) must be whole numbers of at least 0; got {samples!r}.")
     return counts.astype(np.int64)
 

@@ -46,9 +46,9 @@ class Problem:
         require.switch("plan", adjacent=self.adjacent, bought_before=self.bought_before)
         if not isinstance(self.outlook, Outlook):
             raise ParameterError(f"plan(outlook=...) must be an Outlook; got {self.outlook!r}.")
-        if not isinstance(self.cost, Cost):
+        if isinstance(self.cost, type) or not isinstance(self.cost, Cost):
             raise ParameterError(f"plan(cost=...) must be a cost, with currency, unit and units; got {self.cost!r}.")
-        if not isinstance(self.gap, Gap):
+        if isinstance(self.gap, type) or not isinstance(self.gap, Gap):
             raise ParameterError(f"plan(gap=...) must be a gap, such as MeanGap(); got {self.gap!r}.")
         self.gap.check(self.horizon)
         object.__setattr__(self, "budget", Money.of(self.budget, self.cost.currency, owner="plan", name="budget"))
