@@ -20,9 +20,7 @@ def course(outlook: Outlook, samples: Sequence[int]) -> tuple[float, ...]:
     reach, fitted = None, 0
     for index, count in enumerate(samples):
         if count == 0:
-            distance = (
-                outlook.first_distance(index) if reach is None else outlook.idle_distance(reach, index - fitted)
-            )
+            distance = outlook.first_distance(index) if reach is None else outlook.idle_distance(reach, index - fitted)
             risks.append(outlook.bound(distance, 0))
             continue
         distance = outlook.first_distance(index) if reach is None else outlook.fit_distance(reach, index - fitted)
