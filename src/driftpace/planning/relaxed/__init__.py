@@ -1,0 +1,7 @@
+"""The paper's relaxed planner, by CasADi and IPOPT (extra ``ipopt``): a local solver for a problem with many optima."""
+
+from driftpace.planning.relaxed.planner import RelaxedRun, plan_relaxed, relaxed_runs
+from driftpace.planning.relaxed.rounding import rounded
+from driftpace.planning.relaxed.statuses import STATUSES
+
+__all__ = ["STATUSES", "RelaxedRun", "plan_relaxed", "relaxed_runs", "rounded"]

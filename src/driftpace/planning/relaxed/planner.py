@@ -1,0 +1,193 @@
+"""The paper's planner: the relaxation solved by IPOPT from several starts, rounded, and evaluated as it truly is."""
+
+from dataclasses import dataclass
+
+from driftpace import require
+from driftpace.errors import ParameterError
+from driftpace.planning.costs import affordable_units, budget_units
+from driftpace.planning.course import gaps_over
+from driftpace.planning.gaps import LargestGap, LargestRun, MeanGap
+from driftpace.planning.planned import planned
+from driftpace.planning.problem import Problem
+from driftpace.planning.relaxed.ipopt import Aim, Programme, Rows, require_casadi
+from driftpace.planning.relaxed.prices import real_price
+from driftpace.planning.relaxed.rounding import rounded
+from driftpace.planning.relaxed.starts import starting_samples
+from driftpace.planning.relaxed.statuses import CONVERGED, sentence
+from driftpace.planning.relaxed.surrogate import Recursion, surrogate
+from driftpace.records import Plan
+
+METHOD = "relaxed (IPOPT)"
+
+MOST_IN_A_PERIOD = 10**6
+"""The relaxation looks at no more samples than this in one period."""
+
+_AIMS: dict[Aim, str] = {
+    "mean": "the mean gap",
+    "largest": "the largest gap",
+    "runs": "a smooth stand-in for the largest run",
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RelaxedRun:
+    """What came of one start: the real numbers of samples, what they were worth, and the same after rounding.
+
+    ``relaxed`` is the value of ``real`` as the relaxation believes it, ``rounded`` the true value of ``samples``. ``aim`` says what
+    was minimised, ``status`` is IPOPT's word and ``sentence`` its meaning.
+    """
+
+    start: int
+    aim: Aim
+    real: tuple[float, ...]
+    samples: tuple[int, ...]
+    relaxed: float
+    rounded: float
+    status: str
+    interpolation_error: float
+
+    @property
+    def sentence(self) -> str:
+        """What the status means."""
+        return sentence(self.status)
+
+    @property
+    def converged(self) -> bool:
+        """Whether a local optimum of the relaxation was reached."""
+        return self.status in CONVERGED
+
+
+def relaxed_runs(
+    problem: Problem,
+    *,
+    starts: int = 1,
+    seed: int = 0,
+    K0: float = 0.5,
+    rows: Rows = "paper",
+    recursion: Recursion = "paper",
+    max_iterations: int = 300,
+) -> tuple[RelaxedRun, ...]:
+    """Return what IPOPT and rounding make of the relaxation from every start; see :func:`plan_relaxed`.
+
+    Empty where the budget does not pay for a single sample.
+    """
+    require.count("plan_relaxed", least=1, starts=starts, max_iterations=max_iterations)
+    require.count("plan_relaxed", seed=seed)
+    require.fraction("plan_relaxed", K0=K0)
+    require.choice("plan_relaxed", ("paper", "corrected", "none"), rows=rows)
+    require.choice("plan_relaxed", ("paper", "distance"), recursion=recursion)
+    aims, gap = _aims(problem), problem.gap
+    assert isinstance(gap, MeanGap | LargestGap | LargestRun)
+    require_casadi()
+    budget = budget_units(problem.cost, problem.budget)
+    most = affordable_units(problem.cost, budget, MOST_IN_A_PERIOD)
+    if most == 0:
+        return ()
+    tables = surrogate(problem.outlook, problem.horizon, most, recursion)
+    price = real_price(problem.cost, most, K0)
+    programme = Programme(
+        surrogate=tables,
+        price=price,
+        budget=float(max(budget, 1)),
+        epsilon=problem.epsilon,
+        shares=gap.shares(problem.horizon),
+        rows=rows,
+        bought_before=problem.bought_before,
+    )
+    points = starting_samples(price, budget=float(budget), horizon=problem.horizon, most=most, starts=starts, seed=seed)
+    runs = []
+    for aim in aims:
+        solver = programme.solver(aim, max_iterations)
+        for start, point in enumerate(points):
+            real, status = solver(point)
+            samples = rounded(problem, real, most=most)
+            runs.append(
+                RelaxedRun(
+                    start=start,
+                    aim=aim,
+                    real=tuple(real.tolist()),
+                    samples=samples,
+                    relaxed=gap(gaps_over(tables.course(real)[1].tolist(), problem.epsilon)),
+                    rounded=planned(problem, samples, method=METHOD, reason="").value,
+                    status=status,
+                    interpolation_error=tables.error,
+                )
+            )
+    return tuple(runs)
+
+
+def plan_relaxed(
+    problem: Problem,
+    *,
+    starts: int = 1,
+    seed: int = 0,
+    K0: float = 0.5,
+    rows: Rows = "paper",
+    recursion: Recursion = "paper",
+    max_iterations: int = 300,
+) -> Plan:
+    """Return the plan of the paper's relaxation (section IV-A, rhoKnownRelaxation), rounded; the best of ``starts`` wins.
+
+    minimise phi(xi) over real K_n >= 0 such that sum p-hat(K_n) <= P and the ``rows`` hold, where p-hat(K) = p(K0) K/K0 up to
+    ``K0`` and p(K) beyond. Prices of real K are straight lines between those of whole numbers.
+
+    ``rows``: ``"paper"`` is K_1 <= K_2, K_n <= K_(n-1) + K_(n+1), K_(T-1) <= K_T, as printed; ``"corrected"`` ends with
+    K_T <= K_(T-1) (theory I12), and begins without its first row where samples were bought before (I13); ``"none"`` has none.
+    ``recursion``: ``"paper"`` counts every period as a fit, because a solver sees only positive K; ``"distance"`` lets the distance
+    grow by rho where nothing is bought, and so models skipping.
+
+    It is not a relaxation in the sense that its optimum would bound the best plan from below: the rows on the values of K forbid
+    good whole plans, a fit in every period is not what idling is, p-hat is not convex, so that every start may end elsewhere
+    (theory I25), and the bound is interpolated. So ``lower`` is 0: nothing is proven. The value is that of the rounded plan as it
+    truly is, with the true bound and the true prices.
+
+    phi_1 is linear and phi_2 an epigraph in slacks xi_n >= b~_n - epsilon. The runs of phi_3 are combinatorial: from every start
+    phi_1, phi_2 and a smooth stand-in (see :class:`~driftpace.planning.relaxed.ipopt.Programme`) are minimised, and phi_3 judges
+    what comes of them. Any other goal is refused.
+
+    >>> from driftpace.bounds import Anchored
+    >>> from driftpace.planning.costs import LinearCost
+    >>> from driftpace.planning.gaps import MeanGap
+    >>> from driftpace.planning.outlook import Outlook
+    >>> from driftpace.records import Money
+    >>> problem = Problem(
+    ...     outlook=Outlook(bound=Anchored(noise=1.0, features=3), rho=0.3, start=3.0), epsilon=0.05,
+    ...     budget=Money.of(120), horizon=4, cost=LinearCost(fixed=10), gap=MeanGap(),
+    ... )
+    >>> plan = plan_relaxed(problem)
+    >>> plan.samples, plan.value, plan.lower
+    ((24, 22, 17, 17), 0.0218, 0.0)
+    """
+    runs = relaxed_runs(
+        problem, starts=starts, seed=seed, K0=K0, rows=rows, recursion=recursion, max_iterations=max_iterations
+    )
+    if not runs:
+        reason = f"nothing is bought: {problem.budget} does not pay for one sample"
+        return planned(problem, [0] * problem.horizon, method=METHOD, reason=reason)
+    best = min(runs, key=lambda run: run.rounded)
+    return planned(problem, best.samples, method=METHOD, reason=_in_words(best, runs))
+
+
+def _aims(problem: Problem) -> tuple[Aim, ...]:
+    match problem.gap:
+        case MeanGap():
+            return ("mean",)
+        case LargestGap():
+            return ("largest",)
+        case LargestRun():
+            return ("runs", "mean", "largest")
+    raise ParameterError(
+        f"plan_relaxed(gap=...) must be MeanGap, LargestGap or LargestRun, whose slopes IPOPT can use; got {problem.gap!r}."
+    )
+
+
+def _in_words(best: RelaxedRun, runs: tuple[RelaxedRun, ...]) -> str:
+    change = best.rounded - best.relaxed
+    share = f" {abs(change) / best.relaxed:.1%}" if best.relaxed > 0.0 else ""
+    arrived = sum(run.converged for run in runs)
+    return (
+        f"minimising {_AIMS[best.aim]}, {best.sentence}; {arrived} of {len(runs)} solves ended at a local optimum; "
+        f"rounding {'cost' if change >= 0.0 else 'gained'}{share} ({best.relaxed:.5g} before, {best.rounded:.5g} in whole samples); "
+        f"the bound was interpolated within {best.interpolation_error:.1%}; "
+        "nothing is proven: how much better another plan can be is not known"
+    )
