@@ -1,104 +1,19 @@
-"""The relaxation as a nonlinear programme, handed to IPOPT through CasADi; the only file that knows of either."""
+"""The relaxation as IPOPT sees it, through CasADi: the only file that knows of either."""
 
 import itertools
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy.interpolate import RectBivariateSpline
 
 from driftpace.errors import MissingExtraError
 from driftpace.planning.relaxed.prices import RealPrice
-from driftpace.planning.relaxed.surrogate import Surrogate
+from driftpace.planning.relaxed.programme import Aim, Programme
 from driftpace.typing import FloatArray
 
-Rows = Literal["paper", "corrected", "none"]
-Aim = Literal["mean", "largest", "runs"]
-
 _SOFT = 0.05
-"""How far, in units of epsilon, edges are rounded in the surrogate of runs."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Programme:
-    """minimise phi over real K_n >= 0, in the variables x = log d, u = log(1 + K) and xi/epsilon of every period.
-
-    Rows: x_1 is known and x_(n+1) = step(x_n, u_n); the sum of p-hat(K_n) is at most the budget; those of ``rows`` on
-    neighbouring K; and the gaps,
-
-    * ``"mean"``: sum of shares_n xi_n, xi_n >= b_n - epsilon, xi_n >= 0 (phi_1);
-    * ``"largest"``: t_T, with t_n >= shares_n xi_n and t_n >= t_(n-1), the same xi (phi_2; a largest gap so far, because one t for
-      all periods would fill a column of the Jacobian);
-    * ``"runs"``: t_T, with t_n >= s_n and t_n >= t_(n-1), s_n >= shares_n xi_n + q_n s_(n-1). Here xi_n is (b_n - epsilon)_+ with
-      its edge rounded, not a slack, because a larger gap may break a run, and q_n is a logistic function of xi_n - xi_(n-1):
-      0.95 where the gap stays, near 1 where it rises, and below a half where it falls by more than 0.15 epsilon. That is a
-      smooth stand-in for phi_3, whose runs either go on or end; it leans to runs that go on.
-
-    In log(1 + K) the programme has the optima that it has in K, but no singularity at 0, and all rows but those of the money and
-    the neighbours are nearly convex (geometric programming).
-    """
-
-    surrogate: Surrogate
-    price: RealPrice
-    budget: float
-    epsilon: float
-    shares: FloatArray
-    rows: Rows
-    bought_before: bool
-
-    def solver(self, aim: Aim, max_iterations: int) -> "Solver":
-        """Return a solver that can be started from many points."""
-        ca = require_casadi()
-        horizon = len(self.shares)
-        x, u, xi = (ca.MX.sym(name, horizon) for name in ("x", "u", "xi"))
-        t, s = ca.MX.sym("t", horizon), ca.MX.sym("s", horizon)
-        places = ca.horzcat(x, u).T
-        excess = ca.exp(_spline(ca, self.surrogate.risk).map(horizon)(places).T) / self.epsilon - 1.0
-        onward = _spline(ca, self.surrogate.step).map(horizon)(places).T
-        K = ca.exp(u) - 1.0
-        equal = [x[1:] - onward[:-1]]
-        below = [ca.sum1(_price(ca, self.price, K)) / self.budget - 1.0, *self._neighbours(K)]
-        shares = ca.DM(self.shares)
-        if aim == "runs":
-            equal.append(xi - 0.5 * (excess + ca.sqrt(excess**2 + _SOFT**2)))
-            on = 0.5 + 0.5 * ca.tanh(
-                1.5 + (xi[1:] - xi[:-1]) / (2.0 * _SOFT)
-            )  # the logistic function, which never overflows so
-            below += [shares[0] * xi[0] - s[0], shares[1:] * xi[1:] + on * s[:-1] - s[1:], s - t, t[:-1] - t[1:]]
-            variables, value = ca.vertcat(x, u, xi, s, t), t[-1]
-        elif aim == "largest":
-            below += [excess - xi, shares * xi - t, t[:-1] - t[1:]]
-            variables, value = ca.vertcat(x, u, xi, t), t[-1]
-        else:
-            below.append(excess - xi)
-            variables, value = ca.vertcat(x, u, xi), ca.dot(shares, xi)
-        g = ca.vertcat(*equal, *below)
-        fixed = sum(int(row.shape[0]) for row in equal)
-        options = {
-            "print_time": False,
-            "show_eval_warnings": False,
-            "ipopt": {
-                "print_level": 0,
-                "sb": "yes",
-                "max_iter": max_iterations,
-                "bound_relax_factor": 0.0,  # splines are not to be asked beyond their ends
-            },
-        }
-        function = ca.nlpsol("relaxed", "ipopt", {"x": variables, "f": value, "g": g}, options)
-        lowest = np.concatenate((np.zeros(fixed), np.full(int(g.shape[0]) - fixed, -np.inf)))
-        return Solver(programme=self, aim=aim, function=function, lowest=lowest)
-
-    def _neighbours(self, K: Any) -> list[Any]:
-        horizon, scale = (
-            len(self.shares),
-            1.0 + self.budget / len(self.shares) / max(self.price.slope, 1e-3 * self.budget),
-        )
-        if self.rows == "none" or horizon == 1:
-            return []
-        last = K[-2] - K[-1] if self.rows == "paper" else K[-1] - K[-2]
-        first = [] if self.rows == "corrected" and self.bought_before else [K[0] - K[1]]
-        middle = [K[1:-1] - K[:-2] - K[2:]] if horizon > 2 else []
-        return [row / scale for row in (*first, *middle, last)]
+"""How far, in units of epsilon, edges are rounded in the stand-in for runs."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -110,13 +25,59 @@ class Solver:
     function: Any
     lowest: FloatArray
 
+    @classmethod
+    def of(cls, programme: Programme, aim: Aim, max_iterations: int) -> "Solver":
+        """Return the solver of a programme.
+
+        Its variables are x = log d, u = log(1 + K) and xi/epsilon of every period; in log(1 + K) rather than K, because bounds
+        fall with a power of K and the solver's quadratic models then hold further. Besides the rows of the programme,
+
+        * ``"mean"``: sum of shares_n xi_n, xi_n >= b_n - epsilon, xi_n >= 0 (phi_1);
+        * ``"largest"``: t_T, with t_n >= shares_n xi_n and t_n >= t_(n-1), the same xi (phi_2; a largest gap so far, because one t
+          for all periods would fill a column of the Jacobian);
+        * ``"runs"``: t_T, with t_n >= s_n and t_n >= t_(n-1), s_n >= shares_n xi_n + q_n s_(n-1). Here xi_n is (b_n - epsilon)_+
+          with its edge rounded, not a slack, because a larger gap may break a run, and q_n is a logistic function of
+          xi_n - xi_(n-1): 0.95 where the gap stays, near 1 where it rises, and below a half where it falls by more than
+          0.15 epsilon. That is a smooth stand-in for phi_3, whose runs either go on or end; it leans to runs that go on.
+        """
+        ca = require_casadi()
+        horizon = len(programme.shares)
+        x, u, xi, s, t = (ca.MX.sym(name, horizon) for name in ("x", "u", "xi", "s", "t"))
+        places = ca.horzcat(x, u).T
+        excess = ca.exp(_spline(ca, programme.surrogate.risk).map(horizon)(places).T) / programme.epsilon - 1.0
+        onward = _spline(ca, programme.surrogate.step).map(horizon)(places).T
+        K, shares = ca.exp(u) - 1.0, ca.DM(programme.shares)
+        equal = [x[1:] - onward[:-1]]
+        spent = ca.sum1(_price(ca, programme.price, K)) / programme.budget
+        below = [spent - 1.0, ca.mtimes(ca.DM(programme.neighbours), K)]
+        if aim == "mean":
+            below.append(excess - xi)
+            variables, value = ca.vertcat(x, u, xi), ca.dot(shares, xi)
+        elif aim == "largest":
+            below += [excess - xi, shares * xi - t, t[:-1] - t[1:]]
+            variables, value = ca.vertcat(x, u, xi, t), t[-1]
+        else:
+            equal.append(xi - 0.5 * (excess + ca.sqrt(excess**2 + _SOFT**2)))
+            rise = (xi[1:] - xi[:-1]) / _SOFT
+            on = 0.5 + 0.5 * ca.tanh(
+                0.5 * (3.0 + rise)
+            )  # the logistic function of 3 + rise, in a form that cannot overflow
+            below += [shares[0] * xi[0] - s[0], shares[1:] * xi[1:] + on * s[:-1] - s[1:], s - t, t[:-1] - t[1:]]
+            variables, value = ca.vertcat(x, u, xi, s, t), t[-1]
+        equal, below = ([row for row in rows if row.numel()] for rows in (equal, below))  # a single period has few
+        g = ca.vertcat(*equal, *below)
+        function = ca.nlpsol("relaxed", "ipopt", {"x": variables, "f": value, "g": g}, _options(max_iterations))
+        exact = sum(int(row.shape[0]) for row in equal)
+        lowest = np.concatenate((np.zeros(exact), np.full(int(g.shape[0]) - exact, -np.inf)))
+        return cls(programme=programme, aim=aim, function=function, lowest=lowest)
+
     def __call__(self, samples: FloatArray) -> tuple[FloatArray, str]:
         """Return real numbers of samples, and IPOPT's status, from the start ``samples``."""
-        tables, horizon = self.programme.surrogate, len(samples)
+        tables, shares, horizon = self.programme.surrogate, self.programme.shares, len(samples)
         x, risks = tables.course(samples)
         xi = np.maximum(risks / self.programme.epsilon - 1.0, 0.0) + 0.01
-        runs = list(itertools.accumulate(self.programme.shares * xi, lambda run, gap: 0.5 * run + gap))
-        far = list(itertools.accumulate(runs if self.aim == "runs" else self.programme.shares * xi, max))
+        runs = list(itertools.accumulate(shares * xi, lambda run, gap: 0.5 * run + gap))
+        far = list(itertools.accumulate(runs if self.aim == "runs" else shares * xi, max))
         rest = {"mean": [], "largest": far, "runs": [*runs, *far]}[self.aim]
         start = np.concatenate((x, np.log1p(samples), xi, rest))
         free = len(start) - 2 * horizon
@@ -144,6 +105,19 @@ def _price(ca: Any, price: RealPrice, K: Any) -> Any:
     for knot, bend in zip(price.knots, price.bends, strict=True):
         value += bend * ca.fmax(K - knot, 0.0)
     return ca.if_else(price.K0 >= K, price.ramp * K, value)
+
+
+def _options(max_iterations: int) -> dict[str, object]:
+    return {
+        "print_time": False,
+        "show_eval_warnings": False,
+        "ipopt": {
+            "print_level": 0,
+            "sb": "yes",
+            "max_iter": max_iterations,
+            "bound_relax_factor": 0.0,  # splines are not to be asked beyond their ends
+        },
+    }
 
 
 def require_casadi() -> Any:

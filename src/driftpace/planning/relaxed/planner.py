@@ -3,24 +3,19 @@
 from dataclasses import dataclass
 
 from driftpace import require
-from driftpace.errors import ParameterError
-from driftpace.planning.costs import affordable_units, budget_units
-from driftpace.planning.course import gaps_over
-from driftpace.planning.gaps import LargestGap, LargestRun, MeanGap
+from driftpace.planning.course import course, gaps_over
+from driftpace.planning.gaps import LargestGap, LargestRun
 from driftpace.planning.planned import planned
 from driftpace.planning.problem import Problem
-from driftpace.planning.relaxed.ipopt import Aim, Programme, Rows, require_casadi
-from driftpace.planning.relaxed.prices import real_price
+from driftpace.planning.relaxed.ipopt import Solver, require_casadi
+from driftpace.planning.relaxed.programme import Aim, Programme, Rows
 from driftpace.planning.relaxed.rounding import rounded
-from driftpace.planning.relaxed.starts import starting_samples
 from driftpace.planning.relaxed.statuses import CONVERGED, sentence
-from driftpace.planning.relaxed.surrogate import Recursion, surrogate
+from driftpace.planning.relaxed.surrogate import Recursion
 from driftpace.records import Plan
+from driftpace.typing import FloatArray
 
 METHOD = "relaxed (IPOPT)"
-
-MOST_IN_A_PERIOD = 10**6
-"""The relaxation looks at no more samples than this in one period."""
 
 _AIMS: dict[Aim, str] = {
     "mean": "the mean gap",
@@ -76,44 +71,16 @@ def relaxed_runs(
     require.fraction("plan_relaxed", K0=K0)
     require.choice("plan_relaxed", ("paper", "corrected", "none"), rows=rows)
     require.choice("plan_relaxed", ("paper", "distance"), recursion=recursion)
-    aims, gap = _aims(problem), problem.gap
-    assert isinstance(gap, MeanGap | LargestGap | LargestRun)
     require_casadi()
-    budget = budget_units(problem.cost, problem.budget)
-    most = affordable_units(problem.cost, budget, MOST_IN_A_PERIOD)
-    if most == 0:
+    programme = Programme.of(problem, K0=K0, rows=rows, recursion=recursion)
+    if programme is None:
         return ()
-    tables = surrogate(problem.outlook, problem.horizon, most, recursion)
-    price = real_price(problem.cost, most, K0)
-    programme = Programme(
-        surrogate=tables,
-        price=price,
-        budget=float(max(budget, 1)),
-        epsilon=problem.epsilon,
-        shares=gap.shares(problem.horizon),
-        rows=rows,
-        bought_before=problem.bought_before,
+    points = programme.starts(starts, seed)
+    return tuple(
+        _run(problem, solver, start, point)
+        for solver in (Solver.of(programme, aim, max_iterations) for aim in _aims(problem))
+        for start, point in enumerate(points)
     )
-    points = starting_samples(price, budget=float(budget), horizon=problem.horizon, most=most, starts=starts, seed=seed)
-    runs = []
-    for aim in aims:
-        solver = programme.solver(aim, max_iterations)
-        for start, point in enumerate(points):
-            real, status = solver(point)
-            samples = rounded(problem, real, most=most)
-            runs.append(
-                RelaxedRun(
-                    start=start,
-                    aim=aim,
-                    real=tuple(real.tolist()),
-                    samples=samples,
-                    relaxed=gap(gaps_over(tables.course(real)[1].tolist(), problem.epsilon)),
-                    rounded=planned(problem, samples, method=METHOD, reason="").value,
-                    status=status,
-                    interpolation_error=tables.error,
-                )
-            )
-    return tuple(runs)
 
 
 def plan_relaxed(
@@ -142,7 +109,7 @@ def plan_relaxed(
     truly is, with the true bound and the true prices.
 
     phi_1 is linear and phi_2 an epigraph in slacks xi_n >= b~_n - epsilon. The runs of phi_3 are combinatorial: from every start
-    phi_1, phi_2 and a smooth stand-in (see :class:`~driftpace.planning.relaxed.ipopt.Programme`) are minimised, and phi_3 judges
+    phi_1, phi_2 and a smooth stand-in (see :class:`~driftpace.planning.relaxed.ipopt.Solver`) are minimised, and phi_3 judges
     what comes of them. Any other goal is refused.
 
     >>> from driftpace.bounds import Anchored
@@ -168,26 +135,39 @@ def plan_relaxed(
     return planned(problem, best.samples, method=METHOD, reason=_in_words(best, runs))
 
 
+def _run(problem: Problem, solver: Solver, start: int, point: FloatArray) -> RelaxedRun:
+    real, status = solver(point)
+    tables = solver.programme.surrogate
+    samples = rounded(problem, real, most=solver.programme.most)
+    return RelaxedRun(
+        start=start,
+        aim=solver.aim,
+        real=tuple(real.tolist()),
+        samples=samples,
+        relaxed=problem.gap(gaps_over(tables.course(real)[1].tolist(), problem.epsilon)),
+        rounded=problem.gap(gaps_over(course(problem.outlook, samples), problem.epsilon)),
+        status=status,
+        interpolation_error=tables.error,
+    )
+
+
 def _aims(problem: Problem) -> tuple[Aim, ...]:
     match problem.gap:
-        case MeanGap():
-            return ("mean",)
         case LargestGap():
             return ("largest",)
         case LargestRun():
             return ("runs", "mean", "largest")
-    raise ParameterError(
-        f"plan_relaxed(gap=...) must be MeanGap, LargestGap or LargestRun, whose slopes IPOPT can use; got {problem.gap!r}."
-    )
+        case _:
+            return ("mean",)
 
 
 def _in_words(best: RelaxedRun, runs: tuple[RelaxedRun, ...]) -> str:
     change = best.rounded - best.relaxed
     share = f" {abs(change) / best.relaxed:.1%}" if best.relaxed > 0.0 else ""
-    arrived = sum(run.converged for run in runs)
     return (
-        f"minimising {_AIMS[best.aim]}, {best.sentence}; {arrived} of {len(runs)} solves ended at a local optimum; "
-        f"rounding {'cost' if change >= 0.0 else 'gained'}{share} ({best.relaxed:.5g} before, {best.rounded:.5g} in whole samples); "
+        f"minimising {_AIMS[best.aim]}, {best.sentence}; "
+        f"{sum(run.converged for run in runs)} of {len(runs)} solves ended at a local optimum; "
+        f"rounding {'cost' if change >= 0.0 else 'gained'}{share}, from {best.relaxed:.5g} to {best.rounded:.5g} in whole samples; "
         f"the bound was interpolated within {best.interpolation_error:.1%}; "
         "nothing is proven: how much better another plan can be is not known"
     )
