@@ -1,0 +1,159 @@
+"""A ladder of distances with everything that the dynamic programmes need to know of each rung."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from driftpace.planning.menu import Menu
+from driftpace.planning.problem import Problem
+from driftpace.planning.risks import Risks
+from driftpace.typing import FloatArray
+
+Rungs = npt.NDArray[np.int32]
+
+_CORNERS = 64
+_UP = 1.0 + 1e-12  # a distance that is a rung up to rounding is on it
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ladder:
+    """``rungs`` are squared distances, rising; a row of every table is a rung.
+
+    ``risk`` after each number of the menu, and in its last column after none; ``gap`` after each number, ``ahead`` the squared distance of the next period then, ``ahead_rung`` the rung at or
+    below it; ``idle``, ``later``, ``later_rung`` the same after 0, 1, 2, ... periods of waiting. ``before`` is the least gap of a
+    purchase that leads to a rung, ``first`` the rung of the start.
+
+    On a ``smooth`` ladder values between rungs may be joined by straight lines: all risks are concave in the squared distance, and
+    gaps with their corner inside a step are lowered at its ends so that the line between them stays below.
+    """
+
+    rungs: FloatArray
+    menu: Menu
+    smooth: bool
+    risk: FloatArray
+    gap: FloatArray
+    ahead: FloatArray
+    ahead_rung: Rungs
+    idle: FloatArray
+    later: FloatArray
+    later_rung: Rungs
+    before: FloatArray
+    first: int
+
+    @property
+    def size(self) -> int:
+        """The number of rungs."""
+        return len(self.rungs)
+
+
+def build(
+    problem: Problem, risks: Risks, menu: Menu, distances: FloatArray, *, smooth: bool = False, up: bool = False
+) -> Ladder:
+    """Return the ladder on these distances; the first distance of the problem becomes one of them.
+
+    It is smooth where asked and where the bound is known to be concave in the squared distance. With ``up`` rungs are those at or
+    above a distance: then values are upper bounds, and what they lead to can be done.
+    """
+    start = problem.outlook.first_distance(0)
+    distances = np.unique(np.append(distances, start))
+    rungs = np.square(distances)
+    risk = risks.after(distances, menu.counts)
+    if menu.beyond:
+        risk[:, -1] = 0.0
+    waited = risks.moved(distances[:, None], np.arange(problem.horizon + 1))
+    idle = risks.idle(waited)
+    smooth = smooth and risks.concave(menu.counts)
+    ahead, later = np.square(risks.moved(risks.reach(risk), 1)), np.square(waited)
+    return Ladder(
+        rungs=rungs,
+        menu=menu,
+        smooth=smooth,
+        risk=np.column_stack([risk, idle[:, 0]]),
+        gap=_gaps(risk, problem.epsilon, smooth),
+        ahead=ahead,
+        ahead_rung=_above(rungs, ahead) if up else _below(rungs, ahead),
+        idle=_gaps(idle, problem.epsilon, smooth),
+        later=later,
+        later_rung=_above(rungs, later) if up else _below(rungs, later),
+        before=_gap_before(problem, risks, distances, up=up),
+        first=int(np.searchsorted(distances, start)),
+    )
+
+
+def _below(rungs: FloatArray, squares: FloatArray) -> Rungs:
+    at = np.searchsorted(rungs, (squares * _UP).ravel(), side="right") - 1
+    return np.maximum(at, 0).reshape(squares.shape).astype(np.int32)
+
+
+def _above(rungs: FloatArray, squares: FloatArray) -> Rungs:
+    at = np.searchsorted(rungs, (squares / _UP).ravel(), side="left")
+    return np.minimum(at, len(rungs) - 1).reshape(squares.shape).astype(np.int32)
+
+
+def _gaps(risk: FloatArray, epsilon: float, smooth: bool) -> FloatArray:
+    """Return the gaps; on a smooth ladder lowered at both ends of a step in which they begin.
+
+    There max(L, 0), L the chord of risk - epsilon, lies above t L for every t in [0, 1]; t = s/(s + l), s and -l the values of L at
+    the upper and the lower end, lowers both ends by s l/(s + l).
+    """
+    over = risk - epsilon
+    over[np.abs(over) <= 1e-12 * epsilon] = 0.0
+    gaps = np.maximum(over, 0.0)
+    if smooth:
+        corner = (over[:-1] < 0.0) & (over[1:] > 0.0)
+        lowered = np.where(corner, over[1:] * -over[:-1] / np.where(corner, over[1:] - over[:-1], 1.0), 0.0)
+        nothing = np.zeros((1, risk.shape[1]))
+        gaps -= np.maximum(np.concatenate([nothing, lowered]), np.concatenate([lowered, nothing]))
+    return gaps
+
+
+def _gap_before(problem: Problem, risks: Risks, distances: FloatArray, *, up: bool) -> FloatArray:
+    """Return the least gap of a purchase one period before each rung; 0 where the way back is not known (``up``: the most)."""
+    outlook = problem.outlook
+    if risks.root is None:
+        return np.full(len(distances), np.inf if up else 0.0)
+    if outlook.steps == "walk":
+        reach = np.sqrt(np.maximum(distances**2 - outlook.rho**2, 0.0))
+    else:
+        reach = np.maximum(distances - outlook.rho, 0.0)
+    rounding = 1.0 + 1e-9 if up else 1.0 - 1e-9
+    return np.maximum((reach / risks.root) ** 2 * rounding - problem.epsilon, 0.0)
+
+
+def spread(problem: Problem, risks: Risks, menu: Menu, size: int) -> FloatArray:
+    """Return ``size`` distances in geometric sequence over all that a plan can meet."""
+    best = 0.0 if menu.beyond else _least_risk(risks, menu)
+    lowest = float(risks.moved(risks.reach(np.array([best])), 1)[0])
+    lowest = min(max(lowest * (1.0 - 1e-9), 1e-9 * risks.widest), problem.outlook.first_distance(0))
+    return np.union1d(np.geomspace(lowest, risks.widest, size), corners(problem, risks, lowest))
+
+
+def corners(problem: Problem, risks: Risks, lowest: float) -> FloatArray:
+    """Return the distances from which the target is just met after 0, 1, 2, ... periods of waiting: gaps begin there."""
+    if risks.square is None:
+        return np.empty(0)
+    waits = np.arange(min(problem.horizon, _CORNERS))
+    edge, rho = np.sqrt(problem.epsilon / risks.square), problem.outlook.rho
+    if problem.outlook.steps == "walk":
+        found = np.sqrt(np.maximum(edge**2 - waits * rho**2, 0.0))
+    else:
+        found = edge - waits * rho
+    return found[(found > lowest) & (found < risks.widest)]
+
+
+def _least_risk(risks: Risks, menu: Menu) -> float:
+    """Return a risk that no purchase gets under, from the nearest start that repeated purchases lead to."""
+    distance = risks.moved(np.zeros(1), 1)
+    return float(risks.after(distance, menu.counts[-1:])[0, 0])
+
+
+def crowded(distances: FloatArray, visited: FloatArray, size: int) -> FloatArray:
+    """Return ``size`` distances of which four in five lie where a good plan goes, ``visited``, with a margin of a tenth."""
+    low = max(visited.min() / 1.1, distances[0])
+    high = min(visited.max() * 1.1, distances[-1])
+    if not low < high:
+        return np.geomspace(distances[0], distances[-1], size)
+    dense = np.geomspace(low, high, size * 4 // 5)
+    sparse = np.geomspace(distances[0], distances[-1], size - len(dense))
+    return np.union1d(np.union1d(dense, sparse), distances if len(distances) < size else distances[::4])

@@ -1,0 +1,66 @@
+"""The numbers of samples that a planner considers, and what they cost."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from driftpace.planning.costs import affordable
+from driftpace.planning.problem import Problem
+from driftpace.planning.risks import Risks
+from driftpace.typing import FloatArray, IntArray
+
+_USELESS = 1e-3
+"""Numbers of samples that leave less than this share of the target, from anywhere, are not told apart."""
+
+_MOST = 10**7
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Menu:
+    """``counts`` rising, and what each costs in units of money.
+
+    The numbers between two entries are covered by ``cheapest``, the price of the fewest of them: with the risk of the entry itself
+    that is better than any of them. ``beyond``: the last entry stands for all larger numbers, and its risk is taken as 0.
+
+    >>> from driftpace.planning.costs import LinearCost
+    >>> served = Menu.of(LinearCost(fixed=5), np.array([1, 2, 4]))
+    >>> served.price, served.cheapest, served.whole
+    (array([6., 7., 9.]), array([6., 7., 8.]), False)
+    """
+
+    counts: IntArray
+    price: FloatArray
+    cheapest: FloatArray
+    beyond: bool = False
+
+    @classmethod
+    def of(cls, cost, counts: IntArray, *, beyond: bool = False) -> "Menu":  # type: ignore[no-untyped-def]
+        """Return the menu of these numbers at these costs."""
+        price = cost.units(counts).astype(np.float64)
+        cheapest = cost.units(np.append(0, counts[:-1]) + 1).astype(np.float64)
+        return cls(counts, price, cheapest, beyond)
+
+    @property
+    def whole(self) -> bool:
+        """Whether every number that can be paid is an entry."""
+        return not self.beyond and bool((np.diff(self.counts, prepend=0) == 1).all())
+
+    def samples(self, chosen: IntArray) -> IntArray:
+        """Return the numbers of samples of chosen entries; -1 stands for none."""
+        return np.where(chosen >= 0, self.counts[chosen], 0)
+
+
+def menu(problem: Problem, risks: Risks, *, each: int, ratio: float) -> Menu:
+    """Return every number up to ``each`` and from there on a geometric sequence, as far as one order can be paid."""
+    most = affordable(problem.cost, problem.budget, cap=_MOST)
+    if most == 0:
+        return Menu.of(problem.cost, np.empty(0, np.int64))
+    useful = problem.outlook.bound.smallest(risks.widest, _USELESS * problem.epsilon, most)
+    last = most if useful is None else min(most, max(useful, each))
+    counts = np.arange(1, min(each, last) + 1)
+    if last > each:
+        powers = np.arange(1, np.ceil(np.log(last / each) / np.log(ratio)) + 1)
+        wide = np.unique(np.rint(each * ratio**powers).astype(np.int64))
+        counts = np.concatenate([counts, wide[(wide > each) & (wide < last)], [last]])
+    beyond = most > last
+    return Menu.of(problem.cost, np.append(counts, last + 1) if beyond else counts, beyond=beyond)

@@ -1,0 +1,117 @@
+"""Plans where money has a price: the dual of the budget, which bounds the mean gap from below and gives plans near the best.
+
+min over plans of [phi_1 + price (cost - budget)] is at most the best phi_1 within the budget, whatever the price (theory 5.6). It is a
+dynamic programme over the distance alone. As a function of the price it is concave, with slope (cost of the minimiser - budget).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from driftpace.planning.ladder import Ladder
+from driftpace.planning.weights import Weights
+from driftpace.typing import FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Field:
+    """The least priced value from every node on, for one ``price``; ``value`` is that of the start, and ``samples`` lead there."""
+
+    price: float
+    sample: FloatArray
+    pending: FloatArray
+    free: FloatArray
+    value: float
+    chosen: IntArray
+    cost: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pricing:
+    """A ladder and the periods' weights; ``adjacent`` and ``duty`` (what is bought first needs a neighbour) as in the problem."""
+
+    ladder: Ladder
+    weights: FloatArray
+    adjacent: bool
+    duty: bool
+
+    @property
+    def horizon(self) -> int:
+        """The number of periods."""
+        return len(self.weights)
+
+    def field(self, price: float) -> Field:
+        """Return the values of all nodes at this price of money."""
+        from driftpace.planning.kernels import priced
+
+        ladder = self.ladder
+        shape = (self.horizon + 1, ladder.size)
+        sample, free = np.full(shape, np.inf), np.empty(shape)
+        pending = np.full(shape, np.inf) if self.adjacent else sample
+        tables = (
+            price, self.weights, ladder.rungs, ladder.smooth, ladder.menu.cheapest, ladder.gap, _chunk_least(ladder.gap),
+            ladder.ahead, ladder.ahead_rung, ladder.idle, ladder.later, ladder.later_rung, self.adjacent,
+        )  # fmt: skip
+        priced.backward(*tables, sample, pending, free, np.zeros(ladder.size, np.int64))
+        duty = self.adjacent and self.duty
+        now = (pending if duty else sample)[0, ladder.first]
+        value, _ = priced.waiting(
+            0, ladder.first, now, self.weights, ladder.rungs, ladder.smooth, ladder.idle, ladder.later, ladder.later_rung,
+            pending,
+        )  # fmt: skip
+        chosen = np.empty(self.horizon, np.int64)
+        priced.follow(ladder.first, *tables, duty, sample, pending, free, chosen)
+        cost = float(ladder.menu.cheapest[chosen[chosen >= 0]].sum())
+        return Field(price, sample, pending, free, float(value), chosen, cost)
+
+
+def _chunk_least(gap: FloatArray) -> FloatArray:
+    from driftpace.planning.kernels.priced import CHUNK
+
+    return np.minimum.reduceat(gap, np.arange(0, gap.shape[1], CHUNK), axis=1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dual:
+    """The best lower bound found, the price it was found at, and the fields on both sides of the budget."""
+
+    lower: float
+    price: float
+    fields: tuple[Field, ...]
+
+
+def ascend(pricing: Pricing, budget: float, *, guess: float | None = None, accuracy: float = 1e-4, most: int = 16) -> Dual:
+    """Return the largest lower bound over prices, by cutting planes in one dimension: two lines and where they meet."""
+    fields: list[Field] = []
+    below: Field | None = None  # a price at which too much is spent
+    above: Field | None = None
+    price = guess if guess is not None else 1e-3 / budget
+    while len(fields) < 3 * most:
+        field = pricing.field(price)
+        fields.append(field)
+        if field.cost > budget:
+            below = field
+            if above is None:
+                price *= 8.0 if guess is None else 1.5
+                continue
+        else:
+            above = field
+            if below is None:
+                if price < 1e-12 / budget or field.value - price * budget <= 0.0 and field.value <= price * budget:
+                    price = price / 8.0
+                    if price < 1e-9 / budget:
+                        break
+                    continue
+                price /= 8.0 if guess is None else 1.5
+                continue
+        assert below is not None and above is not None
+        rise, fall = below.cost - budget, above.cost - budget
+        at_below, at_above = below.value - below.price * budget, above.value - above.price * budget
+        meet = (at_above - at_below + rise * below.price - fall * above.price) / (rise - fall)
+        top = at_below + rise * (meet - below.price)
+        best = max(each.value - each.price * budget for each in fields)
+        if top - best <= accuracy * abs(top) or len(fields) >= most or not below.price < meet < above.price:
+            break
+        price = meet
+    lower = max(fields, key=lambda each: each.value - each.price * budget)
+    return Dual(lower.value - lower.price * budget, lower.price, tuple(fields))
