@@ -45,6 +45,16 @@ class Menu:
         """Whether every number that can be paid is an entry."""
         return not self.beyond and bool((np.diff(self.counts, prepend=0) == 1).all())
 
+    @property
+    def plain(self) -> "Menu":
+        """The entries as they are: each stands for itself only, at its own price."""
+        last = len(self.counts) - (1 if self.beyond else 0)
+        return Menu(self.counts[:last], self.price[:last], self.price[:last])
+
+    def entries(self, samples: IntArray) -> IntArray:
+        """Return for each number the last entry that is not larger; -1 for none."""
+        return np.searchsorted(self.counts, samples, side="right") - 1
+
     def samples(self, chosen: IntArray) -> IntArray:
         """Return the numbers of samples of chosen entries; -1 stands for none."""
         return np.where(chosen >= 0, self.counts[chosen], 0)

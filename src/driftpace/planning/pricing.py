@@ -80,38 +80,31 @@ class Dual:
     fields: tuple[Field, ...]
 
 
-def ascend(pricing: Pricing, budget: float, *, guess: float | None = None, accuracy: float = 1e-4, most: int = 16) -> Dual:
-    """Return the largest lower bound over prices, by cutting planes in one dimension: two lines and where they meet."""
+def ascend(pricing: Pricing, budget: float, *, guess: float | None, accuracy: float, most: int = 16) -> Dual:
+    """Return the largest lower bound over prices, by cutting planes in one dimension: two lines, and where they meet."""
     fields: list[Field] = []
     below: Field | None = None  # a price at which too much is spent
     above: Field | None = None
-    price = guess if guess is not None else 1e-3 / budget
-    while len(fields) < 3 * most:
+    price, factor = (1e-2 / budget, 16.0) if guess is None else (guess, 1.06)
+    while len(fields) < most:
         field = pricing.field(price)
         fields.append(field)
         if field.cost > budget:
             below = field
-            if above is None:
-                price *= 8.0 if guess is None else 1.5
-                continue
         else:
             above = field
-            if below is None:
-                if price < 1e-12 / budget or field.value - price * budget <= 0.0 and field.value <= price * budget:
-                    price = price / 8.0
-                    if price < 1e-9 / budget:
-                        break
-                    continue
-                price /= 8.0 if guess is None else 1.5
-                continue
-        assert below is not None and above is not None
+        if below is None or above is None:
+            price, factor = (price * factor, factor**2) if above is None else (price / factor, factor**2)
+            if price < 1e-15 / budget:
+                break
+            continue
         rise, fall = below.cost - budget, above.cost - budget
         at_below, at_above = below.value - below.price * budget, above.value - above.price * budget
         meet = (at_above - at_below + rise * below.price - fall * above.price) / (rise - fall)
         top = at_below + rise * (meet - below.price)
         best = max(each.value - each.price * budget for each in fields)
-        if top - best <= accuracy * abs(top) or len(fields) >= most or not below.price < meet < above.price:
+        if top - best <= accuracy * abs(top) or not below.price < meet < above.price:
             break
         price = meet
-    lower = max(fields, key=lambda each: each.value - each.price * budget)
-    return Dual(lower.value - lower.price * budget, lower.price, tuple(fields))
+    best_field = max(fields, key=lambda each: each.value - each.price * budget)
+    return Dual(best_field.value - best_field.price * budget, best_field.price, tuple(fields))

@@ -1,0 +1,194 @@
+"""The best plan of all, by keeping every beginning that may still lead to it (label setting).
+
+A label is the beginning of a plan: the distance it leads to, the money it cost, the value of its gaps so far. One is dropped when
+another of the same length is at least as good in all three, when no end of it fits the budget, or when a lower bound on what is to come
+shows that it cannot beat the best plan known. What is left at the end is the best plan, and that is a proof.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from driftpace.planning.costs import budget_units
+from driftpace.planning.course import course, gaps_over
+from driftpace.planning.gaps import TIE, LargestRun, MeanGap
+from driftpace.planning.menu import Menu
+from driftpace.planning.problem import Problem
+from driftpace.planning.risks import Risks
+from driftpace.typing import BoolArray, FloatArray, IntArray
+
+Hopeless = Callable[[int, FloatArray, FloatArray, FloatArray], BoolArray]
+"""(period, distances, money, values) of labels before that period -> which of them cannot lead to a better plan."""
+
+_MOST_CELLS = 20_000_000
+_SAME = 1e-12
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labels:
+    """Beginnings of plans before a period; ``distance`` is before anything is bought. Runs: the last gap and the run so far.
+
+    ``state`` 0: what is bought now needs a neighbour; 1: one must buy now; 2: one may do anything.
+    """
+
+    distance: FloatArray
+    reach: FloatArray
+    age: IntArray
+    money: FloatArray
+    value: FloatArray
+    last: FloatArray
+    run: FloatArray
+    state: IntArray
+    parent: IntArray
+    action: IntArray
+
+    def __len__(self) -> int:
+        return len(self.distance)
+
+    def at(self, chosen: IntArray | BoolArray) -> "Labels":
+        """Return some of the labels."""
+        return Labels(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
+
+
+def best_plan(
+    problem: Problem, risks: Risks, menu: Menu, *, most: int, hopeless: Hopeless, known: tuple[float, float]
+) -> tuple[bool, IntArray | None]:
+    """Return whether the search was complete, and the samples of a plan better than ``known`` (value, money), if there is one.
+
+    Not complete: there were more than ``most`` labels. Of plans with equal values the cheapest counts as the best.
+    """
+    budget = float(budget_units(problem.cost, problem.budget))
+    outlook = problem.outlook
+    duty = problem.adjacent and not problem.bought_before
+    one = np.zeros(1)
+    labels = Labels(
+        distance=np.array([outlook.first_distance(0)]), reach=np.array([np.nan]), age=np.zeros(1, np.int64), money=one,
+        value=one, last=one, run=one, state=np.array([0 if duty else 2]), parent=np.zeros(1, np.int64),
+        action=np.zeros(1, np.int64),
+    )  # fmt: skip
+    steps: list[tuple[IntArray, IntArray]] = []
+    weights = problem.gap.shares(problem.horizon)  # type: ignore[attr-defined]
+    for n in range(problem.horizon):
+        if len(labels) * (len(menu.counts) + 1) > _MOST_CELLS:
+            return False, None
+        labels = _grown(problem, risks, menu, labels, n, float(weights[n]))
+        labels = labels.at(labels.money <= budget)
+        if problem.adjacent and n + 1 == problem.horizon:
+            labels = labels.at(labels.state != 1)
+        value, money = known
+        worse = (labels.value > value * (1.0 + _SAME)) | (
+            (labels.value >= value * (1.0 - _SAME)) & (labels.money >= money)
+        )
+        labels = labels.at(~worse)
+        if n + 1 < problem.horizon:
+            labels = labels.at(~hopeless(n + 1, labels.distance, labels.money, labels.value))
+        labels = _undominated(problem, labels)
+        if len(labels) > most:
+            return False, None
+        steps.append((labels.parent, labels.action))
+        if len(labels) == 0:
+            return True, None
+    at = int(np.lexsort((labels.money, labels.value))[0])
+    ties = np.flatnonzero(labels.value <= labels.value[at] * (1.0 + _SAME))
+    at = int(ties[np.argmin(labels.money[ties])])
+    samples = np.zeros(problem.horizon, np.int64)
+    for n in range(problem.horizon - 1, -1, -1):
+        parent, action = steps[n]
+        samples[n] = menu.counts[action[at]] if action[at] >= 0 else 0
+        at = int(parent[at])
+    return True, samples
+
+
+def _grown(problem: Problem, risks: Risks, menu: Menu, labels: Labels, n: int, weight: float) -> Labels:
+    """Return every label one period longer, in every way."""
+    idle = _waited(problem, risks, labels, n, weight)
+    bought = _bought(problem, risks, menu, labels, weight)
+    grown = [part for part in (idle, bought) if part is not None]
+    return Labels(*(np.concatenate([getattr(part, name) for part in grown]) for name in Labels.__dataclass_fields__))
+
+
+def _waited(problem: Problem, risks: Risks, labels: Labels, n: int, weight: float) -> Labels | None:
+    free = np.flatnonzero(labels.state != 1)
+    if len(free) == 0:
+        return None
+    some = labels.at(free)
+    outlook = problem.outlook
+    if outlook.steps == "printed":
+        unsampled = np.isnan(some.reach)
+        known = np.where(unsampled, 0.0, some.reach)
+        here = np.where(unsampled, outlook.first_distance(n), risks.moved(known, some.age + 1))
+        gap = _gaps(problem, risks.idle(here))
+        age = np.where(unsampled, 0, some.age + 1)
+        following = np.where(
+            unsampled, outlook.first_distance(n + 1), np.minimum(_printed(outlook, known, age + 1), outlook.diameter)
+        )
+    else:
+        gap = _gaps(problem, risks.idle(some.distance))
+        age, following = some.age, risks.moved(some.distance, 1)
+    value, run = _amount(problem, some, gap, weight)
+    return Labels(
+        distance=following, reach=some.reach, age=age, money=some.money, value=value, last=gap, run=run,
+        state=np.full(len(some), 0 if problem.adjacent else 2), parent=free, action=np.full(len(some), -1),
+    )  # fmt: skip
+
+
+def _bought(problem: Problem, risks: Risks, menu: Menu, labels: Labels, weight: float) -> Labels:
+    risk = risks.after(labels.distance, menu.counts)
+    size, counts = risk.shape
+    parent = np.repeat(np.arange(size), counts)
+    action = np.tile(np.arange(counts), size)
+    some = labels.at(parent)
+    gap = _gaps(problem, risk.ravel())
+    reach = risks.reach(risk.ravel())
+    value, run = _amount(problem, some, gap, weight)
+    outlook = problem.outlook
+    following = (
+        np.minimum(_printed(outlook, reach, np.ones(1, np.int64)), outlook.diameter)
+        if outlook.steps == "printed"
+        else risks.moved(reach, 1)
+    )
+    state = np.where(some.state == 0, 1, 2) if problem.adjacent else some.state
+    return Labels(
+        distance=following, reach=reach, age=np.zeros(len(parent), np.int64), money=some.money + menu.price[action],
+        value=value, last=gap, run=run, state=state, parent=parent, action=action,
+    )  # fmt: skip
+
+
+def _printed(outlook, reach: FloatArray, gap: IntArray) -> FloatArray:  # type: ignore[no-untyped-def]
+    return np.sqrt(2.0 * reach**2 + 2.0 * (gap * outlook.rho) ** 2)
+
+
+def _gaps(problem: Problem, risk: FloatArray) -> FloatArray:
+    return gaps_over(risk, problem.epsilon)  # type: ignore[arg-type]
+
+
+def _amount(problem: Problem, labels: Labels, gap: FloatArray, weight: float) -> tuple[FloatArray, FloatArray]:
+    """Return the value so far with one more gap, and the run it ends."""
+    each = weight * gap
+    if isinstance(problem.gap, MeanGap):
+        return labels.value + each, labels.run
+    if isinstance(problem.gap, LargestRun):
+        run = np.where(gap < labels.last * (1.0 - TIE), each, labels.run + each)
+        return np.maximum(labels.value, run), run
+    return np.maximum(labels.value, each), labels.run
+
+
+def _undominated(problem: Problem, labels: Labels) -> Labels:
+    """Return the labels that none other beats; with runs or the printed form nearly all are kept, since no order is true there."""
+    if len(labels) == 0:
+        return labels
+    if isinstance(problem.gap, LargestRun) or problem.outlook.steps == "printed":
+        return labels
+    from driftpace.planning.kernels import labels as kernels
+
+    order = np.lexsort((labels.value, labels.money, labels.distance))
+    _, ranks = np.unique(labels.money, return_inverse=True)
+    keep = np.empty(len(labels), np.bool_)
+    kernels.undominated(order, ranks.astype(np.int64), labels.value, labels.state, keep)
+    return labels.at(keep)
+
+
+def value_of(problem: Problem, samples: IntArray) -> float:
+    """Return the value of a plan, as it is."""
+    return problem.gap(gaps_over(course(problem.outlook, samples.tolist()), problem.epsilon))
