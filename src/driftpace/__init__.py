@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from driftpace.losses import LogisticLoss as LogisticLoss
     from driftpace.losses import SmoothedHinge as SmoothedHinge
     from driftpace.losses import SquaredLoss as SquaredLoss
+    from driftpace.planning import plan as plan
     from driftpace.records import Constants as Constants
     from driftpace.records import Outcome as Outcome
     from driftpace.records import Request as Request
@@ -41,6 +42,7 @@ __all__ = [
     "Tracker",
     "WholeSpace",
     "backtest",
+    "plan",
     "smallest_samples",
 ]
 
@@ -58,13 +60,14 @@ _HOMES = {
     "StepReport": "records",
     "Tracker": "tracker",
     "WholeSpace": "sets",
+    "plan": "planning",
     "smallest_samples": "bounds",
 }
 
 _PARTS = frozenset(
     {
         *("backtest", "bounds", "concentration", "datasets", "drift", "errors", "evidence", "learners", "losses"),
-        *("pacing", "records", "rules", "schedules", "sets", "storage", "testing", "tracker", "worlds"),
+        *("pacing", "planning", "records", "rules", "schedules", "sets", "storage", "testing", "tracker", "worlds"),
     }
 )
 """Packages that need no import of their own; ``backtest`` is one that can be called."""

@@ -7,9 +7,12 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from driftpace import require
 from driftpace.bounds.base import FormulaBound
 from driftpace.bounds.protocol import Factors, Nature
+from driftpace.typing import FloatArray, IntArray
 
 _MODEL = (
     "rows are independent draws of the period's distribution",
@@ -83,6 +86,23 @@ class Anchored(FormulaBound):
         if samples >= self.features + 2:
             V = min(V, rows / (samples - self.features - 1.0))
         return harmonic(Bc, V)
+
+    concave: ClassVar[bool] = True
+    """In the squared distance: Bc is linear in it, V affine, and the harmonic sum of such two is concave and rises with both."""
+
+    def table(self, distances: FloatArray, samples: IntArray) -> FloatArray:
+        """Return the bound from each distance (a row) after each number of samples of at least 1 (a column), at once.
+
+        >>> Anchored(noise=0.5, features=2).table(np.array([1.0, 2.0]), np.array([1, 20]))
+        array([[0.41666667, 0.02777778],
+               [1.61904762, 0.02898551]])
+        """
+        Bc, rows = 0.5 * self.h * np.square(distances)[:, None], 0.5 * self.noise * self.features
+        V = (rows + (self.features + 2.0) * Bc) / samples
+        spare = samples - self.features - 1.0
+        V = np.where(spare >= 1.0, np.minimum(V, rows / np.maximum(spare, 1.0)), V)
+        total = Bc + V
+        return Bc * np.divide(V, total, out=np.zeros_like(total), where=total > 0.0)
 
     def tuned_factors(self, tuned: float, samples: int) -> Factors:
         """Return alpha, beta of a start d away when the anchor is tuned to ``tuned``: risk <= alpha d^2 + beta, for any d.

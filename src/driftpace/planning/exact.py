@@ -5,7 +5,8 @@ and through the money left (theory 5.6). Pricing the money leaves a dynamic prog
 below and leads to plans; plans are improved by exchanging purchases; on small problems every beginning is followed until one plan is left.
 """
 
-from dataclasses import dataclass
+import itertools
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from driftpace.planning.ladder import Ladder, build, crowded, spread
 from driftpace.planning.levels import Holding, Levels
 from driftpace.planning.menu import Menu, menu
 from driftpace.planning.planned import planned
-from driftpace.planning.pricing import Dual, Field, Pricing, ascend
+from driftpace.planning.pricing import Dual, Pricing, ascend
 from driftpace.planning.problem import Problem
 from driftpace.planning.risks import Risks
 from driftpace.planning.weights import Weights
@@ -32,7 +33,10 @@ _SAFE = 1.0 - 1e-9  # what rounding may add to a lower bound
 _PRICED_SIZES = (96, 224, 512)
 _LEVEL_SIZES = (160, 400, 1000, 2000)
 _LABELS = 150_000
+_MOST_LAYERS = 2_000
 _RUN_LABELS = 600_000
+_FEW_PLANS = 20_000
+_EXCHANGES = 20_000
 
 
 def plan_exactly(problem: Problem, *, accuracy: float = ACCURACY) -> Plan:
@@ -50,7 +54,7 @@ def plan_exactly(problem: Problem, *, accuracy: float = ACCURACY) -> Plan:
     ... )
     >>> plan = plan_exactly(problem)
     >>> plan.samples
-    (29, 0, 27, 0, 27, 0, 27, 0)
+    (19, 13, 14, 14, 13, 14, 23, 0)
     """
     require.nonnegative("plan", accuracy=accuracy)
     return _Planner(problem, accuracy).plan()
@@ -199,19 +203,49 @@ class _Planner:
             if problem.horizon <= 60 and size == _PRICED_SIZES[1]:
                 break
         pricing, dual = duals[-1]
-        fields = _spread_fields(pricing, dual)
-        target = lambda: found.value * (1.0 - 0.9 * self.accuracy) if self.accuracy else found.value * (1.0 + 1e-10)  # noqa: E731
+        self._count_orders(menu, pricing, dual.price)
+
+    def _count_orders(self, menu: Menu, pricing: Pricing, price: float) -> None:
+        """Close what pricing leaves open: bounds for every number of purchases, and all beginnings within them."""
+        found, budget = self.found, self.budget
+        least = pricing.ladder.menu.cheapest[0]
+        orders = int(min(self.problem.horizon, budget // least)) if least > 0 else self.problem.horizon
+        if orders * self.problem.horizon > _MOST_LAYERS:
+            return
+        prices = price * np.geomspace(0.1, 10.0, 11)
+        layers = [pricing.layers(each, orders) for each in prices]
+        spare = budget - least * np.arange(orders + 1)
+        table = np.array([[layer.value for layer in each] for each in layers]) - prices[:, None] * spare
+        bounds, at = table.max(axis=0) * _SAFE, table.argmax(axis=0)
+        bench = Workbench.of(self.problem, self.risks, pricing.ladder, budget)
+        for number in np.argsort(bounds)[:6]:
+            if number == 0 or bounds[number] >= found.value:
+                continue
+            for p in range(max(at[number] - 1, 0), min(at[number] + 2, len(prices))):
+                plan = bench.counted(prices[p], layers[p], int(number))
+                if bench.cost(plan) <= budget:
+                    self._offer(bench.ladder.menu.samples(bench.improved(plan, enough=0.0, rounds=30)[1]))
+        found.lower = max(found.lower, min(bounds.min(), found.value))
+        if self._done:
+            return
+        cut = found.value * (1.0 - 0.9 * self.accuracy) if self.accuracy else found.value * (1.0 + 1e-10)
 
         def hopeless(n: int, d: FloatArray, money: FloatArray, value: FloatArray) -> BoolArray:
-            bound = np.zeros(len(d))
-            for field in fields:
-                onward = _between(pricing.ladder, field.free[n], d)
-                np.maximum(bound, onward - field.price * (self.budget - money), out=bound)
-            return (value + bound) * _SAFE > target()
+            """No number of further purchases leads below the cut: first by its best price, then by all."""
+            lost = np.ones(len(d), np.bool_)
+            for number in np.argsort(bounds):
+                open_ = np.flatnonzero(lost & (money + number * least <= budget))
+                for p in (at[number], *range(len(prices))):
+                    if len(open_) == 0:
+                        break
+                    onward = _between(pricing.ladder, layers[p][number].free[n], d[open_])
+                    end = onward - prices[p] * (budget - money[open_] - number * least)
+                    open_ = open_[(value[open_] + np.maximum(end, 0.0)) * _SAFE <= cut]
+                lost[open_] = False
+            return lost
 
-        before = found.value
         if self._by_labels(menu, hopeless):
-            found.lower = max(found.lower, min(found.value, before * (1.0 - 0.9 * self.accuracy)) if self.accuracy else found.value)
+            found.lower = max(found.lower, min(found.value, cut))
 
     def _improve(self, bench: Workbench, dual: Dual) -> None:
         """Follow the fields along true distances, splice what costs too much with what costs too little, and exchange."""
@@ -249,6 +283,9 @@ class _Planner:
             found.lower = max(found.lower, self._refuted(down) * _SAFE)
             self._reached(up)
             bench = Workbench.of(problem, self.risks, up.ladder, self.budget)
+            if runs:
+                for saw in bench.saws(found.lower, found.value):
+                    self._offer(up.ladder.menu.samples(saw))
             _, better = bench.improved(
                 up.ladder.menu.entries(found.samples), enough=found.lower * (1.0 + self.accuracy / 4.0), rounds=40
             )
@@ -286,7 +323,11 @@ class _Planner:
         outlook = self.problem.outlook
         d, seen = outlook.first_distance(0), []
         for count in self.found.samples:
-            d = outlook.idle_distance(outlook.reach(outlook.bound(d, int(count))), 1) if count else outlook.idle_distance(d, 1)
+            d = (
+                outlook.idle_distance(outlook.reach(outlook.bound(d, int(count))), 1)
+                if count
+                else outlook.idle_distance(d, 1)
+            )
             seen.append(d)
         return np.array(seen)
 
@@ -333,13 +374,56 @@ class _Planner:
     # ---- goals and forms without a programme of their own
 
     def _by_example(self, menu: Menu) -> None:
-        """Offer the plans of the mean, the largest gap and the largest run, and change them while that helps."""
-        raise NotImplementedError
+        """Offer the plans of the mean, the largest gap and the largest run, and change them while that helps.
 
+        The form as printed only makes distances larger, (a + b)^2 <= 2a^2 + 2b^2: what bounds the corrected form bounds it too. A goal of
+        one's own is monotone: it is at least that of the gaps which are left if the whole budget were spent in every period.
+        """
+        problem, found = self.problem, self.found
+        outlook = replace(problem.outlook, steps="worst") if problem.outlook.steps == "printed" else problem.outlook
+        known = isinstance(problem.gap, MeanGap | LargestGap | LargestRun)
+        for gap in (problem.gap,) if known else (MeanGap(), LargestGap(), LargestRun()):
+            example = plan_exactly(replace(problem, outlook=outlook, gap=gap), accuracy=max(self.accuracy, ACCURACY))
+            self._offer(np.array(example.samples))
+            if known:
+                found.lower = max(found.lower, min(example.lower, found.value))
+        if not known:
+            most = int(menu.plain.counts[-1])
+            found.lower = min(value_of(problem, np.full(problem.horizon, most)), found.value)
+        if self._done:
+            return
+        if known and self._by_labels(menu, lambda n, d, money, value: np.zeros(len(d), np.bool_)):
+            found.lower = found.value
+        elif not known and menu.whole and len(menu.counts) ** problem.horizon <= _FEW_PLANS:
+            self._enumerate(menu)
+            found.lower = found.value
+        else:
+            self._exchange(menu.plain)
 
-def _spread_fields(pricing: Pricing, dual: Dual) -> tuple[Field, ...]:
-    """Return fields at a few prices around the best one: each bounds beginnings with another amount of money left."""
-    return tuple(pricing.field(dual.price * factor) for factor in (0.25, 0.5, 0.8, 1.0, 1.25, 2.0, 4.0))
+    def _enumerate(self, menu: Menu) -> None:
+        """Look at every plan."""
+        prices = np.append(0.0, menu.price)
+        for choice in itertools.product(range(len(prices)), repeat=self.problem.horizon):
+            if prices[list(choice)].sum() <= self.budget:
+                self._offer(np.array([menu.counts[at - 1] if at else 0 for at in choice]))
+
+    def _exchange(self, menu: Menu) -> None:
+        """Change one or two periods of the best plan at a time, as it is valued, a limited number of times."""
+        tries = _EXCHANGES
+        while tries > 0:
+            before = self.found.value
+            entries = menu.entries(self.found.samples)
+            for n, m in itertools.product(range(self.problem.horizon), repeat=2):
+                for more, fewer in ((1, 0), (0, 1), (1, 1), (4, 4), (16, 16), (0, len(menu.counts))):
+                    changed = entries.copy()
+                    changed[n] = min(changed[n] + more, len(menu.counts) - 1)
+                    changed[m] = max(changed[m] - fewer, -1)
+                    self._offer(menu.samples(changed))
+                tries -= 6
+                if tries <= 0:
+                    break
+            if self.found.value >= before:
+                break
 
 
 def _between(ladder: Ladder, values: FloatArray, distances: FloatArray) -> FloatArray:

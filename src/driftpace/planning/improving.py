@@ -6,7 +6,7 @@ import numpy as np
 
 from driftpace.planning.gaps import LargestGap, LargestRun, MeanGap
 from driftpace.planning.ladder import Ladder
-from driftpace.planning.pricing import Field
+from driftpace.planning.pricing import Field, Layer
 from driftpace.planning.problem import Problem
 from driftpace.planning.risks import Risks
 from driftpace.typing import FloatArray, IntArray
@@ -60,6 +60,30 @@ class Workbench:
         )  # fmt: skip
         return plan
 
+    def counted(self, price: float, layers: tuple[Layer, ...], orders: int) -> IntArray:
+        """Return the plan with at most ``orders`` purchases that priced layers lead to along true distances."""
+        from driftpace.planning.kernels import plans
+
+        problem, ladder = self.problem, self.ladder
+        plan = np.empty(problem.horizon, np.int64)
+        buy = np.stack([layer.buy for layer in layers[: orders + 1]])
+        free = np.stack([layer.free for layer in layers[: orders + 1]])
+        above = self._prices - self._prices[0]
+        plans.rollout_counted(
+            *self._table,
+            self._start,
+            problem.epsilon,
+            self.weights,
+            price,
+            above,
+            orders,
+            buy,
+            free,
+            ladder.smooth,
+            plan,
+        )
+        return plan
+
     def spliced(self, left: IntArray, right: IntArray) -> tuple[float, IntArray]:
         """Return the best plan within the budget that follows one plan first and the other later."""
         from driftpace.planning.kernels import plans
@@ -70,6 +94,30 @@ class Workbench:
             problem.adjacent, problem.bought_before,
         )  # fmt: skip
         return float(value), plan
+
+    def saws(self, low: float, high: float) -> list[IntArray]:
+        """Return plans whose gaps fall in every period for a while, then jump back: a gap that stays makes a run without end.
+
+        For teeth of several lengths, the one with the lowest top that can be paid.
+        """
+        from driftpace.planning.kernels import plans
+
+        horizon = self.problem.horizon
+        found = []
+        for length in sorted(
+            {max(horizon // 2**k, 1) for k in range(12)} | {min(k, horizon) for k in (2, 3, 5, 6, 12, 24)}
+        ):
+            below, above, best = low, high, None
+            for _ in range(30):
+                middle = 0.5 * (below + above)
+                plan = np.empty(horizon, np.int64)
+                cost = plans.falling(
+                    *self._table, self._start, self.problem.epsilon, self._prices, middle, length, plan
+                )
+                below, above, best = (below, middle, plan) if cost <= self.budget else (middle, above, best)
+            if best is not None:
+                found.append(best)
+        return found
 
     def improved(self, plan: IntArray, *, enough: float, rounds: int, reach: int = 64) -> tuple[float, IntArray]:
         """Return a plan within the budget that small changes do not better, or one whose value is at most ``enough``."""

@@ -52,7 +52,7 @@ class Pricing:
             price, self.weights, ladder.rungs, ladder.smooth, ladder.menu.cheapest, ladder.gap, _chunk_least(ladder.gap),
             ladder.ahead, ladder.ahead_rung, ladder.idle, ladder.later, ladder.later_rung, self.adjacent,
         )  # fmt: skip
-        priced.backward(*tables, sample, pending, free, np.zeros(ladder.size, np.int64))
+        priced.backward(*tables, sample, pending, free, sample, free, np.zeros(ladder.size, np.int64))
         duty = self.adjacent and self.duty
         now = (pending if duty else sample)[0, ladder.first]
         value, _ = priced.waiting(
@@ -63,6 +63,50 @@ class Pricing:
         priced.follow(ladder.first, *tables, duty, sample, pending, free, chosen)
         cost = float(ladder.menu.cheapest[chosen[chosen >= 0]].sum())
         return Field(price, sample, pending, free, float(value), chosen, cost)
+
+    def layers(self, price: float, orders: int) -> tuple["Layer", ...]:
+        """Return the values with at most 0, 1, ..., ``orders`` purchases to come, where only what exceeds the least order is priced.
+
+        p(K) = p(1) + q(K): a plan with N purchases pays N p(1) whatever they are, so with N known the price concerns q alone, and
+        the jump of the cost at the first sample is no longer smoothed over.
+        """
+        from driftpace.planning.kernels import priced
+
+        ladder = self.ladder
+        shape = (self.horizon + 1, ladder.size)
+        above = ladder.menu.cheapest - ladder.menu.cheapest[0]
+        tables = (
+            price, self.weights, ladder.rungs, ladder.smooth, above, ladder.gap, _chunk_least(ladder.gap), ladder.ahead,
+            ladder.ahead_rung, ladder.idle, ladder.later, ladder.later_rung,
+        )  # fmt: skip
+        never, free = np.full(shape, np.inf), np.zeros(shape)
+        for n in range(self.horizon):
+            for i in range(ladder.size):
+                free[n, i] = self.weights[n:] @ ladder.idle[i, : self.horizon - n]
+        found = [Layer(never, free, float(free[0, ladder.first]))]
+        sample = never
+        hints = np.zeros(ladder.size, np.int64)
+        for _ in range(orders):
+            then_sample, then_free = sample, free
+            sample, free = np.full(shape, np.inf), np.empty(shape)
+            pending = np.full(shape, np.inf) if self.adjacent else sample
+            priced.backward(*tables, self.adjacent, sample, pending, free, then_sample, then_free, hints)
+            now = (pending if self.adjacent and self.duty else sample)[0, ladder.first]
+            value, _ = priced.waiting(
+                0, ladder.first, now, self.weights, ladder.rungs, ladder.smooth, ladder.idle, ladder.later,
+                ladder.later_rung, pending,
+            )  # fmt: skip
+            found.append(Layer(pending, free, float(value)))
+        return tuple(found)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layer:
+    """The least value from every node on, and from the start, with at most so many purchases to come."""
+
+    buy: FloatArray
+    free: FloatArray
+    value: float
 
 
 def _chunk_least(gap: FloatArray) -> FloatArray:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driftpace.bounds import Anchored
 from driftpace.planning.outlook import Outlook
 from driftpace.typing import FloatArray, IntArray
 
@@ -23,10 +22,11 @@ class Risks:
 
     ``widest`` is the largest distance that a plan of ``horizon`` periods can meet.
 
+    >>> from driftpace.bounds import Anchored
     >>> risks = Risks.of(Outlook(bound=Anchored(noise=1.0, features=3), rho=0.3, start=3.0), horizon=10)
     >>> risks.after(np.array([1.0, 3.0]), np.array([10, 40])).round(4)
     array([[0.1667, 0.0385],
-           [0.2368, 0.0412]])
+           [0.2368, 0.0413]])
     >>> risks.idle(np.array([1.0])), risks.reach(np.array([0.02]))
     (array([0.5]), array([0.2]))
     """
@@ -77,15 +77,15 @@ class Risks:
         beta = np.array([each.beta for each in found if each is not None])
         if not (np.isfinite(alpha).all() and np.isfinite(beta).all()):
             return None
-        return (alpha, beta) if self._agrees(counts, lambda d, at: np.minimum(self.square * d * d, alpha[at] * d * d + beta[at])) else None  # type: ignore[operator]
+        return (alpha, beta) if self._agrees(counts, alpha, beta) else None
 
     def concave(self, counts: IntArray) -> bool:
         """Whether the risk after each count is known to be concave in the squared distance, as waiting is.
 
-        min(square z, alpha z + beta) is; so is the harmonic sum of two risks that are affine in z.
+        min(square z, alpha z + beta) is; other bounds say so themselves.
         """
         simple = self.square is not None and self.root is not None
-        return simple and (isinstance(self.outlook.bound, Anchored) or self.factors(counts) is not None)
+        return simple and (self.factors(counts) is not None or getattr(self.outlook.bound, "concave", False) is True)
 
     def after(self, distances: FloatArray, counts: IntArray) -> FloatArray:
         """Return the risk from each distance (a row) after each number of samples (a column)."""
@@ -95,18 +95,20 @@ class Risks:
             assert self.square is not None
             return np.minimum(squared * factors[0] + factors[1], self.square * squared)
         bound = self.outlook.bound
-        if isinstance(bound, Anchored):
-            return _anchored(bound, distances[:, None], counts[None, :])
+        if hasattr(bound, "table"):
+            return np.asarray(bound.table(distances, counts), dtype=np.float64)
         return np.array([[bound(float(d), int(count)) for count in counts] for d in distances])
 
-    def _agrees(self, counts, formula) -> bool:  # type: ignore[no-untyped-def]
-        """Whether a formula gives the bound at a spread of distances and counts."""
+    def _agrees(self, counts: IntArray, alpha: FloatArray, beta: FloatArray) -> bool:
+        """Whether the factors give the bound at a spread of distances and counts."""
+        assert self.square is not None
         bound = self.outlook.bound
         picks = np.unique(np.linspace(0, len(counts) - 1, _PROBES).astype(int))
         for at, d in zip(picks, np.geomspace(1e-3 * self.widest, self.widest, len(picks)), strict=True):
-            for distance in (d, self.widest, 1e-3 * self.widest):
-                true = bound(float(distance), int(counts[at]))
-                if not abs(float(formula(distance, at)) - true) <= _SAME * true:
+            for distance in (float(d), self.widest, 1e-3 * self.widest):
+                formula = min(self.square * distance**2, alpha[at] * distance**2 + beta[at])
+                true = bound(distance, int(counts[at]))
+                if not abs(formula - true) <= _SAME * true:
                     return False
         return True
 
@@ -124,15 +126,3 @@ def _root(outlook: Outlook, widest: float) -> float | None:
     risks = np.geomspace(1e-12, 1.0, _PROBES) * max(outlook.bound(widest, 0), 1e-300)
     true = np.array([outlook.reach(float(risk)) for risk in risks])
     return root if np.allclose(root * np.sqrt(risks), true, rtol=_SAME, atol=0.0) else None
-
-
-def _anchored(bound: Anchored, distance: FloatArray, samples: IntArray) -> FloatArray:
-    """Return the formula of Anchored (theory 1.5c), which is non-increasing in K, on arrays."""
-    cold = 0.5 * bound.h * np.square(distance)
-    rows = 0.5 * bound.noise * bound.features
-    fresh = (rows + (bound.features + 2.0) * cold) / samples
-    spare = samples - bound.features - 1.0
-    fresh = np.where(spare >= 1.0, np.minimum(fresh, rows / np.maximum(spare, 1.0)), fresh)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        both = cold * fresh / (cold + fresh)
-    return np.where(cold + fresh > 0.0, both, 0.0)

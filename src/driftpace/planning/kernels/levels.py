@@ -90,8 +90,24 @@ def backward(  # type: ignore[no-untyped-def]
 
 @compiled()
 def follow(  # type: ignore[no-untyped-def]
-    first, runs, level, classes, weights, starts, rungs, values, actions, idle, later_rung, before, adjacent, duty,
-    sample, pending, free, chosen,
+    first,
+    runs,
+    level,
+    classes,
+    weights,
+    starts,
+    rungs,
+    values,
+    actions,
+    idle,
+    later_rung,
+    before,
+    adjacent,
+    duty,
+    sample,
+    pending,
+    free,
+    chosen,
 ):
     """Follow the least money from the first period; ``chosen`` gets the action of each period, -1 for none."""
     horizon = len(weights)

@@ -149,7 +149,22 @@ def lawful(plan, adjacent, bought_before):  # type: ignore[no-untyped-def]
 
 @compiled()
 def rollout(  # type: ignore[no-untyped-def]
-    world, rungs, risk, ahead, start, epsilon, weights, price, prices, adjacent, duty, sample, pending, free, smooth, plan
+    world,
+    rungs,
+    risk,
+    ahead,
+    start,
+    epsilon,
+    weights,
+    price,
+    prices,
+    adjacent,
+    duty,
+    sample,
+    pending,
+    free,
+    smooth,
+    plan,
 ):
     """Follow a priced field along true distances: at each period the action with the least gap + priced money + value after it."""
     horizon = len(weights)
@@ -191,6 +206,46 @@ def rollout(  # type: ignore[no-untyped-def]
             state = 1 if (adjacent and state == 0) else 2
         else:
             state = 0 if adjacent else 2
+
+
+@compiled()
+def rollout_counted(  # type: ignore[no-untyped-def]
+    world, rungs, risk, ahead, start, epsilon, weights, price, above, orders, buy, free, smooth, plan
+):
+    """Follow fields with 0, 1, ... ``orders`` purchases to come along true distances (without the duty of a neighbour)."""
+    horizon, counts = len(weights), len(above)
+    z = start
+    for n in range(horizon):
+        value, y = after(world, rungs, risk, ahead, z, -1)
+        best = weights[n] * gap_of(value, epsilon)
+        if n + 1 < horizon:
+            best += (
+                idle_value(world, rungs, risk, epsilon, weights, smooth, buy[orders], n + 1, y)
+                if orders > 0
+                else between(free[0, n + 1], rungs, smooth, y, rung_below(rungs, y))
+            )
+        pick = -1
+        if orders > 0:
+            i = rung_below(rungs, z)
+            t = share(rungs, z, i)
+            up = min(i + 1, len(rungs) - 1)
+            for a in range(counts):
+                money = price * above[a]
+                if money >= best:
+                    break
+                value = risk[i, a] + t * (risk[up, a] - risk[i, a])
+                total = money + weights[n] * gap_of(value, epsilon)
+                if total >= best:
+                    continue
+                _, y = after(world, rungs, risk, ahead, z, a)
+                total += between(free[orders - 1, n + 1], rungs, smooth, y, rung_below(rungs, y))
+                if total < best:
+                    best = total
+                    pick = a
+        plan[n] = pick
+        _, z = after(world, rungs, risk, ahead, z, pick)
+        if pick >= 0:
+            orders -= 1
 
 
 @compiled()
@@ -244,8 +299,47 @@ def spliced(world, rungs, risk, ahead, start, epsilon, goal, weights, prices, bu
 
 
 @compiled()
+def falling(world, rungs, risk, ahead, start, epsilon, prices, level, length, plan):  # type: ignore[no-untyped-def]
+    """Buy in every period as little as makes the gap fall, and every ``length`` periods as little as holds the level; return the cost."""
+    counts = len(prices)
+    z = start
+    last = level
+    cost = 0.0
+    for n in range(len(plan)):
+        limit = level if n % length == 0 else last * (1.0 - 4.0 * TIE)
+        low, high = -1, counts - 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            value, _ = after(world, rungs, risk, ahead, z, middle)
+            if gap_of(value, epsilon) <= limit:
+                high = middle
+            else:
+                low = middle
+        plan[n] = high
+        cost += prices[high]
+        value, z = after(world, rungs, risk, ahead, z, high)
+        last = gap_of(value, epsilon)
+    return cost
+
+
+@compiled()
 def improved(  # type: ignore[no-untyped-def]
-    world, rungs, risk, ahead, start, epsilon, goal, weights, prices, budget, adjacent, before, plan, rounds, enough, reach
+    world,
+    rungs,
+    risk,
+    ahead,
+    start,
+    epsilon,
+    goal,
+    weights,
+    prices,
+    budget,
+    adjacent,
+    before,
+    plan,
+    rounds,
+    enough,
+    reach,
 ):
     """Change a plan within the budget, one or two periods at a time, while that helps; return its value.
 

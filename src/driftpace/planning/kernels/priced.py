@@ -84,7 +84,9 @@ def waiting(n, i, now, weights, rungs, smooth, idle, later, later_rung, buy):  #
                 best = total
                 wait = k
             break
-        value = total + onward(buy[n + k], rungs, smooth, later[i, k], later_rung[i, k], later[below, k], later_rung[below, k])
+        value = total + onward(
+            buy[n + k], rungs, smooth, later[i, k], later_rung[i, k], later[below, k], later_rung[below, k]
+        )
         if value < best:
             best = value
             wait = k
@@ -93,17 +95,48 @@ def waiting(n, i, now, weights, rungs, smooth, idle, later, later_rung, buy):  #
 
 @compiled()
 def backward(  # type: ignore[no-untyped-def]
-    price, weights, rungs, smooth, cheapest, gap, least_gap, ahead, ahead_rung, idle, later, later_rung, adjacent,
-    sample, pending, free, hints,
+    price,
+    weights,
+    rungs,
+    smooth,
+    cheapest,
+    gap,
+    least_gap,
+    ahead,
+    ahead_rung,
+    idle,
+    later,
+    later_rung,
+    adjacent,
+    sample,
+    pending,
+    free,
+    then_sample,
+    then_free,
+    hints,
 ):
-    """Fill the least value from every node on: of buying now, of buying now with a duty to buy again, of being free to wait."""
+    """Fill the least value from every node on: of buying now, of buying now with a duty to buy again, of being free to wait.
+
+    ``then_sample`` and ``then_free`` are the values after a purchase: the same arrays, or those with one order fewer to come.
+    """
     horizon, size = len(weights), len(rungs)
     free[horizon, :] = 0.0
     sample[horizon, :] = np.inf
     for n in range(horizon - 1, -1, -1):
         for i in range(size):
             best, pick = buying(
-                free[n + 1], rungs, smooth, i, price, weights[n], cheapest, gap, least_gap, ahead, ahead_rung, hints[i]
+                then_free[n + 1],
+                rungs,
+                smooth,
+                i,
+                price,
+                weights[n],
+                cheapest,
+                gap,
+                least_gap,
+                ahead,
+                ahead_rung,
+                hints[i],
             )
             sample[n, i] = best
             if pick >= 0:
@@ -111,7 +144,17 @@ def backward(  # type: ignore[no-untyped-def]
             if adjacent:
                 if n + 1 < horizon:
                     pending[n, i], _ = buying(
-                        sample[n + 1], rungs, smooth, i, price, weights[n], cheapest, gap, least_gap, ahead, ahead_rung,
+                        then_sample[n + 1],
+                        rungs,
+                        smooth,
+                        i,
+                        price,
+                        weights[n],
+                        cheapest,
+                        gap,
+                        least_gap,
+                        ahead,
+                        ahead_rung,
                         hints[i],
                     )
                 else:
@@ -123,8 +166,25 @@ def backward(  # type: ignore[no-untyped-def]
 
 @compiled()
 def follow(  # type: ignore[no-untyped-def]
-    first, price, weights, rungs, smooth, cheapest, gap, least_gap, ahead, ahead_rung, idle, later, later_rung, adjacent,
-    duty, sample, pending, free, chosen,
+    first,
+    price,
+    weights,
+    rungs,
+    smooth,
+    cheapest,
+    gap,
+    least_gap,
+    ahead,
+    ahead_rung,
+    idle,
+    later,
+    later_rung,
+    adjacent,
+    duty,
+    sample,
+    pending,
+    free,
+    chosen,
 ):
     """Follow the least values from the first period, on the rungs below; ``chosen`` gets the action of each period, -1 for none."""
     horizon = len(weights)

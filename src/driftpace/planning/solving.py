@@ -1,0 +1,112 @@
+"""Leave one out: the cheapest budget for a target, the lowest target for a budget, the longest horizon for both."""
+
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+import numpy as np
+
+from driftpace.errors import ParameterError
+from driftpace.planning.costs import MOST_UNITS, budget_units, in_money
+from driftpace.planning.exact import ACCURACY, plan_exactly
+from driftpace.planning.gaps import LargestGap
+from driftpace.planning.problem import Problem
+from driftpace.records import Money, Plan
+
+_LONGEST = 10_000
+
+
+def cheapest(problem: Problem, *, accuracy: float = ACCURACY) -> Plan:
+    """Return the plan of least cost that holds the target in every period; its budget is what it costs.
+
+    The plan that buys K* in every period holds it, where any does; its price is where the search begins.
+    """
+    problem = replace(problem, gap=LargestGap())
+    ceiling = _enough(problem)
+    found = plan_exactly(replace(problem, budget=ceiling), accuracy=accuracy)
+    if not found.holds:
+        raise ParameterError(
+            f"plan(epsilon=...) must be a target that samples can reach; got {problem.epsilon!r}, and the best that "
+            f"{ceiling} could hold is {found.largest_risk:.4g}."
+        )
+    return replace(
+        found, budget=found.spent, reason=f"{found.spent} is the least that holds the target in every period"
+    )
+
+
+def best_target(problem: Problem, *, accuracy: float = ACCURACY) -> Plan:
+    """Return the plan whose largest risk is least within the budget; its ``epsilon`` is that risk, which it holds in every period."""
+    found, least = _least_risk(problem, accuracy)
+    target = found.largest_risk
+    return replace(
+        found,
+        epsilon=target,
+        gaps=tuple(0.0 for _ in found.gaps),
+        value=0.0,
+        lower=0.0,
+        reason=f"{problem.budget} hold a risk of {target:.4g} in every period, and no plan holds less than {least:.4g}",
+    )
+
+
+def _least_risk(problem: Problem, accuracy: float) -> tuple[Plan, float]:
+    """Return the plan with the least largest risk, and what no plan falls under: the largest gap above next to nothing."""
+    tiny = max(1e-9 * problem.outlook.bound(max(problem.outlook.first_distance(0), 1e-9), 0), 1e-300)
+    found = plan_exactly(replace(problem, epsilon=tiny, gap=LargestGap()), accuracy=accuracy)
+    return found, found.lower
+
+
+def longest(problem: Problem, *, accuracy: float = ACCURACY) -> Plan:
+    """Return the plan that holds the target for as many periods as the budget lasts."""
+    problem = replace(problem, gap=LargestGap())
+    low, high = 0, 1
+    best: Plan | None = None
+    while high <= _LONGEST:
+        found = plan_exactly(replace(problem, horizon=high), accuracy=accuracy)
+        if not found.holds:
+            break
+        best, low, high = found, high, 2 * high
+    if high > _LONGEST:
+        assert best is not None
+        return replace(best, reason=f"the budget holds the target for {best.horizon} periods and more")
+    while high - low > 1:
+        middle = (low + high) // 2
+        found = plan_exactly(replace(problem, horizon=middle), accuracy=accuracy)
+        low, high, best = (middle, high, found) if found.holds else (low, middle, best)
+    if best is None:
+        raise ParameterError(
+            f"plan(budget=...) must hold the target of {problem.epsilon:g} for one period at least; got {problem.budget}."
+        )
+    return replace(best, reason=f"{problem.budget} hold the target for {best.horizon} periods, and not for one more")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TradeOff:
+    """One point of the curve: ``budget`` holds ``epsilon`` in every period, and no plan holds less than ``lower``."""
+
+    budget: Money
+    epsilon: float
+    lower: float
+
+
+def trade_off(problem: Problem, *, points: int = 12, accuracy: float = ACCURACY) -> tuple[TradeOff, ...]:
+    """Return the lowest target that each of several budgets holds, from a tenth of the problem's budget to twice it."""
+    units = budget_units(problem.cost, problem.budget)
+    found = []
+    for share in np.geomspace(0.1, 2.0, points):
+        budget = in_money(problem.cost, int(units * share), problem.budget.currency)
+        plan, least = _least_risk(replace(problem, budget=budget), accuracy)
+        found.append(TradeOff(budget=budget, epsilon=plan.largest_risk, lower=least))
+    return tuple(found)
+
+
+def _enough(problem: Problem) -> Money:
+    """Return money for which the target can surely be held: the price of the risk rule, as large as can be counted."""
+    outlook = problem.outlook
+    widest = max(outlook.first_distance(problem.horizon), outlook.idle_distance(outlook.start, problem.horizon))
+    count = outlook.bound.smallest(widest, problem.epsilon, 10**9)
+    if count is None:
+        raise ParameterError(
+            f"plan(epsilon=...) must be a target that some number of samples reaches; got {problem.epsilon!r}."
+        )
+    each = int(problem.cost.units(np.array([max(count, 1)]))[0])
+    units = min(each * problem.horizon, MOST_UNITS)
+    return Money(Decimal(units) * problem.cost.unit, problem.cost.currency)
