@@ -30,10 +30,10 @@ class RiskBound(Protocol):
     non-decreasing in ``distance`` and non-increasing in ``samples``. It is true for a learner that uses only
     :meth:`used` of the samples. ``samples`` may be 0: then nothing is learnt and the bound is that of the start.
 
-    A bound may also say, for the reasons that :func:`~driftpace.bounds.smallest_samples` gives: ``floor(distance)``, a value it
-    never falls under, with ``floor_reason``; and ``decided_by(distance, samples)``, when it is the least of several. For planners, which
-    ask for hundreds of thousands of values: ``table(distances, samples)``, an array of them for samples of at least 1, and
-    ``concave = True`` when every column of it is concave in the squared distance.
+    A bound may also say, for the reasons that :func:`~driftpace.bounds.smallest_samples` gives: ``floor(distance)``, a value
+    it never falls under, with ``floor_reason``; and ``decided_by(distance, samples)``, when it is the least of several. For
+    planners, which ask for hundreds of thousands of values: ``table(distances, samples)``, an array of them for samples of at
+    least 1, and ``concave = True`` when every column of it is concave in the squared distance.
     """
 
     @property

@@ -14,7 +14,7 @@ from driftpace.planning.gaps import Gap, LargestGap, LargestRun, MeanGap
 from driftpace.planning.outlook import Outlook
 from driftpace.planning.problem import Problem
 from driftpace.planning.solving import best_target, cheapest, longest
-from driftpace.records import Plan
+from driftpace.records import Money, Plan
 
 GAPS: dict[str, type[MeanGap] | type[LargestGap] | type[LargestRun]] = {
     "mean": MeanGap,
@@ -44,18 +44,19 @@ def plan(
 ) -> Plan:
     """Return when to buy how many samples, what that costs, and what it promises in every period.
 
-    Give all of ``epsilon``, ``budget`` and ``horizon``: the plan whose gaps above the target are smallest, within the budget; where the
-    money holds the target, the cheapest such plan. Give two of them: without ``budget`` the cheapest plan that holds the target in
-    every period; without ``epsilon`` the lowest target that the money holds; without ``horizon`` as many periods as it can be held.
+    Give all of ``epsilon``, ``budget`` and ``horizon``: the plan whose gaps above the target are smallest, within the budget;
+    where the money holds the target, the cheapest such plan. Give two of them: without ``budget`` the cheapest plan that
+    holds the target in every period; without ``epsilon`` the lowest target that the money holds; without ``horizon`` as many
+    periods as it can be held.
 
     What drift and samples do is an ``outlook`` (a tracker gives its own, :meth:`Tracker.outlook`), or plain numbers: ``noise``, the
     variance of what no model explains; ``features``, the number of coefficients; ``rho``, how far the best model moves in a period,
     in the norm of the Hessian (a step costs rho^2/2); ``start``, how far the first model is (3 standard deviations of the noise by
     default). ``cost`` is one unit of money for a sample by default.
 
-    ``gap`` is what is made small: "mean", "largest", "run" (the largest sum over a run of gaps that never falls), or a goal of one's
-    own. ``adjacent`` is the paper's rule that samples need neighbours in time. The best value there is lies between ``lower`` and
-    ``value`` of the plan.
+    ``gap`` is what is made small: "mean", "largest", "run" (the largest sum over a run of gaps that never falls), or a goal
+    of one's own. ``adjacent`` is the paper's rule that samples need neighbours in time. The best value there is lies between
+    ``lower`` and ``value`` of the plan.
 
     >>> import driftpace
     >>> from driftpace.planning import LinearCost
@@ -80,7 +81,7 @@ def plan(
     problem = Problem(
         outlook=outlook,
         epsilon=1.0 if epsilon is None else epsilon,
-        budget=0 if budget is None else budget,
+        budget=Money.of(0 if budget is None else budget, cost.currency, owner="plan", name="budget"),
         horizon=1 if horizon is None else int(horizon),
         cost=cost,
         gap=_gap(gap, weights) if horizon is not None else LargestGap(),

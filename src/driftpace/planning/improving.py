@@ -1,4 +1,4 @@
-"""Plans from fields, and better plans from plans: follow, splice, exchange."""
+"""Plans from fields, and better plans from plans: follow, splice, saw, exchange."""
 
 from dataclasses import dataclass
 
@@ -9,90 +9,75 @@ from driftpace.planning.ladder import Ladder
 from driftpace.planning.pricing import Field, Layer
 from driftpace.planning.problem import Problem
 from driftpace.planning.risks import Risks
-from driftpace.typing import FloatArray, IntArray
+from driftpace.planning.tables import PlanTables
+from driftpace.typing import IntArray
 
 GOALS = {MeanGap: 0, LargestGap: 1, LargestRun: 2}
+_TEETH = (2, 3, 5, 6, 12, 24)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Workbench:
-    """A problem on a ladder, for kernels that look at one plan at a time; plans are entries of the ladder's menu, -1 for none."""
+    """A problem on a ladder, for loops over one plan at a time; a plan is an entry of the menu for each period, -1 for none."""
 
-    problem: Problem
     ladder: Ladder
-    world: FloatArray
-    budget: float
-    goal: int
-    weights: FloatArray
+    tables: PlanTables
 
     @classmethod
     def of(cls, problem: Problem, risks: Risks, ladder: Ladder, budget: float) -> "Workbench":
         """Return the workbench of a problem whose goal is one of the paper's three."""
-        outlook = problem.outlook
-        world = np.array(
-            [outlook.rho, float(outlook.steps == "walk"), risks.widest**2, np.nan if risks.root is None else risks.root]
-        )
-        gap = problem.gap
+        outlook, gap, menu = problem.outlook, problem.gap, ladder.menu
         assert isinstance(gap, MeanGap | LargestGap | LargestRun)
-        return cls(problem, ladder, world, budget, GOALS[type(gap)], gap.shares(problem.horizon))
+        tables = PlanTables(
+            rungs=ladder.rungs,
+            risk=ladder.risk,
+            ahead=ladder.ahead,
+            rho=outlook.rho,
+            walk=outlook.steps == "walk",
+            widest=risks.widest**2,
+            root=np.nan if risks.root is None else risks.root,
+            start=float(ladder.rungs[ladder.first]),
+            epsilon=problem.epsilon,
+            goal=GOALS[type(gap)],
+            weights=gap.shares(problem.horizon),
+            prices=menu.plain.price,
+            budget=budget,
+            adjacent=problem.adjacent,
+            bought_before=problem.bought_before,
+        )
+        return cls(ladder, tables)
 
     @property
-    def _table(self) -> tuple[FloatArray, ...]:
-        return self.world, self.ladder.rungs, self.ladder.risk, self.ladder.ahead
-
-    @property
-    def _start(self) -> float:
-        return float(self.ladder.rungs[self.ladder.first])
+    def _horizon(self) -> int:
+        return len(self.tables.weights)
 
     def cost(self, plan: IntArray) -> float:
         """Return what a plan costs, in units."""
-        return float(self.ladder.menu.price[plan[plan >= 0]].sum())
+        return float(self.tables.prices[plan[plan >= 0]].sum())
 
     def rolled(self, field: Field) -> IntArray:
         """Return the plan that a priced field leads to along true distances."""
         from driftpace.planning.kernels import plans
 
-        problem, ladder = self.problem, self.ladder
-        plan = np.empty(problem.horizon, np.int64)
-        plans.rollout(
-            *self._table, self._start, problem.epsilon, self.weights, field.price, self._prices, problem.adjacent,
-            not problem.bought_before, field.sample, field.pending, field.free, ladder.smooth, plan,
-        )  # fmt: skip
+        plan = np.empty(self._horizon, np.int64)
+        plans.rollout(self.tables, field.price, self.ladder.smooth, field.values, plan)
         return plan
 
     def counted(self, price: float, layers: tuple[Layer, ...], orders: int) -> IntArray:
         """Return the plan with at most ``orders`` purchases that priced layers lead to along true distances."""
         from driftpace.planning.kernels import plans
 
-        problem, ladder = self.problem, self.ladder
-        plan = np.empty(problem.horizon, np.int64)
-        buy = np.stack([layer.buy for layer in layers[: orders + 1]])
-        free = np.stack([layer.free for layer in layers[: orders + 1]])
-        above = self._prices - self._prices[0]
-        plans.rollout_counted(
-            *self._table,
-            self._start,
-            problem.epsilon,
-            self.weights,
-            price,
-            above,
-            orders,
-            buy,
-            free,
-            ladder.smooth,
-            plan,
-        )
+        plan = np.empty(self._horizon, np.int64)
+        buy = np.stack([layer.values.pending for layer in layers[: orders + 1]])
+        free = np.stack([layer.values.free for layer in layers[: orders + 1]])
+        plans.rollout_counted(self.tables, price, self.ladder.smooth, orders, buy, free, plan)
         return plan
 
     def spliced(self, left: IntArray, right: IntArray) -> tuple[float, IntArray]:
-        """Return the best plan within the budget that follows one plan first and the other later."""
+        """Return the best plan within the budget that follows one plan first and the other later, with its value."""
         from driftpace.planning.kernels import plans
 
-        problem = self.problem
-        value, plan = plans.spliced(
-            *self._table, self._start, problem.epsilon, self.goal, self.weights, self._prices, self.budget, left, right,
-            problem.adjacent, problem.bought_before,
-        )  # fmt: skip
+        value, plan = plans.spliced(self.tables, left, right)
         return float(value), plan
 
     def saws(self, low: float, high: float) -> list[IntArray]:
@@ -102,37 +87,23 @@ class Workbench:
         """
         from driftpace.planning.kernels import plans
 
-        horizon = self.problem.horizon
+        halves = {max(self._horizon >> power, 1) for power in range(12)}
         found = []
-        for length in sorted(
-            {max(horizon // 2**k, 1) for k in range(12)} | {min(k, horizon) for k in (2, 3, 5, 6, 12, 24)}
-        ):
+        for length in sorted(halves | {min(teeth, self._horizon) for teeth in _TEETH}):
             below, above, best = low, high, None
             for _ in range(30):
                 middle = 0.5 * (below + above)
-                plan = np.empty(horizon, np.int64)
-                cost = plans.falling(
-                    *self._table, self._start, self.problem.epsilon, self._prices, middle, length, plan
-                )
-                below, above, best = (below, middle, plan) if cost <= self.budget else (middle, above, best)
+                plan = np.empty(self._horizon, np.int64)
+                cost = plans.falling(self.tables, middle, length, plan)
+                below, above, best = (below, middle, plan) if cost <= self.tables.budget else (middle, above, best)
             if best is not None:
                 found.append(best)
         return found
 
-    def improved(self, plan: IntArray, *, enough: float, rounds: int, reach: int = 64) -> tuple[float, IntArray]:
+    def improved(self, plan: IntArray, *, enough: float, rounds: int, tries: int = 64) -> tuple[float, IntArray]:
         """Return a plan within the budget that small changes do not better, or one whose value is at most ``enough``."""
-        from driftpace.planning.kernels import plans
+        from driftpace.planning.kernels import exchanges
 
-        problem = self.problem
         plan = plan.copy()
-        value = plans.improved(
-            *self._table, self._start, problem.epsilon, self.goal, self.weights, self._prices, self.budget,
-            problem.adjacent, problem.bought_before, plan, rounds, enough, reach,
-        )  # fmt: skip
+        value = exchanges.improved(self.tables, plan, rounds, enough, tries)
         return float(value), plan
-
-    @property
-    def _prices(self) -> FloatArray:
-        """The prices of the entries that can be bought: the last one of a menu may stand for all beyond it."""
-        menu = self.ladder.menu
-        return menu.price[:-1] if menu.beyond else menu.price

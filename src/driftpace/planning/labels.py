@@ -1,8 +1,8 @@
 """The best plan of all, by keeping every beginning that may still lead to it (label setting).
 
 A label is the beginning of a plan: the distance it leads to, the money it cost, the value of its gaps so far. One is dropped when
-another of the same length is at least as good in all three, when no end of it fits the budget, or when a lower bound on what is to come
-shows that it cannot beat the best plan known. What is left at the end is the best plan, and that is a proof.
+another of the same length is at least as good in all three, when no end of it fits the budget, or when a lower bound on what is to
+come shows that it cannot beat the best plan known. What is left at the end is the best plan, and that is a proof.
 """
 
 from collections.abc import Callable
@@ -11,9 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from driftpace.planning.costs import budget_units
-from driftpace.planning.course import course, gaps_over
+from driftpace.planning.course import gaps_over
 from driftpace.planning.gaps import TIE, LargestRun, MeanGap
 from driftpace.planning.menu import Menu
+from driftpace.planning.outlook import Outlook
 from driftpace.planning.problem import Problem
 from driftpace.planning.risks import Risks
 from driftpace.typing import BoolArray, FloatArray, IntArray
@@ -155,8 +156,9 @@ def _bought(problem: Problem, risks: Risks, menu: Menu, labels: Labels, weight: 
     )  # fmt: skip
 
 
-def _printed(outlook, reach: FloatArray, gap: IntArray) -> FloatArray:  # type: ignore[no-untyped-def]
-    return np.sqrt(2.0 * reach**2 + 2.0 * (gap * outlook.rho) ** 2)
+def _printed(outlook: Outlook, reach: FloatArray, gap: IntArray) -> FloatArray:
+    squared: FloatArray = 2.0 * reach**2 + 2.0 * (gap * outlook.rho) ** 2
+    return np.sqrt(squared)
 
 
 def _gaps(problem: Problem, risk: FloatArray) -> FloatArray:
@@ -187,8 +189,3 @@ def _undominated(problem: Problem, labels: Labels) -> Labels:
     keep = np.empty(len(labels), np.bool_)
     kernels.undominated(order, ranks.astype(np.int64), labels.value, labels.state, keep)
     return labels.at(keep)
-
-
-def value_of(problem: Problem, samples: IntArray) -> float:
-    """Return the value of a plan, as it is."""
-    return problem.gap(gaps_over(course(problem.outlook, samples.tolist()), problem.epsilon))

@@ -3,14 +3,12 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from driftpace.planning.menu import Menu
 from driftpace.planning.problem import Problem
 from driftpace.planning.risks import Risks
+from driftpace.planning.tables import Rungs
 from driftpace.typing import FloatArray
-
-Rungs = npt.NDArray[np.int32]
 
 _CORNERS = 64
 _UP = 1.0 + 1e-12  # a distance that is a rung up to rounding is on it
@@ -20,9 +18,10 @@ _UP = 1.0 + 1e-12  # a distance that is a rung up to rounding is on it
 class Ladder:
     """``rungs`` are squared distances, rising; a row of every table is a rung.
 
-    ``risk`` after each number of the menu, and in its last column after none; ``gap`` after each number, ``ahead`` the squared distance of the next period then, ``ahead_rung`` the rung at or
-    below it; ``idle``, ``later``, ``later_rung`` the same after 0, 1, 2, ... periods of waiting. ``before`` is the least gap of a
-    purchase that leads to a rung, ``first`` the rung of the start.
+    ``risk`` after each number of the menu, and in its last column after none; ``gap`` after each number, ``ahead`` the
+    squared distance of the next period then, ``ahead_rung`` the rung at or below it; ``idle``, ``later``, ``later_rung`` the
+    same after 0, 1, 2, ... periods of waiting. ``before`` is the least gap of a purchase that leads to a rung, ``first`` the
+    rung of the start.
 
     On a ``smooth`` ladder values between rungs may be joined by straight lines: all risks are concave in the squared distance, and
     gaps with their corner inside a step are lowered at its ends so that the line between them stays below.
@@ -72,16 +71,17 @@ def build(
         risk=np.column_stack([risk, idle[:, 0]]),
         gap=_gaps(risk, problem.epsilon, smooth),
         ahead=ahead,
-        ahead_rung=_above(rungs, ahead) if up else _below(rungs, ahead),
+        ahead_rung=_above(rungs, ahead) if up else below(rungs, ahead),
         idle=_gaps(idle, problem.epsilon, smooth),
         later=later,
-        later_rung=_above(rungs, later) if up else _below(rungs, later),
+        later_rung=_above(rungs, later) if up else below(rungs, later),
         before=_gap_before(problem, risks, distances, up=up),
         first=int(np.searchsorted(distances, start)),
     )
 
 
-def _below(rungs: FloatArray, squares: FloatArray) -> Rungs:
+def below(rungs: FloatArray, squares: FloatArray) -> Rungs:
+    """Return the last rung at or below each squared distance, the first where there is none."""
     at = np.searchsorted(rungs, (squares * _UP).ravel(), side="right") - 1
     return np.maximum(at, 0).reshape(squares.shape).astype(np.int32)
 
@@ -139,7 +139,7 @@ def corners(problem: Problem, risks: Risks, lowest: float) -> FloatArray:
         found = np.sqrt(np.maximum(edge**2 - waits * rho**2, 0.0))
     else:
         found = edge - waits * rho
-    return found[(found > lowest) & (found < risks.widest)]
+    return np.asarray(found[(found > lowest) & (found < risks.widest)])
 
 
 def _least_risk(risks: Risks, menu: Menu) -> float:

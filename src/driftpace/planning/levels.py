@@ -1,21 +1,24 @@
-"""Plans that hold a level at the least cost, and the least level that a budget can hold.
+"""The least money that holds a level, in every period or in every stretch of periods.
 
-Largest gap: no gap above the level. Largest run: between one purchase and the next the gaps only rise, so they belong to one run; that no
-such stretch adds up to more than the level is necessary, and it is enough where every purchase brings the gap down.
+Largest gap: no gap above the level. Largest run: between one purchase and the next the gaps only rise, so they belong to one
+run; that no such stretch adds up to more than the level is necessary, and it is enough where every purchase brings the gap
+down.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from driftpace.planning.ladder import Ladder
+from driftpace.planning.tables import LevelTables, Values
 from driftpace.planning.weights import Weights
 from driftpace.typing import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Holding:
-    """The least money from every node on, and in all; ``chosen`` leads there (None where nothing does)."""
+    """The least money from every node where one is ``free`` to wait, and in all; ``chosen`` leads there (None: nothing does)."""
 
     free: FloatArray
     money: float
@@ -33,47 +36,50 @@ class Levels:
     duty: bool
 
     def hold(self, level: float) -> Holding:
-        """Return the least money that holds the level: a lower bound, or on a ladder with rungs above an upper one."""
+        """Return the least money that holds the level: a lower bound, or on a ladder rounded up an upper one."""
         from driftpace.planning.kernels import levels
 
-        ladder, weights = self.ladder, self.weights
-        starts, rungs, values, actions = self._offers(level)
-        shape = (len(weights.each) + 1, ladder.size)
-        sample, free = np.full(shape, np.inf), np.full(shape, np.inf)
-        pending = np.full(shape, np.inf) if self.adjacent else sample
-        levels.backward(
-            self.runs, level, weights.classes, weights.lowered, starts, rungs, values, ladder.idle, ladder.later_rung,
-            ladder.before, self.adjacent, sample, pending, free,
-        )  # fmt: skip
+        horizon, first = len(self.weights.each), self.ladder.first
+        shape = (horizon + 1, self.ladder.size)
+        sample = np.full(shape, np.inf)
+        values = Values(sample, np.full(shape, np.inf) if self.adjacent else sample, np.full(shape, np.inf))
+        tables = self._tables(level)
+        levels.backward(tables, values)
         duty = self.adjacent and self.duty
-        first = ladder.first
-        now = (pending if duty else sample)[0, first]
-        money, _ = levels.waiting(
-            0, first, now, self.runs, level, weights.lowered, ladder.idle, ladder.later_rung, 0.0, pending
-        )
-        if not np.isfinite(money):
-            return Holding(free, float("inf"), None)
-        chosen = np.empty(len(weights.each), np.int64)
-        found = levels.follow(
-            first, self.runs, level, weights.classes, weights.lowered, starts, rungs, values, actions, ladder.idle,
-            ladder.later_rung, ladder.before, self.adjacent, duty, sample, pending, free, chosen,
-        )  # fmt: skip
-        return Holding(free, float(money), chosen if found else None)
+        now = (values.pending if duty else values.sample)[0, first]
+        money, _ = levels.waiting(tables, 0, first, now, values.pending)
+        if not math.isfinite(money):
+            return Holding(values.free, math.inf, None)
+        chosen = np.empty(horizon, np.int64)
+        found = levels.follow(tables, first, duty, values, chosen)
+        return Holding(values.free, float(money), chosen if found else None)
 
-    def _offers(self, level: float) -> tuple[IntArray, IntArray, FloatArray, IntArray]:
+    def _tables(self, level: float) -> LevelTables:
         from driftpace.planning.kernels import levels
 
         ladder, weights = self.ladder, self.weights
         most = ladder.gap.size
-        rungs, values, actions = np.empty(most, np.int64), np.empty(most), np.empty(most, np.int64)
+        rungs, values, entries = np.empty(most, np.int64), np.empty(most), np.empty(most, np.int64)
         starts = np.empty((len(weights.of_class), ladder.size + 1), np.int64)
         kept, at = [], 0
         for c, weight in enumerate(weights.of_class):
             number = levels.offers(
-                ladder.gap, ladder.ahead_rung, ladder.menu.cheapest, weight, level, starts[c], rungs, values, actions
+                ladder.gap, ladder.ahead_rung, ladder.menu.cheapest, weight, level, starts[c], rungs, values, entries
             )
             starts[c] += at
             at += number
-            kept.append((rungs[:number].copy(), values[:number].copy(), actions[:number].copy()))
-        columns = tuple(np.concatenate(column) for column in zip(*kept, strict=True))
-        return starts, *columns  # type: ignore[return-value]
+            kept.append((rungs[:number].copy(), values[:number].copy(), entries[:number].copy()))
+        return LevelTables(
+            runs=self.runs,
+            level=level,
+            classes=weights.classes,
+            weights=weights.lowered,
+            idle=ladder.idle,
+            later_rung=ladder.later_rung,
+            before=ladder.before,
+            adjacent=self.adjacent,
+            starts=starts,
+            rungs=np.concatenate([each[0] for each in kept]),
+            values=np.concatenate([each[1] for each in kept]),
+            entries=np.concatenate([each[2] for each in kept]),
+        )

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driftpace.planning.costs import affordable
+from driftpace.planning.costs import Cost, affordable
 from driftpace.planning.problem import Problem
 from driftpace.planning.risks import Risks
 from driftpace.typing import FloatArray, IntArray
@@ -34,7 +34,7 @@ class Menu:
     beyond: bool = False
 
     @classmethod
-    def of(cls, cost, counts: IntArray, *, beyond: bool = False) -> "Menu":  # type: ignore[no-untyped-def]
+    def of(cls, cost: Cost, counts: IntArray, *, beyond: bool = False) -> "Menu":
         """Return the menu of these numbers at these costs."""
         price = cost.units(counts).astype(np.float64)
         cheapest = cost.units(np.append(0, counts[:-1]) + 1).astype(np.float64)

@@ -1,7 +1,8 @@
-"""Plans where money has a price: the dual of the budget, which bounds the mean gap from below and gives plans near the best.
+"""Plans where money has a price: the dual of the budget, which bounds the mean gap from below and leads to plans near the best.
 
-min over plans of [phi_1 + price (cost - budget)] is at most the best phi_1 within the budget, whatever the price (theory 5.6). It is a
-dynamic programme over the distance alone. As a function of the price it is concave, with slope (cost of the minimiser - budget).
+min over plans of [phi_1 + price (cost - budget)] is at most the best phi_1 within the budget, whatever the price (theory
+5.6). It is a dynamic programme over the distance alone. As a function of the price it is concave, with slope (cost of the
+minimiser - budget).
 """
 
 from dataclasses import dataclass
@@ -9,21 +10,27 @@ from dataclasses import dataclass
 import numpy as np
 
 from driftpace.planning.ladder import Ladder
-from driftpace.planning.weights import Weights
+from driftpace.planning.tables import PricedTables, Values
 from driftpace.typing import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Field:
-    """The least priced value from every node on, for one ``price``; ``value`` is that of the start, and ``samples`` lead there."""
+    """The least priced value from every node on, for one ``price``: ``value`` is that of the start, and ``chosen`` leads there."""
 
     price: float
-    sample: FloatArray
-    pending: FloatArray
-    free: FloatArray
+    values: Values
     value: float
     chosen: IntArray
     cost: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layer:
+    """The least value from every node on, and from the start, with at most so many purchases to come."""
+
+    values: Values
+    value: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,31 +48,19 @@ class Pricing:
         return len(self.weights)
 
     def field(self, price: float) -> Field:
-        """Return the values of all nodes at this price of money."""
+        """Return the values of all nodes at this price of money: lower bounds on those of every plan."""
         from driftpace.planning.kernels import priced
 
         ladder = self.ladder
-        shape = (self.horizon + 1, ladder.size)
-        sample, free = np.full(shape, np.inf), np.empty(shape)
-        pending = np.full(shape, np.inf) if self.adjacent else sample
-        tables = (
-            price, self.weights, ladder.rungs, ladder.smooth, ladder.menu.cheapest, ladder.gap, _chunk_least(ladder.gap),
-            ladder.ahead, ladder.ahead_rung, ladder.idle, ladder.later, ladder.later_rung, self.adjacent,
-        )  # fmt: skip
-        priced.backward(*tables, sample, pending, free, sample, free, np.zeros(ladder.size, np.int64))
-        duty = self.adjacent and self.duty
-        now = (pending if duty else sample)[0, ladder.first]
-        value, _ = priced.waiting(
-            0, ladder.first, now, self.weights, ladder.rungs, ladder.smooth, ladder.idle, ladder.later, ladder.later_rung,
-            pending,
-        )  # fmt: skip
+        tables, values = self._tables(ladder.menu.cheapest), self._empty()
+        priced.backward(tables, price, values, values, np.zeros(ladder.size, np.int64))
         chosen = np.empty(self.horizon, np.int64)
-        priced.follow(ladder.first, *tables, duty, sample, pending, free, chosen)
+        priced.follow(tables, ladder.first, price, self.adjacent and self.duty, values, chosen)
         cost = float(ladder.menu.cheapest[chosen[chosen >= 0]].sum())
-        return Field(price, sample, pending, free, float(value), chosen, cost)
+        return Field(price, values, self._first(tables, values), chosen, cost)
 
-    def layers(self, price: float, orders: int) -> tuple["Layer", ...]:
-        """Return the values with at most 0, 1, ..., ``orders`` purchases to come, where only what exceeds the least order is priced.
+    def layers(self, price: float, orders: int) -> tuple[Layer, ...]:
+        """Return the values with at most 0, 1, ..., ``orders`` purchases to come, priced without the least order's cost.
 
         p(K) = p(1) + q(K): a plan with N purchases pays N p(1) whatever they are, so with N known the price concerns q alone, and
         the jump of the cost at the first sample is no longer smoothed over.
@@ -73,51 +68,55 @@ class Pricing:
         from driftpace.planning.kernels import priced
 
         ladder = self.ladder
-        shape = (self.horizon + 1, ladder.size)
-        above = ladder.menu.cheapest - ladder.menu.cheapest[0]
-        tables = (
-            price, self.weights, ladder.rungs, ladder.smooth, above, ladder.gap, _chunk_least(ladder.gap), ladder.ahead,
-            ladder.ahead_rung, ladder.idle, ladder.later, ladder.later_rung,
-        )  # fmt: skip
-        never, free = np.full(shape, np.inf), np.zeros(shape)
-        for n in range(self.horizon):
-            for i in range(ladder.size):
-                free[n, i] = self.weights[n:] @ ladder.idle[i, : self.horizon - n]
-        found = [Layer(never, free, float(free[0, ladder.first]))]
-        sample = never
+        tables = self._tables(ladder.menu.cheapest - ladder.menu.cheapest[0])
+        values = self._empty()
+        for n in range(self.horizon + 1):
+            values.free[n] = ladder.idle[:, : self.horizon - n] @ self.weights[n:]
+        found = [Layer(values, float(values.free[0, ladder.first]))]
         hints = np.zeros(ladder.size, np.int64)
         for _ in range(orders):
-            then_sample, then_free = sample, free
-            sample, free = np.full(shape, np.inf), np.empty(shape)
-            pending = np.full(shape, np.inf) if self.adjacent else sample
-            priced.backward(*tables, self.adjacent, sample, pending, free, then_sample, then_free, hints)
-            now = (pending if self.adjacent and self.duty else sample)[0, ladder.first]
-            value, _ = priced.waiting(
-                0, ladder.first, now, self.weights, ladder.rungs, ladder.smooth, ladder.idle, ladder.later,
-                ladder.later_rung, pending,
-            )  # fmt: skip
-            found.append(Layer(pending, free, float(value)))
+            then, values = values, self._empty()
+            priced.backward(tables, price, values, then, hints)
+            found.append(Layer(values, self._first(tables, values)))
         return tuple(found)
 
+    def _empty(self) -> Values:
+        shape = (self.horizon + 1, self.ladder.size)
+        sample = np.full(shape, np.inf)
+        return Values(sample, np.full(shape, np.inf) if self.adjacent else sample, np.zeros(shape))
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Layer:
-    """The least value from every node on, and from the start, with at most so many purchases to come."""
+    def _first(self, tables: PricedTables, values: Values) -> float:
+        """Return the least value from the start, where nothing was bought before."""
+        from driftpace.planning.kernels import priced
 
-    buy: FloatArray
-    free: FloatArray
-    value: float
+        first = self.ladder.first
+        now = (values.pending if self.duty else values.sample)[0, first]
+        value, _ = priced.waiting(tables, 0, first, now, values.pending)
+        return float(value)
 
+    def _tables(self, prices: FloatArray) -> PricedTables:
+        from driftpace.planning.kernels.priced import CHUNK
 
-def _chunk_least(gap: FloatArray) -> FloatArray:
-    from driftpace.planning.kernels.priced import CHUNK
-
-    return np.minimum.reduceat(gap, np.arange(0, gap.shape[1], CHUNK), axis=1)
+        ladder = self.ladder
+        return PricedTables(
+            rungs=ladder.rungs,
+            smooth=ladder.smooth,
+            weights=self.weights,
+            prices=prices,
+            gap=ladder.gap,
+            least_gap=np.minimum.reduceat(ladder.gap, np.arange(0, ladder.gap.shape[1], CHUNK), axis=1),
+            ahead=ladder.ahead,
+            ahead_rung=ladder.ahead_rung,
+            idle=ladder.idle,
+            later=ladder.later,
+            later_rung=ladder.later_rung,
+            adjacent=self.adjacent,
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dual:
-    """The best lower bound found, the price it was found at, and the fields on both sides of the budget."""
+    """The best lower bound found, the price it was found at, and all fields that were looked at."""
 
     lower: float
     price: float
@@ -138,8 +137,8 @@ def ascend(pricing: Pricing, budget: float, *, guess: float | None, accuracy: fl
         else:
             above = field
         if below is None or above is None:
-            price, factor = (price * factor, factor**2) if above is None else (price / factor, factor**2)
-            if price < 1e-15 / budget:
+            price, factor = (price * factor if above is None else price / factor), factor**2
+            if not 1e-15 / budget < price < 1e300:
                 break
             continue
         rise, fall = below.cost - budget, above.cost - budget
@@ -150,5 +149,5 @@ def ascend(pricing: Pricing, budget: float, *, guess: float | None, accuracy: fl
         if top - best <= accuracy * abs(top) or not below.price < meet < above.price:
             break
         price = meet
-    best_field = max(fields, key=lambda each: each.value - each.price * budget)
-    return Dual(best_field.value - best_field.price * budget, best_field.price, tuple(fields))
+    highest = max(fields, key=lambda each: each.value - each.price * budget)
+    return Dual(highest.value - highest.price * budget, highest.price, tuple(fields))

@@ -34,7 +34,7 @@ def cheapest(problem: Problem, *, accuracy: float = ACCURACY) -> Plan:
 
 
 def best_target(problem: Problem, *, accuracy: float = ACCURACY) -> Plan:
-    """Return the plan whose largest risk is least within the budget; its ``epsilon`` is that risk, which it holds in every period."""
+    """Return the plan whose largest risk is least within the budget; its ``epsilon`` is that risk, which it holds."""
     found, least = _least_risk(problem, accuracy)
     target = found.largest_risk
     return replace(

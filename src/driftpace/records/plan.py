@@ -9,11 +9,11 @@ from driftpace.records.money import Money
 class Plan:
     """How many samples to buy in each period of a horizon, what that costs, and what it promises.
 
-    ``samples``, ``costs``, ``risks`` and ``gaps`` have one entry for each period, from ``first_period`` on; a gap is how far the
-    risk bound lies above ``epsilon``, and 0 where it does not. ``value`` is what the planner minimised (the mean gap, the largest, the
-    largest run, named by ``goal``); the best value that any plan can reach lies between ``lower`` and ``value``. ``price`` is what
-    one more unit of money is worth in units of the value, where the planner knows it. ``method`` names the planner and ``reason``
-    says how it came out, as a sentence.
+    ``samples``, ``costs``, ``risks`` and ``gaps`` have one entry for each period, from ``first_period`` on; a gap is how far
+    the risk bound lies above ``epsilon``, and 0 where it does not. ``value`` is what the planner minimised (the mean gap, the
+    largest, the largest run, named by ``goal``); the best value that any plan can reach lies between ``lower`` and ``value``.
+    ``price`` is what one more unit of money is worth in units of the value, where the planner knows it. ``method`` names the
+    planner and ``reason`` says how it came out, as a sentence.
 
     >>> from driftpace.records import Money
     >>> plan = Plan(

@@ -5,22 +5,26 @@ the true value at every distance in between, because of three facts about one mo
 
 * the risk after a purchase, and the squared distance one or more periods later, are concave in z: they lie above their chords;
 * a gap max(risk - epsilon, 0) with its corner inside the step has been lowered at both ends (``gap`` and ``idle`` are given so);
-* the value of the next period is made of straight lines that may bend upwards at rungs. Where a move crosses rungs, the flattest line
-  from the lower end counts: :func:`onward`.
+* the value of the next period is made of straight lines that may bend upwards at rungs. Where a move crosses rungs, the flattest
+  line from the lower end counts: :func:`onward`.
 
-The least over moves of functions that lie above lines lies above the lines through the least ends. With ``smooth`` False a ladder's
-step has the value of its lower end: that needs nothing but monotony.
+The least over moves of functions that lie above lines lies above the lines through the least ends. With ``smooth`` False a step of
+the ladder has the value of its lower end: that needs nothing but monotony.
+
+Waiting k periods is one move, so that a slow drift is not lost between rungs.
 """
 
 import numpy as np
 
 from driftpace.compiled import compiled
+from driftpace.planning.tables import PricedTables, Values
+from driftpace.typing import FloatArray, IntArray
 
 CHUNK = 32
 
 
 @compiled()
-def between(values, rungs, smooth, y, at):  # type: ignore[no-untyped-def]
+def between(values: FloatArray, rungs: FloatArray, smooth: bool, y: float, at: int) -> float:
     """Return the value at ``y`` on or above rung ``at``: on the line to the next rung, or that of the rung itself."""
     if not smooth or at == len(rungs) - 1:
         return values[at]
@@ -28,7 +32,9 @@ def between(values, rungs, smooth, y, at):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def onward(values, rungs, smooth, y, at, below, at_below):  # type: ignore[no-untyped-def]
+def onward(
+    values: FloatArray, rungs: FloatArray, smooth: bool, y: float, at: int, below: float, at_below: int
+) -> float:
     """Return a value at ``y`` on rung ``at`` so that the line from the value at ``below`` to it stays under the curve."""
     value = between(values, rungs, smooth, y, at)
     if smooth and at_below < at:
@@ -41,9 +47,11 @@ def onward(values, rungs, smooth, y, at, below, at_below):  # type: ignore[no-un
 
 
 @compiled()
-def buying(values, rungs, smooth, i, price, weight, cheapest, gap, least_gap, ahead, ahead_rung, hint):  # type: ignore[no-untyped-def]
-    """Return the least value of buying on rung ``i`` and the action that has it; whole chunks that cannot be better are skipped."""
-    counts = len(cheapest)
+def buying(
+    tables: PricedTables, values: FloatArray, i: int, price: float, weight: float, hint: int
+) -> tuple[float, int]:
+    """Return the least value of buying on rung ``i`` and the entry that has it; chunks that cannot be better are skipped."""
+    counts = len(tables.prices)
     chunks = (counts + CHUNK - 1) // CHUNK
     below = max(i - 1, 0)
     best = np.inf
@@ -51,15 +59,21 @@ def buying(values, rungs, smooth, i, price, weight, cheapest, gap, least_gap, ah
     for step in range(chunks):  # the hint first, so that most others can be skipped
         c = hint if step == 0 else (step - 1 if step <= hint else step)
         first, last = c * CHUNK, min((c + 1) * CHUNK, counts) - 1
-        floor = between(values, rungs, smooth, ahead[below, last], ahead_rung[below, last])
-        if price * cheapest[first] + weight * least_gap[i, c] + floor >= best:
+        floor = between(values, tables.rungs, tables.smooth, tables.ahead[below, last], tables.ahead_rung[below, last])
+        if price * tables.prices[first] + weight * tables.least_gap[i, c] + floor >= best:
             continue
         for a in range(first, last + 1):
-            now = price * cheapest[a] + weight * gap[i, a]
+            now = price * tables.prices[a] + weight * tables.gap[i, a]
             if now + floor >= best:
                 continue
             value = now + onward(
-                values, rungs, smooth, ahead[i, a], ahead_rung[i, a], ahead[below, a], ahead_rung[below, a]
+                values,
+                tables.rungs,
+                tables.smooth,
+                tables.ahead[i, a],
+                tables.ahead_rung[i, a],
+                tables.ahead[below, a],
+                tables.ahead_rung[below, a],
             )
             if value < best:
                 best = value
@@ -68,15 +82,15 @@ def buying(values, rungs, smooth, i, price, weight, cheapest, gap, least_gap, ah
 
 
 @compiled()
-def waiting(n, i, now, weights, rungs, smooth, idle, later, later_rung, buy):  # type: ignore[no-untyped-def]
+def waiting(tables: PricedTables, n: int, i: int, now: float, buy: FloatArray) -> tuple[float, int]:
     """Return the least value from a node where one may wait, and how long to wait; ``now`` is that of buying at once."""
-    horizon = len(weights)
+    horizon = len(tables.weights)
     below = max(i - 1, 0)
     best = now
     wait = 0
     total = 0.0
     for k in range(1, horizon - n + 1):
-        total += weights[n + k - 1] * idle[i, k - 1]
+        total += tables.weights[n + k - 1] * tables.idle[i, k - 1]
         if total >= best and total > 0.0:
             break
         if n + k == horizon:
@@ -85,7 +99,13 @@ def waiting(n, i, now, weights, rungs, smooth, idle, later, later_rung, buy):  #
                 wait = k
             break
         value = total + onward(
-            buy[n + k], rungs, smooth, later[i, k], later_rung[i, k], later[below, k], later_rung[below, k]
+            buy[n + k],
+            tables.rungs,
+            tables.smooth,
+            tables.later[i, k],
+            tables.later_rung[i, k],
+            tables.later[below, k],
+            tables.later_rung[below, k],
         )
         if value < best:
             best = value
@@ -94,129 +114,58 @@ def waiting(n, i, now, weights, rungs, smooth, idle, later, later_rung, buy):  #
 
 
 @compiled()
-def backward(  # type: ignore[no-untyped-def]
-    price,
-    weights,
-    rungs,
-    smooth,
-    cheapest,
-    gap,
-    least_gap,
-    ahead,
-    ahead_rung,
-    idle,
-    later,
-    later_rung,
-    adjacent,
-    sample,
-    pending,
-    free,
-    then_sample,
-    then_free,
-    hints,
-):
-    """Fill the least value from every node on: of buying now, of buying now with a duty to buy again, of being free to wait.
-
-    ``then_sample`` and ``then_free`` are the values after a purchase: the same arrays, or those with one order fewer to come.
-    """
-    horizon, size = len(weights), len(rungs)
-    free[horizon, :] = 0.0
-    sample[horizon, :] = np.inf
+def backward(tables: PricedTables, price: float, values: Values, then: Values, hints: IntArray) -> None:
+    """Fill the values of every node; ``then`` are those after a purchase: the same, or those with one order fewer to come."""
+    horizon, size = len(tables.weights), len(tables.rungs)
+    values.free[horizon, :] = 0.0
+    values.sample[horizon, :] = np.inf
     for n in range(horizon - 1, -1, -1):
+        weight = tables.weights[n]
         for i in range(size):
-            best, pick = buying(
-                then_free[n + 1],
-                rungs,
-                smooth,
-                i,
-                price,
-                weights[n],
-                cheapest,
-                gap,
-                least_gap,
-                ahead,
-                ahead_rung,
-                hints[i],
-            )
-            sample[n, i] = best
+            values.sample[n, i], pick = buying(tables, then.free[n + 1], i, price, weight, hints[i])
             if pick >= 0:
                 hints[i] = pick // CHUNK
-            if adjacent:
+            if tables.adjacent:
+                values.pending[n, i] = np.inf
                 if n + 1 < horizon:
-                    pending[n, i], _ = buying(
-                        then_sample[n + 1],
-                        rungs,
-                        smooth,
-                        i,
-                        price,
-                        weights[n],
-                        cheapest,
-                        gap,
-                        least_gap,
-                        ahead,
-                        ahead_rung,
-                        hints[i],
-                    )
-                else:
-                    pending[n, i] = np.inf
-        buy = pending if adjacent else sample
+                    values.pending[n, i], _ = buying(tables, then.sample[n + 1], i, price, weight, hints[i])
         for i in range(size):
-            free[n, i], _ = waiting(n, i, sample[n, i], weights, rungs, smooth, idle, later, later_rung, buy)
+            values.free[n, i], _ = waiting(tables, n, i, values.sample[n, i], values.pending)
 
 
 @compiled()
-def follow(  # type: ignore[no-untyped-def]
-    first,
-    price,
-    weights,
-    rungs,
-    smooth,
-    cheapest,
-    gap,
-    least_gap,
-    ahead,
-    ahead_rung,
-    idle,
-    later,
-    later_rung,
-    adjacent,
-    duty,
-    sample,
-    pending,
-    free,
-    chosen,
-):
-    """Follow the least values from the first period, on the rungs below; ``chosen`` gets the action of each period, -1 for none."""
-    horizon = len(weights)
+def follow(tables: PricedTables, first: int, price: float, duty: bool, values: Values, chosen: IntArray) -> bool:
+    """Follow the least values from the first period, on the nearest rungs; return whether they lead to the end.
+
+    ``chosen`` gets the entry of each period, -1 for none.
+    """
+    horizon = len(tables.weights)
     n, i = 0, first
     chosen[:] = -1
     state = 0 if duty else 2  # 0: what is bought now needs a neighbour; 1: one must buy now; 2: one may do anything
-    buy = pending if adjacent else sample
     while n < horizon:
         if state != 1:
-            now = pending[n, i] if (adjacent and state == 0) else sample[n, i]
-            _, wait = waiting(n, i, now, weights, rungs, smooth, idle, later, later_rung, buy)
+            now = values.pending[n, i] if state == 0 else values.sample[n, i]
+            _, wait = waiting(tables, n, i, now, values.pending)
             if wait > 0:
                 n += wait
                 if n >= horizon:
                     break
-                i = nearest(rungs, later[i, wait], later_rung[i, wait])
-                state = 0
-        then = sample if (adjacent and state == 0) else free
-        _, pick = buying(
-            then[n + 1], rungs, smooth, i, price, weights[n], cheapest, gap, least_gap, ahead, ahead_rung, 0
-        )
+                i = nearest(tables.rungs, tables.later[i, wait], tables.later_rung[i, wait])
+                state = 0 if tables.adjacent else 2
+        ahead = values.sample if state == 0 else values.free
+        _, pick = buying(tables, ahead[n + 1], i, price, tables.weights[n], 0)
         if pick < 0:
             return False
         chosen[n] = pick
-        state = 1 if (adjacent and state == 0) else 2
-        i = nearest(rungs, ahead[i, pick], ahead_rung[i, pick])
+        state = 1 if state == 0 else 2
+        i = nearest(tables.rungs, tables.ahead[i, pick], tables.ahead_rung[i, pick])
         n += 1
     return True
 
 
 @compiled()
-def nearest(rungs, y, at):  # type: ignore[no-untyped-def]
+def nearest(rungs: FloatArray, y: float, at: int) -> int:
     """Return the rung nearest to ``y``, which lies on rung ``at`` or between it and the next."""
     if at + 1 < len(rungs) and rungs[at + 1] - y < y - rungs[at]:
         return at + 1

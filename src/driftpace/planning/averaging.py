@@ -1,0 +1,121 @@
+"""The mean gap: bound it from below by pricing the money, follow what the prices lead to, and close what is left open."""
+
+import numpy as np
+
+from driftpace.planning.improving import Workbench
+from driftpace.planning.ladder import Ladder, below, build, spread
+from driftpace.planning.menu import Menu
+from driftpace.planning.pricing import Dual, Pricing, ascend
+from driftpace.planning.search import SAFE, Search
+from driftpace.typing import BoolArray, FloatArray
+
+_COARSE = 48
+_SIZES = (96, 224, 512)
+_SHORT = 60  # so many periods can be searched by labels, and finer ladders are left out
+_MOST_LAYERS = 2_000
+_PRICES = np.geomspace(0.1, 10.0, 11)
+_NUMBERS = 6
+
+
+def price_money(search: Search, menu: Menu) -> None:
+    """Look for the price at which the budget is just spent, on finer and finer ladders."""
+    problem = search.problem
+    coarse = search.menu(fine=False)
+    guess = _dual(search, _pricing(search, coarse, _COARSE), guess=None).price
+    for size in _SIZES:
+        pricing = _pricing(search, menu, size)
+        dual = _dual(search, pricing, guess=guess)
+        guess = dual.price
+        _improve(search, Workbench.of(problem, search.risks, pricing.ladder, search.budget), dual)
+        if search.done:
+            return
+        if problem.horizon <= _SHORT and size == _SIZES[1]:
+            break
+    _count_orders(search, menu, pricing, dual.price)
+
+
+def _pricing(search: Search, menu: Menu, size: int) -> Pricing:
+    problem = search.problem
+    ladder = build(problem, search.risks, menu, spread(problem, search.risks, menu, size), smooth=True)
+    return Pricing(ladder, search.weights, problem.adjacent, not problem.bought_before)
+
+
+def _dual(search: Search, pricing: Pricing, *, guess: float | None) -> Dual:
+    dual = ascend(pricing, search.budget, guess=guess, accuracy=max(search.accuracy / 20.0, 1e-5))
+    if dual.lower * SAFE > search.lower:
+        search.prove(dual.lower * SAFE)
+        search.price = dual.price
+    return dual
+
+
+def _improve(search: Search, bench: Workbench, dual: Dual) -> None:
+    """Follow the fields along true distances, splice what costs too much with what costs too little, and exchange."""
+    rolled = {tuple(plan.tolist()): plan for plan in (bench.rolled(field) for field in dual.fields)}
+    plans = sorted(rolled.values(), key=lambda plan: abs(bench.cost(plan) - search.budget))
+    under = [plan for plan in plans if bench.cost(plan) <= search.budget][:2]
+    over = [plan for plan in plans if bench.cost(plan) > search.budget][:2]
+    tried = [(bench.improved(plan, enough=0.0, rounds=0)[0], plan) for plan in under]
+    for left in under:
+        for right in over:
+            tried += [bench.spliced(left, right), bench.spliced(right, left)]
+    nothing = np.full(search.problem.horizon, -1)
+    tried = [each for each in tried if np.isfinite(each[0])] or [(np.inf, nothing)]
+    enough = search.lower * (1.0 + search.accuracy / 4.0)
+    for _, plan in sorted(tried, key=lambda each: each[0])[:4]:
+        _, better = bench.improved(plan, enough=enough, rounds=80)
+        search.offer(bench.ladder.menu.samples(better))
+        if search.value <= enough:
+            return
+
+
+def _count_orders(search: Search, menu: Menu, pricing: Pricing, price: float) -> None:
+    """Close what pricing leaves open: bounds for every number of purchases, plans for the likeliest, then all beginnings."""
+    budget, ladder = search.budget, pricing.ladder
+    least = float(ladder.menu.cheapest[0])
+    orders = int(min(search.problem.horizon, budget // least)) if least > 0.0 else search.problem.horizon
+    if orders * search.problem.horizon > _MOST_LAYERS:
+        return
+    prices = price * _PRICES
+    layers = [pricing.layers(each, orders) for each in prices]
+    spare = budget - least * np.arange(orders + 1)
+    table = np.array([[layer.value for layer in each] for each in layers]) - prices[:, None] * spare
+    bounds, best_price = table.max(axis=0) * SAFE, table.argmax(axis=0)
+    bench = Workbench.of(search.problem, search.risks, ladder, budget)
+    likeliest = np.argsort(bounds)
+    for number in likeliest[:_NUMBERS]:
+        if number == 0 or bounds[number] >= search.value:
+            continue
+        at = best_price[number]
+        for p in range(max(at - 1, 0), min(at + 2, len(prices))):
+            plan = bench.counted(prices[p], layers[p], int(number))
+            if bench.cost(plan) <= budget:
+                search.offer(ladder.menu.samples(bench.improved(plan, enough=0.0, rounds=30)[1]))
+    search.prove(float(bounds.min()))
+    if search.done:
+        return
+    cut = search.cut
+
+    def hopeless(n: int, distances: FloatArray, money: FloatArray, values: FloatArray) -> BoolArray:
+        """Whether no number of further purchases leads below the cut: by its best price first, then by all."""
+        lost = np.ones(len(distances), np.bool_)
+        for number in likeliest:
+            left = np.flatnonzero(lost & (money + number * least <= budget))
+            for p in (best_price[number], *range(len(prices))):
+                if len(left) == 0:
+                    break
+                ahead = _between(ladder, layers[p][number].values.free[n], distances[left])
+                end = ahead - prices[p] * (budget - money[left] - number * least)
+                left = left[(values[left] + np.maximum(end, 0.0)) * SAFE <= cut]
+            lost[left] = False
+        return lost
+
+    if search.by_labels(menu, hopeless):
+        search.prove(cut)
+
+
+def _between(ladder: Ladder, values: FloatArray, distances: FloatArray) -> FloatArray:
+    """Return values at distances: on the lines between rungs of a smooth ladder, else those of the rungs below."""
+    squares = np.square(distances)
+    if ladder.smooth:
+        return np.interp(squares, ladder.rungs, values)
+    return np.asarray(values[below(ladder.rungs, squares)])

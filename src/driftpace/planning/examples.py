@@ -1,0 +1,91 @@
+"""Goals and forms without a programme of their own: plans of others as examples, changed while that helps."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+
+from driftpace.planning.gaps import LargestGap, LargestRun, MeanGap
+from driftpace.planning.menu import Menu
+from driftpace.planning.search import Search, value_of
+from driftpace.records import Plan
+from driftpace.typing import BoolArray, FloatArray
+
+_FEW_PLANS = 20_000
+_EXCHANGES = 20_000
+
+
+def printed_form(search: Search, menu: Menu, example: Plan) -> None:
+    """Plan in the form as printed, from the plan of the corrected form.
+
+    The printed form only makes distances larger, (a + b)^2 <= 2a^2 + 2b^2 (theory I11): what bounds the corrected one bounds
+    it too.
+    """
+    search.offer(np.array(example.samples))
+    search.prove(example.lower)
+    if search.done:
+        return
+    if search.by_labels(menu, _nothing_is_hopeless):
+        search.prove(search.cut)
+    else:
+        _exchange(search, menu.plain)
+
+
+def own_goal(search: Search, menu: Menu, examples: tuple[Plan, ...]) -> None:
+    """Plan for a goal of one's own, which is only known to be monotone.
+
+    It is at least that of the gaps which are left if the whole budget were spent in every period.
+    """
+    for example in examples:
+        search.offer(np.array(example.samples))
+    everything = np.full(search.problem.horizon, int(menu.plain.counts[-1]))
+    search.prove(value_of(search.problem, everything) if not menu.beyond else 0.0)
+    if search.done:
+        return
+    if menu.whole and (len(menu.counts) + 1) ** search.problem.horizon <= _FEW_PLANS:
+        _enumerate(search, menu)
+        search.prove(search.value)
+    else:
+        _exchange(search, menu.plain)
+
+
+GOALS = (MeanGap(), LargestGap(), LargestRun())
+"""Whose plans are examples for a goal of one's own."""
+
+
+def corrected(search: Search) -> Search:
+    """Return a search for the same problem in the corrected form of the distances."""
+    outlook = replace(search.problem.outlook, steps="worst")
+    return Search.of(replace(search.problem, outlook=outlook), search.accuracy)
+
+
+def _nothing_is_hopeless(n: int, distances: FloatArray, money: FloatArray, values: FloatArray) -> BoolArray:
+    del n, money, values
+    return np.zeros(len(distances), np.bool_)
+
+
+def _enumerate(search: Search, menu: Menu) -> None:
+    """Look at every plan."""
+    counts = np.append(0, menu.counts)
+    for choice in itertools.product(counts.tolist(), repeat=search.problem.horizon):
+        search.offer(np.array(choice))
+
+
+def _exchange(search: Search, menu: Menu) -> None:
+    """Change one or two periods of the best plan at a time, as it is valued, a limited number of times."""
+    tries = _EXCHANGES
+    last = len(menu.counts)
+    while tries > 0:
+        before = search.value
+        entries = menu.entries(search.samples)
+        for n, m in itertools.product(range(search.problem.horizon), repeat=2):
+            for more, fewer in ((1, 0), (0, 1), (1, 1), (4, 4), (16, 16), (0, last)):
+                changed = entries.copy()
+                changed[n] = min(changed[n] + more, last - 1)
+                changed[m] = max(changed[m] - fewer, -1)
+                search.offer(menu.samples(changed))
+            tries -= 6
+            if tries <= 0:
+                break
+        if search.value >= before:
+            return

@@ -1,0 +1,85 @@
+"""What the compiled loops are given: tables over the rungs of a ladder, as named tuples of arrays and numbers.
+
+Rungs are squared distances, rising. Columns of ``gap`` and ``ahead`` are entries of the menu; columns of ``idle`` and ``later`` are
+0, 1, 2, ... periods of waiting. A plan is an entry for each period, -1 for none.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from driftpace.typing import FloatArray
+
+Rungs = npt.NDArray[np.int32]
+
+
+class PricedTables(NamedTuple):
+    """For the programme in which money has a price; see :mod:`driftpace.planning.kernels.priced`."""
+
+    rungs: FloatArray
+    smooth: bool
+    weights: FloatArray
+    prices: FloatArray
+    gap: FloatArray
+    least_gap: FloatArray
+    ahead: FloatArray
+    ahead_rung: Rungs
+    idle: FloatArray
+    later: FloatArray
+    later_rung: Rungs
+    adjacent: bool
+
+
+class LevelTables(NamedTuple):
+    """For the programme that holds a level; see :mod:`driftpace.planning.kernels.levels`.
+
+    ``starts`` says, for each class of weights, where the offers of each rung begin; an offer is the rung it leads to, its price and
+    the entry bought.
+    """
+
+    runs: bool
+    level: float
+    classes: npt.NDArray[np.int64]
+    weights: FloatArray
+    idle: FloatArray
+    later_rung: Rungs
+    before: FloatArray
+    adjacent: bool
+    starts: npt.NDArray[np.int64]
+    rungs: npt.NDArray[np.int64]
+    values: FloatArray
+    entries: npt.NDArray[np.int64]
+
+
+class PlanTables(NamedTuple):
+    """For loops that look at one plan at a time; see :mod:`driftpace.planning.kernels.plans`.
+
+    The last column of ``risk`` is that of buying none. ``root`` is that of reach = root sqrt(risk), nan where it is not so;
+    ``widest`` is the widest squared distance, ``start`` the first one. ``goal`` is 0 for the mean, 1 for the largest gap, 2
+    for the largest run.
+    """
+
+    rungs: FloatArray
+    risk: FloatArray
+    ahead: FloatArray
+    rho: float
+    walk: bool
+    widest: float
+    root: float
+    start: float
+    epsilon: float
+    goal: int
+    weights: FloatArray
+    prices: FloatArray
+    budget: float
+    adjacent: bool
+    bought_before: bool
+
+
+class Values(NamedTuple):
+    """The least value from every node on: of buying now, of buying with a duty to buy again, of being free to wait."""
+
+    sample: FloatArray
+    pending: FloatArray
+    free: FloatArray
