@@ -5,7 +5,7 @@ import numpy as np
 from driftpace.planning.improving import Workbench
 from driftpace.planning.ladder import Ladder, below, build, spread
 from driftpace.planning.menu import Menu
-from driftpace.planning.pricing import Dual, Pricing, ascend
+from driftpace.planning.pricing import Dual, Layer, Pricing, ascend
 from driftpace.planning.search import SAFE, Search
 from driftpace.typing import BoolArray, FloatArray
 
@@ -13,7 +13,9 @@ _COARSE = 48
 _SIZES = (96, 224, 512)
 _SHORT = 60  # so many periods can be searched by labels, and finer ladders are left out
 _MOST_LAYERS = 2_000
-_PRICES = np.geomspace(0.1, 10.0, 11)
+_FACTORS = (0.1, 0.4, 1.0, 2.5, 10.0)
+_REFINEMENTS = 30
+_CLOSE = 0.02  # prices as near as this, in logarithms, are not told apart
 _NUMBERS = 6
 
 
@@ -75,13 +77,14 @@ def _count_orders(search: Search, menu: Menu, pricing: Pricing, price: float) ->
     orders = int(min(search.problem.horizon, budget // least)) if least > 0.0 else search.problem.horizon
     if orders * search.problem.horizon > _MOST_LAYERS:
         return
-    prices = price * _PRICES
-    layers = [pricing.layers(each, orders) for each in prices]
-    spare = budget - least * np.arange(orders + 1)
-    table = np.array([[layer.value for layer in each] for each in layers]) - prices[:, None] * spare
-    bounds, best_price = table.max(axis=0) * SAFE, table.argmax(axis=0)
+    counted = _Counted(pricing, price, orders, budget - least * np.arange(orders + 1, dtype=np.float64))
+    for _ in range(_REFINEMENTS):
+        number = int(counted.bounds.argmin())
+        if counted.bounds[number] >= search.cut or not counted.refined(number):
+            break
+    prices, layers, bounds = counted.prices, counted.layers, counted.bounds
+    best_price, likeliest = counted.table.argmax(axis=0), np.argsort(bounds)
     bench = Workbench.of(search.problem, search.risks, ladder, budget)
-    likeliest = np.argsort(bounds)
     for number in likeliest[:_NUMBERS]:
         if number == 0 or bounds[number] >= search.value:
             continue
@@ -111,6 +114,42 @@ def _count_orders(search: Search, menu: Menu, pricing: Pricing, price: float) ->
 
     if search.by_labels(menu, hopeless):
         search.prove(cut)
+
+
+class _Counted:
+    """Lower bounds for every number of purchases, from layers at a few prices; prices are added where a bound is weak."""
+
+    def __init__(self, pricing: Pricing, price: float, orders: int, spare: FloatArray) -> None:
+        self._pricing, self._orders, self._spare = pricing, orders, spare
+        self.prices: list[float] = []
+        self.layers: list[tuple[Layer, ...]] = []
+        self.table = np.empty((0, orders + 1))
+        for factor in _FACTORS:
+            self._add(price * factor)
+
+    @property
+    def bounds(self) -> FloatArray:
+        """What no plan with each number of purchases falls under."""
+        return np.asarray(self.table.max(axis=0) * SAFE)
+
+    def refined(self, number: int) -> bool:
+        """Add a price beside the best one for a number of purchases; False where they lie close together already."""
+        at = int(self.table[:, number].argmax())
+        sides = [side for side in (at - 1, at + 1) if 0 <= side < len(self.prices)]
+        ratios = [abs(np.log(self.prices[side] / self.prices[at])) for side in sides]
+        widest = int(np.argmax(ratios))
+        if ratios[widest] < _CLOSE:
+            return False
+        self._add(float(np.sqrt(self.prices[sides[widest]] * self.prices[at])))
+        return True
+
+    def _add(self, price: float) -> None:
+        layers = self._pricing.layers(price, self._orders)
+        at = int(np.searchsorted(self.prices, price))
+        self.prices.insert(at, price)
+        self.layers.insert(at, layers)
+        row = np.array([layer.value for layer in layers]) - price * self._spare
+        self.table = np.insert(self.table, at, row, axis=0)
 
 
 def _between(ladder: Ladder, values: FloatArray, distances: FloatArray) -> FloatArray:

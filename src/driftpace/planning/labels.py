@@ -22,6 +22,9 @@ from driftpace.typing import BoolArray, FloatArray, IntArray
 Hopeless = Callable[[int, FloatArray, FloatArray, FloatArray], BoolArray]
 """(period, distances, money, values) of labels before that period -> which of them cannot lead to a better plan."""
 
+Kept = Callable[[FloatArray, FloatArray, FloatArray], IntArray]
+"""(distances, money, values) of grown labels -> which of them go on."""
+
 _MOST_CELLS = 20_000_000
 _SAME = 1e-12
 
@@ -73,17 +76,21 @@ def best_plan(
     for n in range(problem.horizon):
         if len(labels) * (len(menu.counts) + 1) > _MOST_CELLS:
             return False, None
-        labels = _grown(problem, risks, menu, labels, n, float(weights[n]))
-        labels = labels.at(labels.money <= budget)
-        if problem.adjacent and n + 1 == problem.horizon:
-            labels = labels.at(labels.state != 1)
-        value, money = known
-        worse = (labels.value > value * (1.0 + _SAME)) | (
-            (labels.value >= value * (1.0 - _SAME)) & (labels.money >= money)
+        last = n + 1 == problem.horizon
+
+        def kept(distance: FloatArray, money: FloatArray, value: FloatArray, n: int = n, last: bool = last) -> IntArray:
+            """Return which grown labels are within the budget, not worse than what is known, and not hopeless."""
+            worse = value >= known[0] * (1.0 - _SAME)
+            worse &= (value > known[0] * (1.0 + _SAME)) | (money >= known[1])
+            good = np.flatnonzero((money <= budget) & ~worse)
+            return good if last else good[~hopeless(n + 1, distance[good], money[good], value[good])]
+
+        weight = float(weights[n])
+        labels = _joined(
+            _waited(problem, risks, labels, n, weight, kept), _bought(problem, risks, menu, labels, weight, kept)
         )
-        labels = labels.at(~worse)
-        if n + 1 < problem.horizon:
-            labels = labels.at(~hopeless(n + 1, labels.distance, labels.money, labels.value))
+        if problem.adjacent and last:
+            labels = labels.at(labels.state != 1)
         labels = _undominated(problem, labels)
         if len(labels) > most:
             return False, None
@@ -101,18 +108,13 @@ def best_plan(
     return True, samples
 
 
-def _grown(problem: Problem, risks: Risks, menu: Menu, labels: Labels, n: int, weight: float) -> Labels:
-    """Return every label one period longer, in every way."""
-    idle = _waited(problem, risks, labels, n, weight)
-    bought = _bought(problem, risks, menu, labels, weight)
-    grown = [part for part in (idle, bought) if part is not None]
-    return Labels(*(np.concatenate([getattr(part, name) for part in grown]) for name in Labels.__dataclass_fields__))
+def _joined(*parts: Labels) -> Labels:
+    return Labels(*(np.concatenate([getattr(part, name) for part in parts]) for name in Labels.__dataclass_fields__))
 
 
-def _waited(problem: Problem, risks: Risks, labels: Labels, n: int, weight: float) -> Labels | None:
+def _waited(problem: Problem, risks: Risks, labels: Labels, n: int, weight: float, kept: Kept) -> Labels:
+    """Return the labels one period longer in which nothing was bought."""
     free = np.flatnonzero(labels.state != 1)
-    if len(free) == 0:
-        return None
     some = labels.at(free)
     outlook = problem.outlook
     if outlook.steps == "printed":
@@ -131,28 +133,28 @@ def _waited(problem: Problem, risks: Risks, labels: Labels, n: int, weight: floa
     return Labels(
         distance=following, reach=some.reach, age=age, money=some.money, value=value, last=gap, run=run,
         state=np.full(len(some), 0 if problem.adjacent else 2), parent=free, action=np.full(len(some), -1),
-    )  # fmt: skip
+    ).at(kept(following, some.money, value))  # fmt: skip
 
 
-def _bought(problem: Problem, risks: Risks, menu: Menu, labels: Labels, weight: float) -> Labels:
+def _bought(problem: Problem, risks: Risks, menu: Menu, labels: Labels, weight: float, kept: Kept) -> Labels:
+    """Return the labels one period longer in which something was bought; most are dropped before they are written down."""
     risk = risks.after(labels.distance, menu.counts)
-    size, counts = risk.shape
-    parent = np.repeat(np.arange(size), counts)
-    action = np.tile(np.arange(counts), size)
-    some = labels.at(parent)
-    gap = _gaps(problem, risk.ravel())
-    reach = risks.reach(risk.ravel())
-    value, run = _amount(problem, some, gap, weight)
+    counts = risk.shape[1]
+    gap, reach = _gaps(problem, risk), risks.reach(risk)
     outlook = problem.outlook
-    following = (
-        np.minimum(_printed(outlook, reach, np.ones(1, np.int64)), outlook.diameter)
-        if outlook.steps == "printed"
-        else risks.moved(reach, 1)
-    )
-    state = np.where(some.state == 0, 1, 2) if problem.adjacent else some.state
+    if outlook.steps == "printed":
+        following = np.minimum(_printed(outlook, reach, np.ones(1, np.int64)), outlook.diameter)
+    else:
+        following = risks.moved(reach, 1)
+    money = labels.money[:, None] + menu.price
+    value, run = _amount(problem, labels, gap, weight)
+    some = kept(following.ravel(), money.ravel(), value.ravel())
+    parent, action = some // counts, some % counts
+    state = labels.state[parent]
     return Labels(
-        distance=following, reach=reach, age=np.zeros(len(parent), np.int64), money=some.money + menu.price[action],
-        value=value, last=gap, run=run, state=state, parent=parent, action=action,
+        distance=following.ravel()[some], reach=reach.ravel()[some], age=np.zeros(len(some), np.int64),
+        money=money.ravel()[some], value=value.ravel()[some], last=gap.ravel()[some], run=run.ravel()[some],
+        state=np.where(state == 0, 1, 2) if problem.adjacent else state, parent=parent, action=action,
     )  # fmt: skip
 
 
@@ -166,14 +168,17 @@ def _gaps(problem: Problem, risk: FloatArray) -> FloatArray:
 
 
 def _amount(problem: Problem, labels: Labels, gap: FloatArray, weight: float) -> tuple[FloatArray, FloatArray]:
-    """Return the value so far with one more gap, and the run it ends."""
+    """Return the value so far with one more gap, and the run it ends; a row of ``gap`` is a label."""
+    value, run, last = labels.value, labels.run, labels.last
+    if gap.ndim == 2:
+        value, run, last = value[:, None], run[:, None], last[:, None]
     each = weight * gap
     if isinstance(problem.gap, MeanGap):
-        return labels.value + each, labels.run
+        return value + each, each
     if isinstance(problem.gap, LargestRun):
-        run = np.where(gap < labels.last * (1.0 - TIE), each, labels.run + each)
-        return np.maximum(labels.value, run), run
-    return np.maximum(labels.value, each), labels.run
+        run = np.where(gap < last * (1.0 - TIE), each, run + each)
+        return np.maximum(value, run), run
+    return np.maximum(value, each), each
 
 
 def _undominated(problem: Problem, labels: Labels) -> Labels:
