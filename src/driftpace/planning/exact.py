@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from driftpace import require
 from driftpace.planning.averaging import price_money
+from driftpace.planning.costs import in_money
 from driftpace.planning.examples import GOALS, corrected, own_goal, printed_form
 from driftpace.planning.gaps import LargestGap, LargestRun, MeanGap
 from driftpace.planning.lowering import hold_target, lower_level
@@ -77,7 +78,9 @@ def _reason(search: Search) -> str:
     if search.proof:
         return search.proof
     if search.value == 0.0:
-        return "the target is held in every period"
+        least = in_money(search.problem.cost, int(search.money_lower), search.problem.budget.currency)
+        cheaper = "no cheaper plan does" if search.money <= search.money_lower else f"none does for less than {least}"
+        return f"the target is held in every period, and {cheaper}: proven"
     if search.gap <= 1e-9:
         return f"no plan within the budget has a smaller {goal}: proven"
     return f"the best {goal} lies between {search.lower:.4g} and {search.value:.4g}: within {100 * search.gap:.2g} %"

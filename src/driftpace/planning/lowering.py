@@ -28,6 +28,7 @@ def hold_target(search: Search, menu: Menu) -> None:
         floor = down.hold(0.0)
         if floor.money > search.budget:
             return
+        search.money_lower = max(search.money_lower, floor.money)
         _take(search, search.levels(menu, distances, runs=False, up=True), 0.0)
         if search.value == 0.0 and search.money <= floor.money * (1.0 + search.accuracy):
             return
@@ -38,7 +39,8 @@ def hold_target(search: Search, menu: Menu) -> None:
             dearer: BoolArray = money + floor.free[n][below(down.ladder.rungs, distances**2)] > cut
             return dearer | (values > 0.0)
 
-        search.by_labels(menu, hopeless)
+        if search.by_labels(menu, hopeless):
+            search.money_lower = search.money
 
 
 def lower_level(search: Search, menu: Menu) -> None:

@@ -26,7 +26,10 @@ _RUN_LABELS = 600_000
 
 @dataclass(slots=True, eq=False)
 class Search:
-    """What is known of a problem; it only grows: the value falls, ``lower`` rises. ``money`` breaks ties between equal values."""
+    """What is known of a problem; it only grows: the value falls, ``lower`` rises.
+
+    ``money`` breaks ties between equal values; where the target is held, none that holds it costs less than ``money_lower``.
+    """
 
     problem: Problem
     accuracy: float
@@ -36,6 +39,7 @@ class Search:
     value: float
     money: float = 0.0
     lower: float = 0.0
+    money_lower: float = 0.0
     price: float | None = None
     proof: str = ""
 

@@ -28,9 +28,7 @@ def cheapest(problem: Problem, *, accuracy: float = ACCURACY) -> Plan:
             f"plan(epsilon=...) must be a target that samples can reach; got {problem.epsilon!r}, and the best that "
             f"{ceiling} could hold is {found.largest_risk:.4g}."
         )
-    return replace(
-        found, budget=found.spent, reason=f"{found.spent} is the least that holds the target in every period"
-    )
+    return replace(found, budget=found.spent)
 
 
 def best_target(problem: Problem, *, accuracy: float = ACCURACY) -> Plan:
