@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from driftpace.losses import LogisticLoss as LogisticLoss
     from driftpace.losses import SmoothedHinge as SmoothedHinge
     from driftpace.losses import SquaredLoss as SquaredLoss
+    from driftpace.planning import Budget as Budget
+    from driftpace.planning import LinearCost as LinearCost
+    from driftpace.planning import TieredCost as TieredCost
     from driftpace.planning import plan as plan
     from driftpace.records import Constants as Constants
     from driftpace.records import Outcome as Outcome
@@ -30,15 +33,18 @@ __version__ = "0.1.0"
 __all__ = [
     "Ball",
     "Box",
+    "Budget",
     "Constants",
     "DriftpaceError",
     "HuberLoss",
+    "LinearCost",
     "LogisticLoss",
     "Outcome",
     "Request",
     "SmoothedHinge",
     "SquaredLoss",
     "StepReport",
+    "TieredCost",
     "Tracker",
     "WholeSpace",
     "backtest",
@@ -49,15 +55,18 @@ __all__ = [
 _HOMES = {
     "Ball": "sets",
     "Box": "sets",
+    "Budget": "planning",
     "Constants": "records",
     "DriftpaceError": "errors",
     "HuberLoss": "losses",
+    "LinearCost": "planning",
     "LogisticLoss": "losses",
     "Outcome": "records",
     "Request": "records",
     "SmoothedHinge": "losses",
     "SquaredLoss": "losses",
     "StepReport": "records",
+    "TieredCost": "planning",
     "Tracker": "tracker",
     "WholeSpace": "sets",
     "plan": "planning",

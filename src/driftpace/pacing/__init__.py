@@ -2,6 +2,7 @@
 
 from driftpace.pacing.certifying import certificate
 from driftpace.pacing.checks import Supply, checks, counted, status
+from driftpace.pacing.outlook import Foreseen, outlook_of
 from driftpace.pacing.pacer import (
     FIRST_ROWS,
     PILOT,
@@ -22,6 +23,7 @@ from driftpace.pacing.sizing import variances_after
 __all__ = [
     "FIRST_ROWS",
     "PILOT",
+    "Foreseen",
     "Judgement",
     "Need",
     "Pace",
@@ -36,6 +38,7 @@ __all__ = [
     "first_pace",
     "judge",
     "need",
+    "outlook_of",
     "seen_from",
     "status",
     "variances_after",

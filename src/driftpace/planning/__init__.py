@@ -1,6 +1,7 @@
 """Budgets: when to buy how many samples over a horizon, so that the gaps above the target are as small as the money allows."""
 
 from driftpace.planning.baselines import periodic, risk_rule, uniform, up_front
+from driftpace.planning.budget import Budget
 from driftpace.planning.costs import Cost, LinearCost, OwnCost, TieredCost, affordable, price
 from driftpace.planning.course import course, gaps_over
 from driftpace.planning.door import plan
@@ -12,6 +13,7 @@ from driftpace.planning.problem import Problem
 from driftpace.planning.solving import TradeOff, best_target, cheapest, longest, trade_off
 
 __all__ = [
+    "Budget",
     "Cost",
     "Gap",
     "LargestGap",

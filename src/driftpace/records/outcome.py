@@ -11,6 +11,7 @@ class Outcome(Enum):
     CAPPED = "the cap on samples came before the target; raise the cap or epsilon"
     INFEASIBLE = "no number of samples meets the target by this bound; raise epsilon or change the learner"
     POOL = "the pool of this period is too small for the target"
+    BUDGET = "the money left does not hold the target"
     SHORT = "fewer samples came than were asked for, so the target is not promised"
     PILOT = "too little is known to promise anything yet"
     SETTLING = (

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass, field
 
 from driftpace.records.assumption import Assumption
+from driftpace.records.money import Money
 from driftpace.records.outcome import Outcome
 
 
@@ -18,6 +19,7 @@ class StepReport:
     asked for, or None where there is none.
     ``samples_theory`` is what the proven rule asked for, ``epsilon`` the target of the period, ``status`` whether the rows
     agreed with what was foretold ("stable", "warning", "drift"), ``assumptions`` what the promise rests on and whether it holds.
+    With a budget ``cost`` is what the rows that came cost as one order.
     ``seconds`` is the time the period took to close; it is not part of equality, so that replays compare equal.
     """
 
@@ -34,4 +36,5 @@ class StepReport:
     epsilon: float = math.nan
     status: str | None = None
     assumptions: tuple[Assumption, ...] = ()
+    cost: Money | None = None
     seconds: float = field(compare=False)

@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 
 from driftpace.records.assumption import Assumption
+from driftpace.records.money import Money
 from driftpace.records.outcome import Outcome
+from driftpace.records.plan import Plan
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -14,6 +16,10 @@ class Request:
     ``samples_theory`` is what the proven bound asks for the whole period. ``interval`` is the range of answers for the
     whole period between the drift as estimated and the drift at its upper end. ``status`` says whether the rows that came so
     far agree with what was foretold: "stable", "warning" or "drift" (None where nothing judges that).
+
+    With a budget, ``cost`` is what ``samples`` add to the price of the period, ``money_left`` what is left of the budget before
+    they are paid, and ``plan`` the plan from this period on, whose first entry is the whole period; it is None while too little is
+    known to plan. Both ends of ``interval`` are then what the plan says.
     """
 
     period: int
@@ -26,3 +32,6 @@ class Request:
     reason: str
     assumptions: tuple[Assumption, ...]
     status: str | None = None
+    cost: Money | None = None
+    money_left: Money | None = None
+    plan: Plan | None = None

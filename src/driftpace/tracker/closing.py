@@ -9,6 +9,7 @@ from driftpace.errors import DataError
 from driftpace.records import DriftEstimate, Fit, Outcome, Seen, StepReport
 from driftpace.rules import Terms, Trained, meets
 from driftpace.tracker.independence import after_more_rows
+from driftpace.tracker.outlooks import proven_distance
 from driftpace.tracker.state import Order, Settings, State
 from driftpace.tracker.terms import constants_of, terms_of
 from driftpace.typing import FloatArray
@@ -24,7 +25,7 @@ def close(settings: Settings, state: State) -> tuple[State, StepReport]:
     X, y = _visited(settings, state)
     state = _with_evidence(settings, state, X, y)
     terms = terms_of(settings, state)
-    distance = settings.rule.start(state.rule, terms)
+    distance = proven_distance(settings, state, terms)
     training = len(y) - int(settings.drift.held_out * len(y))
     used = _used(terms, distance, training)
     fitted = _fit(settings, state, distance, X[:used], y[:used])
@@ -34,7 +35,11 @@ def close(settings: Settings, state: State) -> tuple[State, StepReport]:
     drift = None if state.drift is None else settings.drift.estimate(state.drift)
     outcome = _outcome(order, settings.epsilon, len(y), risk, terms, fitted)
     report = _report(state.period, order, outcome, len(y), risk, drift)
-    return replace(state, period=state.period + 1, rule=rule, order=None, parts=(), first_rows=False), report
+    idle = distance if len(y) == 0 and math.isfinite(distance) else None
+    after = replace(
+        state, period=state.period + 1, rule=rule, order=None, parts=(), first_rows=False, idle_distance=idle
+    )
+    return after, report
 
 
 def _visited(settings: Settings, state: State) -> tuple[FloatArray, FloatArray]:

@@ -11,7 +11,7 @@ import numpy as np
 from driftpace.errors import DataError, ParameterError, ProtocolError
 from driftpace.pacing import Pacing
 from driftpace.records import Request, StepReport
-from driftpace.tracker import practical
+from driftpace.tracker import budgeting, practical
 from driftpace.tracker.assumptions import assumptions
 from driftpace.tracker.closing import close
 from driftpace.tracker.events import Asked, Closed, Event, Forgot, Told
@@ -42,11 +42,9 @@ def apply(settings: Settings, state: State, event: Event) -> tuple[State, Answer
             return _gather(settings, state, event), None
         case Closed():
             _must_have_asked(state)
-            if isinstance(settings.method, Pacing):
-                return practical.close(settings, settings.method, state)
-            return close(settings, state)
+            return _close(settings, state)
         case Forgot():
-            return _forgotten(state), None
+            return _forgotten(settings, state), None
 
 
 def replay(settings: Settings, events: Iterable[Event]) -> tuple[State, list[StepReport]]:
@@ -64,6 +62,8 @@ def _ask(settings: Settings, state: State, pool: int | None) -> tuple[State, Req
     order = state.order
     if order is not None and pool is not None and pool != order.pool:
         raise ProtocolError(f"ask(pool={pool}) came after period {state.period} was sized for pool={order.pool}.")
+    if settings.budget is not None:
+        return budgeting.ask(settings, state, settings.pool if pool is None else pool)
     if isinstance(settings.method, Pacing):
         return practical.request(settings, settings.method, state, settings.pool if pool is None else pool)
     terms = terms_of(settings, state)
@@ -84,6 +84,15 @@ def _ask(settings: Settings, state: State, pool: int | None) -> tuple[State, Req
     return state, request
 
 
+def _close(settings: Settings, state: State) -> tuple[State, StepReport]:
+    if isinstance(settings.method, Pacing):
+        after, report = practical.close(settings, settings.method, state)
+    else:
+        after, report = close(settings, state)
+    after = replace(after, bought=state.gathered > 0)
+    return (after, report) if settings.budget is None else budgeting.closed(settings, state, after, report)
+
+
 def _gather(settings: Settings, state: State, told: Told) -> State:
     """Lay rows of the period aside; targets are encoded by the loss here."""
     _must_have_asked(state)
@@ -97,10 +106,12 @@ def _gather(settings: Settings, state: State, told: Told) -> State:
     return replace(state, parts=(*state.parts, Part(X=X, y=y)))
 
 
-def _forgotten(state: State) -> State:
+def _forgotten(settings: Settings, state: State) -> State:
     """Take the rows back. What was decided with them in sight is decided anew, as many as may come in their place."""
     if state.order is None or not state.parts:
         return state
+    if settings.budget is not None:
+        return replace(state, parts=(), order=budgeting.without_rows(state.order))
     return replace(state, parts=(), order=replace(state.order, after=-1, batch=-1))
 
 

@@ -25,9 +25,14 @@ class History(tuple[StepReport, ...]):
         return History(found) if isinstance(index, slice) else found
 
     def columns(self) -> dict[str, list[Any]]:
-        """Return the reports as columns of plain values; the outcome is its name."""
-        names = [field.name for field in fields(StepReport)]
-        return {name: [_plain(getattr(report, name)) for report in self] for name in names}
+        """Return the reports as columns of plain values; the outcome is its name, a cost is a number beside its currency."""
+        names = [field.name for field in fields(StepReport) if field.name != "cost"]
+        columns = {name: [_plain(getattr(report, name)) for report in self] for name in names}
+        costs = [report.cost for report in self]
+        if any(cost is not None for cost in costs):
+            columns["cost"] = [None if cost is None else float(cost) for cost in costs]
+            columns["currency"] = [None if cost is None else cost.currency for cost in costs]
+        return columns
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return a table with one row for each period: of ``backend`` ("pandas", "polars", "pyarrow"), or the first installed."""

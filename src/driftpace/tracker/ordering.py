@@ -13,16 +13,19 @@ from driftpace.tracker.state import Order, Settings, State
 def place_order(settings: Settings, state: State, terms: Terms, pool: int | None) -> Order:
     """Return what to bring this period. What it promises is judged from the proven start, not from the rule's assumption."""
     decision = settings.rule.size(state.rule, terms)
-    wanted = _rows_for(settings, decision.sizing.samples)
+    wanted = rows_for(settings.drift.held_out, decision.sizing.samples)
     if terms.bound is None:
-        wanted = max(wanted, _least_rows(settings.evidence, settings, state))
-    total = max(wanted, _least_rows(settings.drift, settings, state)) if wanted > 0 else 0
+        wanted = max(wanted, least_rows(settings.evidence, settings, state))
+    total = max(wanted, least_rows(settings.drift, settings, state)) if wanted > 0 else 0
     order = Order(
         total=total,
         theory=wanted,
         pool=pool,
         risk=decision.risk,
-        interval=(_rows_for(settings, decision.interval[0]), _rows_for(settings, decision.interval[1])),
+        interval=(
+            rows_for(settings.drift.held_out, decision.interval[0]),
+            rows_for(settings.drift.held_out, decision.interval[1]),
+        ),
         outcome=_outcome(decision, terms),
         reason=decision.sizing.reason,
         epsilon=settings.epsilon,
@@ -47,15 +50,15 @@ def _outcome(decision: Decision, terms: Terms) -> Outcome:
     return decision.sizing.outcome
 
 
-def _least_rows(estimator: Any, settings: Settings, state: State) -> int:
+def least_rows(estimator: Any, settings: Settings, state: State) -> int:
     """Return the fewest rows from which an estimator can say anything; fewer would leave it silent for ever."""
     least = getattr(estimator, "least_rows", None)
     return 0 if least is None or state.features is None else int(least(settings.dimension(state.features)))
 
 
-def _rows_for(settings: Settings, training: int) -> int:
+def rows_for(held_out: float, training: int) -> int:
     """Return how many rows to bring so that ``training`` are left when the held-out share is taken off."""
-    total = math.ceil(training / (1.0 - settings.drift.held_out))
-    while total - int(settings.drift.held_out * total) < training:
+    total = math.ceil(training / (1.0 - held_out))
+    while total - int(held_out * total) < training:
         total += 1
     return total

@@ -3,6 +3,7 @@
 What can never work is refused before the first label is bought.
 """
 
+import math
 from typing import Any
 
 from driftpace import require
@@ -13,6 +14,7 @@ from driftpace.evidence import Evidence, GivenConstants
 from driftpace.learners import Learner
 from driftpace.losses import LinearLoss, Loss, SquaredLoss
 from driftpace.pacing import Pacing
+from driftpace.planning import Budget
 from driftpace.records import Constants, Estimate
 from driftpace.rules import Rule
 from driftpace.sets import Set, WholeSpace
@@ -43,6 +45,8 @@ def check_method(owner: str, settings: Settings) -> None:
     """Refuse a method that cannot work with the loss and the set."""
     check_part(owner, "loss", settings.loss)
     check_part(owner, "domain", settings.domain)
+    if settings.budget is not None and not isinstance(settings.budget, Budget):
+        raise ParameterError(f"{owner}(budget=...) must be a Budget; got {settings.budget!r}.")
     if isinstance(settings.method, Pacing):
         _check_pacing(owner, settings, settings.method)
     else:
@@ -107,6 +111,11 @@ def _check_parts(owner: str, settings: Settings) -> None:
     if bound.nature is Nature.THESE_ROWS:
         raise ParameterError(
             f"{owner}(learner=...) must have a bound that is about new rows; got {bound.name}, which is not."
+        )
+    if settings.budget is not None and not math.isfinite(bound(1.0, 0)):
+        raise ParameterError(
+            f"{owner}(budget=...) must come with a learner whose bound says what the risk is without samples; "
+            f"got {bound.name}, which does not."
         )
 
 

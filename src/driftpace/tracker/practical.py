@@ -32,7 +32,7 @@ from driftpace.records import Outcome, Request, StepReport
 from driftpace.tracker.state import Order, Settings, State
 from driftpace.typing import FloatArray
 
-_BEYOND = 10**9
+BEYOND = 10**9
 """Rows beyond which nobody counts: what is missing is said as it is, and the cap or the pool is named apart from it."""
 
 
@@ -65,15 +65,15 @@ def request(settings: Settings, pacing: Pacing, state: State, pool: int | None) 
 
 def _decided(settings: Settings, pacing: Pacing, state: State, pool: int | None, batch: int) -> Order:
     came = state.gathered
-    limit, beyond = _limit(settings, pool)
+    limit, beyond = limit_of(settings, pool)
     pace = state.pace
     if pace is None or (came == 0 and not pace.banks):
-        return _pilot(pacing, pace, pool, limit, beyond, batch)
-    pace, rows = _placed(settings, state, pace)
+        return pilot(pacing, pace, pool, limit, beyond, batch)
+    pace, rows = placed(settings, state, pace)
     judged = judge(pacing, pace, rows)
-    if not _finite(judged):
-        return _overflow(pool, came, batch, judged.epsilon)
-    wanted = need(pacing, pace, judged, came=came, batch=batch, most=_BEYOND)
+    if not finite(judged):
+        return overflow(pool, came, batch, judged.epsilon)
+    wanted = need(pacing, pace, judged, came=came, batch=batch, most=BEYOND)
     left = max(limit - came, 0)
     now = min(wanted.now, left)
     short = wanted.all > left
@@ -81,7 +81,7 @@ def _decided(settings: Settings, pacing: Pacing, state: State, pool: int | None,
     risk = wanted.risk
     if short:
         outcome, risk = beyond, _risk_after(pacing, pace, judged, left)
-    if not short and _in_pilot(pace, came):
+    if not short and in_pilot(pace, came):
         outcome, risk = Outcome.PILOT, math.inf
     return Order(
         total=came + now,
@@ -104,23 +104,24 @@ def _decided(settings: Settings, pacing: Pacing, state: State, pool: int | None,
     )
 
 
-def _limit(settings: Settings, pool: int | None) -> tuple[int, Outcome]:
+def limit_of(settings: Settings, pool: int | None) -> tuple[int, Outcome]:
     """Return the rows that a period can have, and what is to be said when they are too few."""
     if pool is not None and pool <= settings.cap:
         return pool, Outcome.POOL
     return settings.cap, Outcome.CAPPED
 
 
-def _in_pilot(pace: Pace, came: int) -> bool:
+def in_pilot(pace: Pace, came: int) -> bool:
     """Whether fewer rows were ever seen than a pilot has: a model can pass through them and look certain."""
     return pace.memory.rows + came < PILOT * pace.size
 
 
-def _pilot(pacing: Pacing, pace: Pace | None, pool: int | None, limit: int, beyond: Outcome, batch: int) -> Order:
+def pilot(pacing: Pacing, pace: Pace | None, pool: int | None, limit: int, beyond: Outcome, batch: int) -> Order:
     """Return the first batch of all, when nothing is known."""
     wanted = FIRST_ROWS if pace is None else PILOT * pace.size
     shown = "the columns" if pace is None else f"the noise, {PILOT} for each of {pace.size} coefficients"
-    then = "and then this period asks for more" if limit > wanted else f"and this period can give {limit} in all"
+    gives = "the money pays for" if beyond is Outcome.BUDGET else "this period can give"
+    then = "and then this period asks for more" if limit > wanted else f"and {gives} {limit} in all"
     return Order(
         total=min(wanted, limit),
         theory=wanted,
@@ -134,13 +135,13 @@ def _pilot(pacing: Pacing, pace: Pace | None, pool: int | None, limit: int, beyo
     )
 
 
-def _finite(judged: Judgement) -> bool:
+def finite(judged: Judgement) -> bool:
     """Whether the numbers can be used: columns that differ in size beyond rounding even give negative variances."""
     variances = judged.variances
     return bool(np.isfinite(judged.model).all() and np.isfinite(variances).all() and (variances >= 0.0).all())
 
 
-def _overflow(pool: int | None, came: int, batch: int, epsilon: float) -> Order:
+def overflow(pool: int | None, came: int, batch: int, epsilon: float) -> Order:
     """Return that nothing more is asked: the rows that came cannot be fitted, which closing the period refuses."""
     return Order(
         total=came,
@@ -178,7 +179,7 @@ def _reason(pacing: Pacing, pace: Pace, judged: Judgement, wanted: Need, came: i
     bring, leave = ("brings", "leaves") if rows == 1 else ("bring", "leave")
     if risk > judged.epsilon:
         told = f"{known}; {more} {bring} that down to the target of {judged.epsilon:.3g}"
-    elif _in_pilot(pace, came):
+    elif in_pilot(pace, came):
         return f"{known}, which so few rows cannot show for {pace.size} coefficients: {more} {bring} them to a pilot"
     else:
         told = f"{known}, too near to the target of {judged.epsilon:.3g}; {more} {leave} a margin"
@@ -194,29 +195,27 @@ def close(settings: Settings, pacing: Pacing, state: State) -> tuple[State, Step
     order, pace, came = state.order, state.pace, state.gathered
     assert order is not None
     after = replace(state, period=state.period + 1, order=None, parts=())
-    limit, beyond = _limit(settings, order.pool)
+    limit, beyond = limit_of(settings, order.pool)
     if pace is None or (came == 0 and not pace.banks):
-        outcome = beyond if came >= limit else Outcome.SHORT
+        outcome = _missed(settings, order, came, limit, beyond)
         return after, _report(state.period, order, came, math.inf, None, outcome)
-    pace, rows = _placed(settings, state, pace)
+    pace, rows = placed(settings, state, pace)
     judged = judge(pacing, pace, rows)
-    if not _finite(judged):
+    if not finite(judged):
         raise DataError(
             "Tracker.tell(X=...) must be of a size that a fit can follow; got an overflow: rescale the columns."
         )
     risk = pacing.judged_by(judged.epsilon).risk(pace.sizes, judged.variances)
-    if risk <= judged.epsilon and _in_pilot(pace, came):
+    if risk <= judged.epsilon and in_pilot(pace, came):
         risk = math.inf
     met = risk <= judged.epsilon
     if met:
         outcome = Outcome.MET if came else Outcome.ENOUGH
-    elif came >= limit:
-        outcome = beyond
     else:
-        outcome = Outcome.SHORT
+        outcome = _missed(settings, order, came, limit, beyond)
     moved = closed(pace, rows, judged)
     report = _report(state.period, order, came, risk, judged, outcome)
-    wanted = need(pacing, pace, judged, came=came, batch=order.batch, most=_BEYOND)
+    wanted = need(pacing, pace, judged, came=came, batch=order.batch, most=BEYOND)
     missing = 0 if met else max(wanted.all, 1)
     rho, rho_upper = drift(moved.banks) if pace.banks else (None, None)
     report = replace(
@@ -233,7 +232,16 @@ def close(settings: Settings, pacing: Pacing, state: State) -> tuple[State, Step
     return replace(after, pace=moved, coef=coef, rows_seen=state.rows_seen + came), report
 
 
-def _placed(settings: Settings, state: State, pace: Pace) -> tuple[Pace, Rows]:
+def _missed(settings: Settings, order: Order, came: int, limit: int, beyond: Outcome) -> Outcome:
+    """Return why a target was missed: too few rows came, or all that could be had; with a budget, all that were planned."""
+    if settings.budget is None:
+        return beyond if came >= limit else Outcome.SHORT
+    if came < order.total:
+        return Outcome.SHORT
+    return Outcome.SETTLING if order.outcome.promised else order.outcome
+
+
+def placed(settings: Settings, state: State, pace: Pace) -> tuple[Pace, Rows]:
     """Return the rows that came in this period, the intercept's column first, and the pace with the place they are seen from.
 
     With an intercept every column is taken from its mean in the first period, for ever: a column of years then loses no

@@ -8,11 +8,12 @@ from driftpace import require
 from driftpace.errors import ParameterError, StateFileError
 from driftpace.pacing import Pacing
 from driftpace.records import StepReport
-from driftpace.storage import NotPlainError, from_plain, to_plain
+from driftpace.storage import NotPlainError
+from driftpace.tracker.exactly import from_plain, to_plain
 from driftpace.tracker.parts import check_method
 from driftpace.tracker.state import Parts, Settings, State
 
-PARTS = ("loss", "learner", "drift", "rule", "evidence", "domain")
+PARTS = ("loss", "learner", "drift", "rule", "evidence", "domain", "budget")
 
 
 def to_body(settings: Settings, state: State, history: list[StepReport]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """What a tracker is made of and what it remembers, both frozen: the engine maps one state to the next."""
 
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from driftpace.drift import DriftEstimator
@@ -8,7 +9,8 @@ from driftpace.evidence import Evidence
 from driftpace.learners import Learner
 from driftpace.losses import Loss
 from driftpace.pacing import Pace, Pacing
-from driftpace.records import Assumption, Constants, Outcome
+from driftpace.planning import Budget
+from driftpace.records import Assumption, Constants, Outcome, Plan
 from driftpace.rules import Rule
 from driftpace.sets import Set
 from driftpace.typing import FloatArray
@@ -35,7 +37,7 @@ class Settings:
 
     ``method`` is the practical one (a :class:`Pacing`) or one made of parts. ``start`` is the model before the first period,
     by default the point of the set nearest to zero. ``entropy`` seeds the order in which rows are visited: period n uses the
-    stream (entropy, n), so a replay gives the same bits.
+    stream (entropy, n), so a replay gives the same bits. ``budget`` is None where money is no object.
     """
 
     loss: Loss
@@ -47,6 +49,7 @@ class Settings:
     cap: int
     pool: int | None
     entropy: int
+    budget: Budget | None = None
 
     @property
     def parts(self) -> Parts:
@@ -100,7 +103,7 @@ class Order:
 
     ``total`` are the rows to bring and ``theory`` those the rule asks for, before the pool and the drift estimate had their
     say. ``risk`` is what they promise. A practical tracker decides anew when rows came: ``after`` is how many had come when this
-    was decided, ``batch`` the how manieth decision of the period it is.
+    was decided, ``batch`` the how manieth decision of the period it is. ``plan`` is what a budget led to, this period first.
     """
 
     total: int
@@ -115,6 +118,7 @@ class Order:
     after: int = 0
     batch: int = 0
     status: str | None = None
+    plan: Plan | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -133,6 +137,9 @@ class State:
     ``features`` and what depends on it are None until the first rows tell the number of columns. ``gram`` sums x x' over
     everything seen until the columns are known to be linearly independent, then it is dropped. ``first_rows`` is True while
     the first period that has rows is being closed. ``pace`` is what a practical tracker knows, instead of rule, drift and evidence.
+
+    ``spent`` is what the rows of the closed periods cost, where there is a budget, and ``bought`` whether the last one had rows;
+    where it had none, ``idle_distance`` is how far the model of parts was proven to be from its minimiser.
     """
 
     period: int
@@ -150,6 +157,9 @@ class State:
     pace: Pace | None = None
     order: Order | None = None
     parts: tuple[Part, ...] = ()
+    spent: Decimal = Decimal(0)
+    bought: bool = False
+    idle_distance: float | None = None
 
     @property
     def gathered(self) -> int:

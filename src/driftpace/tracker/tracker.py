@@ -14,7 +14,8 @@ from driftpace.errors import DataError, ParameterError, ProtocolError
 from driftpace.evidence import Evidence
 from driftpace.learners import Learner
 from driftpace.losses import Loss
-from driftpace.records import Constants, Request, StepReport
+from driftpace.planning import Budget, Cost, Gap, LinearCost, Outlook, plan
+from driftpace.records import Constants, Money, Plan, Request, StepReport
 from driftpace.rules import Rule
 from driftpace.sets import Set, WholeSpace
 from driftpace.storage import read_state, write_state
@@ -23,9 +24,11 @@ from driftpace.tracker.events import Asked, Closed, Forgot, Told
 from driftpace.tracker.history import History
 from driftpace.tracker.intake import read_rows, read_targets
 from driftpace.tracker.method import choose_method
+from driftpace.tracker.outlooks import needs_neighbours, outlook_now, target_now
 from driftpace.tracker.paper import RuleName, paper_parts
 from driftpace.tracker.parts import check_method
 from driftpace.tracker.saving import from_body, to_body
+from driftpace.tracker.spending import Spending
 from driftpace.tracker.state import Settings
 from driftpace.typing import FloatArray
 
@@ -43,6 +46,11 @@ class Tracker:
     estimates how fast the world moves, ``rule`` turns both into a number of samples, ``constants`` are what you know of the
     problem (the rest is estimated), ``domain`` is where coefficients live. :meth:`as_in_paper` puts together the paper's method.
 
+    With a ``budget`` (:class:`~driftpace.Budget`: money, periods, prices) the rows of a period are one order, and how many that has
+    is what the best plan for the money left says, made anew in every period: none, in many of them, where an order has a fixed
+    price. Nothing is asked that the money cannot pay. Requests carry their cost and the plan ahead, reports the true price of their
+    rows; and as soon as the money is seen not to hold the target, the request says so, with the target that it can hold.
+
     A call that is refused changes nothing. A tracker is used by one thread at a time.
 
     >>> from driftpace import Ball, SquaredLoss, Tracker
@@ -58,6 +66,18 @@ class Tracker:
     ...     report = tracker.step(lambda samples: world.period(period).draw(samples, rng=rng))
     >>> report.period, report.samples < 30
     (5, True)
+
+    A budget of 900 EUR for a year, 60 EUR for an order and 1 EUR for a row:
+
+    >>> from driftpace import Budget, LinearCost
+    >>> world = DriftingRegression(features=2, rho=0.05, noise=1.0, rng=0)
+    >>> budget = Budget(total=900, horizon=12, cost=LinearCost(fixed=60, per_sample=1, currency="EUR"))
+    >>> tracker = Tracker(SquaredLoss(), epsilon=0.1, budget=budget, rng=0)
+    >>> for period in range(1, 5):
+    ...     report = tracker.step(lambda samples: world.period(period).draw(samples, rng=rng))
+    >>> request = tracker.ask()
+    >>> request.cost <= request.money_left, request.plan.first_period, request.plan.horizon
+    (True, 5, 8)
     """
 
     def __init__(
@@ -79,6 +99,7 @@ class Tracker:
         start: Any = None,
         cap: int = 10**6,
         pool: int | None = None,
+        budget: Budget | None = None,
         rng: np.random.Generator | int | None = None,
     ) -> None:
         require.count("Tracker", least=1, cap=cap)
@@ -100,6 +121,7 @@ class Tracker:
             cap=int(cap),
             pool=pool,
             entropy=_entropy(rng),
+            budget=budget,
         )
         check_method("Tracker", self._settings)
         self._state = engine.begin(self._settings)
@@ -122,6 +144,7 @@ class Tracker:
         start: Any = None,
         cap: int = 10**6,
         pool: int | None = None,
+        budget: Budget | None = None,
         rng: np.random.Generator | int | None = None,
     ) -> Self:
         """Return the method of the paper, sections II to V, with its errata corrected; no intercept, no scaling.
@@ -151,6 +174,7 @@ class Tracker:
             start=start,
             cap=cap,
             pool=pool,
+            budget=budget,
             rng=rng,
             **parts,
         )
@@ -231,6 +255,60 @@ class Tracker:
         assert report is not None
         return report
 
+    def outlook(self) -> Outlook:
+        """Return how the risk of the model develops from this period on, before any row of it: what plans are made from.
+
+        A tracker made of parts takes its bound with the constants known, the drift at its upper end, every step straight away
+        from the model, and the start that is proven. The practical one takes the risk that it foretells for its own fits, with the
+        margin that it keeps, and steps in directions of their own. Before the pilot nothing is known, and a ProtocolError says so.
+        """
+        return outlook_now(self._settings, self._state)
+
+    def plan(
+        self,
+        *,
+        cost: Cost | None = None,
+        epsilon: float | None = None,
+        budget: Any = None,
+        horizon: int | None = None,
+        gap: Gap | str | None = None,
+        weights: tuple[float, ...] | None = None,
+        adjacent: bool | None = None,
+        accuracy: float = 0.01,
+    ) -> Plan:
+        """Return a plan from this period on, by :func:`driftpace.plan` with this tracker's outlook; nothing is changed by it.
+
+        ``epsilon`` is the tracker's own unless given. With ``horizon`` alone the plan is the cheapest that holds it, with
+        ``budget`` alone it goes on as long as the money lasts, with both it comes as near to the target as it can. A tracker that
+        has a budget takes its prices; with neither, it plans what is left of its money over the periods left of it, for its goal.
+        """
+        settings, state = self._settings, self._state
+        outlook = self.outlook()
+        epsilon = target_now(settings, state) if epsilon is None else epsilon
+        own = settings.budget
+        if own is not None:
+            spending = Spending.of(settings, state)
+            cost = own.cost if cost is None else cost
+            adjacent = spending.adjacent if adjacent is None else adjacent
+            if budget is None and horizon is None:
+                if spending.periods == 0:
+                    raise ProtocolError(f"plan() came after the {own.horizon} periods of the budget; give horizon=.")
+                budget, horizon = spending.left, spending.periods
+                gap = own.goal.later(state.period - 1) if gap is None else gap
+        return plan(
+            outlook,
+            cost=LinearCost() if cost is None else cost,
+            epsilon=epsilon,
+            budget=budget,
+            horizon=horizon,
+            gap="mean" if gap is None else gap,
+            weights=weights,
+            adjacent=needs_neighbours(settings) if adjacent is None else adjacent,
+            bought_before=state.bought,
+            first_period=state.period,
+            accuracy=accuracy,
+        )
+
     @property
     def period(self) -> int:
         """The period being asked for, from 1."""
@@ -240,6 +318,18 @@ class Tracker:
     def epsilon(self) -> float | None:
         """The largest excess risk the user accepts; None where a tolerance was given in its place."""
         return self._settings.method.epsilon
+
+    @property
+    def budget(self) -> Budget | None:
+        """The budget that the tracker keeps to; None where money is no object."""
+        return self._settings.budget
+
+    @property
+    def money_left(self) -> Money | None:
+        """What is left of the budget, the rows told so far in this period paid; None without a budget."""
+        if self._settings.budget is None:
+            return None
+        return Spending.of(self._settings, self._state).left_after(self._state.gathered)
 
     @property
     def coef(self) -> FloatArray:

@@ -1,0 +1,206 @@
+"""The money of a tracker: what is left, the plan for it, and whether it holds the target.
+
+Cost-to-go (section IV-A, corrected as theory I13, I14): in every period what is left of the money is planned anew over the periods
+that are left, with what is known by then. What was spent is the true price of the rows that came, and only gaps to come are made
+small.
+"""
+
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from driftpace.planning import Budget, LargestGap, MeanGap, Outlook, Problem, best_target, plan_exactly, planned
+from driftpace.planning.costs import affordable_units, budget_units
+from driftpace.records import Assumption, Money, Plan, Verdict
+from driftpace.tracker.outlooks import needs_neighbours
+from driftpace.tracker.state import Settings, State
+
+ACCURACY = 0.02
+"""How far the value of a plan may lie above the best one, as a share: the next period plans anew, and knows more."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Spending:
+    """A budget in a period: ``spent`` is what the closed periods cost, ``bought`` whether the last of them had rows."""
+
+    budget: Budget
+    period: int
+    spent: Decimal
+    bought: bool
+    adjacent: bool
+
+    @classmethod
+    def of(cls, settings: Settings, state: State) -> "Spending":
+        """Return the spending of a tracker that has a budget."""
+        budget = settings.budget
+        assert budget is not None
+        return cls(
+            budget=budget,
+            period=state.period,
+            spent=state.spent,
+            bought=state.bought,
+            adjacent=needs_neighbours(settings) if budget.adjacent is None else budget.adjacent,
+        )
+
+    @property
+    def left(self) -> Money:
+        """What is left of the budget when the period begins; nothing where more was spent than there was."""
+        return self.left_after(0)
+
+    @property
+    def periods(self) -> int:
+        """The periods that are left, this one included; 0 when the horizon is over."""
+        return max(self.budget.horizon - self.period + 1, 0)
+
+    def left_after(self, rows: int) -> Money:
+        """Return what is left when ``rows`` of this period are paid."""
+        left = self.budget.money - self.spent_after(rows)
+        return left if left.amount > 0 else Money(Decimal(0), left.currency)
+
+    def beyond_after(self, rows: int) -> Money | None:
+        """Return what was spent beyond the budget when ``rows`` of this period are paid; None if nothing was."""
+        beyond = self.spent_after(rows) - self.budget.money
+        return beyond if beyond.amount > 0 else None
+
+    def spent_after(self, rows: int) -> Money:
+        """Return what was spent when ``rows`` of this period are paid."""
+        return Money(self.spent, self.budget.money.currency) + self.budget.price(rows)
+
+    def most(self, cap: int) -> int:
+        """Return the most rows, up to ``cap``, that the money left pays for in one order."""
+        return affordable_units(self.budget.cost, budget_units(self.budget.cost, self.left), cap)
+
+    def share(self, cap: int) -> int:
+        """Return the same for an even share of the money, which an order may have while nothing can be planned."""
+        units = budget_units(self.budget.cost, self.left) // max(self.periods, 1)
+        return affordable_units(self.budget.cost, units, cap)
+
+    def problem(self, outlook: Outlook, epsilon: float) -> Problem:
+        """Return what is to be planned in this period."""
+        return Problem(
+            outlook=outlook,
+            epsilon=epsilon,
+            budget=self.left,
+            horizon=self.periods,
+            cost=self.budget.cost,
+            gap=self.budget.goal.later(self.period - 1),
+            adjacent=self.adjacent,
+            bought_before=self.bought,
+            first_period=self.period,
+        )
+
+
+def plan_ahead(problem: Problem) -> Plan:
+    """Return the plan of a period and those after it."""
+    return plan_exactly(problem, accuracy=ACCURACY)
+
+
+def plan_around(problem: Problem, rows: int, money: Money) -> Plan:
+    """Return the plan in which the first period has ``rows``, come what may, and ``money`` is left for those after it."""
+    outlook = problem.outlook
+    samples: tuple[int, ...] = (rows,)
+    proof, floor = "", 0.0
+    if problem.horizon > 1:
+        risk = outlook.bound(outlook.first_distance(0), rows)
+        start = outlook.idle_distance(outlook.reach(risk), 1) if rows else outlook.first_distance(1)
+        later = plan_ahead(
+            replace(
+                problem,
+                outlook=replace(outlook, start=start),
+                budget=money,
+                horizon=problem.horizon - 1,
+                gap=problem.gap.later(1),
+                bought_before=rows > 0,
+                first_period=problem.first_period + 1,
+            )
+        )
+        samples, proof, floor = (rows, *later.samples), f", and from then on {later.reason}", later.lower
+    plan = planned(
+        problem,
+        samples,
+        method="exact",
+        reason=f"the rows of this period are given{proof}",
+        within_budget=False,  # more may have come than there was money for
+    )
+    return replace(plan, lower=min(plan.value, _floor(problem, plan.gaps[0], floor)))
+
+
+def _floor(problem: Problem, first: float, later: float) -> float:
+    """Return what no plan falls under whose first gap is ``first`` and whose later ones amount to ``later`` at least."""
+    goal = problem.gap
+    if isinstance(goal, MeanGap):
+        share = float(goal.shares(problem.horizon)[0])
+        return share * first + (1.0 - share) * later
+    return max(float(goal.shares(problem.horizon)[0]) * first, later) if isinstance(goal, LargestGap) else 0.0
+
+
+def missed_period(problem: Problem, plan: Plan) -> int | None:
+    """Return the index of the first period that counts and whose risk is above the target; None if the plan holds it."""
+    shares = getattr(problem.gap, "shares", None)
+    counts = [True] * plan.horizon if shares is None else (shares(plan.horizon) > 0.0).tolist()
+    return next((index for index, gap in enumerate(plan.gaps) if gap > 0.0 and counts[index]), None)
+
+
+def verdict(problem: Problem, plan: Plan) -> Assumption:
+    """Return whether the money holds the target in the periods left, and where it does not, the target that it can hold."""
+    index, over = missed_period(problem, plan), in_words(plan.horizon, "period")
+    if index is None:
+        held = f"The money left holds the target of {plan.epsilon:.3g} over {over}, with {plan.left} to spare."
+        return said(Verdict.PASS, held)
+    where = f"the risk is {plan.risks[index]:.4g} in period {plan.first_period + index}"
+    best = best_target(problem, accuracy=ACCURACY).epsilon
+    if affordable_units(problem.cost, budget_units(problem.cost, problem.budget), 1) == 0:
+        return said(
+            Verdict.FAIL,
+            f"The money left, {problem.budget}, buys nothing any more, and the target of {plan.epsilon:.3g} is missed: {where}, "
+            f"and at most {best:.4g} over {over}.",
+        )
+    beside = ", in neighbouring periods only," if problem.adjacent else ""
+    return said(
+        Verdict.WARN,
+        f"The money left, {problem.budget},{beside} does not hold the target of {plan.epsilon:.3g} over {over}: {where}; "
+        f"it can hold {best:.4g}.",
+    )
+
+
+def said(verdict: Verdict, sentence: str) -> Assumption:
+    """Return what is said of the budget."""
+    return Assumption(name="budget", verdict=verdict, sentence=sentence)
+
+
+def reason(spending: Spending, plan: Plan) -> str:
+    """Return in plain words why this number: what is left, what is bought in this period, and when something is bought next."""
+    now, later = plan.samples[0], plan.samples[1:]
+    wait = next((index for index, count in enumerate(later) if count), None)
+    this = f"{in_words(now, 'row')} in this period for {plan.costs[0]}" if now else "none in this period"
+    if wait is None:
+        then = ", and none after it" if later else ""
+    elif wait == 0:
+        then = f", {later[0]} in the next one"
+    elif now:
+        then = f", none in the next {in_words(wait, 'period')}" if wait > 1 else ", none in the next one"
+    else:
+        then = f", {later[wait]} in period {plan.first_period + 1 + wait}"
+    beyond = spending.beyond_after(0)
+    spent = f"; {in_full(beyond)} more was spent than there was" if beyond is not None else ""
+    return (
+        f"{in_words(plan.horizon, 'period')} and {in_full(spending.left)} are left: {this}{then}; "
+        f"that leaves a risk of {plan.risks[0]:.3g}, and the target is {plan.epsilon:.3g}{spent}"
+    )
+
+
+def in_words(count: int, thing: str) -> str:
+    """Return so many things.
+
+    >>> in_words(1, "row"), in_words(12, "period")
+    ('1 row', '12 periods')
+    """
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
+
+
+def in_full(money: Money) -> str:
+    """Return money as it is said in a sentence.
+
+    >>> in_full(Money.of(1240, "EUR")), in_full(Money.of(5))
+    ('1,240 EUR', '5 of money')
+    """
+    return str(money) if money.currency else f"{money} of money"
