@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from driftpace.cli.backtest import backtest
+from driftpace.cli.plan import plan
 
 app = typer.Typer(
     name="driftpace",
@@ -13,6 +14,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(backtest)
+app.command()(plan)
 
 
 def _version(wanted: bool) -> None:

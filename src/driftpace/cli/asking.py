@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from driftpace.losses import Loss
 
 BUNDLED = ("gss_income", "psid7682")
+_OWNERS = "backtest|plan|LinearCost|TieredCost|Outlook|Anchored"  # whose parameters are options of the same name
 
 
 def source(file: str) -> Any:
@@ -81,9 +82,13 @@ def in_options(sentence: str) -> str:
     '--test-fraction must be between 0 and 1; got 2.0.'
     >>> in_options("backtest(frame=...) must be an existing file; got 'x.csv'.")
     "FILE must be an existing file; got 'x.csv'."
+    >>> in_options("TieredCost(tiers[1]=...) must be an amount of money from 0 to 1e+15; got 'x'.")
+    "--tier must be an amount of money from 0 to 1e+15; got 'x'."
     """
     sentence = re.sub(r"\bbacktest\(frame=\.\.\.\)", "FILE", sentence)
-    sentence = re.sub(r"\bbacktest\((\w+)=\.\.\.\)", lambda found: f"--{found[1].replace('_', '-')}", sentence)
+    sentence = re.sub(r"\bTieredCost\(tiers(?!\[0\])(\[\d+\])?=\.\.\.\)", "--tier", sentence)
+    sentence = sentence.replace("TieredCost(tiers[0]=...)", "--per-sample")  # where the tiers begin
+    sentence = re.sub(rf"\b(?:{_OWNERS})\((\w+)=\.\.\.\)", lambda found: f"--{found[1].replace('_', '-')}", sentence)
     sentence = re.sub(r'\bmissing="(\w+)"', r"--missing \1", sentence)
     sentence = sentence.replace("give the loss an l2 above 0", "give a penalty, such as --l2 0.001")
     return re.sub(r"^backtest: ", "", sentence)

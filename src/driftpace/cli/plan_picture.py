@@ -1,0 +1,402 @@
+"""A plan as one HTML file: nothing is fetched, nothing can be injected, and the same plan gives the same bytes.
+
+It stands on the figures, the style and the script of the backtest's report, so that both look and behave alike.
+"""
+
+import base64
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from driftpace.backtest.report.figures import Figure, Key
+from driftpace.backtest.report.sections import Section, drawn, section
+from driftpace.cli.plan_answer import Answer
+from driftpace.cli.plan_tables import Grid, compared, traded
+from driftpace.cli.plan_words import NAMES, asked, cost, money, now, number, plural, proof, target, world
+from driftpace.errors import MissingExtraError
+from driftpace.records import Plan
+from driftpace.typing import FloatArray
+
+LOOKS = {  # colour, dash; a plan keeps its look in every figure
+    "up front": ("rust", "dash"),
+    "every 2 periods": ("teal", "dot"),
+    "every 5 periods": ("plum", "dashdot"),
+    "every period": ("olive", "dash"),
+    "the risk rule": ("rose", "dot"),
+}
+STYLE = ".band.c-bad { background: var(--bad-wash); } .band.c-own { background: var(--own); }"
+
+
+def write_picture(answer: Answer, path: Path) -> Path:
+    """Write the picture and return where it is."""
+    path.write_text(picture(answer), encoding="utf-8", newline="\n")
+    return path
+
+
+def picture(answer: Answer) -> str:
+    """Return the whole page."""
+    sections = [bought(answer), risks(answer), money_left(answer)]
+    sections += [curve(answer)] if answer.curve else []
+    here = files("driftpace.backtest.report")
+    style = (here / "page.css").read_text(encoding="utf-8") + STYLE
+    scripts = [_plotly(), (here / "page.js").read_text(encoding="utf-8")]
+    body = [
+        f"<header><p class='quiet'>driftpace plan · {escape(asked(answer))}</p><h1>{escape(_headline(answer))}</h1></header>",
+        f'<section aria-labelledby="short-title"><h2 id="short-title" class="hidden">In short</h2>{_cards(answer)}</section>',
+        *(section(each) for each in sections),
+        _others(compared(answer)),
+        _facts(answer),
+    ]
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{_policy(scripts)}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">'
+        f"<title>{escape(f'Plan: {asked(answer)}')}</title>\n<style>{style}</style></head>\n<body><main>"
+        + "\n".join(body)
+        + "</main>\n<noscript><p>The figures need JavaScript; their numbers are in the tables below each.</p></noscript>\n"
+        + f'<script type="application/json" id="figures">{drawn(sections)}</script>\n'
+        + "\n".join(f"<script>{script}</script>" for script in scripts)
+        + "\n</body></html>\n"
+    )
+
+
+def bought(answer: Answer) -> Section:
+    """Show how many samples are bought in each period."""
+    plan = answer.plan
+    none = None if any(plan.samples) else 10.0  # a scale that looks like one of samples
+    chart = _over_periods(plan, axis="samples in the period", digits=",.0f", top=none)
+    chart.bars("samples to buy", plan.samples, colour="own")
+    for name, other, colour, dash in _looks(answer):
+        chart.line(name, other.samples, colour=colour, dash=dash, shown=False)
+    orders = sum(samples > 0 for samples in plan.samples)
+    return Section(
+        key="bought",
+        title="When to buy",
+        text=f"{_sentence(now(answer))} In all: {cost(plan)}; {plural(plan.horizon - orders, 'period')} without an order.",
+        alt="Samples to buy in each period.",
+        figure=chart,
+        columns=("Period", "Samples", "Cost"),
+        rows=[
+            (name, f"{samples:,}", str(paid))
+            for name, samples, paid in zip(chart.periods, plan.samples, plan.costs, strict=True)
+        ],
+    )
+
+
+def risks(answer: Answer) -> Section:
+    """Show the risk bound of each period beside the target."""
+    plan = answer.plan
+    top = 1.15 * max(plan.largest_risk, 1.5 * plan.epsilon)
+    chart = _over_periods(plan, axis="risk at most", top=top)
+    chart.above("above the target", plan.risks, plan.epsilon, colour="bad")
+    chart.line("this plan", plan.risks, colour="own", width=2.5, markers=True)
+    chart.line("the target", [plan.epsilon] * plan.horizon, colour="bad", dash="dash", width=1.5)
+    for name, other, colour, dash in _looks(answer):
+        chart.line(name, other.risks, colour=colour, dash=dash, width=1.8, shown=other is _rival(answer))
+    high = [name for name, other, _, _ in _looks(answer) if other.largest_risk > top]
+    beyond = f" Too high for this figure in places: {', '.join(high)}." if high else ""
+    return Section(
+        key="risk",
+        title="What the plan promises",
+        text=f"How much worse than the best model of its kind the model can be. The target is {target(plan)}.{beyond}",
+        alt="Risk bound of each period beside the target.",
+        figure=chart,
+        columns=("Period", "Risk at most", "Target", "Above by"),
+        rows=[
+            (name, number(risk), number(plan.epsilon), number(gap) if gap > 0.0 else "–")
+            for name, risk, gap in zip(chart.periods, plan.risks, plan.gaps, strict=True)
+        ],
+    )
+
+
+def money_left(answer: Answer) -> Section:
+    """Show what is left of the budget after each period."""
+    plan = answer.plan
+    currency = f" ({plan.budget.currency})" if plan.budget.currency else ""
+    chart = _over_periods(plan, axis=f"money left{currency}", digits=",.2~f")
+    left = _left(plan)
+    chart.steps("this plan", left, float(plan.budget), colour="own", width=2.5)
+    for name, other, colour, dash in _looks(answer):
+        chart.steps(name, _left(other), float(plan.budget), colour=colour, dash=dash, shown=other is _rival(answer))
+    return Section(
+        key="money",
+        title="Money left",
+        text=f"Of {plan.budget}, after each period." + ("" if answer.curve else f" {_sentence(money(answer))}"),
+        alt="Money left after each period.",
+        figure=chart,
+        columns=("Period", "Left"),
+        rows=[(name, f"{amount:,.10g}") for name, amount in zip(chart.periods, left, strict=True)],
+    )
+
+
+def curve(answer: Answer) -> Section:
+    """Show which target less or more money would hold."""
+    plan, points = answer.plan, answer.curve
+    grid = traded(answer)
+    assert grid is not None
+    amounts = [float(point.budget) for point in points]
+    chart = Chart(
+        periods=tuple(row[0] for row in grid.rows),
+        places=tuple(amounts),
+        axis="risk held in every period",
+        along=grid.heads[0],
+        logarithmic=True,
+    )
+    chart.line("what the money holds", [point.epsilon for point in points], colour="own", width=2.5, markers=True)
+    chart.line("no plan holds less", [point.lower for point in points], colour="slate", dash="dot")
+    if answer.solved != "epsilon":
+        chart.line("the target", [plan.epsilon] * len(points), colour="bad", dash="dash", width=1.5)
+    return Section(
+        key="curve",
+        title="Less money or more",
+        text=f"The lowest risk that each budget can hold in every one of {plural(plan.horizon, 'period')}. "
+        + _sentence(money(answer)),
+        alt="The lowest risk that each of several budgets can hold.",
+        figure=chart,
+        columns=tuple(_capital(head) for head in grid.heads),
+        rows=grid.rows,
+    )
+
+
+@dataclass(kw_only=True, slots=True)
+class Chart(Figure):
+    """A figure over numbers, not names, with bars, steps and areas besides lines; ``along`` says what the numbers are."""
+
+    places: tuple[float, ...]
+    along: str = "period"
+    logarithmic: bool = False
+
+    def bars(self, label: str, values: Sequence[float], *, colour: str) -> None:
+        """Add a bar for each place."""
+        trace = self._trace(label, values, True) | {"type": "bar", "marker": {"color": f"var(--{colour})"}}
+        self._add([trace], Key(label=label, look="band", colour=colour, traces=(), shown=True))
+
+    def steps(
+        self,
+        label: str,
+        values: Sequence[float],
+        before: float,
+        *,
+        colour: str,
+        dash: str = "solid",
+        width: float = 1.8,
+        shown: bool = True,
+    ) -> None:
+        """Add a line that keeps its height around each place and jumps between them, from ``before`` on."""
+        self.line(label, values, colour=colour, dash=dash, width=width, shown=shown)
+        trace = self.traces[-1]
+        trace["line"]["shape"] = "hvh"
+        trace["mode"] = "lines"
+        trace["x"] = [
+            self.places[0] - 1.0,
+            *self.places,
+            self.places[-1] + 1.0,
+        ]  # beyond the figure, so that it ends at its edges
+        trace["y"] = [before, *values, values[-1]]
+
+    def above(self, label: str, values: Sequence[float], level: float, *, colour: str) -> None:
+        """Shade what lies above a level, from crossing to crossing; nothing where nothing does."""
+        across, heights = _cut(self.places, values, level)
+        if max(heights) <= level:
+            return
+        edge: dict[str, Any] = {
+            "type": "scatter",
+            "name": escape(label, quote=False),
+            "x": across,
+            "y": [level] * len(across),
+            "mode": "lines",
+            "line": {"width": 0, "simplify": False},
+            "hoverinfo": "skip",
+        }
+        roof = edge | {"y": heights, "fill": "tonexty", "fillcolor": f"var(--{colour}-wash)"}
+        self._add([edge, roof], Key(label=label, look="band", colour=colour, traces=(), shown=True))
+
+    def layout(self) -> dict[str, Any]:
+        """Return what plotly calls a layout."""
+        found = Figure.layout(self)
+        found["yaxis"]["separatethousands"] = True
+        axis = found["xaxis"]
+        for name in ("categoryorder", "categoryarray"):
+            del axis[name]
+        axis |= {"type": "linear", "tickvals": list(self.places), "title": {"text": escape(self.along, quote=False)}}
+        if self.logarithmic:
+            axis["type"] = found["yaxis"]["type"] = "log"
+            del found["yaxis"]["rangemode"]
+            marks = _decades([value for trace in self.traces for value in trace["y"] if value])
+            found["yaxis"] |= {"tickvals": marks, "ticktext": [number(mark) for mark in marks]}
+        else:
+            axis["range"] = [self.places[0] - 0.6, self.places[-1] + 0.6]
+        return found | {"bargap": 0.3}
+
+    def _trace(self, label: str, values: Sequence[float] | FloatArray, shown: bool) -> dict[str, Any]:
+        return Figure._trace(self, label, values, shown) | {"x": list(self.places)}
+
+
+def _over_periods(plan: Plan, **more: Any) -> Chart:
+    periods = range(plan.first_period, plan.first_period + plan.horizon)
+    return Chart(
+        periods=tuple(str(period) for period in periods), places=tuple(float(period) for period in periods), **more
+    )
+
+
+def _looks(answer: Answer) -> list[tuple[str, Plan, str, str]]:
+    """Return the other plans, each with its name, its colour and how its line is broken."""
+    return [
+        (NAMES.get(other.method, other.method), other, *LOOKS.get(other.method, ("slate", "dash")))
+        for other in answer.baselines
+    ]
+
+
+def _rival(answer: Answer) -> Plan | None:
+    """Return the best of the other plans that the money pays for: the one that is shown at first."""
+    paid = [other for other in answer.baselines if other.spent <= other.budget]
+    return min(paid, key=lambda other: other.value, default=None)
+
+
+def _decades(values: Sequence[float]) -> list[float]:
+    """Return round numbers for a logarithmic axis: 1, 2 and 5 of each power of ten, or the powers alone where there are many.
+
+    >>> _decades([0.03, 0.4]), _decades([0.001, 2000.0])
+    ([0.02, 0.05, 0.1, 0.2, 0.5], [0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0, 10000.0])
+    """
+    low, high = min(values), max(values)
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    digits = (1, 2, 5) if len(powers) <= 4 else (1,)
+    marks = [float(f"{digit}e{power}") for power in powers for digit in digits]
+    return [mark for mark in marks if low / 2 <= mark <= high * (2 if len(digits) > 1 else 10)]
+
+
+def _cut(places: Sequence[float], values: Sequence[float], level: float) -> tuple[list[float], list[float]]:
+    """Return the line with what is below the level raised to it, and with a point wherever it crosses.
+
+    >>> _cut([1.0, 2.0], [0.0, 2.0], 1.0)
+    ([1.0, 1.5, 2.0], [1.0, 1.0, 2.0])
+    """
+    across, heights = [], []
+    for index, (place, value) in enumerate(zip(places, values, strict=True)):
+        if index and (values[index - 1] - level) * (value - level) < 0.0:
+            share = (level - values[index - 1]) / (value - values[index - 1])
+            across.append(places[index - 1] + share * (place - places[index - 1]))
+            heights.append(level)
+        across.append(place)
+        heights.append(max(value, level))
+    return across, heights
+
+
+def _left(plan: Plan) -> list[float]:
+    left, found = plan.budget, []
+    for paid in plan.costs:
+        left -= paid
+        found.append(float(left))
+    return found
+
+
+def _headline(answer: Answer) -> str:
+    held = f"the target of {number(answer.plan.epsilon)} is {target(answer.plan)}"
+    spends = "the plan spends " if any(answer.plan.samples) else ""
+    return f"{_sentence(now(answer))} {_sentence(spends + cost(answer.plan))} {_sentence(held)}"
+
+
+def _cards(answer: Answer) -> str:
+    plan = answer.plan
+    first = plan.samples[0]
+    missed = sum(gap > 0.0 for gap in plan.gaps)
+    found = [
+        (
+            "Now",
+            f"Buy {first:,}" if first else "Buy nothing",
+            f"in period {plan.first_period}, for {plan.costs[0]}",
+            "",
+        ),
+        ("Money", str(plan.spent), f"of {plan.budget}, in {plural(sum(k > 0 for k in plan.samples), 'order')}", ""),
+        (
+            "Target",
+            "Held" if plan.holds else "Missed",
+            f"{number(plan.epsilon)} in every period"
+            if plan.holds
+            else f"in {missed} of {plural(plan.horizon, 'period')}",
+            "good" if plan.holds else "bad",
+        ),
+    ]
+    if plan.value > 0.0 and answer.pays_an_order:
+        near = "the best" if plan.proven_gap <= 1e-9 else f"within {100.0 * plan.proven_gap:.2g} %"
+        found.append(
+            ("Proven", near, f"no plan has a {plan.goal} below {number(plan.lower)}; this one {number(plan.value)}", "")
+        )
+    if answer.could_hold is not None:
+        found.append(("The money could hold", number(answer.could_hold.epsilon), "in every period", ""))
+    if answer.enough is not None:
+        found.append(
+            ("Holding the target takes", str(answer.enough.spent), f"{number(plan.epsilon)} in every period", "")
+        )
+    cards = "".join(
+        f'<li class="card {tone}"><h3>{escape(title)}</h3><p class="value">{escape(value)}</p>'
+        f"<p class='quiet'>{escape(note)}</p></li>"
+        for title, value, note, tone in found
+    )
+    return f'<ul class="cards">{cards}</ul>'
+
+
+def _others(grid: Grid | None) -> str:
+    """Return the other plans as a table that becomes a list of boxes on a narrow screen."""
+    if grid is None:
+        return ""
+    heads = [_capital(head) for head in ("plan", *grid.heads[1:])]
+    head = "".join(f'<th scope="col" role="columnheader">{escape(name)}</th>' for name in heads)
+    body = ""
+    for index, (name, *cells) in enumerate(grid.rows):
+        row = "".join(
+            f'<td role="cell" data-label="{escape(label)}">{escape(cell)}</td>'
+            for label, cell in zip(heads[1:], cells, strict=True)
+        )
+        ours = "" if index else ' class="own"'
+        body += f'<tr role="row"{ours}><th scope="row" role="rowheader">{escape(_capital(name))}</th>{row}</tr>'
+    return (
+        '<section aria-labelledby="others-title"><h2 id="others-title">Other plans</h2>'
+        f"<p>What anyone would try first, for the same money. {escape(grid.note)}</p>"
+        '<table class="ways" role="table"><caption class="quiet">Other plans</caption>'
+        f'<thead role="rowgroup"><tr role="row">{head}</tr></thead><tbody role="rowgroup">{body}</tbody></table></section>'
+    )
+
+
+def _facts(answer: Answer) -> str:
+    facts = [
+        ("Asked", asked(answer)),
+        ("World", world(answer)),
+        ("How sure", proof(answer)),
+        ("driftpace", version("driftpace")),
+    ]
+    rows = "".join(
+        f"<div><dt>{escape(name)}</dt><dd>{escape(_capital(text))}</dd></div>" for name, text in facts if text
+    )
+    title = '<h2 id="facts-title">What this rests on</h2>'
+    return f'<section aria-labelledby="facts-title">{title}<dl class="facts">{rows}</dl></section>'
+
+
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def _sentence(text: str) -> str:
+    return f"{_capital(text)}." if text else ""
+
+
+def _policy(scripts: Sequence[str]) -> str:
+    """Say what a browser may do with the page: run exactly these scripts, fetch nothing."""
+    hashes = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
+    allowed = " ".join(f"'sha256-{found}'" for found in hashes)
+    return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:"
+
+
+def _plotly() -> str:
+    try:
+        from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(f'The picture needs {error.name}: pip install "driftpace[report]".') from error
+    return str(get_plotlyjs())
