@@ -21,7 +21,8 @@ SAFE = 1.0 - 1e-9
 
 _SAME = 1e-12
 _LABELS = 150_000
-_RUN_LABELS = 600_000
+_RUN_LABELS = 400_000
+_RUN_HORIZON = 12  # runs have no order that drops labels: beyond this there are too many
 
 
 @dataclass(slots=True, eq=False)
@@ -107,6 +108,8 @@ class Search:
         if not menu.whole:
             return False
         runs = isinstance(self.problem.gap, LargestRun)
+        if runs and self.problem.horizon > _RUN_HORIZON:
+            return False
         complete, samples = best_plan(
             self.problem,
             self.risks,
