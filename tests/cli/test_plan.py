@@ -366,6 +366,10 @@ REFUSED = {
         "--horizon must be left out",
     ),
     "a goal without gaps": ((*WORLD, "--epsilon", "0.1", "--horizon", "3", "--gap", "run"), "--gap must be left out"),
+    "two forms": (
+        (*WORLD, "--epsilon", "0.1", "--horizon", "3", "--json", "--format", "csv"),
+        "--json must be left out",
+    ),
     "an unknown goal": ((*WORLD, "--epsilon", "0.1", "--horizon", "3", "--gap", "median"), "--gap"),
     "too poor for one period": ((*WORLD, *COST, "--epsilon", "0.1", "--budget", "60"), "--budget must hold the target"),
     "no such state": (

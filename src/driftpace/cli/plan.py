@@ -128,10 +128,11 @@ def plan(
 
     Example: driftpace plan churn.state --budget 5000 --horizon 12 --fixed 50 --per-sample 2
     """
-    from driftpace.cli.plan_asking import Wanted, World, costs, place_for_picture
+    from driftpace.cli.plan_asking import Wanted, World, costs, one_form, place_for_picture
     from driftpace.cli.spending import Spending
 
     spending = Spending()
+    shown = one_form(form.value, json)
     place_for_picture(out)
     world = World.of(state, noise=noise, features=features, rho=rho, start=start)
     cost = costs(world, fixed=fixed, per_sample=per_sample, tiers=tier or [], minimum=minimum, currency=currency)
@@ -149,5 +150,5 @@ def plan(
         out.mkdir(parents=True, exist_ok=True)
         written = {"numbers": out / "plan.json", "picture": write_picture(answer, out / "plan.html")}
         written["numbers"].write_text(as_json(answer) + "\n", encoding="utf-8")
-    tell(answer, written, "json" if json else form.value, spending)
+    tell(answer, written, shown, spending)
     raise typer.Exit(answer.code)

@@ -177,6 +177,13 @@ def _tier(text: str) -> tuple[int, str]:
     return int(first), price.strip()
 
 
+def one_form(form: str, json: bool) -> str:
+    """Return what stdout carries, or refuse two answers to that."""
+    if json and form == "csv":
+        raise ParameterError("--json must be left out beside --format csv; got both.")
+    return "json" if json else form
+
+
 def place_for_picture(out: Path | None) -> None:
     """Refuse before the work rather than after it where the picture could not be drawn or written."""
     if out is None:
