@@ -27,6 +27,7 @@ LOOKS = {  # colour, dash; a plan keeps its look in every figure
     "every period": ("olive", "dash"),
     "the risk rule": ("rose", "dot"),
 }
+CROWDED = 120  # periods; beyond, a second line on top of the first only hides it
 STYLE = ".band.c-bad { background: var(--bad-wash); } .band.c-own { background: var(--own); }"
 
 
@@ -92,7 +93,7 @@ def risks(answer: Answer) -> Section:
     top = 1.15 * max(plan.largest_risk, 1.5 * plan.epsilon)
     chart = _over_periods(plan, axis="risk at most", top=top)
     chart.above("above the target", plan.risks, plan.epsilon, colour="bad")
-    chart.line("this plan", plan.risks, colour="own", width=2.5, markers=True)
+    chart.line("this plan", plan.risks, colour="own", width=2.5 if plan.horizon <= CROWDED else 1.0, markers=True)
     chart.line("the target", [plan.epsilon] * plan.horizon, colour="bad", dash="dash", width=1.5)
     for name, other, colour, dash in _looks(answer):
         chart.line(name, other.risks, colour=colour, dash=dash, width=1.8, shown=other is _rival(answer))
@@ -177,7 +178,9 @@ def _looks(answer: Answer) -> list[tuple[str, Plan, str, str]]:
 
 
 def _rival(answer: Answer) -> Plan | None:
-    """Return the best of the other plans that the money pays for: the one that is shown at first."""
+    """Return the best of the other plans that the money pays for: the one that is shown at first, where there is room."""
+    if answer.plan.horizon > CROWDED:
+        return None
     paid = [other for other in answer.baselines if other.spent <= other.budget]
     return min(paid, key=lambda other: other.value, default=None)
 

@@ -120,7 +120,7 @@ def compared(answer: Answer) -> Grid | None:
                 number(MeanGap()(np.array(plan.gaps))),
                 *([number(LargestRun()(np.array(plan.gaps)))] if run else []),
                 number(plan.largest_risk),
-                str(sum(gap > 0.0 for gap in plan.gaps)) if not plan.holds else NONE,
+                f"{sum(gap > 0.0 for gap in plan.gaps):,}" if not plan.holds else NONE,
             )
             for plan in plans
         ),
