@@ -47,11 +47,11 @@ def plan_exactly(problem: Problem, *, accuracy: float = ACCURACY) -> Plan:
 def _plan(search: Search) -> Plan:
     problem, gap = search.problem, search.problem.gap
     menu = search.menu(fine=True)
-    if len(menu.counts) == 0:
+    if search.value == 0.0:
+        search.proof = "the target is met in every period without any samples"
+    elif len(menu.counts) == 0:
         search.prove(search.value)
         search.proof = f"the budget of {problem.budget} is below the price of one order, so nothing can be bought"
-    elif search.value == 0.0:
-        search.proof = "the target is met in every period without any samples"
     elif not isinstance(gap, MeanGap | LargestGap | LargestRun):
         own_goal(search, menu, tuple(_plan(Search.of(replace(problem, gap=each), ACCURACY)) for each in GOALS))
     elif problem.outlook.steps == "printed":
@@ -68,8 +68,19 @@ def _plan(search: Search) -> Plan:
         method="exact",
         reason=_reason(search),
         lower=search.lower,
-        price=search.price,
+        price=None if search.price is None else search.price / float(problem.cost.unit),
     )
+
+
+def plan_to_hold(problem: Problem, *, accuracy: float = ACCURACY) -> tuple[Plan | None, bool]:
+    """Return the cheapest plan found that holds the target within the budget, if any; and whether there is proof that none does."""
+    search = Search.of(problem, accuracy)
+    menu = search.menu(fine=True)
+    if search.value > 0.0 and len(menu.counts) > 0:
+        hold_target(search, menu)
+    if search.value > 0.0:
+        return None, len(menu.counts) == 0 or search.money_lower > search.budget
+    return planned(problem, search.samples.tolist(), method="exact", reason=_reason(search)), False
 
 
 def _reason(search: Search) -> str:

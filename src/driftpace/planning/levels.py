@@ -69,6 +69,8 @@ class Levels:
             starts[c] += at
             at += number
             kept.append((rungs[:number].copy(), values[:number].copy(), entries[:number].copy()))
+        each = weights.lowered.max() * np.column_stack([ladder.before, ladder.idle[:, : len(weights.each)]])
+        gaps = np.cumsum(each, axis=1) if self.runs else each
         return LevelTables(
             runs=self.runs,
             level=level,
@@ -77,6 +79,7 @@ class Levels:
             idle=ladder.idle,
             later_rung=ladder.later_rung,
             before=ladder.before,
+            waits=np.logical_and.accumulate(gaps[:, 1:] <= level, axis=1).sum(axis=1),
             adjacent=self.adjacent,
             starts=starts,
             rungs=np.concatenate([each[0] for each in kept]),

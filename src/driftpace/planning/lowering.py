@@ -26,9 +26,9 @@ def hold_target(search: Search, menu: Menu) -> None:
         distances = spread(search.problem, search.risks, menu, size)
         down = search.levels(menu, distances, runs=False, up=False)
         floor = down.hold(0.0)
+        search.money_lower = max(search.money_lower, floor.money)
         if floor.money > search.budget:
             return
-        search.money_lower = max(search.money_lower, floor.money)
         _take(search, search.levels(menu, distances, runs=False, up=True), 0.0)
         if search.value == 0.0 and search.money <= floor.money * (1.0 + search.accuracy):
             return

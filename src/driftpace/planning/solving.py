@@ -7,7 +7,7 @@ import numpy as np
 
 from driftpace.errors import ParameterError
 from driftpace.planning.costs import MOST_UNITS, budget_units, in_money
-from driftpace.planning.exact import ACCURACY, plan_exactly
+from driftpace.planning.exact import ACCURACY, plan_exactly, plan_to_hold
 from driftpace.planning.gaps import LargestGap
 from driftpace.planning.problem import Problem
 from driftpace.records import Money, Plan
@@ -57,9 +57,10 @@ def longest(problem: Problem, *, accuracy: float = ACCURACY) -> Plan:
     problem = replace(problem, gap=LargestGap())
     low, high = 0, 1
     best: Plan | None = None
+    refuted = False
     while high <= _LONGEST:
-        found = plan_exactly(replace(problem, horizon=high), accuracy=accuracy)
-        if not found.holds:
+        found, refuted = plan_to_hold(replace(problem, horizon=high), accuracy=accuracy)
+        if found is None:
             break
         best, low, high = found, high, 2 * high
     if high > _LONGEST:
@@ -67,13 +68,17 @@ def longest(problem: Problem, *, accuracy: float = ACCURACY) -> Plan:
         return replace(best, reason=f"the budget holds the target for {best.horizon} periods and more")
     while high - low > 1:
         middle = (low + high) // 2
-        found = plan_exactly(replace(problem, horizon=middle), accuracy=accuracy)
-        low, high, best = (middle, high, found) if found.holds else (low, middle, best)
+        found, proof = plan_to_hold(replace(problem, horizon=middle), accuracy=accuracy)
+        if found is None:
+            high, refuted = middle, proof
+        else:
+            low, best = middle, found
     if best is None:
         raise ParameterError(
             f"plan(budget=...) must hold the target of {problem.epsilon:g} for one period at least; got {problem.budget}."
         )
-    return replace(best, reason=f"{problem.budget} hold the target for {best.horizon} periods, and not for one more")
+    more = "and not for one more" if refuted else "and no plan for one more was found, which is no proof"
+    return replace(best, reason=f"{problem.budget} hold the target for {best.horizon} periods, {more}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

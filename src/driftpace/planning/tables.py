@@ -34,8 +34,8 @@ class PricedTables(NamedTuple):
 class LevelTables(NamedTuple):
     """For the programme that holds a level; see :mod:`driftpace.planning.kernels.levels`.
 
-    ``starts`` says, for each class of weights, where the offers of each rung begin; an offer is the rung it leads to, its price and
-    the entry bought.
+    From a rung one can wait ``waits`` periods at least, whatever their weights. ``starts`` says, for each class of weights,
+    where the offers of each rung begin; an offer is the rung it leads to, its price and the entry bought.
     """
 
     runs: bool
@@ -45,6 +45,7 @@ class LevelTables(NamedTuple):
     idle: FloatArray
     later_rung: Rungs
     before: FloatArray
+    waits: npt.NDArray[np.int64]
     adjacent: bool
     starts: npt.NDArray[np.int64]
     rungs: npt.NDArray[np.int64]

@@ -50,6 +50,8 @@ def offers(
 def waiting(tables: LevelTables, n: int, i: int, now: float, buy: FloatArray) -> tuple[float, int]:
     """Return the least money from a node where one may wait, and how long to wait; ``now`` is that of buying at once."""
     horizon = len(tables.weights)
+    if n + tables.waits[i] >= horizon:
+        return 0.0, horizon - n
     best = now
     wait = 0
     total = tables.before[i] * tables.weights[n - 1] if n > 0 else 0.0
