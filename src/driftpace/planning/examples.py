@@ -5,9 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from driftpace.planning.course import gaps_over
 from driftpace.planning.gaps import LargestGap, LargestRun, MeanGap
 from driftpace.planning.menu import Menu
-from driftpace.planning.search import Search, value_of
+from driftpace.planning.problem import Problem
+from driftpace.planning.search import Search
 from driftpace.records import Plan
 from driftpace.typing import BoolArray, FloatArray
 
@@ -34,12 +36,11 @@ def printed_form(search: Search, menu: Menu, example: Plan) -> None:
 def own_goal(search: Search, menu: Menu, examples: tuple[Plan, ...]) -> None:
     """Plan for a goal of one's own, which is only known to be monotone.
 
-    It is at least that of the gaps which are left if the whole budget were spent in every period.
+    It is at least that of gaps which no plan gets under, period by period: see :func:`_least_gaps`.
     """
     for example in examples:
         search.offer(np.array(example.samples))
-    everything = np.full(search.problem.horizon, int(menu.plain.counts[-1]))
-    search.prove(value_of(search.problem, everything) if not menu.beyond else 0.0)
+    search.prove(search.problem.gap(_least_gaps(search.problem, None if menu.beyond else int(menu.counts[-1]))))
     if search.done:
         return
     if menu.whole and (len(menu.counts) + 1) ** search.problem.horizon <= _FEW_PLANS:
@@ -62,6 +63,21 @@ def corrected(search: Search) -> Search:
 def _nothing_is_hopeless(n: int, distances: FloatArray, money: FloatArray, values: FloatArray) -> BoolArray:
     del n, money, values
     return np.zeros(len(distances), np.bool_)
+
+
+def _least_gaps(problem: Problem, most: int | None) -> FloatArray:
+    """Return gaps that no plan gets under: the largest order in every period, and after it the nearer of buying and waiting.
+
+    A purchase may leave the model further away than waiting would, where a risk becomes a distance with a loss (M > m).
+    """
+    outlook = problem.outlook
+    if most is None:
+        return np.zeros(problem.horizon)
+    distance, risks = outlook.first_distance(0), []
+    for _ in range(problem.horizon):
+        risks.append(outlook.bound(distance, most))
+        distance = min(outlook.idle_distance(outlook.reach(risks[-1]), 1), outlook.idle_distance(distance, 1))
+    return gaps_over(risks, problem.epsilon)
 
 
 def _enumerate(search: Search, menu: Menu) -> None:
