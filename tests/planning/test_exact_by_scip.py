@@ -104,10 +104,14 @@ def proof_of(name: str) -> Proof:
 
 
 def planned_by_scip(problem: Problem, proof: Proof) -> float:
-    """The value of SCIP's plan in our arithmetic, after a look at whether it is a plan at all."""
+    """The value of SCIP's plan in our arithmetic, after a look at whether it is a plan at all.
+
+    Short of a proof SCIP may overrate its plan: nothing has pressed its value down to that of the gaps yet.
+    """
     plan = planned(problem, proof.samples, method="SCIP", reason="branch and bound")
     assert not problem.adjacent or has_neighbours(plan.samples, bought_before=problem.bought_before)
-    assert plan.value == pytest.approx(proof.primal, abs=CLOSE)
+    assert plan.value <= proof.primal + CLOSE
+    assert not proof.proven or plan.value >= proof.primal - CLOSE
     return plan.value
 
 

@@ -21,7 +21,7 @@ from driftpace.bounds import (
 )
 from driftpace.planning.costs import Cost, LinearCost, OwnCost, TieredCost
 from driftpace.planning.gaps import Gap, LargestGap, LargestRun, MeanGap
-from driftpace.planning.outlook import Outlook
+from driftpace.planning.outlook import Outlook, Steps
 from driftpace.planning.problem import Problem
 from driftpace.records import Money
 from driftpace.schedules import InverseTime
@@ -173,6 +173,9 @@ GAPS: dict[str, Callable[[tuple[float, ...] | None], Gap]] = {
 }
 
 
+STEPS: tuple[Steps, ...] = ("worst", "walk", "printed")
+
+
 def random_problem(rng: Rng, *, bound: str, gap: str, adjacent: bool, plans: int = 25_000) -> Problem:
     """Draw everything but the kind of bound, of gap and of plan; at most ``plans`` plans are within the budget."""
     horizon = int(rng.choice([1, 2, 3, 4, 5], p=[0.05, 0.15, 0.25, 0.25, 0.3]))
@@ -186,7 +189,7 @@ def random_problem(rng: Rng, *, bound: str, gap: str, adjacent: bool, plans: int
         start=start,
         diameter=math.inf if rng.random() < 0.5 else start * float(rng.uniform(0.7, 2.0)),
         m=None if rng.random() < 0.7 else 2.0 * promises(1.0, 0) * float(rng.uniform(0.4, 1.0)),
-        steps=rng.choice(["worst", "walk", "printed"], p=[0.4, 0.3, 0.3]),
+        steps=STEPS[rng.choice(3, p=[0.4, 0.3, 0.3])],
     )
     low, high = promises(outlook.rho + 0.1, max(most, 1)), promises(outlook.first_distance(horizon - 1), 0)
     return Problem(
