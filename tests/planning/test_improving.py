@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from driftpace.bounds import LastIterate, NoiseModel
+from driftpace.planning.ascent import ascend
 from driftpace.planning.costs import LinearCost, affordable, budget_units
 from driftpace.planning.course import course, gaps_over
 from driftpace.planning.gaps import LargestRun
@@ -14,7 +15,7 @@ from driftpace.planning.improving import Workbench
 from driftpace.planning.ladder import build, spread
 from driftpace.planning.menu import menu
 from driftpace.planning.outlook import Outlook, Steps
-from driftpace.planning.pricing import Pricing, ascend
+from driftpace.planning.pricing import Pricing
 from driftpace.planning.problem import Problem
 from driftpace.planning.risks import Risks
 from driftpace.records import Money

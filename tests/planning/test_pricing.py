@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from driftpace.bounds import Anchored, LastIterate, NoiseModel
+from driftpace.planning.ascent import ascend
 from driftpace.planning.costs import LinearCost, affordable, budget_units
 from driftpace.planning.gaps import MeanGap
 from driftpace.planning.ladder import Ladder, build, spread
 from driftpace.planning.menu import Menu, menu
 from driftpace.planning.outlook import Outlook
-from driftpace.planning.pricing import Field, Pricing, ascend
+from driftpace.planning.pricing import Field, Pricing
 from driftpace.planning.problem import Problem
 from driftpace.planning.risks import Risks
 from driftpace.records import Money

@@ -10,6 +10,7 @@ from driftpace.planning.gaps import Gap, LargestGap, LargestRun, MeanGap, OwnGap
 from driftpace.planning.outlook import Outlook
 from driftpace.planning.planned import planned
 from driftpace.planning.problem import Problem
+from driftpace.planning.segments import Segment, SegmentPlans, even_split, plan_segments
 from driftpace.planning.solving import TradeOff, best_target, cheapest, longest, trade_off
 
 __all__ = [
@@ -24,17 +25,21 @@ __all__ = [
     "OwnCost",
     "OwnGap",
     "Problem",
+    "Segment",
+    "SegmentPlans",
     "TieredCost",
     "TradeOff",
     "affordable",
     "best_target",
     "cheapest",
     "course",
+    "even_split",
     "gaps_over",
     "longest",
     "periodic",
     "plan",
     "plan_exactly",
+    "plan_segments",
     "planned",
     "price",
     "risk_rule",

@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from driftpace.planning.ascent import Dual, ascend
 from driftpace.planning.improving import Workbench
 from driftpace.planning.ladder import Ladder, below, build, spread
 from driftpace.planning.menu import Menu
-from driftpace.planning.pricing import Dual, Layer, Pricing, ascend
+from driftpace.planning.pricing import Field, Layer, Pricing
 from driftpace.planning.search import SAFE, Search
 from driftpace.typing import BoolArray, FloatArray
 
@@ -42,7 +43,7 @@ def _pricing(search: Search, menu: Menu, size: int) -> Pricing:
     return Pricing(ladder, search.weights, problem.adjacent, not problem.bought_before)
 
 
-def _dual(search: Search, pricing: Pricing, *, guess: float | None) -> Dual:
+def _dual(search: Search, pricing: Pricing, *, guess: float | None) -> Dual[Field]:
     dual = ascend(pricing, search.budget, guess=guess, accuracy=max(search.accuracy / 20.0, 1e-5))
     if dual.lower * SAFE > search.lower:
         search.prove(dual.lower * SAFE)
@@ -50,7 +51,7 @@ def _dual(search: Search, pricing: Pricing, *, guess: float | None) -> Dual:
     return dual
 
 
-def _improve(search: Search, bench: Workbench, dual: Dual) -> None:
+def _improve(search: Search, bench: Workbench, dual: Dual[Field]) -> None:
     """Follow the fields along true distances, splice what costs too much with what costs too little, and exchange."""
     rolled = {tuple(plan.tolist()): plan for plan in (bench.rolled(field) for field in dual.fields)}
     plans = sorted(rolled.values(), key=lambda plan: abs(bench.cost(plan) - search.budget))

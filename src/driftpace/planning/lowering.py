@@ -5,12 +5,13 @@ Also the target itself, which is the level 0: whether the budget holds it, and h
 
 import numpy as np
 
+from driftpace.planning.ascent import ascend
 from driftpace.planning.gaps import LargestRun, MeanGap
 from driftpace.planning.improving import Workbench
 from driftpace.planning.ladder import below, build, crowded, spread
 from driftpace.planning.levels import Levels
 from driftpace.planning.menu import Menu
-from driftpace.planning.pricing import Pricing, ascend
+from driftpace.planning.pricing import Pricing
 from driftpace.planning.problem import Problem
 from driftpace.planning.search import SAFE, Search
 from driftpace.typing import BoolArray, FloatArray
