@@ -25,7 +25,8 @@ Hopeless = Callable[[int, FloatArray, FloatArray, FloatArray], BoolArray]
 Kept = Callable[[FloatArray, FloatArray, FloatArray], IntArray]
 """(distances, money, values) of grown labels -> which of them go on."""
 
-_MOST_CELLS = 20_000_000
+_MOST_CELLS = 6_000_000
+_MOST_KEPT = 3_000_000  # labels of all periods together, which are kept so that the best plan can be followed back
 _SAME = 1e-12
 
 
@@ -72,6 +73,7 @@ def best_plan(
         action=np.zeros(1, np.int64),
     )  # fmt: skip
     steps: list[tuple[IntArray, IntArray]] = []
+    kept_so_far = 0
     weights = problem.gap.shares(problem.horizon)  # type: ignore[attr-defined]
     for n in range(problem.horizon):
         if len(labels) * (len(menu.counts) + 1) > _MOST_CELLS:
@@ -92,7 +94,8 @@ def best_plan(
         if problem.adjacent and last:
             labels = labels.at(labels.state != 1)
         labels = _undominated(problem, labels)
-        if len(labels) > most:
+        kept_so_far += len(labels)
+        if len(labels) > most or kept_so_far > _MOST_KEPT:
             return False, None
         steps.append((labels.parent, labels.action))
         if len(labels) == 0:
