@@ -154,9 +154,16 @@ class HeldOutBound:
         """Return those of the rows that train."""
         return self.bound.factors(self.training(samples))
 
+    def rows(self, training: int) -> int:
+        """Return the fewest rows that leave so many to train on."""
+        rows = rows_for(self.share, training)
+        while rows > 0 and self.training(rows - 1) >= training:
+            rows -= 1
+        return rows
+
     def used(self, distance: float, samples: int) -> int:
-        """Return how many rows are trained on."""
-        return self.bound.used(distance, self.training(samples))
+        """Return how many rows must come for what is promised."""
+        return self.rows(self.bound.used(distance, self.training(samples)))
 
     def reach(self, risk: float) -> float:
         """Return that of the bound."""
@@ -165,12 +172,7 @@ class HeldOutBound:
     def smallest(self, distance: float, epsilon: float, cap: int) -> int | None:
         """Return the least number of rows that meets a target."""
         training = self.bound.smallest(distance, epsilon, self.training(cap))
-        if training is None:
-            return None
-        rows = rows_for(self.share, training)
-        while rows > 0 and self.training(rows - 1) >= training:
-            rows -= 1
-        return rows
+        return None if training is None else self.rows(training)
 
     def table(self, distances: FloatArray, samples: IntArray) -> FloatArray:
         """Return the bound from each distance (a row) after each number of samples (a column)."""

@@ -144,8 +144,10 @@ def verdict(problem: Problem, plan: Plan) -> Assumption:
     """Return whether the money holds the target in the periods left, and where it does not, the target that it can hold."""
     index, over = missed_period(problem, plan), in_words(plan.horizon, "period")
     if index is None:
-        held = f"The money left holds the target of {plan.epsilon:.3g} over {over}, with {plan.left} to spare."
-        return said(Verdict.PASS, held)
+        spare = str(plan.left) if plan.left.amount > 0 else "nothing"
+        return said(
+            Verdict.PASS, f"The money left holds the target of {plan.epsilon:.3g} over {over}, with {spare} to spare."
+        )
     where = f"the risk is {plan.risks[index]:.4g} in period {plan.first_period + index}"
     best = best_target(problem, accuracy=ACCURACY).epsilon
     if affordable_units(problem.cost, budget_units(problem.cost, problem.budget), 1) == 0:
