@@ -9,9 +9,11 @@ import pytest
 
 from driftpace import Ball, Budget, Constants, LinearCost, SquaredLoss, TieredCost, Tracker
 from driftpace.bounds import OrdinaryLeastSquares
+from driftpace.drift import DirectHeldOut, Drift
 from driftpace.errors import DataError, ParameterError, ProtocolError
 from driftpace.planning import LargestGap, MeanGap, Problem, best_target, course, plan_exactly
 from driftpace.records import Assumption, Money, Outcome, Request, Verdict
+from driftpace.rules import DoNotUpdate
 from driftpace.testing import check_bound
 from driftpace.tracker.outlooks import HeldOutBound
 from driftpace.tracker.spending import ACCURACY
@@ -362,6 +364,30 @@ def test_a_pool_smaller_than_the_plan() -> None:
     assert tracker.step(draw(1)).outcome is Outcome.POOL
 
 
+@pytest.mark.parametrize(
+    "made",
+    [
+        {"rule": "update-past"},
+        {"rule": DoNotUpdate(track="distance")},
+        {"rho": None, "first_samples": (30, 30), "drift": Drift(one_step=DirectHeldOut())},
+    ],
+    ids=["update-past", "distance", "held-out"],
+)
+def test_what_the_plan_promises_is_what_is_proven_when_its_rows_come(made: dict[str, Any]) -> None:
+    """The outlook and the rule speak of the same bound: rows that are held out are paid, and are not trained on."""
+    tracker, draw = in_paper(330, 6, made=made), draws(20)
+    planned = 0
+    for period in range(1, 7):
+        request = tracker.ask()
+        report = tracker.step(draw(period))
+        if request.plan is not None:
+            planned += 1
+            assert report.risk_bound == pytest.approx(request.plan.risks[0])
+            assert report.cost == request.plan.costs[0]
+    assert planned >= 3
+    assert tracker.money_left.amount >= 0  # type: ignore[union-attr]
+
+
 # ---- looking ahead without buying
 
 
@@ -398,7 +424,7 @@ def test_the_plan_of_a_tracker_with_a_budget_is_the_one_it_follows() -> None:
     assert tracker.plan(horizon=2).horizon == 2
 
 
-def test_rows_that_are_held_out_are_paid_too() -> None:
+def test_a_bound_in_terms_of_all_rows_where_some_are_held_out() -> None:
     bound = HeldOutBound(bound=OrdinaryLeastSquares(noise=0.5, features=2), share=0.3)
     check_bound(bound)
     distances, samples = np.array([0.5, 2.0]), np.array([1, 7, 40])

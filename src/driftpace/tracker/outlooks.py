@@ -67,12 +67,13 @@ def outlook_of_parts(settings: Settings, state: State, terms: Terms) -> Outlook:
     if not math.isfinite(start):
         raise TooEarlyError("nothing limits yet how far the model is (a set of finite diameter would)")
     share = settings.drift.held_out
+    by_risk = getattr(settings.rule, "track", "risk") == "risk" or not math.isfinite(terms.bound.reach(1.0))
     return foresee(
         terms.bound if share == 0.0 else HeldOutBound(bound=terms.bound, share=share),
         rho=terms.drift.upper,
         start=start,
         diameter=terms.diameter,
-        m=terms.m if getattr(settings.rule, "track", "risk") == "risk" else None,
+        m=terms.m if by_risk else None,
     )
 
 
