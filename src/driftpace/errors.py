@@ -7,6 +7,7 @@
     │   └── UnknownConstantError    a constant is needed and not known yet
     ├── DataError           rows that cannot be used                        (also a ValueError)
     ├── ProtocolError       a call that came out of order                   (also a RuntimeError)
+    │   └── TooEarlyError           too little is known yet to look ahead
     ├── StateFileError      a saved state that cannot be read back          (also a ValueError)
     └── MissingExtraError   an optional package that is not installed       (also an ImportError)
 
@@ -32,6 +33,14 @@ class DataError(DriftpaceError, ValueError):
 
 class ProtocolError(DriftpaceError, RuntimeError):
     """A call that came out of order, such as ``tell`` before ``ask``."""
+
+
+class TooEarlyError(ProtocolError):
+    """Too little is known to look ahead; ``why`` says what is missing."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"the tracker cannot look ahead in this period, for {why}; ask() and tell() first.")
+        self.why = why
 
 
 class StateFileError(DriftpaceError, ValueError):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from driftpace.errors import TooEarlyError
 from driftpace.pacing import PILOT, Pacing, Supply, checks, judge, need, outlook_of, status
 from driftpace.planning import Outlook
 from driftpace.records import Assumption, Outcome, Plan, Request, StepReport, Verdict
@@ -15,7 +16,7 @@ from driftpace.rules import Terms
 from driftpace.rules.deciding import risk_at
 from driftpace.tracker.assumptions import assumptions
 from driftpace.tracker.ordering import least_rows, place_order
-from driftpace.tracker.outlooks import TooEarlyError, outlook_now, outlook_of_parts, proven_distance, target_now
+from driftpace.tracker.outlooks import outlook_now, outlook_of_parts, proven_distance, target_now
 from driftpace.tracker.practical import BEYOND, finite, in_pilot, limit_of, overflow, pilot, placed
 from driftpace.tracker.spending import Spending, in_full, in_words, plan_ahead, plan_around, reason, said, verdict
 from driftpace.tracker.state import Order, Settings, State

@@ -7,7 +7,7 @@ import numpy as np
 
 from driftpace.bounds import Factors, Nature, RiskBound
 from driftpace.drift import KnownDrift
-from driftpace.errors import ParameterError, ProtocolError
+from driftpace.errors import ParameterError, TooEarlyError
 from driftpace.pacing import Judgement, Pace, Pacing, Rows, judge, outlook_of
 from driftpace.planning import Outlook
 from driftpace.rules import Terms
@@ -16,14 +16,6 @@ from driftpace.tracker.practical import finite, in_pilot, placed
 from driftpace.tracker.state import Parts, Settings, State
 from driftpace.tracker.terms import terms_of
 from driftpace.typing import FloatArray, IntArray
-
-
-class TooEarlyError(ProtocolError):
-    """Too little is known to look ahead; ``why`` says what is missing."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(f"the tracker cannot look ahead in this period, for {why}; ask() and tell() first.")
-        self.why = why
 
 
 def outlook_now(settings: Settings, state: State) -> Outlook:
