@@ -201,3 +201,10 @@ def test_money_is_counted_beyond_what_a_float_holds(name: str, gap: Gap) -> None
     plan = plan_exactly(many, accuracy=0.0)
     assert plan.value == min(values)
     assert not unsound(many, plan)
+
+
+def test_ties_are_with_the_best_and_not_with_the_last_one() -> None:
+    """Near its floor each number of samples is nearly as good as the next: a chain of ties leads away from the best."""
+    check(
+        problem(by_steps(0.05, A=0.16), LargestGap(), rho=0.3, start=2.0, epsilon=0.001, horizon=1, budget=400),
+    )

@@ -81,7 +81,7 @@ class Harmonic(FormulaBound):
 def _powers(rng: Rng) -> RiskBound:
     m = _log_uniform(rng, 0.5, 2.0)
     return Powers(
-        c1=_log_uniform(rng, 0.2, 6.0), c2=_log_uniform(rng, 0.1, 1.5), m=m, M=m * rng.choice([1.0, 1.0, 1.7])
+        c1=_log_uniform(rng, 0.2, 6.0), c2=_log_uniform(rng, 0.1, 1.5), m=m, M=m * float(rng.choice([1.0, 1.0, 1.7]))
     )
 
 
@@ -90,14 +90,16 @@ def _last_iterate(rng: Rng) -> RiskBound:
     noise = NoiseModel(A=_log_uniform(rng, 0.02, 1.0), B=_log_uniform(rng, 1.0, 6.0) * m * m)
     schedule = InverseTime(scale=2.0 / m, shift=float(rng.uniform(0.0, 10.0)))
     return LastIterate(
-        m=m, M=m * rng.choice([1.0, 2.5]), noise=noise, schedule=schedule, batch=int(rng.choice([1, 1, 3]))
+        m=m, M=m * float(rng.choice([1.0, 2.5])), noise=noise, schedule=schedule, batch=int(rng.choice([1, 1, 3]))
     )
 
 
 def _constant_step(rng: Rng) -> RiskBound:
     noise = NoiseModel(A=_log_uniform(rng, 0.02, 1.0), B=4.0)
     batch = int(rng.choice([1, 1, 2]))
-    return ConstantStep(m=1.0, M=rng.choice([1.0, 2.0]), noise=noise, step=float(rng.uniform(0.05, 0.4)), batch=batch)
+    return ConstantStep(
+        m=1.0, M=float(rng.choice([1.0, 2.0])), noise=noise, step=float(rng.uniform(0.05, 0.4)), batch=batch
+    )
 
 
 def _anchored(rng: Rng) -> RiskBound:
@@ -107,7 +109,7 @@ def _anchored(rng: Rng) -> RiskBound:
 
 def _fresh_rows(rng: Rng) -> RiskBound:
     m, noise, features = _log_uniform(rng, 0.5, 2.0), _log_uniform(rng, 0.05, 2.0), int(rng.integers(1, 4))
-    return OrdinaryLeastSquares(noise=noise, features=features, m=m, M=m * rng.choice([1.0, 3.0]))
+    return OrdinaryLeastSquares(noise=noise, features=features, m=m, M=m * float(rng.choice([1.0, 3.0])))
 
 
 def _gaussian(rng: Rng) -> RiskBound:
