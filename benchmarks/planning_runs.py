@@ -144,19 +144,24 @@ def exactly(cell: Cell, repeats: int) -> Iterator[Answer]:
         yield measured.answer(name, plan.value)
 
 
-def by_ipopt(cell: Cell, starts: int) -> Iterator[Answer]:
-    """Yield what IPOPT and rounding make of each start, one solve after the other; the first one's time is with making ready."""
+def by_ipopt(cell: Cell, starts: int, limit: float) -> Iterator[Answer]:
+    """Yield what IPOPT and rounding make of each start, one solve after the other, none after the first begun past the limit.
+
+    The time of the first solve is with making ready.
+    """
     from driftpace.planning.relaxed import rounded
     from driftpace.planning.relaxed.ipopt import Solver
     from driftpace.planning.relaxed.programme import Programme
     from driftpace.planning.relaxed.statuses import CONVERGED
 
-    problem = cell.problem
+    problem, until = cell.problem, time.perf_counter() + limit
     with Measured() as ready:
         programme = Programme.of(problem, K0=0.5, rows="paper", recursion="paper")
         assert programme is not None
         solvers = [Solver.of(programme, aim, 300) for aim in AIMS[cell.goal]]  # type: ignore[arg-type]
     for number, ((start, point), solver) in enumerate(product(enumerate(programme.starts(starts, 0)), solvers)):
+        if start > 0 and time.perf_counter() > until:
+            return
         with Measured() as measured:
             began = time.perf_counter()
             real, status = solver(point)
@@ -178,16 +183,17 @@ def by_slsqp(cell: Cell, starts: int) -> Iterator[Answer]:
     yield measured.answer("SLSQP", plan.value, well="terminated successfully" in plan.reason)
 
 
-def warm_up(cell: Cell, number: int) -> Iterator[Answer]:
+def warm_up() -> Iterator[Answer]:
     """Compile: ask for small plans of every kind."""
     for world, goal, fixed in product(WORLDS, GOALS, (0, 20)):
-        yield from exactly(replace(cell, world=world, goal=goal, fixed=fixed), number)
+        yield from exactly(Cell(world=world, horizon=SMALL, goal=goal, fixed=fixed), 1)
 
 
-def start_up(cell: Cell, number: int) -> Iterator[Answer]:
+def start_up() -> Iterator[Answer]:
     """Import and solve something small, so that the first one measured is not the one that pays for it."""
-    yield from by_ipopt(cell, number)
-    yield from by_slsqp(cell, number)
+    cell = Cell(world="slow", horizon=SMALL, goal="mean", fixed=5)
+    yield from by_ipopt(cell, 1, math.inf)
+    yield from by_slsqp(cell, 1)
 
 
 class Apart:
@@ -196,7 +202,7 @@ class Apart:
     It begins with ``first``, whose answers nobody sees. When it is ended, because it took too long, another takes its place.
     """
 
-    def __init__(self, first: Callable[[Cell, int], Iterator[Answer]]) -> None:
+    def __init__(self, first: Callable[[], Iterator[Answer]]) -> None:
         self._first = first
         self._running = False
 
@@ -207,21 +213,21 @@ class Apart:
         self._end()
 
     def ask(
-        self, task: Callable[[Cell, int], Iterator[Answer]], cell: Cell, number: int, *, limit: float = math.inf
+        self, task: Callable[..., Iterator[Answer]], *arguments: object, limit: float = math.inf
     ) -> tuple[list[Answer], bool]:
         """Return the answers that came within ``limit`` seconds, and whether they are all."""
         if not self._running:
             self._begin()
-            self._answers(self._first, replace(cell, horizon=SMALL), 1, math.inf)
-        found, whole = self._answers(task, cell, number, limit)
+            self._answers(self._first, (), math.inf)
+        found, whole = self._answers(task, arguments, limit)
         if not whole:
             self._end()
         return found, whole
 
     def _answers(
-        self, task: Callable[[Cell, int], Iterator[Answer]], cell: Cell, number: int, limit: float
+        self, task: Callable[..., Iterator[Answer]], arguments: tuple[object, ...], limit: float
     ) -> tuple[list[Answer], bool]:
-        self._pipe.send((task, cell, number))
+        self._pipe.send((task, arguments))
         until, found = time.perf_counter() + limit, list[Answer]()
         while self._pipe.poll(None if math.isinf(limit) else max(until - time.perf_counter(), 0.0)):
             try:
@@ -253,10 +259,10 @@ def _serve(pipe: Connection) -> None:
     with one_thread():
         while True:
             try:
-                task, cell, number = pipe.recv()
+                task, arguments = pipe.recv()
             except EOFError:
                 return
-            for answer in task(cell, number):
+            for answer in task(*arguments):
                 pipe.send(answer)
             pipe.send(None)
             gc.freeze()  # what is left is left for good; so that collecting garbage before the next measurement is quick
