@@ -4,42 +4,54 @@ import numpy as np
 
 from driftpace.planning.ascent import Dual, ascend
 from driftpace.planning.improving import Workbench
-from driftpace.planning.ladder import Ladder, below, build, spread
+from driftpace.planning.ladder import Ladder, below, build, crowded, spread
 from driftpace.planning.menu import Menu
 from driftpace.planning.pricing import Field, Layer, Pricing
 from driftpace.planning.search import SAFE, Search
 from driftpace.typing import BoolArray, FloatArray
 
 _COARSE = 48
-_SIZES = (96, 224, 512)
+_WIDE = 96
+_SIZES = (128, 256, 512)
 _SHORT = 60  # so many periods can be searched by labels, and finer ladders are left out
 _MOST_LAYERS = 2_000
 _FACTORS = (0.1, 0.4, 1.0, 2.5, 10.0)
 _REFINEMENTS = 30
 _CLOSE = 0.02  # prices as near as this, in logarithms, are not told apart
 _NUMBERS = 6
+_FIRST_ROUNDS, _ROUNDS, _TRIED = 20, 80, 4
+_LONG = 250  # beyond so many periods, exchanges wait until the ladder is crowded where the plan goes
 
 
 def price_money(search: Search, menu: Menu) -> None:
     """Look for the price at which the budget is just spent, on finer and finer ladders."""
     problem = search.problem
     coarse = search.menu(fine=False)
-    guess = _dual(search, _pricing(search, coarse, _COARSE), guess=None).price
+    guess = _dual(search, _pricing(search, coarse, spread(problem, search.risks, coarse, _COARSE)), guess=None).price
+    pricing = _pricing(search, menu, spread(problem, search.risks, menu, _WIDE))
+    dual = _dual(search, pricing, guess=guess)
+    _improve(
+        search,
+        Workbench.of(problem, search.risks, pricing.ladder, search.budget),
+        dual,
+        rounds=_ROUNDS if problem.horizon <= _LONG else 0,
+    )
+    few = spread(problem, search.risks, menu, _COARSE)
     for size in _SIZES:
-        pricing = _pricing(search, menu, size)
-        dual = _dual(search, pricing, guess=guess)
-        guess = dual.price
-        _improve(search, Workbench.of(problem, search.risks, pricing.ladder, search.budget), dual)
         if search.done:
             return
+        pricing = _pricing(search, menu, crowded(few, search.visited(), size))
+        dual = _dual(search, pricing, guess=dual.price)
+        _improve(search, Workbench.of(problem, search.risks, pricing.ladder, search.budget), dual, rounds=_ROUNDS)
         if problem.horizon <= _SHORT and size == _SIZES[1]:
             break
-    _count_orders(search, menu, pricing, dual.price)
+    if not search.done:
+        _count_orders(search, menu, pricing, dual.price)
 
 
-def _pricing(search: Search, menu: Menu, size: int) -> Pricing:
+def _pricing(search: Search, menu: Menu, distances: FloatArray) -> Pricing:
     problem = search.problem
-    ladder = build(problem, search.risks, menu, spread(problem, search.risks, menu, size), smooth=True)
+    ladder = build(problem, search.risks, menu, distances, smooth=True)
     return Pricing(ladder, search.weights, problem.adjacent, not problem.bought_before)
 
 
@@ -51,7 +63,7 @@ def _dual(search: Search, pricing: Pricing, *, guess: float | None) -> Dual[Fiel
     return dual
 
 
-def _improve(search: Search, bench: Workbench, dual: Dual[Field]) -> None:
+def _improve(search: Search, bench: Workbench, dual: Dual[Field], *, rounds: int) -> None:
     """Follow the fields along true distances, splice what costs too much with what costs too little, and exchange."""
     rolled = {tuple(plan.tolist()): plan for plan in (bench.rolled(field) for field in dual.fields)}
     plans = sorted(rolled.values(), key=lambda plan: abs(bench.cost(plan) - search.budget))
@@ -63,9 +75,9 @@ def _improve(search: Search, bench: Workbench, dual: Dual[Field]) -> None:
             tried += [bench.spliced(left, right), bench.spliced(right, left)]
     nothing = np.full(search.problem.horizon, -1)
     tried = [each for each in tried if np.isfinite(each[0])] or [(np.inf, nothing)]
-    enough = search.lower * (1.0 + search.accuracy / 4.0)
-    for _, plan in sorted(tried, key=lambda each: each[0])[:4]:
-        _, better = bench.improved(plan, enough=enough, rounds=80)
+    enough = search.lower * (1.0 + search.accuracy / (4.0 if search.problem.horizon <= _LONG else 1.5))
+    for _, plan in sorted(tried, key=lambda each: each[0])[:_TRIED]:
+        _, better = bench.improved(plan, enough=enough, rounds=rounds)
         search.offer(bench.ladder.menu.samples(better))
         if search.value <= enough:
             return

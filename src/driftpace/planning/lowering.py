@@ -3,8 +3,6 @@
 Also the target itself, which is the level 0: whether the budget holds it, and how cheaply.
 """
 
-import numpy as np
-
 from driftpace.planning.ascent import ascend
 from driftpace.planning.gaps import LargestRun, MeanGap
 from driftpace.planning.improving import Workbench
@@ -51,7 +49,7 @@ def lower_level(search: Search, menu: Menu) -> None:
     _begin(search)
     wide = spread(problem, search.risks, menu, _SIZES[0])
     for size in _SIZES:
-        distances = crowded(wide, _visited(search), size)
+        distances = crowded(wide, search.visited(), size)
         down = search.levels(menu, distances, runs=runs, up=False)
         search.prove(_refuted(search, down) * SAFE)
         up = search.levels(menu, distances, runs=runs, up=True)
@@ -106,17 +104,6 @@ def _begin(search: Search) -> None:
     bench = Workbench.of(mean, search.risks, ladder, search.budget)
     for field in ascend(pricing, search.budget, guess=None, accuracy=0.01).fields:
         search.offer(ladder.menu.samples(bench.rolled(field)))
-
-
-def _visited(search: Search) -> FloatArray:
-    """Return the distances that the best plan goes through, but for the start."""
-    outlook = search.problem.outlook
-    distance, seen = outlook.first_distance(0), []
-    for count in search.samples.tolist():
-        reach = outlook.reach(outlook.bound(distance, count)) if count else distance
-        distance = outlook.idle_distance(reach, 1)
-        seen.append(distance)
-    return np.array(seen)
 
 
 def _refuted(search: Search, down: Levels) -> float:

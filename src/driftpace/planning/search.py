@@ -93,6 +93,16 @@ class Search:
         if better or (value <= self.value * (1.0 + _SAME) and money < self.money):
             self.samples, self.value, self.money = samples, value, money
 
+    def visited(self) -> FloatArray:
+        """Return the distances that the best plan goes through, but for its first steps where there are more."""
+        outlook = self.problem.outlook
+        distance, seen = outlook.first_distance(0), []
+        for count in self.samples.tolist():
+            reach = outlook.reach(outlook.bound(distance, count)) if count else distance
+            distance = outlook.idle_distance(reach, 1)
+            seen.append(distance)
+        return np.array(seen[2:] if len(seen) > 4 else seen)
+
     def prove(self, lower: float) -> None:
         """Take note that no plan falls under ``lower``, as far as that is news."""
         self.lower = max(self.lower, min(lower, self.value))
