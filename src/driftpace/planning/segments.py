@@ -108,7 +108,7 @@ def plan_segments(
     ...     outlook = Outlook(bound=Anchored(noise=1.0, features=3), rho=rho, start=3.0)
     ...     return Segment(outlook=outlook, epsilon=0.1, horizon=12, cost=LinearCost(fixed=20, currency="EUR"))
     >>> shared = plan_segments({"fast": country(0.3), "slow": country(0.03)}, budget=500)
-    >>> shared.plans["fast"].spent.amount > shared.plans["slow"].spent.amount, shared.proven_gap < 0.01
+    >>> shared.plans["fast"].spent.amount > shared.plans["slow"].spent.amount, shared.proven_gap < 0.05
     (True, True)
     """
     require.nonnegative("plan_segments", accuracy=accuracy)
