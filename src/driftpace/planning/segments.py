@@ -33,6 +33,9 @@ _RUNGS = 96
 _EACH, _RATIO = 256, 1.01
 _POLISHED = 24
 _ROUNDS = 3
+_FEW = 16  # so many segments are divided among by looking at all sums of their plans
+_SHARES = (0.75, 0.87, 0.95, 1.05, 1.15, 1.33)
+_MOST_SUMS = 2_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -107,7 +110,7 @@ def plan_segments(
     >>> def country(rho):
     ...     outlook = Outlook(bound=Anchored(noise=1.0, features=3), rho=rho, start=3.0)
     ...     return Segment(outlook=outlook, epsilon=0.1, horizon=12, cost=LinearCost(fixed=20, currency="EUR"))
-    >>> shared = plan_segments({"fast": country(0.3), "slow": country(0.03)}, budget=500)
+    >>> shared = plan_segments({"fast": country(0.3), "slow": country(0.03)}, budget=250)
     >>> shared.plans["fast"].spent.amount > shared.plans["slow"].spent.amount, shared.proven_gap < 0.05
     (True, True)
     """
@@ -244,6 +247,15 @@ def _divided(parts: dict[str, _Part], money: Money, coin: Decimal, limit: float,
     for _ in range(_ROUNDS):
         if not _polished(parts, chosen, limit, lower, accuracy):
             break
+    if len(parts) <= _FEW:
+        for _ in range(_ROUNDS):
+            value = _value(parts, chosen)
+            if value - lower <= accuracy * value:
+                break
+            _explore(parts, chosen, limit, accuracy)
+            chosen = _best_of_few(parts, limit)
+            if not _value(parts, chosen) < value * (1.0 - 1e-9):
+                break
     plans = {}
     for name in names:
         segment = parts[name].shop.segment
@@ -276,6 +288,43 @@ def _chosen(parts: dict[str, _Part], limit: float) -> dict[str, tuple[int, ...]]
         if spent + more <= limit:
             at[name], spent = k + 1, spent + more
     return {name: hulls[name][at[name]][2] for name in parts}
+
+
+def _value(parts: dict[str, _Part], chosen: dict[str, tuple[int, ...]]) -> float:
+    return sum(part.share * part.shop.plans[chosen[name]][1] for name, part in parts.items())
+
+
+def _explore(parts: dict[str, _Part], chosen: dict[str, tuple[int, ...]], limit: float, accuracy: float) -> None:
+    """Plan every segment with somewhat less and somewhat more money than it has, so that money can change hands."""
+    for name, part in parts.items():
+        units, _ = part.shop.plans[chosen[name]]
+        for share in _SHARES:
+            money = in_money(
+                part.shop.segment.cost, int(min(units * share, limit // part.coins)), part.shop.problem.budget.currency
+            )
+            found = plan_exactly(part.shop.segment.problem(money), accuracy=max(accuracy, ACCURACY))
+            part.shop.add(np.array(found.samples))
+
+
+def _best_of_few(parts: dict[str, _Part], limit: float) -> dict[str, tuple[int, ...]]:
+    """Choose one of the plans met for each segment, the best choice of all, by sums that none beats in money and value."""
+    sums: list[tuple[float, float, dict[str, tuple[int, ...]]]] = [(0.0, 0.0, {})]
+    for name, part in parts.items():
+        more = [
+            (spent + part.coins * money, value + part.share * each, choice | {name: plan})
+            for spent, value, choice in sums
+            for plan, (money, each) in part.shop.plans.items()
+            if spent + part.coins * money <= limit
+        ]
+        more.sort(key=lambda entry: entry[:2])
+        sums, least = [], np.inf
+        for entry in more:
+            if entry[1] < least:
+                least = entry[1]
+                sums.append(entry)
+        if len(sums) > _MOST_SUMS:
+            sums = [sums[at] for at in np.linspace(0, len(sums) - 1, _MOST_SUMS).astype(int)]
+    return sums[-1][2]
 
 
 def _polished(
