@@ -122,7 +122,6 @@ def test_a_budget_below_one_order_serves_nothing() -> None:
     assert len(served(problem_of(budget=Money.of(20))).counts) == 0
 
 
-@pytest.mark.xfail(strict=True, reason="numbers above ten million are left out, and lower bounds do not hold for them")
 def test_numbers_above_ten_million_are_covered() -> None:
     outlook = Outlook(bound=replace(BOUND, noise=1e3), rho=0.3, start=1e3)
     problem = problem_of(outlook=outlook, budget=Money.of(10**12), horizon=2)

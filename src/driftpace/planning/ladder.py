@@ -64,12 +64,15 @@ def build(
     idle = risks.idle(waited)
     smooth = smooth and risks.concave(menu.counts)
     ahead, later = np.square(risks.moved(risks.reach(risk), 1)), np.square(waited)
+    gap = _gaps(risk, problem.epsilon, smooth)
+    if up:
+        gap[ahead > rungs[-1] * _UP] = np.inf  # a purchase that leads beyond the ladder (M > m) is not offered
     return Ladder(
         rungs=rungs,
         menu=menu,
         smooth=smooth,
         risk=np.column_stack([risk, idle[:, 0]]),
-        gap=_gaps(risk, problem.epsilon, smooth),
+        gap=gap,
         ahead=ahead,
         ahead_rung=_above(rungs, ahead) if up else below(rungs, ahead),
         idle=_gaps(idle, problem.epsilon, smooth),

@@ -62,11 +62,12 @@ class Menu:
 
 def menu(problem: Problem, risks: Risks, *, each: int, ratio: float) -> Menu:
     """Return every number up to ``each`` and from there on a geometric sequence, as far as one order can be paid."""
-    most = affordable(problem.cost, problem.budget, cap=_MOST)
+    most = affordable(problem.cost, problem.budget)
     if most == 0:
         return Menu.of(problem.cost, np.empty(0, np.int64))
-    useful = problem.outlook.bound.smallest(risks.widest, _USELESS * problem.epsilon, most)
-    last = most if useful is None else min(most, max(useful, each))
+    limit = min(most, _MOST)
+    useful = problem.outlook.bound.smallest(risks.widest, _USELESS * problem.epsilon, limit)
+    last = limit if useful is None else min(limit, max(useful, each))
     counts = np.arange(1, min(each, last) + 1)
     if last > each:
         powers = np.arange(1, np.ceil(np.log(last / each) / np.log(ratio)) + 1)

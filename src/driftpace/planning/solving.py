@@ -5,8 +5,10 @@ from decimal import Decimal
 
 import numpy as np
 
+from driftpace import require
 from driftpace.errors import ParameterError
-from driftpace.planning.costs import MOST_UNITS, budget_units, in_money
+from driftpace.planning.costs import MOST_SAMPLES, MOST_UNITS, budget_units, in_money
+from driftpace.planning.course import course
 from driftpace.planning.exact import ACCURACY, plan_exactly, plan_to_hold
 from driftpace.planning.gaps import LargestGap
 from driftpace.planning.problem import Problem
@@ -18,7 +20,7 @@ _LONGEST = 10_000
 def cheapest(problem: Problem, *, accuracy: float = ACCURACY) -> Plan:
     """Return the plan of least cost that holds the target in every period; its budget is what it costs.
 
-    The plan that buys K* in every period holds it, where any does; its price is where the search begins.
+    A plan that buys as many samples in every period as are enough from anywhere holds it; its price is where the search begins.
     """
     problem = replace(problem, gap=LargestGap())
     ceiling = _enough(problem)
@@ -59,7 +61,7 @@ def longest(problem: Problem, *, accuracy: float = ACCURACY) -> Plan:
     best: Plan | None = None
     refuted = False
     while high <= _LONGEST:
-        found, refuted = plan_to_hold(replace(problem, horizon=high), accuracy=accuracy)
+        found, refuted = _held(problem, high, accuracy)
         if found is None:
             break
         best, low, high = found, high, 2 * high
@@ -68,7 +70,7 @@ def longest(problem: Problem, *, accuracy: float = ACCURACY) -> Plan:
         return replace(best, reason=f"the budget holds the target for {best.horizon} periods and more")
     while high - low > 1:
         middle = (low + high) // 2
-        found, proof = plan_to_hold(replace(problem, horizon=middle), accuracy=accuracy)
+        found, proof = _held(problem, middle, accuracy)
         if found is None:
             high, refuted = middle, proof
         else:
@@ -79,6 +81,19 @@ def longest(problem: Problem, *, accuracy: float = ACCURACY) -> Plan:
         )
     more = "and not for one more" if refuted else "and no plan for one more was found, which is no proof"
     return replace(best, reason=f"{problem.budget} hold the target for {best.horizon} periods, {more}")
+
+
+def _held(problem: Problem, horizon: int, accuracy: float) -> tuple[Plan | None, bool]:
+    """Return a plan that holds the target for so many periods, if one is found, and whether there is proof that none does.
+
+    Samples in the last period may lack a neighbour that they have when there is one period more. So where neighbours are asked
+    for, that is tried too: a plan for two periods more, cut off before its last purchase without a neighbour, is one of the two.
+    """
+    found, refuted = plan_to_hold(replace(problem, horizon=horizon), accuracy=accuracy)
+    if found is None and problem.adjacent:
+        found, also = plan_to_hold(replace(problem, horizon=horizon + 1), accuracy=accuracy)
+        refuted = refuted and also
+    return found, refuted
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -92,6 +107,7 @@ class TradeOff:
 
 def trade_off(problem: Problem, *, points: int = 12, accuracy: float = ACCURACY) -> tuple[TradeOff, ...]:
     """Return the lowest target that each of several budgets holds, from a tenth of the problem's budget to twice it."""
+    require.count("trade_off", least=2, points=points)
     units = budget_units(problem.cost, problem.budget)
     found = []
     for share in np.geomspace(0.1, 2.0, points):
@@ -102,10 +118,16 @@ def trade_off(problem: Problem, *, points: int = 12, accuracy: float = ACCURACY)
 
 
 def _enough(problem: Problem) -> Money:
-    """Return money for which the target can surely be held: the price of the risk rule, as large as can be counted."""
-    outlook = problem.outlook
-    widest = max(outlook.first_distance(problem.horizon), outlook.idle_distance(outlook.start, problem.horizon))
-    count = outlook.bound.smallest(widest, problem.epsilon, 10**9)
+    """Return money for which the target can surely be held: that of buying the same number of samples in every period.
+
+    Where that holds, no model is farther off than at the start or one period after a risk of epsilon; a number that is enough from
+    there is enough everywhere. Where there is none, a model may still get nearer with more samples than epsilon needs.
+    """
+    outlook, most = problem.outlook, MOST_SAMPLES
+    widest = max(outlook.first_distance(0), outlook.fit_distance(outlook.reach(problem.epsilon), 1))
+    count = outlook.bound.smallest(widest, problem.epsilon, most)
+    if count is None and max(course(outlook, [most] * problem.horizon)) <= problem.epsilon:
+        count = most
     if count is None:
         raise ParameterError(
             f"plan(epsilon=...) must be a target that some number of samples reaches; got {problem.epsilon!r}."
