@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from driftpace.bounds import Anchored, ConstantStep, NoiseModel, OrdinaryLeastSquares, RiskBound
+from driftpace.errors import ParameterError
 from driftpace.planning.costs import LinearCost
 from driftpace.planning.course import gaps_over
 from driftpace.planning.gaps import Gap, LargestGap, LargestRun, MeanGap, OwnGap
@@ -106,22 +107,6 @@ WORSE_WITH_ALL = (
     ),
 )  # fmt: skip
 
-# With m above the smoothness of the bound a model that is left alone gets better: gaps fall without a purchase.
-FALLING_ALONE = tuple(
-    problem(
-        Powers(c1=1.0, c2=0.6), LargestRun(),
-        rho=0.2, start=1.5, epsilon=0.05, horizon=4, budget=10, fixed=1, m=m, steps=steps,
-    )
-    for m in (2.0, 5.0)
-    for steps in ("worst", "printed")
-)  # fmt: skip
-
-ORDERS = "4503599.627370498"
-BEYOND_FLOATS = {
-    "one-unit-short": "9007199.254740995",  # two orders cost one unit more, and both are the same float
-    "just-enough": "9007199.254740996",
-}
-
 
 def check(problem: Problem) -> None:
     from driftpace.planning.exact import plan_exactly
@@ -182,25 +167,21 @@ def test_the_most_samples_everywhere_are_no_best_case(at: int) -> None:
         assert not unsound(problem, plan) + untrue(plan, best)
 
 
-@pytest.mark.parametrize("at", range(len(FALLING_ALONE)))
-def test_gaps_that_fall_without_a_purchase(at: int) -> None:
-    check(FALLING_ALONE[at])
+def test_an_m_above_the_smoothness_is_refused() -> None:
+    """A model that is left alone would get better: gaps would fall without a purchase."""
+    with pytest.raises(
+        ParameterError, match=r"Outlook\(m=\.\.\.\) must be at most M = 1, the smoothness of the bound; got 2\.0"
+    ):
+        Outlook(bound=Powers(c1=1.0, c2=0.6), rho=0.2, start=1.5, m=2.0)
 
 
-@pytest.mark.parametrize("name", BEYOND_FLOATS)
-@pytest.mark.parametrize("gap", [MeanGap(), LargestGap(), LargestRun()], ids=["mean", "largest", "run"])
-def test_money_is_counted_beyond_what_a_float_holds(name: str, gap: Gap) -> None:
-    from driftpace.planning.exact import plan_exactly
-
-    many = problem(
-        Powers(c1=0.1, c2=0.05), gap,
-        rho=0.8, start=3.0, epsilon=0.01, horizon=2, budget=BEYOND_FLOATS[name], per_sample=ORDERS,
-    )  # fmt: skip
-    plans = [(0, 0), (1, 0), (0, 1)] + [(1, 1), (2, 0), (0, 2)] * (name == "just-enough")
-    values = [planned(many, samples, method="", reason="").value for samples in plans]
-    plan = plan_exactly(many, accuracy=0.0)
-    assert plan.value == min(values)
-    assert not unsound(many, plan)
+def test_money_beyond_what_a_float_holds_is_refused() -> None:
+    """Two orders and a budget of one unit less would be the same float."""
+    with pytest.raises(ParameterError, match=r"must be"):
+        problem(
+            Powers(c1=0.1, c2=0.05), MeanGap(),
+            rho=0.8, start=3.0, epsilon=0.01, horizon=2, budget="9007199.254740995", per_sample="4503599.627370498",
+        )  # fmt: skip
 
 
 def test_ties_are_with_the_best_and_not_with_the_last_one() -> None:

@@ -22,8 +22,8 @@ from driftpace.typing import IntArray
 Price = Decimal | int | float | str | Money
 """How a price may be written; a cost keeps it as the exact decimal."""
 
-MOST_UNITS = 2**62
-"""No price and no budget exceeds this many units: then the sum of any two of them is still exact in 64 bits."""
+MOST_UNITS = 2**53
+"""No price and no budget exceeds this many units: up to it floats are exact, and the compiled loops count money in floats."""
 
 MOST_SAMPLES = 10**9
 """The most samples that one order is thought to have."""

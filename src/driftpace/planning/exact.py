@@ -55,7 +55,8 @@ def _plan(search: Search) -> Plan:
     elif not isinstance(gap, MeanGap | LargestGap | LargestRun):
         own_goal(search, menu, tuple(_plan(Search.of(replace(problem, gap=each), ACCURACY)) for each in GOALS))
     elif problem.outlook.steps == "printed":
-        printed_form(search, menu, _plan(corrected(search)))
+        largest = _plan(corrected(search, LargestGap(gap.weights))) if isinstance(gap, LargestRun) else None
+        printed_form(search, menu, _plan(corrected(search, gap)), largest)
     else:
         hold_target(search, menu)
         if search.value > 0.0 and isinstance(gap, MeanGap):

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from driftpace.planning.course import gaps_over
-from driftpace.planning.gaps import LargestGap, LargestRun, MeanGap
+from driftpace.planning.gaps import Gap, LargestGap, LargestRun, MeanGap
 from driftpace.planning.menu import Menu
 from driftpace.planning.problem import Problem
 from driftpace.planning.search import Search
@@ -17,14 +17,14 @@ _FEW_PLANS = 20_000
 _EXCHANGES = 20_000
 
 
-def printed_form(search: Search, menu: Menu, example: Plan) -> None:
-    """Plan in the form as printed, from the plan of the corrected form.
+def printed_form(search: Search, menu: Menu, example: Plan, largest: Plan | None) -> None:
+    """Plan in the form as printed, from the plan of the corrected form; for runs ``largest`` is that of the largest gap.
 
     The printed form only makes distances larger, (a + b)^2 <= 2a^2 + 2b^2 (theory I11): what bounds the corrected one bounds
-    it too.
+    it too, where a larger gap never makes the value less. A run is at least as large as its largest gap.
     """
     search.offer(np.array(example.samples))
-    search.prove(example.lower)
+    search.prove(example.lower if largest is None else largest.lower)
     if search.done:
         return
     if search.by_labels(menu, _nothing_is_hopeless):
@@ -54,10 +54,10 @@ GOALS = (MeanGap(), LargestGap(), LargestRun())
 """Whose plans are examples for a goal of one's own."""
 
 
-def corrected(search: Search) -> Search:
+def corrected(search: Search, gap: Gap) -> Search:
     """Return a search for the same problem in the corrected form of the distances."""
     outlook = replace(search.problem.outlook, steps="worst")
-    return Search.of(replace(search.problem, outlook=outlook), search.accuracy)
+    return Search.of(replace(search.problem, outlook=outlook, gap=gap), search.accuracy)
 
 
 def _nothing_is_hopeless(n: int, distances: FloatArray, money: FloatArray, values: FloatArray) -> BoolArray:

@@ -49,6 +49,7 @@ class Outlook:
         _wide(self.diameter)
         if self.m is not None:
             require.positive("Outlook", m=self.m)
+            self._check_convexity(self.m)
         require.choice("Outlook", ("worst", "walk", "printed"), steps=self.steps)
         if not math.isfinite(self.bound(self.first_distance(0), 0)):
             raise ParameterError(
@@ -57,6 +58,14 @@ class Outlook:
         if math.isinf(self.diameter) and math.isinf(self.reach(1.0)):
             raise ParameterError(
                 f"Outlook(m=...) must be given, or a finite diameter: {self.bound.name} says nothing of distances; got {self.m!r}."
+            )
+
+    def _check_convexity(self, m: float) -> None:
+        """Refuse an m above M: a model would have a smaller risk where it is than where it may be."""
+        start = self.bound(math.sqrt(2.0 / m), 0)
+        if start < 1.0 - 1e-9:
+            raise ParameterError(
+                f"Outlook(m=...) must be at most M = {m * start:.6g}, the smoothness of the bound; got {m!r}."
             )
 
     def reach(self, risk: float) -> float:

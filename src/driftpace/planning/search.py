@@ -29,7 +29,8 @@ _RUN_HORIZON = 12  # runs have no order that drops labels: beyond this there are
 class Search:
     """What is known of a problem; it only grows: the value falls, ``lower`` rises.
 
-    ``money`` breaks ties between equal values; where the target is held, none that holds it costs less than ``money_lower``.
+    ``least`` is the least value met; ``money`` breaks ties between values that differ by rounding; where the target is held,
+    none that holds it costs less than ``money_lower``.
     """
 
     problem: Problem
@@ -38,6 +39,7 @@ class Search:
     budget: float
     samples: IntArray
     value: float
+    least: float
     money: float = 0.0
     lower: float = 0.0
     money_lower: float = 0.0
@@ -48,13 +50,15 @@ class Search:
     def of(cls, problem: Problem, accuracy: float) -> "Search":
         """Return a search that knows the plan to buy nothing."""
         nothing = np.zeros(problem.horizon, np.int64)
+        value = value_of(problem, nothing)
         return cls(
             problem=problem,
             accuracy=accuracy,
             risks=Risks.of(problem.outlook, problem.horizon),
             budget=float(budget_units(problem.cost, problem.budget)),
             samples=nothing,
-            value=value_of(problem, nothing),
+            value=value,
+            least=value,
         )
 
     @property
@@ -89,8 +93,9 @@ class Search:
         if money > self.budget or not lawful(problem, samples):
             return
         value = value_of(problem, samples)
-        better = value < self.value * (1.0 - _SAME)
-        if better or (value <= self.value * (1.0 + _SAME) and money < self.money):
+        self.least = min(self.least, value)
+        tied = self.least * (1.0 + _SAME)
+        if value <= tied and (self.value > tied or money < self.money):
             self.samples, self.value, self.money = samples, value, money
 
     def visited(self) -> FloatArray:
