@@ -82,7 +82,7 @@ def best_plan(
 
         def kept(distance: FloatArray, money: FloatArray, value: FloatArray, n: int = n, last: bool = last) -> IntArray:
             """Return which grown labels are within the budget, not worse than what is known, and not hopeless."""
-            worse = value >= known[0]
+            worse = value >= known[0] * (1.0 - _SAME)
             worse &= (value > known[0] * (1.0 + _SAME)) | (money >= known[1])
             good = np.flatnonzero((money <= budget) & ~worse)
             return good if last else good[~hopeless(n + 1, distance[good], money[good], value[good])]
