@@ -15,6 +15,7 @@ from driftpace.planning.problem import Problem
 from driftpace.records import Money, Plan
 
 _LONGEST = 10_000
+_SHORT = 60
 
 
 def cheapest(problem: Problem, *, accuracy: float = ACCURACY) -> Plan:
@@ -89,11 +90,20 @@ def _held(problem: Problem, horizon: int, accuracy: float) -> tuple[Plan | None,
     Samples in the last period may lack a neighbour that they have when there is one period more. So where neighbours are asked
     for, that is tried too: a plan for two periods more, cut off before its last purchase without a neighbour, is one of the two.
     """
-    found, refuted = plan_to_hold(replace(problem, horizon=horizon), accuracy=accuracy)
+    found, refuted = _tried(replace(problem, horizon=horizon), accuracy)
     if found is None and problem.adjacent:
-        found, also = plan_to_hold(replace(problem, horizon=horizon + 1), accuracy=accuracy)
+        found, also = _tried(replace(problem, horizon=horizon + 1), accuracy)
         refuted = refuted and also
     return found, refuted
+
+
+def _tried(problem: Problem, accuracy: float) -> tuple[Plan | None, bool]:
+    """Try to hold the target; where the quick way leaves it open and the horizon is short, look for the least largest gap."""
+    found, refuted = plan_to_hold(problem, accuracy=accuracy)
+    if found is not None or refuted or problem.horizon > _SHORT:
+        return found, refuted
+    nearest = plan_exactly(problem, accuracy=accuracy)
+    return (nearest if nearest.holds else None), nearest.lower > 0.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
