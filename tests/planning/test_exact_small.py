@@ -29,7 +29,7 @@ from tests.reference.plans_by_brute_force import (
 )
 from tests.reference.plans_judged import complaints, unsound, untrue
 
-EACH = 10
+EACH = 6
 KINDS = [(bound, gap, adjacent) for bound in BOUNDS for gap in GAPS for adjacent in (False, True)]
 every_kind = pytest.mark.parametrize(
     ("bound", "gap", "adjacent"),

@@ -11,7 +11,7 @@ from dataclasses import replace
 from driftpace import require
 from driftpace.planning.averaging import price_money
 from driftpace.planning.costs import in_money
-from driftpace.planning.examples import GOALS, corrected, own_goal, printed_form
+from driftpace.planning.examples import GOALS, corrected, few_plans, own_goal, printed_form
 from driftpace.planning.gaps import LargestGap, LargestRun, MeanGap
 from driftpace.planning.lowering import hold_target, lower_level
 from driftpace.planning.planned import planned
@@ -52,6 +52,9 @@ def _plan(search: Search) -> Plan:
     elif len(menu.counts) == 0:
         search.prove(search.value)
         search.proof = f"the budget of {problem.budget} is below the price of one order, so nothing can be bought"
+    elif few_plans(search, menu):
+        search.prove(search.value)
+        search.money_lower = search.money
     elif not isinstance(gap, MeanGap | LargestGap | LargestRun):
         own_goal(search, menu, tuple(_plan(Search.of(replace(problem, gap=each), ACCURACY)) for each in GOALS))
     elif problem.outlook.steps == "printed":

@@ -14,6 +14,7 @@ from driftpace.records import Plan
 from driftpace.typing import BoolArray, FloatArray
 
 _FEW_PLANS = 20_000
+_ALL_PLANS = 400_000
 _EXCHANGES = 20_000
 
 
@@ -48,6 +49,14 @@ def own_goal(search: Search, menu: Menu, examples: tuple[Plan, ...]) -> None:
         search.prove(search.value)
     else:
         _exchange(search, menu.plain)
+
+
+def few_plans(search: Search, menu: Menu) -> bool:
+    """Look at all beginnings at once where the best plan is asked for and there are few; return whether that was done."""
+    if search.accuracy > 0.0 or not isinstance(search.problem.gap, MeanGap | LargestGap | LargestRun):
+        return False
+    few = menu.whole and (len(menu.counts) + 1.0) ** search.problem.horizon <= _ALL_PLANS
+    return few and search.by_labels(menu, _nothing_is_hopeless)
 
 
 GOALS = (MeanGap(), LargestGap(), LargestRun())
