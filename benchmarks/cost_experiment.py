@@ -109,6 +109,7 @@ def follow(method: str, total: int, gap: str, run: int) -> Course:
 def main(options: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks cost_experiment")
     parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--relaxed-runs", type=int, default=200, help="runs of the relaxed plan, which takes longest")
     parser.add_argument("--run-goal", type=int, default=20, help="runs of the goal phi_3, whose plans take longer")
     parser.add_argument("--budgets", type=int, nargs="+", default=[250, 400])
     parser.add_argument("--workers", type=int, default=2)
@@ -123,11 +124,11 @@ def main(options: list[str] | None = None) -> None:
             )
             found: dict[str, list[Course]] = {}
             for method, gap, runs in (
-                *((method, "mean", given.runs) for method in METHODS),
+                *((method, "mean", given.relaxed_runs if "relaxed" in method else given.runs) for method in METHODS),
                 ("exact plan", "run", given.run_goal),
             ):
                 courses = list(pool.map(partial(follow, method, total, gap), range(runs), chunksize=4))
-                name = method if gap == "mean" else f"exact plan, phi_3 ({runs} runs)"
+                name = method if gap == "mean" else "exact plan, phi_3"
                 found[name] = courses
                 print(_line(name, courses, total if method != METHODS[-1] else None), flush=True)
             if given.out is not None:
@@ -139,11 +140,11 @@ def _line(name: str, courses: list[Course], total: int | None) -> str:
     samples = np.array([course.samples for course in courses])
     each = risks.mean(axis=1)
     most = max(course.spent for course in courses)
-    within = "" if total is None else ("  within" if most <= total else "  OVER")
+    within = "  no budget" if total is None else ("  within" if most <= total else "  OVER")
     error = each.std(ddof=1) / np.sqrt(len(each)) if len(each) > 1 else float("nan")
     return (
         f"{name:26}{each.mean():>12.4f} +- {error:.4f}{risks[:, 5:].mean():>13.4f}{samples.mean():>9.2f}"
-        f"{np.mean(samples == 0):>7.2f}{most:>12}{within}"
+        f"{np.mean(samples == 0):>7.2f}{most:>12}{within}, {len(courses)} runs"
     )
 
 
