@@ -20,6 +20,7 @@ _REFINEMENTS = 30
 _CLOSE = 0.02  # prices as near as this, in logarithms, are not told apart
 _NUMBERS = 6
 _FIRST_ROUNDS, _ROUNDS, _TRIED = 20, 80, 4
+_EARLY = 0.3  # on a ladder that is not crowded where the plan goes, a plan must be this much better than asked for
 _LONG = 250  # beyond so many periods, exchanges wait until the ladder is crowded where the plan goes
 
 
@@ -38,7 +39,7 @@ def price_money(search: Search, menu: Menu) -> None:
     )
     few = spread(problem, search.risks, menu, _COARSE)
     for size in _SIZES:
-        if search.done:
+        if search.gap <= search.accuracy * (_EARLY if size == _SIZES[0] else 1.0):
             return
         pricing = _pricing(search, menu, crowded(few, search.visited(), size))
         dual = _dual(search, pricing, guess=dual.price)

@@ -13,7 +13,7 @@ from driftpace.planning.exact import ACCURACY, plan_exactly
 from driftpace.planning.gaps import Gap, LargestGap, LargestRun, MeanGap
 from driftpace.planning.outlook import Outlook
 from driftpace.planning.problem import Problem
-from driftpace.planning.solving import best_target, cheapest, longest
+from driftpace.planning.solving import LONGEST, best_target, cheapest, longest
 from driftpace.records import Money, Plan
 
 GAPS: dict[str, type[MeanGap] | type[LargestGap] | type[LargestRun]] = {
@@ -70,6 +70,8 @@ def plan(
     """
     outlook = _outlook(outlook, noise=noise, features=features, rho=rho, start=start, bound=bound)
     cost = LinearCost() if cost is None else cost
+    if isinstance(cost, type) or not isinstance(cost, Cost):
+        raise ParameterError(f"plan(cost=...) must be a cost, with currency, unit and units; got {cost!r}.")
     given = {"epsilon": epsilon, "budget": budget, "horizon": horizon}
     missing = [name for name, value in given.items() if value is None]
     if len(missing) > 1:
@@ -78,6 +80,8 @@ def plan(
         )
     if horizon is not None:
         require.count("plan", least=1, horizon=horizon)
+        if horizon > LONGEST:
+            raise ParameterError(f"plan(horizon=...) must be at most {LONGEST:,} periods; got {horizon}.")
     problem = Problem(
         outlook=outlook,
         epsilon=1.0 if epsilon is None else epsilon,
@@ -107,7 +111,7 @@ def plan(
 def _gap(gap: Gap | str, weights: tuple[float, ...] | None) -> Gap:
     if isinstance(gap, str):
         require.choice("plan", tuple(GAPS), gap=gap)
-        return GAPS[gap](None if weights is None else tuple(np.asarray(weights, dtype=float).tolist()))
+        return GAPS[gap](None if weights is None else tuple(require.vector("plan", weights=weights).tolist()))
     if weights is not None:
         raise ParameterError(
             f"plan(weights=...) must be part of the goal where one is given; got {weights!r} beside {gap!r}."
@@ -135,6 +139,8 @@ def _outlook(outlook: Outlook | None, **numbers: Any) -> Outlook:
         require.positive("plan", noise=numbers["noise"])
         bound = Anchored(noise=numbers["noise"], features=numbers["features"])
         start = 3.0 * float(np.sqrt(numbers["noise"])) if start is None else start
+    elif beside := [name for name in ("noise", "features") if numbers[name] is not None]:
+        raise ParameterError(f"plan({beside[0]}=...) must be left out beside a bound; got {numbers[beside[0]]!r}.")
     if start is None:
         raise ParameterError("plan(start=...) must be given beside a bound: how far the first model is; got None.")
     return Outlook(bound=bound, rho=rho, start=start)

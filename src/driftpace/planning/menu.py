@@ -12,7 +12,10 @@ from driftpace.typing import FloatArray, IntArray
 _USELESS = 1e-3
 """Numbers of samples that leave less than this share of the target, from anywhere, are not told apart."""
 
-_MOST = 10**7
+MOST_AT_ONCE = 10**7
+"""The largest order that is considered; what larger ones could do is bounded, not planned."""
+
+_TINY = 1e-300
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,8 +68,8 @@ def menu(problem: Problem, risks: Risks, *, each: int, ratio: float) -> Menu:
     most = affordable(problem.cost, problem.budget)
     if most == 0:
         return Menu.of(problem.cost, np.empty(0, np.int64))
-    limit = min(most, _MOST)
-    useful = problem.outlook.bound.smallest(risks.widest, _USELESS * problem.epsilon, limit)
+    limit = min(most, MOST_AT_ONCE)
+    useful = problem.outlook.bound.smallest(risks.widest, max(_USELESS * problem.epsilon, _TINY), limit)
     last = limit if useful is None else min(limit, max(useful, each))
     counts = np.arange(1, min(each, last) + 1)
     if last > each:

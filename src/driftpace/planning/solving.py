@@ -7,14 +7,17 @@ import numpy as np
 
 from driftpace import require
 from driftpace.errors import ParameterError
-from driftpace.planning.costs import MOST_SAMPLES, MOST_UNITS, budget_units, in_money
+from driftpace.planning.costs import MOST_UNITS, budget_units, in_money
 from driftpace.planning.course import course
 from driftpace.planning.exact import ACCURACY, plan_exactly, plan_to_hold
 from driftpace.planning.gaps import LargestGap
+from driftpace.planning.menu import MOST_AT_ONCE
 from driftpace.planning.problem import Problem
 from driftpace.records import Money, Plan
 
-_LONGEST = 10_000
+LONGEST = 10_000
+"""No more periods than these are planned for."""
+
 _SHORT = 60
 
 
@@ -61,12 +64,12 @@ def longest(problem: Problem, *, accuracy: float = ACCURACY) -> Plan:
     low, high = 0, 1
     best: Plan | None = None
     refuted = False
-    while high <= _LONGEST:
+    while high <= LONGEST:
         found, refuted = _held(problem, high, accuracy)
         if found is None:
             break
         best, low, high = found, high, 2 * high
-    if high > _LONGEST:
+    if high > LONGEST:
         assert best is not None
         return replace(best, reason=f"the budget holds the target for {best.horizon} periods and more")
     while high - low > 1:
@@ -133,14 +136,14 @@ def _enough(problem: Problem) -> Money:
     Where that holds, no model is farther off than at the start or one period after a risk of epsilon; a number that is enough from
     there is enough everywhere. Where there is none, a model may still get nearer with more samples than epsilon needs.
     """
-    outlook, most = problem.outlook, MOST_SAMPLES
+    outlook, most = problem.outlook, MOST_AT_ONCE
     widest = max(outlook.first_distance(0), outlook.fit_distance(outlook.reach(problem.epsilon), 1))
     count = outlook.bound.smallest(widest, problem.epsilon, most)
     if count is None and max(course(outlook, [most] * problem.horizon)) <= problem.epsilon:
         count = most
     if count is None:
         raise ParameterError(
-            f"plan(epsilon=...) must be a target that some number of samples reaches; got {problem.epsilon!r}."
+            f"plan(epsilon=...) must be a target that orders of up to {most:,} samples reach; got {problem.epsilon!r}."
         )
     each = int(problem.cost.units(np.array([max(count, 1)]))[0])
     units = min(each * problem.horizon, MOST_UNITS)
