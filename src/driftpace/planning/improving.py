@@ -1,5 +1,6 @@
 """Plans from fields, and better plans from plans: follow, splice, saw, exchange."""
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,7 @@ from driftpace.planning.tables import PlanTables
 from driftpace.typing import IntArray
 
 GOALS = {MeanGap: 0, LargestGap: 1, LargestRun: 2}
-_TEETH = (2, 3, 5, 6, 12, 24)
+_TEETH = (2, 3, 5, 6, 12, 24, 40)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,12 +90,13 @@ class Workbench:
 
         halves = {max(self._horizon >> power, 1) for power in range(12)}
         found = []
-        for length in sorted(halves | {min(teeth, self._horizon) for teeth in _TEETH}):
+        lengths = sorted(halves | {min(teeth, self._horizon) for teeth in _TEETH})
+        for length, close in itertools.product(lengths, (False, True)):
             below, above, best = low, high, None
             for _ in range(30):
                 middle = 0.5 * (below + above)
                 plan = np.empty(self._horizon, np.int64)
-                cost = plans.falling(self.tables, middle, length, plan)
+                cost = plans.falling(self.tables, middle, length, close, plan)
                 below, above, best = (below, middle, plan) if cost <= self.tables.budget else (middle, above, best)
             if best is not None:
                 found.append(best)

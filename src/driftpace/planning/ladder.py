@@ -11,6 +11,7 @@ from driftpace.planning.tables import Rungs
 from driftpace.typing import FloatArray
 
 _CORNERS = 64
+_NEAR = 0.15  # of the step between rungs, in logarithms
 _UP = 1.0 + 1e-12  # a distance that is a rung up to rounding is on it
 
 
@@ -55,7 +56,7 @@ def build(
     above a distance: then values are upper bounds, and what they lead to can be done.
     """
     start = problem.outlook.first_distance(0)
-    distances = np.unique(np.append(distances, start))
+    distances = _apart(np.unique(np.append(distances, start)), start)
     rungs = np.square(distances)
     risk = risks.after(distances, menu.counts)
     if menu.beyond:
@@ -81,6 +82,15 @@ def build(
         before=_gap_before(problem, risks, distances, up=up),
         first=int(np.searchsorted(distances, start)),
     )
+
+
+def _apart(distances: FloatArray, start: float) -> FloatArray:
+    """Return the distances without those next to another, but for the start: a line through two such rungs tells nothing."""
+    if len(distances) < 3:
+        return distances
+    steps = np.diff(np.log(np.maximum(distances, 1e-300)))
+    keep = np.append(steps > _NEAR * np.median(steps), True)
+    return np.asarray(distances[keep | (distances == start)])
 
 
 def below(rungs: FloatArray, squares: FloatArray) -> Rungs:

@@ -213,13 +213,18 @@ def spliced(tables: PlanTables, left: IntArray, right: IntArray) -> tuple[float,
 
 
 @compiled()
-def falling(tables: PlanTables, level: float, length: int, plan: IntArray) -> float:
-    """Buy as little as makes the gap fall, every ``length`` periods as little as holds the level; return the cost."""
+def falling(tables: PlanTables, level: float, length: int, close: bool, plan: IntArray) -> float:
+    """Buy as little as makes the gap fall, every ``length`` periods as little as holds the level; return the cost.
+
+    With ``close`` the last purchase of a tooth brings the gap to 0, so that the jump back to the level is no run with it.
+    """
     z = tables.start
     last = level
     cost = 0.0
     for n in range(len(plan)):
         limit = level if n % length == 0 else last * (1.0 - 4.0 * TIE)
+        if close and n % length == length - 1:
+            limit = 0.0
         low, high = -1, len(tables.prices) - 1
         while high - low > 1:
             middle = (low + high) // 2
