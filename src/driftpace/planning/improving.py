@@ -35,7 +35,7 @@ class Workbench:
             ahead=ladder.ahead,
             rho=float(outlook.rho),  # an integer would have the loops compiled anew
             walk=outlook.steps == "walk",
-            widest=risks.widest**2,
+            widest=float(risks.widest) ** 2,
             root=np.nan if risks.root is None else risks.root,
             start=float(ladder.rungs[ladder.first]),
             epsilon=float(problem.epsilon),

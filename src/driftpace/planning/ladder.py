@@ -139,8 +139,9 @@ def spread(problem: Problem, risks: Risks, menu: Menu, size: int) -> FloatArray:
     best = 0.0 if menu.beyond else _least_risk(risks, menu)
     lowest = float(risks.moved(risks.reach(np.array([best])), 1)[0])
     lowest = max(lowest * (1.0 - 1e-9), 1e-9 * risks.widest)
-    start = problem.outlook.first_distance(0)
-    lowest = min(lowest, start) if start > 0.0 else lowest  # a start of 0 is a rung of its own
+    outlook = problem.outlook
+    nearest = outlook.first_distance(0) or outlook.first_distance(1)  # a start of 0 is a rung of its own
+    lowest = min(lowest, nearest or lowest)
     return np.union1d(np.geomspace(lowest, risks.widest, size), corners(problem, risks, lowest))
 
 
