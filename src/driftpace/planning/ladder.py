@@ -56,7 +56,7 @@ def build(
     above a distance: then values are upper bounds, and what they lead to can be done.
     """
     start = problem.outlook.first_distance(0)
-    distances = _apart(np.unique(np.append(distances, start)), start)
+    distances = np.unique(np.append(distances, start))
     rungs = np.square(distances)
     risk = risks.after(distances, menu.counts)
     if menu.beyond:
@@ -84,13 +84,13 @@ def build(
     )
 
 
-def _apart(distances: FloatArray, start: float) -> FloatArray:
-    """Return the distances without those next to another, but for the start: a line through two such rungs tells nothing."""
+def _apart(distances: FloatArray) -> FloatArray:
+    """Return the distances without those next to another: a line through two such rungs tells nothing."""
     if len(distances) < 3:
         return distances
     steps = np.diff(np.log(np.maximum(distances, 1e-300)))
     keep = np.append(steps > _NEAR * np.median(steps), True)
-    return np.asarray(distances[keep | (distances == start)])
+    return np.asarray(distances[keep])
 
 
 def below(rungs: FloatArray, squares: FloatArray) -> Rungs:
@@ -142,7 +142,7 @@ def spread(problem: Problem, risks: Risks, menu: Menu, size: int) -> FloatArray:
     outlook = problem.outlook
     nearest = outlook.first_distance(0) or outlook.first_distance(1)  # a start of 0 is a rung of its own
     lowest = min(lowest, nearest or lowest)
-    return np.union1d(np.geomspace(lowest, risks.widest, size), corners(problem, risks, lowest))
+    return _apart(np.union1d(np.geomspace(lowest, risks.widest, size), corners(problem, risks, lowest)))
 
 
 def corners(problem: Problem, risks: Risks, lowest: float) -> FloatArray:
@@ -172,4 +172,4 @@ def crowded(distances: FloatArray, visited: FloatArray, size: int) -> FloatArray
         return np.geomspace(distances[0], distances[-1], size)
     dense = np.geomspace(low, high, size * 4 // 5)
     sparse = np.geomspace(distances[0], distances[-1], size - len(dense))
-    return np.union1d(np.union1d(dense, sparse), distances if len(distances) < size else distances[::4])
+    return _apart(np.union1d(np.union1d(dense, sparse), distances if len(distances) < size else distances[::4]))
