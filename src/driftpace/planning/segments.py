@@ -5,6 +5,7 @@ until all of them together stay within the budget. The sum of their priced value
 value from below.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -14,7 +15,7 @@ import numpy as np
 from driftpace import require
 from driftpace.errors import ParameterError
 from driftpace.planning.ascent import ascend
-from driftpace.planning.costs import Cost, LinearCost, budget_units, in_money
+from driftpace.planning.costs import MOST_UNITS, Cost, LinearCost, budget_units, in_money
 from driftpace.planning.exact import ACCURACY, plan_exactly
 from driftpace.planning.gaps import MeanGap
 from driftpace.planning.improving import Workbench
@@ -22,20 +23,26 @@ from driftpace.planning.ladder import build, spread
 from driftpace.planning.menu import Menu, menu
 from driftpace.planning.outlook import Outlook
 from driftpace.planning.planned import planned
-from driftpace.planning.pricing import Field, Pricing
+from driftpace.planning.pricing import Pricing
 from driftpace.planning.problem import Problem
 from driftpace.planning.risks import Risks
 from driftpace.planning.search import SAFE, lawful, value_of
 from driftpace.records import Money, Plan
 from driftpace.typing import IntArray
 
-_RUNGS = 96
-_EACH, _RATIO = 256, 1.01
+_RUNGS = (96, 224, 448)
+_MOST_RUNGS = 300_000  # of all programmes together, on all but the first ladders
+_FINE, _COARSE = (
+    (256, 1.01),
+    (64, 1.02),
+)  # every number of samples up to the first, from there on in steps of the second
+_MANY = 100  # more kinds of segments than these are given the coarse choice, for the memory that tables take
 _POLISHED = 24
 _ROUNDS = 3
 _FEW = 16  # so many segments are divided among by looking at all sums of their plans
 _SHARES = (0.75, 0.87, 0.95, 1.05, 1.15, 1.33)
 _MOST_SUMS = 2_000
+_HEAVIEST = 1e100
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,6 +60,8 @@ class Segment:
 
     def __post_init__(self) -> None:
         require.positive("Segment", weight=self.weight)
+        if self.weight > _HEAVIEST:
+            raise ParameterError(f"Segment(weight=...) must be at most {_HEAVIEST:.0e}; got {self.weight!r}.")
 
     def problem(self, budget: Money) -> Problem:
         """Return what this segment plans when it has a budget of its own."""
@@ -116,19 +125,58 @@ def plan_segments(
     """
     require.nonnegative("plan_segments", accuracy=accuracy)
     money = _checked(segments, budget)
-    coin = min(segment.cost.unit for segment in segments.values())
+    if len(segments) == 1:
+        return _alone(segments, money, accuracy)
+    coin = _coin([segment.cost.unit for segment in segments.values()])
+    limit = int(money.amount // coin)
+    if limit > MOST_UNITS:
+        raise ParameterError(
+            f"plan_segments(budget=...) must be at most {MOST_UNITS} times the largest coin that all prices are made of, "
+            f"{coin}; got {money}."
+        )
     total = sum(segment.weight for segment in segments.values())
-    shops: dict[int, _Shop] = {}
+    kinds = {name: _kind(segment) for name, segment in segments.items()}
+    fine = len(set(kinds.values())) <= _MANY
+    shops: dict[object, _Shop] = {}
     parts: dict[str, _Part] = {}
     for name, segment in segments.items():
-        shop = next(
-            (shop for shop in shops.values() if shop.segment == replace(segment, weight=shop.segment.weight)), None
-        )
-        if shop is None:
-            shop = shops[len(shops)] = _Shop(segment, money)
-        parts[name] = _Part(shop, segment.weight / total, int(segment.cost.unit / coin))
-    limit = float(int(money.amount / coin))
-    return _divided(parts, money, coin, limit, accuracy)
+        kind = kinds[name]
+        if kind not in shops:
+            shops[kind] = _Shop(segment, money, fine=fine)
+        parts[name] = _Part(shops[kind], segment.weight / total, int(segment.cost.unit / coin))
+    return _divided(parts, money, coin, float(limit), accuracy)
+
+
+def _alone(segments: Mapping[str, Segment], money: Money, accuracy: float) -> SegmentPlans:
+    """Return the plan of the only segment, which has all the money."""
+    ((name, segment),) = segments.items()
+    plan = plan_exactly(segment.problem(money), accuracy=accuracy)
+    return SegmentPlans(
+        plans={name: plan},
+        budget=money,
+        value=plan.value,
+        lower=plan.lower,
+        price=0.0 if plan.price is None else plan.price,
+    )
+
+
+def _coin(units: list[Decimal]) -> Decimal:
+    """Return the largest amount that every unit is a whole number of.
+
+    >>> _coin([Decimal("0.25"), Decimal("0.1"), Decimal(3)])
+    Decimal('0.05')
+    """
+    decimals = max(0, *(-int(unit.normalize().as_tuple().exponent) for unit in units))
+    return Decimal(math.gcd(*(int(unit.scaleb(decimals)) for unit in units))).scaleb(-decimals)
+
+
+def _kind(segment: Segment) -> object:
+    """Return what segments with the same programme have in common."""
+    try:
+        hash(segment)
+    except TypeError:  # a cost or a bound of someone's own that cannot be compared quickly: a kind of its own
+        return id(segment)
+    return replace(segment, weight=1.0)
 
 
 def _checked(segments: Mapping[str, Segment], budget: Money | float | str) -> Money:
@@ -138,49 +186,67 @@ def _checked(segments: Mapping[str, Segment], budget: Money | float | str) -> Mo
     for name, segment in segments.items():
         if not isinstance(segment, Segment):
             raise ParameterError(f"plan_segments(segments=...) must hold segments; got {segment!r} for {name!r}.")
-    currencies = sorted({segment.cost.currency for segment in segments.values()})
+        if not isinstance(name, str):
+            raise ParameterError(f"plan_segments(segments=...) must be named by words; got {name!r}.")
+    currencies = sorted({segment.cost.currency for segment in segments.values()} - {""})
     if len(currencies) > 1:
         raise ParameterError(
             f"plan_segments(segments=...) must all have prices in one currency; got {', '.join(currencies)}."
         )
-    return Money.of(budget, currencies[0], owner="plan_segments", name="budget")
+    return Money.of(budget, *currencies, owner="plan_segments", name="budget")
 
 
 class _Shop:
     """The programme of one kind of segment, which all segments of the kind share, and the plans met so far."""
 
-    def __init__(self, segment: Segment, money: Money) -> None:
+    def __init__(self, segment: Segment, money: Money, *, fine: bool) -> None:
         self.segment = segment
         self.problem = segment.problem(money)
         self.risks = Risks.of(segment.outlook, segment.horizon)
         self.budget = float(budget_units(segment.cost, self.problem.budget))
-        self.menu: Menu = menu(self.problem, self.risks, each=_EACH, ratio=_RATIO)
-        self._fields: dict[float, Field] = {}
+        each, ratio = _FINE if fine else _COARSE
+        self.menu: Menu = menu(self.problem, self.risks, each=each, ratio=ratio)
+        self._fields: dict[float, tuple[float, float]] = {}
+        self._planned: dict[tuple[int, float], tuple[int, ...]] = {}
         nothing = np.zeros(segment.horizon, np.int64)
         self.plans: dict[tuple[int, ...], tuple[float, float]] = {}
         self.add(nothing)
-        if len(self.menu.counts):
-            ladder = build(
-                self.problem, self.risks, self.menu, spread(self.problem, self.risks, self.menu, _RUNGS), smooth=True
-            )
-            shares = self.problem.gap.shares(segment.horizon)  # type: ignore[attr-defined]
-            self.pricing = Pricing(ladder, shares, segment.adjacent, not segment.bought_before)
-            self.bench = Workbench.of(self.problem, self.risks, ladder, self.budget)
+
+    def build(self, rungs: int) -> None:
+        """Make the programme, on so many rungs; the plans met so far are kept."""
+        if len(self.menu.counts) == 0:
+            return
+        problem, segment = self.problem, self.segment
+        ladder = build(problem, self.risks, self.menu, spread(problem, self.risks, self.menu, rungs), smooth=True)
+        shares = problem.gap.shares(segment.horizon)  # type: ignore[attr-defined]
+        self.pricing = Pricing(ladder, shares, segment.adjacent, not segment.bought_before)
+        self.bench = Workbench.of(problem, self.risks, ladder, self.budget)
+        self._fields.clear()
 
     def field(self, price: float) -> tuple[float, float]:
         """Return the priced value and the cost of the plan it leads to; the plan along true distances is kept."""
         if len(self.menu.counts) == 0:
             return self.plans[(0,) * self.segment.horizon][1], 0.0
         if price not in self._fields:
-            self._fields[price] = self.pricing.field(price)
-            self.add(self.menu.samples(self.bench.rolled(self._fields[price])))
-        return self._fields[price].value, self._fields[price].cost
+            found = self.pricing.field(price)
+            self.add(self.menu.samples(self.bench.rolled(found)))
+            self._fields[price] = found.value, found.cost
+        return self._fields[price]
 
     def add(self, samples: IntArray) -> None:
         """Keep a plan with its money and value."""
         money = float(self.segment.cost.units(samples).sum())
         if money <= self.budget and lawful(self.problem, samples):
             self.plans[tuple(samples.tolist())] = (money, value_of(self.problem, samples))
+
+    def plan(self, units: int, accuracy: float) -> tuple[int, ...]:
+        """Plan with so much money, keep the plan and return its samples; the same is not planned twice."""
+        if (units, accuracy) not in self._planned:
+            money = in_money(self.segment.cost, units, self.problem.budget.currency)
+            found = plan_exactly(self.segment.problem(money), accuracy=accuracy)
+            self.add(np.array(found.samples))
+            self._planned[units, accuracy] = found.samples
+        return self._planned[units, accuracy]
 
     def hull(self) -> list[tuple[float, float, tuple[int, ...]]]:
         """Return the plans on the lower convex hull of value over money, from the cheapest on."""
@@ -238,14 +304,23 @@ class _Joint:
 def _divided(parts: dict[str, _Part], money: Money, coin: Decimal, limit: float, accuracy: float) -> SegmentPlans:
     names = list(parts)
     joint = _Joint(tuple(parts.values()))
-    lower = 0.0
-    price = 0.0
-    if limit > 0.0:
-        dual = ascend(joint, limit, guess=None, accuracy=max(accuracy / 20.0, 1e-5))
-        lower, price = max(dual.lower * SAFE, 0.0), dual.price
+    shops = {id(part.shop): part.shop for part in parts.values()}.values()
     chosen = _chosen(parts, limit)
-    for _ in range(_ROUNDS):
-        if not _polished(parts, chosen, limit, lower, accuracy):
+    lower, price, guess = 0.0, 0.0, None
+    for rungs in _RUNGS if limit > 0.0 else ():
+        if len(shops) * rungs > _MOST_RUNGS and rungs > _RUNGS[0]:
+            break
+        for shop in shops:
+            shop.build(rungs)
+        dual = ascend(joint, limit, guess=guess, accuracy=max(accuracy / 20.0, 1e-5))
+        guess = dual.price
+        if dual.lower * SAFE > lower:
+            lower, price = dual.lower * SAFE, dual.price
+        chosen = min(chosen, _chosen(parts, limit), key=lambda each: _value(parts, each))
+        for _ in range(_ROUNDS):
+            if not _polished(parts, chosen, limit, lower, accuracy):
+                break
+        if _value(parts, chosen) - lower <= accuracy * _value(parts, chosen):
             break
     if len(parts) <= _FEW:
         for _ in range(_ROUNDS):
@@ -268,6 +343,8 @@ def _divided(parts: dict[str, _Part], money: Money, coin: Decimal, limit: float,
             reason="its share of the money",
         )
     value = sum(part.share * plans[name].value for name, part in parts.items())
+    if all(len(part.shop.menu.counts) == 0 for part in parts.values()):
+        lower = value  # nothing can be bought anywhere
     return SegmentPlans(plans=plans, budget=money, value=value, lower=min(lower, value), price=price / float(coin))
 
 
@@ -295,15 +372,12 @@ def _value(parts: dict[str, _Part], chosen: dict[str, tuple[int, ...]]) -> float
 
 
 def _explore(parts: dict[str, _Part], chosen: dict[str, tuple[int, ...]], limit: float, accuracy: float) -> None:
-    """Plan every segment with somewhat less and somewhat more money than it has, so that money can change hands."""
+    """Plan every segment with somewhat less and somewhat more money than it has, and with an even share."""
     for name, part in parts.items():
         units, _ = part.shop.plans[chosen[name]]
-        for share in _SHARES:
-            money = in_money(
-                part.shop.segment.cost, int(min(units * share, limit // part.coins)), part.shop.problem.budget.currency
-            )
-            found = plan_exactly(part.shop.segment.problem(money), accuracy=max(accuracy, ACCURACY))
-            part.shop.add(np.array(found.samples))
+        most = int(limit // part.coins)
+        for each in sorted({min(int(units * share), most) for share in _SHARES} | {most // len(parts)}):
+            part.shop.plan(each, max(accuracy, ACCURACY))
 
 
 def _best_of_few(parts: dict[str, _Part], limit: float) -> dict[str, tuple[int, ...]]:
@@ -343,16 +417,12 @@ def _polished(
             break
         part = parts[name]
         units, old = part.shop.plans[chosen[name]]
-        available = in_money(
-            part.shop.segment.cost, int(units + (limit - spent) // part.coins), part.shop.problem.budget.currency
-        )
-        found = plan_exactly(part.shop.segment.problem(available), accuracy=accuracy / 4.0)
-        part.shop.add(np.array(found.samples))
-        if found.samples in part.shop.plans and part.shop.plans[found.samples][1] < old:
-            money, new = part.shop.plans[found.samples]
+        samples = part.shop.plan(int(units + (limit - spent) // part.coins), accuracy / 4.0)
+        money, new = part.shop.plans[samples]
+        if new < old:
             spent += part.coins * (money - units)
             value += part.share * (new - old)
-            chosen[name] = found.samples
+            chosen[name] = samples
     return value < before * (1.0 - 1e-9)
 
 
