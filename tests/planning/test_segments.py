@@ -2,16 +2,20 @@
 
 import itertools
 from dataclasses import replace
+from decimal import Decimal
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from driftpace.bounds import Anchored
 from driftpace.errors import ParameterError
 from driftpace.planning import (
+    Cost,
     LinearCost,
     MeanGap,
     Outlook,
+    OwnCost,
     Segment,
     SegmentPlans,
     TieredCost,
@@ -22,9 +26,11 @@ from driftpace.planning import (
     plan_segments,
 )
 from driftpace.records import Money
+from driftpace.typing import IntArray
+from tests.reference.plans_by_brute_force import every_plan, has_neighbours, values_of
 
 
-def a_segment(rng: np.random.Generator, *, horizon: int, cost: LinearCost | TieredCost | None = None) -> Segment:
+def a_segment(rng: np.random.Generator, *, horizon: int, cost: Cost | None = None) -> Segment:
     outlook = Outlook(
         bound=Anchored(noise=float(rng.uniform(0.2, 2.0)), features=int(rng.integers(1, 4))),
         rho=float(rng.uniform(0.0, 0.5)),
@@ -110,12 +116,13 @@ def test_an_even_split_can_be_far_from_the_best() -> None:
     assert found.value < 0.8 * value_of_split(segments, 600)
 
 
-def test_one_segment_is_planned_as_if_alone() -> None:
+@pytest.mark.parametrize("budget", [0, 3, 60, 150, 5_000])
+def test_one_segment_is_planned_as_if_alone(budget: int) -> None:
     segment = a_segment(np.random.default_rng(3), horizon=12)
-    alone = plan_exactly(segment.problem(Money.of(150)))
-    found = plan_segments({"only": segment}, budget=150)
-    assert found.value == pytest.approx(alone.value, rel=0.02)
-    assert found.lower <= alone.value
+    alone = plan_exactly(segment.problem(Money.of(budget)))
+    found = plan_segments({"only": segment}, budget=budget)
+    assert found.plans == {"only": alone}
+    assert (found.value, found.lower, found.spent) == (alone.value, alone.lower, alone.spent)
 
 
 def test_units_of_money_may_differ() -> None:
@@ -127,6 +134,133 @@ def test_units_of_money_may_differ() -> None:
     found = plan_segments(segments, budget="60.10")
     assert found.spent <= Money.of("60.10", "EUR")
     assert found.plans["cents"].spent.currency == "EUR"
+
+
+BOXES = OwnCost(lambda samples: 1.5 * -(-samples // 2), unit=Decimal("0.25"))
+THIRDS = OwnCost(lambda samples: 0.9 * samples, unit=Decimal("0.3"))
+MIXED: list[Cost] = [BOXES, THIRDS, LinearCost(fixed="0.1", per_sample="0.7"), TieredCost(tiers=((1, 2), (3, 1)))]
+
+
+def best_of_mixed(segments: dict[str, Segment], budget: Decimal) -> float:
+    """The same as :func:`best_division` with amounts of money as they are written, and all rules of a segment."""
+    total = sum(segment.weight for segment in segments.values())
+    least = {Decimal(0): 0.0}
+    for segment in segments.values():
+        plans, risks, units = every_plan(segment.problem(Money.of(budget)))
+        may = [
+            not segment.adjacent or has_neighbours(plan, bought_before=segment.bought_before) for plan in plans.tolist()
+        ]
+        gaps = gaps_over(risks, segment.epsilon)  # type: ignore[arg-type]
+        values = segment.weight / total * values_of(segment.problem(Money.of(budget)), gaps)
+        options: dict[Decimal, float] = {}
+        for money, value in zip(units[may].tolist(), values[may].tolist(), strict=True):
+            amount = money * segment.cost.unit
+            options[amount] = min(options.get(amount, np.inf), value)
+        sums: dict[Decimal, float] = {}
+        for (spent, so_far), (more, value) in itertools.product(least.items(), options.items()):
+            if spent + more <= budget:
+                sums[spent + more] = min(sums.get(spent + more, np.inf), so_far + value)
+        least = sums
+    return min(least.values())
+
+
+@pytest.mark.parametrize("case", range(24))
+def test_coins_of_any_sizes_are_brought_together(case: int, seed: int) -> None:
+    """Prices in quarters, in thirds, in tenths: what is spent is within the budget to the last coin, and the interval is true."""
+    rng = np.random.default_rng([seed, 11, case])
+    chosen = rng.choice(4, size=int(rng.integers(2, 4)), replace=False)
+    segments = {
+        str(index): replace(
+            a_segment(rng, horizon=int(rng.integers(1, 4))),
+            cost=MIXED[cost],
+            adjacent=bool(rng.random() < 0.3),
+            bought_before=bool(rng.random() < 0.5),
+        )
+        for index, cost in enumerate(chosen)
+    }
+    budget = Decimal(int(rng.integers(30, 110))) / 10
+    best = best_of_mixed(segments, budget)
+    found = plan_segments(segments, budget=str(budget))
+    assert found.lower <= best * (1.0 + 1e-9)
+    assert found.value >= best * (1.0 - 1e-9)
+    assert found.left.amount >= 0
+    assert found.spent.amount == sum(plan.spent.amount for plan in found.plans.values())
+    for name, plan in found.plans.items():
+        assert plan.budget == plan.spent
+        assert not segments[name].adjacent or has_neighbours(plan.samples, bought_before=segments[name].bought_before)
+
+
+def test_coins_that_are_taken_for_the_smallest_unit_would_overspend() -> None:
+    """The control: three tenths are no whole number of two tenths; counted as one of them, they would be too cheap."""
+    segment = a_segment(np.random.default_rng(4), horizon=6)
+    segments = {
+        "threes": replace(segment, cost=OwnCost(lambda samples: 0.3 * samples, unit=Decimal("0.3"))),
+        "twos": replace(segment, cost=OwnCost(lambda samples: 0.2 * samples, unit=Decimal("0.2"))),
+    }
+    found = plan_segments(segments, budget="5")
+    assert found.spent <= found.budget
+    coins = sum(2 * int(plan.spent.amount / segments[name].cost.unit) for name, plan in found.plans.items())
+    assert Decimal(coins) / 10 < found.spent.amount
+
+
+@pytest.mark.parametrize("case", range(12))
+def test_few_segments_never_do_worse_than_with_even_shares(case: int, seed: int) -> None:
+    rng = np.random.default_rng([seed, 13, case])
+    segments = {str(index): a_segment(rng, horizon=int(rng.integers(2, 9))) for index in range(int(rng.integers(2, 5)))}
+    budget = int(rng.integers(10, 120))
+    found = plan_segments(segments, budget=budget, accuracy=0.01)
+    even = value_of_split(segments, budget)
+    assert found.value <= even / (1.0 - 0.01) * (1.0 + 1e-9)
+    assert found.lower <= even * (1.0 + 1e-9)
+
+
+def test_segments_of_all_sorts_meet_at_one_price() -> None:
+    rng = np.random.default_rng(21)
+    segments = {
+        f"segment {index}": replace(
+            a_segment(rng, horizon=12, cost=LinearCost(fixed=int(rng.choice([0, 5, 20])))),
+            adjacent=bool(index % 5 == 0),
+            weights=tuple(rng.uniform(0.5, 2.0, 12)) if index % 3 == 0 else None,
+        )
+        for index in range(60)
+    }
+    found = plan_segments(segments, budget=6_000)
+    assert list(found.plans) == list(segments)
+    assert found.proven_gap <= 0.01
+    assert found.left.amount >= 0
+    total = sum(segment.weight for segment in segments.values())
+    again = sum(segments[name].weight / total * plan.value for name, plan in found.plans.items())
+    assert found.value == pytest.approx(again, rel=1e-12)
+    richer = plan_segments(segments, budget=6_060)
+    assert richer.lower <= found.value
+    assert found.lower - 60.0 * found.price <= richer.value * (1.0 + 1e-9)
+
+
+def test_where_nothing_can_be_bought_that_is_the_best() -> None:
+    cost = LinearCost(fixed=9)
+    segments = {str(index): a_segment(np.random.default_rng(index), horizon=3, cost=cost) for index in range(3)}
+    found = plan_segments(segments, budget=9)
+    assert found.spent == Money.of(0)
+    assert found.lower == found.value > 0.0
+
+
+class Unhashable:
+    """A price list of someone's own that cannot be looked up."""
+
+    currency = "EUR"
+    unit = Decimal(1)
+    __hash__ = None  # type: ignore[assignment]
+
+    def units(self, samples: npt.ArrayLike) -> IntArray:
+        return 2 * np.asarray(samples, dtype=np.int64)
+
+
+def test_prices_without_a_currency_and_prices_of_ones_own() -> None:
+    segment = a_segment(np.random.default_rng(2), horizon=4)
+    found = plan_segments({"own": replace(segment, cost=Unhashable()), "plain": segment}, budget=40)
+    assert found.budget == Money.of(40, "EUR")
+    assert {plan.spent.currency for plan in found.plans.values()} == {"EUR"}
+    assert found.spent <= found.budget
 
 
 def test_equal_segments_share_one_programme_and_the_money() -> None:
@@ -157,3 +291,18 @@ def test_what_is_refused() -> None:
         plan_segments({"a": euros}, budget=Money.of(10, "USD"))
     with pytest.raises(ParameterError, match=r"Segment\(weight=\.\.\.\) must be positive"):
         replace(euros, weight=0.0)
+    with pytest.raises(ParameterError, match=r"Segment\(weight=\.\.\.\) must be at most 1e\+100"):
+        replace(euros, weight=1e300)
+    with pytest.raises(ParameterError, match=r"must be named by words; got 1"):
+        plan_segments({1: euros}, budget=10)  # type: ignore[dict-item]
+    with pytest.raises(ParameterError, match=r"plan_segments\(accuracy=\.\.\.\) must be zero or more"):
+        plan_segments({"a": euros}, budget=10, accuracy=-0.1)
+    with pytest.raises(ParameterError, match=r"plan\(horizon=\.\.\.\) must be a whole number of at least 1; got 0"):
+        plan_segments({"a": euros, "b": replace(euros, horizon=0)}, budget=10)
+    with pytest.raises(ParameterError, match=r"weights=\.\.\.\) must be as many as the periods, 3; got 2"):
+        plan_segments({"a": euros, "b": replace(euros, weights=(1.0, 2.0))}, budget=10)
+    tiny = replace(euros, cost=LinearCost(per_sample="0.000000001", currency="EUR"))
+    with pytest.raises(
+        ParameterError, match=r"plan_segments\(budget=\.\.\.\) must be at most \d+ times the largest coin"
+    ):
+        plan_segments({"a": euros, "b": tiny}, budget=10**9)
