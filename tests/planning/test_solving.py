@@ -297,7 +297,7 @@ def test_planning_again_with_all_the_money_again_is_told_apart() -> None:
 def test_a_target_below_what_samples_reach_is_refused() -> None:
     noisy = Outlook(bound=ConstantStep(m=1.0, M=1.0, noise=NoiseModel(A=1.0, B=4.0), step=0.3), rho=0.1, start=1.0)
     with pytest.raises(
-        ParameterError, match=r"plan\(epsilon=\.\.\.\) must be a target that some number of samples reaches"
+        ParameterError, match=r"plan\(epsilon=\.\.\.\) must be a target that orders of up to 10,000,000 samples reach"
     ):
         cheapest(larger_problem("sgd", outlook=noisy, epsilon=0.01))
     with pytest.raises(
