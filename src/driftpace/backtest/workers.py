@@ -41,7 +41,7 @@ class Workers:
     """
 
     def __init__(self, job: Job, *, workers: int | None, items: int) -> None:
-        wanted = min(_cores() if workers is None else workers, items)
+        wanted = min(cores() if workers is None else workers, items)
         self._job = job
         payload = _portable(job) if wanted > 1 else None
         self.alone = wanted > 1 and payload is None
@@ -68,7 +68,7 @@ class Workers:
             for item in items:
                 yield task(self._job, item)
             return
-        with _script_hidden():
+        with script_hidden():
             futures = [self._executor.submit(_call, task, item) for item in items]
         for future in futures:
             yield future.result()
@@ -96,7 +96,7 @@ def _portable(job: Job) -> bytes | None:
 
 
 @contextmanager
-def _script_hidden() -> Iterator[None]:
+def script_hidden() -> Iterator[None]:
     script = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")
     try:
@@ -105,7 +105,7 @@ def _script_hidden() -> Iterator[None]:
         sys.modules["__main__"] = script
 
 
-def _cores() -> int:
+def cores() -> int:
     """Return how many cores this process may use."""
     try:
         return len(os.sched_getaffinity(0))
