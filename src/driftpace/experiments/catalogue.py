@@ -17,7 +17,7 @@ def experiment(name: str) -> Callable[[Asked], Finding]:
 
     >>> experiment("regresion")
     Traceback (most recent call last):
-    driftpace.errors.ParameterError: reproduce(name=...) must be one of regression, cost, ...; got 'regresion': did you mean 'regression'?
+    driftpace.errors.ParameterError: reproduce(name=...) must be one of regression, ...; got 'regresion': did you mean 'regression'?
     """
     if name not in NAMES:
         near = get_close_matches(str(name), NAMES, n=1)
