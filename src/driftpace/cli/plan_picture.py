@@ -3,21 +3,17 @@
 It stands on the figures, the style and the script of the backtest's report, so that both look and behave alike.
 """
 
-import base64
-import hashlib
-from collections.abc import Sequence
 from html import escape
 from importlib.metadata import version
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from driftpace.backtest.report.document import document
 from driftpace.backtest.report.sections import Section, drawn, section
 from driftpace.cli.plan_answer import Answer
 from driftpace.cli.plan_chart import Chart
 from driftpace.cli.plan_tables import Grid, compared, traded
 from driftpace.cli.plan_words import NAMES, asked, cost, money, now, number, plural, proof, target, world
-from driftpace.errors import MissingExtraError
 from driftpace.records import Plan
 
 LOOKS = {  # colour, dash; a plan keeps its look in every figure
@@ -41,9 +37,6 @@ def picture(answer: Answer) -> str:
     """Return the whole page."""
     sections = [bought(answer), risks(answer), money_left(answer)]
     sections += [curve(answer)] if answer.curve else []
-    here = files("driftpace.backtest.report")
-    style = (here / "page.css").read_text(encoding="utf-8") + STYLE
-    scripts = [_plotly(), (here / "page.js").read_text(encoding="utf-8")]
     body = [
         f"<header><p class='quiet'>driftpace plan · {escape(asked(answer))}</p><h1>{escape(_headline(answer))}</h1></header>",
         f'<section aria-labelledby="short-title"><h2 id="short-title" class="hidden">In short</h2>{_cards(answer)}</section>',
@@ -51,17 +44,8 @@ def picture(answer: Answer) -> str:
         _others(compared(answer)),
         _facts(answer),
     ]
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{_policy(scripts)}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">'
-        f"<title>{escape(f'Plan: {asked(answer)}')}</title>\n<style>{style}</style></head>\n<body><main>"
-        + "\n".join(body)
-        + "</main>\n<noscript><p>The figures need JavaScript; their numbers are in the tables below each.</p></noscript>\n"
-        + f'<script type="application/json" id="figures">{drawn(sections)}</script>\n'
-        + "\n".join(f"<script>{script}</script>" for script in scripts)
-        + "\n</body></html>\n"
-    )
+    title = f"Plan: {asked(answer)}"
+    return document(title=title, body=body, figures=drawn(sections), owner="The picture", style=STYLE)
 
 
 def bought(answer: Answer) -> Section:
@@ -281,18 +265,3 @@ def _capital(text: str) -> str:
 
 def _sentence(text: str) -> str:
     return f"{_capital(text)}." if text else ""
-
-
-def _policy(scripts: Sequence[str]) -> str:
-    """Say what a browser may do with the page: run exactly these scripts, fetch nothing."""
-    hashes = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
-    allowed = " ".join(f"'sha256-{found}'" for found in hashes)
-    return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:"
-
-
-def _plotly() -> str:
-    try:
-        from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(f'The picture needs {error.name}: pip install "driftpace[report]".') from error
-    return str(get_plotlyjs())

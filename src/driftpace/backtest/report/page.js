@@ -22,18 +22,29 @@
     const style = getComputedStyle(document.documentElement);
     const figure = figures[key];
     const layout = coloured(figure.layout, style);
-    // As many names of periods as stand beside each other.
     const axis = layout.xaxis;
-    const longest = Math.max(...axis.ticktext.map((name) => name.length));
-    const room = Math.max(1, Math.floor((document.getElementById(key).clientWidth - 60) / (8 * longest + 20)));
-    const every = Math.ceil(axis.ticktext.length / room);
-    const kept = (_, place) => place % every === 0;
-    layout.xaxis = { ...axis, tickvals: axis.tickvals.filter(kept), ticktext: axis.ticktext.filter(kept) };
+    if (axis.ticktext) { // as many names of periods as stand beside each other
+      const longest = Math.max(...axis.ticktext.map((name) => name.length));
+      const room = Math.max(1, Math.floor((document.getElementById(key).clientWidth - 60) / (8 * longest + 20)));
+      const every = Math.ceil(axis.ticktext.length / room);
+      const kept = (_, place) => place % every === 0;
+      layout.xaxis = { ...axis, tickvals: axis.tickvals.filter(kept), ticktext: axis.ticktext.filter(kept) };
+    }
     if (touch) layout.dragmode = false; // a finger on a figure scrolls the page
     return Plotly.react(key, figure.data.map((trace) => coloured(trace, style)), layout, calm);
   }
 
-  function drawAll() { Object.keys(figures).forEach(draw); }
+  // One after the other, so that a page of many figures can be read and scrolled meanwhile.
+  let turn = 0;
+  function drawAll() {
+    const mine = (turn += 1);
+    const left = Object.keys(figures);
+    (function next() {
+      if (mine !== turn || left.length === 0) return;
+      draw(left.shift());
+      window.setTimeout(next);
+    })();
+  }
 
   document.querySelectorAll(".keys").forEach((keys) => {
     const key = keys.dataset.for;

@@ -1,9 +1,9 @@
 """One figure of the report with everything around it: heading, sentence, legend, and the same numbers as a table."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 from driftpace.backtest.report.figures import Figure, Key
 
@@ -23,14 +23,21 @@ class Section:
 
 def section(found: Section) -> str:
     """Return the section as HTML; the picture itself is drawn by the page from ``drawn``."""
-    keys = "".join(_key(each) for each in found.figure.keys)
     name = f"{found.key}-title"
     return (
         f'<section aria-labelledby="{name}"><h2 id="{name}">{escape(found.title)}</h2><p>{escape(found.text)}</p>'
-        f'<div class="keys" role="group" aria-label="Lines of the figure: press to show or hide" data-for="{found.key}">'
-        f'{keys}</div><div class="figure" id="{found.key}" role="img" aria-label="{escape(found.alt)} '
-        f'{escape(found.text)}"></div>'
+        f'{legend(found.key, found.figure.keys)}<div class="figure" id="{found.key}" role="img" '
+        f'aria-label="{escape(found.alt)} {escape(found.text)}"></div>'
         f"<details><summary>The same as a table</summary>{table(found.columns, found.rows, found.title)}</details></section>"
+    )
+
+
+def legend(figure: str, keys: Sequence[Key]) -> str:
+    """Return the legend of the figure of that key: a button for each entry, which shows or hides its lines."""
+    buttons = "".join(_key(each) for each in keys)
+    return (
+        f'<div class="keys" role="group" aria-label="Lines of the figure: press to show or hide" data-for="{figure}">'
+        f"{buttons}</div>"
     )
 
 
@@ -47,11 +54,9 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -
     )
 
 
-def drawn(sections: Sequence[Section]) -> str:
-    """Return the figures as JSON that may stand inside a script element, whatever the names in it are."""
-    figures = {each.key: {"data": each.figure.traces, "layout": each.figure.layout()} for each in sections}
-    text = json.dumps(figures, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+def drawn(sections: Sequence[Section]) -> dict[str, Any]:
+    """Return the figures as plotly takes them, by the key of their section."""
+    return {each.key: {"data": each.figure.traces, "layout": each.figure.layout()} for each in sections}
 
 
 def _key(key: Key) -> str:
