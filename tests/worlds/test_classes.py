@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from driftpace.errors import ParameterError
 from driftpace.losses import Curve, HuberLoss, LinearLoss, LogisticLoss, SmoothedHinge, SquaredLoss
@@ -174,3 +175,37 @@ def test_a_loss_that_is_not_known_is_refused() -> None:
         ParameterError, match=r"^TwoClasses\(loss=\.\.\.\) must be one of SmoothedHinge, LogisticLoss, Sq"
     ):
         WORLD.risk(Foreign(), MEAN)
+
+
+@pytest.mark.statistical
+def test_the_area_under_the_curve_is_that_of_pairs_of_rows(rng: np.random.Generator) -> None:
+    """200,000 pairs, one row of each class: a mean of zeros and ones; a model with its coefficients swapped is caught."""
+    X, y = WORLD.draw(420_000, rng=rng)
+    above, below = X[y > 0.0][:200_000], X[y < 0.0][:200_000]
+    for model in (MEAN, np.array([0.5, 0.5, -1.0]), -MEAN):
+        wins = (above @ model > below @ model).astype(np.float64)[:, None]
+        assert standard_errors_off(wins, WORLD.auc(model)) < allowed(1)
+        assert standard_errors_off(wins, WORLD.auc(model[::-1])) > allowed(1)
+
+
+def test_the_area_under_the_curve_sees_directions_only() -> None:
+    """Phi(sqrt(2 mu'S^-1 mu)) is the largest, at the discriminant; turning a model round gives one minus it."""
+    models = np.random.default_rng(6).standard_normal((200, 3))
+    area = WORLD.auc(models)
+    np.testing.assert_allclose(area, [WORLD.auc(model) for model in models], rtol=1e-14)
+    np.testing.assert_allclose(area, WORLD.auc(1e200 * models), rtol=1e-12)
+    np.testing.assert_allclose(area, 1.0 - WORLD.auc(-models), rtol=1e-12)
+    best = np.linalg.solve(SHAPE, MEAN)
+    assert WORLD.auc(best) == pytest.approx(float(norm.cdf(math.sqrt(2.0 * MEAN @ best))), rel=1e-14)
+    assert (area <= WORLD.auc(best)).all()
+    assert WORLD.auc(np.zeros(3)) == 0.5
+    assert isinstance(WORLD.auc(best), float)
+
+
+@pytest.mark.parametrize("bad", [np.ones(2), np.ones((1, 1, 3)), np.array([1.0, math.nan, 0.0]), 1.0])
+def test_a_model_of_another_shape_has_no_area(bad: FloatArray) -> None:
+    with pytest.raises(
+        ParameterError,
+        match=r"^TwoClasses\.auc\(coef=\.\.\.\) must be one model of 3 finite numbers, or a stack of them; got",
+    ):
+        WORLD.auc(bad)

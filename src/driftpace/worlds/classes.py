@@ -5,14 +5,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtr
 
 from driftpace import require
+from driftpace.errors import ParameterError
 from driftpace.losses import HuberLoss, LinearLoss, LogisticLoss, Loss, SmoothedHinge, SquaredLoss
 from driftpace.records import Constants
 from driftpace.sets import Set
 from driftpace.typing import FloatArray
 from driftpace.worlds.covariance import as_covariance
-from driftpace.worlds.facts import at_minimiser, given, in_domain, largest, smallest, smooth_limits
+from driftpace.worlds.facts import curve_constants, given, in_domain, smallest
 from driftpace.worlds.quadratic import ridge
 from driftpace.worlds.scores import GaussianScores, known, mean_curve, newton
 
@@ -97,6 +99,21 @@ class TwoClasses:
         value = np.maximum(self.risk(loss, coef, intercept=intercept) - self.risk(loss, self.minimiser(loss)), 0.0)
         return float(value) if np.ndim(value) == 0 else value
 
+    def auc(self, coef: FloatArray) -> Any:
+        """Return the chance that a row of class 1 scores above one of class -1: a float, or (runs,) for a stack.
+
+        The difference of two such scores x'w is N(2 w'mean, 2 w'covariance w), so it is Phi(sqrt(2) w'mean / sqrt(w'covariance w));
+        where all scores are zero, ties count half. An intercept changes nothing.
+
+        >>> world = TwoClasses(mean=[1.0, 0.0], covariance=0.5)
+        >>> world.auc([2.0, 0.0]), world.auc([0.0, 1.0]), world.auc([0.0, 0.0])
+        (0.97725, 0.5, 0.5)
+        """
+        models = _models("TwoClasses.auc", coef, self.features)
+        spread = np.sqrt(np.einsum("...i,ij,...j->...", models, self._covariance, models))
+        value = ndtr(math.sqrt(2.0) * (models @ self.mean) / np.where(spread > 0.0, spread, 1.0))
+        return float(value) if np.ndim(value) == 0 else value
+
     def hessian(self, loss: Loss) -> FloatArray:
         """Return the Hessian of the risk at the minimiser."""
         loss = self._known(loss)
@@ -118,18 +135,13 @@ class TwoClasses:
         loss = self._known(loss)
         best = self.minimiser(loss)
         place = in_domain("TwoClasses.constants", domain, best)
-        hessian, gradients = self.hessian(loss), self.gradient_covariance(loss)
-        penalty = np.diag(loss.penalty_weights(self.features))
-        square = self._square()
-        least = square if isinstance(loss, SquaredLoss) else np.zeros_like(square)
-        numbers = {
-            "m": smallest(least + penalty),
-            "M": largest(loss.curvature * square + penalty),
-            **smooth_limits(
-                curvature=loss.curvature, l2=loss.l2, square=square, fourth=self._fourth(), covariance=gradients
-            ),
-            **at_minimiser(hessian, gradients),
-        }
+        numbers = curve_constants(
+            loss,
+            square=self._square(),
+            fourth=self._fourth(),
+            hessian=self.hessian(loss),
+            covariance=self.gradient_covariance(loss),
+        )
         return given(loss, place | numbers)
 
     def local_constants(self, loss: Loss, domain: Set | None = None) -> Constants:
@@ -157,3 +169,13 @@ class TwoClasses:
             covariance=self._covariance,
             along=along,
         )
+
+
+def _models(owner: str, coef: FloatArray, features: int) -> FloatArray:
+    models = np.asarray(coef, dtype=np.float64)
+    if models.ndim not in (1, 2) or models.shape[-1] != features or not np.isfinite(models).all():
+        raise ParameterError(
+            f"{owner}(coef=...) must be one model of {features} finite numbers, or a stack of them; got shape {models.shape}."
+        )
+    largest = np.abs(models).max(axis=-1, keepdims=True)  # only the direction matters, so no square overflows
+    return np.asarray(models / np.where(largest > 0.0, largest, 1.0))

@@ -11,11 +11,12 @@ from driftpace.losses import Loss
 from driftpace.typing import FloatArray
 from driftpace.worlds.classes import TwoClasses
 from driftpace.worlds.covariance import as_covariance
+from driftpace.worlds.moving import Moving
 from driftpace.worlds.regression import GaussianRegression
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class DriftingRegression:
+class DriftingRegression(Moving):
     """Gaussian regression whose coefficients move by exactly ``rho`` each period (paper section V-A; theory 6.1).
 
     ``shape`` is "walk" (a uniformly random direction each period) or "line" (one random direction for ever). Period 1 has
@@ -65,7 +66,7 @@ class DriftingRegression:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class DriftingClasses:
+class DriftingClasses(Moving):
     """Two Gaussian classes whose means, opposite each other, turn by ``angle`` each period (theory 6.2).
 
     Both means turn together in the first two coordinates, at distance ``radius`` from the origin; the rows of a class have

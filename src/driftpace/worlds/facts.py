@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from driftpace.errors import ParameterError
-from driftpace.losses import Loss
+from driftpace.losses import LinearLoss, Loss, SquaredLoss
 from driftpace.records import Constants
 from driftpace.sets import Ball, Box, Set
 from driftpace.typing import FloatArray
@@ -62,6 +62,23 @@ def smooth_limits(
         "B": 2.0 * (moved + 2.0 * l2 * curvature * largest(square) + l2**2),
         "sigma": math.sqrt(2.0 * spread),
         "V": 2.0 * moved,
+    }
+
+
+def curve_constants(
+    loss: LinearLoss, *, square: FloatArray, fourth: FloatArray, hessian: FloatArray, covariance: FloatArray
+) -> dict[str, float]:
+    """Return the constants of a built-in loss from E xx', E||x||^2 xx', and Hessian and gradient covariance at the minimiser.
+
+    M = curvature lam_max(E xx') + l2. For the squared loss m = lam_min(E xx') + l2; the curve of another may be flat, so m = l2.
+    """
+    penalty = np.diag(loss.penalty_weights(len(square)))
+    least = square if isinstance(loss, SquaredLoss) else np.zeros_like(square)
+    return {
+        "m": smallest(least + penalty),
+        "M": largest(loss.curvature * square + penalty),
+        **smooth_limits(curvature=loss.curvature, l2=loss.l2, square=square, fourth=fourth, covariance=covariance),
+        **at_minimiser(hessian, covariance),
     }
 
 

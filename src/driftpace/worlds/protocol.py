@@ -1,4 +1,4 @@
-"""What a world must be able to say: it draws rows and knows the truth about them."""
+"""What a world must be able to say: it draws rows and knows the truth about them, and about how it moves."""
 
 from typing import Any, Protocol, runtime_checkable
 
@@ -53,4 +53,29 @@ class World(Protocol):
 
     def constants(self, loss: Loss, domain: Set | None = None) -> Constants:
         """Return every constant that is known exactly or bounded with proof."""
+        ...
+
+
+@runtime_checkable
+class DriftingWorld(Protocol):
+    """A world for each period n = 1, 2, ..., each a function of n and of the world's own parameters alone.
+
+    So periods may be asked for in any order and again, and two methods that are compared meet the same world.
+    """
+
+    @property
+    def features(self) -> int:
+        """The number of columns of X."""
+        ...
+
+    def period(self, n: int) -> World:
+        """Return the world of period n = 1, 2, ..."""
+        ...
+
+    def rho_at(self, loss: Loss, n: int) -> float:
+        """Return how far the minimiser of the loss moves into period n = 2, 3, ..."""
+        ...
+
+    def rhos(self, loss: Loss, periods: int) -> FloatArray:
+        """Return rho_2 .. rho_periods."""
         ...

@@ -8,6 +8,7 @@ import math
 from typing import Any
 
 import numpy as np
+from scipy.linalg import eigh
 
 from driftpace.losses import SquaredLoss
 from driftpace.typing import FloatArray
@@ -61,3 +62,34 @@ def squared_constants(
         "R2": peak * (trace + 2.0 * largest(covariance)),
         **at_minimiser(hessian, gradients),
     }
+
+
+def moment_constants(
+    *, square: FloatArray, fourth: FloatArray, hessian: FloatArray, covariance: FloatArray, error: FloatArray
+) -> dict[str, float]:
+    """Return the constants of the squared loss from E zz', E||z||^2 zz' and Hessian and gradient covariance at the minimiser.
+
+    For any noise whose mean is zero whatever the row z, so that the terms in d are those of :func:`squared_constants`. ``noise``
+    is the least number with E r^2 zz' <= noise E zz' at the minimiser, r its residual, and R2 likewise of the fourth moments.
+    """
+    pull = square @ error
+    variance, linear = fourth - square @ square, 2.0 * fourth @ error - 2.0 * square @ pull
+    at_zero = float(np.trace(covariance))
+    A, B = quadratic_limit(at_zero, linear, variance + hessian @ hessian)
+    sigma_squared, V = quadratic_limit(at_zero, linear, variance)
+    return {
+        "m": smallest(hessian),
+        "M": largest(hessian),
+        "A": A,
+        "B": B,
+        "sigma": math.sqrt(sigma_squared),
+        "V": V,
+        "noise": _against(covariance + np.outer(pull, pull), square),
+        "R2": _against(fourth, square),
+        **at_minimiser(hessian, covariance),
+    }
+
+
+def _against(matrix: FloatArray, unit: FloatArray) -> float:
+    """Return the least number with matrix <= number unit."""
+    return float(eigh(matrix, unit, eigvals_only=True)[-1])

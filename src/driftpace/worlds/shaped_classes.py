@@ -9,16 +9,20 @@ from scipy.special import expit
 from driftpace import require
 from driftpace.errors import ParameterError
 from driftpace.losses import LinearLoss, LogisticLoss, Loss, SmoothedHinge
+from driftpace.records import Constants
+from driftpace.sets import Set
 from driftpace.typing import FloatArray
 from driftpace.worlds.elliptic import EllipticRows, split_intercept
+from driftpace.worlds.facts import curve_constants, given, in_domain
 from driftpace.worlds.margins import squared_slopes
+from driftpace.worlds.moving import Moving
 from driftpace.worlds.paths import Path, Shape, check_shape, random_start
 from driftpace.worlds.pricing import PenalisedMargin, priced
 from driftpace.worlds.scores import known
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class ShapedClasses:
+class ShapedClasses(Moving):
     """x ~ N(0, S), P(y = 1 | x) = 1/(1 + exp(-x'theta_n)), y in {-1, 1}, and theta_n turns from period to period.
 
     The log odds x'theta keep the variance ``signal``, so that the classes stay as hard to tell apart as they were;
@@ -156,6 +160,20 @@ class ClassesPeriod:
         mean = margin.penalty @ best
         inner = squared_slopes(margin.loss, self.whitened, best) - np.outer(mean, mean)
         return np.asarray(self.rows.root.T @ inner @ self.rows.root)
+
+    def constants(self, loss: Loss, domain: Set | None = None) -> Constants:
+        """Return every constant that is bounded with proof; no L or G, rows being Gaussian, and m is no more than l2."""
+        curve = self._margin(loss).loss
+        square = self.rows.covariance
+        place = in_domain("ClassesPeriod.constants", domain, self.minimiser(curve))
+        numbers = curve_constants(
+            curve,
+            square=square,
+            fourth=float(np.trace(square)) * square + 2.0 * square @ square,
+            hessian=self.hessian(curve),
+            covariance=self.gradient_covariance(curve),
+        )
+        return given(curve, place | numbers)
 
     def _margin(self, loss: Loss) -> PenalisedMargin:
         return margin_of(self.rows, self.margins, loss)

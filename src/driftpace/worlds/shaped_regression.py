@@ -5,19 +5,25 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from driftpace import require
 from driftpace.losses import Loss, SquaredLoss
+from driftpace.records import Constants
+from driftpace.sets import Set
 from driftpace.typing import FloatArray
 from driftpace.worlds.elliptic import EllipticRows, split_intercept
+from driftpace.worlds.facts import given, in_domain
+from driftpace.worlds.moving import Moving
 from driftpace.worlds.paths import Path, Shape, check_shape, random_start
+from driftpace.worlds.quadratic import moment_constants
 from driftpace.worlds.scores import known
 
 NoiseKind = Literal["gaussian", "student", "heteroscedastic"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class ShapedRegression:
+class ShapedRegression(Moving):
     """y = x'w_n + xi: Gaussian rows, and coefficients w_n that move along a path (:mod:`driftpace.worlds.paths`).
 
     One step costs a stale model ``cost`` = 1/2 delta'H delta of squared loss, H = E xx', in a direction that is uniform
@@ -198,6 +204,26 @@ class RegressionPeriod:
         whole = np.diag(np.append(np.zeros(self.features), level))
         whole[:-1, :-1] = inner
         return whole
+
+    def constants(self, loss: Loss, domain: Set | None = None) -> Constants:
+        """Return every constant, in the coordinates of the minimiser: exact without a penalty; no L or G, rows being Gaussian."""
+        loss = _squared(loss)
+        best, rows = self.minimiser(loss), self.rows.covariance
+        place = in_domain("RegressionPeriod.constants", domain, best)
+        square, fourth, truth = rows, float(np.trace(rows)) * rows + 2.0 * rows @ rows, self.coef
+        if (
+            self.fits_intercept
+        ):  # z = (x, 1): E||z||^2 zz' = E||x||^2 xx' + E xx' for the rows, tr E xx' + 1 for the last
+            square, fourth = block_diag(rows, [1.0]), block_diag(fourth + rows, [float(np.trace(rows)) + 1.0])
+            truth = np.append(truth, self.intercept)
+        numbers = moment_constants(
+            square=square,
+            fourth=fourth,
+            hessian=self.hessian(loss),
+            covariance=self.gradient_covariance(loss),
+            error=best - truth,
+        )
+        return given(loss.with_unpenalised(loss.unpenalised + self.fits_intercept), place | numbers)
 
     def _curvature(self, loss: SquaredLoss) -> FloatArray:
         return self.rows.covariance + np.diag(loss.penalty_weights(self.features))
