@@ -8,102 +8,24 @@ has no budget.
 
 import argparse
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
-from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
 
-from driftpace import Ball, Budget, Constants, LinearCost, SquaredLoss, Tracker
-from driftpace.planning import MeanGap, Problem, affordable
-from driftpace.planning.relaxed import plan_relaxed
-from driftpace.records import Money
+from driftpace.experiments.cost.courses import Course, Job, Method, follow
+from driftpace.experiments.cost.setting import EPSILON, NOISE, PERIODS
 from driftpace.typing import FloatArray
-from driftpace.worlds import DriftingRegression
 
-LOSS, NOISE, EPSILON, PERIODS, EVERY = SquaredLoss(), 0.08, 0.1, 25, 5
-COST = LinearCost(fixed=5, per_sample=1)
-FIRST = (20, 20)
-KNOWN = Constants.given(m=1.0, M=1.0, A=2 * NOISE, B=4.0)
-
-
-def tracker_of(run: int, budget: Budget | None) -> Tracker:
-    """Return the paper's tracker; the sizes of its first two periods are fixed, as there."""
-    return Tracker.as_in_paper(
-        LOSS,
-        epsilon=EPSILON,
-        domain=Ball(radius=50.0),
-        constants=KNOWN,
-        first_samples=FIRST,
-        features=2,
-        rng=run,
-        budget=budget,
-    )
-
-
-def relaxed_size(tracker: Tracker, total: int) -> int:
-    """Return K_n of the relaxation over the periods left, with the money left."""
-    spent = sum(int(COST.units([report.samples])[0]) for report in tracker.history)
-    period = tracker.period
-    if period <= len(FIRST):
-        return FIRST[period - 1]
-    problem = Problem(
-        outlook=tracker.outlook(),
-        epsilon=EPSILON,
-        budget=Money.of(total - spent),
-        horizon=PERIODS - period + 1,
-        cost=COST,
-        gap=MeanGap(),
-        adjacent=True,
-        bought_before=tracker.history[-1].samples > 0,
-        first_period=period,
-    )
-    return plan_relaxed(problem, starts=1, rows="corrected").samples[0]
-
-
-def up_front_size(tracker: Tracker, total: int) -> int:
-    """Return everything in the first period."""
-    return affordable(COST, Money.of(total)) if tracker.period == 1 else 0
-
-
-def periodic_size(tracker: Tracker, total: int) -> int:
-    """Return an even share of the money every five periods (theory I17)."""
-    share = total // -(-PERIODS // EVERY)
-    return affordable(COST, Money.of(share)) if (tracker.period - 1) % EVERY == 0 else 0
-
-
-METHODS = ("exact plan", "relaxed plan (IPOPT)", "all up front", "every five periods", "the rule, no budget")
-
-
-@dataclass(frozen=True)
-class Course:
-    """True excess risk and samples of each period of one run, and what they cost."""
-
-    risks: list[float]
-    samples: list[int]
-    spent: int
-
-
-def follow(method: str, total: int, gap: str, run: int) -> Course:
-    """Return what one run of a method does, on the rows of this run's world."""
-    world, rows = DriftingRegression(features=2, rho=1.0, noise=NOISE, rng=run), np.random.default_rng([run, 1])
-    budget = Budget(total=total, horizon=PERIODS, cost=COST, gap=gap) if method == "exact plan" else None
-    tracker = tracker_of(run, budget)
-    sizes = {"relaxed plan (IPOPT)": relaxed_size, "all up front": up_front_size, "every five periods": periodic_size}
-    risks, samples = [], []
-    for period in range(1, PERIODS + 1):
-        now = world.period(period)
-        if method in sizes:
-            size = sizes[method](tracker, total)
-            tracker.ask()
-            report = tracker.tell(*now.draw(size, rng=rows)) if size else tracker.tell()
-        else:
-            report = tracker.step(lambda wanted, now=now: now.draw(wanted, rng=rows))  # type: ignore[misc]
-        assert report is not None
-        risks.append(now.excess_risk(LOSS, tracker.coef))
-        samples.append(report.samples)
-    return Course(risks, samples, int(COST.units(samples).sum()))
+METHODS: dict[str, Method] = {
+    "exact plan": "plan",
+    "relaxed plan (IPOPT)": "relaxed plan",
+    "all up front": "up front",
+    "every five periods": "every five",
+    "the rule, no budget": "rule",
+    "practical default": "default",
+    "exact plan, phi_3": "run plan",
+}
 
 
 def main(options: list[str] | None = None) -> None:
@@ -123,14 +45,12 @@ def main(options: list[str] | None = None) -> None:
                 f"\nbudget {total}\n{'':26}{'excess risk':>20}{'periods 6-25':>14}{'samples':>9}{'zero':>7}{'most spent':>12}"
             )
             found: dict[str, list[Course]] = {}
-            for method, gap, runs in (
-                *((method, "mean", given.relaxed_runs if "relaxed" in method else given.runs) for method in METHODS),
-                ("exact plan", "run", given.run_goal),
-            ):
-                courses = list(pool.map(partial(follow, method, total, gap), range(runs), chunksize=4))
-                name = method if gap == "mean" else "exact plan, phi_3"
-                found[name] = courses
-                print(_line(name, courses, total if method != METHODS[-1] else None), flush=True)
+            longer: dict[Method, int] = {"relaxed plan": given.relaxed_runs, "run plan": given.run_goal}
+            for name, method in METHODS.items():
+                runs = longer.get(method, given.runs)
+                jobs = [Job(method=method, run=run, total=total) for run in range(runs)]
+                found[name] = list(pool.map(follow, jobs, chunksize=4))
+                print(_line(name, found[name], None if method == "rule" else total), flush=True)
             if given.out is not None:
                 _draw(given.out, total, found)
 
