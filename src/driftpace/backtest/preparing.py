@@ -8,7 +8,7 @@ from driftpace.backtest.population import Population, find_population
 from driftpace.backtest.split import count_test_rows
 from driftpace.backtest.table import Panel
 from driftpace.errors import DataError, ParameterError
-from driftpace.losses import LogisticLoss, Loss, SquaredLoss
+from driftpace.losses import LogisticLoss, Loss, SquaredLoss, classifies
 from driftpace.typing import FloatArray, IntArray
 
 DEFAULT_L2 = 1e-3
@@ -36,7 +36,7 @@ def prepare(panel: Panel, *, loss: Loss | None, asked: Asked, test_fraction: flo
         epsilon = asked.tolerance * np.array([now.least for now in populations])
     return Job(
         loss=loss,
-        classification=_classifies(loss),
+        classification=classifies(loss),
         populations=populations,
         epsilon=epsilon,
         scale=_scale(panel.X),
@@ -52,16 +52,12 @@ def _default_loss(panel: Panel) -> Loss:
     return LogisticLoss(l2=DEFAULT_L2) if panel.two_classes else SquaredLoss()
 
 
-def _classifies(loss: Loss) -> bool:
-    return np.array_equal(loss.encode(np.array([0.0, 1.0])), [-1.0, 1.0])
-
-
 def _fits(panel: Panel, loss: object) -> None:
     """Refuse what is no loss, and a loss of two classes where there are more."""
     if not isinstance(loss, Loss):
         raise ParameterError(f"backtest(loss=...) must be a loss such as SquaredLoss(); got {loss!r}.")
     values = np.unique(np.concatenate(panel.y)).size
-    if _classifies(loss) and values > 2:
+    if classifies(loss) and values > 2:
         raise DataError(
             f"backtest(loss=...) must be a loss of numbers, such as squared, for target {panel.target!r}; "
             f"{type(loss).__name__} is for two classes, and there are {values:,} different values."

@@ -7,5 +7,6 @@ from driftpace.losses.linear import LinearLoss
 from driftpace.losses.logistic import LogisticLoss
 from driftpace.losses.protocol import Loss
 from driftpace.losses.squared import SquaredLoss
+from driftpace.losses.targets import classifies
 
-__all__ = ["Curve", "HuberLoss", "LinearLoss", "LogisticLoss", "Loss", "SmoothedHinge", "SquaredLoss"]
+__all__ = ["Curve", "HuberLoss", "LinearLoss", "LogisticLoss", "Loss", "SmoothedHinge", "SquaredLoss", "classifies"]

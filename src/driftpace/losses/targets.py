@@ -3,7 +3,18 @@
 import numpy as np
 
 from driftpace.errors import DataError
+from driftpace.losses.protocol import Loss
 from driftpace.typing import FloatArray
+
+
+def classifies(loss: Loss) -> bool:
+    """Return whether a loss is for two classes: it takes 0 and 1 for -1 and 1.
+
+    >>> from driftpace.losses import LogisticLoss, SquaredLoss
+    >>> classifies(LogisticLoss()), classifies(SquaredLoss())
+    (True, False)
+    """
+    return np.array_equal(loss.encode(np.array([0.0, 1.0])), [-1.0, 1.0])
 
 
 def encode_numbers(owner: str, y: object) -> FloatArray:

@@ -58,7 +58,7 @@ class Look:
     ``model`` are coefficients, ``center`` the same in whitened ``coordinates``. ``variances`` are those of each block, the
     uncertainty of the noise included; ``covariance`` is of all coordinates. ``sums`` and ``scores`` are what the rows add to
     the memory, ``scatter`` the covariance of gradients in whitened coordinates, ``largest`` the share of the noise that one
-    row carries. ``surprise`` is the squared length of what the rows say against what was foretold, in standard units, with
+    row carries. ``strength`` is how strongly each coordinate is held to what was foretold. ``surprise`` is the squared length of what the rows say against what was foretold, in standard units, with
     ``freedom`` degrees of freedom.
     """
 
@@ -74,6 +74,7 @@ class Look:
     scatter: FloatArray
     slopes: FloatArray
     largest: float
+    strength: FloatArray
     posteriors: tuple[Posterior, ...]
     surprise: float
     freedom: int
@@ -324,4 +325,5 @@ def _judged(
         "scatter": scatter,
         "slopes": slopes,
         "largest": float(each.max() / max(sums.total, _NOTHING)),
+        "strength": strength,
     }

@@ -11,6 +11,7 @@ from driftpace.records.plan import Plan
 from driftpace.records.report import StepReport
 from driftpace.records.request import Request
 from driftpace.records.seen import Seen
+from driftpace.records.selected import Selected
 from driftpace.records.sizing import Sizing
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "Plan",
     "Request",
     "Seen",
+    "Selected",
     "Sizing",
     "StepReport",
     "Verdict",

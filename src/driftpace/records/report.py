@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from driftpace.records.assumption import Assumption
 from driftpace.records.money import Money
 from driftpace.records.outcome import Outcome
+from driftpace.records.selected import Selected
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -19,7 +20,8 @@ class StepReport:
     asked for, or None where there is none.
     ``samples_theory`` is what the proven rule asked for, ``epsilon`` the target of the period, ``status`` whether the rows
     agreed with what was foretold ("stable", "warning", "drift"), ``assumptions`` what the promise rests on and whether it holds.
-    With a budget ``cost`` is what the rows that came cost as one order.
+    With a budget ``cost`` is what the rows that came cost as one order. Where candidates were compared, ``selected`` says which was
+    taken, and everything else is about that one.
     ``seconds`` is the time the period took to close; it is not part of equality, so that replays compare equal.
     """
 
@@ -37,4 +39,5 @@ class StepReport:
     status: str | None = None
     assumptions: tuple[Assumption, ...] = ()
     cost: Money | None = None
+    selected: Selected | None = None
     seconds: float = field(compare=False)

@@ -12,7 +12,7 @@ from driftpace.tracker.independence import after_more_rows
 from driftpace.tracker.outlooks import proven_distance
 from driftpace.tracker.state import Order, Settings, State
 from driftpace.tracker.terms import constants_of, terms_of
-from driftpace.typing import FloatArray
+from driftpace.typing import FloatArray, IntArray
 
 
 def close(settings: Settings, state: State) -> tuple[State, StepReport]:
@@ -22,7 +22,7 @@ def close(settings: Settings, state: State) -> tuple[State, StepReport]:
     """
     order = state.order
     assert order is not None
-    X, y = _visited(settings, state)
+    X, y, _ = _visited(settings, state)
     state = _with_evidence(settings, state, X, y)
     terms = terms_of(settings, state)
     distance = proven_distance(settings, state, terms)
@@ -42,13 +42,34 @@ def close(settings: Settings, state: State) -> tuple[State, StepReport]:
     return after, report
 
 
-def _visited(settings: Settings, state: State) -> tuple[FloatArray, FloatArray]:
+def fits_without(settings: Settings, state: State, fold: IntArray) -> FloatArray:
+    """Return the models that the period would be closed with if the rows of a fold had not come, (folds, coefficients).
+
+    Each starts from the last model, visits the other rows in the order in which all would be visited, and relies on the constants
+    and the distance that all of them give.
+    """
+    assert state.coef is not None
+    X, y, order = _visited(settings, state)
+    state = _with_evidence(settings, state, X, y)
+    terms = terms_of(settings, state)
+    distance = proven_distance(settings, state, terms)
+    models = []
+    for one in range(int(fold.max()) + 1):
+        keep = fold[order] != one
+        count = int(keep.sum())
+        used = _used(terms, distance, count - int(settings.drift.held_out * count))
+        fitted = _fit(settings, state, distance, X[keep][:used], y[keep][:used])
+        models.append(state.coef if fitted is None else fitted.coef)
+    return np.array(models)
+
+
+def _visited(settings: Settings, state: State) -> tuple[FloatArray, FloatArray, IntArray]:
     """Return this period's rows in the order in which they are visited: a random one, since rows may come sorted."""
     width = 0 if state.features is None else settings.dimension(state.features)
     X = np.concatenate([np.empty((0, width)), *(part.X for part in state.parts)])
     y = np.concatenate([np.empty(0), *(part.y for part in state.parts)])
     order = np.random.default_rng((settings.entropy, state.period)).permutation(len(y))
-    return X[order], y[order]
+    return X[order], y[order], order
 
 
 def _with_evidence(settings: Settings, state: State, X: FloatArray, y: FloatArray) -> State:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from driftpace.typing import FloatArray
+from driftpace.typing import FloatArray, IntArray
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -14,11 +14,12 @@ class Asked:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Told:
-    """Rows came, as the door let them in: finite floats, and the names of columns where there are any."""
+    """Rows came, as the door let them in: finite floats, with names of columns and groups of rows where there are any."""
 
     X: FloatArray
     y: FloatArray
     columns: tuple[str, ...] | None = None
+    groups: IntArray | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

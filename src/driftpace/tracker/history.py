@@ -26,12 +26,14 @@ class History(tuple[StepReport, ...]):
 
     def columns(self) -> dict[str, list[Any]]:
         """Return the reports as columns of plain values; the outcome is its name, a cost is a number beside its currency."""
-        names = [field.name for field in fields(StepReport) if field.name != "cost"]
+        names = [field.name for field in fields(StepReport) if field.name not in ("cost", "selected")]
         columns = {name: [_plain(getattr(report, name)) for report in self] for name in names}
         costs = [report.cost for report in self]
         if any(cost is not None for cost in costs):
             columns["cost"] = [None if cost is None else float(cost) for cost in costs]
             columns["currency"] = [None if cost is None else cost.currency for cost in costs]
+        if any(report.selected is not None for report in self):
+            columns["selected"] = [None if report.selected is None else report.selected.chosen for report in self]
         return columns
 
     def to_frame(self, backend: str | None = None) -> Any:

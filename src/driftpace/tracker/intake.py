@@ -3,6 +3,7 @@
 NumPy arrays, nested lists and every frame that narwhals understands (pandas, polars, pyarrow) come in here and nowhere else.
 """
 
+import hashlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ import narwhals as nw
 import numpy as np
 
 from driftpace.errors import DataError
-from driftpace.typing import FloatArray
+from driftpace.typing import FloatArray, IntArray
 
 LARGEST = 1e75
 """Beyond this a fourth power overflows, and the estimates of the constants need fourth powers."""
@@ -61,6 +62,28 @@ def read_targets(y: Any, *, owner: str, rows: int) -> FloatArray:
             f"{owner}(y=...) must be below {LARGEST:g} in size, or squares overflow; got {np.abs(numbers).max():g}."
         )
     return numbers
+
+
+def read_groups(groups: Any, *, owner: str, rows: int) -> IntArray:
+    """Return a number for each row that tells its group (a person, a shop); equal labels give equal numbers for ever."""
+    values = _series_values(groups, f"{owner}(groups=...)")
+    if values.shape != (rows,):
+        raise DataError(
+            f"{owner}(groups=...) must have one entry for each of the {rows} rows of X; got shape {values.shape}."
+        )
+    labels, of_row = np.unique(
+        np.array([_label(value, owner) for value in values.tolist()], dtype=np.str_), return_inverse=True
+    )
+    codes = [int.from_bytes(hashlib.blake2b(label.encode(), digest_size=8).digest()) >> 2 for label in labels.tolist()]
+    return np.array(codes, dtype=np.int64)[of_row] if rows else np.zeros(0, dtype=np.int64)
+
+
+def _label(value: Any, owner: str) -> str:
+    if value is None or value != value:
+        raise DataError(f"{owner}(groups=...) must have no missing entries; got {value!r}.")
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value)
 
 
 def _plain_array(values: Any, what: str) -> np.ndarray[Any, Any]:

@@ -8,7 +8,9 @@ from driftpace import require
 from driftpace.errors import ParameterError, StateFileError
 from driftpace.pacing import Pacing
 from driftpace.records import StepReport
+from driftpace.selection import Candidate, Selection
 from driftpace.storage import NotPlainError
+from driftpace.tracker.branches import BranchedState, Branches
 from driftpace.tracker.exactly import from_plain, to_plain
 from driftpace.tracker.parts import check_method
 from driftpace.tracker.state import Parts, Settings, State
@@ -16,32 +18,40 @@ from driftpace.tracker.state import Parts, Settings, State
 PARTS = ("loss", "learner", "drift", "rule", "evidence", "domain", "budget")
 
 
-def to_body(settings: Settings, state: State, history: list[StepReport]) -> dict[str, Any]:
-    """Return the plain form of a tracker."""
+def to_body(settings: Settings | Branches, state: State | BranchedState, history: list[StepReport]) -> dict[str, Any]:
+    """Return the plain form of a tracker; of one with candidates, that of each and how one is chosen."""
+    told = {"history": [to_plain(report) for report in history]}
+    if isinstance(settings, Settings):
+        assert isinstance(state, State)
+        return {**_one_to_plain(settings, state), **told}
+    assert isinstance(state, BranchedState)
+    selection = settings.selection
     return {
-        "settings": {
-            field.name: _part_to_plain(field.name, getattr(settings, field.name))
-            for field in fields(settings)
-            if field.name != "method"
+        "branches": [_one_to_plain(*pair) for pair in zip(settings.settings, state.states, strict=True)],
+        "selection": {
+            "labels": list(selection.labels),
+            "columns": [to_plain(one.columns) for one in selection.candidates],
+            "folds": selection.folds,
+            "choosing": selection.choosing,
+            "memory": selection.memory,
+            "loss": _part_to_plain("loss", settings.loss),
         },
-        "method": _method_to_plain(settings.method),
-        "state": {field.name: _state_to_plain(field.name, getattr(state, field.name)) for field in fields(state)},
-        "history": [to_plain(report) for report in history],
+        "among": {
+            name: to_plain(getattr(state, name))
+            for name in ("chosen", "features", "columns", "places", "groups", "tally")
+        },
+        **told,
     }
 
 
-def from_body(body: Any, own: dict[str, Any]) -> tuple[Settings, State, list[StepReport]]:
+def from_body(body: Any, own: dict[str, Any]) -> tuple[Settings | Branches, State | BranchedState, list[StepReport]]:
     """Return the tracker that a plain form stands for; ``own`` are the user's own parts, by name."""
+    known = (*PARTS, "select")
     for name in own:
-        if name not in PARTS:
-            raise ParameterError(f"Tracker.load({name}=...) must be one of {', '.join(PARTS)}; got {name!r}.")
-    _refuse_missing_parts(body, own)
+        if name not in known:
+            raise ParameterError(f"Tracker.load({name}=...) must be one of {', '.join(known)}; got {name!r}.")
     try:
-        settings = Settings(
-            method=_method_from_plain(body["method"], own),
-            **{name: _part_from_plain(name, plain, own) for name, plain in body["settings"].items()},
-        )
-        state = State(**{name: from_plain(plain) for name, plain in body["state"].items()})
+        settings, state = _branched(body, own) if isinstance(body, dict) and "branches" in body else _alone(body, own)
         reports = [from_plain(report) for report in body["history"]]
         _check(settings, state, reports)
     except StateFileError:
@@ -51,9 +61,72 @@ def from_body(body: Any, own: dict[str, Any]) -> tuple[Settings, State, list[Ste
     return settings, state, reports
 
 
-def _check(settings: Settings, state: State, reports: list[StepReport]) -> None:
+def _alone(body: Any, own: dict[str, Any]) -> tuple[Settings, State]:
+    if "select" in own:
+        raise ParameterError(
+            "Tracker.load(select=...) must be left out, for the saved tracker has no candidates; got one."
+        )
+    return _one_from_plain(body, own)
+
+
+def _branched(body: Any, own: dict[str, Any]) -> tuple[Branches, BranchedState]:
+    """Return a tracker with candidates; those of the user's own come again as ``select``, in the same order."""
+    plain, again = body["selection"], own.get("select")
+    own = {name: part for name, part in own.items() if name != "select"}
+    labels = tuple(plain["labels"])
+    if again is not None and (not isinstance(again, Selection) or again.labels != labels):
+        raise ParameterError(
+            f"Tracker.load(select=...) must be the Selection of {', '.join(labels)}; got {again!r:.80}."
+        )
+    pairs = []
+    for index, one in enumerate(body["branches"]):
+        given = {} if again is None else {name: getattr(again.candidates[index], name, None) for name in PARTS}
+        pairs.append(_one_from_plain(one, own | {name: part for name, part in given.items() if part is not None}))
+    branches = tuple(settings for settings, _ in pairs)
+    _refuse_missing_parts({"settings": {"loss": plain["loss"]}}, own)
+    selection = Selection(
+        candidates=tuple(
+            Candidate(label=label, loss=settings.loss, columns=from_plain(columns))
+            for label, settings, columns in zip(labels, branches, plain["columns"], strict=True)
+        ),
+        folds=plain["folds"],
+        choosing=plain["choosing"],
+        memory=plain["memory"],
+    )
+    state = BranchedState(
+        states=tuple(state for _, state in pairs), **{name: from_plain(one) for name, one in body["among"].items()}
+    )
+    periods = {one.period for one in state.states}
+    if len(periods) != 1 or not 0 <= state.chosen < len(state.states):
+        raise StateFileError(f"the candidates of the state are in periods {sorted(periods)}.")
+    return Branches(settings=branches, selection=selection, loss=_part_from_plain("loss", plain["loss"], own)), state
+
+
+def _one_to_plain(settings: Settings, state: State) -> dict[str, Any]:
+    return {
+        "settings": {
+            field.name: _part_to_plain(field.name, getattr(settings, field.name))
+            for field in fields(settings)
+            if field.name != "method"
+        },
+        "method": _method_to_plain(settings.method),
+        "state": {field.name: _state_to_plain(field.name, getattr(state, field.name)) for field in fields(state)},
+    }
+
+
+def _one_from_plain(body: Any, own: dict[str, Any]) -> tuple[Settings, State]:
+    _refuse_missing_parts(body, own)
+    settings = Settings(
+        method=_method_from_plain(body["method"], own),
+        **{name: _part_from_plain(name, plain, own) for name, plain in body["settings"].items()},
+    )
+    return settings, State(**{name: from_plain(plain) for name, plain in body["state"].items()})
+
+
+def _check(settings: Settings | Branches, state: State | BranchedState, reports: list[StepReport]) -> None:
     """Refuse what no tracker wrote: parts that are none, periods that do not match the reports."""
-    check_method("Tracker.load", settings)
+    for one in (settings,) if isinstance(settings, Settings) else settings.settings:
+        check_method("Tracker.load", one)
     require.count("Tracker.load", least=1, period=state.period)
     if len(reports) != state.period - 1 or not all(isinstance(report, StepReport) for report in reports):
         raise StateFileError(f"the state has {len(reports)} reports and is in period {state.period}.")

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -17,22 +17,25 @@ from driftpace.losses import Loss
 from driftpace.planning import Budget, Cost, Gap, LinearCost, Outlook, plan
 from driftpace.records import Constants, Money, Plan, Request, StepReport
 from driftpace.rules import Rule
+from driftpace.selection import Candidate, Selection
 from driftpace.sets import Set, WholeSpace
 from driftpace.storage import read_state, write_state
-from driftpace.tracker import engine
+from driftpace.tracker.branches import BranchedState, Branches
+from driftpace.tracker.branching import apply, begin, chosen
+from driftpace.tracker.candidates import MEMORY, branches_of, selection_of
 from driftpace.tracker.events import Asked, Closed, Forgot, Told
 from driftpace.tracker.history import History
-from driftpace.tracker.intake import read_rows, read_targets
+from driftpace.tracker.intake import read_groups, read_rows, read_targets
 from driftpace.tracker.method import choose_method
 from driftpace.tracker.outlooks import needs_neighbours, outlook_now, target_now
 from driftpace.tracker.paper import RuleName, paper_parts
 from driftpace.tracker.parts import check_method
 from driftpace.tracker.saving import from_body, to_body
 from driftpace.tracker.spending import Spending
-from driftpace.tracker.state import Settings
+from driftpace.tracker.state import Settings, State
 from driftpace.typing import FloatArray
 
-Draw = Callable[[int], tuple[Any, Any]]
+Draw = Callable[[int], tuple[Any, ...]]
 
 
 class Tracker:
@@ -50,6 +53,12 @@ class Tracker:
     is what the best plan for the money left says, made anew in every period: none, in many of them, where an order has a fixed
     price. Nothing is asked that the money cannot pay. Requests carry their cost and the plan ahead, reports the true price of their
     rows; and as soon as the money is seen not to hold the target, the request says so, with the target that it can hold.
+
+    With a list ``l2=[0.01, 0.1, 1.0]`` the penalty is chosen too: one tracker for each value inside this one, each from its
+    own last model; a period asks for the largest of their requests, and when its rows came cross-validation picks the model
+    of the period. ``select`` is the general form, a :class:`~driftpace.selection.Selection` of losses, columns or parts. Rows
+    of one person or shop are kept together where ``tell`` is given ``groups``. :attr:`StepReport.selected` says what was
+    chosen.
 
     A call that is refused changes nothing. A tracker is used by one thread at a time.
 
@@ -100,6 +109,8 @@ class Tracker:
         cap: int = 10**6,
         pool: int | None = None,
         budget: Budget | None = None,
+        l2: Sequence[float] | None = None,
+        select: Selection | None = None,
         rng: np.random.Generator | int | None = None,
     ) -> None:
         require.count("Tracker", least=1, cap=cap)
@@ -109,22 +120,39 @@ class Tracker:
         if pool is not None:
             require.count("Tracker", least=0, pool=pool)
         made_of = {"learner": learner, "drift": drift, "rule": rule, "constants": constants, "evidence": evidence}
-        self._settings = Settings(
-            loss=loss,
-            method=choose_method(
-                "Tracker", made_of, epsilon=epsilon, tolerance=tolerance, confidence=confidence, certificate=certificate
-            ),
-            domain=WholeSpace() if domain is None else domain,
-            fit_intercept=fit_intercept,
-            features=features,
-            start=None if start is None else require.vector("Tracker", start=start),
-            cap=int(cap),
-            pool=pool,
-            entropy=_entropy(rng),
-            budget=budget,
+        entropy = _entropy(rng)
+
+        def settled(loss: Loss, parts: dict[str, Any], seen: int | None) -> Settings:
+            settings = Settings(
+                loss=loss,
+                method=choose_method(
+                    "Tracker",
+                    parts,
+                    epsilon=epsilon,
+                    tolerance=tolerance,
+                    confidence=confidence,
+                    certificate=certificate,
+                ),
+                domain=WholeSpace() if domain is None else domain,
+                fit_intercept=fit_intercept,
+                features=seen,
+                start=None if start is None else require.vector("Tracker", start=start),
+                cap=int(cap),
+                pool=pool,
+                entropy=entropy,
+                budget=budget,
+            )
+            check_method("Tracker", settings)
+            return settings
+
+        practical = all(part is None for part in made_of.values())
+        selection = selection_of("Tracker", loss, l2, select, memory=MEMORY if practical else 0.0)
+        self._settings: Settings | Branches = (
+            settled(loss, made_of, features)
+            if selection is None
+            else branches_of("Tracker", loss, selection, made_of, settled, features=features, started=start is not None)
         )
-        check_method("Tracker", self._settings)
-        self._state = engine.begin(self._settings)
+        self._state: State | BranchedState = begin(self._settings)
         self._reports: list[StepReport] = []
 
     @classmethod
@@ -134,7 +162,7 @@ class Tracker:
         *,
         epsilon: float,
         domain: Set,
-        constants: Constants | None = None,
+        constants: Constants | Sequence[Constants] | None = None,
         rho: float | None = None,
         first_samples: tuple[int, ...] | None = None,
         learner: Learner | None = None,
@@ -145,6 +173,8 @@ class Tracker:
         cap: int = 10**6,
         pool: int | None = None,
         budget: Budget | None = None,
+        l2: Sequence[float] | None = None,
+        select: Selection | None = None,
         rng: np.random.Generator | int | None = None,
     ) -> Self:
         """Return the method of the paper, sections II to V, with its errata corrected; no intercept, no scaling.
@@ -155,17 +185,38 @@ class Tracker:
         margin and D_n, ``rule="update-past"``. ``rho`` is the drift when it is known. ``first_samples`` are K_1, K_2, ...;
         without them the first periods are sized from the diameter, which needs given constants and ``features``.
         ``start`` is w_0. Constants that are not given are estimated.
+
+        With ``l2=[...]`` (section IV-B) ``constants``, where given, are one for each penalty, since m, M, A and B depend on
+        it; with ``select`` each candidate has its own.
         """
-        parts = paper_parts(
-            domain=domain,
-            constants=constants,
-            rho=rho,
-            first_samples=first_samples,
-            learner=learner,
-            drift=drift,
-            rule=rule,
-            features=features,
-        )
+
+        def parts(known: Constants | None, own: Candidate | None = None) -> dict[str, Any]:
+            return paper_parts(
+                domain=domain,
+                constants=known,
+                rho=rho if own is None or own.drift is None else None,
+                first_samples=first_samples,
+                learner=learner if own is None or own.learner is None else own.learner,
+                drift=drift if own is None or own.drift is None else own.drift,
+                rule=rule if own is None or own.rule is None else own.rule,
+                features=features if own is None or own.columns is None else len(own.columns),
+            )
+
+        selection = selection_of("Tracker.as_in_paper", loss, l2, select, constants)
+        if selection is None:
+            if constants is not None and not isinstance(constants, Constants):
+                raise ParameterError(f"Tracker.as_in_paper(constants=...) must be Constants; got {constants!r:.80}.")
+            made_of = parts(constants)
+        else:
+            filled = [parts(one.constants, one) for one in selection.candidates]
+            made_of = {"domain": domain}
+            selection = replace(
+                selection,
+                candidates=tuple(
+                    replace(one, **{name: part for name, part in own.items() if name != "domain"})
+                    for one, own in zip(selection.candidates, filled, strict=True)
+                ),
+            )
         return cls(
             loss,
             epsilon=epsilon,
@@ -175,8 +226,9 @@ class Tracker:
             cap=cap,
             pool=pool,
             budget=budget,
+            select=selection,
             rng=rng,
-            **parts,
+            **made_of,
         )
 
     def ask(self, *, pool: int | None = None) -> Request:
@@ -187,13 +239,14 @@ class Tracker:
         """
         if pool is not None:
             require.count("Tracker.ask", least=0, pool=pool)
-        self._state, request = engine.apply(self._settings, self._state, Asked(pool=pool))
+        self._state, request = apply(self._settings, self._state, Asked(pool=pool))
         assert isinstance(request, Request)
         return request
 
-    def tell(self, X: Any = None, y: Any = None, *, final: bool = True) -> StepReport | None:
+    def tell(self, X: Any = None, y: Any = None, *, groups: Any = None, final: bool = True) -> StepReport | None:
         """Take the rows that came, however many, and close the period with a report.
 
+        ``groups`` says for each row whose it is, where candidates are compared and some people or shops have several rows.
         With ``final=False`` they are a part of the period, which stays open (None is returned). Without rows the period is
         closed on what was told before, which may be nothing.
         """
@@ -208,16 +261,16 @@ class Tracker:
         if X is not None:
             rows = read_rows(X, owner="Tracker.tell", features=state.features, columns=state.columns)
             targets = read_targets(y, owner="Tracker.tell", rows=len(rows.X))
-            told = Told(X=rows.X, y=targets, columns=rows.columns)
+            told = Told(X=rows.X, y=targets, columns=rows.columns, groups=self._groups(groups, len(targets)))
             try:
-                state, _ = engine.apply(self._settings, state, told)
+                state, _ = apply(self._settings, state, told)
             except DataError as error:
                 raise DataError(_owned(error)) from None
         if not final:
             self._state = state
             return None
         with np.errstate(over="ignore", invalid="ignore"):
-            state, report = engine.apply(self._settings, state, Closed())
+            state, report = apply(self._settings, state, Closed())
         assert isinstance(report, StepReport)
         report = replace(report, seconds=time.perf_counter() - began)
         del self._reports[report.period - 1 :]  # an interrupt may have come between the next two lines before
@@ -227,23 +280,22 @@ class Tracker:
 
     def forget(self) -> None:
         """Take back the rows told so far in the open period, such as a delivery that proved bad."""
-        self._state, _ = engine.apply(self._settings, self._state, Forgot())
+        self._state, _ = apply(self._settings, self._state, Forgot())
 
     def step(self, draw: Draw, *, pool: int | None = None) -> StepReport:
         """Run a whole period: ask, draw, top up until enough or nothing more comes, close.
 
-        ``draw(k)`` returns k fresh rows (X, y), or fewer when no more can be had. If the period is refused when it is
-        closed, the rows that this call drew are taken back; if ``draw`` fails, those that came before are kept.
+        ``draw(k)`` returns k fresh rows (X, y), or (X, y, groups), or fewer when no more can be had. If the period is refused
+        when it is closed, the rows that this call drew are taken back; if ``draw`` fails, those that came before are kept.
         """
         request = self.ask(pool=pool)
         asked = self._state
         while request.samples > 0:
             drawn = draw(request.samples)
-            if not isinstance(drawn, tuple | list) or len(drawn) != 2:
+            if not isinstance(drawn, tuple | list) or len(drawn) not in (2, 3):
                 raise ParameterError(f"Tracker.step(draw=...) must return a pair (X, y); got {drawn!r:.80}.")
-            X, y = drawn
             before = self._state.gathered
-            self.tell(X, y, final=False)
+            self.tell(drawn[0], drawn[1], groups=drawn[2] if len(drawn) == 3 else None, final=False)
             if self._state.gathered == before:
                 break
             request = self.ask()
@@ -262,7 +314,7 @@ class Tracker:
         from the model, and the start that is proven. The practical one takes the risk that it foretells for its own fits, with the
         margin that it keeps, and steps in directions of their own. Before the pilot nothing is known, and a ProtocolError says so.
         """
-        return outlook_now(self._settings, self._state)
+        return outlook_now(*self._chosen())
 
     def plan(
         self,
@@ -282,7 +334,7 @@ class Tracker:
         ``budget`` alone it goes on as long as the money lasts, with both it comes as near to the target as it can. A tracker that
         has a budget takes its prices; with neither, it plans what is left of its money over the periods left of it, for its goal.
         """
-        settings, state = self._settings, self._state
+        settings, state = self._chosen()
         outlook = self.outlook()
         epsilon = target_now(settings, state) if epsilon is None else epsilon
         own = settings.budget
@@ -317,19 +369,18 @@ class Tracker:
     @property
     def epsilon(self) -> float | None:
         """The largest excess risk the user accepts; None where a tolerance was given in its place."""
-        return self._settings.method.epsilon
+        return self._chosen()[0].method.epsilon
 
     @property
     def budget(self) -> Budget | None:
         """The budget that the tracker keeps to; None where money is no object."""
-        return self._settings.budget
+        return self._chosen()[0].budget
 
     @property
     def money_left(self) -> Money | None:
         """What is left of the budget, the rows told so far in this period paid; None without a budget."""
-        if self._settings.budget is None:
-            return None
-        return Spending.of(self._settings, self._state).left_after(self._state.gathered)
+        settings, state = self._chosen()
+        return None if settings.budget is None else Spending.of(settings, state).left_after(state.gathered)
 
     @property
     def coef(self) -> FloatArray:
@@ -340,14 +391,23 @@ class Tracker:
     @property
     def intercept(self) -> float:
         """The intercept of the current model; 0 when none is fitted."""
-        return float(self._model()[-1]) if self._settings.fit_intercept else 0.0
+        return float(self._model()[-1]) if self._chosen()[0].fit_intercept else 0.0
+
+    @property
+    def selected(self) -> str | None:
+        """The candidate whose model is the current one; None where nothing is chosen among."""
+        if isinstance(self._settings, Settings):
+            return None
+        assert isinstance(self._state, BranchedState)
+        return self._settings.selection.labels[self._state.chosen]
 
     def predict(self, X: Any) -> FloatArray:
         """Return what the current model says of rows: a number for regression, -1 or 1 for classification."""
         coef = self._model()
         rows = read_rows(X, owner="Tracker.predict", features=self._state.features, columns=self._state.columns)
-        values = np.column_stack([rows.X, np.ones(len(rows.X))]) if self._settings.fit_intercept else rows.X
-        return self._settings.objective.predict(coef, values)
+        settings = self._chosen()[0]
+        values = np.column_stack([rows.X, np.ones(len(rows.X))]) if settings.fit_intercept else rows.X
+        return settings.objective.predict(coef, values)
 
     @property
     def history(self) -> History:
@@ -370,6 +430,18 @@ class Tracker:
             f"Tracker({type(self._settings.loss).__name__}, epsilon={self.epsilon!r}, period={self.period}, "
             f"features={self._state.features})"
         )
+
+    def _chosen(self) -> tuple[Settings, State]:
+        return chosen(self._settings, self._state)
+
+    def _groups(self, groups: Any, rows: int) -> Any:
+        if groups is None:
+            return None
+        if isinstance(self._settings, Settings):
+            raise ParameterError(
+                "Tracker.tell(groups=...) must be None without candidates to compare (l2=[...] or select=)."
+            )
+        return read_groups(groups, owner="Tracker.tell", rows=rows)
 
     def _model(self) -> FloatArray:
         if self._state.coef is None:

@@ -1,0 +1,131 @@
+"""The candidates among which cross-validation chooses: values of l2, or any grid of losses, columns and parts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from driftpace import require
+from driftpace.errors import ParameterError
+from driftpace.losses import LinearLoss
+from driftpace.selection.choice import CHOOSING, Choosing
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Candidate:
+    """One way to model: what is None is the tracker's own.
+
+    ``label`` names it in reports. ``loss`` is what it minimises (another penalty, another threshold of a Huber loss),
+    ``columns`` the features it sees, by name or place, and ``learner``, ``drift``, ``rule``, ``evidence``, ``constants`` are
+    parts, for a tracker made of parts: the curvature m and what else is known differ from loss to loss, so constants are
+    given for each.
+    """
+
+    label: str
+    loss: Any = None
+    columns: tuple[str | int, ...] | None = None
+    learner: Any = None
+    drift: Any = None
+    rule: Any = None
+    evidence: Any = None
+    constants: Any = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.label, str) or not self.label:
+            raise ParameterError(f"Candidate(label=...) must be a word; got {self.label!r}.")
+        columns: Any = self.columns
+        if columns is None:
+            return
+        listed = isinstance(columns, tuple | list) and len(columns) > 0
+        if not listed or not all(isinstance(one, str | int) and not isinstance(one, bool) for one in columns):
+            raise ParameterError(f"Candidate(columns=...) must be names or places of columns; got {columns!r}.")
+        if len(set(columns)) < len(columns):
+            raise ParameterError(f"Candidate(columns=...) must be different columns; got {columns!r}.")
+        object.__setattr__(self, "columns", tuple(columns))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Selection:
+    """Candidates, from the richest to the simplest, and how one of them is chosen in every period.
+
+    Every candidate follows the world by itself, from its own last model; a period asks for as many rows as the most demanding of
+    them; when they came, cross-validation over ``folds`` folds compares the candidates by the loss without a penalty, and the
+    model of the period is that of the best ("least"), fitted to all rows, or of the simplest within one standard error of the best
+    ("one-standard-error").
+
+    ``memory`` is for how many rows the losses of earlier periods count beside those of this one. The paper compares the rows
+    of a period alone, which is 0; few rows tell penalties apart only by luck, and what is the best penalty changes more
+    slowly than what is the best model.
+
+    >>> from driftpace.losses import SquaredLoss
+    >>> Selection.of_l2(SquaredLoss(), [1.0, 0.1]).labels
+    ('l2=0.1', 'l2=1')
+    """
+
+    candidates: tuple[Candidate, ...]
+    folds: int = 10
+    choosing: Choosing = "least"
+    memory: float = 0.0
+
+    def __post_init__(self) -> None:
+        candidates = self.candidates
+        if not isinstance(candidates, tuple | list) or not all(isinstance(one, Candidate) for one in candidates):
+            raise ParameterError(f"Selection(candidates=...) must be Candidates; got {candidates!r:.80}.")
+        object.__setattr__(self, "candidates", tuple(candidates))
+        if len(candidates) < 2:
+            raise ParameterError(f"Selection(candidates=...) must be at least two; got {len(candidates)}.")
+        if len(set(self.labels)) < len(candidates):
+            twice = next(label for label in self.labels if self.labels.count(label) > 1)
+            raise ParameterError(f"Selection(candidates=...) must have labels of their own; got {twice!r} twice.")
+        require.count("Selection", least=2, folds=self.folds)
+        require.choice("Selection", CHOOSING, choosing=self.choosing)
+        require.nonnegative("Selection", memory=self.memory)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What the candidates are called."""
+        return tuple(candidate.label for candidate in self.candidates)
+
+    @classmethod
+    def of_l2(
+        cls,
+        loss: LinearLoss,
+        l2: Sequence[float],
+        *,
+        folds: int = 10,
+        choosing: Choosing = "least",
+        memory: float = 0.0,
+        constants: Sequence[Any] | None = None,
+        owner: str = "Selection.of_l2",
+    ) -> "Selection":
+        """Return one candidate for each penalty, in rising order; ``constants`` are one for each, in the order given."""
+        values = read_l2(owner, l2)
+        if not isinstance(loss, LinearLoss):
+            raise ParameterError(f"{owner}(loss=...) must be a LinearLoss when l2 is a list; got {loss!r}.")
+        known = [None] * len(values) if constants is None else list(constants)
+        if len(known) != len(values):
+            raise ParameterError(f"{owner}(constants=...) must be one for each of {len(values)} l2; got {len(known)}.")
+        pairs = sorted(zip(values, known, strict=True), key=lambda pair: pair[0])
+        return cls(
+            candidates=tuple(
+                Candidate(label=f"l2={value:g}", loss=replace(loss, l2=value), constants=one) for value, one in pairs
+            ),
+            folds=folds,
+            choosing=choosing,
+            memory=memory,
+        )
+
+
+def read_l2(owner: str, l2: Any) -> tuple[float, ...]:
+    """Return penalties to choose among: at least two different numbers of zero or more; refuse anything else."""
+    if isinstance(l2, str) or not hasattr(l2, "__iter__"):
+        raise ParameterError(f"{owner}(l2=...) must be a list of numbers; got {l2!r}.")
+    values = list(l2)
+    for value in values:
+        require.nonnegative(owner, l2=value)
+    if len(values) < 2:
+        raise ParameterError(
+            f"{owner}(l2=...) must be at least two numbers to choose among; got {len(values)}: one belongs into the loss."
+        )
+    if len({f"{value:g}" for value in values}) < len(values):
+        raise ParameterError(f"{owner}(l2=...) must be different numbers; got {values!r}.")
+    return tuple(float(value) for value in values)

@@ -1,0 +1,75 @@
+"""A penalty for the rows at hand, without a past: cross-validation of a single fit."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from driftpace.errors import DataError
+from driftpace.learners.minimise import minimise
+from driftpace.losses import LinearLoss, classifies
+from driftpace.records import Selected
+from driftpace.selection.candidates import read_l2
+from driftpace.selection.choice import Choosing, Tally, choose
+from driftpace.selection.folds import make_folds
+from driftpace.selection.leave_out import Design, Held, left_out, losses_left_out
+from driftpace.sets import WholeSpace
+from driftpace.typing import FloatArray, IntArray
+
+_OWNER = "select_l2"
+
+
+def select_l2(
+    loss: LinearLoss,
+    X: FloatArray,
+    y: FloatArray,
+    l2: Sequence[float],
+    *,
+    folds: int = 10,
+    choosing: Choosing = "least",
+    groups: Any = None,
+    rng: np.random.Generator | int = 0,
+) -> tuple[Selected, FloatArray]:
+    """Return which penalty cross-validation chooses, and the coefficients of that fit to all rows; no intercept is added.
+
+    Classes are spread evenly over the folds, and rows of one of ``groups`` stay together.
+
+    >>> from driftpace.losses import SquaredLoss
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((40, 10))
+    >>> y = X[:, 0] + 3.0 * rng.standard_normal(40)
+    >>> selected, coef = select_l2(SquaredLoss(), X, y, [0.0, 1.0])
+    >>> selected.chosen, coef.shape
+    ('l2=1', (10,))
+    """
+    values = sorted(read_l2(_OWNER, l2))
+    X = np.asarray(X, dtype=np.float64)
+    if X.ndim != 2 or X.shape[1] == 0 or not np.isfinite(X).all():
+        raise DataError(f"{_OWNER}(X=...) must be finite rows by columns; got shape {X.shape}.")
+    y = loss.encode(np.asarray(y, dtype=np.float64))
+    if y.shape != (len(X),):
+        raise DataError(f"{_OWNER}(y=...) must have one entry for each of {len(X)} rows; got shape {y.shape}.")
+    codes: IntArray | None = None
+    if groups is not None:
+        names = np.asarray(groups)
+        if names.shape != y.shape:
+            raise DataError(f"{_OWNER}(groups=...) must have one entry for each of {len(y)} rows; got {names.shape}.")
+        codes = np.unique(names, return_inverse=True)[1]
+    classes = y if classifies(loss) else None
+    fold = make_folds(len(y), folds, rng=rng, classes=classes, groups=codes)
+    design = Design(X=X, y=y, fold=fold)
+    models, losses = [], []
+    start = np.zeros(X.shape[1])
+    for value in values:
+        held = Held(
+            loss=replace(loss, l2=value),
+            model=minimise(replace(loss, l2=value), WholeSpace(), start, X, y, 0.0)[0],
+            strength=np.zeros((X.shape[1], X.shape[1])),
+        )
+        start = held.model  # the next penalty begins where this one ended
+        models.append(held.model)
+        losses.append(losses_left_out(design, left_out(design, held), loss))
+    labels = tuple(f"l2={value:g}" for value in values)
+    selected = choose(labels, Tally.of(np.array(losses), codes), choosing=choosing, folds=folds)
+    return selected, models[selected.index]

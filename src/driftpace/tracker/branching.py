@@ -1,0 +1,225 @@
+"""Several candidates as one tracker (paper section IV-B, theory I24), as pure transitions on top of the engine's.
+
+Each candidate follows the world from its own last model and with its own constants (m differs with the penalty). A period has as
+many rows as the most demanding of them asks for. When it is closed every candidate is fitted to all rows, so nothing is lost to
+the folds, which see only (P-1)/P of them and serve the comparison alone. What each promises is about its own, penalised, loss:
+the report says so, and how the loss without a penalty compares.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from driftpace.errors import DataError, ProtocolError
+from driftpace.losses import classifies
+from driftpace.records import Assumption, Outcome, Request, Selected, StepReport, Verdict
+from driftpace.selection import Tally, choose, divisible, make_folds, most_folds
+from driftpace.tracker import engine
+from driftpace.tracker.branches import BranchedState, Branches
+from driftpace.tracker.engine import Answer
+from driftpace.tracker.events import Asked, Closed, Event, Forgot, Told
+from driftpace.tracker.left_out import losses_of
+from driftpace.tracker.state import Settings, State
+from driftpace.typing import FloatArray, IntArray
+
+
+def begin(settings: Settings | Branches) -> State | BranchedState:
+    """Return the state before the first period."""
+    if isinstance(settings, Settings):
+        return engine.begin(settings)
+    states = tuple(engine.begin(one) for one in settings.settings)
+    features = settings.settings[0].features
+    return BranchedState(states=states, features=features) if _all_see_all(settings) else BranchedState(states=states)
+
+
+def apply(
+    settings: Settings | Branches, state: State | BranchedState, event: Event
+) -> tuple[State | BranchedState, Answer]:
+    """Return the state after an event, and the answer to it."""
+    if isinstance(settings, Settings):
+        assert isinstance(state, State)
+        return engine.apply(settings, state, event)
+    assert isinstance(state, BranchedState)
+    match event:
+        case Asked():
+            return _ask(settings, state, event)
+        case Told():
+            return _gather(settings, state, event), None
+        case Forgot():
+            pairs = zip(settings.settings, state.states, strict=True)
+            return replace(state, states=tuple(engine.apply(*pair, event)[0] for pair in pairs), groups=()), None
+        case Closed():
+            return _close(settings, state)
+
+
+def chosen(settings: Settings | Branches, state: State | BranchedState) -> tuple[Settings, State]:
+    """Return the candidate that was chosen last, or what there is where there are none."""
+    if isinstance(settings, Settings):
+        assert isinstance(state, State)
+        return settings, state
+    assert isinstance(state, BranchedState)
+    return settings.settings[state.chosen], state.state
+
+
+def _all_see_all(settings: Branches) -> bool:
+    return all(candidate.columns is None for candidate in settings.selection.candidates)
+
+
+def _ask(settings: Branches, state: BranchedState, asked: Asked) -> tuple[BranchedState, Request]:
+    """Ask every candidate; the answer is that of the most demanding one, the chosen one first among equals."""
+    states, requests = [], []
+    for own, now in zip(settings.settings, state.states, strict=True):
+        after, request = engine.apply(own, now, asked)
+        assert isinstance(request, Request)
+        states.append(after)
+        requests.append(request)
+    lead = max(range(len(requests)), key=lambda i: (requests[i].samples, i == state.chosen))
+    labels = settings.selection.labels
+    most = requests[lead]
+    word = f"{labels[lead]} asks for the most of {len(labels)} candidates" if most.samples else f"{labels[lead]}"
+    reason = f"{word}: {most.reason}" if len({one.samples for one in requests}) > 1 or not most.samples else most.reason
+    merged = replace(
+        most,
+        samples_theory=max(one.samples_theory for one in requests),
+        interval=(max(one.interval[0] for one in requests), max(one.interval[1] for one in requests)),
+        risk_bound=max(one.risk_bound for one in requests),
+        reason=reason,
+    )
+    return replace(state, states=tuple(states)), merged
+
+
+def _gather(settings: Branches, state: BranchedState, told: Told) -> BranchedState:
+    """Lay rows aside for every candidate, the columns it sees of them."""
+    if state.order is None:
+        raise ProtocolError(f"tell() came before ask() in period {state.period}; call ask() first.")
+    places, columns = state.places, state.columns
+    if not places or (columns is None and told.columns is not None):
+        columns = told.columns if columns is None else columns
+        places = tuple(
+            _places(candidate.label, candidate.columns, told.X.shape[1], columns)
+            for candidate in settings.selection.candidates
+        )
+        if state.places and places != state.places:
+            raise DataError("must have its columns in the order of the first rows; got names that say otherwise.")
+    states = []
+    for own, now, seen in zip(settings.settings, state.states, places, strict=True):
+        part = told
+        if seen is not None:
+            names = None if columns is None else tuple(columns[i] for i in seen)
+            part = replace(told, X=np.ascontiguousarray(told.X[:, list(seen)]), columns=names)
+        states.append(engine.apply(own, now, part)[0])
+    return replace(
+        state,
+        states=tuple(states),
+        features=told.X.shape[1],
+        columns=columns,
+        places=places,
+        groups=(*state.groups, told.groups),
+    )
+
+
+def _places(
+    label: str, wanted: tuple[str | int, ...] | None, features: int, columns: tuple[str, ...] | None
+) -> tuple[int, ...] | None:
+    if wanted is None:
+        return None
+    found = []
+    for one in wanted:
+        if isinstance(one, str):
+            if columns is None or one not in columns:
+                has = "no names" if columns is None else ", ".join(columns)
+                raise DataError(f"must have the column {one!r} that candidate {label!r} sees; it has {has}.")
+            found.append(columns.index(one))
+        elif not 0 <= one < features:
+            raise DataError(f"must have the column {one} that candidate {label!r} sees; it has {features} columns.")
+        else:
+            found.append(one)
+    return tuple(found)
+
+
+def _close(settings: Branches, state: BranchedState) -> tuple[BranchedState, StepReport]:
+    """Compare the candidates on rows they did not learn from, fit all of them, and report the one that is chosen."""
+    if state.order is None:
+        raise ProtocolError(f"tell() came before ask() in period {state.period}; call ask() first.")
+    groups = _groups(state)
+    selected, tally, doubt = _selected(settings, state, groups)
+    states, reports = [], []
+    for own, now in zip(settings.settings, state.states, strict=True):
+        after, report = engine.apply(own, now, Closed())
+        assert isinstance(report, StepReport)
+        states.append(after)
+        reports.append(report)
+    index = selected.index
+    report = replace(
+        reports[index],
+        asked=max(one.asked for one in reports),
+        samples_theory=max(one.samples_theory for one in reports),
+        selected=selected,
+        assumptions=(*reports[index].assumptions, _about(settings, selected, reports, doubt)),
+    )
+    return replace(state, states=tuple(states), chosen=index, groups=(), tally=tally), report
+
+
+def _groups(state: BranchedState) -> IntArray | None:
+    """Return the group of each row of the period, or None; rows told without one are groups of their own."""
+    if all(part is None for part in state.groups):
+        return None
+    sizes = [len(part.y) for part in state.state.parts]
+    whole, alone = [], 0
+    for size, part in zip(sizes, state.groups, strict=True):
+        if part is None:
+            whole.append(-1 - alone - np.arange(size, dtype=np.int64))
+            alone += size
+        else:
+            whole.append(part)
+    return np.concatenate(whole)
+
+
+def _selected(
+    settings: Branches, state: BranchedState, groups: IntArray | None
+) -> tuple[Selected, Tally | None, str | None]:
+    """Return the choice of the period, the losses to remember, and a sentence where the folds are fewer than asked for."""
+    selection = settings.selection
+    labels = selection.labels
+    rows = state.gathered
+    classes: FloatArray | None = None
+    if rows and classifies(settings.loss):
+        classes = divisible(np.concatenate([part.y for part in state.state.parts]), groups)
+    count, doubt = most_folds(rows, selection.folds, classes=classes, groups=groups)
+    if count == 0:
+        return Selected(candidates=labels, chosen=labels[state.chosen]), state.tally, doubt
+    rng = np.random.default_rng((settings.settings[0].entropy, state.period, 1))
+    fold = make_folds(rows, count, rng=rng, classes=classes, groups=groups)
+    tally = Tally.of(losses_of(settings, state, fold), groups)
+    if state.tally is not None and selection.memory > 0.0:
+        tally = state.tally.after(tally, selection.memory)
+    selected = choose(labels, tally, choosing=selection.choosing, last=state.chosen, folds=count)
+    return selected, tally if selection.memory > 0.0 else None, doubt
+
+
+def _about(settings: Branches, selected: Selected, reports: list[StepReport], doubt: str | None) -> Assumption:
+    """Return what the promise is about: the loss of the chosen candidate, penalty and all, before the choice was made."""
+    index = selected.index
+    loss = settings.settings[index].loss
+    said = [f"The promise is about the loss of the chosen candidate, {selected.chosen}"]
+    if loss.l2 > 0.0:
+        said[0] += ", its penalty included"
+    verdict = Verdict.PASS
+    if not selected.scores:
+        verdict = Verdict.WARN
+        said.append("nothing was compared in this period, and the last choice stands")
+    elif index > 0:
+        gain = selected.scores[0] - selected.scores[index]
+        word = "less" if gain >= 0.0 else "more"
+        said.append(
+            f"on rows it did not see its loss without a penalty is {abs(gain):.2g} {word} than that of "
+            f"{selected.candidates[0]} (standard error {selected.gaps[0]:.2g})"
+        )
+    if doubt is not None:
+        verdict = Verdict.WARN
+        said.append(doubt.rstrip("."))
+    promised = [report.outcome in (Outcome.MET, Outcome.ENOUGH) for report in reports]
+    if not all(promised):
+        behind = [label for label, kept in zip(selected.candidates, promised, strict=True) if not kept]
+        said.append(f"not promised yet for {', '.join(behind)}")
+    return Assumption(name="selection", verdict=verdict, sentence="; ".join(said) + ".")

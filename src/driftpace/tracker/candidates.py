@@ -1,0 +1,88 @@
+"""The candidates of a tracker as settings, one for each; what cannot work is refused before the first label is bought."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from driftpace.errors import ParameterError
+from driftpace.losses import LinearLoss, Loss, classifies
+from driftpace.records import Constants
+from driftpace.selection import Candidate, Selection
+from driftpace.tracker.branches import Branches
+from driftpace.tracker.state import Settings
+
+MEMORY = 200.0
+"""Rows for which earlier periods count when the practical tracker compares penalties; in trials 100 to 400 did alike."""
+
+Settled = Callable[[Loss, dict[str, Any], int | None], Settings]
+"""Returns the settings of a loss, the parts of a method, and the number of columns that it sees."""
+
+
+def selection_of(
+    owner: str,
+    loss: Any,
+    l2: Sequence[float] | None,
+    select: Selection | None,
+    constants: Any = None,
+    *,
+    memory: float = 0.0,
+) -> Selection | None:
+    """Return what is chosen among: the penalties of a list, or what the user put together; None for neither."""
+    if select is not None and l2 is not None:
+        raise ParameterError(f"{owner}(l2=...) must be None when select is given; got both.")
+    if select is not None:
+        if not isinstance(select, Selection):
+            raise ParameterError(f"{owner}(select=...) must be a Selection; got {select!r:.80}.")
+        if constants is not None:
+            raise ParameterError(
+                f"{owner}(constants=...) must be None with select: each Candidate has its own; got some."
+            )
+        return select
+    if l2 is None:
+        return None
+    if isinstance(constants, Constants):
+        raise ParameterError(
+            f"{owner}(constants=...) must be one for each of l2, since m, M, A and B depend on it; got one for all."
+        )
+    if getattr(loss, "l2", 0.0) != 0.0:
+        raise ParameterError(f"{owner}(l2=...) must be the only penalty; got a loss that has l2={loss.l2!r} besides.")
+    return Selection.of_l2(loss, l2, memory=memory, constants=constants, owner=owner)
+
+
+def branches_of(
+    owner: str,
+    loss: Loss,
+    selection: Selection,
+    made_of: dict[str, Any],
+    settled: Settled,
+    *,
+    features: int | None,
+    started: bool,
+) -> Branches:
+    """Return the settings of every candidate; a part of a candidate's own takes the place of the tracker's."""
+    if started and any(one.columns is not None for one in selection.candidates):
+        raise ParameterError(f"{owner}(start=...) must be None where candidates see different columns; got one.")
+    branches = []
+    for one in selection.candidates:
+        own = loss if one.loss is None else one.loss
+        if made_of["constants"] is not None and one.constants is None and own != loss:
+            raise ParameterError(
+                f"{owner}(constants=...) must be given by each Candidate that has a loss of its own; {one.label!r} gives none."
+            )
+        parts = {name: part if getattr(one, name) is None else getattr(one, name) for name, part in made_of.items()}
+        branches.append(settled(own, parts, _seen(one, features)))
+        if isinstance(own, LinearLoss) and isinstance(loss, LinearLoss) and classifies(own) != classifies(loss):
+            raise ParameterError(
+                f"{owner}(select=...) must have losses of one kind, for numbers or for classes; {one.label!r} is of the other."
+            )
+    return Branches(settings=tuple(branches), selection=selection, loss=loss)
+
+
+def _seen(candidate: Candidate, features: int | None) -> int | None:
+    if features is None or candidate.columns is None:
+        return features
+    beyond = [one for one in candidate.columns if isinstance(one, int) and not 0 <= one < features]
+    if beyond:
+        raise ParameterError(
+            f"Candidate(columns=...) must be places from 0 to {features - 1}; {candidate.label!r} has {beyond[0]}."
+        )
+    return len(candidate.columns)
