@@ -58,7 +58,7 @@ def test_normals_are_those_of_box_and_muller(seed: int) -> None:
     first = radius * np.where(swapped, np.sin(angle), np.cos(angle))
     second = radius * np.where(swapped, np.cos(angle), np.sin(angle))
     drawn = normals((seed, 3), 5, 0, 20_000)
-    np.testing.assert_allclose(drawn, np.column_stack([first, second]), rtol=1e-14, atol=1e-15)
+    np.testing.assert_allclose(drawn, np.column_stack([first, second]), rtol=5e-14, atol=1e-15)
 
 
 @pytest.mark.statistical

@@ -11,6 +11,7 @@ branches, so that the compiler works on several runs at once.
 
 # ruff: noqa: ARG001  (the compiler hands every builder the same four things)
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -38,6 +39,9 @@ _BIG = np.uint64(0x4330000000000000)  # 2^52: a small whole number or-ed into it
 _BIG_AND_BIAS = 2.0**52 + 1023.0
 _LN2 = 0.6931471805599453
 _QUARTER_TURN = 1.5707963267948966
+_2F, _3F, _4F, _5F, _6F, _7F, _8F, _9F, _10F, _11F, _12F, _13F, _14F, _15F = (
+    float(math.factorial(n)) for n in range(2, 16)
+)
 
 
 @intrinsic
@@ -105,9 +109,10 @@ def random_words(key0: np.uint64, key1: np.uint64, place: np.uint64, index: np.u
 def two_normals(a: np.uint64, b: np.uint64) -> tuple[float, float]:
     """Return r cos t and r sin t, r = sqrt(-2 log u), from two words: u in (0, 1] of one, the angle t of the other.
 
-    log u = e log 2 + 2 artanh(s), u = 2^e v, sqrt(1/2) <= v < sqrt(2), s = (v-1)/(v+1), by its series (|s| < 0.172). The angle is
-    drawn from an eighth of a turn on either side of zero, where the series of sine and cosine are short; one bit more
-    swaps the two, another turns both round: together they cover the circle evenly.
+    log u = e log 2 + 2 artanh(s), u = 2^e v, sqrt(1/2) <= v < sqrt(2), s = (v-1)/(v+1), by its series, which errs by less than
+    4e-14 after s^15. The angle is drawn from an eighth of a turn on either side of zero, where the series of sine and cosine
+    are short; one bit more swaps the two, another turns both round: together they cover the circle evenly. The series are
+    summed in a tree, which is shorter than a chain.
     """
     u = _as_bits(2.0 - _as_float((a >> _12) | _ONE))
     moved = u + _TO_ONE
@@ -115,39 +120,23 @@ def two_normals(a: np.uint64, b: np.uint64) -> tuple[float, float]:
     v = _as_float((moved & _MANTISSA) + _ROOT_HALF)
     s = (v - 1.0) / (v + 1.0)
     z = s * s
-    series = 1.0 / 19.0
-    series = _fused(series, z, 1.0 / 17.0)
-    series = _fused(series, z, 1.0 / 15.0)
-    series = _fused(series, z, 1.0 / 13.0)
-    series = _fused(series, z, 1.0 / 11.0)
-    series = _fused(series, z, 1.0 / 9.0)
-    series = _fused(series, z, 1.0 / 7.0)
-    series = _fused(series, z, 1.0 / 5.0)
-    series = _fused(series, z, 1.0 / 3.0)
-    series = _fused(series, z, 1.0)
-    radius = np.sqrt(-2.0 * _fused(exponent, _LN2, (s + s) * series))
+    z2 = z * z
+    low = _fused(_fused(1.0 / 7.0, z, 1.0 / 5.0), z2, _fused(1.0 / 3.0, z, 1.0))
+    high = _fused(_fused(1.0 / 15.0, z, 1.0 / 13.0), z2, _fused(1.0 / 11.0, z, 1.0 / 9.0))
+    log_u = _fused(exponent, _LN2, (s + s) * _fused(high, z2 * z2, low))
+    radius = np.sqrt(-2.0 * log_u)
     radius = _as_float(_as_bits(radius) ^ ((b << _62) & _SIGN))
 
     t = (_as_float((b >> _12) | _ONE) - 1.5) * _QUARTER_TURN
     z = t * t
-    cosine = 1.0 / 20922789888000.0
-    cosine = _fused(cosine, z, -1.0 / 87178291200.0)
-    cosine = _fused(cosine, z, 1.0 / 479001600.0)
-    cosine = _fused(cosine, z, -1.0 / 3628800.0)
-    cosine = _fused(cosine, z, 1.0 / 40320.0)
-    cosine = _fused(cosine, z, -1.0 / 720.0)
-    cosine = _fused(cosine, z, 1.0 / 24.0)
-    cosine = _fused(cosine, z, -0.5)
-    cosine = _fused(cosine, z, 1.0)
-    sine = -1.0 / 1307674368000.0
-    sine = _fused(sine, z, 1.0 / 6227020800.0)
-    sine = _fused(sine, z, -1.0 / 39916800.0)
-    sine = _fused(sine, z, 1.0 / 362880.0)
-    sine = _fused(sine, z, -1.0 / 5040.0)
-    sine = _fused(sine, z, 1.0 / 120.0)
-    sine = _fused(sine, z, -1.0 / 6.0)
-    sine = _fused(sine, z, 1.0)
-    sine = sine * t
+    z2 = z * z
+    z4 = z2 * z2
+    low = _fused(_fused(-1.0 / _6F, z, 1.0 / _4F), z2, _fused(-1.0 / _2F, z, 1.0))
+    high = _fused(_fused(-1.0 / _14F, z, 1.0 / _12F), z2, _fused(-1.0 / _10F, z, 1.0 / _8F))
+    cosine = _fused(high, z4, low)
+    low = _fused(_fused(-1.0 / _7F, z, 1.0 / _5F), z2, _fused(-1.0 / _3F, z, 1.0))
+    high = _fused(_fused(-1.0 / _15F, z, 1.0 / _13F), z2, _fused(-1.0 / _11F, z, 1.0 / _9F))
+    sine = t * _fused(high, z4, low)
     swapped = (b & _1) == _1
     first = sine if swapped else cosine
     second = cosine if swapped else sine
