@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIN := -c constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: demo example test check bench study seeds clean
+.PHONY: demo example reproduce test check bench study seeds clean
 
 # Incomes of 30 surveys, bought anew as the labels of a drifting model: what it costs, what else would, and a report.
 demo: $(VENV)/.demo
@@ -13,6 +13,10 @@ demo: $(VENV)/.demo
 
 example: $(VENV)/.example
 	$(BIN)/python examples/follow_a_drifting_regression.py --out out
+
+# Every figure and number of the paper's experiments, beside what driftpace does by default: a page and its pictures.
+reproduce: $(VENV)/.reproduce
+	$(BIN)/driftpace reproduce --out out/paper
 
 test: check
 	$(BIN)/pytest -n 2 --dist worksteal
@@ -48,6 +52,10 @@ $(VENV)/.demo: $(VENV)/bin/python pyproject.toml constraints.txt
 
 $(VENV)/.example: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet $(PIN) -e '.[figures]'
+	touch $@
+
+$(VENV)/.reproduce: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet $(PIN) -e '.[cli,report,figures]'
 	touch $@
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt

@@ -6,6 +6,7 @@ import typer
 
 from driftpace.cli.backtest import backtest
 from driftpace.cli.plan import plan
+from driftpace.cli.reproduce import reproduce
 
 app = typer.Typer(
     name="driftpace",
@@ -15,6 +16,7 @@ app = typer.Typer(
 )
 app.command()(backtest)
 app.command()(plan)
+app.command()(reproduce)
 
 
 def _version(wanted: bool) -> None:

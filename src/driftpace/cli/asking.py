@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from driftpace.losses import Loss
 
 BUNDLED = ("gss_income", "psid7682")
-_OWNERS = "backtest|plan|LinearCost|TieredCost|Outlook|Anchored"  # whose parameters are options of the same name
+_OWNERS = (
+    "backtest|plan|reproduce|LinearCost|TieredCost|Outlook|Anchored"  # whose parameters are options of the same name
+)
 
 
 def source(file: str) -> Any:
@@ -84,8 +86,13 @@ def in_options(sentence: str) -> str:
     "FILE must be an existing file; got 'x.csv'."
     >>> in_options("TieredCost(tiers[1]=...) must be an amount of money from 0 to 1e+15; got 'x'.")
     "--tier must be an amount of money from 0 to 1e+15; got 'x'."
+    >>> in_options("load_psid_extract(year=...) must be a column of the file; got 'wave'.")
+    "--psid-year must be a column of the file; got 'wave'."
     """
     sentence = re.sub(r"\bbacktest\(frame=\.\.\.\)", "FILE", sentence)
+    sentence = re.sub(r"\breproduce\(names?=\.\.\.\)", "NAME", sentence)
+    sentence = re.sub(r"\bload_psid_extract\(path=\.\.\.\)|\bload_psid_extract(?=:)", "--psid", sentence)
+    sentence = re.sub(r"\bload_psid_extract\((\w+)=\.\.\.\)", r"--psid-\1", sentence)
     sentence = re.sub(r"\bTieredCost\(tiers(?!\[0\])(\[\d+\])?=\.\.\.\)", "--tier", sentence)
     sentence = sentence.replace("TieredCost(tiers[0]=...)", "--per-sample")  # where the tiers begin
     sentence = re.sub(rf"\b(?:{_OWNERS})\((\w+)=\.\.\.\)", lambda found: f"--{found[1].replace('_', '-')}", sentence)

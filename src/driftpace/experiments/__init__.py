@@ -2,6 +2,7 @@
 
 from driftpace.experiments.asked import Asked
 from driftpace.experiments.catalogue import NAMES, experiment
+from driftpace.experiments.drawing import from_json, to_json, write_findings
 from driftpace.experiments.records import (
     Claim,
     Comparison,
@@ -12,6 +13,7 @@ from driftpace.experiments.records import (
     Sensitivity,
     Series,
 )
+from driftpace.experiments.reproduce import reproduce
 
 __all__ = [
     "NAMES",
@@ -25,4 +27,8 @@ __all__ = [
     "Sensitivity",
     "Series",
     "experiment",
+    "from_json",
+    "reproduce",
+    "to_json",
+    "write_findings",
 ]
