@@ -26,7 +26,7 @@ def make_folds(
     >>> make_folds(6, 3, rng=0, classes=np.array([1.0, 1.0, 1.0, -1.0, -1.0, -1.0])).tolist()
     [1, 2, 0, 0, 2, 1]
     >>> make_folds(4, 2, rng=0, groups=np.array([7, 7, 8, 8])).tolist()
-    [1, 1, 0, 0]
+    [0, 0, 1, 1]
     >>> make_folds(3, 5, rng=0)
     Traceback (most recent call last):
     driftpace.errors.DataError: make_folds(folds=...) must be at most the 3 rows; got 5.
@@ -128,6 +128,7 @@ def _of_groups(folds: int, rng: np.random.Generator, groups: IntArray, classes: 
 
 
 def _missing(label: float, count: int, what: str, folds: int) -> DataError:
+    what = what if count > 1 else what[:-1]
     return DataError(
-        f"{_OWNER}(folds=...) must leave every class in every fold; class {label:g} has {count} {what if count > 1 else what[:-1]}, for {folds} folds."
+        f"{_OWNER}(folds=...) must leave every class in every fold; class {label:g} has {count} {what}, for {folds} folds."
     )

@@ -50,8 +50,13 @@ def from_body(body: Any, own: dict[str, Any]) -> tuple[Settings | Branches, Stat
     for name in own:
         if name not in known:
             raise ParameterError(f"Tracker.load({name}=...) must be one of {', '.join(known)}; got {name!r}.")
+    given = _given(body, own)
+    for one, parts in given:
+        _refuse_missing_parts(one, parts)
     try:
-        settings, state = _branched(body, own) if isinstance(body, dict) and "branches" in body else _alone(body, own)
+        settings, state = (
+            _branched(body, own, given) if isinstance(body, dict) and "branches" in body else _one_from_plain(*given[0])
+        )
         reports = [from_plain(report) for report in body["history"]]
         _check(settings, state, reports)
     except StateFileError:
@@ -61,29 +66,37 @@ def from_body(body: Any, own: dict[str, Any]) -> tuple[Settings | Branches, Stat
     return settings, state, reports
 
 
-def _alone(body: Any, own: dict[str, Any]) -> tuple[Settings, State]:
-    if "select" in own:
-        raise ParameterError(
-            "Tracker.load(select=...) must be left out, for the saved tracker has no candidates; got one."
-        )
-    return _one_from_plain(body, own)
+def _given(body: Any, own: dict[str, Any]) -> list[tuple[Any, dict[str, Any]]]:
+    """Return the plain form of each candidate, or of the tracker itself, with the parts of the user's own that it gets.
 
-
-def _branched(body: Any, own: dict[str, Any]) -> tuple[Branches, BranchedState]:
-    """Return a tracker with candidates; those of the user's own come again as ``select``, in the same order."""
-    plain, again = body["selection"], own.get("select")
+    Those of candidates come again as ``select``, in the same order.
+    """
+    again = own.get("select")
     own = {name: part for name, part in own.items() if name != "select"}
-    labels = tuple(plain["labels"])
-    if again is not None and (not isinstance(again, Selection) or again.labels != labels):
+    if not isinstance(body, dict) or "branches" not in body:
+        if again is not None:
+            raise ParameterError("Tracker.load(select=...) must be left out, for nothing was chosen among; got one.")
+        return [(body, own)]
+    labels = body.get("selection", {}).get("labels", [])
+    if again is not None and (not isinstance(again, Selection) or list(again.labels) != labels):
         raise ParameterError(
             f"Tracker.load(select=...) must be the Selection of {', '.join(labels)}; got {again!r:.80}."
         )
-    pairs = []
+    found = []
     for index, one in enumerate(body["branches"]):
-        given = {} if again is None else {name: getattr(again.candidates[index], name, None) for name in PARTS}
-        pairs.append(_one_from_plain(one, own | {name: part for name, part in given.items() if part is not None}))
+        parts = {} if again is None else {name: getattr(again.candidates[index], name, None) for name in PARTS}
+        found.append((one, own | {name: part for name, part in parts.items() if part is not None}))
+    return [*found, ({"settings": {"loss": body.get("selection", {}).get("loss")}}, own)]
+
+
+def _branched(
+    body: Any, own: dict[str, Any], given: list[tuple[Any, dict[str, Any]]]
+) -> tuple[Branches, BranchedState]:
+    """Return a tracker with candidates."""
+    plain = body["selection"]
+    labels = tuple(plain["labels"])
+    pairs = [_one_from_plain(*one) for one in given[:-1]]
     branches = tuple(settings for settings, _ in pairs)
-    _refuse_missing_parts({"settings": {"loss": plain["loss"]}}, own)
     selection = Selection(
         candidates=tuple(
             Candidate(label=label, loss=settings.loss, columns=from_plain(columns))
@@ -115,7 +128,6 @@ def _one_to_plain(settings: Settings, state: State) -> dict[str, Any]:
 
 
 def _one_from_plain(body: Any, own: dict[str, Any]) -> tuple[Settings, State]:
-    _refuse_missing_parts(body, own)
     settings = Settings(
         method=_method_from_plain(body["method"], own),
         **{name: _part_from_plain(name, plain, own) for name, plain in body["settings"].items()},
