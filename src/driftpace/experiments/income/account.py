@@ -66,6 +66,11 @@ class Bought:
         middle = float(np.median(sizes[2:]))
         return _from_there_on((sizes <= STEADY * middle) & (sizes >= middle / STEADY))
 
+    def waves_above(self, epsilon: float) -> int:
+        """Return in how many waves from the third on the excess risk is above the target by two standard errors."""
+        late = self.excess_risk[:, 2:]
+        return int((late.mean(axis=0) - SURE * late.std(axis=0, ddof=1) / math.sqrt(len(late)) > epsilon).sum())
+
     def saturated(self, pools: FloatArray) -> float:
         """Return the share of resamplings and waves in which every row of the wave was bought."""
         return float((self.samples >= pools).mean())
@@ -150,6 +155,8 @@ def mean_and_error(values: FloatArray) -> tuple[float, float]:
     >>> mean_and_error(np.array([1.0, 3.0]))
     (2.0, 1.0)
     """
+    if np.ptp(values) == 0.0:  # without the rounding of the mean
+        return float(values[0]), 0.0
     return float(values.mean()), float(values.std(ddof=1) / math.sqrt(values.size))
 
 

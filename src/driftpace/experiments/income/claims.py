@@ -32,12 +32,12 @@ def claims_of(account: Account) -> tuple[Claim, ...]:
         ),
         Claim(
             says=f"The test loss is substantially less than up front ({title}, as in the paper, features whitened)",
-            holds=_beats(white),
+            holds=beats(white),
             measured=_beating(account, white),
         ),
         Claim(
             says=f"The test loss is substantially less than up front ({title}, practical default)",
-            holds=_beats(default),
+            holds=beats(default),
             measured=_beating(account, default),
         ),
     )
@@ -66,7 +66,8 @@ def _settling(account: Account, bought: Bought) -> str:
     return f"{sizes[0]:.0f}, {sizes[1]:.0f}, {sizes[2]:.0f} rows in the first three waves, {sizes[-1]:.0f} in the last; {steady}."
 
 
-def _beats(bought: Bought) -> bool:
+def beats(bought: Bought) -> bool:
+    """Say whether a method's test loss is a tenth or more below its twin's, and that by three paired standard errors."""
     gap, error = bought.gap
     return gap > CLEARLY * error and bought.ratio <= 1.0 - SUBSTANTIALLY
 

@@ -2,20 +2,20 @@
 
 from dataclasses import replace
 
-from driftpace.experiments.asked import Asked, mapped
+from driftpace.experiments.asked import Asked
 from driftpace.experiments.income.account import Account
 from driftpace.experiments.income.claims import claims_of
 from driftpace.experiments.income.figures import dollar_figure, figures_of, late_rows
 from driftpace.experiments.income.numbers import comparisons_of, dollar_comparisons
 from driftpace.experiments.income.openings import OPEN
-from driftpace.experiments.income.resampling import Constant, Hindsight, Resampling, jobs, work
+from driftpace.experiments.income.replaying import replayed
+from driftpace.experiments.income.resampling import jobs
 from driftpace.experiments.income.sensitivity import sensitivity_of, variations
 from driftpace.experiments.income.setting import Setting, TableName
 from driftpace.experiments.income.tables import TITLES, dollars_of_1997, load_table, own_extract, panel_of
 from driftpace.experiments.records import Finding
 
 _VARIED: tuple[TableName, ...] = ("gss_nominal", "psid7682")
-_SHARE_OF_RUNS = 4  # one resampling in four for each variation
 
 
 def find(asked: Asked) -> Finding:
@@ -37,7 +37,8 @@ def find(asked: Asked) -> Finding:
         jobs(own)  # what cannot be read or replayed is refused before anything is computed
         dollars_of_1997(own, panel_of(own))
     varied = {setting: variations(setting) for setting in logs if setting.table in _VARIED}
-    accounts = _replayed(asked, logs, dollars, [one for found in varied.values() for one in found.values()])
+    fewer = [one for found in varied.values() for one in found.values()]
+    accounts = replayed(asked, logs, dollars, fewer)
     in_logs = [accounts[setting] for setting in logs]
     in_dollars = [accounts[setting] for setting in dollars]
     return Finding(
@@ -68,27 +69,6 @@ def find(asked: Asked) -> Finding:
         claims=tuple(claim for account in in_logs for claim in claims_of(account)),
         notes=_notes(in_logs, in_dollars),
     )
-
-
-def _replayed(
-    asked: Asked, logs: list[Setting], dollars: list[Setting], varied: list[Setting]
-) -> dict[Setting, Account]:
-    """Return the account of every setting; the runs of all of them are spread over the processes at once."""
-    fewer = max(2, asked.runs // _SHARE_OF_RUNS)
-    runs = {**dict.fromkeys(logs + dollars, asked.runs), **dict.fromkeys(varied, fewer)}
-    searches = [Hindsight(setting=setting, runs=asked.runs) for setting in logs]
-    walks = [Resampling(setting=setting, run=run) for setting, count in runs.items() for run in range(count)]
-    items: list[Resampling | Hindsight] = [*searches, *walks]
-    found = mapped(asked, work, items, "income panel")
-    best: dict[Setting, Constant] = {}
-    for search, constant in zip(searches, found, strict=False):
-        assert isinstance(constant, Constant)
-        best[search.setting] = constant
-    accounts, at = {}, len(searches)
-    for setting, count in runs.items():
-        mine = [one for one in found[at : at + count] if isinstance(one, dict)]
-        accounts[setting], at = Account.of(setting, mine, best.get(setting)), at + count
-    return accounts
 
 
 def _answer(accounts: list[Account]) -> str:
@@ -135,8 +115,8 @@ def _notes(logs: list[Account], dollars: list[Account]) -> tuple[str, ...]:
     notes += [_in_dollars(account) for account in dollars]
     left = float(dollars[0].root_loss(dollars[0].least[None, :])[0])
     notes.append(
-        "The paper's $1153 cannot be the yearly income of a person: the best linear model of each wave of the General Social "
-        f"Survey leaves ${left:,.0f}, in the same money and with the same 1/2."
+        "The paper's $1153 is hardly the error of a yearly income predicted for one person: the best linear model of each "
+        f"wave of the General Social Survey leaves ${left:,.0f}, in the same money and with the same 1/2."
     )
     notes.append(
         "Standard errors are over resamplings of the same tables: they say how sure the outcome is for these people, not others."

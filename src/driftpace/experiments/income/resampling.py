@@ -79,11 +79,21 @@ def work(item: Resampling | Hindsight) -> dict[str, Walk] | Constant:
 def resample(item: Resampling) -> dict[str, Walk]:
     """Return what each method did in one resampling."""
     standard, white = jobs(item.setting)
+    return walks(standard, white, item.run, people=people_of(item.setting) if item.setting.people else None)
+
+
+def walks(standard: Job, white: Job, run: int, people: tuple[FloatArray, ...] | None = None) -> dict[str, Walk]:
+    """Return what each method does with the rows of a run; the two jobs are the same rows in two systems of coordinates.
+
+    The paper's rule knows its constants: those of the worst wave where features are standardised, and where they are whitened
+    those of the first, in which m = M (but for the penalty). With ``people``, who each row is, test people are never bought.
+    """
     first = replace(white, populations=white.populations[:1])
+    rows = rows_of(standard, run, people)
     return {
-        "paper": _as_in_paper(standard, _rows(standard, item), item.run, generous_constants(standard)),
-        "whitened": _as_in_paper(white, _rows(white, item), item.run, generous_constants(first)),
-        "practical": _by_default(standard, _rows(standard, item), item.run),
+        "paper": _as_in_paper(standard, rows, run, generous_constants(standard)),
+        "whitened": _as_in_paper(white, rows_of(white, run, people), run, generous_constants(first)),
+        "practical": _by_default(standard, rows, run),
     }
 
 
@@ -102,10 +112,11 @@ def best_constant(item: Hindsight) -> Constant:
 def jobs(setting: Setting) -> tuple[Job, Job]:
     """Return the panel ready to be replayed, with features standardised and with features whitened, or refuse it."""
     panel = panel_of(setting)
-    return _job(setting, panel), _job(setting, whitened(panel))
+    return job_of(setting, panel), job_of(setting, whitened(panel))
 
 
-def _job(setting: Setting, panel: Panel) -> Job:
+def job_of(setting: Setting, panel: Panel) -> Job:
+    """Return a panel ready to be replayed with the target, the penalty and the test rows of a setting."""
     return prepare(
         panel,
         loss=SquaredLoss(l2=setting.l2),
@@ -116,13 +127,13 @@ def _job(setting: Setting, panel: Panel) -> Job:
     )
 
 
-def _rows(job: Job, item: Resampling) -> tuple[Rows, ...]:
-    if not item.setting.people:
-        return job.rows(item.run)
-    people = people_of(item.setting)
+def rows_of(job: Job, run: int, people: tuple[FloatArray, ...] | None = None) -> tuple[Rows, ...]:
+    """Return the waves of a run: rows to buy, in their order, and rows to test on; by people, the same ones in every wave."""
+    if people is None:
+        return job.rows(run)
     names = np.unique(np.concatenate(people))
-    rng = np.random.default_rng(np.random.SeedSequence(item.setting.seed, spawn_key=(_PEOPLE, item.run)))
-    tested = rng.permutation(names)[: count_test_rows(names.size, item.setting.test_fraction)]
+    rng = np.random.default_rng(np.random.SeedSequence(job.seed, spawn_key=(_PEOPLE, run)))
+    tested = rng.permutation(names)[: count_test_rows(names.size, job.test_fraction)]
     rows = []
     for population, who in zip(job.populations, people, strict=True):
         order = rng.permutation(who.size)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from driftpace.backtest.split import count_test_rows
 from driftpace.backtest.table import Panel, read_table
 from driftpace.datasets import Table, load_gss_income, load_psid7682, load_psid_extract
 from driftpace.datasets.prices import CPI_U
@@ -58,6 +59,8 @@ def panel_of(setting: Setting) -> Panel:
     table = _with_target(setting)
     features = None if setting.features == "all" else _SCHOOLING[setting.table]
     panel = read_table(table, features=features, standardise=False, owner="reproduce")
+    if setting.extract is not None:
+        _refuse_short(panel, setting.test_fraction)
     first, every = panel.X[0], np.concatenate(panel.X)
     base = every if setting.scaling == "pooled" else first
     mean, spread = base.mean(axis=0), base.std(axis=0)
@@ -135,6 +138,20 @@ def _table(name: str, extract: tuple[str, tuple[tuple[str, Any], ...]] | None) -
 def load_table(setting: Setting) -> Table:
     """Return the table of a setting as it came."""
     return _table(setting.table.removesuffix("_real").removesuffix("_nominal"), setting.extract)
+
+
+def _refuse_short(panel: Panel, test_fraction: float) -> None:
+    """Refuse an extract with too few waves to see a drift, or a wave with too few rows to fit one."""
+    if len(panel) < 3:
+        raise DataError(f"reproduce(psid=...) must have at least three waves; got {', '.join(panel.periods)}.")
+    coefficients = len(panel.features) + 1
+    for wave, size in zip(panel.periods, panel.sizes, strict=True):
+        pool = size - count_test_rows(size, test_fraction) if size > 1 else 0
+        if pool <= coefficients:
+            raise DataError(
+                f"reproduce(psid=...) must have more rows for training in each wave than the {coefficients} coefficients; wave "
+                f"{wave} has {size} rows that can be used, of which {pool} are for training."
+            )
 
 
 def _with_target(setting: Setting) -> Table:
