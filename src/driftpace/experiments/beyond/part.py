@@ -1,0 +1,18 @@
+"""What one study adds to the finding."""
+
+from dataclasses import dataclass
+
+from driftpace.experiments.records import Claim, Comparison, Figure, OpenConstant, Sensitivity
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Part:
+    """Figures, numbers and claims of one study, and its outcome in one sentence."""
+
+    sentence: str
+    figures: tuple[Figure, ...]
+    comparisons: tuple[Comparison, ...]
+    claims: tuple[Claim, ...]
+    sensitivity: tuple[Sensitivity, ...] = ()
+    constants: tuple[OpenConstant, ...] = ()
+    notes: tuple[str, ...] = ()
