@@ -21,7 +21,7 @@ STATUS = {"stable": 0.0, "warning": 1.0, "drift": 2.0}
 class Asked:
     """What the user asked of the tracker: a target, how surely, and ``certificate``, the level of its certificates.
 
-    ``maker`` makes a tracker of one's own from loss, features and seed.
+    ``maker`` makes a tracker of one's own from loss, features and seed. ``l2`` are penalties to choose among, where there are any.
     """
 
     epsilon: float | None = None
@@ -29,12 +29,13 @@ class Asked:
     confidence: float | None = None
     certificate: float = 0.95
     maker: TrackerMaker | None = None
+    l2: tuple[float, ...] | None = None
 
     def tracker(self, loss: Loss, features: int, seed: int) -> Tracker:
         """Return a tracker that knows nothing yet."""
         if self.maker is not None:
             return self.maker(loss, features, seed)
-        asked = {"epsilon": self.epsilon, "tolerance": self.tolerance, "confidence": self.confidence}
+        asked = {"epsilon": self.epsilon, "tolerance": self.tolerance, "confidence": self.confidence, "l2": self.l2}
         given: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
         return Tracker(loss, certificate=self.certificate, features=features, rng=seed, **given)
 
@@ -52,19 +53,24 @@ class Followed:
     drift_upper: FloatArray
     status: FloatArray
     assumptions: tuple[tuple[Assumption, ...], ...]
+    candidates: tuple[str, ...]
+    chosen: FloatArray
 
 
 class Draw:
     """Hands out the next rows of a period, fewer when it is exhausted; without their column of ones unless asked for."""
 
-    def __init__(self, rows: Rows, *, ones: bool = False) -> None:
+    def __init__(self, rows: Rows, *, ones: bool = False, grouped: bool = False) -> None:
         self._rows, self._given, self._columns = rows, 0, slice(None, None if ones else -1)
+        self._grouped = grouped
 
-    def __call__(self, samples: int) -> tuple[FloatArray, FloatArray]:
-        """Return the next rows."""
-        X, y = self._rows.bought(self._given, self._given + samples)
+    def __call__(self, samples: int) -> tuple[Any, ...]:
+        """Return the next rows, and whose they are where that is known and asked for."""
+        first, last = self._given, self._given + samples
+        X, y = self._rows.bought(first, last)
         self._given += len(y)
-        return X[:, self._columns], y
+        groups = self._rows.groups_of(first, last) if self._grouped else None
+        return (X[:, self._columns], y) if groups is None else (X[:, self._columns], y, groups)
 
 
 def follow(tracker: Tracker, rows: tuple[Rows, ...]) -> Followed:
@@ -72,7 +78,7 @@ def follow(tracker: Tracker, rows: tuple[Rows, ...]) -> Followed:
     reports: list[StepReport] = []
     coefs = []
     for now in rows:
-        reports.append(tracker.step(Draw(now), pool=now.pool))
+        reports.append(tracker.step(Draw(now, grouped=getattr(tracker, "selected", None) is not None), pool=now.pool))
         coefs.append(np.append(tracker.coef, tracker.intercept))
     return Followed(
         coefs=np.array(coefs),
@@ -84,6 +90,8 @@ def follow(tracker: Tracker, rows: tuple[Rows, ...]) -> Followed:
         drift_upper=0.5 * np.square(_numbers(reports, "rho_upper")),
         status=np.array([STATUS.get(report.status or "", math.nan) for report in reports]),
         assumptions=tuple(report.assumptions for report in reports),
+        candidates=next((report.selected.candidates for report in reports if report.selected is not None), ()),
+        chosen=np.array([math.nan if report.selected is None else report.selected.index for report in reports]),
     )
 
 

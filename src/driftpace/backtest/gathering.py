@@ -6,7 +6,7 @@ import numpy as np
 
 from driftpace.backtest.anchored import STRENGTHS
 from driftpace.backtest.measure import Measured
-from driftpace.backtest.records import Ledger, Strategy
+from driftpace.backtest.records import Choices, Ledger, Strategy
 from driftpace.backtest.run import RunFound
 from driftpace.records import Assumption, Verdict
 from driftpace.typing import FloatArray
@@ -34,6 +34,14 @@ def gather_ledger(found: list[RunFound]) -> Ledger:
         name: np.array([getattr(run.followed, name) for run in found]) for name in _LEDGER
     }
     return Ledger(**stacked)
+
+
+def gather_choices(found: list[RunFound]) -> Choices | None:
+    """Return what the tracker chose, None where it chose among nothing."""
+    candidates = found[0].followed.candidates
+    if not candidates:
+        return None
+    return Choices(candidates=candidates, chosen=np.array([run.followed.chosen for run in found]))
 
 
 def best_even(found: list[RunFound]) -> tuple[list[Measured], float]:

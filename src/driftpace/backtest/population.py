@@ -10,7 +10,7 @@ from driftpace.learners.minimise import minimise
 from driftpace.losses import Loss, SquaredLoss
 from driftpace.records import Outcome
 from driftpace.sets import WholeSpace
-from driftpace.typing import FloatArray
+from driftpace.typing import FloatArray, IntArray
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -18,7 +18,8 @@ class Population:
     """All rows of a period; ``X`` ends with a column of ones, ``y`` is encoded, ``loss`` leaves the intercept alone.
 
     ``best`` minimises the mean loss over the rows and ``least`` is its value; ``hessian`` is taken there. ``noise`` is
-    tr(H^-1 Cov g), g the gradient of a row at ``best``: K rows fitted from nothing lose about noise / 2K.
+    tr(H^-1 Cov g), g the gradient of a row at ``best``: K rows fitted from nothing lose about noise / 2K. ``groups`` says
+    whose each row is, where that is known.
     """
 
     label: str
@@ -29,6 +30,7 @@ class Population:
     least: float
     hessian: FloatArray
     noise: float
+    groups: IntArray | None = None
 
     def excess_risk(self, coefs: FloatArray) -> FloatArray:
         """Return what each model, one a row, loses against the best of the period; never below zero."""
@@ -45,7 +47,7 @@ def with_intercept(X: FloatArray) -> FloatArray:
     return np.column_stack([X, np.ones(len(X))])
 
 
-def find_population(label: str, loss: Loss, X: FloatArray, y: FloatArray) -> Population:
+def find_population(label: str, loss: Loss, X: FloatArray, y: FloatArray, groups: IntArray | None = None) -> Population:
     """Return a period's population: its minimiser is found once, on all its rows.
 
     >>> X, y = np.array([[-1.0], [1.0]]), np.array([0.0, 2.0])
@@ -72,4 +74,5 @@ def find_population(label: str, loss: Loss, X: FloatArray, y: FloatArray) -> Pop
         least=objective.value(best, rows, targets),
         hessian=hessian,
         noise=float(np.trace(np.linalg.pinv(hessian, hermitian=True) @ covariance)),
+        groups=groups,
     )

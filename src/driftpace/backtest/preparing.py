@@ -18,15 +18,19 @@ _NOTHING = 1e-20
 
 def prepare(panel: Panel, *, loss: Loss | None, asked: Asked, test_fraction: float, seed: int, baselines: bool) -> Job:
     """Return the job of replaying a panel."""
-    loss = _default_loss(panel) if loss is None else loss
+    loss = _default_loss(panel, asked.l2) if loss is None else loss
     _fits(panel, loss)
+    if asked.l2 is not None and loss.l2 != 0.0:
+        raise ParameterError(f"backtest(l2=...) must be the only penalty; got a loss that has l2={loss.l2!r} besides.")
     if len(panel.periods) < 2:
         raise DataError(f"backtest(period=...) must name at least two periods; got {len(panel.periods)}.")
     for label, X in zip(panel.periods, panel.X, strict=True):
         _enough(label, len(X), X.shape[1] + 1, test_fraction)
     _nothing_twice(panel, loss)
+    groups = panel.groups or (None,) * len(panel.periods)
     populations = tuple(
-        find_population(label, loss, X, y) for label, X, y in zip(panel.periods, panel.X, panel.y, strict=True)
+        find_population(label, loss, X, y, whose)
+        for label, X, y, whose in zip(panel.periods, panel.X, panel.y, groups, strict=True)
     )
     if asked.epsilon is not None:
         epsilon = np.full(len(populations), float(asked.epsilon))
@@ -47,9 +51,9 @@ def prepare(panel: Panel, *, loss: Loss | None, asked: Asked, test_fraction: flo
     )
 
 
-def _default_loss(panel: Panel) -> Loss:
-    """Return the logistic loss for two classes and the squared loss for numbers."""
-    return LogisticLoss(l2=DEFAULT_L2) if panel.two_classes else SquaredLoss()
+def _default_loss(panel: Panel, l2: tuple[float, ...] | None) -> Loss:
+    """Return the logistic loss for two classes and the squared loss for numbers; bare where penalties are chosen among."""
+    return LogisticLoss(l2=DEFAULT_L2 if l2 is None else 0.0) if panel.two_classes else SquaredLoss()
 
 
 def _fits(panel: Panel, loss: object) -> None:

@@ -40,6 +40,14 @@ class Ledger:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Choices:
+    """Which candidate the tracker chose, (runs, periods): places in ``candidates``, NaN where none was chosen."""
+
+    candidates: tuple[str, ...]
+    chosen: FloatArray
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class BacktestResult:
     """A table replayed: the tracker beside every other way of buying labels.
 
@@ -47,7 +55,8 @@ class BacktestResult:
     "best_constant". ``epsilon`` has one entry for each period (it moves when a tolerance was asked for).
     ``best_loss`` is the least mean loss that any model of its kind has on all rows of a period.
     ``pool`` and ``test_rows`` are how many rows each period has for training and for testing. ``assumptions`` are the
-    worst verdicts over runs and periods, one for each name, with how often they came.
+    worst verdicts over runs and periods, one for each name, with how often they came. ``choices`` is None where nothing was chosen
+    among.
     """
 
     table: str
@@ -72,6 +81,7 @@ class BacktestResult:
     notes: tuple[str, ...]
     seconds: float
     best_loss: tuple[float, ...] = ()
+    choices: Choices | None = None
 
     def __repr__(self) -> str:
         """Return what was replayed in one line; the arrays are long, and ``render`` makes a table of them."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from driftpace import require
 from driftpace.backtest.following import Asked, TrackerMaker
-from driftpace.backtest.gathering import gather_ledger, worst_assumptions
+from driftpace.backtest.gathering import gather_choices, gather_ledger, worst_assumptions
 from driftpace.backtest.job import Job
 from driftpace.backtest.naming import in_names
 from driftpace.backtest.preparing import prepare
@@ -18,6 +18,7 @@ from driftpace.backtest.table import Panel, read_table
 from driftpace.backtest.workers import Workers, one_thread
 from driftpace.errors import ParameterError
 from driftpace.losses import Loss
+from driftpace.selection import read_l2
 
 _OWNER = "backtest"
 
@@ -43,6 +44,8 @@ def backtest(
     standardise: bool = True,
     baselines: bool = True,
     tracker: TrackerMaker | None = None,
+    l2: Sequence[float] | None = None,
+    groups: str | None = None,
     name: str | None = None,
     categories: str = "one-hot",
     missing: str = "refuse",
@@ -56,7 +59,9 @@ def backtest(
     the best achievable loss, ``tolerance``. ``confidence`` asks for it that often instead of in the mean; ``certificate``
     is the level of the tracker's certificates. ``loss`` is squared for numbers, and logistic with a small penalty for two
     classes. ``price`` is what one label costs. ``workers`` is None for all cores; numbers do not depend on it.
-    ``tracker`` makes a tracker of your own from (loss, features, seed).
+    ``tracker`` makes a tracker of your own from (loss, features, seed). ``l2`` are penalties to choose among by cross-validation in
+    every period, with the rows that ``groups`` says are of one person or shop kept together; the loss has none of its own then, and
+    excess risks are those of the loss without a penalty.
 
     See :class:`~driftpace.backtest.records.BacktestResult` for what comes back.
 
@@ -73,6 +78,7 @@ def backtest(
         period=period,
         target=target,
         features=features,
+        groups=groups,
         name=name,
         standardise=standardise,
         categories=categories,
@@ -95,6 +101,7 @@ def backtest(
         progress=progress,
         baselines=baselines,
         tracker=tracker,
+        l2=l2,
     )
 
 
@@ -115,6 +122,7 @@ def replay(
     progress: bool | None = None,
     baselines: bool = True,
     tracker: TrackerMaker | None = None,
+    l2: Sequence[float] | None = None,
 ) -> BacktestResult:
     """Replay a panel that was read before; the parameters are those of :func:`backtest`."""
     began = time.perf_counter()
@@ -127,7 +135,16 @@ def replay(
         require.count(_OWNER, least=1, workers=workers)
     _one_target(epsilon, tolerance, confidence)
     require.fraction(_OWNER, certificate=certificate)
-    asked = Asked(epsilon=epsilon, tolerance=tolerance, confidence=confidence, certificate=certificate, maker=tracker)
+    if l2 is not None and tracker is not None:
+        raise ParameterError("backtest(l2=...) must be None with a tracker of your own; got both.")
+    asked = Asked(
+        epsilon=epsilon,
+        tolerance=tolerance,
+        confidence=confidence,
+        certificate=certificate,
+        maker=tracker,
+        l2=None if l2 is None else read_l2(_OWNER, l2),
+    )
     notes = list(panel.notes)
     with one_thread(), in_names(panel.features), Progress(progress) as bar:
         job = prepare(panel, loss=loss, asked=asked, test_fraction=test_fraction, seed=seed, baselines=baselines)
@@ -161,6 +178,7 @@ def replay(
         notes=tuple(notes),
         seconds=time.perf_counter() - began,
         best_loss=tuple(float(now.least) for now in job.populations),
+        choices=gather_choices(found),
     )
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from driftpace.backtest.population import Population
 from driftpace.backtest.split import Split
-from driftpace.typing import FloatArray
+from driftpace.typing import FloatArray, IntArray
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -23,6 +23,11 @@ class Rows:
         """Return the rows from ``first`` up to before ``last`` in the order of the run, as far as there are any."""
         chosen = self.split.pool[first:last]
         return self.population.X[chosen], self.population.y[chosen]
+
+    def groups_of(self, first: int, last: int) -> IntArray | None:
+        """Return whose these rows are, None where that is not known."""
+        groups = self.population.groups
+        return None if groups is None else groups[self.split.pool[first:last]]
 
     def test(self) -> tuple[FloatArray, FloatArray]:
         """Return the rows to test on."""

@@ -12,7 +12,7 @@ from driftpace.backtest.columns import Column, group_by_period, read_columns
 from driftpace.datasets import Table
 from driftpace.errors import DataError, ParameterError
 from driftpace.tracker.intake import LARGEST
-from driftpace.typing import BoolArray, FloatArray
+from driftpace.typing import BoolArray, FloatArray, IntArray
 
 _MOST_LEVELS = 20
 _A_COPY = 0.999
@@ -23,7 +23,8 @@ class Panel:
     """Rows by period: ``X[n]`` and ``y[n]`` are the features and targets of ``periods[n]``, in the order of the table.
 
     ``mean`` and ``scale`` are what was taken from each feature and what it was divided by. ``classes`` are the two words
-    that became the targets 0 and 1, None where the target is a number. ``notes`` say in sentences what was done.
+    that became the targets 0 and 1, None where the target is a number. ``groups`` say whose each row is, where a column says so.
+    ``notes`` say in sentences what was done.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Panel:
     mean: FloatArray
     scale: FloatArray
     classes: tuple[str, str] | None = None
+    groups: tuple[IntArray, ...] | None = None
     notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -58,6 +60,7 @@ def read_table(
     period: str | None = None,
     target: str | None = None,
     features: Sequence[str] | None = None,
+    groups: str | None = None,
     name: str | None = None,
     standardise: bool = True,
     categories: str = "one-hot",
@@ -67,9 +70,10 @@ def read_table(
     """Return the rows of ``frame`` by period, or refuse what cannot be used in one sentence.
 
     ``frame`` is a CSV or Parquet file, a ``Table``, arrays by name, or a pandas, polars or pyarrow frame. ``period`` and
-    ``target`` are names of columns (a ``Table`` knows its own). Each distinct value of ``period`` is one period: numbers in order
-    of value, dates in order of time, texts as people sort them ("week 9" before "week 10"). ``features`` None means those a
-    ``Table`` recommends, else every numeric column but the two; the notes say which.
+    ``target`` are names of columns (a ``Table`` knows its own). Each distinct value of ``period`` is one period: numbers in
+    order of value, dates in order of time, texts as people sort them ("week 9" before "week 10"). ``features`` None means
+    those a ``Table`` recommends, else every numeric column but the two; the notes say which. ``groups`` names a column that
+    says whose a row is (a person, a shop), where some have several: cross-validation keeps them together.
 
     Rows without a target are left out and counted. A missing feature or period is refused, or with ``missing="drop"`` its
     row is left out and counted. Texts among the features become columns of 0 and 1, one for each level but the most frequent
@@ -90,12 +94,14 @@ def read_table(
     target = _named(columns, target, frame, "target", owner)
     if period == target:
         raise ParameterError(f"{owner}(target=...) must be another column than the period; got {target!r} for both.")
-    chosen = _features(columns, features, frame, period, target, owner, notes)
+    if groups is not None:
+        groups = _named(columns, groups, frame, "groups", owner)
+    chosen = _features(columns, features, frame, period, target, owner, notes, groups)
 
-    keep = _kept(columns, period, target, chosen, missing, owner, notes)
+    keep = _kept(columns, period, target, [*chosen, *([groups] if groups else [])], missing, owner, notes)
     names, X = _design(columns, chosen, keep, categories, owner, notes)
     y, classes = _target(target, columns[target].values[keep], columns[target].kind, owner, notes)
-    labels, groups = group_by_period(
+    labels, by_period = group_by_period(
         period, columns[period].kind, columns[period].values[keep], owner=owner, notes=notes
     )
     names, X = _without_constants(names, X, owner, notes)
@@ -110,13 +116,20 @@ def read_table(
         target=target,
         features=names,
         periods=labels,
-        X=tuple(X[rows] for rows in groups),
-        y=tuple(y[rows] for rows in groups),
+        X=tuple(X[rows] for rows in by_period),
+        y=tuple(y[rows] for rows in by_period),
         mean=mean,
         scale=scale,
         classes=classes,
+        groups=None if groups is None else _whose(columns[groups].values[keep], by_period),
         notes=tuple(notes),
     )
+
+
+def _whose(values: np.ndarray[Any, Any], by_period: Sequence[IntArray]) -> tuple[IntArray, ...]:
+    """Return a number for each row that says whose it is."""
+    codes = np.unique(values.astype(np.str_), return_inverse=True)[1].astype(np.int64)
+    return tuple(codes[rows] for rows in by_period)
 
 
 def _named(columns: dict[str, Column], name: str | None, source: object, role: str, owner: str) -> str:
@@ -141,11 +154,13 @@ def _features(
     target: str,
     owner: str,
     notes: list[str],
+    groups: str | None,
 ) -> list[str]:
+    apart = (period, target) if groups is None else (period, target, groups)
     if features is None and isinstance(source, Table) and source.features:
-        return [name for name in source.features if name not in (period, target)]
+        return [name for name in source.features if name not in apart]
     if features is None:
-        others = [name for name in columns if name not in (period, target)]
+        others = [name for name in columns if name not in apart]
         chosen = [name for name in others if columns[name].kind in ("number", "flag")]
         left = [f"{name} ({columns[name].kind})" for name in others if name not in chosen]
         notes.append(f"Features are all numeric columns: {', '.join(chosen)}.")
@@ -156,8 +171,9 @@ def _features(
             raise ParameterError(f"{owner}(features=...) must be a list of names; got the text {features!r}.")
         chosen = [_named(columns, name, source, "features", owner) for name in features]
     for name in chosen:
-        if name in (period, target) or chosen.count(name) > 1:
-            what = "twice" if chosen.count(name) > 1 else "which is the " + ("period" if name == period else "target")
+        if name in apart or chosen.count(name) > 1:
+            role = "period" if name == period else "target" if name == target else "group"
+            what = "twice" if chosen.count(name) > 1 else f"which is the {role}"
             raise ParameterError(
                 f"{owner}(features=...) must be different columns, neither period nor target; got {name!r}, {what}."
             )

@@ -97,6 +97,7 @@ def _portable(job: Job) -> bytes | None:
 
 @contextmanager
 def script_hidden() -> Iterator[None]:
+    """Hide the script that runs while processes are started, so that it is not run again in each."""
     script = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")
     try:

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from driftpace import require
 from driftpace.errors import MissingExtraError, ParameterError
 
 if TYPE_CHECKING:
@@ -39,6 +40,23 @@ def names(text: str | None) -> list[str] | None:
     (['age', 'sex'], None)
     """
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+def penalties(text: str | None) -> list[float]:
+    """Return penalties that were separated by commas.
+
+    >>> penalties("0.01, 0.1"), penalties(None)
+    ([0.01, 0.1], [])
+    """
+    try:
+        found = [float(one) for one in (text or "").split(",") if one.strip()]
+    except ValueError:
+        raise ParameterError(f"--l2 must be numbers separated by commas; got {text!r}.") from None
+    if text is not None and not found:
+        raise ParameterError(f"--l2 must be numbers separated by commas; got {text!r}.")
+    for one in found:
+        require.nonnegative("backtest", l2=one)
+    return found
 
 
 def one_target(epsilon: float | None, tolerance: float | None) -> None:

@@ -43,7 +43,19 @@ def backtest(
     loss: Annotated[
         Loss | None, typer.Option(help="Default: squared for numbers, logistic for two classes.", show_default=False)
     ] = None,
-    l2: Annotated[float | None, typer.Option("--l2", help="Penalty on large coefficients.", show_default=False)] = None,
+    l2: Annotated[
+        str | None,
+        typer.Option(
+            "--l2",
+            metavar="NUMBER[,NUMBER...]",
+            help="Penalty on large coefficients; several, separated by commas, are chosen among in every period.",
+            show_default=False,
+        ),
+    ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(help="Column that says whose a row is: cross-validation keeps rows of one person together."),
+    ] = None,
     epsilon: Annotated[
         float | None, typer.Option(help="The target: how much worse than the best model of its kind is accepted.")
     ] = None,
@@ -68,7 +80,7 @@ def backtest(
 
     Example: driftpace backtest gss_income --epsilon 0.02
     """
-    from driftpace.cli.asking import choose_loss, folder, names, one_target, ready_to_report, source
+    from driftpace.cli.asking import choose_loss, folder, names, one_target, penalties, ready_to_report, source
     from driftpace.cli.spending import Spending
 
     spending = Spending()
@@ -76,6 +88,7 @@ def backtest(
     folder(out)
     if report:
         ready_to_report()
+    among = penalties(l2)
     wanted = source(file)
 
     from driftpace.backtest import replay, to_json
@@ -83,11 +96,20 @@ def backtest(
     from driftpace.cli.telling import tell
 
     panel = read_table(
-        wanted, period=period, target=target, features=names(features), missing=missing.value, owner="backtest"
+        wanted,
+        period=period,
+        target=target,
+        features=names(features),
+        groups=groups,
+        missing=missing.value,
+        owner="backtest",
     )
     result = replay(
         panel,
-        loss=choose_loss(None if loss is None else loss.value, l2, panel),
+        loss=choose_loss(
+            None if loss is None else loss.value, among[0] if len(among) == 1 else 0.0 if among else None, panel
+        ),
+        l2=among if len(among) > 1 else None,
         epsilon=epsilon,
         tolerance=tolerance,
         confidence=confidence,

@@ -39,6 +39,8 @@ def opening(result: BacktestResult, written: Mapping[str, Path]) -> str:
         ("Otherwise", words.otherwise(result).replace("; ", "\n" + " " * 11)),
         ("Promise", f"{words.KEPT if found.kept else words.BROKEN}: {words.verdict(found)}"),
     ]
+    if result.choices is not None:
+        lines.append(("Chosen", words.chosen(result.choices)))
     lines += [(what.capitalize(), str(written[what])) for what in ("report", "numbers") if what in written]
     return "\n".join(f"{name:<10} {text}" for name, text in lines)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from driftpace.backtest.records import BacktestResult
 from driftpace.backtest.report import parts, plots
+from driftpace.backtest.report.choices import choices
 from driftpace.backtest.report.document import document
 from driftpace.backtest.report.sections import drawn, section
 from driftpace.backtest.report.words import answer
@@ -28,6 +29,8 @@ def report(result: BacktestResult) -> str:
     figures = [plots.samples(result), plots.drift(result), plots.ledger(result), plots.fresh_loss(result)]
     told_apart = plots.auc(result)
     figures += [told_apart] if told_apart is not None else []
+    chosen = choices(result)
+    figures += [chosen] if chosen is not None else []
     title = f"Backtest of {result.table}: labels, cost and promise"
     body = [
         f"<header><p class='quiet'>driftpace backtest · {escape(result.table)}</p><h1>{escape(answer(result))}</h1></header>",

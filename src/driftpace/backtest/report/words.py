@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable
 
-from driftpace.backtest.records import BacktestResult, Strategy
+from driftpace.backtest.records import BacktestResult, Choices, Strategy
 from driftpace.backtest.report.facts import Judgement, judge, kept_late, labels, named, shows_money
 from driftpace.backtest.yardstick import JUDGED_AFTER
 from driftpace.records import Assumption, Verdict
@@ -238,3 +238,17 @@ def answer(result: BacktestResult) -> str:
         return f"{text}. Whether the promise, {asked(result)}, was kept was not measured."
     measured = f"{number(kept.measured)} on average" if kept.in_mean else f"in {share(kept.measured)} of periods"
     return f"{text}. The promise, {asked(result)}, was {KEPT if kept.kept else BROKEN}: {measured}."
+
+
+def chosen(choices: Choices, most: int = 3) -> str:
+    """Return the candidates that were chosen most often, with the share of runs and periods that chose them.
+
+    >>> import numpy as np
+    >>> chosen(Choices(candidates=("l2=0", "l2=1"), chosen=np.array([[0.0, 1.0, 1.0, 1.0]])))
+    'l2=1 in 75 % of runs and periods, l2=0 in 25 %'
+    """
+    shares = [float((choices.chosen == index).mean()) for index in range(len(choices.candidates))]
+    order = sorted((index for index, often in enumerate(shares) if often > 0.0), key=lambda index: -shares[index])
+    words = [f"{choices.candidates[index]} in {share(shares[index])}" for index in order[:most]]
+    words[0] += " of runs and periods"
+    return ", ".join(words)
