@@ -23,10 +23,13 @@ class Said:
     certificate: float | None
     status: str
     assumptions: tuple[Assumption, ...]
+    selected: None = None
 
 
 class PlainTracker:
     """Buys SIZE rows a period, twice as many in the first, and predicts the mean of the targets it bought last."""
+
+    selected = None
 
     def __init__(self, loss: Loss, features: int, seed: int) -> None:
         del loss, seed

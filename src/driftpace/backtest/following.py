@@ -78,7 +78,7 @@ def follow(tracker: Tracker, rows: tuple[Rows, ...]) -> Followed:
     reports: list[StepReport] = []
     coefs = []
     for now in rows:
-        reports.append(tracker.step(Draw(now, grouped=getattr(tracker, "selected", None) is not None), pool=now.pool))
+        reports.append(tracker.step(Draw(now, grouped=tracker.selected is not None), pool=now.pool))
         coefs.append(np.append(tracker.coef, tracker.intercept))
     return Followed(
         coefs=np.array(coefs),
