@@ -7,7 +7,7 @@ from driftpace.experiments.records import Claim
 QUICKLY = 5  # waves
 SUBSTANTIALLY = 0.10  # of the test loss of up front
 CLEARLY = 3.0  # paired standard errors
-_SATURATED = 0.5  # of the waves: then the size is the pool's, and says nothing of the rule
+SATURATED = 0.5  # of the waves: then the size is the pool's, and says nothing of the rule
 
 
 def claims_of(account: Account) -> tuple[Claim, ...]:
@@ -46,12 +46,12 @@ def claims_of(account: Account) -> tuple[Claim, ...]:
 def _settles(account: Account, bought: Bought) -> bool:
     """Say whether the mean size is steady from wave 5 at the latest, and is the rule's own and not the pool's."""
     since = bought.settled_from
-    return since is not None and since <= QUICKLY and bought.saturated(account.pools) <= _SATURATED
+    return since is not None and since <= QUICKLY and bought.saturated(account.pools) <= SATURATED
 
 
 def _settling(account: Account, bought: Bought) -> str:
     share = bought.saturated(account.pools)
-    if share > _SATURATED:
+    if share > SATURATED:
         return (
             f"Saturated: every row of the wave is bought in {share:.0%} of the waves, so K_n shows the size of the survey. The "
             f"rule asks for {bought.wanted[:, 2].mean():,.0f} rows in wave 3 and {bought.wanted[:, -1].mean():,.0f} in the last."

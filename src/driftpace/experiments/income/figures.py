@@ -39,7 +39,7 @@ def dollar_figure(account: Account) -> Figure:
     least = Series(
         label="best model of the wave", role="truth", x=_waves(account), y=np.sqrt(account.least) * account.dollars
     )
-    title = TITLES[account.setting.table]
+    title, default = TITLES[account.setting.table], account.methods["practical"]
     return Figure(
         key=f"income-{_key(account)}-dollars",
         title=f"Square root of the test loss in dollars of 1997: {title}",
@@ -48,9 +48,8 @@ def dollar_figure(account: Account) -> Figure:
             "each wave, with the 1/2 of the loss inside (times 1.414 is the root mean square error), in dollars of 1997."
         ),
         alt=(
-            f"Over {len(account.waves)} waves the adaptive curves lie near the best model of each wave; the up-front curves "
-            f"average {account.methods['practical'].kept_loss.mean() / account.methods['practical'].test_loss.mean():.2f} times "
-            "the test loss of the practical default."
+            f"Root of the mean over waves: {account.root_loss(default.test_loss).mean():,.0f} for the practical default, "
+            f"{account.root_loss(default.kept_loss).mean():,.0f} for its twin that bought up front."
         ),
         x_label=_x_label(account),
         y_label="dollars of 1997",
@@ -108,8 +107,8 @@ def _drift(account: Account) -> Figure:
         caption=(
             "Unit: that of the target (the log of the income) for one standard deviation of a feature; coordinates are "
             "standardised for the first curve, whitened for the others. The practical default does not estimate rho but the "
-            "distance from its last model to the new best one, which is what it needs; so it starts high and may lie above or "
-            "below the points."
+            "distance from its last model to the new best one, which is what it needs, so it may lie above or below the "
+            "points."
         ),
         alt=(
             f"At the end the paper's estimate is {account.methods['paper'].rho[:, -1].mean():.2g} and "
@@ -137,7 +136,8 @@ def _losses(account: Account) -> Figure:
         title=f"Test loss, adaptive against up front: {TITLES[account.setting.table]}",
         caption=(
             "Mean over resamplings of the loss (with its 1/2, without the penalty) on the fifth of each wave that is kept apart. "
-            "The adaptive curves nearly cover each other and the best model of each wave."
+            "Up front is as many rows in wave 1, as far as it has them, and the model kept. Dashed: the least loss that any "
+            "linear model has on all rows of a wave."
         ),
         alt=(
             f"Averaged over waves the practical default has {practical.test_loss.mean():.3g}, its twin that bought up front "
