@@ -58,8 +58,12 @@ class BranchedState:
 
     @property
     def coef(self) -> FloatArray | None:
-        """The chosen model over all columns, zero for those it does not see; the intercept last, where there is one."""
-        coef, places = self.state.coef, self.places[self.chosen] if self.places else None
+        """The chosen model."""
+        return self.coef_of(self.chosen)
+
+    def coef_of(self, index: int) -> FloatArray | None:
+        """Return a candidate's model over all columns, zero for those it does not see; the intercept last, where there is one."""
+        coef, places = self.states[index].coef, self.places[index] if self.places else None
         if coef is None or places is None:
             return coef
         assert self.features is not None

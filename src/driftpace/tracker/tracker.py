@@ -401,6 +401,16 @@ class Tracker:
         assert isinstance(self._state, BranchedState)
         return self._settings.selection.labels[self._state.chosen]
 
+    @property
+    def models(self) -> dict[str, FloatArray]:
+        """The current model of each candidate by its label: coefficients for all columns, and the intercept last where there is one."""
+        if isinstance(self._settings, Settings):
+            raise ProtocolError(
+                "models came from a tracker that chooses among nothing; its model is coef and intercept."
+            )
+        assert isinstance(self._state, BranchedState)
+        return {label: self._of(index) for index, label in enumerate(self._settings.selection.labels)}
+
     def predict(self, X: Any) -> FloatArray:
         """Return what the current model says of rows: a number for regression, -1 or 1 for classification."""
         coef = self._model()
@@ -442,6 +452,11 @@ class Tracker:
                 "Tracker.tell(groups=...) must be None without candidates to compare (l2=[...] or select=)."
             )
         return read_groups(groups, owner="Tracker.tell", rows=rows)
+
+    def _of(self, index: int) -> FloatArray:
+        assert isinstance(self._state, BranchedState)
+        coef = self._state.coef_of(index)
+        return self._model() if coef is None else coef
 
     def _model(self) -> FloatArray:
         if self._state.coef is None:
