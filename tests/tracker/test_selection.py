@@ -161,7 +161,7 @@ def test_candidates_may_see_different_columns(rng: np.random.Generator) -> None:
             Candidate(label="two", columns=("years", "age")),
             Candidate(label="one", columns=("age",)),
         ),
-        memory=400.0,
+        memory=0.8,
     )
     tracker = Tracker(SquaredLoss(), epsilon=0.05, select=select, rng=0)
     for _ in range(6):

@@ -52,9 +52,9 @@ class Selection:
     model of the period is that of the best ("least"), fitted to all rows, or of the simplest within one standard error of the best
     ("one-standard-error").
 
-    ``memory`` is for how many rows the losses of earlier periods count beside those of this one. The paper compares the rows
-    of a period alone, which is 0; few rows tell penalties apart only by luck, and what is the best penalty changes more
-    slowly than what is the best model.
+    ``memory`` is the share of its weight that a comparison keeps from one period to the next. The paper compares the rows of a
+    period alone, which is 0; but few rows tell penalties apart only by luck, and what is the best penalty changes more slowly than
+    what is the best model.
 
     >>> from driftpace.losses import SquaredLoss
     >>> Selection.of_l2(SquaredLoss(), [1.0, 0.1]).labels
@@ -79,6 +79,10 @@ class Selection:
         require.count("Selection", least=2, folds=self.folds)
         require.choice("Selection", CHOOSING, choosing=self.choosing)
         require.nonnegative("Selection", memory=self.memory)
+        if self.memory >= 1.0:
+            raise ParameterError(
+                f"Selection(memory=...) must be below 1, or nothing is ever forgotten; got {self.memory!r}."
+            )
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -62,14 +62,17 @@ class Tally:
             sizes=float(sizes @ sizes),
         )
 
-    def after(self, more: "Tally", memory: float) -> "Tally":
-        """Return the tally with more rows, these scaled down to ``memory`` rows first; a loss that overflowed is forgotten then."""
-        keep = min(1.0, memory / self.rows)
-        old = np.where(np.isfinite(self.sums), self.sums, keep and np.inf)
+    @property
+    def finite(self) -> bool:
+        """Whether no loss overflowed."""
+        return bool(np.isfinite(self.sums).all())
+
+    def after(self, more: "Tally", keep: float) -> "Tally":
+        """Return the tally with more rows, the old ones counting for ``keep`` of what they did."""
         return Tally(
             units=keep * self.units + more.units,
             rows=keep * self.rows + more.rows,
-            sums=keep * old + more.sums if keep else more.sums,
+            sums=keep * self.sums + more.sums,
             squares=keep * self.squares + more.squares,
             cross=keep * self.cross + more.cross,
             sizes=keep * self.sizes + more.sizes,

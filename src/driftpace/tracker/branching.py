@@ -191,10 +191,12 @@ def _selected(
     rng = np.random.default_rng((settings.settings[0].entropy, state.period, 1))
     fold = make_folds(rows, count, rng=rng, classes=classes, groups=groups)
     tally = Tally.of(losses_of(settings, state, fold), groups)
-    if state.tally is not None and selection.memory > 0.0:
+    if state.tally is not None:
         tally = state.tally.after(tally, selection.memory)
     selected = choose(labels, tally, choosing=selection.choosing, last=state.chosen, folds=count)
-    return selected, tally if selection.memory > 0.0 else None, doubt
+    if selection.memory == 0.0 or not tally.finite:  # a period whose fit blew up is not remembered
+        return selected, state.tally, doubt
+    return selected, tally, doubt
 
 
 def _about(settings: Branches, selected: Selected, reports: list[StepReport], doubt: str | None) -> Assumption:

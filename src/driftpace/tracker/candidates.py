@@ -10,8 +10,8 @@ from driftpace.selection import Candidate, Selection
 from driftpace.tracker.branches import Branches
 from driftpace.tracker.state import Settings
 
-MEMORY = 200.0
-"""Rows for which earlier periods count when the practical tracker compares penalties; in trials 100 to 400 did alike."""
+MEMORY = 0.75
+"""What a comparison of penalties keeps of its weight from period to period in the practical tracker: four periods' worth in all."""
 
 Settled = Callable[[Loss, dict[str, Any], int | None], Settings]
 """Returns the settings of a loss, the parts of a method, and the number of columns that it sees."""

@@ -403,7 +403,7 @@ class Tracker:
 
     @property
     def models(self) -> dict[str, FloatArray]:
-        """The current model of each candidate by its label: coefficients for all columns, and the intercept last where there is one."""
+        """The current model of each candidate by its label: coefficients for all columns, then the intercept where there is one."""
         if isinstance(self._settings, Settings):
             raise ProtocolError(
                 "models came from a tracker that chooses among nothing; its model is coef and intercept."
