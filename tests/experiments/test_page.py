@@ -10,7 +10,7 @@ import plotly.graph_objects as go  # type: ignore[import-untyped]
 import pytest
 
 from driftpace.errors import DataError
-from driftpace.experiments import Finding, write_findings
+from driftpace.experiments import Comparison, Finding, Measured, write_findings
 from driftpace.experiments.drawing import page
 from tests.backtest.test_report import Page
 from tests.backtest.test_report_browser import CHROMIUM, browsing, opened
@@ -45,13 +45,49 @@ def test_it_says_everything_that_was_found() -> None:
         "above in 24 of 25 periods",
         "Averages are over runs & periods.",
         "Kₙ settles after the two periods whose size is given.",
-        "The paper’s figure 1.",
+        "In the paper: figure 1.",
         "Not in the paper.",
         "20 runs, seed 0",
     ):
         assert said in words, said
     assert text.count("✓") == 1
     assert text.count("✗") == 1
+
+
+def test_a_note_of_many_numbers_is_said_once() -> None:
+    finding = made_up()
+    note = "± is the standard error over runs of the mean over periods"
+    many = tuple(
+        Comparison(
+            what=f"a: number {place}", paper=None, as_in_paper=Measured(value=1.0, error=0.1, note=note), practical=None
+        )
+        for place in range(4)
+    )
+    alone = page([replace(finding, comparisons=many)])
+    assert alone.count(note) == 1
+    assert "1.00 ± 0.10</span>" in alone
+    plain = Comparison(what="b", paper=None, as_in_paper=Measured(value=2.0, error=0.1), practical=None)
+    mixed = page([replace(finding, comparisons=(*many, plain))])
+    assert mixed.count(note) == 1
+    assert "± is the standard error over runs. * " + note in mixed
+    assert mixed.count("1.00 ± 0.10\u202f*") == 4
+    assert "2.00 ± 0.10</span>" in mixed
+
+
+def test_numbers_of_one_kind_stand_below_its_name() -> None:
+    rows = [
+        Comparison(what=what, paper=None, as_in_paper=None, practical=None) for what in ("a: x", "a: y", "b: z", "c")
+    ]
+    found = Page(page([replace(made_up(), comparisons=tuple(rows))]))
+    heads = [each for each in found.having("th") if each.get("scope") == "rowgroup"]
+    assert len(heads) == 1
+    assert {"a", "x", "y", "b: z", "c"} <= set(found.words)
+
+
+def test_what_stands_between_backticks_is_code() -> None:
+    text = page([replace(made_up(), notes=("See `driftpace plan --epsilon <1>` for epsilon.", "A ` alone."))])
+    assert "See <code>driftpace plan --epsilon &lt;1&gt;</code> for ε." in text
+    assert "A ` alone." in text
 
 
 def test_symbols_are_told_before_they_are_used() -> None:
@@ -78,7 +114,7 @@ def test_every_figure_is_there_three_times() -> None:
     for key in figures:
         for file in (f"figures/{key}.png", f"figures/{key}.svg", f"data/{key}.csv"):
             assert file in links
-    assert len(found.having("details")) == len(figures)
+    assert len([each for each in found.having("details") if each.get("class") != "fold"]) == len(figures)
     assert len(found.having("figcaption")) == len(figures)
     assert text.count("The same as a table") == len(figures)
 

@@ -6,8 +6,9 @@ from pathlib import Path
 from textwrap import fill
 
 from driftpace.cli.spending import Spending
-from driftpace.experiments import Finding
+from driftpace.experiments import Claim, Finding
 from driftpace.experiments.drawing import to_json
+from driftpace.experiments.drawing.grouping import grouped
 from driftpace.experiments.drawing.words import measured, plural, typeset
 
 WIDTH = 100  # letters of a line where it is not a terminal that has a width
@@ -29,16 +30,20 @@ def tell(findings: Sequence[Finding], out: Path, form: str, spending: Spending) 
 
 
 def rows(finding: Finding) -> list[tuple[str, ...]]:
-    """Return the numbers side by side, as words."""
-    return [
-        (
-            typeset(each.what),
-            typeset(each.paper or "–"),
-            typeset(measured(each.as_in_paper)),
-            typeset(measured(each.practical)),
-        )
-        for each in finding.comparisons
-    ]
+    """Return the numbers side by side, as words; numbers of one kind stand below its name."""
+    found: list[tuple[str, ...]] = []
+    for head, group in grouped(finding.comparisons):
+        found += [(typeset(head), "", "", "")] if head else []
+        for each in group:
+            cells = (each.paper or "–", measured(each.as_in_paper), measured(each.practical))
+            found.append((f"{'  ' if head else ''}{typeset(each.what)}", *(typeset(cell) for cell in cells)))
+    return found
+
+
+def said(claim: Claim) -> str:
+    """Return the claim, and where it does not hold the numbers that decide it; those of the others are on the page."""
+    text = typeset(claim.says)
+    return text if claim.holds else f"{text.rstrip('.')}: {typeset(claim.measured)}"
 
 
 def written(findings: Sequence[Finding], out: Path) -> list[tuple[str, str]]:
@@ -59,17 +64,13 @@ def _plain(finding: Finding) -> None:
         widths = [max(len(line[column]) for line in lines) for column in range(len(_HEADS))]
         print()
         for line in lines:
-            cells = zip(line, widths, strict=True)
-            print(
-                "  ".join(
-                    cell.rjust(width) if place else cell.ljust(width) for place, (cell, width) in enumerate(cells)
-                )
-            )
+            first, *others = zip(line, widths, strict=True)
+            print("  ".join([first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in others)]).rstrip())
     if finding.claims:
         print()
     for claim in finding.claims:
         before = "holds     " if claim.holds else "does not  "
-        text = f"{typeset(claim.says)} {typeset(claim.measured)}"
+        text = said(claim)
         print(fill(text, WIDTH, initial_indent=before, subsequent_indent=" " * len(before)))
     print()
 
@@ -94,6 +95,6 @@ def _show(finding: Finding) -> None:
     claims = Table.grid(padding=(0, 2))
     for claim in finding.claims:
         sign = Text("✓ holds", style="green") if claim.holds else Text("✗ does not", style="red")
-        claims.add_row(sign, Text(typeset(claim.says)) + Text(f" {typeset(claim.measured)}", style="dim"))
+        claims.add_row(sign, Text(said(claim)))
     console.print(claims)
     console.print()

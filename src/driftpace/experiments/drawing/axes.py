@@ -70,10 +70,16 @@ def marks_of_logarithm(low: float, high: float) -> list[float]:
 
 
 def floor(figure: Figure) -> float:
-    """Return where a logarithmic axis ends below: under everything that is above zero."""
-    y = heights(figure)
+    """Return where a logarithmic axis ends below: under every curve; an interval that goes near zero is cut there."""
+    y = _finite([series.y for series in figure.series])
     above = y[y > 0.0]
-    return float(above[0]) / 1.6 if above.size else 0.1
+    return float(above[0]) / 2.0 if above.size else 0.1
+
+
+def ceiling(figure: Figure) -> float:
+    """Return where a logarithmic axis ends above."""
+    y = heights(figure)
+    return 1.3 * float(y[-1]) if y.size and y[-1] > 0.0 else 10.0
 
 
 def above(series: Series, least: float) -> Series:
@@ -81,8 +87,7 @@ def above(series: Series, least: float) -> Series:
     y = np.where(series.y > 0.0, series.y, np.nan)
     if series.low is None or series.high is None:
         return replace(series, y=y)
-    low, high = np.where(series.low <= 0.0, least, series.low), np.where(series.high <= 0.0, np.nan, series.high)
-    return replace(series, y=y, low=low, high=high)
+    return replace(series, y=y, low=np.maximum(series.low, least), high=np.maximum(series.high, least))
 
 
 def _finite(parts: list[FloatArray]) -> FloatArray:

@@ -158,7 +158,7 @@ def _scales(plot: "Axes", figure: Figure) -> None:
         plot.margins(x=0.03)
     if figure.log_y:
         plot.set_yscale("log", nonpositive="mask")
-        plot.set_ylim(bottom=axes.floor(figure))
+        plot.set_ylim(axes.floor(figure), axes.ceiling(figure))
         _logarithm(plot.yaxis, *plot.get_ylim())
         return
     if axes.from_zero(figure):

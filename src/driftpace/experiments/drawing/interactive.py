@@ -119,15 +119,15 @@ def _layout(figure: Figure) -> dict[str, Any]:
     }
     y: dict[str, Any] = {"title": _title(figure.y_label), "nticks": 7, **grid, "separatethousands": True}
     if axes.logarithmic_x(figure):
-        x |= {"type": "log", **_marks(axes.along(figure))}
+        x |= {"type": "log", **_marks(*axes.along(figure)[[0, -1]].tolist())}
     elif axes.whole(figure):
         x["tickformat"] = "d"
         first, last = axes.along(figure)[[0, -1]].tolist()
         beyond = max(0.5, 0.02 * (last - first))
         x["range"] = [first - beyond, last + beyond]
     if figure.log_y:
-        y |= {"type": "log", **_marks(axes.heights(figure))}
-        y["range"] = [math.log10(axes.floor(figure)), math.log10(1.4 * _highest(figure))]
+        low, high = axes.floor(figure), axes.ceiling(figure)
+        y |= {"type": "log", "range": [math.log10(low), math.log10(high)], **_marks(low, high)}
     elif axes.from_zero(figure):
         y["rangemode"] = "tozero"
     if figure.equal:
@@ -150,17 +150,9 @@ def _title(label: str) -> dict[str, Any]:
     return {"text": escape(typeset(label), quote=False), "standoff": 8}
 
 
-def _marks(values: FloatArray) -> dict[str, Any]:
-    above = values[values > 0.0]
-    if not above.size:
-        return {}
-    marks = axes.marks_of_logarithm(float(above[0]), float(above[-1]))
+def _marks(low: float, high: float) -> dict[str, Any]:
+    marks = axes.marks_of_logarithm(low, high)
     return {"tickvals": marks, "tickmode": "array", "ticktext": [number(mark) for mark in marks]}
-
-
-def _highest(figure: Figure) -> float:
-    y = axes.heights(figure)
-    return float(y[-1]) if y.size and y[-1] > 0.0 else 10.0
 
 
 def _plain(values: FloatArray) -> list[float | None]:

@@ -80,4 +80,5 @@ def looks(figure: Figure) -> list[Look]:
 
 def intervals_as_bands(series: Sequence[Series]) -> bool:
     """Tell whether intervals are drawn as bands: of three and more, one would hide the other."""
-    return sum(each.low is not None for each in series) <= 2
+    wide = (each for each in series if each.low is not None and each.high is not None and (each.high > each.low).any())
+    return sum(1 for _ in wide) <= 2

@@ -50,9 +50,7 @@ def _plotted(drawn: dict[str, Drawable]) -> dict[str, object]:
 def _opening(findings: Sequence[Finding], title: str) -> str:
     how = sorted({(finding.runs, finding.seed) for finding in findings})
     said = "; ".join(f"{plural(runs, 'run')}, seed {seed}" for runs, seed in how)
-    return (
-        f"<header><p class='quiet'>driftpace reproduce · {escape(said)}</p><h1>{escape(typeset(title))}</h1></header>"
-    )
+    return f"<header id='top'><p class='quiet'>driftpace reproduce · {escape(said)}</p><h1>{escape(typeset(title))}</h1></header>"
 
 
 def _before() -> str:
