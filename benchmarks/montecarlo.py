@@ -3,7 +3,7 @@
 Everyone follows the same method (theory 6.1 with every size fixed): a walk of unit steps, fresh rows, one pass of SGD with steps
 2/(k+8) from the last model, the mean gradient on the same rows, the direct estimate of the drift. Competitors take turns in one
 process; a ratio is the median of the ratios of single rounds. NumPy works on all runs at once: one normal of every run side by
-side, float64, nothing allocated in the loop, all the normals of a period drawn in one call, by the faster of two generators.
+side, float64, nothing allocated in the loop, the normals of a row drawn where they are used, by the faster of two generators.
 scikit-learn keeps one SGDRegressor for each run and calls partial_fit once a period with its nearest steps, eta0/sqrt(t); it is
 measured on a few runs and scaled.
 """
@@ -35,7 +35,8 @@ def ours(study: RegressionStudy, threads: int, runs: int = RUNS) -> Callable[[],
 def batched(generator: type[np.random.BitGenerator], runs: int = RUNS) -> Callable[[], tuple[float, float]]:
     """NumPy over all runs at once."""
     normals = np.empty((SAMPLES, FEATURES + 1, runs))
-    moved, residual, product = np.empty((FEATURES, runs)), np.empty(runs), np.empty((FEATURES, runs))
+    residual, product = np.empty(runs), np.empty((FEATURES, runs))
+    residuals, products = np.empty((SAMPLES, runs)), np.empty((SAMPLES, runs))
     steps = 2.0 / (np.arange(1.0, SAMPLES + 1.0) + SHIFT)
 
     def run() -> tuple[float, float]:
@@ -48,24 +49,25 @@ def batched(generator: type[np.random.BitGenerator], runs: int = RUNS) -> Callab
                 step /= np.sqrt((step * step).sum(axis=0))
                 best += step
                 error -= step
-            rng.standard_normal(out=normals)
-            X, noise = normals[:, :FEATURES], normals[:, FEATURES]
-            np.multiply(noise, NOISE**0.5, out=noise)
             for k in range(SAMPLES):  # w - w* in place of w, so that no y need be formed
-                x = X[k]
+                rng.standard_normal(out=normals[k])
+                x, noise = normals[k, :FEATURES], normals[k, FEATURES]
+                np.multiply(noise, NOISE**0.5, out=noise)
                 np.multiply(x, error, out=product)
                 np.add(product[0], product[1], out=residual)
-                np.subtract(residual, noise[k], out=residual)
+                np.subtract(residual, noise, out=residual)
                 np.multiply(residual, steps[k], out=residual)
                 np.multiply(x, residual, out=product)
                 np.subtract(error, product, out=error)
-            residuals = X[:, 0] * error[0] + X[:, 1] * error[1] - noise
-            gradient = np.einsum("kjr,kr->jr", X, residuals) / SAMPLES
+            np.multiply(normals[:, 0], error[0], out=residuals)
+            np.multiply(normals[:, 1], error[1], out=products)
+            np.add(residuals, products, out=residuals)
+            np.subtract(residuals, normals[:, FEATURES], out=residuals)
+            gradient = np.stack([np.einsum("kr,kr->r", normals[:, j], residuals) for j in range(FEATURES)]) / SAMPLES
             now = np.sqrt((gradient * gradient).sum(axis=0))
             coef = best + error
-            np.subtract(coef, last, out=moved)
             if n:
-                total += np.sqrt((moved * moved).sum(axis=0)) + now + pull
+                total += np.sqrt(((coef - last) ** 2).sum(axis=0)) + now + pull
             last, pull = coef, now
             risk[n] = 0.5 * (error * error).sum(axis=0)
         return float(risk.mean()), float((total / (PERIODS - 1)).mean())

@@ -9,11 +9,12 @@ drawn depends on seed, run, period and row alone; runs that need fewer rows than
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from driftpace.compiled import compiled
 from driftpace.typing import FloatArray
 
-from .stream import random_words, two_normals
+from .stream import around, radius, random_words
 
 LANES = 32
 """Runs side by side: several registers full, and small enough to stay near."""
@@ -25,15 +26,23 @@ _ROUNDING = 1.0 + 1e-12  # as the rules have it: sqrt and square do not cancel t
 
 
 @compiled(inline=True)
-def _pair_of_rows(z: FloatArray, seed: np.uint64, run: np.uint64, place: np.uint64, pair: int) -> None:
-    """Fill z[j, 0] and z[j, 1] with normal j of rows 2 pair and 2 pair + 1, for each lane."""
-    width = z.shape[0]
-    for j in range(width):
-        index = np.uint64(pair) * np.uint64(width) + np.uint64(j)
-        first, second = z[j, 0], z[j, 1]
-        for lane in range(LANES):
-            a, b = random_words(seed, run + np.uint64(lane), place, index)
-            first[lane], second[lane] = two_normals(a, b)
+def _normals(
+    first: FloatArray,
+    second: FloatArray,
+    words: NDArray[np.uint64],
+    seed: np.uint64,
+    run: np.uint64,
+    place: np.uint64,
+    index: np.uint64,
+) -> None:
+    """Fill first and second with a pair of normals for each lane, in three short loops: more of each is under way at once."""
+    a, b = words[0], words[1]
+    for lane in range(LANES):
+        a[lane], b[lane] = random_words(seed, run + np.uint64(lane), place, index)
+    for lane in range(LANES):
+        first[lane] = radius(a[lane], b[lane])
+    for lane in range(LANES):
+        first[lane], second[lane] = around(first[lane], b[lane])
 
 
 @compiled(inline=True)
@@ -166,6 +175,7 @@ def follow(
     """
     runs, periods, features = coef.shape
     z = np.zeros((features + 1, 2, LANES))
+    words = np.zeros((2, LANES), dtype=np.uint64)
     products = features * (features + 1) // 2
     state = np.zeros((2 * features + products, LANES))
     e, moments, noise_moments = state[:features], state[features : features + products], state[features + products :]
@@ -200,7 +210,7 @@ def follow(
         for n in range(1, periods + 1):
             if n > 1:
                 if n == 2 or not line:
-                    _direction(step, features, seed, run, np.uint64(n))
+                    _direction(step, words, features, seed, run, np.uint64(n))
                 for j in range(features):
                     for lane in range(LANES):
                         best[j, lane] += rho * step[j, lane]
@@ -235,7 +245,9 @@ def follow(
             noise_moments[:] = 0.0
             average[:] = 0.0
             for pair in range((int(most) + 1) // 2):
-                _pair_of_rows(z, seed, run, ROWS + np.uint64(n), pair)
+                for j in range(features + 1):
+                    index = np.uint64(pair * (features + 1) + j)
+                    _normals(z[j, 0], z[j, 1], words, seed, run, ROWS + np.uint64(n), index)
                 if features == 2 and not weighted:
                     _learn_two(flat, flat_state, sized, 2.0 * pair + 1.0, scale, shift, spread, noise_spread)
                     continue
@@ -309,13 +321,12 @@ def _mean_gradient(
 
 
 @compiled(inline=True)
-def _direction(step: FloatArray, features: int, seed: np.uint64, run: np.uint64, place: np.uint64) -> None:
+def _direction(
+    step: FloatArray, words: NDArray[np.uint64], features: int, seed: np.uint64, run: np.uint64, place: np.uint64
+) -> None:
     """Fill step[:features] with a uniformly random direction for each lane."""
     for j in range(0, features, 2):
-        first, second = step[j], step[j + 1]
-        for lane in range(LANES):
-            a, b = random_words(seed, run + np.uint64(lane), place, np.uint64(j >> 1))
-            first[lane], second[lane] = two_normals(a, b)
+        _normals(step[j], step[j + 1], words, seed, run, place, np.uint64(j >> 1))
     for lane in range(LANES):
         squared = 0.0
         for j in range(features):
@@ -344,7 +355,7 @@ def fill_rows(
         for j in range(features + 1):
             index = np.uint64(row >> 1) * width + np.uint64(j)
             a, b = random_words(seed, run, ROWS + np.uint64(n), index)
-            even, odd = two_normals(a, b)
+            even, odd = around(radius(a, b), b)
             normal = odd if row & 1 else even
             if j < features:
                 X[i, j] = spread * normal

@@ -106,13 +106,11 @@ def random_words(key0: np.uint64, key1: np.uint64, place: np.uint64, index: np.u
 
 
 @compiled(inline=True)
-def two_normals(a: np.uint64, b: np.uint64) -> tuple[float, float]:
-    """Return r cos t and r sin t, r = sqrt(-2 log u), from two words: u in (0, 1] of one, the angle t of the other.
+def radius(a: np.uint64, b: np.uint64) -> float:
+    """Return sqrt(-2 log u), u in (0, 1] made of one word, with a sign from the other.
 
     log u = e log 2 + 2 artanh(s), u = 2^e v, sqrt(1/2) <= v < sqrt(2), s = (v-1)/(v+1), by its series, which errs by less than
-    4e-14 after s^15. The angle is drawn from an eighth of a turn on either side of zero, where the series of sine and cosine
-    are short; one bit more swaps the two, another turns both round: together they cover the circle evenly. The series are
-    summed in a tree, which is shorter than a chain.
+    4e-14 after s^15. Series are summed in a tree, which is shorter than a chain.
     """
     u = _as_bits(2.0 - _as_float((a >> _12) | _ONE))
     moved = u + _TO_ONE
@@ -124,9 +122,16 @@ def two_normals(a: np.uint64, b: np.uint64) -> tuple[float, float]:
     low = _fused(_fused(1.0 / 7.0, z, 1.0 / 5.0), z2, _fused(1.0 / 3.0, z, 1.0))
     high = _fused(_fused(1.0 / 15.0, z, 1.0 / 13.0), z2, _fused(1.0 / 11.0, z, 1.0 / 9.0))
     log_u = _fused(exponent, _LN2, (s + s) * _fused(high, z2 * z2, low))
-    radius = np.sqrt(-2.0 * log_u)
-    radius = _as_float(_as_bits(radius) ^ ((b << _62) & _SIGN))
+    return float(_as_float(_as_bits(np.sqrt(-2.0 * log_u)) ^ ((b << _62) & _SIGN)))
 
+
+@compiled(inline=True)
+def around(length: float, b: np.uint64) -> tuple[float, float]:
+    """Return ``length`` times cosine and sine of an angle made of a word.
+
+    The angle is drawn from an eighth of a turn on either side of zero, where the series are short; one bit more swaps the two, and
+    the sign of the length, yet another bit, turns both round: together they cover the circle evenly.
+    """
     t = (_as_float((b >> _12) | _ONE) - 1.5) * _QUARTER_TURN
     z = t * t
     z2 = z * z
@@ -140,7 +145,7 @@ def two_normals(a: np.uint64, b: np.uint64) -> tuple[float, float]:
     swapped = (b & _1) == _1
     first = sine if swapped else cosine
     second = cosine if swapped else sine
-    return radius * first, radius * second
+    return length * first, length * second
 
 
 @compiled()
@@ -155,4 +160,4 @@ def fill_normals(out: FloatArray, key0: np.uint64, key1: np.uint64, place: np.ui
     """Fill out[i] with the pair of normals of the counter (place, first + i)."""
     for i in range(out.shape[0]):
         a, b = random_words(key0, key1, place, first + np.uint64(i))
-        out[i, 0], out[i, 1] = two_normals(a, b)
+        out[i, 0], out[i, 1] = around(radius(a, b), b)
