@@ -58,14 +58,14 @@ def test_it_tells_answers_numbers_claims_and_where_the_files_are(
 
 
 def test_numbers_of_one_kind_stand_below_its_name(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [Comparison(what=what, paper="some", as_in_paper=None, practical=None) for what in ("a: x", "a: y", "b")]
+    rows = [Comparison(what=what, paper="some", as_in_paper=None, practical=None) for what in ("b", "a: x", "a: y")]
     tell([replace(made_up(), comparisons=tuple(rows))], Path("out"), "table", Spending())
     lines = capsys.readouterr().out.splitlines()
     assert [line.split("some")[0].rstrip() for line in lines if "some" in line or line == "a"] == [
+        "b",
         "a",
         "  x",
         "  y",
-        "b",
     ]
 
 

@@ -76,7 +76,7 @@ def test_a_note_of_many_numbers_is_said_once() -> None:
 
 def test_numbers_of_one_kind_stand_below_its_name() -> None:
     rows = [
-        Comparison(what=what, paper=None, as_in_paper=None, practical=None) for what in ("a: x", "a: y", "b: z", "c")
+        Comparison(what=what, paper=None, as_in_paper=None, practical=None) for what in ("c", "b: z", "a: x", "a: y")
     ]
     found = Page(page([replace(made_up(), comparisons=tuple(rows))]))
     heads = [each for each in found.having("th") if each.get("scope") == "rowgroup"]

@@ -1,5 +1,6 @@
 """Experiments by name: refused before they are run, the same files on any number of processes, bars with their names."""
 
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -59,6 +60,27 @@ def test_the_same_files_on_one_process_and_on_two(monkeypatch: pytest.MonkeyPatc
     assert folder(tmp_path / "1") == folder(tmp_path / "2")
     reproduce("regression", runs=4, seed=1, workers=1, out=tmp_path / "other")
     assert folder(tmp_path / "1") != folder(tmp_path / "other")
+
+
+def test_a_real_experiment_gives_the_same_files_on_one_process_and_on_two(tmp_path: Path) -> None:
+    for workers in (1, 2):
+        (finding,) = reproduce("regression", runs=2, workers=workers, out=tmp_path / str(workers))
+    assert finding.name == "regression"
+    files = folder(tmp_path / "1")
+    assert files == folder(tmp_path / "2")
+    assert len(files) == 2 + 3 * len(finding.figures)
+    assert "2.797" in files["index.html"].decode()  # what the paper reports
+
+
+def test_a_folder_that_cannot_be_written_to_is_refused(
+    asked: list[tuple[str, Asked]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda place, mode: False)
+    with pytest.raises(
+        ParameterError, match=r"reproduce\(out=\.\.\.\) must be a folder that can be written to; '.*' cannot"
+    ):
+        reproduce(out=tmp_path / "out")
+    assert asked == []
 
 
 def test_bars_name_the_experiment(

@@ -51,16 +51,16 @@ def reproduce(
     with Progress(progress) as bars:
         for name, find in zip(wanted, finds, strict=True):
             asked = Asked(
-                runs=runs, seed=seed, workers=workers, psid=psid, psid_columns=columns, over=_over(bars, f"{name}: ")
+                runs=runs, seed=seed, workers=workers, psid=psid, psid_columns=columns, over=_over(bars, name)
             )
             found.append(find(asked))
-        write_findings(found, out, over=_over(bars, ""))
+        write_findings(found, out, over=_over(bars))
     return tuple(found)
 
 
-def _over(bars: Progress, before: str) -> Over:
+def _over(bars: Progress, name: str = "") -> Over:
     def over(items: Iterable[Any], what: str, total: int) -> Iterator[Any]:
-        return bars.over(items, f"{before}{what}", total=total)
+        return bars.over(items, what if what.startswith(name) else f"{name}: {what}", total=total)
 
     return over
 

@@ -10,17 +10,28 @@ from driftpace.experiments.records import Comparison
 def grouped(comparisons: Sequence[Comparison]) -> list[tuple[str, list[Comparison]]]:
     """Return runs of numbers that share what stands before the first colon of their names, which is then named once.
 
-    >>> rows = [Comparison(what=what, paper=None, as_in_paper=None, practical=None) for what in ("a: x", "a: y", "z")]
+    Numbers of no group come first; where some come later they would seem to belong to the group above, and none is made.
+
+    >>> rows = [Comparison(what=what, paper=None, as_in_paper=None, practical=None) for what in ("z", "a: x", "a: y")]
     >>> [(head, [each.what for each in group]) for head, group in grouped(rows)]
-    [('a', ['x', 'y']), ('', ['z'])]
+    [('', ['z']), ('a', ['x', 'y'])]
+    >>> [(head, len(group)) for head, group in grouped(rows[::-1])]
+    [('', 3)]
     """
     found: list[tuple[str, list[Comparison]]] = []
-    for head, run in groupby(comparisons, key=lambda each: each.what.partition(": ")[0] if ": " in each.what else ""):
+    for head, run in groupby(comparisons, key=_head):
         group = list(run)
         if head and len(group) > 1:
             found.append((head, [replace(each, what=each.what.partition(": ")[2]) for each in group]))
-        elif found and not found[-1][0] and (not head or len(group) == 1):
-            found[-1][1].extend(group)
-        else:
+        elif not found:
             found.append(("", group))
+        elif len(found) == 1 and not found[0][0]:
+            found[0][1].extend(group)
+        else:
+            return [("", list(comparisons))]
     return found
+
+
+def _head(comparison: Comparison) -> str:
+    head, colon, _ = comparison.what.partition(": ")
+    return head if colon else ""
