@@ -3,11 +3,11 @@
 import numpy as np
 
 from driftpace.losses import LinearLoss
-from driftpace.pacing import Pacing, judge
+from driftpace.pacing import Pacing
 from driftpace.selection import Design, Held, left_out, losses_left_out
 from driftpace.tracker.branches import BranchedState, Branches
 from driftpace.tracker.closing import fits_without
-from driftpace.tracker.practical import finite, placed
+from driftpace.tracker.practical import finite, look
 from driftpace.tracker.state import Settings, State
 from driftpace.typing import FloatArray, IntArray
 
@@ -41,12 +41,11 @@ def _practical(
     assert state.pace is not None
     assert isinstance(own.loss, LinearLoss)
     assert isinstance(settings.loss, LinearLoss)
-    pace, rows = placed(own, state, state.pace)
+    seen = look(own, pacing, state)
+    rows, judged = seen.rows, seen.judged
     if key not in designs:
         designs[key] = Design(X=rows.X, y=rows.y, fold=fold)
     design = designs[key]
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        judged = judge(pacing, pace, rows)
     if not finite(judged) or judged.found is None:
         return np.full(len(fold), np.nan)
     white = judged.coordinates

@@ -29,7 +29,7 @@ from driftpace.pacing import (
     variances_after,
 )
 from driftpace.records import Outcome, Request, StepReport
-from driftpace.tracker.state import Order, Settings, State
+from driftpace.tracker.state import Looked, Order, Settings, State
 from driftpace.typing import FloatArray
 
 BEYOND = 10**9
@@ -46,9 +46,14 @@ def request(settings: Settings, pacing: Pacing, state: State, pool: int | None) 
     order = state.order
     if order is None or order.after != state.gathered:
         pool = pool if order is None else order.pool
+        seen = (
+            None
+            if state.pace is None or (state.gathered == 0 and not state.pace.banks)
+            else look(settings, pacing, state)
+        )
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            order = _decided(settings, pacing, state, pool, 0 if order is None else order.batch + 1)
-        state = replace(state, order=order)
+            order = _decided(settings, pacing, state, seen, pool, 0 if order is None else order.batch + 1)
+        state = replace(state, order=order, looked=seen)
     return state, Request(
         period=state.period,
         samples=order.total - order.after,
@@ -63,14 +68,25 @@ def request(settings: Settings, pacing: Pacing, state: State, pool: int | None) 
     )
 
 
-def _decided(settings: Settings, pacing: Pacing, state: State, pool: int | None, batch: int) -> Order:
+def look(settings: Settings, pacing: Pacing, state: State) -> Looked:
+    """Return what is seen of the rows of the open period, which may be none; what was seen before is not looked at again."""
+    if state.looked is not None and state.looked.parts is state.parts:
+        return state.looked
+    assert state.pace is not None
+    pace, rows = placed(settings, state, state.pace)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        judged = judge(pacing, pace, rows)
+    return Looked(parts=state.parts, pace=pace, rows=rows, judged=judged)
+
+
+def _decided(
+    settings: Settings, pacing: Pacing, state: State, seen: Looked | None, pool: int | None, batch: int
+) -> Order:
     came = state.gathered
     limit, beyond = limit_of(settings, pool)
-    pace = state.pace
-    if pace is None or (came == 0 and not pace.banks):
-        return pilot(pacing, pace, pool, limit, beyond, batch)
-    pace, rows = placed(settings, state, pace)
-    judged = judge(pacing, pace, rows)
+    if seen is None:
+        return pilot(pacing, state.pace, pool, limit, beyond, batch)
+    pace, rows, judged = seen.pace, seen.rows, seen.judged
     if not finite(judged):
         return overflow(pool, came, batch, judged.epsilon)
     wanted = need(pacing, pace, judged, came=came, batch=batch, most=BEYOND)
@@ -194,13 +210,13 @@ def close(settings: Settings, pacing: Pacing, state: State) -> tuple[State, Step
     """Return the state after the period is fitted on whatever came, and the report."""
     order, pace, came = state.order, state.pace, state.gathered
     assert order is not None
-    after = replace(state, period=state.period + 1, order=None, parts=())
+    after = replace(state, period=state.period + 1, order=None, parts=(), looked=None)
     limit, beyond = limit_of(settings, order.pool)
     if pace is None or (came == 0 and not pace.banks):
         outcome = _missed(settings, order, came, limit, beyond)
         return after, _report(state.period, order, came, math.inf, None, outcome)
-    pace, rows = placed(settings, state, pace)
-    judged = judge(pacing, pace, rows)
+    seen = look(settings, pacing, state)
+    pace, rows, judged = seen.pace, seen.rows, seen.judged
     if not finite(judged):
         raise DataError(
             "Tracker.tell(X=...) must be of a size that a fit can follow; got an overflow: rescale the columns."

@@ -123,7 +123,11 @@ def _one_to_plain(settings: Settings, state: State) -> dict[str, Any]:
             if field.name != "method"
         },
         "method": _method_to_plain(settings.method),
-        "state": {field.name: _state_to_plain(field.name, getattr(state, field.name)) for field in fields(state)},
+        "state": {
+            field.name: _state_to_plain(field.name, getattr(state, field.name))
+            for field in fields(state)
+            if field.name != "looked"  # which follows from the rest
+        },
     }
 
 

@@ -8,7 +8,7 @@ from driftpace.drift import DriftEstimator
 from driftpace.evidence import Evidence
 from driftpace.learners import Learner
 from driftpace.losses import Loss
-from driftpace.pacing import Pace, Pacing
+from driftpace.pacing import Judgement, Pace, Pacing, Rows
 from driftpace.planning import Budget
 from driftpace.records import Assumption, Constants, Outcome, Plan
 from driftpace.rules import Rule
@@ -130,6 +130,16 @@ class Part:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Looked:
+    """What a practical tracker saw of some rows: the pace with its place, the rows as it sees them, and what is known with them."""
+
+    parts: tuple[Part, ...]
+    pace: Pace
+    rows: Rows
+    judged: Judgement
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class State:
     """Everything a tracker remembers between calls; its size does not grow with the number of periods.
 
@@ -139,7 +149,8 @@ class State:
     the first period that has rows is being closed. ``pace`` is what a practical tracker knows, instead of rule, drift and evidence.
 
     ``spent`` is what the rows of the closed periods cost, where there is a budget, and ``bought`` whether the last one had rows;
-    where it had none, ``idle_distance`` is how far the model of parts was proven to be from its minimiser.
+    where it had none, ``idle_distance`` is how far the model of parts was proven to be from its minimiser. ``looked`` is what was
+    last seen of the open period: it follows from the rest, is kept to be seen once only, and is not saved.
     """
 
     period: int
@@ -160,6 +171,7 @@ class State:
     spent: Decimal = Decimal(0)
     bought: bool = False
     idle_distance: float | None = None
+    looked: Looked | None = None
 
     @property
     def gathered(self) -> int:

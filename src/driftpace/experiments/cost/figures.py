@@ -3,9 +3,9 @@
 import numpy as np
 
 from driftpace.experiments.cost.courses import Method
-from driftpace.experiments.cost.over_runs import curve
 from driftpace.experiments.cost.setting import EPSILON, NOISE, PERIODS, TOTAL
 from driftpace.experiments.cost.taken import Taken
+from driftpace.experiments.over_runs import curve
 from driftpace.experiments.records import Figure, Role, Series
 
 NAMES: dict[Method, tuple[str, Role]] = {

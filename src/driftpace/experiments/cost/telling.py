@@ -1,9 +1,9 @@
 """The numbers of the cost experiment beside the paper's words, and which of its claims hold."""
 
 from driftpace.experiments.cost.courses import Method
-from driftpace.experiments.cost.over_runs import measured, paired
 from driftpace.experiments.cost.setting import COST, TOTAL
 from driftpace.experiments.cost.taken import Taken
+from driftpace.experiments.over_runs import measured, paired
 from driftpace.experiments.records import Claim, Comparison, Sensitivity
 
 SIMILAR = 1.25
