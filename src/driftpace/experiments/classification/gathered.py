@@ -58,7 +58,7 @@ class Lead:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Gathered:
-    """All runs of a setting, (runs, periods) each; ``rho`` and ``least`` are the truth."""
+    """All runs of a setting, (runs, periods) each; ``rho``, in the norm of the method, and ``least`` are the truth."""
 
     setting: Setting
     samples: FloatArray
@@ -109,8 +109,7 @@ class Gathered:
 
 def gather(setting: Setting, courses: Sequence[Course]) -> Gathered:
     """Return the runs of a setting together with its truth, the same in each period: each is a turned copy of the first."""
-    world, loss = setting.world, setting.loss
-    first = world.period(1)
+    loss, first = setting.loss, setting.world.period(1)
     best = first.minimiser(loss)
     return Gathered(
         setting=setting,
@@ -120,7 +119,7 @@ def gather(setting: Setting, courses: Sequence[Course]) -> Gathered:
         auc=np.array([course.auc for course in courses]),
         front_loss=np.array([course.front_loss for course in courses]),
         front_auc=np.array([course.front_auc for course in courses]),
-        rho=world.rho(loss),
+        rho=setting.rho(),
         least=float(first.risk(loss, best)),
         best_auc=float(first.auc(best)),
     )

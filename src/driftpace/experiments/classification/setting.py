@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from driftpace.losses import SmoothedHinge
 from driftpace.records import Constants
 from driftpace.sets import Ball
@@ -60,6 +62,20 @@ class Setting:
         """Return what the paper's method is told: the same in every period, each being a turned copy of the first."""
         period = self.world.period(1)
         return period.local_constants(self.loss) if self.curvature == "local" else period.constants(self.loss)
+
+    def rho(self) -> float:
+        """Return how far the minimiser moves each period, in the norm in which the method estimates it.
+
+        The paper's is Euclidean; the practical default works in coordinates where the Hessian is the identity, so its drift is
+        sqrt(move' H move).
+
+        >>> Setting(epsilon=0.1).rho(), Setting(epsilon=0.1, method="practical").rho()
+        (0.1017, 0.0655)
+        """
+        before, now = (self.world.period(n) for n in (1, 2))
+        move = now.minimiser(self.loss) - before.minimiser(self.loss)
+        metric = np.eye(self.features) if self.method == "paper" else now.hessian(self.loss)
+        return math.sqrt(float(move @ metric @ move))
 
     def tracker(self, rng: int) -> Tracker:
         """Return a fresh tracker of the method."""
