@@ -126,10 +126,13 @@ def _curve(plot: "Axes", series: Series, look: Look, *, bands: bool, place: int,
         "markevery": 1 if series.marks or not marker else max(math.ceil(series.x.size / CROWDED), 1),
         "label": mathematics(series.label),
         "zorder": 3.0 + 0.01 * place if look.marker else 2.5,
+        "clip_on": not series.marks,  # a point on the edge is seen whole
     }
     if series.steps and not series.marks:
         style["drawstyle"] = "steps-mid"
-        style["marker"] = None if known.sum() > 1 else marker
+        style["markevery"] = (
+            (place % 3, 3) if known.sum() > 3 else 1
+        )  # enough to tell one staircase from another, and not all in one place
     if series.low is None or series.high is None:
         return plot.plot(series.x, series.y, **style)[0]
     if bands and not series.marks:

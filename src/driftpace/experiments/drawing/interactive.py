@@ -44,7 +44,7 @@ def interactive(figure: Figure) -> Drawable:
         first = len(traces)
         traces += _traces(shown, look, bands=bands)
         places = tuple(range(first, len(traces)))
-        sign = (look.marker or "circle").removesuffix("-open") if series.marks else look.dash
+        sign = (look.marker or "circle").replace("-open", " open") if series.marks else look.dash
         keys.append(Key(label=typeset(series.label), look=sign, colour=look.colour, traces=places, shown=True))
     return Drawable(traces=tuple(traces), layout=_layout(figure), keys=tuple(keys))
 

@@ -33,10 +33,10 @@ class Look:
 
 ROLES = {
     "paper": Look(colour="rust", dash="solid", marker="circle"),
-    "practical": Look(colour="own", dash="longdash", marker="square"),
+    "practical": Look(colour="own", dash="longdash", marker="square-open"),
     "other": Look(colour="teal", dash="dashdot", marker="triangle-up"),
     "second": Look(colour="plum", dash="dot", marker="diamond"),
-    "third": Look(colour="olive", dash="longdashdot", marker="triangle-down"),
+    "third": Look(colour="olive", dash="longdashdot", marker="triangle-down-open"),
     "truth": Look(colour="ink", dash="dash", marker=None, width=0.8),
     "target": Look(colour="bad", dash="dot", marker=None, width=0.8),
 }
@@ -47,7 +47,7 @@ SPARE = (  # for a second curve of a role that is taken
     ROLES["second"],
     ROLES["other"],
     Look(colour="own", dash="dot", marker="diamond-open"),
-    Look(colour="rust", dash="dashdot", marker="square-open"),
+    Look(colour="rust", dash="dashdot", marker="square"),
     Look(colour="teal", dash="solid", marker="circle-open"),
     Look(colour="plum", dash="longdash", marker="triangle-up-open"),
 )
