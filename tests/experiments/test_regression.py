@@ -192,7 +192,7 @@ def test_the_catalogue_knows_it() -> None:
 
 
 def test_the_figures_are_the_papers_and_the_risk(finding: Finding) -> None:
-    assert [figure.key for figure in finding.figures] == ["regression-rho", "regression-samples", "regression-risk"]
+    assert [figure.key for figure in finding.figures] == ["rho", "samples", "risk"]
     assert [figure.paper is not None for figure in finding.figures] == [True, True, False]
     roles = [[series.role for series in figure.series] for figure in finding.figures]
     assert roles == [
@@ -203,9 +203,7 @@ def test_the_figures_are_the_papers_and_the_risk(finding: Finding) -> None:
     for figure in finding.figures:
         for series in figure.series:
             assert series.x.tolist() == list(range(1, 26))
-            first = (
-                1 if figure.key == "regression-rho" and series.role != "truth" else 0
-            )  # no estimate after one period
+            first = 1 if figure.key == "rho" and series.role != "truth" else 0  # no estimate after one period
             assert np.isnan(series.y[:first]).all()
             assert (series.y[first:] > 0.0).all()
             if series.low is not None and series.high is not None:

@@ -26,7 +26,7 @@ def figures(found: Followed, many: Courses) -> tuple[Figure, ...]:
 
     return (
         Figure(
-            key="regression-rho",
+            key="rho",
             title="Estimate of the drift",
             caption=(
                 "The mean of the direct estimates so far, without its margin, lies above the true drift and stays "
@@ -43,7 +43,7 @@ def figures(found: Followed, many: Courses) -> tuple[Figure, ...]:
             paper="rho estimate for synthetic regression",
         ),
         Figure(
-            key="regression-samples",
+            key="samples",
             title="Samples in each period",
             caption=(
                 "After two periods of fixed size the number of samples falls with the margin and settles. The "
@@ -56,14 +56,14 @@ def figures(found: Followed, many: Courses) -> tuple[Figure, ...]:
             paper="K_n for synthetic regression",
         ),
         Figure(
-            key="regression-risk",
+            key="risk",
             title="Excess risk in each period",
             caption=(
                 "The excess risk, exact for each model and averaged over runs, stays below the target in every period."
             ),
             alt=(
                 "Excess risk over 25 periods on a logarithmic axis: between 0.02 and 0.04 from the third period on, "
-                "below the dashed line of the target at 0.1."
+                "below the line of the target at 0.1."
             ),
             x_label="period n",
             y_label="excess risk, mean over runs",
