@@ -81,6 +81,15 @@ def test_looks_differ_in_dash_or_marker_so_that_grey_is_enough() -> None:
     assert len({(look.dash, look.marker) for look in looks(crowd)}) == 9
 
 
+def test_a_second_truth_differs_by_its_dash() -> None:
+    truths = one_figure(
+        *(curve(str(place), "truth", np.ones(2)) for place in range(3)), curve("t", "target", np.ones(2))
+    )
+    found = looks(truths)
+    assert all(look.marker is None for look in found)
+    assert len({look.dash for look in found}) == 4
+
+
 def test_a_look_belongs_to_who_the_curve_is() -> None:
     both = one_figure(curve("default", "practical", np.ones(2)), curve("paper", "paper", np.ones(2)))
     assert looks(both) == [ROLES["practical"], ROLES["paper"]]

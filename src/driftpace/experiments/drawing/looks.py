@@ -51,6 +51,7 @@ SPARE = (  # for a second curve of a role that is taken
     Look(colour="teal", dash="solid", marker="circle-open"),
     Look(colour="plum", dash="longdash", marker="triangle-up-open"),
 )
+_PLAIN = ("dashdot", "longdash", "solid")  # of a second truth or target, which have no marker
 
 
 def looks(figure: Figure) -> list[Look]:
@@ -73,7 +74,7 @@ def looks(figure: Figure) -> list[Look]:
         look = spare[again % len(spare)]
         again += 1
         if series.role in ("truth", "target"):
-            look = Look(colour=look.colour, dash=look.dash, marker=None, width=0.8)
+            look = Look(colour=look.colour, dash=_PLAIN[again % len(_PLAIN)], marker=None, width=0.8)
         found.append(look)
     return found
 
