@@ -78,11 +78,11 @@ def test_some_periods_are_left_empty_and_never_alone_is_one_bought(seed: int) ->
 
 @pytest.mark.statistical
 def test_the_default_holds_the_target_within_the_same_money(seed: int) -> None:
-    """Logarithms of excess risks against the target (20 runs) and against the plan's (the same 7 runs)."""
+    """The logarithm of the excess risk against the target, 20 runs; and less than the plan's in each of the same 7 (1 in 128)."""
     default = taken("default", seed, 20)
     assert (default.spent <= TOTAL).all()
     assert sure(np.log(EPSILON / default.risk))
-    assert sure(np.log(taken("plan", seed).risk / default.first(RUNS).risk))
+    assert (taken("plan", seed).risk > default.first(RUNS).risk).all()
 
 
 def test_a_run_is_a_function_of_its_number_and_seed() -> None:
@@ -109,11 +109,11 @@ def test_the_finding_says_what_was_measured() -> None:
     assert loss.log_y
     assert loss.paper is not None
     drawn = {series.label: series for series in (*loss.series, *samples.series)}
-    plan = taken("plan", 0).first(2)
-    assert drawn["optimal cost plan"].y == pytest.approx(plan.samples.mean(axis=0))
-    first = finding.comparisons[0].as_in_paper
-    assert first is not None
-    assert first.value == pytest.approx(plan.loss.mean())
+    rule = taken("rule", 0, 2)
+    assert drawn["the rule, no budget"].y == pytest.approx(rule.samples.mean(axis=0))
+    told = next(one for one in finding.comparisons if one.what == "test loss of the rule without a budget").as_in_paper
+    assert told is not None
+    assert told.value == pytest.approx(rule.loss.mean())
     money = next(claim for claim in finding.claims if "within" in claim.says)
     assert money.holds
     budgets = finding.sensitivity[0]

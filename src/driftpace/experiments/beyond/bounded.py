@@ -16,7 +16,7 @@ from driftpace.experiments.asked import Asked
 from driftpace.experiments.beyond.changes import RARE, LargestChange, Law, RandomChanges
 from driftpace.experiments.beyond.followed import LOSS, Followed, Runs, key, lead
 from driftpace.experiments.beyond.part import Part
-from driftpace.experiments.cost.over_runs import curve, measured, paired
+from driftpace.experiments.over_runs import curve, measured, paired
 from driftpace.experiments.records import Claim, Comparison, Figure, OpenConstant, Role, Sensitivity, Series
 from driftpace.records import Constants
 from driftpace.sets import Ball
@@ -233,7 +233,7 @@ def _claims(arms: dict[tuple[Law, Arm], Runs]) -> tuple[Claim, ...]:
         Claim(
             says="No window serves all changes: where they are rare and large, the windowed estimate stays below the bound.",
             holds=rare.z < -SURE,
-            measured=f"Changes of rho in one period of ten: off rho by {rare} (debiased one-steps).",
+            measured=f"Changes of rho with probability {RARE:g}: off rho by {rare} (debiased one-steps).",
         ),
     )
 
@@ -252,7 +252,7 @@ def _table(arms: dict[tuple[Law, Arm], Runs], law: Law) -> Sensitivity:
                 f"{runs.risk(SETTLED).mean():.3f}",
             )
         )
-    how = f"even over [0, {RHO:g}]" if law == "even" else f"{RHO:g} in one period of ten, else none"
+    how = f"even over [0, {RHO:g}]" if law == "even" else f"{RHO:g} with probability {RARE:g}, else none"
     return Sensitivity(
         title=f"Bounded change: one-step estimates and ways to combine them, changes {how}",
         columns=("estimate", f"at period {PERIODS}", f"K_n after period {SETTLED}", "labels in all", "excess risk"),

@@ -12,12 +12,12 @@ from driftpace.typing import FloatArray
 from driftpace.worlds import BoundedRegression
 
 Law = Literal["even", "rare"]
-RARE = 0.1
+RARE = 0.05
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RandomChanges:
-    """Changes rho_n spread evenly over [0, rho] ("even"), or rho with probability 1/10 and else none ("rare"), any direction.
+    """Changes rho_n spread evenly over [0, rho] ("even"), or rho in one period of twenty and else none ("rare"), any direction.
 
     Rows and noise are bounded (:class:`~driftpace.worlds.BoundedRegression`), so that a largest gradient exists and the
     assumptions of Theorem 2 can hold, which they do not for Gaussian rows (theory I23). The first period is at zero.
