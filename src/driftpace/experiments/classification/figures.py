@@ -150,9 +150,9 @@ def _key(name: str, gathered: Gathered) -> str:
 def _pairs(paper: Gathered, practical: Gathered, followed: str, kept: str) -> tuple[Series, ...]:
     return (
         _curve("as in the paper", "paper", paper, getattr(paper, followed)),
-        _curve("its rows up front", "other", paper, getattr(paper, kept)),
+        _curve("as in the paper, up front", "other", paper, getattr(paper, kept)),
         _curve("practical default", "practical", practical, getattr(practical, followed)),
-        _curve("its rows up front (practical)", "second", practical, getattr(practical, kept)),
+        _curve("practical default, up front", "second", practical, getattr(practical, kept)),
     )
 
 

@@ -145,13 +145,15 @@ def _below(gathered: Gathered, where: str) -> Claim:
     epsilon, overall = gathered.setting.epsilon, _overall(gathered.excess)
     assert overall.error is not None
     mean = gathered.excess.mean(axis=0)
+    worst = int(mean.argmax())
+    there = measured(gathered.excess[:, worst])
     return Claim(
-        says=f"The excess risk is at most epsilon in the mean {where}",
+        says=f"The excess risk is at most epsilon in the mean over periods {where}",
         holds=overall.value <= epsilon,
         measured=(
             f"{overall.value:.5f} +- {overall.error:.5f} (standard error over runs), {overall.value / epsilon:.2f} "
-            f"of epsilon; the worst period's mean is {mean.max():.5f}, and {int(np.count_nonzero(mean > epsilon))} "
-            f"of {mean.size} are above epsilon"
+            f"of epsilon; the worst period is {worst + 1} with {there.value:.5f} +- {there.error:.5f}, and the means of "
+            f"{int(np.count_nonzero(mean > epsilon))} of {mean.size} periods are above epsilon"
         ),
     )
 
