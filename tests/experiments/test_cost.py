@@ -9,9 +9,9 @@ from scipy import stats
 
 from driftpace.experiments import Asked, experiment
 from driftpace.experiments.cost.courses import Job, Method, follow
-from driftpace.experiments.over_runs import curve, paired
 from driftpace.experiments.cost.setting import COST, EPSILON, FIRST, PERIODS, TOTAL
 from driftpace.experiments.cost.taken import Taken
+from driftpace.experiments.over_runs import curve, paired
 from driftpace.experiments.records import Finding
 
 RUNS = 7
