@@ -69,6 +69,23 @@ def test_numbers_of_one_kind_stand_below_its_name(capsys: pytest.CaptureFixture[
     ]
 
 
+@pytest.mark.parametrize("terminal", [False, True])
+def test_of_many_claims_those_that_do_not_hold_are_told(
+    terminal: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
+    true, false = made_up().claims
+    for claims, sentence in (
+        ((true,) * 9 + (false,), "9 of 10 claims hold; not these:"),
+        ((true,) * 9, "9 of 9 claims hold."),
+    ):
+        tell([replace(made_up(), claims=claims)], Path("out"), "table", Spending())
+        shown = capsys.readouterr().out
+        assert sentence in shown
+        assert true.says not in shown
+        assert ("Up front is as good" in shown) == (false in claims)
+
+
 def test_options_reach_the_experiments(asked: dict[str, Any]) -> None:
     given = "income cost --runs 3 --seed 7 --workers 1 --out here --psid mine.csv --psid-year wave --psid-income earned"
     more = "--psid-age years --psid-education school --psid-experience worked --psid-more a,b"

@@ -11,6 +11,7 @@ from driftpace.experiments.drawing import to_json
 from driftpace.experiments.drawing.grouping import grouped
 from driftpace.experiments.drawing.words import measured, plural, typeset
 
+FEW = 8  # claims; of more only those that do not hold are told, the page has them all
 WIDTH = 100  # letters of a line where it is not a terminal that has a width
 _HEADS = ("", "the paper", "as in the paper", "by default")
 
@@ -40,6 +41,19 @@ def rows(finding: Finding) -> list[tuple[str, ...]]:
     return found
 
 
+def told(finding: Finding) -> list[Claim]:
+    """Return the claims that are worth a line."""
+    return [claim for claim in finding.claims if not claim.holds or len(finding.claims) <= FEW]
+
+
+def count(finding: Finding) -> str:
+    """Say how many claims hold, where not all are told."""
+    if len(told(finding)) == len(finding.claims):
+        return ""
+    held = sum(claim.holds for claim in finding.claims)
+    return f"{held} of {plural(len(finding.claims), 'claim')} hold{'; not these:' if told(finding) else '.'}"
+
+
 def said(claim: Claim) -> str:
     """Return the claim, and where it does not hold the numbers that decide it; those of the others are on the page."""
     text = typeset(claim.says)
@@ -66,9 +80,8 @@ def _plain(finding: Finding) -> None:
         for line in lines:
             first, *others = zip(line, widths, strict=True)
             print("  ".join([first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in others)]).rstrip())
-    if finding.claims:
-        print()
-    for claim in finding.claims:
+    print(f"\n{count(finding)}" if count(finding) else "")
+    for claim in told(finding):
         before = "holds     " if claim.holds else "does not  "
         text = said(claim)
         print(fill(text, WIDTH, initial_indent=before, subsequent_indent=" " * len(before)))
@@ -93,7 +106,9 @@ def _show(finding: Finding) -> None:
             table.add_row(*(Text(cell) for cell in row))
         console.print(table)
     claims = Table.grid(padding=(0, 2))
-    for claim in finding.claims:
+    if count(finding):
+        console.print(Text(count(finding)))
+    for claim in told(finding):
         sign = Text("✓ holds", style="green") if claim.holds else Text("✗ does not", style="red")
         claims.add_row(sign, Text(said(claim)))
     console.print(claims)

@@ -54,7 +54,7 @@ def reproduce(
                 runs=runs, seed=seed, workers=workers, psid=psid, psid_columns=columns, over=_over(bars, name)
             )
             found.append(find(asked))
-        write_findings(found, out, over=_over(bars))
+        write_findings(found, out, workers=workers, over=_over(bars))
     return tuple(found)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from driftpace.errors import DataError
 from driftpace.experiments.asked import Over, quietly
+from driftpace.experiments.crew import spread
 from driftpace.experiments.drawing.as_csv import to_csv
 from driftpace.experiments.drawing.as_json import to_json
 from driftpace.experiments.drawing.drawn import pictures
@@ -17,7 +18,9 @@ from driftpace.experiments.records import Figure, Finding
 _KEY = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
 
 
-def write_findings(findings: Sequence[Finding], out: str | PathLike[str], *, over: Over = quietly) -> dict[str, Path]:
+def write_findings(
+    findings: Sequence[Finding], out: str | PathLike[str], *, workers: int | None = 1, over: Over = quietly
+) -> dict[str, Path]:
     """Write findings into a folder, which is made where it is missing; return where the page, the figures and the data are.
 
     ::
@@ -28,7 +31,7 @@ def write_findings(findings: Sequence[Finding], out: str | PathLike[str], *, ove
         out/findings.json                    everything
 
     The same findings give the same bytes. Nothing is written before everything could be drawn. The pictures need matplotlib
-    and the page plotly (``pip install "driftpace[figures,report]"``).
+    and the page plotly (``pip install "driftpace[figures,report]"``); ``workers`` processes draw them (None: one for each core).
     """
     named = _named(findings)
     folder = Path(out)
@@ -36,9 +39,10 @@ def write_findings(findings: Sequence[Finding], out: str | PathLike[str], *, ove
         folder / "findings.json": f"{to_json(findings)}\n".encode(),
         folder / "index.html": page(findings).encode(),
     }
-    for name, figure in over(named, "pictures", len(named)):
+    drawn = spread(pictures, [figure for _, figure in named], workers=workers)
+    for (name, figure), found in zip(named, over(drawn, "pictures", len(named)), strict=True):
         files[folder / "data" / f"{name}.csv"] = to_csv(figure).encode()
-        files |= {folder / "figures" / f"{name}.{ending}": content for ending, content in pictures(figure).items()}
+        files |= {folder / "figures" / f"{name}.{ending}": content for ending, content in found.items()}
     for path, content in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
