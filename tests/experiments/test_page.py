@@ -56,10 +56,13 @@ def test_it_says_everything_that_was_found() -> None:
 
 def test_a_note_of_many_numbers_is_said_once() -> None:
     finding = made_up()
-    note = "± is the standard error over runs of the mean over periods"
+    note = "± is the standard error over runs of the mean over periods"  # written as +-
     many = tuple(
         Comparison(
-            what=f"a: number {place}", paper=None, as_in_paper=Measured(value=1.0, error=0.1, note=note), practical=None
+            what=f"a: number {place}",
+            paper=None,
+            as_in_paper=Measured(value=1.0, error=0.1, note=note.replace("±", "+-")),
+            practical=None,
         )
         for place in range(4)
     )

@@ -77,7 +77,7 @@ def _errors(comparisons: Iterable[Comparison]) -> tuple[str, str, str]:
     often = notes[0][0] if notes and notes[0][1] >= OFTEN else ""
     sign = "\u202f*" if silent else ""
     said = ["± is the standard error over runs."] if silent else []
-    said += [f"{'* ' if silent else ''}{'' if '±' in often else '±: '}{often.rstrip('.')}."] if often else []
+    said += [f"{'* ' if silent else ''}{'' if '±' in typeset(often) else '±: '}{often.rstrip('.')}."] if often else []
     return (f'<p class="quiet">{_said(" ".join(said))}</p>' if said else ""), often, sign
 
 

@@ -7,11 +7,11 @@ from driftpace.experiments.records import Measured
 
 NOTHING = "–"
 _GREEK = {"rho": "ρ", "epsilon": "ε", "lambda": "λ", "sigma": "σ", "mu": "μ", "phi": "φ", "pi": "π"}
-_LOW = str.maketrans("0123456789+-ni", "₀₁₂₃₄₅₆₇₈₉₊₋ₙᵢ")
+_LOW = str.maketrans("0123456789+-nikx", "₀₁₂₃₄₅₆₇₈₉₊₋ₙᵢₖₓ")
 _HIGH = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _SYMBOL = re.compile(
     rf"(?<![\w-])(?P<name>{'|'.join(_GREEK)}|[a-zA-Z])(?P<star>\*)?"
-    r"(?:_(?P<low>\{[-+0-9ni]+\}|[0-9]+|[ni]))?(?:\^(?P<high>-?[0-9]+))?(?![\w{(])"
+    r"(?:_(?P<low>\{[-+0-9nikx]+\}|[0-9]+|[nikx]))?(?:\^(?P<high>-?[0-9]+))?(?![\w{(])"
 )
 _POWER = re.compile(r"(?<=[\w)\]|])\^(-?[0-9]+)")
 
@@ -19,8 +19,8 @@ _POWER = re.compile(r"(?<=[\w)\]|])\^(-?[0-9]+)")
 def typeset(text: str) -> str:
     """Return the text with its symbols as letters; words of programmes (``rho_upper``, ``--epsilon``) stay as they are.
 
-    >>> typeset("K_n settles; rho_{n-1}^2 and w*_1 do not, --epsilon 0.1 is epsilon = 0.1 +- 0")
-    'Kₙ settles; ρₙ₋₁² and w*₁ do not, --epsilon 0.1 is ε = 0.1 ± 0'
+    >>> typeset("K_n settles; rho_{n-1}^2, sigma_x and w*_1 do not, --epsilon 0.1 is epsilon = 0.1 +- 0")
+    'Kₙ settles; ρₙ₋₁², σₓ and w*₁ do not, --epsilon 0.1 is ε = 0.1 ± 0'
     """
 
     def letters(found: re.Match[str]) -> str:
