@@ -48,19 +48,9 @@ def squared_constants(
     fourth = peak * (trace * covariance + 2.0 * covariance @ covariance)
     linear = 2.0 * fourth @ error - 2.0 * covariance @ covariance @ error  # by S error + l2 P minimiser = 0
     variance = fourth - covariance @ covariance
-    at_zero = float(np.trace(gradients))
-    A, B = quadratic_limit(at_zero, linear, variance + hessian @ hessian)
-    sigma_squared, V = quadratic_limit(at_zero, linear, variance)
-    return {
-        "m": smallest(hessian),
-        "M": largest(hessian),
-        "A": A,
-        "B": B,
-        "sigma": math.sqrt(sigma_squared),
-        "V": V,
+    return _limits(hessian, gradients, linear, variance) | {
         "noise": float(error @ covariance @ error) + noise,
         "R2": peak * (trace + 2.0 * largest(covariance)),
-        **at_minimiser(hessian, gradients),
     }
 
 
@@ -74,7 +64,15 @@ def moment_constants(
     """
     pull = square @ error
     variance, linear = fourth - square @ square, 2.0 * fourth @ error - 2.0 * square @ pull
-    at_zero = float(np.trace(covariance))
+    return _limits(hessian, covariance, linear, variance) | {
+        "noise": _against(covariance + np.outer(pull, pull), square),
+        "R2": _against(fourth, square),
+    }
+
+
+def _limits(hessian: FloatArray, gradients: FloatArray, linear: FloatArray, variance: FloatArray) -> dict[str, float]:
+    """Return what follows from the Hessian and the variance of a gradient, tr(gradients) + linear'd + d'variance d at w* + d."""
+    at_zero = float(np.trace(gradients))
     A, B = quadratic_limit(at_zero, linear, variance + hessian @ hessian)
     sigma_squared, V = quadratic_limit(at_zero, linear, variance)
     return {
@@ -84,9 +82,7 @@ def moment_constants(
         "B": B,
         "sigma": math.sqrt(sigma_squared),
         "V": V,
-        "noise": _against(covariance + np.outer(pull, pull), square),
-        "R2": _against(fourth, square),
-        **at_minimiser(hessian, covariance),
+        **at_minimiser(hessian, gradients),
     }
 
 
