@@ -20,16 +20,17 @@ _ALIKE = 1e-12
 class Tally:
     """Sums over losses from which means, their standard errors and those of differences follow, for any number of rows.
 
-    Rows come in ``units`` that are independent: rows themselves, or groups of rows. With s_u the losses of the candidates summed
-    over unit u and n_u its rows: ``rows`` sum n_u, ``sums`` sum s_u, ``squares`` sum s_u s_u', ``cross`` sum n_u s_u, ``sizes`` sum
-    n_u^2. The covariance of the mean losses is sum (s_u - n_u mean)(s_u - n_u mean)' / rows^2, times units/(units - 1).
+    Rows come in units that are independent: rows themselves, or groups of rows. With s_u the losses of the candidates summed
+    over unit u, n_u its rows and q_u its weight (1 when it is new): ``rows`` sum q_u n_u, ``sums`` sum q_u s_u, ``squares`` sum
+    q_u^2 s_u s_u', ``cross`` sum q_u^2 n_u s_u, ``sizes`` sum q_u^2 n_u^2. The covariance of the mean losses is
+    sum q_u^2 (s_u - n_u mean)(s_u - n_u mean)' / rows^2, times units/(units - 1), with units = rows^2/sizes: their number, or as
+    many equal ones as say as much.
 
     >>> tally = Tally.of(np.array([[1.0, 3.0, 2.0, 2.0], [1.5, 3.5, 2.0, 1.5]]))
     >>> tally.scores, tally.errors.round(4)
     (array([2.   , 2.125]), array([0.4082, 0.4732]))
     """
 
-    units: float
     rows: float
     sums: FloatArray
     squares: FloatArray
@@ -54,7 +55,6 @@ class Tally:
             losses = np.array([np.bincount(of_row, weights=one, minlength=len(names)) for one in losses])
         sums = losses.sum(axis=1)
         return cls(
-            units=float(losses.shape[1]),
             rows=float(rows),
             sums=np.where(lost, np.inf, sums),
             squares=losses @ losses.T,
@@ -70,12 +70,11 @@ class Tally:
     def after(self, more: "Tally", keep: float) -> "Tally":
         """Return the tally with more rows, the old ones counting for ``keep`` of what they did."""
         return Tally(
-            units=keep * self.units + more.units,
             rows=keep * self.rows + more.rows,
             sums=keep * self.sums + more.sums,
-            squares=keep * self.squares + more.squares,
-            cross=keep * self.cross + more.cross,
-            sizes=keep * self.sizes + more.sizes,
+            squares=keep**2 * self.squares + more.squares,
+            cross=keep**2 * self.cross + more.cross,
+            sizes=keep**2 * self.sizes + more.sizes,
         )
 
     @property
@@ -101,9 +100,10 @@ class Tally:
         return np.asarray(centred / self.rows**2)
 
     def _roots(self, variances: FloatArray) -> FloatArray:
-        if self.units <= 1.0:
+        units = self.rows**2 / self.sizes
+        if units <= 1.0:
             return np.full(len(variances), math.inf)
-        free = self.units / (self.units - 1.0)
+        free = units / (units - 1.0)
         return np.where(np.isfinite(self.sums), np.sqrt(np.maximum(variances, 0.0) * free), math.inf)
 
 
@@ -127,10 +127,11 @@ def choose(
     least = int(np.argmin(scores))
     taken = last
     if math.isfinite(scores[least]):
-        near = scores[least] + _ALIKE * (1.0 + abs(scores[least]))
+        finite = np.isfinite(scores)
+        near = scores[least] + _ALIKE * np.abs(scores[finite]).max()
         if not (scores <= near).all():
             near = max(near, scores[least] + errors[least]) if choosing == "one-standard-error" else near
-            taken = int(np.flatnonzero(scores <= near)[-1])
+            taken = int(np.flatnonzero(finite & (scores <= near))[-1])
     return Selected(
         candidates=candidates,
         chosen=candidates[taken],

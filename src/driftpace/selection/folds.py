@@ -21,7 +21,8 @@ def make_folds(
 
     With ``classes``, one for each row, every class is spread evenly over the folds. With ``groups`` rows of one group are in one
     fold: what a person says twice must not be learnt from one row and tested on the other. With both, whole groups are dealt so
-    that classes stay as even as they can. Refused: fewer rows or groups than folds, and a class that some fold would not have.
+    that each of two classes is in every fold, and as evenly as can be. Refused: fewer rows or groups than folds, and a class that
+    some fold would not have.
 
     >>> make_folds(6, 3, rng=0, classes=np.array([1.0, 1.0, 1.0, -1.0, -1.0, -1.0])).tolist()
     [1, 2, 0, 0, 2, 1]
@@ -103,25 +104,30 @@ def _of_rows(rows: int, folds: int, rng: np.random.Generator, classes: FloatArra
 
 
 def _of_groups(folds: int, rng: np.random.Generator, groups: IntArray, classes: FloatArray | None) -> IntArray:
-    """Deal groups from the largest on, each to the fold that is then most even: in its classes, and in its size."""
+    """Deal groups from the largest on, each to the fold that is then most even: in its classes, and in its size.
+
+    A fold that lacks a class comes first, and groups of both classes are dealt first of all: then no fold is left without one.
+    """
     names, of_row = np.unique(groups, return_inverse=True)
     if len(names) < folds:
         raise DataError(f"{_OWNER}(folds=...) must be at most the {len(names)} groups of rows; got {folds}.")
     labels, of_class = np.unique(np.zeros(len(groups)) if classes is None else classes, return_inverse=True)
     counts = np.zeros((len(names), len(labels)))
     np.add.at(counts, (of_row, of_class), 1.0)
-    for label, having in zip(labels, (counts > 0.0).sum(axis=0), strict=True):
+    has = counts > 0.0
+    for label, having in zip(labels, has.sum(axis=0), strict=True):
         if having < folds:
             raise _missing(label, int(having), "groups", folds)
     order = rng.permutation(len(names))
-    order = order[np.argsort(-counts[order].max(axis=1), kind="stable")]
+    order = order[np.lexsort((-counts[order].max(axis=1), -has[order].sum(axis=1)))]
     filled = np.zeros((folds, len(labels)))
     share = 1.0 / np.maximum(counts.sum(axis=0), 1.0)
     fold = np.empty(len(names), dtype=np.int64)
     for group in order:
         after = (filled + counts[group]) * share
         cost = (np.square(after) - np.square(filled * share)).sum(axis=1)
-        taken = int(np.lexsort((rng.permutation(folds), filled.sum(axis=1), cost))[0])
+        lacking = (has[group] & (filled == 0.0)).sum(axis=1)
+        taken = int(np.lexsort((rng.permutation(folds), filled.sum(axis=1), cost, -lacking))[0])
         fold[group] = taken
         filled[taken] += counts[group]
     return fold[of_row]

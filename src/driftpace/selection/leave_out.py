@@ -24,6 +24,7 @@ from driftpace.typing import FloatArray, IntArray
 _STEPS = 25
 _NEWTON = 30
 _SETTLED = 1e-8
+_ROUNDING = 1e-15
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -168,10 +169,17 @@ def _solved(matrices: FloatArray, right: FloatArray) -> FloatArray:
     """Return the solutions of symmetric systems; the shortest where a fold leaves some direction unseen."""
     try:
         found = np.linalg.solve(matrices, right[:, :, None])[:, :, 0]
-        if np.isfinite(found).all():
+        if np.isfinite(found).all() and _definite(matrices):
             return np.asarray(found)
     except np.linalg.LinAlgError:
         pass
     if not (np.isfinite(matrices).all() and np.isfinite(right).all()):
         return np.full_like(right, np.nan)
     return np.asarray((np.linalg.pinv(matrices, hermitian=True) @ right[:, :, None])[:, :, 0])
+
+
+def _definite(matrices: FloatArray) -> bool:
+    """Whether no system is singular up to rounding, which a solution would hide; columns may be of any size."""
+    roots = np.sqrt(np.einsum("fii->fi", matrices))
+    pivots = np.linalg.cholesky(matrices).diagonal(axis1=1, axis2=2) / roots
+    return bool((np.square(pivots) > _ROUNDING * matrices.shape[1]).all())
