@@ -11,6 +11,8 @@ from driftpace.typing import FloatArray
 
 def standard_error(each: FloatArray) -> float:
     """Return the standard error of the mean of one number for each run."""
+    if np.ptp(each) == 0.0:  # equal numbers have a mean that is off by rounding, and would have an error of 1e-17
+        return 0.0
     return float(np.std(each, ddof=1) / math.sqrt(len(each)))
 
 

@@ -251,7 +251,7 @@ def _slope(seen: dict[tuple[str, float], Settled], learner: str, *, of: str) -> 
 
 
 def _figure(seen: dict[tuple[str, float], Settled], learner: str) -> Figure:
-    x = np.log10(np.array(EPSILONS[::-1]))
+    x = np.array(EPSILONS[::-1])
     points = [seen[learner, epsilon] for epsilon in EPSILONS[::-1]]
 
     def of(values: list[float]) -> FloatArray:
@@ -271,7 +271,7 @@ def _figure(seen: dict[tuple[str, float], Settled], learner: str) -> Figure:
             f"Overshoot against epsilon for {who}, with the corrected bound above it and the printed one; the measured line "
             "has slope near one half."
         ),
-        x_label="log10 of epsilon",
+        x_label="epsilon",
         y_label="overshoot, estimate less rho",
         series=(
             Series(
