@@ -260,6 +260,9 @@ def _table(arms: dict[tuple[Law, Arm], Runs], law: Law) -> Sensitivity:
         reading=(
             "The bound is 1. Direct one-steps are too high by the noise of the models; debiased ones see the changes themselves."
             if law == "even"
-            else "The bound is 1 here too. Without a floor the window falls short of it; the largest so far is there once a change came by."
+            else (
+                "The bound is 1 here too. Without a floor the window falls short of it; the largest so far is there once a "
+                "change has come by."
+            )
         ),
     )

@@ -11,8 +11,8 @@ import numpy as np
 from driftpace.experiments.asked import Asked
 from driftpace.experiments.beyond.followed import LOSS, Followed, Runs, key, lead
 from driftpace.experiments.beyond.part import Part
-from driftpace.experiments.over_runs import curve, measured, paired
 from driftpace.experiments.cost.setting import EPSILON, NOISE, PERIODS, RHO
+from driftpace.experiments.over_runs import curve, measured, paired
 from driftpace.experiments.records import Claim, Comparison, Figure, OpenConstant, Role, Sensitivity, Series
 from driftpace.records import Constants
 from driftpace.sets import Ball

@@ -17,8 +17,8 @@ from driftpace.drift import Drift, NoMargin, overshoot_bound, printed_overshoot_
 from driftpace.experiments.asked import Asked
 from driftpace.experiments.beyond.followed import LOSS, Followed, Runs, key, lead
 from driftpace.experiments.beyond.part import Part
-from driftpace.experiments.over_runs import Paired, measured, paired
 from driftpace.experiments.cost.setting import KNOWN, NOISE, RHO, world_of
+from driftpace.experiments.over_runs import Paired, measured, paired
 from driftpace.experiments.records import Claim, Comparison, Figure, OpenConstant, Sensitivity, Series
 from driftpace.learners import GradientPasses
 from driftpace.records import Constants, Seen

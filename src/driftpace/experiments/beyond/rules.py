@@ -12,8 +12,8 @@ import numpy as np
 from driftpace.experiments.asked import Asked
 from driftpace.experiments.beyond.followed import LOSS, Followed, Runs, key, lead
 from driftpace.experiments.beyond.part import Part
-from driftpace.experiments.over_runs import curve, measured, paired
 from driftpace.experiments.cost.setting import EPSILON, KNOWN, PERIODS, world_of
+from driftpace.experiments.over_runs import curve, measured, paired
 from driftpace.experiments.records import Claim, Comparison, Figure, OpenConstant, Role, Sensitivity, Series
 from driftpace.sets import Ball
 from driftpace.tracker import Tracker
