@@ -17,11 +17,11 @@ from driftpace.experiments import Asked, experiment
 from driftpace.experiments.beyond import bounded, given, overshoot, rules
 from driftpace.experiments.beyond.bounded import BoundedJob
 from driftpace.experiments.beyond.changes import LargestChange, Law, RandomChanges
-from driftpace.experiments.beyond.followed import Runs, followed, key, lead
+from driftpace.experiments.beyond.followed import Runs, followed, lead
 from driftpace.experiments.beyond.given import PAPER, ConstantsJob
 from driftpace.experiments.beyond.overshoot import OvershootJob, Settled, settled
 from driftpace.experiments.beyond.rules import RuleJob, proven_from
-from driftpace.experiments.cost.setting import EPSILON, KNOWN, PERIODS, world_of
+from driftpace.experiments.cost.setting import EPSILON, KNOWN, PERIODS, key, world_of
 from driftpace.experiments.records import Finding
 
 RUNS, Z = 12, 4.5

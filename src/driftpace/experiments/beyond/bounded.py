@@ -14,8 +14,9 @@ import numpy as np
 from driftpace.drift import Combine, DebiasedDifference, Direct, Drift, MeanChange, OneStep, RootMargin, WindowedChange
 from driftpace.experiments.asked import Asked
 from driftpace.experiments.beyond.changes import RARE, LargestChange, Law, RandomChanges
-from driftpace.experiments.beyond.followed import LOSS, Followed, Runs, key, lead
-from driftpace.experiments.beyond.part import Part
+from driftpace.experiments.beyond.followed import Followed, Runs, lead
+from driftpace.experiments.beyond.part import SURE, Part
+from driftpace.experiments.cost.setting import LOSS, key
 from driftpace.experiments.over_runs import curve, measured, paired
 from driftpace.experiments.records import Claim, Comparison, Figure, OpenConstant, Role, Sensitivity, Series
 from driftpace.records import Constants
@@ -25,7 +26,6 @@ from driftpace.tracker import Tracker
 RHO, NOISE, EPSILON, PERIODS, WINDOW, SETTLED = 1.0, 0.5, 0.1, 40, 3, 10
 FIRST = (50,) * (WINDOW + 1)  # the first full window has seen WINDOW changes
 LAWS: tuple[Law, ...] = ("even", "rare")
-SURE = 3.0
 
 How = Literal["mean", "windowed", "largest"]
 Step = Literal["direct", "debiased"]

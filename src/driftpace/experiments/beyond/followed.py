@@ -7,12 +7,10 @@ from typing import Protocol
 
 import numpy as np
 
-from driftpace.losses import SquaredLoss
+from driftpace.experiments.cost.setting import LOSS
 from driftpace.tracker import Tracker
 from driftpace.typing import FloatArray
 from driftpace.worlds import World
-
-LOSS = SquaredLoss()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -36,11 +34,6 @@ class Job(Protocol):
 def followed(job: Job) -> Followed:
     """Return what came of a job."""
     return job.follow()
-
-
-def key(seed: int, run: int) -> int:
-    """Return the whole number that stands for a run."""
-    return 1_000_003 * seed + run
 
 
 def lead(tracker: Tracker, world: Callable[[int], World], periods: int, number: int) -> Followed:

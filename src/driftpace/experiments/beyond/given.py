@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from driftpace.experiments.asked import Asked
-from driftpace.experiments.beyond.followed import LOSS, Followed, Runs, key, lead
-from driftpace.experiments.beyond.part import Part
-from driftpace.experiments.cost.setting import EPSILON, NOISE, PERIODS, RHO
+from driftpace.experiments.beyond.followed import Followed, Runs, lead
+from driftpace.experiments.beyond.part import SURE, Part
+from driftpace.experiments.cost.setting import EPSILON, LOSS, NOISE, PERIODS, RHO, key
 from driftpace.experiments.over_runs import curve, measured, paired
 from driftpace.experiments.records import Claim, Comparison, Figure, OpenConstant, Role, Sensitivity, Series
 from driftpace.records import Constants
@@ -20,7 +20,7 @@ from driftpace.tracker import Tracker
 from driftpace.typing import FloatArray
 from driftpace.worlds import DriftingRegression, GaussianRegression
 
-FIRST, SETTLED, EARLY, SURE = 50, 10, 5, 3.0
+FIRST, SETTLED, EARLY = 50, 10, 5
 Place = tuple[int, float]
 """Number of features and condition number of their covariance."""
 PAPER: Place = (2, 1.0)

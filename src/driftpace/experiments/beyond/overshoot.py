@@ -13,23 +13,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driftpace.drift import Drift, NoMargin, overshoot_bound, printed_overshoot_bound
+from driftpace.drift import overshoot_bound, printed_overshoot_bound
 from driftpace.experiments.asked import Asked
-from driftpace.experiments.beyond.followed import LOSS, Followed, Runs, key, lead
-from driftpace.experiments.beyond.part import Part
-from driftpace.experiments.cost.setting import KNOWN, NOISE, RHO, world_of
+from driftpace.experiments.beyond.followed import Followed, Runs, lead
+from driftpace.experiments.beyond.lagging import LAG_RHO, LAG_ROWS, lag, share
+from driftpace.experiments.beyond.part import SURE, Part
+from driftpace.experiments.cost.setting import KNOWN, LOSS, NOISE, RHO, key, world_of
 from driftpace.experiments.over_runs import Paired, measured, paired
 from driftpace.experiments.records import Claim, Comparison, Figure, OpenConstant, Sensitivity, Series
-from driftpace.learners import GradientPasses
-from driftpace.records import Constants, Seen
-from driftpace.sets import Ball, WholeSpace
+from driftpace.sets import Ball
 from driftpace.tracker import Tracker
 from driftpace.typing import FloatArray
-from driftpace.worlds import DriftingRegression
 
 EPSILONS = (0.4, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
-PERIODS, SETTLED, FIRST, SURE = 40, 20, 50, 3.0
-LAG_RHO, LAG_ROWS = 0.2, 4000
+PERIODS, SETTLED, FIRST = 40, 20, 50
 TRACE, SPREAD = 2 * NOISE, 3.0  # E||g - grad f||^2 = TRACE + SPREAD ||w - w*||^2 for Gaussian rows in two dimensions
 LEARNERS = ("tracker", "lagging")
 
@@ -47,7 +44,7 @@ class OvershootJob:
         """Return what came of it."""
         number = key(self.seed, self.run)
         if self.learner == "lagging":
-            return lag(self.epsilon, number)
+            return lag(self.epsilon, PERIODS, number)
         tracker = Tracker.as_in_paper(
             LOSS,
             epsilon=self.epsilon,
@@ -58,51 +55,6 @@ class OvershootJob:
             rng=number,
         )
         return lead(tracker, world_of(number).period, PERIODS, number)
-
-
-def share(epsilon: float) -> float:
-    """Return the step a with which a model on a line settles at risk epsilon: delta = (1 - a)(delta + rho), epsilon = delta^2/2.
-
-    >>> delta = (1.0 - share(0.02)) / share(0.02) * LAG_RHO
-    >>> 0.5 * delta**2
-    0.02
-    """
-    return LAG_RHO / (LAG_RHO + math.sqrt(2.0 * epsilon))
-
-
-def lag(epsilon: float, number: int) -> Followed:
-    """Return how the direct estimate sees a model that lags behind a line by sqrt(2 epsilon), started there."""
-    world = DriftingRegression(features=2, rho=LAG_RHO, noise=NOISE, rng=number, shape="line")
-    path, rows = world.path(PERIODS), np.random.default_rng([number, 1])
-    ahead = (path[1] - path[0]) / LAG_RHO
-    coef = path[0] - (math.sqrt(2.0 * epsilon) + LAG_RHO) * ahead
-    learner, constants = GradientPasses(1), Constants.given(m=1.0, M=1.0, L=1.0 / share(epsilon))
-    drift = Drift(margin=NoMargin())
-    state, none = drift.init(2), (np.empty((0, 2)), np.empty(0))
-    risks, drifts = np.empty(PERIODS), np.full(PERIODS, math.nan)
-    for index in range(PERIODS):
-        now = world.period(index + 1)
-        X, y = now.draw(LAG_ROWS, rng=rows)
-        fit = learner.fit(LOSS, WholeSpace(), coef, X, y, constants=constants, distance=math.inf)
-        seen = Seen(
-            period=index + 1,
-            X=X,
-            y=y,
-            X_held=none[0],
-            y_held=none[1],
-            start=coef,
-            coef=fit.coef,
-            gradient=fit.gradient,
-            scatter=math.inf,
-            constants=constants,
-        )
-        state, coef = drift.update(state, seen, LOSS), fit.coef
-        estimate = drift.estimate(state)
-        drifts[index] = math.nan if estimate is None else estimate.value
-        risks[index] = now.excess_risk(LOSS, coef)
-    return Followed(
-        risks=risks, samples=np.full(PERIODS, float(LAG_ROWS)), drifts=drifts, promised=np.full(PERIODS, math.nan)
-    )
 
 
 def jobs(asked: Asked) -> list[OvershootJob]:

@@ -4,6 +4,9 @@ from dataclasses import dataclass
 
 from driftpace.experiments.records import Claim, Comparison, Figure, OpenConstant, Sensitivity
 
+SURE = 3.0
+"""A difference is called one when it is at least this many standard errors."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Part:

@@ -10,16 +10,16 @@ from typing import Literal
 import numpy as np
 
 from driftpace.experiments.asked import Asked
-from driftpace.experiments.beyond.followed import LOSS, Followed, Runs, key, lead
-from driftpace.experiments.beyond.part import Part
-from driftpace.experiments.cost.setting import EPSILON, KNOWN, PERIODS, world_of
+from driftpace.experiments.beyond.followed import Followed, Runs, lead
+from driftpace.experiments.beyond.part import SURE, Part
+from driftpace.experiments.cost.setting import EPSILON, KNOWN, LOSS, PERIODS, key, world_of
 from driftpace.experiments.over_runs import curve, measured, paired
 from driftpace.experiments.records import Claim, Comparison, Figure, OpenConstant, Role, Sensitivity, Series
 from driftpace.sets import Ball
 from driftpace.tracker import Tracker
 from driftpace.typing import FloatArray
 
-FIRST, SETTLED, RADIUS, SURE = 50, 10, 50.0, 3.0
+FIRST, SETTLED, RADIUS = 50, 10, 50.0
 SIZES = (5, 20, 50, 200)
 Rule = Literal["do-not-update", "update-past"]
 RULES: tuple[Rule, ...] = ("do-not-update", "update-past")
