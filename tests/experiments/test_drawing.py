@@ -35,6 +35,17 @@ def test_the_same_figure_gives_the_same_bytes_without_a_date(figure: Figure) -> 
     assert not re.search(r"<dc:date|<dc:creator|[Mm]atplotlib v|20\d\d-\d\d-\d\d", words)
 
 
+@pytest.mark.parametrize("figure", made_up().figures, ids=lambda figure: figure.key)
+def test_nothing_is_cut_at_the_edge(figure: Figure) -> None:
+    long = replace(
+        figure, y_label="a name of an axis that is as long as it can be", x_label="wave n (1 is 1974, 30 is 2018)"
+    )
+    ink = np.array(Image.open(io.BytesIO(pictures(long)["png"])).convert("L")) < 250
+    rows, columns = np.flatnonzero(ink.any(axis=1)), np.flatnonzero(ink.any(axis=0))
+    edges = (rows[0], ink.shape[0] - 1 - rows[-1], columns[0], ink.shape[1] - 1 - columns[-1])
+    assert min(edges) >= 3  # dots of 300 an inch
+
+
 def test_another_figure_gives_other_bytes() -> None:
     figure = made_up().figures[0]
     moved = replace(figure, series=(replace(figure.series[0], y=figure.series[0].y + 0.01), *figure.series[1:]))
