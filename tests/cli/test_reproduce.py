@@ -134,8 +134,8 @@ def test_at_a_terminal_there_are_lines_and_signs(
     ("arguments", "sentence"),
     [
         (
-            "regresion",
-            "NAME must be one of regression, cost, classification, income, selection, beyond; got 'regresion': did you",
+            "regres",
+            "NAME must be one of regression, cost, classification, income, selection, beyond; got 'regres': did you",
         ),
         ("--runs 1", "--runs must be a whole number of at least 2; got 1."),
         ("--runs many", "Invalid value for '--runs'"),

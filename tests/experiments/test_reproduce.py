@@ -110,7 +110,7 @@ def test_an_extract_reaches_the_income_experiment(asked: list[tuple[str, Asked]]
 @pytest.mark.parametrize(
     ("named", "sentence"),
     [
-        ({"names": "regresion"}, r"must be one of regression, .*; got 'regresion': did you mean 'regression'\?"),
+        ({"names": "regres"}, r"must be one of regression, .*; got 'regres': did you mean 'regression'\?"),
         ({"names": []}, r"reproduce\(names=\.\.\.\) must be one or more of .*; got none"),
         ({"runs": 1}, r"reproduce\(runs=\.\.\.\) must be a whole number of at least 2; got 1"),
         ({"runs": 2.5}, r"reproduce\(runs=\.\.\.\) must be"),
