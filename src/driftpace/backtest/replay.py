@@ -153,6 +153,8 @@ def replay(
         notes.append("One core was used: the loss or the tracker is defined where other processes cannot see it.")
     if tolerance is not None:
         notes.append("The target of a period is the tolerance times the least loss that any model has on all its rows.")
+    if panel.groups is not None and l2 is None and tracker is None:
+        notes.append("Whose the rows are was not used: there is one penalty, and nothing to compare.")
     if runs == 1:
         notes.append("One run has no standard error: periods above the target are not counted.")
     return BacktestResult(

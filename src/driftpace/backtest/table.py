@@ -96,6 +96,8 @@ def read_table(
         raise ParameterError(f"{owner}(target=...) must be another column than the period; got {target!r} for both.")
     if groups is not None:
         groups = _named(columns, groups, frame, "groups", owner)
+        if groups in (period, target):
+            raise ParameterError(f"{owner}(groups=...) must be another column than period and target; got {groups!r}.")
     chosen = _features(columns, features, frame, period, target, owner, notes, groups)
 
     keep = _kept(columns, period, target, [*chosen, *([groups] if groups else [])], missing, owner, notes)

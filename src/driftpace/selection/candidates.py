@@ -105,6 +105,10 @@ class Selection:
         values = read_l2(owner, l2)
         if not isinstance(loss, LinearLoss):
             raise ParameterError(f"{owner}(loss=...) must be a LinearLoss when l2 is a list; got {loss!r}.")
+        if constants is not None and not isinstance(constants, Sequence):
+            raise ParameterError(
+                f"{owner}(constants=...) must be one for each of {len(values)} l2; got {constants!r:.80}."
+            )
         known = [None] * len(values) if constants is None else list(constants)
         if len(known) != len(values):
             raise ParameterError(f"{owner}(constants=...) must be one for each of {len(values)} l2; got {len(known)}.")
@@ -121,7 +125,7 @@ class Selection:
 
 def read_l2(owner: str, l2: Any) -> tuple[float, ...]:
     """Return penalties to choose among: at least two different numbers of zero or more; refuse anything else."""
-    if isinstance(l2, str) or not hasattr(l2, "__iter__"):
+    if isinstance(l2, str) or not hasattr(l2, "__iter__") or getattr(l2, "ndim", 1) != 1:
         raise ParameterError(f"{owner}(l2=...) must be a list of numbers; got {l2!r}.")
     values = list(l2)
     for value in values:
@@ -130,6 +134,7 @@ def read_l2(owner: str, l2: Any) -> tuple[float, ...]:
         raise ParameterError(
             f"{owner}(l2=...) must be at least two numbers to choose among; got {len(values)}: one belongs into the loss."
         )
+    values = [abs(float(value)) for value in values]  # there is one zero
     if len({f"{value:g}" for value in values}) < len(values):
-        raise ParameterError(f"{owner}(l2=...) must be different numbers; got {values!r}.")
-    return tuple(float(value) for value in values)
+        raise ParameterError(f"{owner}(l2=...) must be different numbers; got {values!r}: six digits tell them apart.")
+    return tuple(values)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from driftpace.errors import DataError
+from driftpace.errors import DataError, ParameterError
 from driftpace.learners.minimise import minimise
 from driftpace.losses import LinearLoss, classifies
 from driftpace.records import Selected
@@ -44,18 +44,22 @@ def select_l2(
     ('l2=1', (10,))
     """
     values = sorted(read_l2(_OWNER, l2))
-    X = np.asarray(X, dtype=np.float64)
+    if not isinstance(loss, LinearLoss):
+        raise ParameterError(f"{_OWNER}(loss=...) must be a LinearLoss; got {loss!r}.")
+    X = _numbers("X", X)
     if X.ndim != 2 or X.shape[1] == 0 or not np.isfinite(X).all():
         raise DataError(f"{_OWNER}(X=...) must be finite rows by columns; got shape {X.shape}.")
-    y = loss.encode(np.asarray(y, dtype=np.float64))
+    y = loss.encode(_numbers("y", y))
     if y.shape != (len(X),):
         raise DataError(f"{_OWNER}(y=...) must have one entry for each of {len(X)} rows; got shape {y.shape}.")
     codes: IntArray | None = None
     if groups is not None:
-        names = np.asarray(groups)
+        names = np.asarray(groups, dtype=object)
         if names.shape != y.shape:
             raise DataError(f"{_OWNER}(groups=...) must have one entry for each of {len(y)} rows; got {names.shape}.")
-        codes = np.unique(names, return_inverse=True)[1]
+        if any(_missing(name) for name in names):
+            raise DataError(f"{_OWNER}(groups=...) must have no missing entries; got some.")
+        codes = np.unique(names.astype(np.str_), return_inverse=True)[1]
     classes = y if classifies(loss) else None
     fold = make_folds(len(y), folds, rng=rng, classes=classes, groups=codes)
     design = Design(X=X, y=y, fold=fold)
@@ -73,3 +77,17 @@ def select_l2(
     labels = tuple(f"l2={value:g}" for value in values)
     selected = choose(labels, Tally.of(np.array(losses), codes), choosing=choosing, folds=folds)
     return selected, models[selected.index]
+
+
+def _missing(value: Any) -> bool:
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # what pandas has for missing words is neither equal to itself nor not
+        return True
+
+
+def _numbers(name: str, values: Any) -> FloatArray:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"{_OWNER}({name}=...) must be numbers; got others.") from None

@@ -63,8 +63,11 @@ class BranchedState:
 
     def coef_of(self, index: int) -> FloatArray | None:
         """Return a candidate's model over all columns, zero for those it does not see; the intercept last, where there is one."""
-        coef, places = self.states[index].coef, self.places[index] if self.places else None
-        if coef is None or places is None:
+        coef = self.states[index].coef
+        if coef is None or (self.features is not None and not self.places):  # names of columns come with the first rows
+            return None
+        places = self.places[index] if self.places else None
+        if places is None:
             return coef
         assert self.features is not None
         whole = np.zeros(self.features + coef.size - len(places))

@@ -23,13 +23,15 @@ from driftpace.tracker.state import Settings, State
 from driftpace.typing import FloatArray, IntArray
 
 
-def begin(settings: Settings | Branches) -> State | BranchedState:
-    """Return the state before the first period."""
+def begin(settings: Settings | Branches, features: int | None = None) -> State | BranchedState:
+    """Return the state before the first period; ``features`` are the columns of rows to come, where they are known."""
     if isinstance(settings, Settings):
         return engine.begin(settings)
-    states = tuple(engine.begin(one) for one in settings.settings)
-    features = settings.settings[0].features
-    return BranchedState(states=states, features=features) if _all_see_all(settings) else BranchedState(states=states)
+    state = BranchedState(states=tuple(engine.begin(one) for one in settings.settings), features=features)
+    seen = [candidate.columns for candidate in settings.selection.candidates]
+    if features is None or any(isinstance(one, str) for columns in seen for one in columns or ()):
+        return state
+    return replace(state, places=_all_places(settings, features, None))
 
 
 def apply(
@@ -61,10 +63,6 @@ def chosen(settings: Settings | Branches, state: State | BranchedState) -> tuple
     return settings.settings[state.chosen], state.state
 
 
-def _all_see_all(settings: Branches) -> bool:
-    return all(candidate.columns is None for candidate in settings.selection.candidates)
-
-
 def _ask(settings: Branches, state: BranchedState, asked: Asked) -> tuple[BranchedState, Request]:
     """Ask every candidate; the answer is that of the most demanding one, the chosen one first among equals."""
     states, requests = [], []
@@ -78,8 +76,10 @@ def _ask(settings: Branches, state: BranchedState, asked: Asked) -> tuple[Branch
     most = requests[lead]
     word = f"{labels[lead]} asks for the most of {len(labels)} candidates" if most.samples else f"{labels[lead]}"
     reason = f"{word}: {most.reason}" if len({one.samples for one in requests}) > 1 or not most.samples else most.reason
+    behind = next((one.outcome for one in requests if not one.outcome.promised), most.outcome)
     merged = replace(
         most,
+        outcome=behind if most.outcome.promised else most.outcome,
         samples_theory=max(one.samples_theory for one in requests),
         interval=(max(one.interval[0] for one in requests), max(one.interval[1] for one in requests)),
         risk_bound=max(one.risk_bound for one in requests),
@@ -92,15 +92,8 @@ def _gather(settings: Branches, state: BranchedState, told: Told) -> BranchedSta
     """Lay rows aside for every candidate, the columns it sees of them."""
     if state.order is None:
         raise ProtocolError(f"tell() came before ask() in period {state.period}; call ask() first.")
-    places, columns = state.places, state.columns
-    if not places or (columns is None and told.columns is not None):
-        columns = told.columns if columns is None else columns
-        places = tuple(
-            _places(candidate.label, candidate.columns, told.X.shape[1], columns)
-            for candidate in settings.selection.candidates
-        )
-        if state.places and places != state.places:
-            raise DataError("must have its columns in the order of the first rows; got names that say otherwise.")
+    columns = told.columns if state.columns is None else state.columns
+    places = state.places or _all_places(settings, told.X.shape[1], columns)
     states = []
     for own, now, seen in zip(settings.settings, state.states, places, strict=True):
         part = told
@@ -116,6 +109,12 @@ def _gather(settings: Branches, state: BranchedState, told: Told) -> BranchedSta
         places=places,
         groups=(*state.groups, told.groups),
     )
+
+
+def _all_places(
+    settings: Branches, features: int, columns: tuple[str, ...] | None
+) -> tuple[tuple[int, ...] | None, ...]:
+    return tuple(_places(one.label, one.columns, features, columns) for one in settings.selection.candidates)
 
 
 def _places(
@@ -134,6 +133,8 @@ def _places(
             raise DataError(f"must have the column {one} that candidate {label!r} sees; it has {features} columns.")
         else:
             found.append(one)
+    if len(set(found)) < len(found):
+        raise DataError(f"must have each column that candidate {label!r} sees once; {wanted!r} has one of them twice.")
     return tuple(found)
 
 

@@ -8,11 +8,11 @@ from driftpace import require
 from driftpace.errors import ParameterError, StateFileError
 from driftpace.pacing import Pacing
 from driftpace.records import StepReport
-from driftpace.selection import Candidate, Selection
+from driftpace.selection import Candidate, Selection, Tally
 from driftpace.storage import NotPlainError
 from driftpace.tracker.branches import BranchedState, Branches
 from driftpace.tracker.exactly import from_plain, to_plain
-from driftpace.tracker.parts import check_method
+from driftpace.tracker.parts import check_method, check_part
 from driftpace.tracker.state import Parts, Settings, State
 
 PARTS = ("loss", "learner", "drift", "rule", "evidence", "domain", "budget")
@@ -69,7 +69,8 @@ def from_body(body: Any, own: dict[str, Any]) -> tuple[Settings | Branches, Stat
 def _given(body: Any, own: dict[str, Any]) -> list[tuple[Any, dict[str, Any]]]:
     """Return the plain form of each candidate, or of the tracker itself, with the parts of the user's own that it gets.
 
-    Those of candidates come again as ``select``, in the same order.
+    Those of candidates come again as ``select``, in the same order. ``loss`` alone is the one that judges: a candidate's has a
+    penalty of its own.
     """
     again = own.get("select")
     own = {name: part for name, part in own.items() if name != "select"}
@@ -77,16 +78,26 @@ def _given(body: Any, own: dict[str, Any]) -> list[tuple[Any, dict[str, Any]]]:
         if again is not None:
             raise ParameterError("Tracker.load(select=...) must be left out, for nothing was chosen among; got one.")
         return [(body, own)]
-    labels = body.get("selection", {}).get("labels", [])
+    branches, selection = body["branches"], body.get("selection")
+    labels = selection.get("labels") if isinstance(selection, dict) else None
+    if not isinstance(branches, list) or not isinstance(labels, list) or len(labels) != len(branches):
+        raise StateFileError("the state does not have the shape this version reads: a label for each candidate.")
     if again is not None and (not isinstance(again, Selection) or list(again.labels) != labels):
         raise ParameterError(
             f"Tracker.load(select=...) must be the Selection of {', '.join(labels)}; got {again!r:.80}."
         )
     found = []
-    for index, one in enumerate(body["branches"]):
-        parts = {} if again is None else {name: getattr(again.candidates[index], name, None) for name in PARTS}
-        found.append((one, own | {name: part for name, part in parts.items() if part is not None}))
-    return [*found, ({"settings": {"loss": body.get("selection", {}).get("loss")}}, own)]
+    for index, one in enumerate(branches):
+        if again is None:
+            if any(name == "loss" and _is_own(plain) for name, plain in _named(one)):
+                raise ParameterError(
+                    f"Tracker.load(select=...) must be given, for the loss of {labels[index]!r} could not be written; got nothing."
+                )
+            found.append((one, {name: part for name, part in own.items() if name != "loss"}))
+        else:
+            parts = {name: getattr(again.candidates[index], name, None) for name in PARTS}
+            found.append((one, own | {name: part for name, part in parts.items() if part is not None}))
+    return [*found, ({"settings": {"loss": body["selection"].get("loss")}}, own)]
 
 
 def _branched(
@@ -109,10 +120,29 @@ def _branched(
     state = BranchedState(
         states=tuple(state for _, state in pairs), **{name: from_plain(one) for name, one in body["among"].items()}
     )
-    periods = {one.period for one in state.states}
-    if len(periods) != 1 or not 0 <= state.chosen < len(state.states):
+    _check_together(state)
+    loss = _part_from_plain("loss", plain["loss"], own)
+    check_part("Tracker.load", "loss", loss)
+    return Branches(settings=branches, selection=selection, loss=loss), state
+
+
+def _check_together(state: BranchedState) -> None:
+    """Refuse candidates that do not share their periods and rows, and a choice among others."""
+    states, chosen, tally = state.states, state.chosen, state.tally
+    periods = {one.period for one in states}
+    if len(periods) != 1:
         raise StateFileError(f"the candidates of the state are in periods {sorted(periods)}.")
-    return Branches(settings=branches, selection=selection, loss=_part_from_plain("loss", plain["loss"], own)), state
+    if len({(one.order is None, tuple(len(part.y) for part in one.parts)) for one in states}) != 1:
+        raise StateFileError("the candidates of the state have different rows.")
+    if type(chosen) is not int or not 0 <= chosen < len(states):
+        raise StateFileError(f"the state has {len(states)} candidates, and chose number {chosen!r}.")
+    sizes = [None if whose is None else len(whose) for whose in state.groups]
+    if len(sizes) != len(states[0].parts) or len(state.places) not in (0, len(states)):
+        raise StateFileError("the candidates of the state do not fit the rows that came.")
+    if any(size not in (None, len(part.y)) for size, part in zip(sizes, states[0].parts, strict=True)):
+        raise StateFileError("the groups of the state do not fit the rows that came.")
+    if tally is not None and (not isinstance(tally, Tally) or tally.squares.shape != (len(states), len(states))):
+        raise StateFileError("the state remembers a comparison of other candidates.")
 
 
 def _one_to_plain(settings: Settings, state: State) -> dict[str, Any]:
@@ -185,11 +215,15 @@ def _part_from_plain(name: str, plain: Any, own: dict[str, Any]) -> Any:
 def _refuse_missing_parts(body: Any, own: dict[str, Any]) -> None:
     """Refuse to go on without the parts of the user's own, which the file could only name."""
     for name, plain in _named(body):
-        if name not in own and isinstance(plain, dict) and plain.get("!") == "own":
+        if name not in own and _is_own(plain):
             raise ParameterError(
                 f"Tracker.load({name}=...) must be given, for the saved one could not be written ({plain.get('because')}); "
                 "got nothing."
             )
+
+
+def _is_own(plain: Any) -> bool:
+    return isinstance(plain, dict) and plain.get("!") == "own"
 
 
 def _named(body: Any) -> Iterator[tuple[str, Any]]:

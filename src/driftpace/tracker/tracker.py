@@ -152,7 +152,7 @@ class Tracker:
             if selection is None
             else branches_of("Tracker", loss, selection, made_of, settled, features=features, started=start is not None)
         )
-        self._state: State | BranchedState = begin(self._settings)
+        self._state: State | BranchedState = begin(self._settings, features)
         self._reports: list[StepReport] = []
 
     @classmethod
@@ -258,6 +258,8 @@ class Tracker:
         if (X is None) != (y is None):
             missing = "X" if X is None else "y"
             raise DataError(f"Tracker.tell({missing}=...) must come together with the other; got None.")
+        if X is None and groups is not None:
+            raise DataError("Tracker.tell(groups=...) must come together with the rows; got no rows.")
         if X is not None:
             rows = read_rows(X, owner="Tracker.tell", features=state.features, columns=state.columns)
             targets = read_targets(y, owner="Tracker.tell", rows=len(rows.X))
@@ -430,7 +432,7 @@ class Tracker:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], **own: Any) -> Self:
-        """Return the tracker that was saved; parts of your own (``loss=``, ``learner=``, ...) are given again."""
+        """Return the tracker that was saved; parts of your own (``loss=``, ``learner=``, ..., ``select=``) are given again."""
         tracker = cls.__new__(cls)
         tracker._settings, tracker._state, tracker._reports = from_body(read_state(path), own)
         return tracker
@@ -451,6 +453,8 @@ class Tracker:
             raise ParameterError(
                 "Tracker.tell(groups=...) must be None without candidates to compare (l2=[...] or select=)."
             )
+        if isinstance(groups, list | tuple):  # of words and NaN together NumPy would make words: the group "nan"
+            groups = np.array(groups, dtype=object)
         return read_groups(groups, owner="Tracker.tell", rows=rows)
 
     def _of(self, index: int) -> FloatArray:
