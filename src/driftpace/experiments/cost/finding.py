@@ -85,7 +85,7 @@ def _notes(few: int, *, solver: bool) -> tuple[str, ...]:
             '"driftpace[ipopt]").'
         ),
         (
-            "The goal phi_3 (the largest run of gaps) is left out here: its plans take about seven times as long. "
+            "The goal phi_3 (the largest run of gaps) is left out here: its plans take about eight times as long. "
             "`python -m benchmarks cost_experiment` follows it."
         ),
     )
