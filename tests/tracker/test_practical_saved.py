@@ -11,7 +11,7 @@ from driftpace import LogisticLoss, SquaredLoss, Tracker
 from driftpace.errors import StateFileError
 from driftpace.losses import Loss
 from driftpace.storage import write_state
-from driftpace.tracker import engine
+from driftpace.tracker.branching import replay
 from driftpace.tracker.events import Asked, Closed, Event, Forgot, Told
 from driftpace.tracker.saving import to_body
 from driftpace.typing import FloatArray
@@ -61,7 +61,7 @@ def test_a_log_of_events_folds_to_the_same_state() -> None:
         tracker.tell(X[:9], y[:9], final=False)
         tracker.ask()
         tracker.tell(X[9:], y[9:])
-    state, reports = engine.replay(tracker._settings, log)
+    state, reports = replay(tracker._settings, log)
     assert reports == list(tracker.history)
     body = to_body(tracker._settings, tracker._state, tracker._reports)["state"]
     assert json.dumps(to_body(tracker._settings, state, reports)["state"]) == json.dumps(body)

@@ -15,6 +15,8 @@ from driftpace.losses import HuberLoss
 from driftpace.records import Outcome, Verdict
 from driftpace.selection import Candidate, Selection
 from driftpace.tracker.branches import BranchedState
+from driftpace.tracker.branching import apply, replay
+from driftpace.tracker.events import Asked, Closed, Event, Forgot, Told
 from driftpace.worlds import DriftingRegression, GaussianRegression, ShapedRegression
 
 GRID = [0.0, 0.1, 1.0]
@@ -427,3 +429,25 @@ def test_the_request_says_who_asks_for_the_most(rng: np.random.Generator) -> Non
     assert request.samples > 0
     assert request.reason.startswith("l2=0 asks for the most of 2 candidates: ")
     assert request.outcome is Outcome.MET
+
+
+def test_a_log_of_events_folds_to_the_same_candidates(rng: np.random.Generator) -> None:
+    tracker = Tracker(SquaredLoss(), epsilon=0.1, l2=GRID, rng=4)
+    log: list[Event] = []
+    for n in range(1, 4):
+        X, y = world().period(n).draw(40, rng=rng)
+        groups = np.arange(40) // 2
+        log += [Asked(), Told(X=X[:9], y=y[:9]), Forgot(), Asked(), Told(X=X, y=y, groups=groups), Closed()]
+        tracker.ask()
+        tracker.tell(X[:9], y[:9], final=False)
+        tracker.forget()
+        tracker.ask()
+        tracker._state, _ = apply(tracker._settings, tracker._state, log[-2])
+        tracker.tell()
+    state, reports = replay(tracker._settings, log)
+    assert reports == list(tracker.history)
+    assert isinstance(state, BranchedState)
+    for one, other in zip(state.states, states(tracker).states, strict=True):
+        assert one.coef is not None
+        assert other.coef is not None
+        assert np.array_equal(one.coef, other.coef)

@@ -13,9 +13,10 @@ from driftpace import Ball, Constants, SmoothedHinge, SquaredLoss, Tracker, Whol
 from driftpace.errors import DataError, ParameterError, ProtocolError, StateFileError
 from driftpace.records import DriftEstimate, Outcome
 from driftpace.storage import to_plain, write_state
-from driftpace.tracker import engine
+from driftpace.tracker.branching import replay
 from driftpace.tracker.events import Asked, Closed, Event, Forgot, Told
 from driftpace.tracker.saving import to_body
+from driftpace.tracker.state import State
 from tests.reference.paper_world import KNOWN, paper_tracker
 
 TRUTH = np.array([1.0, -2.0])
@@ -151,7 +152,9 @@ def test_a_log_of_events_folds_to_the_same_state() -> None:
         tracker.forget()
         tracker.tell(X[:9], y[:9], final=False)
         tracker.tell(X[9:], y[9:])
-    state, reports = engine.replay(tracker._settings, log)
+    state, reports = replay(tracker._settings, log)
+    assert isinstance(state, State)
+    assert isinstance(tracker._state, State)
     assert reports == list(tracker.history)
     assert to_plain(state.coef) == to_plain(tracker._state.coef)
     assert to_plain(state.drift) == to_plain(tracker._state.drift)
@@ -319,7 +322,7 @@ def test_history_is_a_tuple_and_a_table() -> None:
 
 
 def test_an_intercept_is_fitted_and_not_penalised() -> None:
-    parts = paper_tracker(0)._settings
+    parts = paper_tracker(0)._chosen()[0]
     tracker = Tracker(
         SquaredLoss(),
         epsilon=0.1,

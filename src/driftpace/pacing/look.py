@@ -58,8 +58,8 @@ class Look:
     ``model`` are coefficients, ``center`` the same in whitened ``coordinates``. ``variances`` are those of each block, the
     uncertainty of the noise included; ``covariance`` is of all coordinates. ``sums`` and ``scores`` are what the rows add to
     the memory, ``scatter`` the covariance of gradients in whitened coordinates, ``largest`` the share of the noise that one
-    row carries. ``strength`` is how strongly each coordinate is held to what was foretold. ``surprise`` is the squared length of what the rows say against what was foretold, in standard units, with
-    ``freedom`` degrees of freedom.
+    row carries. ``strength`` is how strongly each coordinate is held to what was foretold. ``surprise`` is the squared length
+    of what the rows say against what was foretold, in standard units, with ``freedom`` degrees of freedom.
     """
 
     coordinates: Coordinates

@@ -6,6 +6,7 @@ the folds, which see only (P-1)/P of them and serve the comparison alone. What e
 the report says so, and how the loss without a penalty compares.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -52,6 +53,16 @@ def apply(
             return replace(state, states=tuple(engine.apply(*pair, event)[0] for pair in pairs), groups=()), None
         case Closed():
             return _close(settings, state)
+
+
+def replay(settings: Settings | Branches, events: Iterable[Event]) -> tuple[State | BranchedState, list[StepReport]]:
+    """Return the state and the reports that a log of events leads to, from the beginning."""
+    state, reports = begin(settings), []
+    for event in events:
+        state, answer = apply(settings, state, event)
+        if isinstance(answer, StepReport):
+            reports.append(answer)
+    return state, reports
 
 
 def chosen(settings: Settings | Branches, state: State | BranchedState) -> tuple[Settings, State]:

@@ -3,7 +3,6 @@
 No clock, no files, no hidden randomness: folding the same events gives the same bits. The class around it only saves.
 """
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -45,16 +44,6 @@ def apply(settings: Settings, state: State, event: Event) -> tuple[State, Answer
             return _close(settings, state)
         case Forgot():
             return _forgotten(settings, state), None
-
-
-def replay(settings: Settings, events: Iterable[Event]) -> tuple[State, list[StepReport]]:
-    """Return the state and the reports that a log of events leads to, from the beginning."""
-    state, reports = begin(settings), []
-    for event in events:
-        state, answer = apply(settings, state, event)
-        if isinstance(answer, StepReport):
-            reports.append(answer)
-    return state, reports
 
 
 def _ask(settings: Settings, state: State, pool: int | None) -> tuple[State, Request]:
