@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from driftpace import Ball, Constants, SquaredLoss, Tracker
+from driftpace.backtest.workers import one_thread
 from driftpace.drift import DebiasedDifference, Drift, NoMargin, WindowedChange
 from driftpace.drift.one_step import Step
 from driftpace.errors import ParameterError
@@ -34,23 +35,27 @@ def z(each: np.ndarray, limit: float = 0.0) -> float:
 
 @cache
 def bounded_runs(arm: bounded.Arm, seed: int, law: Law = "even", runs: int = RUNS) -> Runs:
-    return Runs.of([BoundedJob(law=law, arm=arm, run=run, seed=seed).follow() for run in range(runs)])
+    with one_thread():
+        return Runs.of([BoundedJob(law=law, arm=arm, run=run, seed=seed).follow() for run in range(runs)])
 
 
 @cache
 def rule_runs(arm: rules.Arm, seed: int) -> Runs:
-    return Runs.of([RuleJob(arm=arm, run=run, seed=seed).follow() for run in range(RUNS)])
+    with one_thread():
+        return Runs.of([RuleJob(arm=arm, run=run, seed=seed).follow() for run in range(RUNS)])
 
 
 @cache
 def constants_runs(arm: given.Arm, seed: int) -> Runs:
-    return Runs.of([ConstantsJob(place=PAPER, arm=arm, run=run, seed=seed).follow() for run in range(RUNS)])
+    with one_thread():
+        return Runs.of([ConstantsJob(place=PAPER, arm=arm, run=run, seed=seed).follow() for run in range(RUNS)])
 
 
 @cache
 def overshoots(learner: str, epsilon: float, seed: int) -> Settled:
     jobs = [OvershootJob(learner=learner, epsilon=epsilon, run=run, seed=seed) for run in range(RUNS)]
-    return settled(learner, epsilon, Runs.of([job.follow() for job in jobs]))
+    with one_thread():
+        return settled(learner, epsilon, Runs.of([job.follow() for job in jobs]))
 
 
 @cache

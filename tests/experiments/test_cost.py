@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from driftpace.backtest.workers import one_thread
 from driftpace.experiments import Asked, experiment
 from driftpace.experiments.cost.courses import Job, Method, follow
 from driftpace.experiments.cost.setting import COST, EPSILON, FIRST, PERIODS, TOTAL
@@ -19,7 +20,8 @@ RUNS = 7
 
 @cache
 def taken(method: Method, seed: int, runs: int = RUNS) -> Taken:
-    return Taken.of([follow(Job(method=method, run=run, seed=seed)) for run in range(runs)])
+    with one_thread():
+        return Taken.of([follow(Job(method=method, run=run, seed=seed)) for run in range(runs)])
 
 
 @cache
