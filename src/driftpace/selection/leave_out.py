@@ -24,7 +24,7 @@ from driftpace.typing import FloatArray, IntArray
 _STEPS = 25
 _NEWTON = 30
 _SETTLED = 1e-8
-_ROUNDING = 1e-15
+_CONDITION = 1e13
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -166,20 +166,19 @@ def _newton(design: Design, held: Held, pull: FloatArray, ridge: FloatArray, fol
 
 
 def _solved(matrices: FloatArray, right: FloatArray) -> FloatArray:
-    """Return the solutions of symmetric systems; the shortest where a fold leaves some direction unseen."""
+    """Return the solutions of symmetric systems; the shortest where a fold leaves some direction unseen.
+
+    Rounding hides such a direction from the solver. So a second right side is solved for beside the first, in the units of the
+    columns: its solution is of the size of the condition, and tells.
+    """
+    probe = np.sqrt(np.einsum("fii->fi", matrices))
+    both = np.stack([right, probe * np.cos(np.square(np.arange(probe.shape[1])))], axis=2)
     try:
-        found = np.linalg.solve(matrices, right[:, :, None])[:, :, 0]
-        if np.isfinite(found).all() and _definite(matrices):
-            return np.asarray(found)
+        found = np.linalg.solve(matrices, both)
+        if np.isfinite(found[:, :, 0]).all() and (np.abs(found[:, :, 1] * probe) < _CONDITION).all():
+            return np.asarray(found[:, :, 0])
     except np.linalg.LinAlgError:
         pass
     if not (np.isfinite(matrices).all() and np.isfinite(right).all()):
         return np.full_like(right, np.nan)
     return np.asarray((np.linalg.pinv(matrices, hermitian=True) @ right[:, :, None])[:, :, 0])
-
-
-def _definite(matrices: FloatArray) -> bool:
-    """Whether no system is singular up to rounding, which a solution would hide; columns may be of any size."""
-    roots = np.sqrt(np.einsum("fii->fi", matrices))
-    pivots = np.linalg.cholesky(matrices).diagonal(axis1=1, axis2=2) / roots
-    return bool((np.square(pivots) > _ROUNDING * matrices.shape[1]).all())
