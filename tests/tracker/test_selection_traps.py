@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from driftpace import Ball, Constants, SquaredLoss, Tracker
+from driftpace import Ball, Constants, LogisticLoss, SquaredLoss, Tracker
 from driftpace.backtest import read_table, replay
 from driftpace.errors import DataError, ParameterError, ProtocolError, StateFileError
 from driftpace.learners import AnchoredErm, Sgd
@@ -178,6 +178,40 @@ def test_a_fit_that_fails_in_one_candidate_changes_nothing(rng: np.random.Genera
         tracker.tell(*rows(rng))
     assert tracker._state is before
     assert tracker.history == ()
+
+
+_SQUARES = SquaredLoss()
+
+
+class Bare:
+    """A squared loss that is no LinearLoss: nothing but what the protocol asks for."""
+
+    l2, unpenalised = 0.0, 0
+    with_unpenalised = staticmethod(_SQUARES.with_unpenalised)
+    encode, predict = staticmethod(_SQUARES.encode), staticmethod(_SQUARES.predict)
+    value, row_values = staticmethod(_SQUARES.value), staticmethod(_SQUARES.row_values)
+    gradient, row_gradients = staticmethod(_SQUARES.gradient), staticmethod(_SQUARES.row_gradients)
+    hessian, hessian_product = staticmethod(_SQUARES.hessian), staticmethod(_SQUARES.hessian_product)
+    row_smoothness = staticmethod(_SQUARES.row_smoothness)
+
+
+def test_what_could_not_be_judged_is_refused_before_a_row_is_bought() -> None:
+    bare: Any = Bare()
+    linear = Selection.of_l2(SquaredLoss(), GRID)
+    with pytest.raises(ParameterError, match=r"must be a LinearLoss, for it judges 'l2=0'"):
+        Tracker(bare, epsilon=0.1, select=linear)
+    odds = Selection(candidates=(Candidate(label="odds"), Candidate(label="numbers", loss=bare)))
+    paper: dict[str, Any] = {"epsilon": 0.1, "domain": Ball(radius=9.0), "first_samples": (40, 40)}
+    with pytest.raises(
+        ParameterError, match="losses of one kind, for numbers or for classes; 'numbers' is of the other"
+    ):
+        Tracker.as_in_paper(LogisticLoss(l2=0.1), select=odds, **paper)
+
+
+def test_places_of_columns_may_come_from_numpy(rng: np.random.Generator) -> None:
+    places: Any = tuple(np.flatnonzero([True, False, True]))
+    assert Candidate(label="some", columns=places).columns == (0, 2)
+    assert all(type(place) is int for place in Candidate(label="some", columns=places).columns or ())
 
 
 # --- saved states ---

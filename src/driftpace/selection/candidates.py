@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any
 
 from driftpace import require
@@ -36,11 +37,11 @@ class Candidate:
         if columns is None:
             return
         listed = isinstance(columns, tuple | list) and len(columns) > 0
-        if not listed or not all(isinstance(one, str | int) and not isinstance(one, bool) for one in columns):
+        if not listed or not all(isinstance(one, str | Integral) and not isinstance(one, bool) for one in columns):
             raise ParameterError(f"Candidate(columns=...) must be names or places of columns; got {columns!r}.")
         if len(set(columns)) < len(columns):
             raise ParameterError(f"Candidate(columns=...) must be different columns; got {columns!r}.")
-        object.__setattr__(self, "columns", tuple(columns))
+        object.__setattr__(self, "columns", tuple(one if isinstance(one, str) else int(one) for one in columns))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

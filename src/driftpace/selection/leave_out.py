@@ -171,8 +171,9 @@ def _solved(matrices: FloatArray, right: FloatArray) -> FloatArray:
     Rounding hides such a direction from the solver. So a second right side is solved for beside the first, in the units of the
     columns: its solution is of the size of the condition, and tells.
     """
-    probe = np.sqrt(np.einsum("fii->fi", matrices))
-    both = np.stack([right, probe * np.cos(np.square(np.arange(probe.shape[1])))], axis=2)
+    probe = np.sqrt(matrices.diagonal(axis1=1, axis2=2))
+    both = np.empty((*right.shape, 2))
+    both[:, :, 0], both[:, :, 1] = right, probe * np.cos(np.square(np.arange(right.shape[1])))
     try:
         found = np.linalg.solve(matrices, both)
         if np.isfinite(found[:, :, 0]).all() and (np.abs(found[:, :, 1] * probe) < _CONDITION).all():

@@ -5,9 +5,11 @@ from typing import Any
 
 from driftpace.errors import ParameterError
 from driftpace.losses import LinearLoss, Loss, classifies
+from driftpace.pacing import Pacing
 from driftpace.records import Constants
 from driftpace.selection import Candidate, Selection
 from driftpace.tracker.branches import Branches
+from driftpace.tracker.parts import check_part
 from driftpace.tracker.state import Settings
 
 MEMORY = 0.75
@@ -70,7 +72,13 @@ def branches_of(
             )
         parts = {name: part if getattr(one, name) is None else getattr(one, name) for name, part in made_of.items()}
         branches.append(settled(own, parts, _seen(one, features)))
-        if isinstance(own, LinearLoss) and isinstance(loss, LinearLoss) and classifies(own) != classifies(loss):
+        check_part(owner, "loss", loss)
+        if isinstance(branches[-1].method, Pacing) and not isinstance(loss, LinearLoss):
+            raise ParameterError(
+                f"{owner}(loss=...) must be a LinearLoss, for it judges {one.label!r}, which is fitted by the practical method; "
+                f"got {loss!r}."
+            )
+        if classifies(own) != classifies(loss):
             raise ParameterError(
                 f"{owner}(select=...) must have losses of one kind, for numbers or for classes; {one.label!r} is of the other."
             )
