@@ -126,6 +126,10 @@ def test_an_extract_reaches_the_income_experiment(asked: list[tuple[str, Asked]]
             r"\(year=\.\.\.\) must be a column of the file; got 'wave'",
         ),
         ({"psid_columns": {"year": "wave"}}, r"reproduce\(psid_columns=\.\.\.\) must come together with psid"),
+        (
+            {"psid": "mine.csv", "psid_columns": {"wage": "x"}},
+            r"psid_columns=\.\.\.\) must be among year, .*; got 'wage'",
+        ),
     ],
 )
 def test_what_cannot_be_done_is_refused_before_anything_is_run(

@@ -88,7 +88,9 @@ def _readable(psid: str | PathLike[str] | None, columns: dict[str, Any], wanted:
     if _READS_PSID not in wanted:
         raise ParameterError(f"reproduce(psid=...) is read by {_READS_PSID} alone; got {', '.join(wanted)}.")
     from driftpace.datasets import load_psid_extract
+    from driftpace.experiments.income.tables import own_extract
 
+    own_extract(Asked(psid=psid, psid_columns=columns))
     load_psid_extract(psid, **columns)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from driftpace.errors import DataError, ProtocolError
 from driftpace.losses import classifies
-from driftpace.records import Assumption, Outcome, Request, Selected, StepReport, Verdict
+from driftpace.records import Assumption, Request, Selected, StepReport, Verdict
 from driftpace.selection import Tally, choose, divisible, make_folds, most_folds
 from driftpace.tracker import engine
 from driftpace.tracker.branches import BranchedState, Branches
@@ -85,7 +85,7 @@ def _ask(settings: Branches, state: BranchedState, asked: Asked) -> tuple[Branch
     lead = max(range(len(requests)), key=lambda i: (requests[i].samples, i == state.chosen))
     labels = settings.selection.labels
     most = requests[lead]
-    word = f"{labels[lead]} asks for the most of {len(labels)} candidates" if most.samples else f"{labels[lead]}"
+    word = f"{labels[lead]} asks for the most of {len(labels)} candidates" if most.samples else labels[lead]
     reason = f"{word}: {most.reason}" if len({one.samples for one in requests}) > 1 or not most.samples else most.reason
     behind = next((one.outcome for one in requests if not one.outcome.promised), most.outcome)
     merged = replace(
@@ -232,8 +232,7 @@ def _about(settings: Branches, selected: Selected, reports: list[StepReport], do
     if doubt is not None:
         verdict = Verdict.WARN
         said.append(doubt.rstrip("."))
-    promised = [report.outcome in (Outcome.MET, Outcome.ENOUGH) for report in reports]
-    if not all(promised):
-        behind = [label for label, kept in zip(selected.candidates, promised, strict=True) if not kept]
+    behind = [one for one, report in zip(selected.candidates, reports, strict=True) if not report.outcome.promised]
+    if behind:
         said.append(f"not promised yet for {', '.join(behind)}")
     return Assumption(name="selection", verdict=verdict, sentence="; ".join(said) + ".")

@@ -295,7 +295,9 @@ class Tracker:
         while request.samples > 0:
             drawn = draw(request.samples)
             if not isinstance(drawn, tuple | list) or len(drawn) not in (2, 3):
-                raise ParameterError(f"Tracker.step(draw=...) must return a pair (X, y); got {drawn!r:.80}.")
+                raise ParameterError(
+                    f"Tracker.step(draw=...) must return a pair (X, y), or (X, y, groups); got {drawn!r:.80}."
+                )
             before = self._state.gathered
             self.tell(drawn[0], drawn[1], groups=drawn[2] if len(drawn) == 3 else None, final=False)
             if self._state.gathered == before:
