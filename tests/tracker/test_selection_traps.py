@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from driftpace import Ball, Constants, LogisticLoss, SquaredLoss, Tracker
+from driftpace import Ball, Budget, Constants, LinearCost, LogisticLoss, SquaredLoss, Tracker
 from driftpace.backtest import read_table, replay
 from driftpace.errors import DataError, ParameterError, ProtocolError, StateFileError
 from driftpace.learners import AnchoredErm, Sgd
@@ -212,6 +212,75 @@ def test_places_of_columns_may_come_from_numpy(rng: np.random.Generator) -> None
     places: Any = tuple(np.flatnonzero([True, False, True]))
     assert Candidate(label="some", columns=places).columns == (0, 2)
     assert all(type(place) is int for place in Candidate(label="some", columns=places).columns or ())
+
+
+@pytest.mark.parametrize("run", range(8))
+def test_candidates_are_as_if_alone_whatever_happens(run: int, tmp_path: Path) -> None:
+    """Rows that are few, many or none, in parts or taken back, with groups, a budget, a pool, and saved in between."""
+    rng = np.random.default_rng(run)
+    columns = int(rng.integers(1, 5))
+    given: dict[str, Any] = {"epsilon": float(10.0 ** rng.uniform(-2.0, 0.0)), "rng": run}
+    given["fit_intercept"] = run % 2 == 0
+    if run % 3 == 0:
+        given["budget"] = Budget(total=500, horizon=5, cost=LinearCost(fixed=10, per_sample=1))
+    if run % 4 == 1:
+        given["pool"] = int(rng.integers(0, 60))
+    kind = (SquaredLoss, LogisticLoss)[run // 4]
+    together, alone = Tracker(kind(), l2=GRID, **given), [Tracker(kind(l2=l2), **given) for l2 in GRID]
+    for _ in range(10):
+        request, requests = together.ask(), [one.ask() for one in alone]
+        assert request.samples == max(one.samples for one in requests)
+        assert request.outcome.promised == all(one.outcome.promised for one in requests)
+        count = min(int(rng.choice([0, 1, 2, 3, request.samples, request.samples])), 80)
+        X = rng.standard_normal((count, columns)) + 3.0
+        y = X.sum(axis=1) - 3.0 * columns + rng.standard_normal(count)
+        y = np.where(y > 0.0, 1.0, -1.0) if kind is LogisticLoss else y
+        groups = rng.integers(0, 5, count) if rng.random() < 0.4 else None
+        if rng.random() < 0.2:
+            for one in (together, *alone):
+                one.forget()
+            continue
+        final = bool(rng.random() < 0.6)
+        report = together.tell(X, y, groups=groups, final=final)
+        reports = [one.tell(X, y, final=final) for one in alone]
+        if report is not None:
+            assert report.selected is not None
+            other = reports[report.selected.index]
+            assert other is not None
+            assert (report.outcome, report.risk_bound, report.cost) == (other.outcome, other.risk_bound, other.cost)
+        if together._state.coef is not None:
+            for model, one in zip(together.models.values(), alone, strict=True):
+                assert np.array_equal(model[:columns], one.coef)
+                assert given["fit_intercept"] == (model.size > columns)
+        together.save(tmp_path / "state")
+        together = Tracker.load(tmp_path / "state")
+
+
+def test_a_candidate_that_cannot_be_fitted_is_named(rng: np.random.Generator) -> None:
+    class Wild(AnchoredErm):
+        def fit(self, *_: Any, **__: Any) -> Any:
+            raise DataError("Tracker.tell(X=...) must be of a size that a fit can follow; got an overflow.")
+
+    tracker = mixed(Wild(), Constants.given(m=1.0, M=1.0, noise=1.0))
+    tracker.ask()
+    tracker.tell(*rows(rng), final=False)
+    before = tracker._state
+    with pytest.raises(DataError, match=r"got an overflow \(the candidate 'parts'\)\."):
+        tracker.tell()
+    assert tracker._state is before
+
+
+def test_a_fit_that_overflows_without_some_rows_loses_and_no_more(rng: np.random.Generator) -> None:
+    class Shy(AnchoredErm):
+        def fit(self, loss: Any, domain: Any, anchor: Any, X: Any, y: Any, **known: Any) -> Any:
+            if len(y) < 60:
+                raise DataError("too few")
+            return super().fit(loss, domain, anchor, X, y, **known)
+
+    report = told(rng, mixed(Shy(), Constants.given(m=1.0, M=1.0, noise=1.0)), 1).history[0]
+    assert report.selected is not None
+    assert report.selected.chosen == "practical"
+    assert report.selected.scores[1] == np.inf
 
 
 # --- saved states ---

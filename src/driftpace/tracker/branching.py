@@ -156,8 +156,11 @@ def _close(settings: Branches, state: BranchedState) -> tuple[BranchedState, Ste
     groups = _groups(state)
     selected, tally, doubt = _selected(settings, state, groups)
     states, reports = [], []
-    for own, now in zip(settings.settings, state.states, strict=True):
-        after, report = engine.apply(own, now, Closed())
+    for label, own, now in zip(settings.selection.labels, settings.settings, state.states, strict=True):
+        try:
+            after, report = engine.apply(own, now, Closed())
+        except DataError as error:
+            raise DataError(f"{str(error).rstrip('.')} (the candidate {label!r}).") from error
         assert isinstance(report, StepReport)
         states.append(after)
         reports.append(report)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from driftpace.errors import DataError
 from driftpace.losses import LinearLoss
 from driftpace.pacing import Pacing
 from driftpace.selection import Design, Held, left_out, losses_left_out
@@ -55,10 +56,16 @@ def _practical(
 
 
 def _of_parts(settings: Branches, own: Settings, state: State, fold: IntArray) -> FloatArray:
-    """Fit the learner once for every fold, from the candidate's own last model and on the rows of the other folds."""
+    """Fit the learner once for every fold, from the candidate's own last model and on the rows of the other folds.
+
+    A fit that overflows loses the comparison; whether the period can be closed is for the fit to all rows to say.
+    """
     X = np.concatenate([part.X for part in state.parts])
     y = np.concatenate([part.y for part in state.parts])
-    models = fits_without(own, state, fold)
+    try:
+        models = fits_without(own, state, fold)
+    except DataError:
+        return np.full(len(fold), np.nan)
     with np.errstate(over="ignore", invalid="ignore"):
         if isinstance(settings.loss, LinearLoss):
             return losses_left_out(Design(X=X, y=y, fold=fold), models, settings.loss)
