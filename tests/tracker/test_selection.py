@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -283,6 +284,7 @@ def test_groups_are_for_candidates_and_must_fit(rng: np.random.Generator) -> Non
         (np.arange(3), "one entry for each of the 12 rows of X; got shape"),
         ([None] * 12, "must have no missing entries; got None"),
         ([float("nan")] * 12, "must have no missing entries; got nan"),
+        (pd.Series(["a"] * 11 + [pd.NA], dtype="string"), "must have no missing entries; got"),
     ):
         with pytest.raises(DataError, match=sentence):
             tracker.tell(X, y, groups=groups)
@@ -344,6 +346,23 @@ def test_constants_differ_from_penalty_to_penalty(rng: np.random.Generator) -> N
         Tracker.as_in_paper(SquaredLoss(), l2=[0.1, 1.0], constants=known[:1], **parts)
     with pytest.raises(ParameterError, match=r"constants=...\) must be Constants"):
         Tracker.as_in_paper(SquaredLoss(), constants=known, **parts)
+
+
+def test_a_tracker_of_parts_takes_constants_for_each_penalty(rng: np.random.Generator) -> None:
+    losses = [SquaredLoss(l2=l2) for l2 in (0.1, 1.0)]
+    known = [GaussianRegression(coef=np.ones(2), covariance=1.0, noise=0.1).constants(loss) for loss in losses]
+    parts: dict[str, Any] = {
+        "epsilon": 0.3,
+        "learner": Sgd(),
+        "domain": Ball(radius=20.0),
+        "fit_intercept": False,
+        "rng": 0,
+    }
+    tracker = Tracker(SquaredLoss(), l2=[0.1, 1.0], constants=known, **parts)
+    followed(tracker, 2, DriftingRegression(features=2, rho=0.5, noise=0.1, rng=0), rng)
+    assert tracker.selected in ("l2=0.1", "l2=1")
+    with pytest.raises(ParameterError, match="one for each of l2, since m, M, A and B depend on it; got one for all"):
+        Tracker(SquaredLoss(), l2=[0.1, 1.0], constants=known[0], **parts)
 
 
 @pytest.mark.parametrize(

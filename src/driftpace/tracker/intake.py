@@ -79,7 +79,11 @@ def read_groups(groups: Any, *, owner: str, rows: int) -> IntArray:
 
 
 def _label(value: Any, owner: str) -> str:
-    if value is None or value != value:
+    try:
+        missing = value is None or bool(value != value)
+    except TypeError:  # pandas' NA is neither equal nor unequal to itself
+        missing = True
+    if missing:
         raise DataError(f"{owner}(groups=...) must have no missing entries; got {value!r}.")
     if isinstance(value, float) and value.is_integer():
         value = int(value)

@@ -100,7 +100,7 @@ class Tracker:
         learner: Learner | None = None,
         drift: DriftEstimator | None = None,
         rule: Rule | None = None,
-        constants: Constants | None = None,
+        constants: Constants | Sequence[Constants] | None = None,
         evidence: Evidence | None = None,
         domain: Set | None = None,
         fit_intercept: bool = True,
@@ -120,6 +120,9 @@ class Tracker:
         if pool is not None:
             require.count("Tracker", least=0, pool=pool)
         made_of = {"learner": learner, "drift": drift, "rule": rule, "constants": constants, "evidence": evidence}
+        each = constants if l2 is not None else None
+        if each is not None:
+            made_of["constants"] = None  # each penalty brings its own
         entropy = _entropy(rng)
 
         def settled(loss: Loss, parts: dict[str, Any], seen: int | None) -> Settings:
@@ -145,8 +148,8 @@ class Tracker:
             check_method("Tracker", settings)
             return settings
 
-        practical = all(part is None for part in made_of.values())
-        selection = selection_of("Tracker", loss, l2, select, memory=MEMORY if practical else 0.0)
+        practical = each is None and all(part is None for part in made_of.values())
+        selection = selection_of("Tracker", loss, l2, select, each, memory=MEMORY if practical else 0.0)
         self._settings: Settings | Branches = (
             settled(loss, made_of, features)
             if selection is None
