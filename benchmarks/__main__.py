@@ -4,7 +4,19 @@ import platform
 import sys
 from importlib import import_module
 
-NAMES = ("sgd", "search", "tracker", "labels", "drift", "bounds", "pace_speed", "promise", "planning", "montecarlo", "selection")
+NAMES = (
+    "sgd",
+    "search",
+    "tracker",
+    "labels",
+    "drift",
+    "bounds",
+    "pace_speed",
+    "promise",
+    "planning",
+    "montecarlo",
+    "selection",
+)
 """What runs without a name. worlds_study takes hours and is asked for: make study."""
 
 

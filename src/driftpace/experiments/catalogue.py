@@ -15,9 +15,9 @@ NAMES = ("regression", "cost", "classification", "income", "selection", "beyond"
 def experiment(name: str) -> Callable[[Asked], Finding]:
     """Return what runs the experiment of this name.
 
-    >>> experiment("regresion")
+    >>> experiment("regres")
     Traceback (most recent call last):
-    driftpace.errors.ParameterError: reproduce(name=...) must be one of regression, ...; got 'regresion': did you mean 'regression'?
+    driftpace.errors.ParameterError: reproduce(name=...) must be one of regression, ...; got 'regres': did you mean 'regression'?
     """
     if name not in NAMES:
         near = get_close_matches(str(name), NAMES, n=1)
