@@ -219,8 +219,11 @@ def _about(settings: Branches, selected: Selected, reports: list[StepReport], do
     index = selected.index
     loss = settings.settings[index].loss
     said = [f"The promise is about the loss of the chosen candidate, {selected.chosen}"]
-    if loss.l2 > 0.0:
-        said[0] += ", its penalty included"
+    said[0] += (
+        ", its penalty included, and was made before the choice"
+        if loss.l2 > 0.0
+        else ", and was made before the choice"
+    )
     verdict = Verdict.PASS
     if not selected.scores:
         verdict = Verdict.WARN
