@@ -47,7 +47,14 @@ class Job:
 
     def _period(self, run: int, period: int) -> Rows:
         population = self.populations[period]
-        parts = split(len(population.y), test_fraction=self.test_fraction, seed=self.seed, run=run, period=period)
+        parts = split(
+            len(population.y),
+            test_fraction=self.test_fraction,
+            seed=self.seed,
+            run=run,
+            period=period,
+            groups=population.groups,
+        )
         return Rows(population=population, split=parts)
 
     def tracker_seed(self, run: int) -> int:

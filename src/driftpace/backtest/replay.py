@@ -60,8 +60,8 @@ def backtest(
     is the level of the tracker's certificates. ``loss`` is squared for numbers, and logistic with a small penalty for two
     classes. ``price`` is what one label costs. ``workers`` is None for all cores; numbers do not depend on it.
     ``tracker`` makes a tracker of your own from (loss, features, seed). ``l2`` are penalties to choose among by cross-validation in
-    every period, with the rows that ``groups`` says are of one person or shop kept together; the loss has none of its own then, and
-    excess risks are those of the loss without a penalty.
+    every period; the loss has none of its own then, and excess risks are those of the loss without a penalty. ``groups`` names the
+    column that says whose a row is: rows of one person or shop stay together, in the folds and in the test rows.
 
     See :class:`~driftpace.backtest.records.BacktestResult` for what comes back.
 
@@ -153,8 +153,8 @@ def replay(
         notes.append("One core was used: the loss or the tracker is defined where other processes cannot see it.")
     if tolerance is not None:
         notes.append("The target of a period is the tolerance times the least loss that any model has on all its rows.")
-    if panel.groups is not None and l2 is None and tracker is None:
-        notes.append("Whose the rows are was not used: there is one penalty, and nothing to compare.")
+    if panel.groups is not None:
+        notes.append("Rows of one group are tested on together: in a period nobody is both learnt from and tested on.")
     if runs == 1:
         notes.append("One run has no standard error: periods above the target are not counted.")
     return BacktestResult(

@@ -28,12 +28,27 @@ def count_test_rows(rows: int, test_fraction: float) -> int:
     return max(min(round(test_fraction * rows), rows - 1), 1)
 
 
-def split(rows: int, *, test_fraction: float, seed: int, run: int, period: int) -> Split:
+def split(
+    rows: int, *, test_fraction: float, seed: int, run: int, period: int, groups: IntArray | None = None
+) -> Split:
     """Return the split of a period of ``rows`` rows in a run; runs and periods count from 0.
+
+    With ``groups`` nobody is tested on who can be bought: whole groups are tested on. Where the number of test rows divides a
+    group, the rest of it is bought last.
 
     >>> split(5, test_fraction=0.2, seed=0, run=0, period=0).pool.size
     4
+    >>> split(6, test_fraction=0.3, seed=0, run=0, period=0, groups=np.array([1, 1, 2, 2, 3, 3])).test.tolist()
+    [2, 3]
     """
-    order = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(run, period))).permutation(rows)
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(run, period)))
+    order = rng.permutation(rows)
     tested = count_test_rows(rows, test_fraction)
-    return Split(test=order[:tested], pool=order[tested:])
+    if groups is None:
+        return Split(test=order[:tested], pool=order[tested:])
+    names, of_row = np.unique(groups, return_inverse=True)
+    drawn = rng.permutation(len(names))[of_row]
+    by_group = np.argsort(drawn, kind="stable")
+    test, pool = by_group[:tested], order[~np.isin(order, by_group[:tested])]
+    known = np.isin(drawn[pool], drawn[test])
+    return Split(test=test, pool=np.concatenate([pool[~known], pool[known]]))

@@ -54,7 +54,9 @@ def backtest(
     ] = None,
     groups: Annotated[
         str | None,
-        typer.Option(help="Column that says whose a row is: cross-validation keeps rows of one person together."),
+        typer.Option(
+            help="Column that says whose a row is: rows of one person stay together, in tests and cross-validation."
+        ),
     ] = None,
     epsilon: Annotated[
         float | None, typer.Option(help="The target: how much worse than the best model of its kind is accepted.")
