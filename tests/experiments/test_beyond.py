@@ -15,6 +15,7 @@ from driftpace.drift import DebiasedDifference, Drift, NoMargin, WindowedChange
 from driftpace.drift.one_step import Step
 from driftpace.errors import ParameterError
 from driftpace.experiments import Asked, experiment
+from driftpace.experiments.asked import key
 from driftpace.experiments.beyond import bounded, given, overshoot, rules
 from driftpace.experiments.beyond.bounded import BoundedJob
 from driftpace.experiments.beyond.changes import LargestChange, Law, RandomChanges
@@ -22,7 +23,7 @@ from driftpace.experiments.beyond.followed import Runs, followed, lead
 from driftpace.experiments.beyond.given import PAPER, ConstantsJob
 from driftpace.experiments.beyond.overshoot import OvershootJob, Settled, settled
 from driftpace.experiments.beyond.rules import RuleJob, proven_from
-from driftpace.experiments.cost.setting import EPSILON, KNOWN, PERIODS, key, world_of
+from driftpace.experiments.cost.setting import EPSILON, KNOWN, PERIODS, world_of
 from driftpace.experiments.records import Finding
 
 RUNS, Z = 12, 4.5

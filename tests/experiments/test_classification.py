@@ -12,10 +12,11 @@ from scipy import stats
 from driftpace.experiments import Asked, Finding, experiment
 from driftpace.experiments.asked import mapped
 from driftpace.experiments.classification.finding import EPSILONS
-from driftpace.experiments.classification.gathered import Gathered, Lead, errors, gather, in_errors, measured
+from driftpace.experiments.classification.gathered import Gathered, Lead, gather, in_errors
 from driftpace.experiments.classification.running import Course, Run, follow, up_front
 from driftpace.experiments.classification.sensitivity import CHANGED
 from driftpace.experiments.classification.setting import Setting
+from driftpace.experiments.over_runs import errors, measured
 from driftpace.typing import FloatArray
 
 RUNS = {"paper": 24, "practical": 16}

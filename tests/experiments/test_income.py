@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from driftpace.errors import DataError, ParameterError
-from driftpace.experiments import Asked, Claim, Comparison, Figure, Finding, experiment
+from driftpace.experiments import Asked, Claim, Comparison, Figure, Finding, Measured, experiment
 from driftpace.experiments.income import find
-from driftpace.experiments.income.account import Account, Bought, mean_and_error
+from driftpace.experiments.income.account import Account, Bought
 from driftpace.experiments.income.claims import beats
 from driftpace.experiments.income.figures import figures_of
 from driftpace.experiments.income.numbers import comparisons_of
@@ -28,6 +28,7 @@ from driftpace.experiments.income.tables import (
     target_risk,
     whitened,
 )
+from driftpace.experiments.over_runs import measured, standard_error
 from driftpace.experiments.reproduce import reproduce
 
 PSID = Setting(table="psid7682")
@@ -224,7 +225,7 @@ class TestAccount:
         assert psid.constant.labels == 2 * 130 + 5 * psid.constant.size  # ten rows for each of 13 coefficients, twice
 
     def test_equal_values_have_no_error(self) -> None:
-        assert mean_and_error(np.full(3, 0.1)) == (0.1, 0.0)
+        assert measured(np.full(3, 0.1)) == Measured(value=0.1, error=0.0)
 
 
 class TestRefusals:
@@ -291,13 +292,13 @@ def test_adaptive_beats_up_front_where_the_world_moves_and_not_where_it_stands(s
     still = gather(setting, still_panel)
     epsilon = target_risk(setting, still_panel)
     for name in ("whitened", "practical"):
-        gap, error = moving[name].gap
+        gap, error = moving[name].gap.mean, moving[name].gap.error
         assert gap > 4.5 * error
         assert beats(moving[name])
         assert moving[name].better_from is not None
         assert moving[name].kept_excess.mean() > 10.0 * moving[name].excess_risk.mean()
         assert not beats(still[name])
-        assert abs(still[name].gap[0]) <= epsilon + 4.5 * still[name].gap[1]
+        assert abs(still[name].gap.mean) <= epsilon + 4.5 * still[name].gap.error
         assert still[name].kept_excess.mean() <= 1.5 * epsilon  # one pass of SGD is not as good as the fit
 
 
@@ -311,12 +312,12 @@ def test_default_holds_the_target_and_uses_a_fraction_of_the_rows(seed: int) -> 
     default = moving_world(seed)["practical"]
     job, _ = jobs(setting)
     epsilon = float(job.epsilon[0])
-    value, error = mean_and_error(default.excess_risk.mean(axis=1))
-    assert value <= epsilon + 4.5 * error
+    risks, kept = default.excess_risk.mean(axis=1), default.kept_excess.mean(axis=1)
+    value = risks.mean()
+    assert value <= epsilon + 4.5 * standard_error(risks)
     assert value >= 0.1 * epsilon
     assert default.samples[:, 2:].mean() < 0.25 * job.pools.mean()
-    kept, of_kept = mean_and_error(default.kept_excess.mean(axis=1))
-    assert kept > epsilon + 4.5 * of_kept
+    assert kept.mean() > epsilon + 4.5 * standard_error(kept)
 
 
 @lru_cache(maxsize=1)

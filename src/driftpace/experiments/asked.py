@@ -41,6 +41,15 @@ class Asked:
             require.count("reproduce", least=1, workers=self.workers)
 
 
+def key(seed: int, run: int) -> int:
+    """Return the whole number that stands for a run of a seed, and seeds its world: runs of small seeds do not meet.
+
+    >>> key(0, 7), key(1, 7)
+    (7, 1000010)
+    """
+    return 1_000_003 * seed + run
+
+
 def mapped(asked: Asked, task: Callable[[Item], Answer], items: Sequence[Item], what: str) -> list[Answer]:
     """Return ``task(item)`` for each item in order, on as many processes as were asked for, counted as ``what``.
 

@@ -6,25 +6,30 @@ from dataclasses import dataclass
 import numpy as np
 
 from driftpace.experiments.records import Measured, Role, Series
-from driftpace.typing import FloatArray
+from driftpace.typing import FloatArray, IntArray
+
+
+def errors(values: FloatArray) -> FloatArray:
+    """Return the standard error of the mean over runs, the first axis, of every other number."""
+    return np.asarray(np.std(values, axis=0, ddof=1) / math.sqrt(len(values)))
 
 
 def standard_error(each: FloatArray) -> float:
     """Return the standard error of the mean of one number for each run."""
     if np.ptp(each) == 0.0:  # equal numbers have a mean that is off by rounding, and would have an error of 1e-17
         return 0.0
-    return float(np.std(each, ddof=1) / math.sqrt(len(each)))
+    return float(errors(each))
 
 
-def measured(each: FloatArray, *, unit: str = "", note: str = "") -> Measured:
+def measured(each: FloatArray | IntArray, *, unit: str = "", note: str = "") -> Measured:
     """Return the mean of one number for each run, with its standard error.
 
-    >>> measured(np.array([1.0, 2.0, 3.0])).value
-    2.0
+    >>> measured(np.array([1.0, 2.0, 3.0]))
+    Measured(value=2.0, error=0.577, unit='', note='')
     """
-    return Measured(
-        value=float(np.mean(each)), error=standard_error(np.asarray(each, dtype=np.float64)), unit=unit, note=note
-    )
+    numbers = np.asarray(each, dtype=np.float64)
+    mean = numbers[0] if np.ptp(numbers) == 0.0 else numbers.mean()  # of equal numbers without its rounding
+    return Measured(value=float(mean), error=standard_error(numbers), unit=unit, note=note)
 
 
 def curve(
@@ -34,11 +39,9 @@ def curve(
     mean = values.mean(axis=0)
     if not band:
         return Series(label=label, role=role, x=x, y=mean, steps=steps)
-    error = 2.0 * values.std(axis=0, ddof=1) / math.sqrt(len(values))
-    least = values.min(
-        axis=0
-    )  # a band of two standard errors never leaves what was seen, so that a log axis can show it
-    low, high = np.maximum(mean - error, least), np.minimum(mean + error, values.max(axis=0))
+    error = 2.0 * errors(values)
+    # a band of two standard errors never leaves what was seen, so that a log axis can show it
+    low, high = np.maximum(mean - error, values.min(axis=0)), np.minimum(mean + error, values.max(axis=0))
     return Series(label=label, role=role, x=x, y=mean, low=low, high=high, steps=steps)
 
 

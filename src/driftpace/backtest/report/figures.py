@@ -17,6 +17,19 @@ LONGEST_NAME = 12  # letters of a period's name below the axis
 OFF_THE_CHART = 3.0  # context this many times higher than the figure itself starts hidden
 
 
+LAYOUT: dict[str, Any] = {
+    "showlegend": False,
+    "hovermode": "x unified",
+    "margin": {"l": 8, "r": 12, "t": 12, "b": 8},
+    "paper_bgcolor": "rgba(0,0,0,0)",
+    "plot_bgcolor": "rgba(0,0,0,0)",
+    "font": {"color": "var(--ink)", "family": "system-ui, sans-serif", "size": 13},
+    "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": "var(--edge)", "activecolor": "var(--own)"},
+    "hoverlabel": {"bgcolor": "var(--card)", "bordercolor": "var(--grid)", "font": {"color": "var(--ink)"}},
+}
+"""What every figure of every page has in common."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Key:
     """One entry of the legend, which shows or hides some traces: its name, how its line looks, whether it starts shown."""
@@ -120,14 +133,7 @@ class Figure:
                 "showgrid": False,
             },
             "yaxis": y,
-            "showlegend": False,
-            "hovermode": "x unified",
-            "margin": {"l": 8, "r": 12, "t": 12, "b": 8},
-            "paper_bgcolor": "rgba(0,0,0,0)",
-            "plot_bgcolor": "rgba(0,0,0,0)",
-            "font": {"color": "var(--ink)", "family": "system-ui, sans-serif", "size": 13},
-            "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": "var(--edge)", "activecolor": "var(--own)"},
-            "hoverlabel": {"bgcolor": "var(--card)", "bordercolor": "var(--grid)", "font": {"color": "var(--ink)"}},
+            **LAYOUT,
         }
 
     def _trace(self, label: str, values: Sequence[float] | FloatArray, shown: bool) -> dict[str, Any]:

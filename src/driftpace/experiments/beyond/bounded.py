@@ -12,11 +12,11 @@ from typing import Literal
 import numpy as np
 
 from driftpace.drift import Combine, DebiasedDifference, Direct, Drift, MeanChange, OneStep, RootMargin, WindowedChange
-from driftpace.experiments.asked import Asked
+from driftpace.experiments.asked import Asked, key
 from driftpace.experiments.beyond.changes import RARE, LargestChange, Law, RandomChanges
 from driftpace.experiments.beyond.followed import Followed, Runs, lead
 from driftpace.experiments.beyond.part import SURE, Part
-from driftpace.experiments.cost.setting import LOSS, key
+from driftpace.experiments.cost.setting import LOSS
 from driftpace.experiments.over_runs import curve, measured, paired
 from driftpace.experiments.records import Claim, Comparison, Figure, OpenConstant, Role, Sensitivity, Series
 from driftpace.records import Constants

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driftpace.experiments.asked import Asked
+from driftpace.experiments.asked import Asked, key
 from driftpace.experiments.beyond.followed import Followed, Runs, lead
 from driftpace.experiments.beyond.part import SURE, Part
-from driftpace.experiments.cost.setting import EPSILON, LOSS, NOISE, PERIODS, RHO, key
+from driftpace.experiments.cost.setting import EPSILON, LOSS, NOISE, PERIODS, RHO
 from driftpace.experiments.over_runs import curve, measured, paired
 from driftpace.experiments.records import Claim, Comparison, Figure, OpenConstant, Role, Sensitivity, Series
 from driftpace.records import Constants

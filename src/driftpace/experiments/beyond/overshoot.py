@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from driftpace.drift import overshoot_bound, printed_overshoot_bound
-from driftpace.experiments.asked import Asked
+from driftpace.experiments.asked import Asked, key
 from driftpace.experiments.beyond.followed import Followed, Runs, lead
 from driftpace.experiments.beyond.lagging import LAG_RHO, LAG_ROWS, lag, share
 from driftpace.experiments.beyond.part import SURE, Part
-from driftpace.experiments.cost.setting import KNOWN, LOSS, NOISE, RHO, key, world_of
+from driftpace.experiments.cost.setting import KNOWN, LOSS, NOISE, RHO, world_of
 from driftpace.experiments.over_runs import Paired, measured, paired
 from driftpace.experiments.records import Claim, Comparison, Figure, OpenConstant, Sensitivity, Series
 from driftpace.sets import Ball

@@ -9,10 +9,10 @@ from typing import Literal
 
 import numpy as np
 
-from driftpace.experiments.asked import Asked
+from driftpace.experiments.asked import Asked, key
 from driftpace.experiments.beyond.followed import Followed, Runs, lead
 from driftpace.experiments.beyond.part import SURE, Part
-from driftpace.experiments.cost.setting import EPSILON, KNOWN, LOSS, PERIODS, key, world_of
+from driftpace.experiments.cost.setting import EPSILON, KNOWN, LOSS, PERIODS, world_of
 from driftpace.experiments.over_runs import curve, measured, paired
 from driftpace.experiments.records import Claim, Comparison, Figure, OpenConstant, Role, Sensitivity, Series
 from driftpace.sets import Ball

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from driftpace.experiments.classification.gathered import Gathered, errors
+from driftpace.experiments.classification.gathered import Gathered
+from driftpace.experiments.over_runs import errors
 from driftpace.experiments.records import Figure, Role, Series
 from driftpace.typing import FloatArray
 

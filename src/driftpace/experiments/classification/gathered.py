@@ -1,6 +1,5 @@
 """The runs of one setting together: means with their standard errors, and following against buying up front, in pairs."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,6 +8,7 @@ from scipy.stats import t as student
 
 from driftpace.experiments.classification.running import Course
 from driftpace.experiments.classification.setting import Setting
+from driftpace.experiments.over_runs import errors, measured
 from driftpace.experiments.records import Measured
 from driftpace.typing import FloatArray
 
@@ -123,20 +123,6 @@ def gather(setting: Setting, courses: Sequence[Course]) -> Gathered:
         least=float(first.risk(loss, best)),
         best_auc=float(first.auc(best)),
     )
-
-
-def measured(of_runs: FloatArray, note: str = "") -> Measured:
-    """Return the mean of one number for each run, with its standard error.
-
-    >>> measured(np.array([1.0, 2.0, 3.0]))
-    Measured(value=2.0, error=0.57735, unit='', note='')
-    """
-    return Measured(value=float(of_runs.mean()), error=float(errors(of_runs)), note=note)
-
-
-def errors(values: FloatArray) -> FloatArray:
-    """Return the standard error over runs, the first axis."""
-    return np.asarray(values.std(axis=0, ddof=1) / math.sqrt(len(values)))
 
 
 def in_errors(number: Measured) -> float:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from driftpace.backtest.auc import auc
+from driftpace.experiments.asked import key
 from driftpace.experiments.classification.setting import Setting
 from driftpace.typing import FloatArray
 from driftpace.worlds import TwoClasses
@@ -50,7 +51,7 @@ def follow(run: Run) -> Course:
     (array([100., 100.]), (3,))
     """
     setting, world = run.setting, run.setting.world
-    tracker = setting.tracker(rng=1_000_003 * run.seed + run.number)
+    tracker = setting.tracker(rng=key(run.seed, run.number))
     models, samples, rho = [], [], []
     for n in range(1, setting.periods + 1):
         period, rng = world.period(n), run.stream(n)
@@ -75,7 +76,7 @@ def follow(run: Run) -> Course:
 
 def up_front(run: Run, total: int) -> FloatArray:
     """Return the model of a fresh tracker of the same method that is told ``total`` rows in period 1."""
-    tracker = run.setting.tracker(rng=1_000_003 * run.seed + run.number)
+    tracker = run.setting.tracker(rng=key(run.seed, run.number))
     tracker.ask()
     tracker.tell(*run.setting.world.period(1).draw(total, rng=run.stream(_UP_FRONT)))
     return tracker.coef

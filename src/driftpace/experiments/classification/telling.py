@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 
-from driftpace.experiments.classification.gathered import FALSE_AHEAD, Gathered, Lead, in_errors, measured
+from driftpace.experiments.classification.gathered import FALSE_AHEAD, Gathered, Lead, in_errors
+from driftpace.experiments.over_runs import measured
 from driftpace.experiments.records import Claim, Comparison, Measured, OpenConstant
 from driftpace.typing import FloatArray
 

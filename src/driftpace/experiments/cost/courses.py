@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 
+from driftpace.experiments.asked import key
 from driftpace.experiments.cost.setting import (
     COST,
     EPSILON,
@@ -15,7 +16,6 @@ from driftpace.experiments.cost.setting import (
     PERIODS,
     TOTAL,
     default_tracker,
-    key,
     money,
     paper_tracker,
     rows_of,

@@ -18,11 +18,6 @@ FIRST = (20, 20)
 KNOWN = Constants.given(m=1.0, M=1.0, A=2 * NOISE, B=4.0)  # isotropic Gaussian rows in two dimensions (theory 1.1g)
 
 
-def key(seed: int, run: int) -> int:
-    """Return the whole number that stands for a run."""
-    return 1_000_003 * seed + run
-
-
 def world_of(number: int) -> DriftingRegression:
     """Return the synthetic regression of section V-A.
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from driftpace.backtest.report.figures import Key
+from driftpace.backtest.report.figures import LAYOUT, Key
 from driftpace.experiments.drawing import axes
 from driftpace.experiments.drawing.looks import Look, intervals_as_bands, looks
 from driftpace.experiments.drawing.words import number, typeset
@@ -135,14 +135,8 @@ def _layout(figure: Figure) -> dict[str, Any]:
     return {
         "xaxis": x,
         "yaxis": y,
-        "showlegend": False,
-        "hovermode": "closest" if figure.equal else "x unified",
-        "margin": {"l": 8, "r": 12, "t": 12, "b": 8},
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": "rgba(0,0,0,0)",
-        "font": {"color": "var(--ink)", "family": "system-ui, sans-serif", "size": 13},
-        "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": "var(--edge)", "activecolor": "var(--own)"},
-        "hoverlabel": {"bgcolor": "var(--card)", "bordercolor": "var(--grid)", "font": {"color": "var(--ink)"}},
+        **LAYOUT,
+        **({"hovermode": "closest"} if figure.equal else {}),
     }
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from driftpace.experiments.income.resampling import METHODS, Constant, Walk, jobs
 from driftpace.experiments.income.setting import Setting
 from driftpace.experiments.income.tables import dollars_of_1997, panel_of
+from driftpace.experiments.over_runs import Paired, errors, paired
 from driftpace.typing import BoolArray, FloatArray
 
 SURE = 2.0  # standard errors: how far apart two curves must be in a wave to be told apart
@@ -43,9 +44,9 @@ class Bought:
         )
 
     @property
-    def gap(self) -> tuple[float, float]:
+    def gap(self) -> Paired:
         """Return by how much the up-front twin's test loss is larger, mean over waves, with its paired standard error."""
-        return mean_and_error((self.kept_loss - self.test_loss).mean(axis=1))
+        return paired(self.kept_loss.mean(axis=1), self.test_loss.mean(axis=1))
 
     @property
     def ratio(self) -> float:
@@ -56,7 +57,7 @@ class Bought:
     def better_from(self) -> int | None:
         """Return the wave (from 1) from which on the twin's test loss is larger by two paired standard errors in every wave."""
         apart = self.kept_loss - self.test_loss
-        sure = apart.mean(axis=0) > SURE * apart.std(axis=0, ddof=1) / math.sqrt(len(apart))
+        sure = apart.mean(axis=0) > SURE * errors(apart)
         return _from_there_on(sure)
 
     @property
@@ -69,7 +70,7 @@ class Bought:
     def waves_above(self, epsilon: float) -> int:
         """Return in how many waves from the third on the excess risk is above the target by two standard errors."""
         late = self.excess_risk[:, 2:]
-        return int((late.mean(axis=0) - SURE * late.std(axis=0, ddof=1) / math.sqrt(len(late)) > epsilon).sum())
+        return int((late.mean(axis=0) - SURE * errors(late) > epsilon).sum())
 
     def saturated(self, pools: FloatArray) -> float:
         """Return the share of resamplings and waves in which every row of the wave was bought."""
@@ -147,17 +148,6 @@ class Account:
         """Return for each resampling the square root of the mean test loss over waves in dollars of 1997, the 1/2 inside."""
         roots: FloatArray = np.sqrt((losses * np.square(self.dollars)).mean(axis=1))
         return roots
-
-
-def mean_and_error(values: FloatArray) -> tuple[float, float]:
-    """Return the mean over resamplings and its standard error.
-
-    >>> mean_and_error(np.array([1.0, 3.0]))
-    (2.0, 1.0)
-    """
-    if np.ptp(values) == 0.0:  # without the rounding of the mean
-        return float(values[0]), 0.0
-    return float(values.mean()), float(values.std(ddof=1) / math.sqrt(values.size))
 
 
 def _from_there_on(fine: BoolArray) -> int | None:

@@ -68,12 +68,12 @@ def _settling(account: Account, bought: Bought) -> str:
 
 def beats(bought: Bought) -> bool:
     """Say whether a method's test loss is a tenth or more below its twin's, and that by three paired standard errors."""
-    gap, error = bought.gap
+    gap, error = bought.gap.mean, bought.gap.error
     return gap > CLEARLY * error and bought.ratio <= 1.0 - SUBSTANTIALLY
 
 
 def _beating(account: Account, bought: Bought) -> str:
-    gap, error = bought.gap
+    gap, error = bought.gap.mean, bought.gap.error
     since = bought.better_from
     when = (
         f"larger by two paired standard errors in every wave from {since} ({account.waves[since - 1]}) on"

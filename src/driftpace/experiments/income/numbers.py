@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 
-from driftpace.experiments.income.account import Account, Bought, mean_and_error
+from driftpace.experiments.income.account import Account, Bought
 from driftpace.experiments.income.tables import TITLES
+from driftpace.experiments.over_runs import measured
 from driftpace.experiments.records import Comparison, Measured
 from driftpace.typing import FloatArray
 
@@ -149,18 +150,17 @@ def _ratio(bought: Bought) -> Measured:
 
 
 def _of_runs(values: FloatArray, unit: str = "") -> Measured:
-    value, error = mean_and_error(values)
-    return Measured(value=value, error=error, unit=unit, note=_OVER)
+    return measured(values, unit=unit, note=_OVER)
 
 
 def _dollars(account: Account, losses: FloatArray) -> Measured:
-    value, error = mean_and_error(account.root_loss(losses))
+    roots = account.root_loss(losses)
     waves = np.sqrt(losses.mean(axis=0)) * account.dollars
     note = (
         f"{_OVER}; standard deviation over waves {waves.std(ddof=1):,.0f}. The 1/2 of the loss is inside; the root mean "
-        f"square error is {math.sqrt(2.0) * value:,.0f}"
+        f"square error is {math.sqrt(2.0) * roots.mean():,.0f}"
     )
-    return Measured(value=value, error=error, unit="dollars of 1997", note=note)
+    return measured(roots, unit="dollars of 1997", note=note)
 
 
 def _root_mean_square(values: FloatArray) -> float:

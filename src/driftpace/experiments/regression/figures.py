@@ -1,10 +1,9 @@
 """The two figures of the paper, and the excess risk that it gives as a number only."""
 
-import math
-
 import numpy as np
 
 from driftpace.experiments.montecarlo import Courses
+from driftpace.experiments.over_runs import errors
 from driftpace.experiments.records import Figure, Role, Series
 from driftpace.experiments.regression.following import Followed
 from driftpace.experiments.regression.settings import MANY, STUDY
@@ -82,6 +81,6 @@ def _curve(label: str, role: Role, values: FloatArray, *, interval: bool = True)
     n = np.arange(1.0, mean.size + 1.0)
     if not interval:
         return Series(label=label, role=role, x=n, y=mean)
-    reach = 2.0 * values.std(axis=0, ddof=1) / math.sqrt(len(values))
+    reach = 2.0 * errors(values)
     low = np.maximum(mean - reach, 0.2 * mean)  # on a logarithmic axis nothing may be below zero
     return Series(label=label, role=role, x=n, y=mean, low=low, high=mean + reach)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from driftpace import Ball, SquaredLoss, Tracker
-from driftpace.experiments.asked import Asked, mapped
+from driftpace.experiments.asked import Asked, key, mapped
 from driftpace.experiments.montecarlo import Courses
 from driftpace.experiments.regression.settings import STUDY
 from driftpace.typing import FloatArray
@@ -43,7 +43,7 @@ def practical_tracker(run: int) -> Tracker:
 def follow(tracker: Tracker, run: int, seed: int) -> Courses:
     """Return what a tracker does in the world of a run; the first rows of a period are the same for every tracker."""
     world = DriftingRegression(
-        features=STUDY.features, rho=STUDY.rho, noise=STUDY.noise, covariance=STUDY.variance, rng=1_000_003 * seed + run
+        features=STUDY.features, rho=STUDY.rho, noise=STUDY.noise, covariance=STUDY.variance, rng=key(seed, run)
     )
     risk, samples, rho, coef = [], [], [], []
     truth = world.path(STUDY.periods)

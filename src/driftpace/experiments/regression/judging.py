@@ -6,10 +6,11 @@ import numpy as np
 from scipy.stats import norm
 
 from driftpace.experiments.montecarlo import Courses
+from driftpace.experiments.over_runs import measured
 from driftpace.experiments.records import Claim, Comparison, Measured
 from driftpace.experiments.regression.following import Followed
 from driftpace.experiments.regression.hindsight import best_constant_sgd, best_constant_squares
-from driftpace.experiments.regression.measuring import over_runs, settled
+from driftpace.experiments.regression.measuring import settled
 from driftpace.experiments.regression.settings import BAND, MANY, PAPER_RISK, PAPER_SPREAD, STUDY
 
 SURE = float(norm.ppf(0.99))
@@ -34,14 +35,14 @@ def comparisons(found: Followed, seed: int, threads: int | None) -> tuple[Compar
         Comparison(
             what="samples in the last period, K_25",
             paper="settles down (figure)",
-            as_in_paper=over_runs(found.paper.samples[:, -1]),
-            practical=over_runs(found.practical.samples[:, -1]),
+            as_in_paper=measured(found.paper.samples[:, -1]),
+            practical=measured(found.practical.samples[:, -1]),
         ),
         Comparison(
             what="labels over all 25 periods",
             paper=None,
-            as_in_paper=over_runs(found.paper.samples.sum(axis=1)),
-            practical=over_runs(found.practical.samples.sum(axis=1)),
+            as_in_paper=measured(found.paper.samples.sum(axis=1)),
+            practical=measured(found.practical.samples.sum(axis=1)),
             note="100 of those of the paper's method are K_1 and K_2, which are fixed",
         ),
         Comparison(
@@ -60,8 +61,8 @@ def comparisons(found: Followed, seed: int, threads: int | None) -> tuple[Compar
         Comparison(
             what="estimate of rho in the last period, truth 1",
             paper='"above rho in general" (figure)',
-            as_in_paper=over_runs(found.paper.rho[:, -1]),
-            practical=over_runs(found.practical.rho[:, -1]),
+            as_in_paper=measured(found.paper.rho[:, -1]),
+            practical=measured(found.practical.rho[:, -1]),
             note="without the margin t_n that the rule adds to it",
         ),
     )
@@ -70,7 +71,7 @@ def comparisons(found: Followed, seed: int, threads: int | None) -> tuple[Compar
 def _risk(courses: Courses) -> Measured:
     spread = courses.spread_over_periods
     note = f"standard deviation over n of the average over runs: {spread:.4f}"
-    return over_runs(courses.risk.mean(axis=1), note=note)
+    return measured(courses.risk.mean(axis=1), note=note)
 
 
 def claims(found: Followed, many: Courses) -> tuple[Claim, ...]:
@@ -80,8 +81,8 @@ def claims(found: Followed, many: Courses) -> tuple[Claim, ...]:
 
 
 def _above(paper: Courses, many: Courses) -> Claim:
-    each = over_runs(np.nanmean(paper.rho, axis=1))
-    last = over_runs(paper.rho[:, -1])
+    each = measured(np.nanmean(paper.rho, axis=1))
+    last = measured(paper.rho[:, -1])
     z = _z(each, STUDY.rho)
     periods = int((np.nanmean(many.rho[:, 1:], axis=0) > STUDY.rho).sum())
     return Claim(
@@ -112,7 +113,7 @@ def _settles(paper: Courses, many: Courses) -> Claim:
 def _achieved(found: Followed, many: Courses) -> Claim:
     sentences, holds = [], True
     for name, courses in (("as in the paper", found.paper), ("practical default", found.practical)):
-        each = over_runs(courses.risk.mean(axis=1))
+        each = measured(courses.risk.mean(axis=1))
         z = _z(each, STUDY.epsilon)
         holds = holds and z < -SURE
         worst = courses.risk.mean(axis=0)

@@ -1,25 +1,13 @@
-"""Numbers of many runs with their standard errors, and of the groups of twenty that the paper has one of."""
+"""The groups of twenty runs that the paper has one of, and how still sample sizes stand."""
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from driftpace.experiments.montecarlo import Courses
-from driftpace.experiments.records import Measured
+from driftpace.experiments.over_runs import errors
 from driftpace.experiments.regression.settings import PAPER_RUNS
-from driftpace.typing import FloatArray, IntArray
-
-
-def over_runs(values: FloatArray | IntArray, *, unit: str = "", note: str = "") -> Measured:
-    """Return the mean of one value for each run, with its standard error.
-
-    >>> over_runs(np.array([1.0, 2.0, 3.0]))
-    Measured(value=2.0, error=0.577, unit='', note='')
-    """
-    numbers = np.asarray(values, dtype=np.float64)
-    error = float(numbers.std(ddof=1)) / math.sqrt(numbers.size)
-    return Measured(value=float(numbers.mean()), error=error, unit=unit, note=note)
+from driftpace.typing import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,5 +55,5 @@ def settled(courses: Courses, last: int = 5) -> Settled:
         samples=float(average[-1]),
         step=float(abs(np.diff(average)).mean()),
         slope=float(slopes.mean()),
-        slope_error=float(slopes.std(ddof=1)) / math.sqrt(len(slopes)),
+        slope_error=float(errors(slopes)),
     )

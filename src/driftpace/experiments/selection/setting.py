@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal
 
+from driftpace.experiments.asked import key
 from driftpace.losses import SquaredLoss
 from driftpace.records import Constants
 from driftpace.selection import Choosing, Selection
@@ -26,7 +27,7 @@ def world_of(seed: int, run: int) -> DriftingRegression:
     >>> bool(world_of(0, 0).period(1).coef.any())
     False
     """
-    return DriftingRegression(features=FEATURES, rho=RHO, noise=NOISE, rng=1_000_003 * seed + run)
+    return DriftingRegression(features=FEATURES, rho=RHO, noise=NOISE, rng=key(seed, run))
 
 
 def constants_of(world: DriftingRegression, l2: float) -> Constants:
