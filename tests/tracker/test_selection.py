@@ -11,9 +11,11 @@ import pytest
 
 from driftpace import Ball, Budget, Constants, LinearCost, LogisticLoss, SquaredLoss, Tracker
 from driftpace.errors import DataError, ParameterError, ProtocolError, StateFileError
+from driftpace.evidence import PooledEvidence
 from driftpace.learners import AnchoredErm, Sgd
 from driftpace.losses import HuberLoss
 from driftpace.records import Outcome, Verdict
+from driftpace.rules import DoNotUpdate, UpdatePast
 from driftpace.selection import Candidate, Selection
 from driftpace.tracker.branches import BranchedState
 from driftpace.tracker.branching import apply, replay
@@ -346,6 +348,24 @@ def test_constants_differ_from_penalty_to_penalty(rng: np.random.Generator) -> N
         Tracker.as_in_paper(SquaredLoss(), l2=[0.1, 1.0], constants=known[:1], **parts)
     with pytest.raises(ParameterError, match=r"constants=...\) must be Constants"):
         Tracker.as_in_paper(SquaredLoss(), constants=known, **parts)
+
+
+def test_what_a_candidate_brings_to_the_papers_method_is_kept() -> None:
+    mine = PooledEvidence()
+    select = Selection(
+        candidates=(
+            Candidate(label="known", constants=Constants.given(m=1.0, M=1.0, A=0.2, B=4.0)),
+            Candidate(label="seen", evidence=mine, rule="update-past"),
+        )
+    )
+    tracker = Tracker.as_in_paper(
+        SquaredLoss(), epsilon=0.2, domain=Ball(radius=20.0), first_samples=(40, 40), features=2, select=select, rng=0
+    )
+    known, seen = tracker._settings.settings  # type: ignore[union-attr]
+    assert seen.evidence is mine
+    assert known.evidence is not mine
+    assert isinstance(seen.rule, UpdatePast)
+    assert isinstance(known.rule, DoNotUpdate)
 
 
 def test_a_tracker_of_parts_takes_constants_for_each_penalty(rng: np.random.Generator) -> None:

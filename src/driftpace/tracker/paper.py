@@ -1,6 +1,7 @@
 """The paper's method as parts of a tracker (sections II to V, errata corrected)."""
 
 import math
+from dataclasses import replace
 from typing import Any, Literal
 
 from driftpace import require
@@ -10,6 +11,7 @@ from driftpace.evidence import Evidence, GivenConstants, PooledEvidence
 from driftpace.learners import Learner, Sgd
 from driftpace.records import Constants
 from driftpace.rules import DoNotUpdate, Rule, UpdatePast
+from driftpace.selection import Candidate, Selection
 from driftpace.sets import Set
 from driftpace.tracker.parts import check_part
 
@@ -21,7 +23,7 @@ _RULES = ("do-not-update", "update-past")
 def paper_parts(
     *,
     domain: Set,
-    constants: Constants | None,
+    constants: Any,
     rho: float | None,
     first_samples: tuple[int, ...] | None,
     learner: Learner | None,
@@ -32,7 +34,9 @@ def paper_parts(
     """Return the parts of Tracker that make it the paper's method, or refuse a combination that cannot work."""
     learner = Sgd() if learner is None else learner
     given = Constants() if constants is None else constants
-    for name, part in (("learner", learner), ("constants", given), ("domain", domain)):
+    if not isinstance(given, Constants):
+        raise ParameterError(f"{_OWNER}(constants=...) must be Constants; got {given!r:.80}.")
+    for name, part in (("learner", learner), ("domain", domain)):
         check_part(_OWNER, name, part)
     if features is not None:
         require.count(_OWNER, least=1, features=features)
@@ -48,6 +52,25 @@ def paper_parts(
         "constants": given,
         "domain": domain,
     }
+
+
+def with_paper_parts(selection: Selection, given: dict[str, Any]) -> Selection:
+    """Return candidates that have all the parts of the paper's method: each its own where it has some, else those given."""
+    return replace(selection, candidates=tuple(_filled(one, given) for one in selection.candidates))
+
+
+def _filled(candidate: Candidate, given: dict[str, Any]) -> Candidate:
+    own = {name: getattr(candidate, name) for name in ("learner", "drift", "rule")}
+    asked = given | {name: part for name, part in own.items() if part is not None}
+    if candidate.drift is not None:
+        asked["rho"] = None
+    if candidate.columns is not None:
+        asked["features"] = len(candidate.columns)
+    parts = paper_parts(constants=candidate.constants, **asked)
+    del parts["domain"]
+    if candidate.evidence is not None:
+        parts["evidence"] = candidate.evidence
+    return replace(candidate, **parts)
 
 
 def _drift(rho: float | None, drift: DriftEstimator | None) -> DriftEstimator:

@@ -17,7 +17,7 @@ from driftpace.losses import Loss
 from driftpace.planning import Budget, Cost, Gap, LinearCost, Outlook, plan
 from driftpace.records import Constants, Money, Plan, Request, StepReport
 from driftpace.rules import Rule
-from driftpace.selection import Candidate, Selection
+from driftpace.selection import Selection
 from driftpace.sets import Set, WholeSpace
 from driftpace.storage import read_state, write_state
 from driftpace.tracker.branches import BranchedState, Branches
@@ -28,7 +28,7 @@ from driftpace.tracker.history import History
 from driftpace.tracker.intake import read_groups, read_rows, read_targets
 from driftpace.tracker.method import choose_method
 from driftpace.tracker.outlooks import needs_neighbours, outlook_now, target_now
-from driftpace.tracker.paper import RuleName, paper_parts
+from driftpace.tracker.paper import RuleName, paper_parts, with_paper_parts
 from driftpace.tracker.parts import check_method
 from driftpace.tracker.saving import from_body, to_body
 from driftpace.tracker.spending import Spending
@@ -192,34 +192,20 @@ class Tracker:
         With ``l2=[...]`` (section IV-B) ``constants``, where given, are one for each penalty, since m, M, A and B depend on
         it; with ``select`` each candidate has its own.
         """
-
-        def parts(known: Constants | None, own: Candidate | None = None) -> dict[str, Any]:
-            return paper_parts(
-                domain=domain,
-                constants=known,
-                rho=rho if own is None or own.drift is None else None,
-                first_samples=first_samples,
-                learner=learner if own is None or own.learner is None else own.learner,
-                drift=drift if own is None or own.drift is None else own.drift,
-                rule=rule if own is None or own.rule is None else own.rule,
-                features=features if own is None or own.columns is None else len(own.columns),
-            )
-
+        given: dict[str, Any] = {
+            "domain": domain,
+            "rho": rho,
+            "first_samples": first_samples,
+            "learner": learner,
+            "drift": drift,
+            "rule": rule,
+            "features": features,
+        }
         selection = selection_of("Tracker.as_in_paper", loss, l2, select, constants)
         if selection is None:
-            if constants is not None and not isinstance(constants, Constants):
-                raise ParameterError(f"Tracker.as_in_paper(constants=...) must be Constants; got {constants!r:.80}.")
-            made_of = parts(constants)
+            made_of = paper_parts(constants=constants, **given)
         else:
-            filled = [parts(one.constants, one) for one in selection.candidates]
-            made_of = {"domain": domain}
-            selection = replace(
-                selection,
-                candidates=tuple(
-                    replace(one, **{name: part for name, part in own.items() if name != "domain"})
-                    for one, own in zip(selection.candidates, filled, strict=True)
-                ),
-            )
+            selection, made_of = with_paper_parts(selection, given), {"domain": domain}
         return cls(
             loss,
             epsilon=epsilon,
