@@ -9,6 +9,9 @@
     ├── ProtocolError       a call that came out of order                   (also a RuntimeError)
     │   └── TooEarlyError           too little is known yet to look ahead
     ├── StateFileError      a saved state that cannot be read back          (also a ValueError)
+    ├── StorageError        a store that cannot be used: full, read-only, damaged, gone (also a RuntimeError)
+    │   └── ConflictError           somebody else wrote first
+    ├── UnknownCampaignError    no campaign of that name is in the store    (also a LookupError)
     └── MissingExtraError   an optional package that is not installed       (also an ImportError)
 
 One grammar for all of them: the owner and the parameter, what is allowed, what came. An error leaves everything as it was.
@@ -45,6 +48,18 @@ class TooEarlyError(ProtocolError):
 
 class StateFileError(DriftpaceError, ValueError):
     """A saved state that cannot be read back: truncated, edited, or of a newer version."""
+
+
+class StorageError(DriftpaceError, RuntimeError):
+    """A store that cannot be used: full, read-only, damaged, of a newer version, or gone; nothing was written."""
+
+
+class ConflictError(StorageError):
+    """Somebody else wrote to the campaign first: read it again and decide anew."""
+
+
+class UnknownCampaignError(DriftpaceError, LookupError):
+    """No campaign of that name is in the store."""
 
 
 class MissingExtraError(DriftpaceError, ImportError):
