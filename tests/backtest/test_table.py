@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from driftpace.backtest.columns import read_columns
 from driftpace.backtest.table import Panel, read_table
 from driftpace.datasets import Table, load_gss_income, load_psid7682
 from driftpace.errors import DataError, MissingExtraError, ParameterError
 from driftpace.losses import LogisticLoss
+from driftpace.tables.columns import read_columns
 
 Columns = dict[str, list[Any]]
 

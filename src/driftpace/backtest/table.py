@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from driftpace import require
-from driftpace.backtest.columns import Column, group_by_period, read_columns
+from driftpace.backtest.periods import group_by_period
 from driftpace.datasets import Table
 from driftpace.errors import DataError, ParameterError
+from driftpace.tables.columns import Column, read_columns
 from driftpace.tracker.intake import LARGEST
 from driftpace.typing import BoolArray, FloatArray, IntArray
 

@@ -1,11 +1,10 @@
-"""The door of the backtest: a file, a frame, a table or plain arrays become columns of four kinds, and rows by period.
+"""What people have on their own disk or in memory: a file, a frame, a table or plain arrays become columns of four kinds.
 
 Numbers (and flags, as 0 and 1), times, texts, and others that cannot be used. CSV files need nothing but the standard
 library; Parquet files need polars, pyarrow or pandas.
 """
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -20,11 +19,9 @@ import numpy as np
 from driftpace.datasets import Table
 from driftpace.datasets.csvfile import read_csv, refuse_twins
 from driftpace.errors import DataError, MissingExtraError, ParameterError
-from driftpace.typing import BoolArray, IntArray
+from driftpace.typing import BoolArray
 
 Kind = Literal["number", "flag", "time", "text", "other"]
-FEWEST_ROWS = 5
-"""Fewer rows than this are no period: nothing could be drawn from it and tested on the rest."""
 
 _CSV = (".csv", ".tsv", ".txt")
 _PARQUET = (".parquet", ".pq")
@@ -178,68 +175,3 @@ def _moment(item: Any) -> Any:
     if isinstance(item, datetime) and item.tzinfo is not None:
         item = item.astimezone(UTC).replace(tzinfo=None)
     return np.datetime64(item, "us")
-
-
-def group_by_period(
-    name: str, kind: Kind, values: np.ndarray[Any, Any], *, owner: str, notes: list[str]
-) -> tuple[tuple[str, ...], tuple[IntArray, ...]]:
-    """Return the label of each period in order, and the rows of each.
-
-    >>> weeks = np.array(["week 10", "week 9"] * 5, dtype=object)
-    >>> group_by_period("week", "text", weeks, owner="read_table", notes=[])[0]
-    ('week 9', 'week 10')
-    """
-    if kind == "other":
-        raise DataError(f"{owner}: period {name!r} must be numbers, dates or texts; it is something else.")
-    if kind in ("number", "flag") and np.isinf(values).any():
-        raise DataError(f"{owner}: period {name!r} must be finite; got {values[np.isinf(values)][0]:g}.")
-    distinct, codes = np.unique(values.astype(np.str_) if kind == "text" else values, return_inverse=True)
-    rows, count = values.size, distinct.size
-    if count == 1:
-        raise DataError(
-            f"{owner}: period {name!r} must have at least two different values; got only {_labels(kind, distinct)[0]}."
-        )
-    if count > rows / FEWEST_ROWS:
-        raise DataError(
-            f"{owner}: period {name!r} must have at least {FEWEST_ROWS} rows for each value; "
-            f"got {count:,} values in {rows:,} rows: make a coarser column, such as the month or the year."
-        )
-    labels = _labels(kind, distinct)
-    order = sorted(range(count), key=_text_order(labels)) if kind == "text" else range(count)
-    sizes = np.bincount(codes, minlength=count)
-    for code in order:
-        if sizes[code] < FEWEST_ROWS:
-            raise DataError(
-                f"{owner}: every period must have at least {FEWEST_ROWS} rows; {name} {labels[code]} has {sizes[code]}: "
-                "leave it out or join it to another."
-            )
-    if kind == "text":
-        shown = [labels[code] for code in order]
-        listed = shown if count <= 6 else [*shown[:3], "...", *shown[-2:]]
-        notes.append(f"Periods are texts and come in this order: {', '.join(listed)}.")
-    groups = np.split(np.argsort(codes, kind="stable"), np.cumsum(sizes)[:-1])
-    return tuple(labels[code] for code in order), tuple(groups[code] for code in order)
-
-
-def _labels(kind: Kind, distinct: np.ndarray[Any, Any]) -> list[str]:
-    if kind == "number":
-        return [f"{value:.0f}" if value == np.trunc(value) else repr(value) for value in distinct.tolist()]
-    if kind == "flag":
-        return [str(bool(value)) for value in distinct]
-    if kind == "time":
-        for unit in ("datetime64[D]", "datetime64[s]"):  # days where all are days, else down to the second
-            if ((coarse := distinct.astype(unit)) == distinct).all():
-                return [str(moment) for moment in coarse]
-    return [str(value) for value in distinct]
-
-
-def _text_order(labels: list[str]) -> Callable[[int], Any]:
-    """Return the key that sorts texts by value where all are numbers, else with runs of digits compared as numbers."""
-    try:
-        numbers = [float(label) for label in labels]
-    except ValueError:
-        numbers = [np.nan]
-    if np.isfinite(numbers).all():
-        return lambda code: (numbers[code], labels[code])
-    runs = [re.split(r"(\d+)", label) for label in labels]  # text and digits by turns
-    return lambda code: ([int(run) if at % 2 else run for at, run in enumerate(runs[code])], labels[code])
