@@ -27,8 +27,12 @@ class Rows:
 
 def read_rows(X: Any, *, owner: str, features: int | None, columns: tuple[str, ...] | None) -> Rows:
     """Return the rows of ``X``, in the order of ``columns`` when both sides have names; DataError otherwise."""
-    frame = _as_frame(X, owner)
-    if frame is not None:
+    frame = None if isinstance(X, Rows) else _as_frame(X, owner)
+    if isinstance(X, Rows):
+        names, array = X.columns, _array_values(X.X, owner)
+        if columns is not None and names is not None:
+            array, names = array[:, _places(names, columns, owner)], columns
+    elif frame is not None:
         names = tuple(str(name) for name in frame.columns)
         if columns is not None:
             frame, names = _reordered(frame, names, columns, owner)
@@ -123,6 +127,11 @@ def _as_frame(X: Any, owner: str) -> nw.DataFrame[Any] | None:
 def _reordered(
     frame: nw.DataFrame[Any], names: tuple[str, ...], columns: tuple[str, ...], owner: str
 ) -> tuple[nw.DataFrame[Any], tuple[str, ...]]:
+    return frame[:, _places(names, columns, owner)], columns
+
+
+def _places(names: tuple[str, ...], columns: tuple[str, ...], owner: str) -> list[int]:
+    """Return where each of ``columns`` is among ``names``, which must be the same ones."""
     missing = [name for name in columns if name not in names]
     extra = [name for name in names if name not in columns]
     if missing or extra:
@@ -132,7 +141,7 @@ def _reordered(
             if which
         )
         raise DataError(f"{owner}(X=...) must have the columns of the first rows; got {what}.")
-    return frame[:, [names.index(name) for name in columns]], columns
+    return [names.index(name) for name in columns]
 
 
 def _frame_values(frame: nw.DataFrame[Any], owner: str) -> FloatArray:

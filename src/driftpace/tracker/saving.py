@@ -1,6 +1,7 @@
 """A tracker as plain values and back: driftpace's own parts are written; a user's own are named, and asked for again."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import fields
 from typing import Any
 
@@ -19,11 +20,15 @@ PARTS = ("loss", "learner", "drift", "rule", "evidence", "domain", "budget")
 
 
 def to_body(settings: Settings | Branches, state: State | BranchedState, history: list[StepReport]) -> dict[str, Any]:
-    """Return the plain form of a tracker; of one with candidates, that of each and how one is chosen."""
-    told = {"history": [to_plain(report) for report in history]}
+    """Return the plain form of a tracker with its history."""
+    return {**now_to_body(settings, state), "history": [to_plain(report) for report in history]}
+
+
+def now_to_body(settings: Settings | Branches, state: State | BranchedState) -> dict[str, Any]:
+    """Return the plain form of a tracker without its history; of one with candidates, that of each and how one is chosen."""
     if isinstance(settings, Settings):
         assert isinstance(state, State)
-        return {**_one_to_plain(settings, state), **told}
+        return _one_to_plain(settings, state)
     assert isinstance(state, BranchedState)
     selection = settings.selection
     return {
@@ -40,12 +45,21 @@ def to_body(settings: Settings | Branches, state: State | BranchedState, history
             name: to_plain(getattr(state, name))
             for name in ("chosen", "features", "columns", "places", "groups", "tally")
         },
-        **told,
     }
 
 
 def from_body(body: Any, own: dict[str, Any]) -> tuple[Settings | Branches, State | BranchedState, list[StepReport]]:
-    """Return the tracker that a plain form stands for; ``own`` are the user's own parts, by name."""
+    """Return the tracker that a plain form stands for, with its history; ``own`` are the user's own parts, by name."""
+    settings, state = now_from_body(body, own)
+    with _shaped():
+        reports = [from_plain(report) for report in body["history"]]
+    if len(reports) != state.period - 1 or not all(isinstance(report, StepReport) for report in reports):
+        raise StateFileError(f"the state has {len(reports)} reports and is in period {state.period}.")
+    return settings, state, reports
+
+
+def now_from_body(body: Any, own: dict[str, Any]) -> tuple[Settings | Branches, State | BranchedState]:
+    """Return the tracker that a plain form stands for, without a history."""
     known = (*PARTS, "select")
     for name in own:
         if name not in known:
@@ -53,17 +67,23 @@ def from_body(body: Any, own: dict[str, Any]) -> tuple[Settings | Branches, Stat
     given = _given(body, own)
     for one, parts in given:
         _refuse_missing_parts(one, parts)
-    try:
+    with _shaped():
         settings, state = (
             _branched(body, own, given) if isinstance(body, dict) and "branches" in body else _one_from_plain(*given[0])
         )
-        reports = [from_plain(report) for report in body["history"]]
-        _check(settings, state, reports)
+        _check(settings, state)
+    return settings, state
+
+
+@contextmanager
+def _shaped() -> Iterator[None]:
+    """Turn whatever a plain form of another shape runs into to one sentence."""
+    try:
+        yield
     except StateFileError:
         raise
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
         raise StateFileError(f"the state does not have the shape this version reads: {error}") from error
-    return settings, state, reports
 
 
 def _given(body: Any, own: dict[str, Any]) -> list[tuple[Any, dict[str, Any]]]:
@@ -169,13 +189,11 @@ def _one_from_plain(body: Any, own: dict[str, Any]) -> tuple[Settings, State]:
     return settings, State(**{name: from_plain(plain) for name, plain in body["state"].items()})
 
 
-def _check(settings: Settings | Branches, state: State | BranchedState, reports: list[StepReport]) -> None:
-    """Refuse what no tracker wrote: parts that are none, periods that do not match the reports."""
+def _check(settings: Settings | Branches, state: State | BranchedState) -> None:
+    """Refuse what no tracker wrote: parts that are none, a period before the first."""
     for one in (settings,) if isinstance(settings, Settings) else settings.settings:
         check_method("Tracker.load", one)
     require.count("Tracker.load", least=1, period=state.period)
-    if len(reports) != state.period - 1 or not all(isinstance(report, StepReport) for report in reports):
-        raise StateFileError(f"the state has {len(reports)} reports and is in period {state.period}.")
 
 
 def _state_to_plain(name: str, value: Any) -> Any:

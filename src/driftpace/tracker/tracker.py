@@ -424,9 +424,21 @@ class Tracker:
     @classmethod
     def load(cls, path: str | os.PathLike[str], **own: Any) -> Self:
         """Return the tracker that was saved; parts of your own (``loss=``, ``learner=``, ..., ``select=``) are given again."""
+        return cls.resumed(*from_body(read_state(path), own))
+
+    @classmethod
+    def resumed(
+        cls, settings: Settings | Branches, state: State | BranchedState, reports: Sequence[StepReport] = ()
+    ) -> Self:
+        """Return a tracker in a state that the engine led to, as one that keeps its states elsewhere needs it."""
         tracker = cls.__new__(cls)
-        tracker._settings, tracker._state, tracker._reports = from_body(read_state(path), own)
+        tracker._settings, tracker._state, tracker._reports = settings, state, list(reports)
         return tracker
+
+    @property
+    def inside(self) -> tuple[Settings | Branches, State | BranchedState]:
+        """How the tracker works and where it stands, both frozen: what the engine folds."""
+        return self._settings, self._state
 
     def __repr__(self) -> str:
         return (

@@ -1,0 +1,211 @@
+"""What a campaign answers, as JSON: the same words from the command line (``--format json``) and from the service.
+
+Numbers that are no finite numbers become null, money an amount in words (exact) with its currency, verdicts and outcomes words.
+"""
+
+import math
+from typing import Any
+
+from driftpace.campaign.records import Decision, LedgerRow, Order, Receipt, Served, Status
+from driftpace.records import Assumption, Money, Plan, Request, StepReport
+from driftpace.storage.store import Entry, Head
+
+_LEFT_OUT = ("tracker", "request", "report", "history")
+"""What an entry of the log holds for machines only: where the campaign stood, and answers that have a form of their own."""
+
+
+def order_json(order: Order) -> dict[str, Any]:
+    """Return an order; ``code`` is how a command that asks ends with it."""
+    return {
+        "campaign": order.campaign,
+        "period": order.period,
+        "key": order.key,
+        "samples": order.samples,
+        "came": order.came,
+        "missing": order.missing,
+        "closed": order.closed,
+        "code": order.code,
+        **request_json(order.request),
+        "approved": decision_json(order.approved),
+        "overridden": decision_json(order.overridden),
+    }
+
+
+def request_json(request: Request) -> dict[str, Any]:
+    """Return what the tracker said, and why."""
+    return {
+        "reason": request.reason,
+        "samples_theory": request.samples_theory,
+        "interval": list(request.interval),
+        "epsilon": number(request.epsilon),
+        "risk_bound": number(request.risk_bound),
+        "outcome": request.outcome.name.lower(),
+        "outcome_sentence": request.outcome.value,
+        "promised": request.outcome.promised,
+        "status": request.status,
+        "assumptions": assumptions_json(request.assumptions),
+        "cost": money_json(request.cost),
+        "money_left": money_json(request.money_left),
+        "plan": None if request.plan is None else plan_json(request.plan),
+    }
+
+
+def receipt_json(receipt: Receipt) -> dict[str, Any]:
+    """Return what became of a delivery."""
+    return {
+        "rows": receipt.rows,
+        "repeated": receipt.repeated,
+        "unlabelled": receipt.unlabelled,
+        "duplicate": receipt.duplicate,
+        "order": order_json(receipt.order),
+        "report": None if receipt.report is None else report_json(receipt.report),
+    }
+
+
+def report_json(report: StepReport) -> dict[str, Any]:
+    """Return one closed period."""
+    chosen = report.selected
+    return {
+        "period": report.period,
+        "asked": report.asked,
+        "samples": report.samples,
+        "samples_theory": report.samples_theory,
+        "epsilon": number(report.epsilon),
+        "risk_bound": number(report.risk_bound),
+        "certificate": number(report.certificate),
+        "rho": number(report.rho),
+        "rho_upper": number(report.rho_upper),
+        "measures": report.measures,
+        "outcome": report.outcome.name.lower(),
+        "outcome_sentence": report.outcome.value,
+        "promised": report.outcome.promised,
+        "status": report.status,
+        "assumptions": assumptions_json(report.assumptions),
+        "cost": money_json(report.cost),
+        "selected": None
+        if chosen is None
+        else {
+            "chosen": chosen.chosen,
+            "candidates": list(chosen.candidates),
+            "scores": [number(one) for one in chosen.scores],
+        },
+        "seconds": number(report.seconds),
+    }
+
+
+def ledger_json(row: LedgerRow) -> dict[str, Any]:
+    """Return a closed period with what was measured."""
+    return {
+        "key": row.key,
+        "closed_at": row.closed_at,
+        **report_json(row.report),
+        "served": served_json(row.served),
+    }
+
+
+def served_json(served: Served | None) -> dict[str, Any] | None:
+    """Return how the model before did on the fresh rows."""
+    if served is None:
+        return None
+    return {
+        "rows": served.rows,
+        "loss": number(served.loss),
+        "error": number(served.error),
+        "accuracy": number(served.accuracy),
+    }
+
+
+def status_json(status: Status) -> dict[str, Any]:
+    """Return where a campaign stands."""
+    return {
+        "name": status.name,
+        "period": status.period,
+        "stage": status.stage.value,
+        "todo": status.todo,
+        "target": status.target,
+        "order": None if status.order is None else order_json(status.order),
+        "last": None if status.last is None else report_json(status.last),
+        "rows": status.rows,
+        "spent": money_json(status.spent),
+        "money_left": money_json(status.money_left),
+        "keep_rows": status.keep_rows,
+        "entries": status.entries,
+        "created_at": status.created_at,
+        "updated_at": status.updated_at,
+    }
+
+
+def head_json(head: Head) -> dict[str, Any]:
+    """Return a campaign as a list shows it."""
+    return {
+        "name": head.name,
+        "entries": head.seq,
+        **head.summary,
+        "created_at": head.created_at,
+        "updated_at": head.updated_at,
+    }
+
+
+def entry_json(entry: Entry) -> dict[str, Any]:
+    """Return an entry of the log as people read it: what happened, without what only a replay needs."""
+    shown = {name: value for name, value in entry.body.items() if name not in _LEFT_OUT}
+    return {"seq": entry.seq, "at": entry.at, "kind": entry.kind, "key": entry.key, **shown}
+
+
+def plan_json(plan: Plan) -> dict[str, Any]:
+    """Return a plan, one entry for each period."""
+    periods = zip(plan.samples, plan.costs, plan.risks, plan.gaps, strict=True)
+    return {
+        "first_period": plan.first_period,
+        "horizon": plan.horizon,
+        "epsilon": number(plan.epsilon),
+        "budget": money_json(plan.budget),
+        "spent": money_json(plan.spent),
+        "left": money_json(plan.left),
+        "goal": plan.goal,
+        "value": number(plan.value),
+        "lower": number(plan.lower),
+        "holds": plan.holds,
+        "method": plan.method,
+        "reason": plan.reason,
+        "periods": [
+            {
+                "period": plan.first_period + place,
+                "samples": samples,
+                "cost": money_json(cost),
+                "risk": number(risk),
+                "gap": number(gap),
+            }
+            for place, (samples, cost, risk, gap) in enumerate(periods)
+        ],
+    }
+
+
+def assumptions_json(assumptions: tuple[Assumption, ...]) -> list[dict[str, str]]:
+    """Return what a promise rests on."""
+    return [{"name": one.name, "verdict": one.verdict.value, "sentence": one.sentence} for one in assumptions]
+
+
+def decision_json(decision: Decision | None) -> dict[str, Any] | None:
+    """Return what a person decided."""
+    if decision is None:
+        return None
+    return {"samples": decision.samples, "reason": decision.reason, "who": decision.who, "at": decision.at}
+
+
+def money_json(money: Money | None) -> dict[str, str] | None:
+    """Return an amount in words, so that no float rounds it.
+
+    >>> money_json(Money.of("12.50", "EUR"))
+    {'amount': '12.50', 'currency': 'EUR'}
+    """
+    return None if money is None else {"amount": format(money.amount, "f"), "currency": money.currency}
+
+
+def number(value: float | None) -> float | None:
+    """Return a finite number, or None.
+
+    >>> number(float("inf")), number(0.5)
+    (None, 0.5)
+    """
+    return None if value is None or not math.isfinite(value) else float(value)

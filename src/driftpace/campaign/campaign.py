@@ -1,0 +1,451 @@
+"""A campaign: a tracker with a name, a store and a history; whoever opens it, wherever, finds it where it was left.
+
+Every change reads where the campaign stands, decides, and appends to its log; if somebody else appended first, it reads again and
+decides anew. So any number of processes may work on one campaign, and what was acknowledged is in the log.
+"""
+
+import random
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any, Self, TypeVar
+
+from driftpace import require
+from driftpace.campaign import fold
+from driftpace.campaign.beginning import first_change
+from driftpace.campaign.definition import Definition, check_name
+from driftpace.campaign.folded import Folded, fingerprint, from_checkpoint
+from driftpace.campaign.ledger import ledger_of
+from driftpace.campaign.records import Decision, LedgerRow, Order, Receipt, Status
+from driftpace.campaign.rowbytes import unpack
+from driftpace.campaign.summary import named, status
+from driftpace.campaign.taking import Delivery, ask_again, close, gather, open_period, past_order, told_before
+from driftpace.campaign.writing import Draft
+from driftpace.errors import (
+    ConflictError,
+    ParameterError,
+    ProtocolError,
+    StateFileError,
+    StorageError,
+    UnknownCampaignError,
+)
+from driftpace.records import Plan
+from driftpace.storage import open_store
+from driftpace.storage.store import Entry, Store
+from driftpace.tracker import Tracker
+from driftpace.typing import FloatArray
+
+Answer = TypeVar("Answer")
+
+PATIENCE = 120.0
+"""Seconds that a change is tried for while others keep changing the same campaign."""
+
+
+class Campaign:
+    """A durable tracker.
+
+    ``storage`` is where: the path of a file (SQLite), ``postgresql://...``, ``memory://``, or an opened store. A campaign is begun
+    by :meth:`create` and found again by :meth:`open`. One handle may be used by several threads.
+
+    >>> from driftpace.campaign import Campaign
+    >>> from driftpace.storage import MemoryStore
+    >>> store = MemoryStore()
+    >>> campaign = Campaign.create({"name": "prices", "target": "price", "epsilon": 0.1, "seed": 0}, storage=store)
+    >>> order = campaign.ask(key="2026-W46")
+    >>> order.samples, Campaign.open("prices", storage=store).ask(key="2026-W46") == order
+    (20, True)
+    """
+
+    def __init__(self, name: str, store: Store, *, clock: Callable[[], str] | None = None) -> None:
+        self._name = name
+        self._store = store
+        self._clock = _utc_now if clock is None else clock
+        self._lock = threading.RLock()
+        self._known: Folded | None = None
+
+    @classmethod
+    def create(
+        cls,
+        what: "Definition | dict[str, Any] | Tracker",
+        *,
+        storage: Any,
+        name: str | None = None,
+        keep_rows: bool | None = None,
+        load_if_exists: bool = False,
+        who: str = "",
+        clock: Callable[[], str] | None = None,
+    ) -> Self:
+        """Begin a campaign of a definition (or the values of one), or of a tracker, which then needs a ``name``.
+
+        With ``keep_rows=False`` the rows of a period are forgotten when it is closed; what the mathematics needs to go on is
+        kept, but the history can no longer be folded from its first row. ``load_if_exists`` opens the campaign of that name
+        where there is one, whatever it is about.
+        """
+        store = open_store(storage)
+        tracker = what if isinstance(what, Tracker) else None
+        values: dict[str, Any] = {}
+        if isinstance(what, Definition):
+            values = what.to_values()
+        elif tracker is None:
+            if not isinstance(what, dict):
+                raise ParameterError(f"Campaign.create(what=...) must be a definition or a tracker; got {what!r:.80}.")
+            values = dict(what)
+        if name is not None:
+            values["name"] = name
+        if keep_rows is not None:
+            values["keep_rows"] = keep_rows
+        definition = Definition.of(values)
+        campaign = cls(definition.name, store, clock=clock)
+        if load_if_exists and store.head(definition.name) is not None:
+            return campaign
+        made = definition.make_tracker(rng=secrets.randbits(63)) if tracker is None else tracker
+        try:
+            store.create(definition.name, first_change(definition, made, at=campaign._clock(), who=who))
+        except ConflictError:
+            if not load_if_exists:
+                raise ParameterError(
+                    f"Campaign.create(name=...) must be a name that is free; got {definition.name!r}, which exists."
+                ) from None
+        return campaign
+
+    @classmethod
+    def open(cls, name: str, *, storage: Any, clock: Callable[[], str] | None = None) -> Self:
+        """Return the campaign of that name, or raise UnknownCampaignError."""
+        store = open_store(storage, create=False)
+        check_name(name)
+        if store.head(name) is None:
+            raise UnknownCampaignError(f"there is no campaign named {name!r} in {store.url}.")
+        return cls(name, store, clock=clock)
+
+    @property
+    def name(self) -> str:
+        """The name."""
+        return self._name
+
+    @property
+    def store(self) -> Store:
+        """Where the campaign is kept."""
+        return self._store
+
+    @property
+    def definition(self) -> Definition:
+        """What the campaign is about."""
+        return self._load().definition
+
+    def ask(self, *, key: str | None = None, pool: int | None = None, who: str = "", dry_run: bool = False) -> Order:
+        """Return this period's order: how many rows to label, and why. Asking again returns the same order.
+
+        ``key`` is your name of the period (2026-W46). A key that was asked before returns the order of its period, open or
+        closed. A new key opens the next period; if the one before still misses rows, that is refused. ``pool`` is how many rows
+        the period can give at most.
+        """
+        key = check_key("Campaign.ask", "key", key)
+        if pool is not None:
+            require.count("Campaign.ask", least=0, pool=pool)
+
+        def decide(folded: Folded, draft: Draft) -> tuple[Folded, Order]:
+            order = folded.order
+            if key is not None and (order is None or order.key != key):
+                past = past_order(self._store, folded, key)
+                if past is not None:
+                    return folded, past
+                if order is not None and order.key is not None:
+                    if order.missing > 0:
+                        raise ProtocolError(
+                            f"{named(order.period, order.key)} is still open and misses {order.missing:,} of "
+                            f"{order.samples:,} rows; tell them or close it before asking for {key!r}."
+                        )
+                    folded, _ = close(folded, draft, who=who, why=f"nothing was missing when {key} was asked for")
+            return open_period(folded, draft, key=key, pool=pool, who=who)
+
+        return self._change(decide, dry_run=dry_run)
+
+    def tell(
+        self,
+        X: Any = None,
+        y: Any = None,
+        *,
+        groups: Any = None,
+        ids: Sequence[Any] | None = None,
+        final: bool | None = None,
+        key: str | None = None,
+        delivery: str | None = None,
+        again: bool = False,
+        source: str = "",
+        unlabelled: int = 0,
+        who: str = "",
+        dry_run: bool = False,
+    ) -> Receipt:
+        """Take rows that came for the open period, fit them when they are enough, and say what became of them.
+
+        ``final=None`` closes the period when nothing is missing any more, True closes it with what came, False leaves it open.
+        Without rows, ``tell()`` closes. ``ids`` tell rows apart: those told before in this period are not counted again.
+        ``delivery`` identifies the whole delivery (by default a digest of its rows does): one that was told before is not
+        counted, unless ``again``. ``key`` is the period the rows are meant for, and must be the open one. ``source`` and
+        ``unlabelled`` go into the log.
+        """
+        if final is not None:
+            require.switch("Campaign.tell", final=final)
+        key = check_key("Campaign.tell", "key", key)
+        delivery = check_key("Campaign.tell", "delivery", delivery)
+        require.switch("Campaign.tell", again=again)
+        brought = Delivery(
+            X=X, y=y, groups=groups, ids=ids, identity=delivery, source=source, unlabelled=unlabelled, who=who
+        )
+
+        def decide(folded: Folded, draft: Draft) -> tuple[Folded, Receipt]:
+            before = None if again else told_before(self._store, folded, brought)
+            if before is not None:
+                seq, past = before
+                return folded, Receipt(rows=0, order=past, duplicate=seq, unlabelled=unlabelled)
+            order = folded.order
+            if order is None or (key is not None and order.key != key):
+                raise _not_open(self._store, folded, key)
+            folded, rows, repeated = gather(self._store, folded, draft, brought)
+            if rows:
+                folded = ask_again(folded, draft, who=who)
+            now = folded.order
+            assert now is not None
+            report = None
+            if final or (final is None and (now.missing == 0 or X is None)):
+                folded, report = close(folded, draft, who=who, why="")
+                now = replace(now, closed=True, missing=0)
+            return folded, Receipt(rows=rows, order=now, report=report, repeated=repeated, unlabelled=unlabelled)
+
+        return self._change(decide, dry_run=dry_run)
+
+    def forget(self, *, reason: str, who: str = "", dry_run: bool = False) -> Order:
+        """Take back the rows told so far in the open period, such as a delivery that proved bad."""
+        reason = _said("Campaign.forget", reason)
+
+        def decide(folded: Folded, draft: Draft) -> tuple[Folded, Order]:
+            order = _open_order(folded, "forget")
+            if order.came:
+                seqs = folded.opened.deliveries if folded.opened else ()
+                draft.add("forgotten", {"period": order.period, "rows": order.came, "reason": reason, "who": who})
+                if not folded.definition.keep_rows:
+                    draft.drop(seqs)
+                folded = ask_again(fold.forgotten(folded), draft, who=who)
+            return folded, _open_order(folded, "forget")
+
+        return self._change(decide, dry_run=dry_run)
+
+    def override(self, samples: int, *, reason: str, who: str = "", dry_run: bool = False) -> Order:
+        """Put a number of your own in the place of the order, with the reason; it stands until the period is closed."""
+        require.count("Campaign.override", samples=samples)
+        return self._decided("overridden", fold.overridden, samples, _said("Campaign.override", reason), who, dry_run)
+
+    def approve(self, *, reason: str = "", who: str = "", dry_run: bool = False) -> Order:
+        """Agree with the order as the tracker made it; an override of it is over."""
+        return self._decided(
+            "approved", fold.approved, None, check_text("Campaign.approve", "reason", reason), who, dry_run
+        )
+
+    def _decided(
+        self,
+        kind: str,
+        apply: Callable[[Folded, Decision], Folded],
+        samples: int | None,
+        reason: str,
+        who: str,
+        dry_run: bool,
+    ) -> Order:
+        def decide(folded: Folded, draft: Draft) -> tuple[Folded, Order]:
+            order = _open_order(folded, "override" if samples is not None else "approve")
+            asked = order.came + order.request.samples if samples is None else int(samples)
+            body = {"period": order.period, "samples": asked, "reason": reason, "who": who}
+            folded = apply(folded, fold.decision_of(body, draft.at))
+            draft.add(kind, body)
+            return folded, _open_order(folded, kind)
+
+        return self._change(decide, dry_run=dry_run)
+
+    def drawn(self) -> tuple[str, ...]:
+        """Return the ids of the rows that were drawn for labelling in the open period."""
+        folded = self._load()
+        return () if folded.opened is None else _drawn(self._store, self._name, folded.opened.draws)
+
+    def record_draw(
+        self, ids: Sequence[str], *, source: str = "", pool_rows: int = 0, who: str = "", dry_run: bool = False
+    ) -> None:
+        """Write into the log which rows were drawn for labelling, so that they are not drawn twice."""
+        from driftpace.campaign.rowbytes import pack_ids
+
+        def decide(folded: Folded, draft: Draft) -> tuple[Folded, None]:
+            order = _open_order(folded, "select")
+            body = {"period": order.period, "rows": len(ids), "pool": pool_rows, "source": source, "who": who}
+            seq = draft.next_seq
+            draft.add("selected", body, rows=pack_ids(ids))
+            return fold.selected(folded, seq=seq), None
+
+        self._change(decide, dry_run=dry_run)
+
+    def status(self) -> Status:
+        """Return where the campaign stands, and what to do now."""
+        head = self._store.head(self._name)
+        if head is None:
+            raise self._unknown()
+        return status(self._load(), updated_at=head.updated_at)
+
+    def plan(self, **wanted: Any) -> Plan:
+        """Return a plan from this period on, by :meth:`Tracker.plan` (cost, epsilon, budget, horizon, gap); nothing is changed."""
+        return self.tracker().plan(**wanted)
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return what the current model says of rows."""
+        return self.tracker().predict(X)
+
+    def tracker(self) -> Tracker:
+        """Return a tracker that stands where the campaign stands; what is done with it is not written anywhere."""
+        folded = self._load()
+        return Tracker.resumed(folded.settings, folded.state, [row.report for row in self.ledger()])
+
+    def ledger(self) -> tuple[LedgerRow, ...]:
+        """Return the closed periods: what was promised and what was measured."""
+        return ledger_of(self._store, self._name)
+
+    def log(self, *, after: int = 0, limit: int | None = None, kinds: Sequence[str] | None = None) -> tuple[Entry, ...]:
+        """Return what happened, in order."""
+        found = tuple(self._store.entries(self._name, after=after, limit=limit, kinds=kinds))
+        if not found and self._store.head(self._name) is None:
+            raise self._unknown()
+        return found
+
+    def replay(self) -> Iterator[tuple[Entry, Folded]]:
+        """Yield each entry with where it leads to, folded from the first row on; refused where rows were not kept.
+
+        Where an entry says what it led to and the fold says otherwise, StateFileError names it.
+        """
+        log = self.log()
+        for entry, folded in fold.replayed((entry, self._rows_of(entry)) for entry in log):
+            if entry.kind == "fitted" and entry.body["sha256"] != fingerprint(folded):
+                raise StateFileError(f"entry {entry.seq} led to another state than its replay does.")
+            yield entry, folded
+
+    def _rows_of(self, entry: Entry) -> bytes | None:
+        return self._store.rows(self._name, [entry.seq]).get(entry.seq) if entry.kind == "delivered" else None
+
+    def _change(self, decide: Callable[[Folded, Draft], tuple[Folded, Answer]], *, dry_run: bool) -> Answer:
+        """Read, decide, append; again where somebody else was faster."""
+        require.switch("Campaign", dry_run=dry_run)
+        until = time.monotonic() + PATIENCE
+        pause = 0.002
+        with self._lock:
+            while True:
+                before = self._load()
+                draft = Draft(before=before, at=self._clock())
+                after, answer = decide(before, draft)
+                if not draft.entries or dry_run:
+                    return answer
+                after = replace(after, seq=before.seq + len(draft.entries))
+                try:
+                    self._store.append(self._name, before.seq, draft.change(after))
+                except ConflictError:
+                    self._known = None
+                    if time.monotonic() > until:
+                        raise StorageError(
+                            f"campaign {self._name!r} was changed by others all the time; nothing was written, try again."
+                        ) from None
+                    time.sleep(pause * random.random())
+                    pause = min(2.0 * pause, 0.25)
+                    continue
+                self._known = after
+                return answer
+
+    def _load(self) -> Folded:
+        """Return where the campaign stands, from memory where nobody changed it since."""
+        with self._lock:
+            if self._known is not None:
+                head = self._store.head(self._name)
+                if head is not None and head.seq == self._known.seq and head.created_at == self._known.created_at:
+                    return self._known
+            found = self._store.checkpoint(self._name)
+            if found is None:
+                raise self._unknown()
+            self._known = self._with_rows(from_checkpoint(*found))
+            return self._known
+
+    def _with_rows(self, folded: Folded) -> Folded:
+        """Return the state with the rows of its open period, which the checkpoint left out."""
+        seqs = () if folded.opened is None else folded.opened.deliveries
+        if not seqs:
+            return folded
+        assert folded.opened is not None
+        kept = self._store.rows(self._name, seqs)
+        whole = replace(folded, opened=replace(folded.opened, deliveries=()))
+        for seq in seqs:
+            if seq not in kept:
+                raise ConflictError(f"the rows of entry {seq} of campaign {self._name!r} are gone.")
+            whole = fold.delivered(whole, unpack(kept[seq]).told, seq=seq)
+        return whole
+
+    def _unknown(self) -> UnknownCampaignError:
+        return UnknownCampaignError(f"there is no campaign named {self._name!r} in {self._store.url}.")
+
+    def __repr__(self) -> str:
+        return f"Campaign({self._name!r}, storage={self._store.url!r})"
+
+
+def check_key(owner: str, name: str, value: str | None) -> str | None:
+    """Return a key, or refuse what is too long or empty to be one."""
+    if value is None:
+        return None
+    text = check_text(owner, name, value, longest=200)
+    if not text:
+        raise ParameterError(f"{owner}({name}=...) must be a name such as 2026-W46; got an empty one.")
+    return text
+
+
+def check_text(owner: str, name: str, value: object, *, longest: int = 2000) -> str:
+    """Return a text that may go into the log, or refuse it."""
+    if not isinstance(value, str):
+        raise ParameterError(f"{owner}({name}=...) must be a text; got {value!r:.80}.")
+    text = value.strip()
+    if len(text) > longest or any(ord(sign) < 32 and sign not in "\n\t" for sign in text):
+        raise ParameterError(
+            f"{owner}({name}=...) must be at most {longest} characters without control characters; got {len(text)}."
+        )
+    return text
+
+
+def _said(owner: str, reason: object) -> str:
+    text = check_text(owner, "reason", reason)
+    if not text:
+        raise ParameterError(f"{owner}(reason=...) must say why, for the log; got nothing.")
+    return text
+
+
+def _open_order(folded: Folded, verb: str) -> Order:
+    order = folded.order
+    if order is None:
+        raise ProtocolError(f"{verb}() came before ask() in period {folded.state.period}; ask first.")
+    return order
+
+
+def _not_open(store: Store, folded: Folded, key: str | None) -> ProtocolError:
+    order = folded.order
+    if key is None:
+        return ProtocolError(f"tell() came before ask() in period {folded.state.period}; ask first.")
+    past = past_order(store, folded, key)
+    if past is not None:
+        return ProtocolError(f"{named(past.period, key)} is closed; rows cannot be added to it any more.")
+    now = (
+        f"period {folded.state.period} is not asked for yet"
+        if order is None
+        else f"the open one is {named(order.period, order.key)}"
+    )
+    return ProtocolError(f"no period was asked for as {key!r}; {now}.")
+
+
+def _drawn(store: Store, name: str, seqs: Sequence[int]) -> tuple[str, ...]:
+    from driftpace.campaign.rowbytes import unpack_ids
+
+    kept = store.rows(name, seqs)
+    return tuple(one for seq in seqs for one in unpack_ids(kept.get(seq, b"")))
+
+
+def _utc_now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

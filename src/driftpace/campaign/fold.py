@@ -1,0 +1,142 @@
+"""What happens to a campaign, as pure transitions: where it stands goes in, where it stands then and the answer come out.
+
+The campaign itself goes by these when something happens, and :func:`replayed` goes by the same ones over the log, so both give
+the same bits.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from driftpace.campaign.definition import Definition
+from driftpace.campaign.folded import Folded, Opened
+from driftpace.campaign.records import Decision
+from driftpace.campaign.rowbytes import unpack
+from driftpace.errors import StateFileError
+from driftpace.records import Request, StepReport
+from driftpace.storage.store import Entry
+from driftpace.tracker.branching import apply
+from driftpace.tracker.events import Asked, Closed, Forgot, Told
+from driftpace.tracker.exactly import from_plain
+from driftpace.tracker.saving import now_from_body
+
+ENTRIES = (
+    *("created", "asked", "approved", "overridden", "selected", "delivered", "forgotten"),
+    *("closed", "fitted", "certified"),
+)
+"""Everything that a log can hold."""
+
+
+def created(entry: Entry) -> Folded:
+    """Return the beginning."""
+    body = entry.body
+    settings, state = now_from_body(body["tracker"], {})
+    last = from_plain(body["history"][-1]) if body["history"] else None
+    rows = sum(from_plain(one).samples for one in body["history"])
+    definition = Definition.of(body["definition"])
+    return Folded(
+        seq=1, created_at=entry.at, definition=definition, settings=settings, state=state, last=last, rows=rows
+    )
+
+
+def asked(folded: Folded, *, pool: int | None, key: str | None) -> tuple[Folded, Request]:
+    """Size the period, or decide anew with the rows that came; a key names the period where it has no name yet."""
+    state, request = apply(folded.settings, folded.state, Asked(pool=pool))
+    assert isinstance(request, Request)
+    seen = state.gathered
+    if folded.opened is None:
+        opened = Opened(key=key, request=request, seen=seen)
+    else:
+        opened = replace(folded.opened, key=folded.opened.key or key, request=request, seen=seen)
+    return replace(folded, state=state, opened=opened), request
+
+
+def delivered(folded: Folded, told: Told, *, seq: int) -> Folded:
+    """Lay rows of the period aside."""
+    state, _ = apply(folded.settings, folded.state, told)
+    assert folded.opened is not None
+    return replace(folded, state=state, opened=replace(folded.opened, deliveries=(*folded.opened.deliveries, seq)))
+
+
+def forgotten(folded: Folded) -> Folded:
+    """Take back the rows told in the open period."""
+    state, _ = apply(folded.settings, folded.state, Forgot())
+    assert folded.opened is not None
+    return replace(folded, state=state, opened=replace(folded.opened, deliveries=()))
+
+
+def selected(folded: Folded, *, seq: int) -> Folded:
+    """Remember that rows were drawn for the period."""
+    assert folded.opened is not None
+    return replace(folded, opened=replace(folded.opened, draws=(*folded.opened.draws, seq)))
+
+
+def approved(folded: Folded, decision: Decision) -> Folded:
+    """Remember that a person agreed with the order; what another decided before is over."""
+    assert folded.opened is not None
+    return replace(folded, opened=replace(folded.opened, approved=decision, overridden=None))
+
+
+def overridden(folded: Folded, decision: Decision) -> Folded:
+    """Let a person's number stand in the place of the order."""
+    assert folded.opened is not None
+    return replace(folded, opened=replace(folded.opened, overridden=decision, approved=None))
+
+
+def closed(folded: Folded) -> tuple[Folded, StepReport]:
+    """Fit the rows of the period and report."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        state, report = apply(folded.settings, folded.state, Closed())
+    assert isinstance(report, StepReport)
+    key = None if folded.opened is None else folded.opened.key
+    return replace(
+        folded, state=state, opened=None, last=report, last_key=key, rows=folded.rows + report.samples
+    ), report
+
+
+def after(folded: Folded, entry: Entry, rows: bytes | None) -> Folded:
+    """Return where the campaign stands after one more entry of its log; ``rows`` are those that it brought."""
+    body = entry.body
+    match entry.kind:
+        case "asked":
+            folded, _ = asked(folded, pool=body["pool"], key=entry.key)
+        case "delivered":
+            if rows is None:
+                raise StateFileError(f"entry {entry.seq} brought rows that were not kept: keep_rows is off.")
+            folded = delivered(folded, unpack(rows).told, seq=entry.seq)
+        case "forgotten":
+            folded = forgotten(folded)
+        case "selected":
+            folded = selected(folded, seq=entry.seq)
+        case "approved":
+            folded = approved(folded, decision_of(body, entry.at))
+        case "overridden":
+            folded = overridden(folded, decision_of(body, entry.at))
+        case "closed":
+            folded, _ = closed(folded)
+        case "fitted" | "certified":
+            if folded.last is not None and entry.kind == "certified":
+                folded = replace(folded, last=replace(folded.last, seconds=from_plain(body["report"]).seconds))
+        case _:
+            raise StateFileError(f"entry {entry.seq} is {entry.kind!r}, which this version does not know.")
+    return replace(folded, seq=entry.seq)
+
+
+def decision_of(body: Mapping[str, Any], at: str) -> Decision:
+    """Return the decision that an entry holds."""
+    return Decision(samples=body["samples"], reason=body["reason"], who=body["who"], at=at)
+
+
+def replayed(log: Iterable[tuple[Entry, bytes | None]]) -> Iterable[tuple[Entry, Folded]]:
+    """Yield each entry of a log with where it leads to, from the first one on."""
+    folded = None
+    for entry, rows in log:
+        if folded is None:
+            if entry.kind != "created":
+                raise StateFileError(f"the log begins with {entry.kind!r} and not with 'created'.")
+            folded = created(entry)
+        else:
+            folded = after(folded, entry, rows)
+        yield entry, folded

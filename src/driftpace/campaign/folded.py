@@ -1,0 +1,172 @@
+"""What the log of a campaign leads to: frozen, with a plain form for the checkpoint.
+
+The checkpoint leaves out the rows of the open period, which the store keeps under the numbers of their entries anyway: so it is as
+large as what the mathematics needs to go on, and no larger.
+"""
+
+import hashlib
+import json
+import zlib
+from dataclasses import dataclass, replace
+from typing import Any
+
+from driftpace.campaign.definition import Definition
+from driftpace.campaign.records import Decision, Order
+from driftpace.errors import StateFileError
+from driftpace.records import Request, StepReport
+from driftpace.tracker.branches import BranchedState, Branches
+from driftpace.tracker.exactly import from_plain, to_plain
+from driftpace.tracker.saving import now_from_body, now_to_body
+from driftpace.tracker.state import Settings, State
+
+VERSION = 1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Opened:
+    """The period that was asked for and is not closed.
+
+    ``request`` is the last answer, ``seen`` how many rows had come when it was given. ``deliveries`` are the numbers of the
+    entries whose rows count, ``draws`` of those that drew rows to label.
+    """
+
+    key: str | None
+    request: Request
+    seen: int
+    deliveries: tuple[int, ...] = ()
+    draws: tuple[int, ...] = ()
+    approved: Decision | None = None
+    overridden: Decision | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Folded:
+    """Where a campaign stands. ``rows`` counts those of the closed periods, ``seq`` is the entry it follows from."""
+
+    seq: int
+    created_at: str
+    definition: Definition
+    settings: Settings | Branches
+    state: State | BranchedState
+    opened: Opened | None = None
+    last: StepReport | None = None
+    last_key: str | None = None
+    rows: int = 0
+
+    @property
+    def order(self) -> Order | None:
+        """The open order; None between periods."""
+        opened = self.opened
+        if opened is None:
+            return None
+        came = self.state.gathered
+        missing = opened.request.samples if opened.overridden is None else max(0, opened.overridden.samples - came)
+        return Order(
+            campaign=self.definition.name,
+            period=self.state.period,
+            key=opened.key,
+            samples=came + missing,
+            came=came,
+            missing=missing,
+            closed=False,
+            request=opened.request,
+            approved=opened.approved,
+            overridden=opened.overridden,
+        )
+
+
+def without_rows(state: State | BranchedState) -> State | BranchedState:
+    """Return a state with the rows of the open period taken out."""
+    if isinstance(state, State):
+        return replace(state, parts=(), looked=None)
+    return replace(state, states=tuple(replace(one, parts=(), looked=None) for one in state.states), groups=())
+
+
+def fingerprint(folded: Folded) -> str:
+    """Return the SHA-256 of the tracker's state: two replays agree where these do."""
+    body = now_to_body(folded.settings, without_rows(folded.state))
+    return hashlib.sha256(_json(body)).hexdigest()
+
+
+def to_checkpoint(folded: Folded) -> bytes:
+    """Return the bytes that :func:`from_checkpoint` reads."""
+    body = {
+        "version": VERSION,
+        "created_at": folded.created_at,
+        "definition": folded.definition.to_values(),
+        "tracker": now_to_body(folded.settings, without_rows(folded.state)),
+        "opened": None if folded.opened is None else _opened_to_plain(folded.opened),
+        "last": to_plain(folded.last),
+        "last_key": folded.last_key,
+        "rows": folded.rows,
+    }
+    return zlib.compress(_json(body), 1)
+
+
+def from_checkpoint(seq: int, data: bytes) -> Folded:
+    """Return what a checkpoint stands for, the rows of the open period still to be told."""
+    try:
+        body = json.loads(zlib.decompress(data))
+        version = body["version"]
+        if version != VERSION:
+            raise StateFileError(f"the checkpoint has version {version!r} and this driftpace reads {VERSION}.")
+        settings, state = now_from_body(body["tracker"], {})
+        opened = body["opened"]
+        return Folded(
+            seq=seq,
+            created_at=body["created_at"],
+            definition=Definition.of(body["definition"]),
+            settings=settings,
+            state=state,
+            opened=None if opened is None else _opened_from_plain(opened),
+            last=from_plain(body["last"]),
+            last_key=body["last_key"],
+            rows=body["rows"],
+        )
+    except (zlib.error, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise StateFileError(f"the checkpoint of the campaign cannot be read: {str(error).rstrip('.')}.") from None
+
+
+def request_to_plain(request: Request) -> Any:
+    """Return a request as plain values; decimals and all."""
+    held = {name: to_plain(getattr(request, name)) for name in Request.__slots__}
+    return {**held, "assumptions": [to_plain(one) for one in request.assumptions]}
+
+
+def request_from_plain(plain: Any) -> Request:
+    """Return the request that plain values stand for."""
+    held = {name: from_plain(value) for name, value in plain.items() if name != "assumptions"}
+    return Request(**held, assumptions=tuple(from_plain(one) for one in plain["assumptions"]))
+
+
+def decision_to_plain(decision: Decision | None) -> dict[str, Any] | None:
+    """Return a decision as plain values."""
+    return None if decision is None else {name: getattr(decision, name) for name in Decision.__slots__}
+
+
+def _opened_to_plain(opened: Opened) -> dict[str, Any]:
+    return {
+        "key": opened.key,
+        "request": request_to_plain(opened.request),
+        "seen": opened.seen,
+        "deliveries": list(opened.deliveries),
+        "draws": list(opened.draws),
+        "approved": decision_to_plain(opened.approved),
+        "overridden": decision_to_plain(opened.overridden),
+    }
+
+
+def _opened_from_plain(plain: dict[str, Any]) -> Opened:
+    decided = {name: None if plain[name] is None else Decision(**plain[name]) for name in ("approved", "overridden")}
+    return Opened(
+        key=plain["key"],
+        request=request_from_plain(plain["request"]),
+        seen=plain["seen"],
+        deliveries=tuple(plain["deliveries"]),
+        draws=tuple(plain["draws"]),
+        **decided,
+    )
+
+
+def _json(body: Any) -> bytes:
+    return json.dumps(body, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()

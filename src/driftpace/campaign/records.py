@@ -1,0 +1,120 @@
+"""What a campaign answers: frozen facts, which the command line prints and the service sends."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from driftpace.records import Money, Request, StepReport, Verdict
+
+BUY, SKIP, EXHAUSTED, FAILED = 0, 10, 20, 30
+"""How a command that asks ends: rows to label, none this period, no money for those needed, an assumption that failed."""
+
+
+class Stage(Enum):
+    """What a campaign waits for; the value is the word that machines see."""
+
+    ASK = "ask"
+    LABELS = "labels"
+    CLOSE = "close"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Decision:
+    """What a person decided about an order: ``samples`` rows for the whole period (as asked, where they approved), and why."""
+
+    samples: int
+    reason: str
+    who: str
+    at: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Order:
+    """How many rows a period is to have, and what became of it.
+
+    ``samples`` is the whole period, ``came`` what was told so far, ``missing`` what is still to come. ``request`` is what the
+    tracker said and why; where a person decided otherwise, ``overridden`` says so and ``samples`` is theirs. ``key`` is the name
+    the user gave the period, such as 2026-W46.
+    """
+
+    campaign: str
+    period: int
+    key: str | None
+    samples: int
+    came: int
+    missing: int
+    closed: bool
+    request: Request
+    approved: Decision | None = None
+    overridden: Decision | None = None
+
+    @property
+    def code(self) -> int:
+        """How a command that asks ends, so that a script knows what to do."""
+        if any(one.verdict is Verdict.FAIL for one in self.request.assumptions):
+            return FAILED
+        if self.missing > 0:
+            return BUY
+        left = self.request.money_left
+        broke = self.overridden is None and self.request.outcome.name == "BUDGET" and left is not None
+        return EXHAUSTED if broke and not self.closed else SKIP
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Receipt:
+    """What became of a delivery.
+
+    ``rows`` were counted; ``repeated`` were told before in this period (by their id) and ``unlabelled`` had no target, both are
+    left out. ``duplicate`` is the number of the entry that brought the same delivery before, and then nothing was counted.
+    ``report`` is there when the delivery closed its period, and ``order`` is the order as it stands after it.
+    """
+
+    rows: int
+    order: Order
+    report: StepReport | None = None
+    repeated: int = 0
+    unlabelled: int = 0
+    duplicate: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Served:
+    """The model of the period before, tried on the fresh rows of this one before they were learnt from.
+
+    ``loss`` is its mean loss without any penalty and ``error`` the standard error of that; ``accuracy`` the share of classes it
+    got right, None for numbers.
+    """
+
+    rows: int
+    loss: float
+    error: float
+    accuracy: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LedgerRow:
+    """One closed period: what was promised and what was measured."""
+
+    key: str | None
+    closed_at: str
+    report: StepReport
+    served: Served | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Status:
+    """Where a campaign stands: what to do now in a sentence, the open order, the last report, and the money."""
+
+    name: str
+    period: int
+    stage: Stage
+    todo: str
+    target: str
+    order: Order | None
+    last: StepReport | None
+    rows: int
+    spent: Money | None
+    money_left: Money | None
+    keep_rows: bool
+    entries: int
+    created_at: str
+    updated_at: str

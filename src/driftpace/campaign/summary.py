@@ -1,0 +1,120 @@
+"""Where a campaign stands, in a few plain facts and one sentence: what a list shows without opening anything."""
+
+from typing import Any
+
+from driftpace.campaign.folded import Folded
+from driftpace.campaign.records import FAILED, Order, Stage, Status
+from driftpace.records import Money
+from driftpace.tracker.branching import chosen
+from driftpace.tracker.spending import Spending
+
+
+def stage(folded: Folded) -> Stage:
+    """Return what the campaign waits for."""
+    order = folded.order
+    if order is None:
+        return Stage.ASK
+    return Stage.LABELS if order.missing > 0 else Stage.CLOSE
+
+
+def named(period: int, key: str | None) -> str:
+    """Return a period as people call it.
+
+    >>> named(3, "2026-W46"), named(3, None)
+    ('period 3 (2026-W46)', 'period 3')
+    """
+    return f"period {period}" if key is None else f"period {period} ({key})"
+
+
+def todo(folded: Folded) -> str:
+    """Return what to do now, as a sentence."""
+    order = folded.order
+    if order is None:
+        return f"Ask how many rows period {folded.state.period} needs."
+    which = named(order.period, order.key)
+    if order.missing > 0:
+        more = "more " if order.came else ""
+        return f"Label {order.missing:,} {more}row{'s' if order.missing != 1 else ''} for {which}."
+    if order.came:
+        return f"Enough rows came for {which}: close it."
+    return f"Nothing to label in {which}: close it when it is over."
+
+
+def target(folded: Folded) -> str:
+    """Return what was asked for, in words."""
+    method = chosen(folded.settings, folded.state)[0].method
+    tolerance = getattr(method, "tolerance", None)
+    said = (
+        f"within {tolerance:.3g} of the best loss"
+        if method.epsilon is None
+        else f"at most {method.epsilon:.3g} above the best"
+    )
+    confidence = getattr(method, "confidence", None)
+    return said if confidence is None else f"{said}, with probability {confidence:.3g}"
+
+
+def money(folded: Folded) -> tuple[Money | None, Money | None]:
+    """Return what was spent on the closed periods and what is left when the rows told so far are paid; None without a budget."""
+    settings, state = chosen(folded.settings, folded.state)
+    if settings.budget is None:
+        return None, None
+    spending = Spending.of(settings, state)
+    return Money(state.spent, settings.budget.money.currency), spending.left_after(state.gathered)
+
+
+def status(folded: Folded, *, updated_at: str) -> Status:
+    """Return where the campaign stands."""
+    spent, left = money(folded)
+    return Status(
+        name=folded.definition.name,
+        period=folded.state.period,
+        stage=stage(folded),
+        todo=todo(folded),
+        target=target(folded),
+        order=folded.order,
+        last=folded.last,
+        rows=folded.rows,
+        spent=spent,
+        money_left=left,
+        keep_rows=folded.definition.keep_rows,
+        entries=folded.seq,
+        created_at=folded.created_at,
+        updated_at=updated_at,
+    )
+
+
+def summary(folded: Folded) -> dict[str, Any]:
+    """Return the plain facts that a list of campaigns shows."""
+    spent, left = money(folded)
+    order, last = folded.order, folded.last
+    return {
+        "period": folded.state.period,
+        "key": None if order is None else order.key,
+        "stage": stage(folded).value,
+        "todo": todo(folded),
+        "target": target(folded),
+        "missing": 0 if order is None else order.missing,
+        "came": 0 if order is None else order.came,
+        "rows": folded.rows,
+        "failed": order is not None and order.code == FAILED,
+        "last": None if last is None else {"promised": last.outcome.promised, "outcome": last.outcome.value},
+        "spent": None if spent is None else str(spent),
+        "money_left": None if left is None else str(left),
+        "description": folded.definition.description,
+    }
+
+
+def closed_order(name: str, asked: Order, *, came: int) -> Order:
+    """Return an order whose period is over: nothing of it is missing any more."""
+    return Order(
+        campaign=name,
+        period=asked.period,
+        key=asked.key,
+        samples=asked.samples,
+        came=came,
+        missing=0,
+        closed=True,
+        request=asked.request,
+        approved=asked.approved,
+        overridden=asked.overridden,
+    )
