@@ -22,6 +22,7 @@ from driftpace.campaign.ledger import ledger_of
 from driftpace.campaign.records import Decision, LedgerRow, Order, Receipt, Status
 from driftpace.campaign.rowbytes import unpack
 from driftpace.campaign.summary import named, status
+from driftpace.campaign.tabular import Columns, Predicted, feature_rows, labelled, predicted
 from driftpace.campaign.taking import Delivery, ask_again, close, gather, open_period, past_order, told_before
 from driftpace.campaign.writing import Draft
 from driftpace.errors import (
@@ -217,6 +218,39 @@ class Campaign:
 
         return self._change(decide, dry_run=dry_run)
 
+    def tell_table(
+        self,
+        columns: Columns,
+        *,
+        final: bool | None = None,
+        key: str | None = None,
+        delivery: str | None = None,
+        again: bool = False,
+        source: str = "",
+        who: str = "",
+        dry_run: bool = False,
+    ) -> Receipt:
+        """Take the labelled rows of a table (columns by name, as :mod:`driftpace.tables` reads them), as the definition says.
+
+        Rows without a target are not labelled yet: they are left out and counted.
+        """
+        folded = self._load()
+        found = labelled(folded.definition, columns, known=folded.state.columns, owner="Campaign.tell")
+        return self.tell(
+            found.rows,
+            found.y,
+            groups=found.groups,
+            ids=found.ids,
+            final=final,
+            key=key,
+            delivery=delivery,
+            again=again,
+            source=source,
+            unlabelled=found.unlabelled,
+            who=who,
+            dry_run=dry_run,
+        )
+
     def forget(self, *, reason: str, who: str = "", dry_run: bool = False) -> Order:
         """Take back the rows told so far in the open period, such as a delivery that proved bad."""
         reason = _said("Campaign.forget", reason)
@@ -297,6 +331,12 @@ class Campaign:
     def predict(self, X: Any) -> FloatArray:
         """Return what the current model says of rows."""
         return self.tracker().predict(X)
+
+    def predict_table(self, columns: Columns) -> Predicted:
+        """Return what the current model says of the rows of a table, in the words of the definition."""
+        folded = self._load()
+        rows = feature_rows(folded.definition, columns, known=folded.state.columns, owner="Campaign.predict")
+        return predicted(folded.definition, Tracker.resumed(folded.settings, folded.state).scores(rows))
 
     def tracker(self) -> Tracker:
         """Return a tracker that stands where the campaign stands; what is done with it is not written anywhere."""

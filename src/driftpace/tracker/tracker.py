@@ -406,11 +406,11 @@ class Tracker:
 
     def predict(self, X: Any) -> FloatArray:
         """Return what the current model says of rows: a number for regression, -1 or 1 for classification."""
-        coef = self._model()
-        rows = read_rows(X, owner="Tracker.predict", features=self._state.features, columns=self._state.columns)
-        settings = self._chosen()[0]
-        values = np.column_stack([rows.X, np.ones(len(rows.X))]) if settings.fit_intercept else rows.X
-        return settings.objective.predict(coef, values)
+        return self._chosen()[0].objective.predict(self._model(), self._values(X))
+
+    def scores(self, X: Any) -> FloatArray:
+        """Return the linear scores of rows: the prediction itself for regression, its sign for classification."""
+        return self._values(X) @ self._model()
 
     @property
     def history(self) -> History:
@@ -464,6 +464,12 @@ class Tracker:
         assert isinstance(self._state, BranchedState)
         coef = self._state.coef_of(index)
         return self._model() if coef is None else coef
+
+    def _values(self, X: Any) -> FloatArray:
+        """Return rows in the coordinates of the model."""
+        self._model()
+        rows = read_rows(X, owner="Tracker.predict", features=self._state.features, columns=self._state.columns)
+        return np.column_stack([rows.X, np.ones(len(rows.X))]) if self._chosen()[0].fit_intercept else rows.X
 
     def _model(self) -> FloatArray:
         if self._state.coef is None:

@@ -1,0 +1,185 @@
+"""From the columns of a table to the rows of a campaign, by its definition; and from predictions back to the words of the table."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from driftpace.campaign.definition import Definition
+from driftpace.errors import DataError
+from driftpace.tracker.intake import Rows
+from driftpace.typing import BoolArray, FloatArray
+
+if TYPE_CHECKING:
+    from driftpace.tables.columns import Column
+
+Columns = Mapping[str, "Column"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Labelled:
+    """Rows with a target; ``unlabelled`` counts those that have none yet and are left out."""
+
+    rows: Rows
+    y: FloatArray
+    ids: list[str] | None
+    groups: list[Any] | None
+    unlabelled: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Predicted:
+    """What the model says of each row: a number, or one of the two classes as the definition calls them.
+
+    ``score`` is the linear score and ``probability`` that of the second class, where the loss is logistic; None elsewhere.
+    """
+
+    values: list[Any]
+    score: FloatArray
+    probability: FloatArray | None
+
+
+def labelled(definition: Definition, columns: Columns, *, known: tuple[str, ...] | None, owner: str) -> Labelled:
+    """Return the rows that have a target. ``known`` are the features of earlier deliveries, as the model sees them."""
+    if definition.target is None:
+        raise DataError(f"{owner}: the campaign must know its target to read a table; it was defined without one.")
+    target = _column(columns, definition.target, owner)
+    keep = ~target.missing
+    y = _target(definition, target, keep, owner)
+    rows = feature_rows(definition, columns, known=known, owner=owner, keep=keep)
+    ids = None
+    if definition.id is not None:
+        ids = _words(_column(columns, definition.id, owner), keep, definition.id, owner)
+    groups = None
+    if definition.groups is not None and isinstance(definition.l2, tuple):
+        groups = _words(_column(columns, definition.groups, owner), keep, definition.groups, owner)
+    return Labelled(rows=rows, y=y, ids=ids, groups=groups, unlabelled=int((~keep).sum()))
+
+
+def feature_rows(
+    definition: Definition,
+    columns: Columns,
+    *,
+    known: tuple[str, ...] | None,
+    owner: str,
+    keep: BoolArray | None = None,
+) -> Rows:
+    """Return the features of the rows that are kept, words as columns of 0 and 1."""
+    names, values = [], []
+    for name in _features(definition, columns, known, owner):
+        column = _column(columns, name, owner)
+        there = np.ones(column.missing.size, dtype=np.bool_) if keep is None else keep
+        gone = column.missing & there
+        if gone.any():
+            raise DataError(
+                f"{owner}: column {name!r} must have no missing values; row {int(np.argmax(gone)) + 1} has none."
+            )
+        if name in definition.categories:
+            levels = definition.categories[name]
+            words = _level_words(column, there, name, levels, owner)
+            names += [f"{name}={level}" for level in levels[1:]]
+            values += [(words == level).astype(np.float64) for level in levels[1:]]
+        elif column.kind in ("number", "flag"):
+            names.append(name)
+            values.append(np.asarray(column.values, dtype=np.float64)[there])
+        else:
+            found = sorted({str(one) for one in column.values[there]})[:6] if column.kind == "text" else []
+            hint = f"; give its words in the definition: categories.{name} = {found}" if found else ""
+            raise DataError(f"{owner}: feature {name!r} must be numbers; it holds {column.kind}{hint}.")
+    size = len(values[0]) if values else 0
+    return Rows(X=np.column_stack([np.empty((size, 0)), *values]), columns=tuple(names))
+
+
+def predicted(definition: Definition, scores: FloatArray) -> Predicted:
+    """Return predictions in the words of the table."""
+    if definition.loss not in ("logistic", "hinge"):
+        return Predicted(values=scores.tolist(), score=scores, probability=None)
+    words: tuple[Any, Any] = definition.classes or (0, 1)
+    chance = None
+    if definition.loss == "logistic":
+        with np.errstate(over="ignore"):
+            chance = 1.0 / (1.0 + np.exp(-scores))
+    return Predicted(values=[words[int(one >= 0.0)] for one in scores], score=scores, probability=chance)
+
+
+def _features(definition: Definition, columns: Columns, known: tuple[str, ...] | None, owner: str) -> list[str]:
+    if definition.features is not None:
+        return list(definition.features)
+    if known is not None:
+        return list(dict.fromkeys(_origin(name, definition) for name in known))
+    apart = (definition.target, definition.id, definition.groups)
+    found = [
+        name
+        for name, column in columns.items()
+        if name not in apart and (column.kind in ("number", "flag") or name in definition.categories)
+    ]
+    if not found:
+        raise DataError(
+            f"{owner}: the table must have a numeric column besides the target; it has {', '.join(columns)}."
+        )
+    return found
+
+
+def _origin(name: str, definition: Definition) -> str:
+    """Return the column that a feature was made of: itself, or the one whose word it stands for."""
+    for column, levels in definition.categories.items():
+        if any(name == f"{column}={level}" for level in levels):
+            return column
+    return name
+
+
+def _column(columns: Columns, name: str, owner: str) -> "Column":
+    if name not in columns:
+        near = get_close_matches(name, columns, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(columns) or 'none'}."
+        raise DataError(f"{owner}: the table must have the column {name!r}; {hint}")
+    return columns[name]
+
+
+def _target(definition: Definition, column: "Column", keep: BoolArray, owner: str) -> FloatArray:
+    values = column.values[keep]
+    if definition.classes is not None:
+        words = [_word(one, column.kind) for one in values]
+        for place, word in zip(np.flatnonzero(keep), words, strict=True):
+            if word not in definition.classes:
+                raise DataError(
+                    f"{owner}: target {definition.target!r} must be {definition.classes[0]!r} or {definition.classes[1]!r}; "
+                    f"row {place + 1} has {word!r:.80}."
+                )
+        return np.array([float(word == definition.classes[1]) for word in words])
+    if column.kind not in ("number", "flag"):
+        found = sorted({str(one) for one in values})
+        hint = f': classes = ["{found[0]}", "{found[1]}"] in the definition says so' if len(found) == 2 else ""
+        raise DataError(f"{owner}: target {definition.target!r} must be numbers; it holds {column.kind}{hint}.")
+    return np.asarray(values, dtype=np.float64)
+
+
+def _level_words(
+    column: "Column", keep: BoolArray, name: str, levels: tuple[str, ...], owner: str
+) -> "np.ndarray[Any, Any]":
+    words = np.array([_word(one, column.kind) for one in column.values[keep]], dtype=object)
+    for word in words:
+        if word not in levels:
+            raise DataError(
+                f"{owner}: column {name!r} must hold one of {', '.join(levels)}, as the definition says; got {word!r:.80}."
+            )
+    return words
+
+
+def _words(column: "Column", keep: BoolArray, name: str, owner: str) -> list[str]:
+    gone = column.missing & keep
+    if gone.any():
+        raise DataError(
+            f"{owner}: column {name!r} must have no missing values; row {int(np.argmax(gone)) + 1} has none."
+        )
+    return [_word(one, column.kind) for one in column.values[keep]]
+
+
+def _word(value: Any, kind: str) -> str:
+    if kind == "flag":
+        return "true" if value else "false"
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    return str(value)
