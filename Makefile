@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIN := -c constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: demo example reproduce test check bench study seeds clean
+.PHONY: demo example reproduce test check servers bench study seeds clean
 
 # Incomes of 30 surveys, bought anew as the labels of a drifting model: what it costs, what else would, and a report.
 demo: $(VENV)/.demo
@@ -18,7 +18,8 @@ example: $(VENV)/.example
 reproduce: $(VENV)/.reproduce
 	$(BIN)/driftpace reproduce --out out/paper
 
-test: check
+# A PostgreSQL server and a browser are started by the tests themselves; where they are missing, Debian's packages are installed.
+test: check servers
 	$(BIN)/pytest -n 2 --dist worksteal
 
 check: $(VENV)/.dev
@@ -28,6 +29,9 @@ check: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/codespell src tests docs examples benchmarks scripts README.md CHANGELOG.md
 	$(BIN)/deptry src
+
+servers:
+	bash scripts/servers.sh
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
