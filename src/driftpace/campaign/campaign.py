@@ -63,7 +63,7 @@ class Campaign:
     def __init__(self, name: str, store: Store, *, clock: Callable[[], str] | None = None) -> None:
         self._name = name
         self._store = store
-        self._clock = _utc_now if clock is None else clock
+        self._clock = utc_now if clock is None else clock
         self._lock = threading.RLock()
         self._known: Folded | None = None
 
@@ -487,5 +487,6 @@ def _drawn(store: Store, name: str, seqs: Sequence[int]) -> tuple[str, ...]:
     return tuple(one for seq in seqs for one in unpack_ids(kept.get(seq, b"")))
 
 
-def _utc_now() -> str:
+def utc_now() -> str:
+    """Return the time as the log writes it."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -24,7 +24,7 @@ from driftpace.tracker.saving import now_from_body
 
 ENTRIES = (
     *("created", "asked", "approved", "overridden", "selected", "delivered", "forgotten"),
-    *("closed", "fitted", "certified"),
+    *("closed", "fitted", "certified", "imported"),
 )
 """Everything that a log can hold."""
 
@@ -116,8 +116,10 @@ def after(folded: Folded, entry: Entry, rows: bytes | None) -> Folded:
             folded = overridden(folded, decision_of(body, entry.at))
         case "closed":
             folded, _ = closed(folded)
-        case "fitted" | "certified":
-            if folded.last is not None and entry.kind == "certified":
+        case "fitted" | "imported":
+            pass
+        case "certified":
+            if folded.last is not None:
                 folded = replace(folded, last=replace(folded.last, seconds=from_plain(body["report"]).seconds))
         case _:
             raise StateFileError(f"entry {entry.seq} is {entry.kind!r}, which this version does not know.")

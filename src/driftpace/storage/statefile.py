@@ -7,11 +7,11 @@ compact JSON with sorted keys.
 import hashlib
 import json
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
-from driftpace.errors import ParameterError, StateFileError
+from driftpace.errors import StateFileError
+from driftpace.storage.wholefile import whole_file
 
 FORMAT = "driftpace-state"
 VERSION = 1
@@ -19,22 +19,9 @@ VERSION = 1
 
 def write_state(path: str | os.PathLike[str], body: Any) -> None:
     """Write ``body``, a plain JSON value, to ``path``: complete or not at all."""
-    target = Path(path).resolve()
-    if not target.parent.is_dir():
-        raise ParameterError(f"save(path=...) must be in a folder that exists; got {os.fspath(path)!r}.")
     document = {"format": FORMAT, "version": VERSION, "sha256": _checksum(body), "body": body}
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(document, file, allow_nan=False)
-            file.flush()
-            os.chmod(name, _mode(target))
-            os.fsync(file.fileno())
-        os.replace(name, target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-    _sync_folder(target.parent)
+    with whole_file(path) as file:
+        file.write(json.dumps(document, allow_nan=False).encode("utf-8"))
 
 
 def read_state(path: str | os.PathLike[str]) -> Any:
@@ -64,26 +51,3 @@ def read_state(path: str | os.PathLike[str]) -> Any:
 def _checksum(body: Any) -> str:
     text = json.dumps(body, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
-
-
-def _mode(target: Path) -> int:
-    """Return the permissions of the file that is replaced, or those a new file would get."""
-    if target.exists():
-        return target.stat().st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the rename itself durable, where the system can."""
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(handle)
-    except OSError:
-        pass
-    finally:
-        os.close(handle)

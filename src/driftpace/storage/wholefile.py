@@ -1,0 +1,56 @@
+"""Files that are there complete or not at all: written beside their place, made durable, then renamed into it."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from driftpace.errors import ParameterError
+
+
+@contextmanager
+def whole_file(path: str | os.PathLike[str], *, owner: str = "save") -> Iterator[BinaryIO]:
+    """Yield a file to write bytes to; it takes its place, with the permissions of what it replaces, when all went well.
+
+    ``owner`` is who says that the folder does not exist.
+    """
+    target = Path(path).resolve()
+    if not target.parent.is_dir():
+        raise ParameterError(f"{owner}(path=...) must be in a folder that exists; got {os.fspath(path)!r}.")
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.chmod(name, _mode(target))
+            os.fsync(file.fileno())
+        os.replace(name, target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    _sync_folder(target.parent)
+
+
+def _mode(target: Path) -> int:
+    """Return the permissions of the file that is replaced, or those a new file would get."""
+    if target.exists():
+        return target.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the rename itself durable, where the system can."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(handle)
+    except OSError:
+        pass
+    finally:
+        os.close(handle)

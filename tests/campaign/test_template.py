@@ -1,0 +1,45 @@
+"""The campaign file that is written is the campaign file that is read."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from driftpace.campaign.definition import Definition
+from driftpace.campaign.template import template
+
+words = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), min_size=1, max_size=12)
+
+
+@given(
+    target=words.map(lambda word: f"t{word}"),
+    features=st.lists(words.map(lambda word: f"f{word}"), min_size=1, max_size=4, unique=True),
+    levels=st.lists(words, min_size=2, max_size=4, unique=True),
+    classes=st.none() | st.lists(words, min_size=2, max_size=2, unique=True),
+    budget=st.booleans(),
+)
+def test_whatever_is_filled_in_is_read_back(
+    target: str, features: list[str], levels: list[str], classes: list[str] | None, budget: bool
+) -> None:
+    values = {
+        "name": "churn",
+        "target": target,
+        "features": features,
+        "categories": {features[0]: levels},
+        "classes": classes,
+        "epsilon": 0.25,
+        "keep_rows": False,
+        "budget": {"total": 10, "horizon": 3, "per_sample": "0.5", "currency": "EUR"} if budget else None,
+    }
+    definition = Definition.of_toml(template(values, file="x.toml"))
+    assert definition == Definition.of(values)
+
+
+def test_every_setting_that_is_only_a_comment_is_one_that_exists() -> None:
+    text = template({"name": "churn"})
+    lines = [line.removeprefix("# ") for line in text.splitlines()]
+    settings = [line for line in lines if " = " in line and not line.startswith("[")]
+    table = settings.index(next(line for line in settings if line.startswith("total")))
+    both = "\n".join(line for line in settings[:table] if not line.startswith("tolerance"))
+    whole = f"{both}\n[budget]\n" + "\n".join(settings[table:])
+    definition = Definition.of_toml(whole.replace('loss = "squared"', 'loss = "logistic"').replace("region", "age"))
+    assert definition.budget is not None
+    assert definition.confidence == 0.9
