@@ -50,7 +50,7 @@ def read_csv(path: Path, *, owner: str) -> dict[str, np.ndarray[Any, Any]]:
     if not header or not rows:
         raise DataError(f"{owner}: {path.name} must have a line of names and at least one row; got none.")
     refuse_twins(header, f"{owner}: {path.name}")
-    return {name: _column(cells) for name, cells in zip(header, zip(*rows, strict=True), strict=True)}
+    return {name: typed_cells(cells) for name, cells in zip(header, zip(*rows, strict=True), strict=True)}
 
 
 def refuse_twins(names: Sequence[str], what: str) -> None:
@@ -65,7 +65,12 @@ def _text(path: Path) -> str:
     return (gzip.decompress(packed) if packed[:2] == b"\x1f\x8b" else packed).decode("utf-8-sig")
 
 
-def _column(cells: Sequence[str]) -> np.ndarray[Any, Any]:
+def typed_cells(cells: Sequence[str]) -> np.ndarray[Any, Any]:
+    """Return the cells of one column as what they all are: numbers, flags or texts, as :func:`read_csv` says.
+
+    >>> typed_cells(["1", "NA", "2.5"])
+    array([1. , nan, 2.5])
+    """
     try:
         return _whole_if_all_are(np.array(list(map(float, cells))))
     except ValueError:

@@ -46,9 +46,9 @@ def read_columns(source: Any, *, owner: str) -> tuple[str, dict[str, Column]]:
     if isinstance(source, str | PathLike):
         return _read_file(Path(source), owner)
     if isinstance(source, Table):
-        return source.name, _from_arrays(source.columns, owner)
+        return source.name, from_arrays(source.columns, owner)
     if isinstance(source, Mapping):
-        return "table", _from_arrays(source, owner)
+        return "table", from_arrays(source, owner)
     return "table", _from_frame(source, owner)
 
 
@@ -63,7 +63,7 @@ def _read_file(path: Path, owner: str) -> tuple[str, dict[str, Column]]:
         raise ParameterError(f"{owner}(frame=...) must be an existing file; got {str(path)!r}.")
     name = path.name[: path.name.lower().rindex(ending)]
     if ending in _CSV:
-        return name, _from_arrays(read_csv(path, owner=owner), owner)
+        return name, from_arrays(read_csv(path, owner=owner), owner)
     return name, _from_frame(_read_parquet(path, owner), owner)
 
 
@@ -105,10 +105,11 @@ def _from_series(series: nw.Series[Any]) -> Column:
         return Column(kind="number", values=values, missing=np.isnan(values))
     if dtype in (nw.Categorical, nw.Enum):
         series = series.cast(nw.String)
-    return _from_objects([None if gone else item for item, gone in zip(series.to_list(), null, strict=True)])
+    return from_objects([None if gone else item for item, gone in zip(series.to_list(), null, strict=True)])
 
 
-def _from_arrays(source: Mapping[str, Any], owner: str) -> dict[str, Column]:
+def from_arrays(source: Mapping[str, Any], owner: str) -> dict[str, Column]:
+    """Return the columns that arrays or sequences by name make, all of one length."""
     names = [str(name) for name in source]
     refuse_twins(names, f"{owner}: the table")
     columns = {}
@@ -124,17 +125,17 @@ def _from_arrays(source: Mapping[str, Any], owner: str) -> dict[str, Column]:
 
 def _from_array(given: Any) -> Column:
     if np.ma.isMaskedArray(given):
-        return _from_objects(given.tolist())  # None where masked
+        return from_objects(given.tolist())  # None where masked
     array = given if isinstance(given, np.ndarray) else np.array(list(given), dtype=object)
     if array.dtype.kind in "iuf":
         values = array.astype(np.float64)
         return Column(kind="number", values=values, missing=np.isnan(values))
     if array.dtype.kind == "M":
         return Column(kind="time", values=array.astype("datetime64[us]"), missing=np.isnat(array))
-    return _from_objects(array.tolist())
+    return from_objects(array.tolist())
 
 
-def _from_objects(items: list[Any]) -> Column:
+def from_objects(items: list[Any]) -> Column:
     """Return the column that plain Python values make: of one kind when they all are."""
     items = [str(item) if type(item).__name__ == "Period" else item for item in items]  # pandas: "2020-01", "2020Q1"
     missing = np.array([_is_missing(item) for item in items], dtype=np.bool_)

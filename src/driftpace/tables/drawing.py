@@ -1,0 +1,213 @@
+"""Which rows of a pool are to be labelled: drawn at random, each as likely as any other, none twice in a period.
+
+The rows come in random order, so that the first of them are a random sample too, should only they be labelled.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from driftpace import require
+from driftpace.errors import DataError, ParameterError
+from driftpace.tables.columns import Column
+from driftpace.tables.exports import ROW_ID
+from driftpace.tables.jsonfile import as_written
+from driftpace.tables.limits import clip
+from driftpace.typing import IntArray
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Drawn:
+    """Rows drawn from a pool: their places in it, their ids, and a sentence that says how they were drawn.
+
+    ``pool`` is how many rows there were to draw from, those drawn before left out; ``strata`` how many were drawn from each
+    value of the column, where one was named.
+    """
+
+    places: IntArray
+    ids: tuple[str, ...]
+    sentence: str
+    pool: int
+    strata: Mapping[str, int] | None = None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+def draw_rows(
+    columns: Mapping[str, Column],
+    samples: int,
+    *,
+    rng_key: Sequence[int],
+    strata: str | None = None,
+    already: Collection[str] = (),
+    id_column: str | None = None,
+    owner: str = "draw_rows",
+) -> Drawn:
+    r"""Return rows to label, without replacement, the same ones for the same ``rng_key`` and pool.
+
+    Without ``strata`` it is a simple random sample. With a column of strata, each stratum gives its share of the sample, down or
+    up to a whole number: which strata are rounded up is drawn too, in proportion to what is left over, so every row of the pool
+    stays as likely as any other and the sample needs no weights. (To give the rest to the largest remainders instead would
+    never draw from a small stratum.) Rows without a value are a stratum of their own.
+
+    A row is known again by ``id_column``, or else by what it holds and how many equal rows stand before it; rows whose ids are
+    in ``already`` are left out. A pool that is smaller than the order gives all it has.
+
+    >>> from driftpace.tables import read_upload
+    >>> pool = read_upload(b"id,city\n1,Rome\n2,Oslo\n3,Rome\n4,Rome\n5,Oslo\n6,Rome\n", as_text=["id"])
+    >>> drawn = draw_rows(pool, 3, strata="city", id_column="id", already={"1"}, rng_key=(7, 0))
+    >>> drawn.sentence
+    '3 of the 5 rows not drawn before, in proportion to city; every row was as likely as any other, so no weights are needed.'
+    >>> "1" in drawn.ids
+    False
+    """
+    require.count(owner, samples=samples)
+    key = require.counts(owner, rng_key=list(rng_key))
+    ids = row_ids(columns, id_column=id_column, owner=owner)
+    if isinstance(already, str):
+        raise ParameterError(f"{owner}(already=...) must be a collection of ids; got one text.")
+    before = frozenset(already)
+    eligible = np.array([place for place, name in enumerate(ids) if name not in before], dtype=np.int64)
+    rng = np.random.default_rng([len(key), *key])
+    count = min(samples, eligible.size)
+    shares = None
+    if strata is None:
+        places = rng.permutation(eligible)[:count]
+    else:
+        places, shares = _stratified(_stratum_names(columns, strata, owner), eligible, count, rng)
+    return Drawn(
+        places=places,
+        ids=tuple(ids[place] for place in places.tolist()),
+        sentence=_sentence(samples, count, eligible.size, len(ids), strata),
+        pool=eligible.size,
+        strata=shares,
+    )
+
+
+def _stratified(
+    names: list[str], eligible: IntArray, count: int, rng: np.random.Generator
+) -> tuple[IntArray, dict[str, int]]:
+    groups: dict[str, list[int]] = {}
+    for place in eligible.tolist():
+        groups.setdefault(names[place], []).append(place)
+    labels = sorted(groups)
+    shares = share_out([len(groups[label]) for label in labels], count, rng)
+    picked = [rng.permutation(np.array(groups[label]))[:share] for label, share in zip(labels, shares, strict=True)]
+    places = np.concatenate([np.empty(0, dtype=np.int64), *picked])
+    return rng.permutation(places), dict(zip(labels, shares, strict=True))
+
+
+def share_out(sizes: Sequence[int], count: int, rng: np.random.Generator) -> list[int]:
+    """Return how many of ``count`` each group gives: its share, rounded down or up, on average exactly its share.
+
+    In whole numbers throughout: the share of a group is ``count * size / total``, and the groups that get one more are
+    drawn by one random start and equal steps through their remainders, in random order (systematic sampling).
+
+    >>> sum(share_out([5, 3, 2], 4, np.random.default_rng(0)))
+    4
+    """
+    total = sum(sizes)
+    if not total:
+        return [0] * len(sizes)
+    shares = [count * size // total for size in sizes]
+    rests = [count * size % total for size in sizes]
+    at = int(rng.integers(total))  # a point in every stretch of `total` along the remainders, laid end to end
+    for place in rng.permutation(len(sizes)).tolist():
+        if at < rests[place]:
+            shares[place] += 1
+            at += total
+        at -= rests[place]
+    return shares
+
+
+def _sentence(samples: int, count: int, eligible: int, rows: int, strata: str | None) -> str:
+    fresh = "rows" if eligible == rows else "rows not drawn before"
+    if count < samples:
+        return f"All {eligible:,} {fresh} of the pool, in random order: {samples:,} were asked and there are no more."
+    alike = "every row was as likely as any other, so no weights are needed."
+    how = "at random" if strata is None else f"in proportion to {clip(strata)}"
+    return f"{count:,} of the {eligible:,} {fresh}, {how}; {alike}"
+
+
+def _column(columns: Mapping[str, Column], name: str, parameter: str, owner: str) -> Column:
+    if name not in columns:
+        listed = clip(", ".join(columns), 120)
+        raise ParameterError(f"{owner}({parameter}=...) must be a column of the pool ({listed}); got {clip(name)!r}.")
+    return columns[name]
+
+
+def _stratum_names(columns: Mapping[str, Column], strata: str, owner: str) -> list[str]:
+    return ["" if text is None else text for text in texts(_column(columns, strata, "strata", owner))]
+
+
+def row_ids(columns: Mapping[str, Column], *, id_column: str | None = None, owner: str = "row_ids") -> list[str]:
+    """Return the id of every row: from a column that has one for each, or else made from what the row holds.
+
+    A column named ``driftpace_id`` is the id column where none is named.
+    """
+    if not columns:
+        raise DataError(f"{owner}: the pool must have at least one column; got none.")
+    if id_column is None and ROW_ID in columns:
+        id_column = ROW_ID
+    if id_column is None:
+        return _digests(columns)
+    ids = texts(_column(columns, id_column, "id_column", owner))
+    gone = next((place for place, name in enumerate(ids) if not name), None)
+    if gone is not None:
+        raise DataError(f"{owner}: every row must have an id in {clip(id_column)!r}; row {gone + 1:,} has none.")
+    twins = [name for name, count in Counter(ids).items() if count > 1]
+    if twins:
+        raise DataError(
+            f"{owner}: every row must have its own id in {clip(id_column)!r}; {clip(str(twins[0]))!r} is there twice."
+        )
+    return [str(name) for name in ids]
+
+
+def _digests(columns: Mapping[str, Column]) -> list[str]:
+    """Return ids made of a digest of each row, and a number behind the second and later equal ones."""
+    names = sorted(columns)
+    head = _framed(names)
+    cells = [texts(columns[name]) for name in names]
+    seen: Counter[str] = Counter()
+    ids = []
+    for row in zip(*cells, strict=True):
+        digest = hashlib.sha256(head + _framed(row)).hexdigest()[:24]
+        seen[digest] += 1
+        ids.append(f"row-{digest}" if seen[digest] == 1 else f"row-{digest}-{seen[digest]}")
+    return ids
+
+
+def _framed(words: Sequence[str | None]) -> bytes:
+    """Return words as bytes that no other words give: each with its length before it."""
+    return "".join("-;" if word is None else f"{len(word)}:{word};" for word in words).encode("utf-8", "surrogatepass")
+
+
+def texts(column: Column) -> list[str | None]:
+    """Return the cells of a column as the texts that stand for them, None where missing.
+
+    >>> texts(Column(kind="number", values=np.array([7.0, np.nan]), missing=np.array([False, True])))
+    ['7', None]
+    """
+    return [None if gone else as_written(value) for value, gone in zip(cells(column), column.missing, strict=True)]
+
+
+def cells(column: Column) -> list[Any]:
+    """Return the cells of a column as plain values: numbers, True or False, texts, times as texts, None where missing."""
+    if column.kind == "time":
+        days = column.values.astype("datetime64[D]")
+        whole = bool(((days == column.values) | column.missing).all())
+        shown: list[Any] = [str(moment) for moment in (days if whole else column.values)]
+    elif column.kind == "flag":
+        shown = [bool(value) for value in column.values]
+    elif column.kind == "number":
+        shown = [
+            int(value) if value.is_integer() and abs(value) < 2.0**53 else value for value in column.values.tolist()
+        ]
+    else:
+        shown = column.values.tolist()
+    return [None if gone else value for value, gone in zip(shown, column.missing, strict=True)]

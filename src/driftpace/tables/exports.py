@@ -1,0 +1,184 @@
+"""What Label Studio exports, as rows: the row that was shown, and what people said about it.
+
+Three shapes are recognised: the full export (JSON: tasks with ``data`` and ``annotations``, as the task list of its REST
+interface has them too) and the two short ones (JSON-MIN and CSV: one flat row for each annotation). An annotation that was
+cancelled, or that says nothing, is not a delivery. Where several people labelled one row, an annotation marked as ground truth
+counts alone; else the latest counts, or for each question what most of them said, the latest of equals.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+from driftpace import require
+from driftpace.errors import DataError
+from driftpace.tables.limits import clip
+
+ROW_ID = "driftpace_id"
+"""The column that says which drawn row a delivered row is."""
+
+Several = Literal["latest", "majority"]
+_MADE_BY_LABEL_STUDIO = frozenset({"annotator", "annotation_id", "lead_time"})
+_ALSO_MADE = ("id", "created_at", "updated_at", "agreement", "comments")
+
+
+def is_full_export(document: Any) -> bool:
+    """Whether a JSON document is a full export of Label Studio, or the task list of its REST interface."""
+    if isinstance(document, dict):
+        document = document.get("tasks")
+    return _all_have(document, {"data", "annotations"}) and all(isinstance(task["data"], dict) for task in document)
+
+
+def is_short_export(document: Any) -> bool:
+    """Whether a JSON document is a short export of Label Studio (JSON-MIN)."""
+    return _all_have(document, _MADE_BY_LABEL_STUDIO)
+
+
+def is_csv_export(names: Iterable[str]) -> bool:
+    """Whether the columns of a CSV file are those of an export of Label Studio."""
+    return set(names) >= _MADE_BY_LABEL_STUDIO
+
+
+def _all_have(document: Any, names: Iterable[str]) -> bool:
+    wanted = set(names)
+    return (
+        isinstance(document, list)
+        and bool(document)
+        and all(isinstance(item, dict) and wanted <= item.keys() for item in document)
+    )
+
+
+def rows_of_export(
+    document: Any, *, target: str | None = None, several: Several = "latest", owner: str = "from_export"
+) -> list[dict[str, Any]]:
+    """Return one row for each task that somebody labelled: its columns, the answers by the name of the question, and its id.
+
+    With a ``target``, an annotation that does not answer it is not a delivery. The id is in :data:`ROW_ID`; a task that
+    driftpace did not make has ``label-studio-`` and its number.
+
+    >>> task = {"id": 7, "data": {"age": 41}, "annotations": [{"id": 1, "updated_at": "2026-11-02T10:00:00Z", "result": [
+    ...     {"from_name": "churned", "type": "choices", "value": {"choices": ["yes"]}}]}]}
+    >>> rows_of_export([task])
+    [{'age': 41, 'churned': 'yes', 'driftpace_id': 'label-studio-7'}]
+    """
+    require.choice(owner, ("latest", "majority"), several=several)
+    if is_full_export(document):
+        tasks: Sequence[Mapping[str, Any]] = document["tasks"] if isinstance(document, dict) else document
+        made = (_of_task(task, target, several) for task in tasks)
+        return [row for row in made if row is not None]
+    if is_short_export(document):
+        return _of_short(document, target, several)
+    if document == [] or (isinstance(document, dict) and document.get("tasks") == []):
+        return []
+    raise DataError(
+        f"{owner}: the export must be JSON or JSON-MIN of Label Studio, a list of tasks with data and annotations; "
+        f"got {clip(json.dumps(document, default=str)[:200])}."
+    )
+
+
+def _of_task(task: Mapping[str, Any], target: str | None, several: Several) -> dict[str, Any] | None:
+    annotations = task["annotations"] if isinstance(task["annotations"], list) else []
+    there = [item for item in annotations if isinstance(item, dict) and not item.get("was_cancelled")]
+    said = [(item, _answers(item.get("result"))) for item in there]
+    answers = _settled([(item, values) for item, values in said if _counts(values, target)], several)
+    if answers is None:
+        return None
+    row = {name: value for name, value in task["data"].items() if name != ROW_ID}
+    return {**row, **answers, ROW_ID: _row_id(task)}
+
+
+def _counts(answers: Mapping[str, Any], target: str | None) -> bool:
+    return bool(answers) if target is None else answers.get(target) is not None
+
+
+def _row_id(task: Mapping[str, Any]) -> str:
+    meta = task.get("meta")
+    ours = meta.get("driftpace") if isinstance(meta, dict) else None
+    found = task["data"].get(ROW_ID) or (ours.get("id") if isinstance(ours, dict) else None)
+    return str(found) if found else f"label-studio-{task.get('id')}"
+
+
+def _answers(result: Any) -> dict[str, Any]:
+    """Return what one annotation answers, by the name of the question; regions and relations are no answers."""
+    answers = {}
+    for item in result if isinstance(result, list) else []:
+        if not isinstance(item, dict) or not isinstance(item.get("from_name"), str):
+            continue
+        value = item.get("value")
+        answer = _answer(value) if isinstance(value, dict) else None
+        if answer is not None:
+            answers[item["from_name"]] = answer
+    return answers
+
+
+def _answer(value: Mapping[str, Any]) -> Any:
+    for kind in ("choices", "number", "rating", "text"):
+        found = value.get(kind)
+        if isinstance(found, list):
+            found = found[0] if len(found) == 1 else (found or None)
+        if found is not None and found != "":
+            return found
+    return None
+
+
+def _settled(said: Sequence[tuple[Mapping[str, Any], dict[str, Any]]], several: Several) -> dict[str, Any] | None:
+    """Return the answers that count: those of the ground truth, the latest, or of most."""
+    said = sorted(said, key=lambda pair: _when(pair[0]))
+    said = [pair for pair in said if pair[0].get("ground_truth") is True] or said
+    if not said:
+        return None
+    if several == "latest":
+        return said[-1][1]
+    settled = {}
+    for name in dict.fromkeys(name for _, answers in said for name in answers):
+        values = [answers[name] for _, answers in reversed(said) if name in answers]
+        keys = [json.dumps(value, sort_keys=True) for value in values]
+        settled[name] = values[keys.index(Counter(keys).most_common(1)[0][0])]
+    return settled
+
+
+def _when(annotation: Mapping[str, Any]) -> tuple[str, int]:
+    moment = annotation.get("updated_at") or annotation.get("created_at") or ""
+    number = annotation.get("annotation_id", annotation.get("id"))
+    try:
+        return str(moment), int(number or 0)
+    except (TypeError, ValueError, OverflowError):
+        return str(moment), 0
+
+
+def _of_short(rows: Sequence[Mapping[str, Any]], target: str | None, several: Several) -> list[dict[str, Any]]:
+    """Return rows from one flat row for each annotation: what differs between those of one task, or is packed, is an answer."""
+    tasks: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        tasks.setdefault(_short_id(row), []).append(row)
+    made = []
+    for row_id, group in tasks.items():
+        said = [
+            (row, {name: _unpacked(value) for name, value in row.items() if name not in _not_ours()}) for row in group
+        ]
+        settled = _settled([(row, values) for row, values in said if _counts(values, target)], several)
+        if settled is not None:
+            made.append({**{name: value for name, value in settled.items() if value is not None}, ROW_ID: row_id})
+    return made
+
+
+def _not_ours() -> frozenset[str]:
+    return _MADE_BY_LABEL_STUDIO | {ROW_ID, *_ALSO_MADE}
+
+
+def _short_id(row: Mapping[str, Any]) -> str:
+    return str(row.get(ROW_ID) or f"label-studio-{row.get('id')}")
+
+
+def _unpacked(value: Any) -> Any:
+    """Return the answer in [{"number": 3.5}] or {"choices": [...]}, which a CSV file holds as text; else the value."""
+    if isinstance(value, str) and value[:2] in ("[{", '{"') and len(value) < 10_000:
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    inner = value[0] if isinstance(value, list) and len(value) == 1 else value
+    if isinstance(inner, dict) and (answer := _answer(inner)) is not None:
+        return answer
+    return None if value == "" else value

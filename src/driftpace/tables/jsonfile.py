@@ -1,0 +1,176 @@
+"""JSON: one object on each line, an array of objects, or {"columns": {name: values}}; what is not JSON is refused in a sentence."""
+
+import json
+import re
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from driftpace.errors import DataError
+from driftpace.tables.columns import Column, from_objects
+from driftpace.tables.limits import Limits, clip, refuse_size
+from driftpace.tables.textfile import encoding, lines, number_text
+
+_LARGEST_WHOLE = 2**53
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+class _TwinError(ValueError):
+    """One object has two values of one name."""
+
+
+def parse(text: str, what: str, where: str = "") -> Any:
+    """Return what JSON text stands for; NaN is missing, as Python itself writes it, and infinity is refused."""
+    try:
+        value = json.loads(text, object_pairs_hook=_object, parse_constant=_constant)
+        if _SURROGATE.search(text):
+            json.dumps(value, ensure_ascii=False).encode()
+        return value
+    except UnicodeEncodeError:
+        raise DataError(f"{what} must hold text; {where or 'it'} has half of a character, such as \\ud800.") from None
+    except RecursionError:
+        raise DataError(f"{what} must hold rows of plain values; {where or 'it'} nests without end.") from None
+    except _TwinError as error:
+        raise DataError(
+            f"{what} must have columns of different names; got {str(error)!r} twice in one object."
+        ) from None
+    except json.JSONDecodeError as error:
+        place = where or f"line {error.lineno}"
+        raise DataError(f"{what} must be JSON; {place}, column {error.colno}: {error.msg}.") from None
+    except ValueError as error:
+        raise DataError(
+            f"{what} must hold finite numbers of an ordinary length; {where or 'it'} does not: {error}."
+        ) from None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        seen: set[str] = set()
+        raise _TwinError(clip(next(name for name, _ in pairs if name in seen or seen.add(name))))  # type: ignore[func-returns-value]
+    return made
+
+
+def _constant(token: str) -> None:
+    if token != "NaN":
+        raise ValueError(f"got {token}")
+
+
+def load_document(data: bytes, limits: Limits, what: str) -> Any:
+    """Return what a JSON document stands for, if it holds no more values than so many cells may need."""
+    values = sum(data.count(mark) for mark in (b",", b"[", b"{"))
+    if values > 2 * limits.cells + limits.columns:
+        raise DataError(f"{what} must have at most {limits.cells:,} cells; it holds about {values:,} values.")
+    try:
+        text = data.decode(encoding(data))
+    except UnicodeError:
+        raise DataError(f"{what} must be text in UTF-8, or in UTF-16 with a byte order mark; it is neither.") from None
+    if not text.strip():
+        raise DataError(f"{what} must hold at least one row; it is empty.")
+    return parse(text, what)
+
+
+def table_of_document(document: Any, limits: Limits, what: str) -> dict[str, list[Any]]:
+    """Return columns of values from an array of objects, or from {"columns": {...}}."""
+    if isinstance(document, dict) and isinstance(document.get("columns"), dict):
+        return _by_columns(document["columns"], limits, what)
+    if not isinstance(document, list):
+        raise DataError(
+            f'{what} must be an array of objects or {{"columns": {{name: values}}}}; got {_kind_of(document)}.'
+        )
+    return gather(document, limits, what)
+
+
+def _by_columns(columns: Mapping[str, Any], limits: Limits, what: str) -> dict[str, list[Any]]:
+    for name, values in columns.items():
+        if not isinstance(values, list):
+            raise DataError(f"{what} must have an array for each column; {clip(name)!r} has {_kind_of(values)}.")
+    lengths = {len(values) for values in columns.values()}
+    if len(lengths) > 1:
+        raise DataError(f"{what} must have columns of one length; got lengths {sorted(lengths)[:4]}.")
+    rows = lengths.pop() if lengths else 0
+    if not rows:
+        raise DataError(f"{what} must hold at least one row; got none.")
+    refuse_size(limits, rows, len(columns), what)
+    return dict(columns)
+
+
+def read_lines(data: bytes, limits: Limits, what: str) -> dict[str, list[Any]]:
+    """Return columns of values from one JSON object on each line."""
+
+    def rows() -> Iterable[Any]:
+        for number, line in enumerate(lines(data, what), start=1):
+            if line.strip():
+                yield parse(line, what, f"line {number:,}")
+
+    return gather(rows(), limits, what)
+
+
+def gather(rows: Iterable[Any], limits: Limits, what: str) -> dict[str, list[Any]]:
+    """Return columns from rows by name: a name that a row does not have is missing there.
+
+    >>> gather([{"a": 1}, {"b": 2}], Limits(), "read: it")
+    {'a': [1, None], 'b': [None, 2]}
+    """
+    columns: dict[str, list[Any]] = {}
+    count = 0
+    for row in rows:
+        if not isinstance(row, dict):
+            raise DataError(f"{what} must hold objects, one for each row; row {count + 1:,} is {_kind_of(row)}.")
+        for name, value in row.items():
+            if (values := columns.get(name)) is None:
+                columns[name] = values = []
+                refuse_size(limits, count, len(columns), what)
+            if len(values) < count:
+                values.extend([None] * (count - len(values)))
+            values.append(value)
+        count += 1
+        if count & 1023 == 0:
+            refuse_size(limits, count, len(columns), what)
+    if not count or not columns:
+        raise DataError(f"{what} must hold at least one row with a value; got none.")
+    refuse_size(limits, count, len(columns), what)
+    for values in columns.values():
+        values.extend([None] * (count - len(values)))
+    return columns
+
+
+def as_columns(
+    table: Mapping[str, list[Any]], what: str, *, as_text: Collection[str], exact: bool
+) -> dict[str, Column]:
+    """Return values by column as columns of one kind each."""
+    columns = {}
+    for name, values in table.items():
+        if name in as_text or (exact and _beyond(values)):
+            columns[name] = from_objects([None if value is None else as_written(value) for value in values])
+            continue
+        try:
+            columns[name] = from_objects(values)
+        except (OverflowError, ValueError):
+            raise DataError(f"{what} must hold numbers below 1e308; column {clip(name)!r} has a larger one.") from None
+    return columns
+
+
+def _beyond(values: list[Any]) -> bool:
+    return any(type(value) is int and abs(value) > _LARGEST_WHOLE for value in values)
+
+
+def as_written(value: Any) -> str:
+    """Return a plain value as the text that stands for it.
+
+    >>> as_written(17.0), as_written(2**60), as_written("007"), as_written(True), as_written([1])
+    ('17', '1152921504606846976', '007', 'true', '[1]')
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool | np.bool_):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return number_text(value)
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
+
+
+def _kind_of(value: Any) -> str:
+    names = {dict: "an object", list: "an array", str: "a text", bool: "true or false", type(None): "null"}
+    return names.get(type(value), "a number")

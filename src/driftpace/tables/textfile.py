@@ -1,0 +1,125 @@
+"""Text files: UTF-8 or, where a byte order mark says so, UTF-16; line by line, and no line without end."""
+
+import csv
+import io
+from collections.abc import Collection, Iterator
+
+import numpy as np
+
+from driftpace.datasets.csvfile import refuse_twins, typed_cells
+from driftpace.errors import DataError
+from driftpace.tables.columns import Column, from_arrays
+from driftpace.tables.limits import LONGEST_LINE, Limits, clip, refuse_size
+
+_SEPARATORS = (",", ";", "\t")
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+def encoding(data: bytes) -> str:
+    """Return the encoding that the first bytes name: UTF-8 where they name none."""
+    return "utf-16" if data[:2] in _UTF_16 else "utf-8-sig"
+
+
+def lines(data: bytes, what: str) -> Iterator[str]:
+    """Return line after line, ends included; a sentence where one is too long, holds a NUL or is not text."""
+    with io.TextIOWrapper(io.BytesIO(data), encoding=encoding(data), newline="") as text:
+        number = 0
+        try:
+            while line := text.readline(LONGEST_LINE + 1):
+                number += 1
+                if len(line) > LONGEST_LINE:
+                    raise DataError(
+                        f"{what} must have lines of at most {LONGEST_LINE:,} characters; line {number:,} is longer."
+                    )
+                if "\0" in line:
+                    raise DataError(f"{what} must be a text file; line {number:,} holds a NUL.")
+                yield line
+        except UnicodeError:
+            raise DataError(
+                f"{what} must be text in UTF-8, or in UTF-16 with a byte order mark; it is neither after line {number:,}."
+            ) from None
+
+
+def read_csv_cells(data: bytes, limits: Limits, what: str) -> tuple[list[str], list[list[str]]]:
+    """Return the names and, for each column, its cells as they are written.
+
+    The separator is the comma, semicolon or tab that the first line has most of. Empty lines are left out.
+    """
+    source = lines(data, what)
+    first = next(source, "")
+    separator = max(_SEPARATORS, key=first.count)
+
+    def again() -> Iterator[str]:
+        yield first
+        yield from source
+
+    reader = csv.reader(again(), delimiter=separator, strict=True)
+    rows = 0
+    try:
+        header = [name.strip() for name in next(reader, [])]
+        refuse_size(limits, 0, len(header), what)
+        columns: list[list[str]] = [[] for _ in header]
+        for row in reader:
+            if not row:
+                continue
+            if len(row) != len(header):
+                raise DataError(
+                    f"{what} must have {len(header)} cells on every line; line {reader.line_num} has {len(row)}."
+                )
+            rows += 1
+            if rows & 1023 == 0:
+                refuse_size(limits, rows, len(header), what)
+            for cells, cell in zip(columns, row, strict=True):
+                cells.append(cell)
+    except csv.Error as error:
+        raise DataError(f"{what} must be a CSV file; line {reader.line_num}: {error}.") from None
+    if not rows:
+        raise DataError(f"{what} must have a line of names and at least one row; got {_got(header)}.")
+    refuse_size(limits, rows, len(header), what)
+    refuse_twins([clip(name) for name in header], what)
+    return header, columns
+
+
+def _got(header: list[str]) -> str:
+    return "the names alone" if header else "nothing"
+
+
+def read_csv(
+    data: bytes, limits: Limits, what: str, *, as_text: Collection[str], exact: bool, owner: str
+) -> dict[str, Column]:
+    """Return the columns of a CSV file; those named in ``as_text`` stay as they are written, missing where empty."""
+    header, columns = read_csv_cells(data, limits, what)
+    typed = {}
+    for name, cells in zip(header, columns, strict=True):
+        if name in as_text:
+            typed[name] = text_cells(cells)
+            continue
+        typed[name] = typed_cells(cells)
+        if exact and typed[name].dtype.kind in "if" and not _written_alike(cells, typed[name]):
+            typed[name] = text_cells(cells)
+        cells.clear()
+    return from_arrays(typed, owner)
+
+
+def text_cells(cells: list[str]) -> "np.ndarray[tuple[int], np.dtype[np.object_]]":
+    """Return cells as texts, None where they are empty."""
+    return np.array([None, *(cell.strip() or None for cell in cells)], dtype=object)[1:]
+
+
+def _written_alike(cells: list[str], numbers: "np.ndarray[tuple[int], np.dtype[np.generic]]") -> bool:
+    """Whether every number would be written as it came, missing ones aside."""
+    return all(
+        number != number or number_text(number) == cell.strip()
+        for cell, number in zip(cells, numbers.tolist(), strict=True)
+    )
+
+
+def number_text(number: float) -> str:
+    """Return the shortest text that reads back to the same number, without a point where it is whole.
+
+    >>> number_text(17.0), number_text(0.1)
+    ('17', '0.1')
+    """
+    if isinstance(number, int) or (number.is_integer() and abs(number) < 2.0**53):
+        return str(int(number))
+    return repr(number)

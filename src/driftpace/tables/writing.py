@@ -1,0 +1,163 @@
+"""Rows to a file that people open and fill in: CSV, JSON lines or Parquet by its ending, complete or not at all."""
+
+import csv
+import io
+import json
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from driftpace.errors import ParameterError, StorageError
+from driftpace.tables.arrow import need_pyarrow
+from driftpace.tables.columns import Column
+from driftpace.tables.drawing import Drawn, cells
+from driftpace.tables.exports import ROW_ID
+from driftpace.tables.jsonfile import as_written
+
+_ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
+
+
+def rows_of(columns: Mapping[str, Column], drawn: Drawn, *, id_column: str | None = None) -> dict[str, list[Any]]:
+    """Return the drawn rows as plain values by column, with ``driftpace_id`` before them where no column of theirs is their id."""
+    picked = {name: _pick(column, drawn) for name, column in columns.items() if name != ROW_ID}
+    if id_column is not None and id_column != ROW_ID:
+        return picked
+    return {ROW_ID: list(drawn.ids), **picked}
+
+
+def _pick(column: Column, drawn: Drawn) -> list[Any]:
+    some = Column(kind=column.kind, values=column.values[drawn.places], missing=column.missing[drawn.places])
+    return cells(some)
+
+
+def write_rows(
+    path: str | PathLike[str],
+    rows: Mapping[str, Sequence[Any]],
+    *,
+    empty: Sequence[str] = (),
+    overwrite: bool = False,
+    owner: str = "write_rows",
+) -> None:
+    r"""Write rows, given as values by column, to a .csv, .tsv, .jsonl, .ndjson or .parquet file.
+
+    ``empty`` names columns to be filled in by hand, added behind the others where they are not there yet. A file that exists is
+    refused unless ``overwrite``. CSV is as RFC 4180 has it, in UTF-8. Cells are written as they are: a text that begins with
+    ``=`` is data here, though a spreadsheet may take it for a formula.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_rows(pathlib.Path(folder, "tasks.csv"), {"id": ["7"], "city": ["Rome, Italy"]}, empty=["churned"])
+    ...     pathlib.Path(folder, "tasks.csv").read_bytes()
+    b'id,city,churned\r\n7,"Rome, Italy",\r\n'
+    """
+    target = Path(path)
+    ending = target.suffix.lower()
+    if ending not in _ENDINGS:
+        raise ParameterError(
+            f"{owner}(path=...) must end in {', '.join(_ENDINGS[:-1])} or {_ENDINGS[-1]}; got {target.name!r}."
+        )
+    table = {name: list(values) for name, values in rows.items()}
+    count = max((len(values) for values in table.values()), default=0)
+    for name in empty:
+        table.setdefault(name, [None] * count)
+    if any(len(values) != count for values in table.values()):
+        raise ParameterError(
+            f"{owner}(rows=...) must have columns of one length; got {sorted({*map(len, table.values())})}."
+        )
+    if ending in (".csv", ".tsv"):
+        content = _csv(table, "\t" if ending == ".tsv" else ",")
+    elif ending == ".parquet":
+        content = _parquet(table, owner)
+    else:
+        content = _lines(table)
+    _put(target, content, overwrite, owner)
+
+
+def _csv(table: Mapping[str, list[Any]], separator: str) -> bytes:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, delimiter=separator, lineterminator="\r\n")
+    writer.writerow(table)
+    for row in zip(*table.values(), strict=True):
+        writer.writerow(["" if value is None else as_written(value) for value in row])
+    return text.getvalue().encode("utf-8", "replace")
+
+
+def _lines(table: Mapping[str, list[Any]]) -> bytes:
+    names = list(table)
+    made = (dict(zip(names, row, strict=True)) for row in zip(*table.values(), strict=True))
+    return "".join(f"{json.dumps(row, default=str)}\n" for row in made).encode()
+
+
+def _parquet(table: Mapping[str, list[Any]], owner: str) -> bytes:
+    pa = need_pyarrow(owner)
+    import pyarrow.parquet as pq
+
+    sink = io.BytesIO()
+    pq.write_table(pa.table({name: _arrow(values, pa) for name, values in table.items()}), sink)
+    return sink.getvalue()
+
+
+def _arrow(values: list[Any], pa: Any) -> Any:
+    there = [value for value in values if value is not None]
+    if there and all(type(value) in (int, float) for value in there) and any(type(value) is float for value in there):
+        return pa.array([None if value is None else float(value) for value in values])
+    if all(type(value) is int for value in there) or all(isinstance(value, bool | str) for value in there):
+        try:
+            return pa.array(values)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+            pass
+    return pa.array([None if value is None else as_written(value) for value in values])
+
+
+def _put(target: Path, content: bytes, overwrite: bool, owner: str) -> None:
+    """Write beside the target and then put in place: others see the whole file or none."""
+    if not target.parent.is_dir():
+        raise ParameterError(f"{owner}(path=...) must be in a folder that exists; got {str(target)!r}.")
+    if target.is_dir() or (target.exists() and not overwrite):
+        raise _exists(owner, target)
+    name: str | None = None
+    try:
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.chmod(name, 0o666 & ~_mask())
+            os.fsync(file.fileno())
+        _place(name, target, overwrite)
+    except FileExistsError:
+        raise _exists(owner, target) from None
+    except OSError as error:
+        raise StorageError(
+            f"{owner}: {str(target)!r} must be a file that can be written; {error.strerror or error}."
+        ) from None
+    finally:
+        if name is not None:
+            Path(name).unlink(missing_ok=True)
+
+
+def _place(name: str, target: Path, overwrite: bool) -> None:
+    """Give the file its name; a link, unlike a renaming, does not replace a file that somebody made meanwhile."""
+    if not overwrite:
+        try:
+            os.link(name, target)
+            return
+        except FileExistsError:
+            raise
+        except OSError:  # a file system without links
+            if target.exists():
+                raise FileExistsError from None
+    os.replace(name, target)
+
+
+def _exists(owner: str, target: Path) -> ParameterError:
+    kind = "a folder" if target.is_dir() else "there already; choose another name or allow it to be replaced"
+    return ParameterError(f"{owner}(path=...) must be a new file; {str(target)!r} is {kind}.")
+
+
+def _mask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
