@@ -6,6 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from tests.reference.postgres import own_postgres_server, postgres_server, postgres_url
+
+__all__ = ["own_postgres_server", "postgres_server", "postgres_url"]
+
 # The first call compiles, so there is no deadline; the same examples every time, others with DRIFTPACE_TEST_SEED (make seeds).
 settings.register_profile("driftpace", deadline=None, derandomize="DRIFTPACE_TEST_SEED" not in os.environ)
 settings.load_profile("driftpace")

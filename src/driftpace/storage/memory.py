@@ -1,20 +1,22 @@
 """A store that lives as long as the process: for trying things, and as the plainest form of the contract."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from threading import RLock
 
 from driftpace.errors import ConflictError, UnknownCampaignError
 from driftpace.storage.store import Change, Entry, Head, Token
+from driftpace.storage.writable import as_json, numbered, require_after, require_change, require_text, up_to
 
 
 @dataclass(slots=True)
 class _Kept:
     created_at: str
-    log: list[Entry] = field(default_factory=list)
+    log: list[tuple[Entry, str]] = field(default_factory=list)
     rows: dict[int, bytes] = field(default_factory=dict)
     checkpoint: bytes = b""
-    summary: dict[str, object] = field(default_factory=dict)
+    summary: str = "{}"
 
 
 class MemoryStore:
@@ -38,30 +40,26 @@ class MemoryStore:
 
     def create(self, name: str, change: Change) -> None:
         """Begin a campaign."""
+        require_text("create", name=name)
+        require_change("create", change, least=1)
         with self._lock:
             if name in self._campaigns:
                 raise ConflictError(f"a campaign named {name!r} exists already.")
-            self._campaigns[name] = _Kept(created_at=change.entries[0].at)
-            self._write(self._campaigns[name], change)
+            kept = _Kept(created_at=change.entries[0].at)
+            _write("create", kept, change)
+            self._campaigns[name] = kept
 
     def append(self, name: str, after: int, change: Change) -> int:
         """Add entries behind number ``after``."""
+        require_change("append", change)
         with self._lock:
             kept = self._campaigns.get(name)
             if kept is None:
                 raise UnknownCampaignError(f"there is no campaign named {name!r}.")
             if len(kept.log) != after:
                 raise ConflictError(f"campaign {name!r} is at entry {len(kept.log)} and no longer at {after}.")
-            self._write(kept, change)
+            _write("append", kept, change)
             return len(kept.log)
-
-    def _write(self, kept: _Kept, change: Change) -> None:
-        before = len(kept.log)
-        kept.log += [replace(entry, seq=before + place) for place, entry in enumerate(change.entries, start=1)]
-        kept.rows |= {before + 1 + place: data for place, data in change.rows.items()}
-        for seq in change.drop_rows:
-            kept.rows.pop(seq, None)
-        kept.checkpoint, kept.summary = change.checkpoint, dict(change.summary)
 
     def head(self, name: str) -> Head | None:
         """Return where a campaign stands."""
@@ -71,9 +69,10 @@ class MemoryStore:
 
     def heads(self, *, after: str = "", limit: int | None = None, search: str = "") -> list[Head]:
         """Return campaigns by name."""
+        require_after(after)
         with self._lock:
             found = [name for name in sorted(self._campaigns) if name > after and search.lower() in name.lower()]
-            return [_head(name, self._campaigns[name]) for name in found[:limit]]
+            return [_head(name, self._campaigns[name]) for name in found[: up_to(limit)]]
 
     def count(self, *, search: str = "") -> int:
         """Return how many campaigns there are."""
@@ -86,12 +85,13 @@ class MemoryStore:
         """Return the log from behind number ``after`` on."""
         with self._lock:
             kept = self._campaigns.get(name)
-            log = [] if kept is None else kept.log[after:]
-            return [entry for entry in log if kinds is None or entry.kind in kinds][:limit]
+            log = [] if kept is None else kept.log[max(after, 0) :]
+            chosen = [(entry, body) for entry, body in log if kinds is None or entry.kind in kinds]
+            return [replace(entry, body=json.loads(body)) for entry, body in chosen[: up_to(limit)]]
 
     def latest(self, name: str, *, limit: int, kinds: Sequence[str] | None = None) -> list[Entry]:
         """Return the last ``limit`` entries, in order."""
-        return self.entries(name, kinds=kinds)[-limit:] if limit else []
+        return self.entries(name, kinds=kinds)[-limit:] if limit > 0 else []
 
     def find(self, name: str, kind: str, key: str) -> Entry | None:
         """Return the last entry of a kind with that key."""
@@ -117,6 +117,7 @@ class MemoryStore:
 
     def add_token(self, token: Token) -> None:
         """Keep a token."""
+        require_text("add_token", name=token.name, digest=token.digest)
         with self._lock:
             if token.name in self._tokens:
                 raise ConflictError(f"a token named {token.name!r} exists already.")
@@ -139,11 +140,22 @@ class MemoryStore:
         """Do nothing: there is nothing to let go of."""
 
 
+def _write(owner: str, kept: _Kept, change: Change) -> None:
+    before = len(kept.log)
+    log = [(replace(entry, body={}), as_json(owner, body=entry.body)) for entry in numbered(change.entries, before)]
+    kept.summary = as_json(owner, summary=change.summary)  # whatever may be refused was so by now
+    kept.log += log
+    kept.rows |= {before + 1 + place: bytes(data) for place, data in change.rows.items()}
+    for seq in change.drop_rows:
+        kept.rows.pop(seq, None)
+    kept.checkpoint = bytes(change.checkpoint)
+
+
 def _head(name: str, kept: _Kept) -> Head:
     return Head(
         name=name,
         seq=len(kept.log),
-        summary=kept.summary,
+        summary=json.loads(kept.summary),
         created_at=kept.created_at,
-        updated_at=kept.log[-1].at,
+        updated_at=kept.log[-1][0].at,
     )

@@ -1,4 +1,4 @@
-"""What a store of campaigns does, whatever it is made of: an append-only log for each campaign, and what follows from it, kept to be quick.
+"""What a store of campaigns does, whatever it is made of: an append-only log for each, and what follows from it, to be quick.
 
 A store knows nothing of labels or models. A campaign is a name and a log of entries, numbered from 1 without a gap. Beside the log
 it keeps three things, all changed in the same transaction as the log, so a crash leaves all of them or none:
@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Entry:
-    """One thing that happened. ``body`` is a plain JSON value, ``at`` the time in UTC (ISO 8601), ``key`` what it is found by again.
+    """One thing that happened, at a time in UTC (ISO 8601); ``body`` is a plain JSON value, ``key`` what it is found by again.
 
     ``seq`` is its number in the log; it is 0 until the entry is in one.
     """
@@ -71,7 +71,9 @@ class Store(Protocol):
     """The contract; :class:`MemoryStore` is the plainest form of it, :class:`SqlStore` the durable one.
 
     Every method may be called from several threads. What cannot be done raises :class:`~driftpace.errors.StorageError` in one
-    sentence and changes nothing.
+    sentence and changes nothing; what cannot be written to any store (a name with a NUL character, a body that is no JSON) is a
+    :class:`~driftpace.errors.ParameterError`. Names and keys have 1 to 400 characters. Names are in the order of their characters'
+    numbers. What was given is copied, and what is returned is the reader's own.
     """
 
     @property

@@ -1,0 +1,151 @@
+"""Connections to one database: short transactions, done again where the line broke, safe across threads and forks.
+
+A transaction is a function of a connection. It is run again when the connection was lost, when somebody else was in the way, or
+when the server was about to come back, for a bounded time; so it must be able to see for itself that an earlier try of the same
+change was written after all. Everything that goes wrong leaves as one sentence.
+"""
+
+import os
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import SQLAlchemyError
+
+from driftpace.errors import StorageError
+from driftpace.storage.sql.failures import busy, collided, gone, sentence
+
+T = TypeVar("T")
+
+RECONNECTING = 8.0
+"""Seconds for which a server that went away is tried again."""
+
+
+class Connections:
+    """The way to a database. ``wait``: seconds to wait for others; ``in_turn``: threads of this process write one by one.
+
+    A SQLite connection must not cross a fork, nor a session with a server be shared by two processes. So before a fork the
+    transactions under way are waited for and every connection is closed; afterwards both sides open their own.
+    """
+
+    def __init__(self, engine: Engine, reader: Engine, url: str, *, wait: float, in_turn: bool) -> None:
+        self.url = url
+        self._engine, self._reader, self._wait = engine, reader, wait
+        self._turn = threading.Lock() if in_turn else None
+        self._idle = threading.Condition()
+        self._running = 0
+        with _FORKING:
+            _OPEN.add(self)
+
+    def read(self, work: Callable[[Connection], T]) -> T:
+        """Read outside any transaction: each statement sees what was written when it began."""
+
+        def once() -> T:
+            with self._reader.connect() as connection:
+                return work(connection)
+
+        return self._tried(once)
+
+    def write(self, work: Callable[[Connection, bool], T], *, patience: float = RECONNECTING) -> T:
+        """Run ``work(connection, again)`` in one transaction; ``again``: an earlier try of it may have been written.
+
+        What ``work`` raises undoes it. ``patience`` is for how many seconds a server that cannot be reached is tried again.
+        """
+        doubt = False
+
+        def once() -> T:
+            nonlocal doubt
+            committing = False
+            try:
+                with self._in_turn(), self._engine.begin() as connection:
+                    result = work(connection, doubt)
+                    committing = True
+            except SQLAlchemyError as error:
+                doubt = doubt or (committing and gone(error))
+                raise
+            return result
+
+        return self._tried(once, patience=patience, in_doubt=lambda: doubt)
+
+    def close(self) -> None:
+        """Close the connections that are not in use; others are opened when needed."""
+        self._engine.dispose()
+
+    def _tried(
+        self, once: Callable[[], T], *, patience: float = RECONNECTING, in_doubt: Callable[[], bool] = lambda: False
+    ) -> T:
+        started, pause = time.monotonic(), 0.01
+        while True:
+            try:
+                with self._counted():
+                    return once()
+            except SQLAlchemyError as error:
+                left = self._patience(error, patience) - (time.monotonic() - started)
+                if left <= 0:
+                    raise sentence(error, self.url, doubt=in_doubt()) from error
+            time.sleep(min(pause, left))
+            pause = min(2 * pause, 0.5)
+
+    def _patience(self, error: SQLAlchemyError, patience: float) -> float:
+        if busy(error) or collided(error):
+            return self._wait
+        return patience if gone(error) else 0.0
+
+    @contextmanager
+    def _in_turn(self) -> Iterator[None]:
+        if self._turn is None:
+            yield
+            return
+        if not self._turn.acquire(timeout=self._wait):
+            raise StorageError(f"writing to the store at {self.url} had to wait for so long that it was given up.")
+        try:
+            yield
+        finally:
+            self._turn.release()
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        with self._idle:
+            self._running += 1
+        try:
+            yield
+        finally:
+            with self._idle:
+                self._running -= 1
+                self._idle.notify_all()
+
+    def _before_fork(self) -> None:
+        self._idle.acquire()
+        while self._running:
+            self._idle.wait()
+        self._engine.dispose()
+
+    def _after_fork(self) -> None:
+        self._idle.release()
+
+
+_OPEN: "weakref.WeakSet[Connections]" = weakref.WeakSet()
+_FORKING = threading.Lock()
+_STOPPED: list[Connections] = []
+
+
+def _before_fork() -> None:
+    _FORKING.acquire()
+    _STOPPED.extend(_OPEN)
+    for connections in _STOPPED:
+        connections._before_fork()
+
+
+def _after_fork() -> None:
+    for connections in _STOPPED:
+        connections._after_fork()
+    _STOPPED.clear()
+    _FORKING.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)

@@ -1,0 +1,123 @@
+"""Campaigns in a PostgreSQL database, for several machines at once."""
+
+from typing import Any
+
+from sqlalchemy import Connection, create_engine, event, text
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+
+from driftpace.errors import MissingExtraError, ParameterError, StorageError
+from driftpace.storage.sql.connections import Connections
+from driftpace.storage.sql.failures import sentence
+from driftpace.storage.sql.schema import VERSION
+from driftpace.storage.sql.upgrades import bring_up, refuse_newer, version_of
+
+ANSWERING = 120.0
+"""Seconds that one statement may take beyond waiting for others."""
+
+_LOCK = 0x64726674_70616365  # "drftpace": whoever makes or upgrades the tables holds it
+
+_LINE = {
+    "application_name": "driftpace",
+    "client_encoding": "utf8",
+    "connect_timeout": "10",
+    "keepalives_idle": "30",
+    "keepalives_interval": "10",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "60000",
+}
+"""How a connection is made and watched, where the address says nothing else."""
+
+
+def open_postgres(address: str, *, create: bool, wait: float) -> Connections:
+    """Open the store in a database, make its tables where there are none, bring them up where they are old."""
+    where = _parsed(address)
+    url = shown(where)
+    connections = _connections(where, url, wait)
+
+    def looked(connection: Connection, _: bool) -> int | None:
+        encoding = connection.scalar(text("SHOW server_encoding"))
+        if encoding != "UTF8":
+            raise StorageError(f"the database of the store at {url} must have the encoding UTF8; it has {encoding}.")
+        return version_of(connection)
+
+    def made(connection: Connection, _: bool) -> None:
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+        bring_up(connection, url)
+
+    try:
+        version = connections.write(looked, patience=0.0)
+        if version is None and not create:
+            raise StorageError(f"there is no store at {url}; `driftpace init` makes one.")
+        if version is None or version < VERSION:
+            connections.write(made)
+        refuse_newer(version or VERSION, url)
+    except StorageError:
+        connections.close()
+        raise
+    return connections
+
+
+def shown(where: URL) -> str:
+    """Return an address without its password and its options; a socket is part of the address."""
+    sockets = {key: value for key, value in where.query.items() if key in {"host", "port"}}
+    plain = URL.create("postgresql", where.username, None, where.host, where.port, where.database, sockets)
+    return plain.render_as_string()
+
+
+def _parsed(address: str) -> URL:
+    scheme, _, rest = address.partition("://")
+    if scheme not in {"postgres", "postgresql", "postgresql+psycopg"}:
+        raise ParameterError(f"open_store(storage=...) must name PostgreSQL as postgresql://...; got {scheme}://...")
+    try:
+        where = make_url(f"postgresql+psycopg://{rest}")
+    except (ArgumentError, ValueError):
+        raise _unreadable() from None
+    if not where.database:
+        raise ParameterError("open_store(storage=...) must name a database: postgresql://user@host/database.")
+    return where.set(query={**_LINE, **where.query})
+
+
+def _unreadable() -> ParameterError:
+    return ParameterError(
+        "open_store(storage=...) must be an address like postgresql://user:password@host:5432/database; "
+        "got one that cannot be read."
+    )
+
+
+def _connections(where: URL, url: str, wait: float) -> Connections:
+    try:
+        engine = create_engine(
+            where,
+            pool_pre_ping=True,
+            pool_recycle=1800,
+            pool_size=5,
+            max_overflow=15,
+            pool_timeout=wait,
+            hide_parameters=True,
+        )
+    except ImportError as error:
+        raise MissingExtraError(
+            'open_store(storage="postgresql://...") needs psycopg: pip install "driftpace[store]".'
+        ) from error
+    except SQLAlchemyError as error:
+        raise sentence(error, url) from error
+
+    @event.listens_for(engine, "connect")
+    def connect(connection: Any, _: Any) -> None:
+        milliseconds = {
+            "lock_timeout": wait,
+            "statement_timeout": wait + ANSWERING,
+            "idle_in_transaction_session_timeout": wait + ANSWERING,
+        }
+        settings = {
+            **{name: f"{round(1000 * value)}" for name, value in milliseconds.items()},
+            "synchronous_commit": "on",
+        }
+        with connection.cursor() as cursor:
+            asked = ", ".join("set_config(%s, %s, false)" for _ in settings)
+            cursor.execute(f"SELECT {asked}", [word for pair in settings.items() for word in pair])
+        connection.commit()
+
+    reader = engine.execution_options(isolation_level="AUTOCOMMIT")
+    return Connections(engine, reader, url, wait=wait, in_turn=False)

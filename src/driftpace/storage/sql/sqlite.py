@@ -1,0 +1,164 @@
+"""Campaigns in one SQLite file: a write-ahead log, everything on the disk before a change counts, waiting instead of "locked".
+
+Rows that are dropped are overwritten with zeros in the file; in the log beside it (``-wal``) they stand until it is written over,
+or until the last process closes the store.
+"""
+
+import os
+import sqlite3
+import time
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.exc import DisconnectionError
+from sqlalchemy.pool import QueuePool
+
+from driftpace.errors import StorageError
+from driftpace.storage.sql.connections import Connections
+from driftpace.storage.sql.failures import busy, sentence
+from driftpace.storage.sql.network import network_kind_here
+from driftpace.storage.sql.schema import APPLICATION_ID, META, VERSION
+from driftpace.storage.sql.upgrades import bring_up, refuse_newer
+
+_READS = "driftpace_reads"
+
+
+def open_sqlite(path: Path, *, create: bool, wait: float) -> Connections:
+    """Open the store in a file, make it where there is none, bring it up where it is old; refuse anything that is not ours."""
+    path = Path(os.path.realpath(path))
+    url = f"sqlite:///{path}"
+    _refuse_place(path)
+    try:
+        version = _version_in(path, wait)
+        if version is None and not create:
+            raise StorageError(f"there is no store at {path}; `driftpace init` makes one.")
+        if version is None:
+            _make_file(path, wait)
+    except sqlite3.Error as error:
+        raise sentence(error, url) from error
+    connections = _connections(path, url, wait)
+    if version is None or version < VERSION:
+        connections.write(lambda connection, _: _bring_up(connection, url))
+    else:
+        refuse_newer(version, url)
+    return connections
+
+
+def _refuse_place(path: Path) -> None:
+    kind = network_kind_here(path)
+    if kind is not None:
+        raise StorageError(
+            f"a SQLite store must not lie on a network ({path} is on {kind}), for it would be damaged there; "
+            "use a local disk, or PostgreSQL (postgresql://...) for several machines."
+        )
+    if path.is_dir():
+        raise StorageError(f"the store at {path} must be a file; this is a folder.")
+    if not path.parent.is_dir():
+        raise StorageError(f"the store at {path} cannot be made: there is no folder {path.parent}.")
+
+
+def _version_in(path: Path, wait: float) -> int | None:
+    """Return the version of the tables in a file; None where it is missing or empty; refuse a file of somebody else's.
+
+    The file is opened for reading, through SQLite alone: opening and closing it by hand would drop the locks of this process.
+    """
+    if not path.exists():
+        return None
+    try:
+        return _asked(path, "ro", wait)
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorname not in {"SQLITE_READONLY_ROLLBACK", "SQLITE_READONLY_RECOVERY", "SQLITE_CANTOPEN"}:
+            raise
+        return _asked(path, "rw", wait)  # a crash left something to be undone, which a reader may not do
+
+
+def _asked(path: Path, mode: str, wait: float) -> int | None:
+    connection = _connected(path, mode, wait)
+    try:
+        (ours,) = connection.execute("PRAGMA application_id").fetchone()
+        (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if ours == APPLICATION_ID:
+            return int(connection.execute(f"SELECT version FROM {META.name}").fetchone()[0])
+        if ours != 0 or tables != 0:
+            raise StorageError(f"the file at {path} is a SQLite database of something else and not a store.")
+        return None
+    finally:
+        connection.close()
+
+
+def _make_file(path: Path, wait: float) -> None:
+    """Make the file with its write-ahead log switched on, which many may do at once."""
+    deadline = time.monotonic() + wait
+    while True:
+        connection = _connected(path, "rwc", wait)
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:  # SQLite does not wait by itself here
+            if not busy(error) or time.monotonic() > deadline:
+                raise
+        finally:
+            connection.close()
+        time.sleep(0.01)
+
+
+def _bring_up(connection: Connection, url: str) -> None:
+    bring_up(connection, url)
+    connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
+
+
+def _connected(path: Path, mode: str, wait: float) -> sqlite3.Connection:
+    return sqlite3.connect(
+        f"file:{quote(os.fsencode(path))}?mode={mode}",
+        uri=True,
+        timeout=wait,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+
+
+def _connections(path: Path, url: str, wait: float) -> Connections:
+    def connected() -> sqlite3.Connection:
+        connection = _connected(path, "rw", wait)
+        for pragma in ("foreign_keys = ON", "synchronous = FULL", "secure_delete = ON", "trusted_schema = OFF"):
+            connection.execute(f"PRAGMA {pragma}")
+        connection.execute(f"PRAGMA journal_size_limit = {64 << 20}")
+        return connection
+
+    engine = create_engine(
+        "sqlite+pysqlite://",
+        creator=connected,
+        poolclass=QueuePool,
+        pool_size=8,
+        max_overflow=120,
+        pool_timeout=wait,
+        hide_parameters=True,
+    )
+    _listen(engine, path)
+    return Connections(engine, engine.execution_options(**{_READS: True}), url, wait=wait, in_turn=True)
+
+
+def _listen(engine: Engine, path: Path) -> None:
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        if not connection.get_execution_options().get(_READS):
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    @event.listens_for(engine, "connect")
+    def connect(_: Any, record: Any) -> None:
+        record.info["file"] = _file_at(path)
+
+    @event.listens_for(engine, "checkout")
+    def checkout(_: Any, record: Any, __: Any) -> None:
+        if record.info["file"] != _file_at(path):
+            raise DisconnectionError("the file is another one now")
+
+
+def _file_at(path: Path) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

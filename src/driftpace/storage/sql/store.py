@@ -1,0 +1,276 @@
+"""The durable form of a store, the same over SQLite and PostgreSQL."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+from uuid import uuid4
+
+from sqlalchemy import Connection, Select, delete, func, insert, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from driftpace.errors import ConflictError, StorageError, UnknownCampaignError
+from driftpace.storage.sql.connections import Connections
+from driftpace.storage.sql.schema import CAMPAIGNS, CHECKPOINTS, ENTRIES, META, ROWS, TOKENS
+from driftpace.storage.sql.upgrades import refuse_newer
+from driftpace.storage.store import Change, Entry, Head, Token
+from driftpace.storage.writable import (
+    LARGEST,
+    LONGEST,
+    as_json,
+    can_be_kept,
+    numbered,
+    require_after,
+    require_change,
+    require_text,
+    up_to,
+    within,
+)
+
+_HEAD = (CAMPAIGNS.c.name, CAMPAIGNS.c.seq, CAMPAIGNS.c.summary, CAMPAIGNS.c.created_at, CAMPAIGNS.c.updated_at)
+_ENTRY = (ENTRIES.c.seq, ENTRIES.c.kind, ENTRIES.c.key, ENTRIES.c.at, ENTRIES.c.body)
+
+
+class SqlStore:
+    """Campaigns in a database; :func:`~driftpace.storage.open_store` opens one.
+
+    Every change is one short transaction that first locks its campaign and compares its number. Every change has a mark of its
+    own, so that one that was written although the line broke is known again, and is neither written twice nor called failed.
+    """
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+
+    @property
+    def url(self) -> str:
+        """Where the store is, without any password."""
+        return self._connections.url
+
+    def __repr__(self) -> str:
+        return f"<SqlStore {self.url}>"
+
+    def create(self, name: str, change: Change) -> None:
+        """Begin a campaign with its first entries; :class:`ConflictError` where the name is taken."""
+        require_text("create", name=name)
+        require_change("create", change, least=1)
+        writing = _Writing("create", change, after=0)
+
+        def work(connection: Connection, _: bool) -> None:
+            first = change.entries[0].at
+            row = {"name": name, "lowered": name.lower(), "seq": 0, "created_at": first, "updated_at": first}
+            made = _insert_unless_there(connection, CAMPAIGNS, row | {"summary": writing.summary})
+            campaign, _seq = self._place(connection, name)
+            if made:
+                connection.execute(insert(CHECKPOINTS).values(campaign_id=campaign, seq=0, data=b""))
+                writing.into(connection, campaign)
+            elif not writing.is_in(connection, campaign):
+                raise ConflictError(f"a campaign named {name!r} exists already.")
+
+        self._connections.write(work)
+
+    def append(self, name: str, after: int, change: Change) -> int:
+        """Add entries behind number ``after`` and return the number of the last; :class:`ConflictError` where the log is longer."""
+        require_change("append", change)
+        writing = _Writing("append", change, after=after)
+
+        def work(connection: Connection, _: bool) -> int:
+            campaign, seq = self._place(connection, name)
+            if seq == after:
+                writing.into(connection, campaign)
+            elif not writing.is_in(connection, campaign):
+                raise ConflictError(f"campaign {name!r} is at entry {seq} and no longer at {after}.")
+            return after + len(change.entries)
+
+        if not can_be_kept(name):
+            raise UnknownCampaignError(f"there is no campaign named {name!r}.")
+        return self._connections.write(work)
+
+    def head(self, name: str) -> Head | None:
+        """Return where a campaign stands; None where there is none of that name."""
+        found = self._one(select(*_HEAD).where(CAMPAIGNS.c.name == name), name)
+        return None if found is None else _head(found)
+
+    def heads(self, *, after: str = "", limit: int | None = None, search: str = "") -> list[Head]:
+        """Return campaigns by name, those whose name comes behind ``after`` and contains ``search`` (in any case of letters)."""
+        require_after(after)
+        asked = _searched(select(*_HEAD), search).order_by(CAMPAIGNS.c.name).limit(up_to(limit))
+        return [_head(row) for row in self._all(asked.where(CAMPAIGNS.c.name > after), search)]
+
+    def count(self, *, search: str = "") -> int:
+        """Return how many campaigns there are whose name contains ``search``."""
+        found = self._one(_searched(select(func.count()).select_from(CAMPAIGNS), search), search)
+        return 0 if found is None else int(found[0])
+
+    def entries(
+        self, name: str, *, after: int = 0, limit: int | None = None, kinds: Sequence[str] | None = None
+    ) -> list[Entry]:
+        """Return the log from behind number ``after`` on, in order; only some ``kinds`` where they are given."""
+        asked = _of_kinds(select(*_ENTRY).where(_belongs(ENTRIES, name), ENTRIES.c.seq > within(after)), kinds)
+        return [_entry(row) for row in self._all(asked.order_by(ENTRIES.c.seq).limit(up_to(limit)), name)]
+
+    def latest(self, name: str, *, limit: int, kinds: Sequence[str] | None = None) -> list[Entry]:
+        """Return the last ``limit`` entries, in order."""
+        asked = _of_kinds(select(*_ENTRY).where(_belongs(ENTRIES, name)), kinds)
+        found = self._all(asked.order_by(ENTRIES.c.seq.desc()).limit(up_to(limit)), name)
+        return [_entry(row) for row in reversed(found)]
+
+    def find(self, name: str, kind: str, key: str) -> Entry | None:
+        """Return the last entry of a kind with that key; None where there is none."""
+        asked = select(*_ENTRY).where(_belongs(ENTRIES, name), ENTRIES.c.kind == kind, ENTRIES.c.key == key)
+        found = self._one(asked.order_by(ENTRIES.c.seq.desc()).limit(1), name, kind, key)
+        return None if found is None else _entry(found)
+
+    def checkpoint(self, name: str) -> tuple[int, bytes] | None:
+        """Return the number of the entry a checkpoint follows from, and the checkpoint; None where there is no campaign."""
+        found = self._one(select(CHECKPOINTS.c.seq, CHECKPOINTS.c.data).where(_belongs(CHECKPOINTS, name)), name)
+        return None if found is None else (int(found[0]), bytes(found[1]))
+
+    def rows(self, name: str, seqs: Sequence[int]) -> dict[int, bytes]:
+        """Return the rows kept under those numbers; numbers without any are left out."""
+        wanted = sorted({seq for seq in seqs if 0 < seq < LARGEST})
+        found: dict[int, bytes] = {}
+        for start in range(0, len(wanted), 500):
+            asked = select(ROWS.c.seq, ROWS.c.data).where(
+                _belongs(ROWS, name), ROWS.c.seq.in_(wanted[start : start + 500])
+            )
+            found.update({int(seq): bytes(data) for seq, data in self._all(asked, name)})
+        return {seq: found[seq] for seq in seqs if seq in found}
+
+    def remove(self, name: str) -> None:
+        """Remove a campaign with everything that belongs to it; nothing happens where there is none."""
+        if can_be_kept(name):
+            self._connections.write(
+                lambda connection, _: connection.execute(delete(CAMPAIGNS).where(CAMPAIGNS.c.name == name)) and None
+            )
+
+    def add_token(self, token: Token) -> None:
+        """Keep a token; :class:`ConflictError` where one of that name exists."""
+        require_text("add_token", name=token.name, digest=token.digest)
+        row: dict[str, Any] = {
+            "name": token.name,
+            "digest": token.digest,
+            "scopes": as_json("add_token", scopes=list(token.scopes)),
+        }
+        row |= {"created_at": token.created_at, "expires_at": token.expires_at}
+
+        def work(connection: Connection, again: bool) -> None:
+            if not _insert_unless_there(connection, TOKENS, row):
+                kept = connection.scalar(select(TOKENS.c.digest).where(TOKENS.c.name == token.name))
+                if not again or kept != token.digest:
+                    raise ConflictError(f"a token named {token.name!r} exists already.")
+
+        self._connections.write(work)
+
+    def tokens(self) -> list[Token]:
+        """Return all tokens by name."""
+        return [
+            Token(name=name, digest=digest, scopes=tuple(json.loads(scopes)), created_at=created, expires_at=expires)
+            for name, digest, scopes, created, expires in self._all(select(*TOKENS.c).order_by(TOKENS.c.name))
+        ]
+
+    def remove_token(self, name: str) -> bool:
+        """Remove a token; whether there was one."""
+
+        def work(connection: Connection, again: bool) -> bool:
+            return connection.execute(delete(TOKENS).where(TOKENS.c.name == name)).rowcount > 0 or again
+
+        return can_be_kept(name) and self._connections.write(work)
+
+    def ping(self) -> None:
+        """Raise :class:`StorageError` where the store cannot be reached."""
+        found = self._one(select(META.c.version))
+        if found is None:
+            raise StorageError(f"the store at {self.url} is damaged; put back a copy of it.")
+        refuse_newer(int(found[0]), self.url)
+
+    def close(self) -> None:
+        """Let go of connections; a closed store opens new ones when it is used again."""
+        self._connections.close()
+
+    def _place(self, connection: Connection, name: str) -> tuple[int, int]:
+        """Lock a campaign until the end of the transaction and return its own number and that of its last entry."""
+        version = select(META.c.version).scalar_subquery()
+        asked = select(CAMPAIGNS.c.id, CAMPAIGNS.c.seq, version).where(CAMPAIGNS.c.name == name)
+        found = connection.execute(asked.with_for_update(of=CAMPAIGNS)).first()
+        if found is None:
+            raise UnknownCampaignError(f"there is no campaign named {name!r}.")
+        refuse_newer(int(found[2]), self.url)  # somebody may have brought it up since it was opened
+        return int(found[0]), int(found[1])
+
+    def _all(self, asked: Select[Any], *texts: str) -> Sequence[Any]:
+        """Return what is found; nothing for a text that no store can hold."""
+        if not all(can_be_kept(text) for text in texts):
+            return []
+        return self._connections.read(lambda connection: connection.execute(asked).all())
+
+    def _one(self, asked: Select[Any], *texts: str) -> Any | None:
+        found = self._all(asked, *texts)
+        return found[0] if found else None
+
+
+class _Writing:
+    """One change as it is written: everything that can be refused is refused before, and the mark stays over several tries."""
+
+    def __init__(self, owner: str, change: Change, *, after: int) -> None:
+        self.after, self.change, self.batch = after, change, uuid4().hex
+        self.summary = as_json(owner, summary=change.summary)
+        self.entries = [
+            {"seq": entry.seq, "kind": entry.kind, "key": entry.key, "at": entry.at}
+            | {"body": as_json(owner, body=entry.body), "batch": self.batch}
+            for entry in numbered(change.entries, after)
+        ]
+
+    def into(self, connection: Connection, campaign: int) -> None:
+        """Write the change behind the number it was made for."""
+        belongs = {"campaign_id": campaign}
+        last = self.after + len(self.entries)
+        if self.entries:
+            connection.execute(insert(ENTRIES), [belongs | entry for entry in self.entries])
+        if self.change.rows:
+            rows = [{"seq": self.after + 1 + place, "data": bytes(data)} for place, data in self.change.rows.items()]
+            connection.execute(insert(ROWS), [belongs | row for row in rows])
+        for seq in (seq for seq in self.change.drop_rows if 0 < seq < LARGEST):
+            connection.execute(delete(ROWS).where(ROWS.c.campaign_id == campaign, ROWS.c.seq == seq))
+        connection.execute(
+            update(CHECKPOINTS).where(CHECKPOINTS.c.campaign_id == campaign),
+            {"seq": last, "data": bytes(self.change.checkpoint)},
+        )
+        facts = {"seq": last, "summary": self.summary}
+        if self.entries:
+            facts["updated_at"] = self.change.entries[-1].at
+        connection.execute(update(CAMPAIGNS).where(CAMPAIGNS.c.id == campaign), facts)
+
+    def is_in(self, connection: Connection, campaign: int) -> bool:
+        """Whether an earlier try of this very change was written."""
+        behind = select(ENTRIES.c.batch).where(
+            ENTRIES.c.campaign_id == campaign, ENTRIES.c.seq == within(self.after) + 1
+        )
+        return connection.scalar(behind) == self.batch
+
+
+def _insert_unless_there(connection: Connection, table: Any, row: dict[str, Any]) -> bool:
+    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+    unless_there = dialect.insert(table).on_conflict_do_nothing().values(**row)
+    return connection.execute(unless_there, execution_options={"preserve_rowcount": True}).rowcount > 0
+
+
+def _belongs(table: Any, name: str) -> Any:
+    return table.c.campaign_id == select(CAMPAIGNS.c.id).where(CAMPAIGNS.c.name == name).scalar_subquery()
+
+
+def _searched(asked: Select[Any], search: str) -> Select[Any]:
+    lowered = search.lower()[: 3 * LONGEST + 1]  # longer than any name, so nothing is found either
+    return asked.where(CAMPAIGNS.c.lowered.contains(lowered, autoescape=True)) if search else asked
+
+
+def _of_kinds(asked: Select[Any], kinds: Sequence[str] | None) -> Select[Any]:
+    return asked if kinds is None else asked.where(ENTRIES.c.kind.in_([kind for kind in kinds if can_be_kept(kind)]))
+
+
+def _head(row: Any) -> Head:
+    name, seq, summary, created, updated = row
+    return Head(name=name, seq=int(seq), summary=json.loads(summary), created_at=created, updated_at=updated)
+
+
+def _entry(row: Any) -> Entry:
+    seq, kind, key, at, body = row
+    return Entry(seq=int(seq), kind=kind, key=key, at=at, body=json.loads(body))

@@ -1,0 +1,237 @@
+"""One contract over memory, SQLite and PostgreSQL."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from driftpace.errors import ConflictError, ParameterError, UnknownCampaignError
+from driftpace.storage import Change, Entry, MemoryStore, Store, Token, open_store
+
+AT = "2026-11-15T10:00:0{}Z"
+
+
+def entry(kind: str = "asked", *, key: str | None = None, at: int = 0, **body: object) -> Entry:
+    return Entry(kind=kind, body=body, at=AT.format(at), key=key)
+
+
+def change(*entries: Entry, checkpoint: bytes = b"", rows: dict[int, bytes] | None = None, **summary: object) -> Change:
+    return Change(entries=entries or (entry(),), checkpoint=checkpoint, summary=summary, rows=rows or {})
+
+
+class StoreContract:
+    """What every store does."""
+
+    def test_a_campaign_begins_with_its_first_entries(self, store: Store) -> None:
+        store.create("churn", change(entry("created", target=0.02), entry(at=1), checkpoint=b"\0state", open=True))
+        head = store.head("churn")
+        assert head is not None
+        assert (head.name, head.seq, head.summary) == ("churn", 2, {"open": True})
+        assert (head.created_at, head.updated_at) == (AT.format(0), AT.format(1))
+        assert store.checkpoint("churn") == (2, b"\0state")
+        assert store.entries("churn") == [
+            replace(entry("created", target=0.02), seq=1),
+            replace(entry(at=1), seq=2),
+        ]
+
+    def test_a_name_is_taken_once_and_the_first_stays(self, store: Store) -> None:
+        store.create("churn", change(entry("created"), checkpoint=b"first"))
+        with pytest.raises(ConflictError, match="'churn' exists already"):
+            store.create("churn", change(entry("created"), entry(), checkpoint=b"second"))
+        assert store.checkpoint("churn") == (1, b"first")
+
+    def test_appending_goes_behind_the_number_that_was_read(self, store: Store) -> None:
+        store.create("churn", change())
+        assert store.append("churn", 1, change(entry(at=1), entry(at=2), checkpoint=b"two")) == 3
+        assert [found.seq for found in store.entries("churn")] == [1, 2, 3]
+        head = store.head("churn")
+        assert head is not None
+        assert (head.seq, head.updated_at, head.created_at) == (3, AT.format(2), AT.format(0))
+
+    @pytest.mark.parametrize("after", [0, 2, 7, -1, 10**30])
+    def test_whoever_has_read_another_number_writes_nothing(self, store: Store, after: int) -> None:
+        store.create("churn", change(checkpoint=b"one", rows={0: b"rows"}, done=1))
+        with pytest.raises(ConflictError, match=f"'churn' is at entry 1 and no longer at {after}"):
+            store.append("churn", after, replace(change(checkpoint=b"two", rows={0: b"more"}), drop_rows=[1]))
+        assert (store.checkpoint("churn"), store.rows("churn", [1, 2]), len(store.entries("churn"))) == (
+            *((1, b"one"), {1: b"rows"}, 1),
+        )
+
+    def test_a_change_without_entries_replaces_what_follows_from_the_log(self, store: Store) -> None:
+        store.create("churn", change(checkpoint=b"one", rows={0: b"rows"}))
+        assert store.append("churn", 1, Change(entries=[], checkpoint=b"smaller", summary={"a": 1}, drop_rows=[1])) == 1
+        head = store.head("churn")
+        assert head is not None
+        assert (head.summary, head.updated_at) == ({"a": 1}, AT.format(0))
+        assert (store.checkpoint("churn"), store.rows("churn", [1])) == ((1, b"smaller"), {})
+
+    def test_nothing_is_found_of_a_campaign_that_is_not_there(self, store: Store) -> None:
+        for name in ("nobody", "", "a\0b", "\ud800"):
+            assert (store.head(name), store.checkpoint(name), store.find(name, "asked", "k")) == (None, None, None)
+            assert (store.entries(name), store.latest(name, limit=3), store.rows(name, [1])) == ([], [], {})
+            with pytest.raises(UnknownCampaignError, match="there is no campaign named"):
+                store.append(name, 0, change())
+            store.remove(name)
+
+    def test_entries_are_read_from_a_number_on_by_kind_and_by_count(self, store: Store) -> None:
+        kinds = ["created", "asked", "delivered", "asked", "delivered", "asked"]
+        store.create("churn", change(*[entry(kind) for kind in kinds]))
+
+        def numbers(found: list[Entry]) -> list[int]:
+            return [one.seq for one in found]
+
+        assert numbers(store.entries("churn", after=2)) == [3, 4, 5, 6]
+        assert numbers(store.entries("churn", after=-5, limit=2)) == [1, 2]
+        assert numbers(store.entries("churn", after=10**30)) == []
+        assert numbers(store.entries("churn", after=2, limit=2, kinds=["asked", "fitted"])) == [4, 6]
+        assert numbers(store.entries("churn", kinds=[])) == []
+        assert numbers(store.entries("churn", kinds=["\0"])) == []
+        assert numbers(store.entries("churn", limit=-1)) == []
+        assert numbers(store.latest("churn", limit=2)) == [5, 6]
+        assert numbers(store.latest("churn", limit=2, kinds=["delivered", "created"])) == [3, 5]
+        assert numbers(store.latest("churn", limit=10**30)) == [1, 2, 3, 4, 5, 6]
+        assert numbers(store.latest("churn", limit=0)) == []
+
+    def test_the_last_entry_with_a_key_is_found(self, store: Store) -> None:
+        week = "2026-W46"
+        store.create("churn", change(entry(key=week, n=1), entry("told", key=week), entry(key=week, n=2)))
+        found = store.find("churn", "asked", "2026-W46")
+        assert found is not None
+        assert (found.seq, found.body) == (3, {"n": 2})
+        assert store.find("churn", "asked", "2026-W47") is None
+        assert store.find("churn", "fitted", "2026-W46") is None
+        assert store.find("churn", "asked", "\0") is None
+
+    def test_rows_are_kept_until_they_are_dropped(self, store: Store) -> None:
+        store.create("churn", change(entry(), entry(), rows={1: b"\0\xff"}))
+        store.append("churn", 2, change(rows={0: b""}))
+        assert store.rows("churn", [3, 2, 1, 10**30, -1]) == {3: b"", 2: b"\0\xff"}
+        store.append("churn", 3, replace(change(rows={0: b"gone at once"}), drop_rows=[2, 1, 4, 99, 10**30]))
+        assert store.rows("churn", range(1, 2000)) == {3: b""}
+
+    def test_names_are_searched_in_any_case_and_paged_in_order(self, store: Store) -> None:
+        names = ["Zebra", "alpha", "Älter", "älter_2", "100%", "1000", "a_b", "a\\b", "ｚ", "😀", "a/b"]
+        for name in names:
+            store.create(name, change())
+        assert [head.name for head in store.heads()] == sorted(names)
+        paged: list[str] = []
+        while found := store.heads(after=paged[-1] if paged else "", limit=2):
+            paged += [head.name for head in found]
+        assert paged == sorted(names)
+        for search in ("ÄLTER", "a", "100%", "_", "\\", "/", "😀", "nothing", "\0", "\ud800", "x" * 100_000):
+            expected = [name for name in sorted(names) if search.lower() in name.lower()]
+            assert [head.name for head in store.heads(search=search)] == expected
+            assert store.count(search=search) == len(expected)
+        assert (store.count(), store.heads(limit=0), store.heads(after="😀")) == (len(names), [], [])
+
+    def test_a_removed_campaign_leaves_nothing_and_its_name_is_free(self, store: Store) -> None:
+        store.create("churn", change(rows={0: b"rows"}, checkpoint=b"old"))
+        store.create("other", change(rows={0: b"stay"}))
+        store.remove("churn")
+        assert (store.head("churn"), store.rows("churn", [1]), store.count()) == (None, {}, 1)
+        store.create("churn", change(checkpoint=b"new"))
+        assert (store.checkpoint("churn"), store.rows("churn", [1])) == ((1, b"new"), {})
+        assert store.rows("other", [1]) == {1: b"stay"}
+
+    def test_bodies_come_back_exactly_and_are_the_readers_own(self, store: Store) -> None:
+        body = {"x": 0.1 + 0.2, "big": 2**70, "text": "Ø\0\n😀", "list": [1, [None, True]], "tiny": 5e-324, "e": {}}
+        store.create("churn", Change(entries=[Entry(kind="k", body=body, at="now")], checkpoint=b"", summary=body))
+        body["x"] = 0
+        first = store.entries("churn")[0]
+        head = store.head("churn")
+        assert head is not None
+        assert first.body == head.summary == {**body, "x": 0.1 + 0.2}
+        first.body["list"].append("mine")
+        assert store.entries("churn")[0].body["list"] == [1, [None, True]]
+
+    @pytest.mark.parametrize(
+        ("bad", "said"),
+        [
+            (change(entry(x=float("nan"))), "plain JSON value"),
+            (change(entry(x=object())), "plain JSON value"),
+            (change(entry(x="\ud800")), "half characters"),
+            (change(entry("a\0b")), "kind"),
+            (change(entry(key="k" * 401)), "401 characters"),
+            (change(entry(key="\udfff")), "key"),
+            (change(rows={1: b"for nobody"}), "place 1"),
+            (change(summary=float("inf")), "summary"),
+        ],
+    )
+    def test_what_cannot_be_kept_is_refused_and_changes_nothing(self, store: Store, bad: Change, said: str) -> None:
+        store.create("churn", change(checkpoint=b"as it was"))
+        with pytest.raises(ParameterError, match=said):
+            store.create("new", bad)
+        with pytest.raises(ParameterError, match=said):
+            store.append("churn", 1, bad)
+        assert (store.checkpoint("churn"), store.count()) == ((1, b"as it was"), 1)
+
+    @pytest.mark.parametrize("name", ["", "a\0b", "\udc80", "n" * 401])
+    def test_a_name_that_cannot_be_kept_is_refused(self, store: Store, name: str) -> None:
+        with pytest.raises(ParameterError, match=r"create\(name=...\) must be"):
+            store.create(name, change())
+        assert store.count() == 0
+
+    def test_a_page_cannot_begin_behind_what_is_no_name(self, store: Store) -> None:
+        with pytest.raises(ParameterError, match=r"heads\(after=...\)"):
+            store.heads(after="\0")
+
+    def test_a_campaign_needs_a_first_entry(self, store: Store) -> None:
+        with pytest.raises(ParameterError, match="1 entry or more"):
+            store.create("churn", Change(entries=[], checkpoint=b"", summary={}))
+
+    def test_the_longest_names_and_keys_are_found_again(self, store: Store) -> None:
+        name, key = "😀" * 400, "🐘" * 400
+        store.create(name, change(entry(key=key)))
+        assert store.find(name, "asked", key) is not None
+        assert [head.name for head in store.heads(search="😀" * 400)] == [name]
+
+    def test_tokens_are_kept_by_name(self, store: Store) -> None:
+        token = Token(name="ci", digest="ab" * 32, scopes=("read", "write"), created_at="now")
+        other = replace(token, name="a\\b", scopes=(), expires_at="later")
+        store.add_token(token)
+        store.add_token(other)
+        for again in (token, replace(token, digest="cd" * 32)):
+            with pytest.raises(ConflictError, match="'ci' exists already"):
+                store.add_token(again)
+        assert store.tokens() == [other, token]
+        assert (store.remove_token("ci"), store.remove_token("ci"), store.remove_token("\0")) == (True, False, False)
+        assert store.tokens() == [other]
+
+    def test_a_closed_store_goes_on_when_it_is_used_again(self, store: Store) -> None:
+        store.create("churn", change())
+        store.close()
+        store.ping()
+        assert store.append("churn", 1, change()) == 2
+        store.close()
+        store.close()
+
+    def test_large_rows_and_many_entries(self, store: Store) -> None:
+        data = bytes(range(256)) * 20_000
+        store.create(
+            "churn", change(*[entry(at=1)] * 700, rows={place: b"%d" % place for place in range(699)} | {699: data})
+        )
+        found = store.rows("churn", range(1, 701))
+        assert (len(found), found[700] == data, found[699]) == (700, True, b"698")
+
+
+class TestMemory(StoreContract):
+    @pytest.fixture
+    def store(self) -> Store:
+        return MemoryStore()
+
+
+class TestSqlite(StoreContract):
+    @pytest.fixture
+    def store(self, tmp_path: Path) -> Iterator[Store]:
+        store = open_store(tmp_path / "labels.db")
+        yield store
+        store.close()
+
+
+class TestPostgres(StoreContract):
+    @pytest.fixture
+    def store(self, postgres_url: str) -> Iterator[Store]:
+        store = open_store(postgres_url)
+        yield store
+        store.close()
