@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from driftpace.campaign.definition import Definition
 from driftpace.campaign.template import template
 
-words = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), min_size=1, max_size=12)
+words = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=12)
 
 
 @given(

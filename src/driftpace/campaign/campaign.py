@@ -4,45 +4,36 @@ Every change reads where the campaign stands, decides, and appends to its log; i
 decides anew. So any number of processes may work on one campaign, and what was acknowledged is in the log.
 """
 
-import random
 import secrets
-import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from driftpace import require
 from driftpace.campaign import fold
 from driftpace.campaign.beginning import first_change
 from driftpace.campaign.definition import Definition, check_name
-from driftpace.campaign.folded import Folded, fingerprint, from_checkpoint
+from driftpace.campaign.folded import Folded, fingerprint
+from driftpace.campaign.keeping import Kept, unknown
 from driftpace.campaign.ledger import ledger_of
 from driftpace.campaign.records import Decision, LedgerRow, Order, Receipt, Status
-from driftpace.campaign.rowbytes import unpack
+from driftpace.campaign.rowbytes import pack_ids, unpack_ids
 from driftpace.campaign.summary import named, status
 from driftpace.campaign.tabular import Columns, Predicted, feature_rows, labelled, predicted
 from driftpace.campaign.taking import Delivery, ask_again, close, gather, open_period, past_order, told_before
+from driftpace.campaign.texts import check_key, check_reason, check_text
 from driftpace.campaign.writing import Draft
 from driftpace.errors import (
     ConflictError,
     ParameterError,
     ProtocolError,
     StateFileError,
-    StorageError,
-    UnknownCampaignError,
 )
 from driftpace.records import Plan
 from driftpace.storage import open_store
 from driftpace.storage.store import Entry, Store
 from driftpace.tracker import Tracker
 from driftpace.typing import FloatArray
-
-Answer = TypeVar("Answer")
-
-PATIENCE = 120.0
-"""Seconds that a change is tried for while others keep changing the same campaign."""
 
 
 class Campaign:
@@ -57,15 +48,13 @@ class Campaign:
     >>> campaign = Campaign.create({"name": "prices", "target": "price", "epsilon": 0.1, "seed": 0}, storage=store)
     >>> order = campaign.ask(key="2026-W46")
     >>> order.samples, Campaign.open("prices", storage=store).ask(key="2026-W46") == order
-    (20, True)
+    (10, True)
     """
 
     def __init__(self, name: str, store: Store, *, clock: Callable[[], str] | None = None) -> None:
         self._name = name
         self._store = store
-        self._clock = utc_now if clock is None else clock
-        self._lock = threading.RLock()
-        self._known: Folded | None = None
+        self._kept = Kept(name, store, clock=clock)
 
     @classmethod
     def create(
@@ -104,7 +93,7 @@ class Campaign:
             return campaign
         made = definition.make_tracker(rng=secrets.randbits(63)) if tracker is None else tracker
         try:
-            store.create(definition.name, first_change(definition, made, at=campaign._clock(), who=who))
+            store.create(definition.name, first_change(definition, made, at=campaign._kept.clock(), who=who))
         except ConflictError:
             if not load_if_exists:
                 raise ParameterError(
@@ -118,7 +107,7 @@ class Campaign:
         store = open_store(storage, create=False)
         check_name(name)
         if store.head(name) is None:
-            raise UnknownCampaignError(f"there is no campaign named {name!r} in {store.url}.")
+            raise unknown(name, store)
         return cls(name, store, clock=clock)
 
     @property
@@ -134,7 +123,7 @@ class Campaign:
     @property
     def definition(self) -> Definition:
         """What the campaign is about."""
-        return self._load().definition
+        return self._kept.load().definition
 
     def ask(self, *, key: str | None = None, pool: int | None = None, who: str = "", dry_run: bool = False) -> Order:
         """Return this period's order: how many rows to label, and why. Asking again returns the same order.
@@ -162,7 +151,7 @@ class Campaign:
                     folded, _ = close(folded, draft, who=who, why=f"nothing was missing when {key} was asked for")
             return open_period(folded, draft, key=key, pool=pool, who=who)
 
-        return self._change(decide, dry_run=dry_run)
+        return self._kept.change(decide, dry_run=dry_run)
 
     def tell(
         self,
@@ -216,7 +205,7 @@ class Campaign:
                 now = replace(now, closed=True, missing=0)
             return folded, Receipt(rows=rows, order=now, report=report, repeated=repeated, unlabelled=unlabelled)
 
-        return self._change(decide, dry_run=dry_run)
+        return self._kept.change(decide, dry_run=dry_run)
 
     def tell_table(
         self,
@@ -234,7 +223,7 @@ class Campaign:
 
         Rows without a target are not labelled yet: they are left out and counted.
         """
-        folded = self._load()
+        folded = self._kept.load()
         found = labelled(folded.definition, columns, known=folded.state.columns, owner="Campaign.tell")
         return self.tell(
             found.rows,
@@ -253,7 +242,7 @@ class Campaign:
 
     def forget(self, *, reason: str, who: str = "", dry_run: bool = False) -> Order:
         """Take back the rows told so far in the open period, such as a delivery that proved bad."""
-        reason = _said("Campaign.forget", reason)
+        reason = check_reason("Campaign.forget", reason)
 
         def decide(folded: Folded, draft: Draft) -> tuple[Folded, Order]:
             order = _open_order(folded, "forget")
@@ -265,12 +254,14 @@ class Campaign:
                 folded = ask_again(fold.forgotten(folded), draft, who=who)
             return folded, _open_order(folded, "forget")
 
-        return self._change(decide, dry_run=dry_run)
+        return self._kept.change(decide, dry_run=dry_run)
 
     def override(self, samples: int, *, reason: str, who: str = "", dry_run: bool = False) -> Order:
         """Put a number of your own in the place of the order, with the reason; it stands until the period is closed."""
         require.count("Campaign.override", samples=samples)
-        return self._decided("overridden", fold.overridden, samples, _said("Campaign.override", reason), who, dry_run)
+        return self._decided(
+            "overridden", fold.overridden, samples, check_reason("Campaign.override", reason), who, dry_run
+        )
 
     def approve(self, *, reason: str = "", who: str = "", dry_run: bool = False) -> Order:
         """Agree with the order as the tracker made it; an override of it is over."""
@@ -295,18 +286,17 @@ class Campaign:
             draft.add(kind, body)
             return folded, _open_order(folded, kind)
 
-        return self._change(decide, dry_run=dry_run)
+        return self._kept.change(decide, dry_run=dry_run)
 
     def drawn(self) -> tuple[str, ...]:
         """Return the ids of the rows that were drawn for labelling in the open period."""
-        folded = self._load()
+        folded = self._kept.load()
         return () if folded.opened is None else _drawn(self._store, self._name, folded.opened.draws)
 
     def record_draw(
         self, ids: Sequence[str], *, source: str = "", pool_rows: int = 0, who: str = "", dry_run: bool = False
     ) -> None:
         """Write into the log which rows were drawn for labelling, so that they are not drawn twice."""
-        from driftpace.campaign.rowbytes import pack_ids
 
         def decide(folded: Folded, draft: Draft) -> tuple[Folded, None]:
             order = _open_order(folded, "select")
@@ -315,14 +305,14 @@ class Campaign:
             draft.add("selected", body, rows=pack_ids(ids))
             return fold.selected(folded, seq=seq), None
 
-        self._change(decide, dry_run=dry_run)
+        self._kept.change(decide, dry_run=dry_run)
 
     def status(self) -> Status:
         """Return where the campaign stands, and what to do now."""
         head = self._store.head(self._name)
         if head is None:
-            raise self._unknown()
-        return status(self._load(), updated_at=head.updated_at)
+            raise unknown(self._name, self._store)
+        return status(self._kept.load(), updated_at=head.updated_at)
 
     def plan(self, **wanted: Any) -> Plan:
         """Return a plan from this period on, by :meth:`Tracker.plan` (cost, epsilon, budget, horizon, gap); nothing is changed."""
@@ -334,13 +324,13 @@ class Campaign:
 
     def predict_table(self, columns: Columns) -> Predicted:
         """Return what the current model says of the rows of a table, in the words of the definition."""
-        folded = self._load()
+        folded = self._kept.load()
         rows = feature_rows(folded.definition, columns, known=folded.state.columns, owner="Campaign.predict")
         return predicted(folded.definition, Tracker.resumed(folded.settings, folded.state).scores(rows))
 
     def tracker(self) -> Tracker:
         """Return a tracker that stands where the campaign stands; what is done with it is not written anywhere."""
-        folded = self._load()
+        folded = self._kept.load()
         return Tracker.resumed(folded.settings, folded.state, [row.report for row in self.ledger()])
 
     def ledger(self) -> tuple[LedgerRow, ...]:
@@ -351,7 +341,7 @@ class Campaign:
         """Return what happened, in order."""
         found = tuple(self._store.entries(self._name, after=after, limit=limit, kinds=kinds))
         if not found and self._store.head(self._name) is None:
-            raise self._unknown()
+            raise unknown(self._name, self._store)
         return found
 
     def replay(self) -> Iterator[tuple[Entry, Folded]]:
@@ -368,94 +358,8 @@ class Campaign:
     def _rows_of(self, entry: Entry) -> bytes | None:
         return self._store.rows(self._name, [entry.seq]).get(entry.seq) if entry.kind == "delivered" else None
 
-    def _change(self, decide: Callable[[Folded, Draft], tuple[Folded, Answer]], *, dry_run: bool) -> Answer:
-        """Read, decide, append; again where somebody else was faster."""
-        require.switch("Campaign", dry_run=dry_run)
-        until = time.monotonic() + PATIENCE
-        pause = 0.002
-        with self._lock:
-            while True:
-                before = self._load()
-                draft = Draft(before=before, at=self._clock())
-                after, answer = decide(before, draft)
-                if not draft.entries or dry_run:
-                    return answer
-                after = replace(after, seq=before.seq + len(draft.entries))
-                try:
-                    self._store.append(self._name, before.seq, draft.change(after))
-                except ConflictError:
-                    self._known = None
-                    if time.monotonic() > until:
-                        raise StorageError(
-                            f"campaign {self._name!r} was changed by others all the time; nothing was written, try again."
-                        ) from None
-                    time.sleep(pause * random.random())
-                    pause = min(2.0 * pause, 0.25)
-                    continue
-                self._known = after
-                return answer
-
-    def _load(self) -> Folded:
-        """Return where the campaign stands, from memory where nobody changed it since."""
-        with self._lock:
-            if self._known is not None:
-                head = self._store.head(self._name)
-                if head is not None and head.seq == self._known.seq and head.created_at == self._known.created_at:
-                    return self._known
-            found = self._store.checkpoint(self._name)
-            if found is None:
-                raise self._unknown()
-            self._known = self._with_rows(from_checkpoint(*found))
-            return self._known
-
-    def _with_rows(self, folded: Folded) -> Folded:
-        """Return the state with the rows of its open period, which the checkpoint left out."""
-        seqs = () if folded.opened is None else folded.opened.deliveries
-        if not seqs:
-            return folded
-        assert folded.opened is not None
-        kept = self._store.rows(self._name, seqs)
-        whole = replace(folded, opened=replace(folded.opened, deliveries=()))
-        for seq in seqs:
-            if seq not in kept:
-                raise ConflictError(f"the rows of entry {seq} of campaign {self._name!r} are gone.")
-            whole = fold.delivered(whole, unpack(kept[seq]).told, seq=seq)
-        return whole
-
-    def _unknown(self) -> UnknownCampaignError:
-        return UnknownCampaignError(f"there is no campaign named {self._name!r} in {self._store.url}.")
-
     def __repr__(self) -> str:
         return f"Campaign({self._name!r}, storage={self._store.url!r})"
-
-
-def check_key(owner: str, name: str, value: str | None) -> str | None:
-    """Return a key, or refuse what is too long or empty to be one."""
-    if value is None:
-        return None
-    text = check_text(owner, name, value, longest=200)
-    if not text:
-        raise ParameterError(f"{owner}({name}=...) must be a name such as 2026-W46; got an empty one.")
-    return text
-
-
-def check_text(owner: str, name: str, value: object, *, longest: int = 2000) -> str:
-    """Return a text that may go into the log, or refuse it."""
-    if not isinstance(value, str):
-        raise ParameterError(f"{owner}({name}=...) must be a text; got {value!r:.80}.")
-    text = value.strip()
-    if len(text) > longest or any(ord(sign) < 32 and sign not in "\n\t" for sign in text):
-        raise ParameterError(
-            f"{owner}({name}=...) must be at most {longest} characters without control characters; got {len(text)}."
-        )
-    return text
-
-
-def _said(owner: str, reason: object) -> str:
-    text = check_text(owner, "reason", reason)
-    if not text:
-        raise ParameterError(f"{owner}(reason=...) must say why, for the log; got nothing.")
-    return text
 
 
 def _open_order(folded: Folded, verb: str) -> Order:
@@ -481,12 +385,5 @@ def _not_open(store: Store, folded: Folded, key: str | None) -> ProtocolError:
 
 
 def _drawn(store: Store, name: str, seqs: Sequence[int]) -> tuple[str, ...]:
-    from driftpace.campaign.rowbytes import unpack_ids
-
     kept = store.rows(name, seqs)
     return tuple(one for seq in seqs for one in unpack_ids(kept.get(seq, b"")))
-
-
-def utc_now() -> str:
-    """Return the time as the log writes it."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -20,9 +20,10 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from driftpace.campaign import fold
-from driftpace.campaign.campaign import Campaign, utc_now
+from driftpace.campaign.campaign import Campaign
 from driftpace.campaign.definition import Definition, check_name
 from driftpace.campaign.folded import Folded, from_checkpoint, to_checkpoint
+from driftpace.campaign.keeping import utc_now
 from driftpace.campaign.summary import summary
 from driftpace.errors import ConflictError, ParameterError, StateFileError
 from driftpace.storage import open_store
@@ -138,6 +139,8 @@ def _read(file: BinaryIO, *, shown: str) -> tuple[list[Entry], dict[int, bytes],
                     rows[place] = base64.b64decode(value["rows"], validate=True)
             before = seen.hexdigest()
             last = _line(stream, seen)
+            if stream.read(1):  # which also reads the checksum of gzip itself
+                raise EOFError("something follows its end")
         if last["sha256"] != before:
             raise StateFileError(f"{shown!r} was edited or damaged: its checksum does not match.")
         folded = _checked(entries, rows, base64.b64decode(last["checkpoint"], validate=True), shown)

@@ -1,0 +1,33 @@
+"""Words that people give a campaign, and that its log keeps: names of periods and deliveries, and reasons."""
+
+from driftpace.errors import ParameterError
+
+
+def check_key(owner: str, name: str, value: str | None) -> str | None:
+    """Return a key, or refuse what is too long or empty to be one."""
+    if value is None:
+        return None
+    text = check_text(owner, name, value, longest=200)
+    if not text:
+        raise ParameterError(f"{owner}({name}=...) must be a name such as 2026-W46; got an empty one.")
+    return text
+
+
+def check_text(owner: str, name: str, value: object, *, longest: int = 2000) -> str:
+    """Return a text that may go into the log, or refuse it."""
+    if not isinstance(value, str):
+        raise ParameterError(f"{owner}({name}=...) must be a text; got {value!r:.80}.")
+    text = value.strip()
+    if len(text) > longest or any(ord(sign) < 32 and sign not in "\n\t" for sign in text):
+        raise ParameterError(
+            f"{owner}({name}=...) must be at most {longest} characters without control characters; got {len(text)}."
+        )
+    return text
+
+
+def check_reason(owner: str, reason: object) -> str:
+    """Return why somebody did something, or refuse to do it without."""
+    text = check_text(owner, "reason", reason)
+    if not text:
+        raise ParameterError(f"{owner}(reason=...) must say why, for the log; got nothing.")
+    return text

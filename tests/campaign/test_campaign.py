@@ -1,0 +1,340 @@
+"""ask and tell on a campaign, in every kind of store."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from driftpace.campaign import Campaign, Stage
+from driftpace.campaign.folded import to_checkpoint
+from driftpace.errors import DataError, ParameterError, ProtocolError, StateFileError, UnknownCampaignError
+from driftpace.losses import LinearLoss, SquaredLoss
+from driftpace.storage import MemoryStore
+from driftpace.storage.store import Change, Entry, Store
+from driftpace.tracker import Tracker
+from tests.reference.campaigns import VALUES, begun, rows_of, run_period
+
+BUDGET = {"total": 900, "horizon": 12, "fixed": 60, "per_sample": 1, "currency": "EUR"}
+SHAPES: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "candidates": {"l2": [0.0, 0.1]},
+    "budget": {"budget": BUDGET},
+    "confidence": {"confidence": 0.9},
+    "forgetful": {"keep_rows": False},
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_campaign_does_what_a_tracker_does(store: Store, shape: str) -> None:
+    campaign = begun(store, **SHAPES[shape])
+    tracker = campaign.tracker()
+    for period in range(1, 5):
+        done = run_period(campaign, period, parts=2).report
+        while missing := tracker.ask().samples:
+            size = max(1, missing // 2)
+            came = tracker.inside[1].gathered
+            tracker.tell(*rows_of(period, came, min(size, missing)), final=False)
+        assert done == tracker.tell()
+    again = Campaign.open("prices", storage=store)
+    assert np.array_equal(again.tracker().coef, tracker.coef)
+    assert again.tracker().intercept == tracker.intercept
+    assert again.tracker().history == tracker.history
+    assert [row.key for row in again.ledger()] == ["W1", "W2", "W3", "W4"]
+
+
+@pytest.mark.parametrize("shape", [one for one in SHAPES if one != "forgetful"])
+def test_the_log_folds_to_where_the_campaign_stands(store: Store, shape: str) -> None:
+    campaign = begun(store, **SHAPES[shape])
+    for period in (1, 2):
+        run_period(campaign, period, parts=3)
+    campaign.ask(key="W3")
+    campaign.override(30, reason="a holiday", who="Ada")
+    campaign.tell(*rows_of(3, 0, 4), final=False)
+    *_, (_, folded) = campaign.replay()
+    found = store.checkpoint("prices")
+    assert found is not None
+    assert found[0] == folded.seq == campaign.status().entries
+    assert to_checkpoint(folded) == found[1]
+    assert folded.order == Campaign.open("prices", storage=store).status().order
+
+
+class _Edited(MemoryStore):
+    """A store in which somebody changed what a fit led to."""
+
+    def entries(self, *args: Any, **more: Any) -> list[Entry]:
+        """Return the log as it was edited."""
+        found = super().entries(*args, **more)
+        return [replace(one, body={**one.body, "sha256": "0" * 64}) if one.kind == "fitted" else one for one in found]
+
+
+class _Damaged(MemoryStore):
+    """A store that lost its checkpoints."""
+
+    def checkpoint(self, name: str) -> tuple[int, bytes] | None:
+        """Return what is left of it."""
+        found = super().checkpoint(name)
+        return None if found is None else (found[0], b"damaged")
+
+
+def test_an_edited_log_is_noticed_by_its_replay() -> None:
+    campaign = begun(_Edited())
+    run_period(campaign, 1)
+    with pytest.raises(StateFileError, match="led to another state"):
+        list(campaign.replay())
+
+
+def test_a_damaged_checkpoint_is_said_so_and_the_replay_still_knows() -> None:
+    whole, damaged = MemoryStore(), _Damaged()
+    run_period(begun(whole), 1)
+    found = whole.checkpoint("prices")
+    log = whole.entries("prices")
+    rows = whole.rows("prices", range(len(log) + 1))
+    assert found is not None
+    change = Change(entries=log, checkpoint=found[1], summary={}, rows={seq - 1: data for seq, data in rows.items()})
+    damaged.create("prices", change)
+    campaign = Campaign.open("prices", storage=damaged)
+    with pytest.raises(StateFileError, match="the checkpoint of the campaign cannot be read"):
+        campaign.status()
+    *_, (_, again) = campaign.replay()
+    assert to_checkpoint(again) == found[1]
+
+
+def test_rows_that_are_not_to_be_kept_are_dropped_when_the_period_closes(store: Store) -> None:
+    campaign = begun(store, keep_rows=False)
+    campaign.ask()
+    campaign.tell(*rows_of(1, 0, 3), final=False)
+    delivered = [entry.seq for entry in campaign.log(kinds=("delivered",))]
+    assert set(store.rows("prices", delivered)) == set(delivered)
+    campaign.tell(final=True)
+    delivered = [entry.seq for entry in campaign.log(kinds=("delivered",))]
+    assert store.rows("prices", delivered) == {}
+    with pytest.raises(StateFileError, match="not kept"):
+        list(campaign.replay())
+    kept = begun(store, name="kept")
+    kept.ask()
+    kept.tell(*rows_of(1, 0, 3), final=True)
+    assert len(store.rows("kept", [entry.seq for entry in kept.log(kinds=("delivered",))])) == 1
+
+
+def test_the_same_key_gives_the_same_order_for_ever(store: Store) -> None:
+    campaign = begun(store)
+    first = campaign.ask(key="W1")
+    entries = campaign.status().entries
+    assert campaign.ask(key="W1") == first
+    assert campaign.ask() == first
+    assert campaign.status().entries == entries
+    run_period(campaign, 1)
+    past = campaign.ask(key="W1")
+    assert past.closed
+    assert (past.period, past.key, past.missing) == (1, "W1", 0)
+    second = campaign.ask(key="W2")
+    assert second.period == 2
+    assert campaign.ask(key="W1") == past
+
+
+def test_a_new_key_waits_for_the_rows_of_the_open_period_and_closes_it_when_none_are_missing(store: Store) -> None:
+    campaign = begun(store)
+    order = campaign.ask(key="W1")
+    assert order.missing > 0
+    with pytest.raises(ProtocolError, match=r"period 1 \(W1\) is still open and misses \d+ of \d+ rows"):
+        campaign.ask(key="W2")
+    campaign.override(0, reason="no staff")
+    assert campaign.ask(key="W2").period == 2
+    assert campaign.log(kinds=("closed",))[0].body["why"] == "nothing was missing when W2 was asked for"
+
+
+def test_a_period_without_a_name_gets_one_and_keeps_it(store: Store) -> None:
+    campaign = begun(store)
+    order = campaign.ask()
+    named = campaign.ask(key="W1")
+    assert (order.key, named.key) == (None, "W1")
+    assert named.samples == order.samples
+    assert Campaign.open("prices", storage=store).ask(key="W1") == named
+
+
+def test_a_delivery_counts_once_however_often_it_is_told(store: Store) -> None:
+    campaign = begun(store)
+    campaign.ask()
+    rows = rows_of(1, 0, 4)
+    first = campaign.tell(*rows, final=False)
+    again = campaign.tell(*rows, final=False)
+    assert (first.rows, again.rows) == (4, 0)
+    assert again.duplicate == campaign.log(kinds=("delivered",))[0].seq
+    assert campaign.status().order == first.order
+    assert campaign.tell(*rows, final=False, again=True).order.came == 8
+    named = campaign.tell(*rows_of(1, 4, 2), delivery="monday", final=False)
+    assert named.rows == 2
+    assert campaign.tell(*rows_of(1, 6, 2), delivery="monday", final=False).duplicate is not None
+    campaign.tell(final=True)
+    campaign.ask()
+    late = campaign.tell(*rows)
+    assert late.duplicate is not None
+    assert late.order.closed
+
+
+def test_a_delivery_that_was_taken_back_can_be_told_again(store: Store) -> None:
+    campaign = begun(store)
+    campaign.ask()
+    rows = rows_of(1, 0, 4)
+    campaign.tell(*rows, final=False)
+    after = campaign.forget(reason="wrong file", who="Ada")
+    assert after.came == 0
+    assert after.missing == after.samples > 0
+    assert campaign.tell(*rows, final=False).rows == 4
+    *_, (_, folded) = campaign.replay()
+    assert folded.order == campaign.status().order
+
+
+def test_rows_with_ids_count_once_within_a_period(store: Store) -> None:
+    campaign = begun(store)
+    campaign.ask()
+    X, y = rows_of(1, 0, 6)
+    campaign.tell(X[:4], y[:4], ids=["a", "b", "c", "d"], final=False)
+    receipt = campaign.tell(X, y, ids=["a", "b", "c", "d", "e", "f"], final=False)
+    assert (receipt.rows, receipt.repeated, receipt.order.came) == (2, 4, 6)
+    apart = begun(store, name="apart")
+    apart.ask()
+    apart.tell(X[:4], y[:4], final=False)
+    apart.tell(X[4:], y[4:], final=False)
+    assert apart.tracker().ask() == campaign.tracker().ask()
+    with pytest.raises(DataError, match=r"ids=\.\.\.\) must tell the rows apart; got 'a' twice"):
+        campaign.tell(X[:2], y[:2], ids=["a", "a"], final=False)
+
+
+def test_an_override_stands_until_the_period_closes_and_an_approval_ends_it(store: Store) -> None:
+    campaign = begun(store)
+    asked = campaign.ask()
+    mine = campaign.override(asked.samples + 5, reason="a fair is on", who="Ada")
+    assert (mine.samples, mine.missing) == (asked.samples + 5, asked.samples + 5)
+    assert mine.overridden is not None
+    assert (mine.overridden.reason, mine.overridden.who) == ("a fair is on", "Ada")
+    agreed = campaign.approve(who="Bob")
+    assert (agreed.samples, agreed.overridden) == (asked.samples, None)
+    assert agreed.approved is not None
+    few = campaign.override(3, reason="no money")
+    receipt = campaign.tell(*rows_of(1, 0, 3))
+    assert few.missing == 3
+    assert receipt.report is not None
+    assert campaign.ask().overridden is None
+    with pytest.raises(ParameterError, match="must say why"):
+        campaign.override(3, reason="  ")
+
+
+def test_a_period_closes_itself_when_enough_came_and_stays_open_when_told_so(store: Store) -> None:
+    campaign = begun(store)
+    order = campaign.ask()
+    receipt = campaign.tell(*rows_of(1, 0, order.missing), final=False)
+    while receipt.order.missing:
+        receipt = campaign.tell(*rows_of(1, receipt.order.came, receipt.order.missing), final=False)
+    assert campaign.status().stage is Stage.CLOSE
+    assert campaign.tell().report is not None
+    assert campaign.status().stage is Stage.ASK
+
+
+def test_a_dry_run_answers_and_changes_nothing(store: Store) -> None:
+    campaign = begun(store)
+    order = campaign.ask(dry_run=True)
+    assert campaign.status().order is None
+    assert campaign.ask() == order
+    entries = campaign.status().entries
+    receipt = campaign.tell(*rows_of(1, 0, order.missing), final=True, dry_run=True)
+    assert receipt.report is not None
+    assert campaign.override(9, reason="why not", dry_run=True).samples == 9
+    assert campaign.status().entries == entries
+    assert campaign.status().order == order
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        (([[1.0, np.nan]], [0.0]), "must be finite; column 1 has nan in row 0"),
+        (([[1.0, 2.0]], [0.0, 1.0]), "must have one entry for each of the 1 rows"),
+        (([[1.0, 2.0], [3.0, 4.0]], None), "must come together with the other"),
+        (([1.0, 2.0], [0.0, 1.0]), "must be two-dimensional"),
+        (([["a", "b"]], [0.0]), "must be numeric"),
+    ],
+)
+def test_a_refused_delivery_changes_nothing(store: Store, rows: Any, sentence: str) -> None:
+    campaign = begun(store)
+    order = campaign.ask()
+    entries = campaign.status().entries
+    with pytest.raises(DataError, match=rf"^Campaign\.tell\(.*{sentence}"):
+        campaign.tell(*rows)
+    assert campaign.status().entries == entries
+    assert campaign.status().order == order
+
+
+def test_what_comes_out_of_order_is_refused(store: Store) -> None:
+    campaign = begun(store)
+    for call in (
+        lambda: campaign.tell(*rows_of(1, 0, 2)),
+        lambda: campaign.override(3, reason="x"),
+        lambda: campaign.approve(),
+        lambda: campaign.forget(reason="x"),
+    ):
+        with pytest.raises(ProtocolError, match=r"came before ask\(\) in period 1"):
+            call()
+    run_period(campaign, 1)
+    campaign.ask(key="W2")
+    with pytest.raises(ProtocolError, match=r"period 1 \(W1\) is closed; rows cannot be added"):
+        campaign.tell(*rows_of(1, 90, 2), key="W1")
+    with pytest.raises(ProtocolError, match=r"no period was asked for as 'W9'; the open one is period 2 \(W2\)"):
+        campaign.tell(*rows_of(1, 90, 2), key="W9")
+
+
+def test_two_handles_on_one_campaign_see_each_other(store: Store) -> None:
+    one = begun(store)
+    two = Campaign.open("prices", storage=store)
+    order = one.ask(key="W1")
+    assert two.ask(key="W1") == order
+    two.tell(*rows_of(1, 0, 2), final=False)
+    assert one.tell(*rows_of(1, 2, 2), final=False).order.came == 4
+    assert two.status().order == one.status().order
+
+
+def test_names_are_taken_once_and_unknown_ones_are_said_so(store: Store) -> None:
+    begun(store)
+    with pytest.raises(ParameterError, match="must be a name that is free; got 'prices'"):
+        begun(store)
+    assert Campaign.create(VALUES, storage=store, load_if_exists=True).status().entries == 1
+    with pytest.raises(UnknownCampaignError, match="no campaign named 'price' in"):
+        Campaign.open("price", storage=store)
+    with pytest.raises(ParameterError, match=r"Campaign\(name=\.\.\.\) must be up to 100 letters"):
+        begun(store, name="../prices")
+
+
+def test_a_tracker_between_periods_is_adopted_with_its_history(store: Store) -> None:
+    tracker = Tracker(SquaredLoss(), epsilon=0.1, rng=1)
+    tracker.step(lambda samples: rows_of(1, 0, samples))
+    campaign = Campaign.create(tracker, storage=store, name="adopted")
+    assert campaign.ledger()[0].report == tracker.history[0]
+    assert campaign.ask().request == tracker.ask()
+    with pytest.raises(ParameterError, match="must be a tracker between two periods; got one with period 2 open"):
+        Campaign.create(tracker, storage=store, name="late")
+
+
+class _OwnLoss(SquaredLoss):
+    """A loss that no file can name."""
+
+
+def test_parts_of_ones_own_cannot_be_kept_in_a_store() -> None:
+    tracker = Tracker(_OwnLoss(), epsilon=0.1)
+    assert isinstance(_OwnLoss(), LinearLoss)
+    with pytest.raises(ParameterError, match=r"Campaign\.create\(what=\.\.\.\) must be made of driftpace's own parts"):
+        Campaign.create(tracker, storage=MemoryStore(), name="own")
+
+
+def test_the_ledger_measures_the_model_that_was_in_use(store: Store) -> None:
+    campaign = begun(store)
+    run_period(campaign, 1)
+    before = campaign.tracker()
+    order = campaign.ask()
+    X, y = rows_of(2, 0, order.missing)
+    campaign.tell(X, y, final=True)
+    first, second = campaign.ledger()
+    assert first.served is None
+    assert second.served is not None
+    losses = 0.5 * (before.predict(X) - y) ** 2
+    assert second.served.loss == pytest.approx(losses.mean(), rel=1e-12)
+    assert second.served.error == pytest.approx(losses.std(ddof=1) / np.sqrt(len(y)), rel=1e-12)

@@ -1,0 +1,138 @@
+"""A campaign carried from store to store as one file."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from driftpace.campaign import Campaign
+from driftpace.campaign.carrying import export_campaign, import_campaign
+from driftpace.errors import ParameterError, StateFileError
+from driftpace.storage import MemoryStore, open_store
+from driftpace.storage.store import Store
+from tests.reference.campaigns import begun, rows_of, run_period
+
+
+@pytest.fixture
+def carried(tmp_path: Path) -> Path:
+    """The file of a campaign with two closed periods and one half told."""
+    campaign = begun(MemoryStore())
+    for period in (1, 2):
+        run_period(campaign, period)
+    campaign.ask(key="W3")
+    campaign.override(25, reason="a fair")
+    campaign.tell(*rows_of(3, 0, 4), final=False)
+    export_campaign(campaign, tmp_path / "prices.campaign")
+    return tmp_path / "prices.campaign"
+
+
+@pytest.mark.parametrize("name", [None, "other"])
+def test_what_is_imported_goes_on_as_it_would_have(store: Store, carried: Path, name: str | None) -> None:
+    copy = import_campaign(carried, storage=store, name=name, who="Ada")
+    original = import_campaign(carried, storage=MemoryStore())
+    assert copy.name == (name or "prices")
+    ours, theirs = copy.status(), original.status()
+    assert (ours.period, ours.rows, ours.stage, ours.entries) == (
+        theirs.period,
+        theirs.rows,
+        theirs.stage,
+        theirs.entries,
+    )
+    assert ours.order is not None
+    for campaign in (copy, original):
+        campaign.tell(*rows_of(3, 4, 21))
+    assert [row.report for row in copy.ledger()] == [row.report for row in original.ledger()]
+    *_, (_, folded) = copy.replay()
+    assert folded.seq == copy.status().entries
+    assert copy.log(kinds=("imported",))[0].body["who"] == "Ada"
+
+
+def test_a_file_of_an_imported_campaign_can_be_carried_on(carried: Path, tmp_path: Path) -> None:
+    campaign = import_campaign(carried, storage=MemoryStore(), name="second")
+    export_campaign(campaign, tmp_path / "again")
+    third = import_campaign(tmp_path / "again", storage=MemoryStore())
+    assert third.name == "second"
+    assert len(third.log(kinds=("imported",))) == 2
+
+
+def test_a_campaign_that_forgets_its_rows_is_carried_without_them(tmp_path: Path) -> None:
+    campaign = begun(MemoryStore(), keep_rows=False)
+    run_period(campaign, 1)
+    export_campaign(campaign, tmp_path / "file")
+    copy = import_campaign(tmp_path / "file", storage=MemoryStore())
+    assert copy.ask().request == campaign.ask().request
+
+
+def test_the_same_campaign_gives_the_same_bytes(carried: Path, tmp_path: Path) -> None:
+    store = open_store(tmp_path / "a.db")
+    campaign = import_campaign(carried, storage=store)
+    export_campaign(campaign, tmp_path / "one")
+    export_campaign(campaign, tmp_path / "two")
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    store.close()
+
+
+def test_a_name_that_is_taken_is_refused(store: Store, carried: Path) -> None:
+    begun(store)
+    with pytest.raises(ParameterError, match=r"import\(name=\.\.\.\) must be a name that is free; got 'prices'"):
+        import_campaign(carried, storage=store)
+    assert Campaign.open("prices", storage=store).status().entries == 1
+
+
+def test_a_dry_run_reads_everything_and_writes_nothing(store: Store, carried: Path) -> None:
+    import_campaign(carried, storage=store, dry_run=True)
+    assert store.head("prices") is None
+
+
+def test_a_file_that_was_cut_anywhere_is_refused(carried: Path, tmp_path: Path) -> None:
+    whole = carried.read_bytes()
+    for size in range(0, len(whole), max(1, len(whole) // 60)):
+        (tmp_path / "cut").write_bytes(whole[:size])
+        store = MemoryStore()
+        with pytest.raises(StateFileError, match=r"'cut' (is truncated, or not|is not a campaign)"):
+            import_campaign(tmp_path / "cut", storage=store)
+        assert store.count() == 0
+
+
+def test_a_file_in_which_something_was_changed_is_refused(carried: Path, tmp_path: Path) -> None:
+    lines = gzip.decompress(carried.read_bytes()).splitlines()
+    for place in (1, 3, len(lines) - 1):
+        changed = list(lines)
+        value = json.loads(changed[place])
+        if "at" in value:
+            value["at"] = "2020-01-01T00:00:00.000Z"
+        else:
+            value["sha256"] = "0" * 64
+        changed[place] = json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
+        (tmp_path / "edited").write_bytes(gzip.compress(b"\n".join(changed) + b"\n"))
+        with pytest.raises(StateFileError, match="edited"):
+            import_campaign(tmp_path / "edited", storage=MemoryStore())
+
+
+def test_a_log_whose_checksum_was_made_to_fit_must_still_lead_to_its_state(carried: Path, tmp_path: Path) -> None:
+    import hashlib
+
+    lines = gzip.decompress(carried.read_bytes()).splitlines()
+    values = [json.loads(line) for line in lines]
+    place = next(at for at, value in enumerate(values) if value.get("kind") == "overridden")
+    values[place]["body"]["samples"] = 1
+    texts = [json.dumps(value, sort_keys=True, separators=(",", ":")).encode() + b"\n" for value in values[:-1]]
+    values[-1]["sha256"] = hashlib.sha256(b"".join(texts)).hexdigest()
+    texts.append(json.dumps(values[-1], sort_keys=True, separators=(",", ":")).encode() + b"\n")
+    (tmp_path / "forged").write_bytes(gzip.compress(b"".join(texts)))
+    with pytest.raises(StateFileError, match="its log leads to another state"):
+        import_campaign(tmp_path / "forged", storage=MemoryStore())
+
+
+def test_a_newer_version_is_named(carried: Path, tmp_path: Path) -> None:
+    lines = gzip.decompress(carried.read_bytes()).splitlines(keepends=True)
+    lines[0] = lines[0].replace(b'"version":1', b'"version":9')
+    (tmp_path / "newer").write_bytes(gzip.compress(b"".join(lines)))
+    with pytest.raises(StateFileError, match="has version 9 and this driftpace reads 1; upgrade driftpace"):
+        import_campaign(tmp_path / "newer", storage=MemoryStore())
+
+
+def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match=r"import\(path=\.\.\.\) must be a file that export wrote"):
+        import_campaign(tmp_path, storage=MemoryStore())

@@ -1,0 +1,114 @@
+"""Tables as the definition of a campaign reads them."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from driftpace.campaign import Campaign
+from driftpace.campaign.definition import Definition
+from driftpace.campaign.tabular import feature_rows, labelled
+from driftpace.errors import DataError
+from driftpace.storage import MemoryStore
+from driftpace.tables.columns import read_columns
+
+VALUES: dict[str, Any] = {
+    "name": "churn",
+    "target": "left",
+    "features": ["age", "region"],
+    "categories": {"region": ["north", "south", "west"]},
+    "classes": ["no", "yes"],
+    "id": "customer",
+    "epsilon": 0.05,
+    "seed": 0,
+}
+TABLE: dict[str, Any] = {
+    "customer": [1, 2, 3, 4],
+    "age": [20, 30.5, 40, 50],
+    "region": ["south", "north", "west", "north"],
+    "left": ["yes", None, "no", "no"],
+    "note": ["a", "b", "c", "d"],
+}
+
+
+def _columns(**changes: Any) -> Any:
+    return read_columns({**TABLE, **changes}, owner="test")[1]
+
+
+def test_words_become_columns_and_unlabelled_rows_wait() -> None:
+    found = labelled(Definition.of(VALUES), _columns(), known=None, owner="tell")
+    assert found.rows.columns == ("age", "region=south", "region=west")
+    assert found.rows.X.tolist() == [[20.0, 1.0, 0.0], [40.0, 0.0, 1.0], [50.0, 0.0, 0.0]]
+    assert found.y.tolist() == [1.0, 0.0, 0.0]
+    assert found.ids == ["1", "3", "4"]
+    assert found.unlabelled == 1
+
+
+def test_without_features_the_numeric_columns_of_the_first_delivery_are_taken() -> None:
+    values = {name: value for name, value in VALUES.items() if name not in ("features", "categories")}
+    definition = Definition.of(values)
+    first = feature_rows(definition, _columns(visits=[1, 2, 3, 4]), known=None, owner="tell")
+    assert first.columns == ("age", "visits")
+    later = feature_rows(
+        definition, _columns(visits=[1, 2, 3, 4], extra=[0, 0, 0, 1]), known=first.columns, owner="tell"
+    )
+    assert later.columns == first.columns
+    worded = Definition.of({**values, "categories": {"region": ["north", "south", "west"]}})
+    known = feature_rows(worded, _columns(), known=None, owner="tell").columns
+    assert feature_rows(worded, _columns(), known=known, owner="tell").columns == known
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"left": ["yes", None, "perhaps", "no"]}, "target 'left' must be 'no' or 'yes'; row 3 has 'perhaps'"),
+        ({"region": ["south", "north", "east", "north"]}, "must hold one of north, south, west, .*; got 'east'"),
+        ({"age": [20, 30, None, 50]}, "column 'age' must have no missing values; row 3 has none"),
+        (
+            {"age": ["a", "b", "c", "d"]},
+            "feature 'age' must be numbers; it holds text; give its words in the definition",
+        ),
+        ({"customer": [1, 2, None, 4]}, "column 'customer' must have no missing values; row 3"),
+    ],
+)
+def test_what_does_not_fit_the_definition_is_named(changes: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(DataError, match=sentence):
+        labelled(Definition.of(VALUES), _columns(**changes), known=None, owner="tell")
+
+
+def test_a_missing_column_is_named_with_the_nearest() -> None:
+    columns = {name: column for name, column in _columns(agee=[1, 2, 3, 4]).items() if name != "age"}
+    with pytest.raises(DataError, match="must have the column 'age'; did you mean 'agee'"):
+        labelled(Definition.of(VALUES), columns, known=None, owner="tell")
+
+
+def test_a_missing_value_in_a_row_that_is_not_labelled_yet_does_no_harm() -> None:
+    found = labelled(Definition.of(VALUES), _columns(age=[20, None, 40, 50]), known=None, owner="tell")
+    assert len(found.y) == 3
+
+
+def test_words_for_a_target_without_classes_are_refused_with_the_line_to_write() -> None:
+    definition = Definition.of({"name": "churn", "target": "left", "features": ["age"], "epsilon": 0.1})
+    with pytest.raises(DataError, match=r'must be numbers; it holds text: classes = \["no", "yes"\] in the definition'):
+        labelled(definition, _columns(), known=None, owner="tell")
+
+
+def test_a_campaign_is_told_and_predicts_in_the_words_of_its_table(rng: np.random.Generator) -> None:
+    campaign = Campaign.create(VALUES, storage=MemoryStore())
+    campaign.ask()
+    age = rng.uniform(20, 60, 300)
+    region = rng.choice(["north", "south", "west"], 300)
+    chance = 1 / (1 + np.exp(-(0.2 * (age - 40) + 2.0 * (region == "west"))))
+    left = np.where(rng.uniform(size=300) < chance, "yes", "no").astype(object)
+    left[:10] = None
+    table = {"customer": np.arange(300), "age": age, "region": region, "left": left}
+    receipt = campaign.tell_table(read_columns(table, owner="test")[1], final=True, source="all.csv")
+    assert (receipt.rows, receipt.unlabelled) == (290, 10)
+    new = {"age": [25.0, 58.0], "region": ["north", "west"]}
+    predicted = campaign.predict_table(read_columns(new, owner="test")[1])
+    assert predicted.values == ["no", "yes"]
+    assert predicted.probability is not None
+    assert np.allclose(predicted.probability, 1 / (1 + np.exp(-predicted.score)))
+    assert campaign.tracker().predict([[25.0, 0.0, 0.0], [58.0, 0.0, 1.0]]).tolist() == [-1.0, 1.0]
+    again = campaign.ask()
+    assert again.period == 2
