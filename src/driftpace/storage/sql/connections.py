@@ -50,10 +50,11 @@ class Connections:
 
         return self._tried(once)
 
-    def write(self, work: Callable[[Connection, bool], T], *, patience: float = RECONNECTING) -> T:
+    def write(self, work: Callable[[Connection, bool], T], *, patience: float | None = None) -> T:
         """Run ``work(connection, again)`` in one transaction; ``again``: an earlier try of it may have been written.
 
-        What ``work`` raises undoes it. ``patience`` is for how many seconds a server that cannot be reached is tried again.
+        What ``work`` raises undoes it. ``patience`` is for how many seconds a server that cannot be reached is tried again, where
+        that is not :data:`RECONNECTING`.
         """
         doubt = False
 
@@ -76,7 +77,7 @@ class Connections:
         self._engine.dispose()
 
     def _tried(
-        self, once: Callable[[], T], *, patience: float = RECONNECTING, in_doubt: Callable[[], bool] = lambda: False
+        self, once: Callable[[], T], *, patience: float | None = None, in_doubt: Callable[[], bool] = lambda: False
     ) -> T:
         started, pause = time.monotonic(), 0.01
         while True:
@@ -90,10 +91,11 @@ class Connections:
             time.sleep(min(pause, left))
             pause = min(2 * pause, 0.5)
 
-    def _patience(self, error: SQLAlchemyError, patience: float) -> float:
+    def _patience(self, error: SQLAlchemyError, patience: float | None) -> float:
         if busy(error) or collided(error):
             return self._wait
-        return patience if gone(error) else 0.0
+        reconnecting = RECONNECTING if patience is None else patience
+        return reconnecting if gone(error) else 0.0
 
     @contextmanager
     def _in_turn(self) -> Iterator[None]:

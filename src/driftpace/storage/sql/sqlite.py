@@ -29,8 +29,8 @@ def open_sqlite(path: Path, *, create: bool, wait: float) -> Connections:
     """Open the store in a file, make it where there is none, bring it up where it is old; refuse anything that is not ours."""
     path = Path(os.path.realpath(path))
     url = f"sqlite:///{path}"
-    _refuse_place(path)
     try:
+        _refuse_place(path)
         version = _version_in(path, wait)
         if version is None and not create:
             raise StorageError(f"there is no store at {path}; `driftpace init` makes one.")
@@ -38,6 +38,8 @@ def open_sqlite(path: Path, *, create: bool, wait: float) -> Connections:
             _make_file(path, wait)
     except sqlite3.Error as error:
         raise sentence(error, url) from error
+    except OSError as error:
+        raise StorageError(f"the store at {url} cannot be opened: {error.strerror}.") from error
     connections = _connections(path, url, wait)
     if version is None or version < VERSION:
         connections.write(lambda connection, _: _bring_up(connection, url))

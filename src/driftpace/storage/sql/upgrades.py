@@ -25,30 +25,28 @@ def version_of(connection: Connection) -> int | None:
     return connection.scalar(select(META.c.version))
 
 
-def bring_up(
-    connection: Connection, url: str, *, steps: Mapping[int, Upgrade] = UPGRADES, newest: int = VERSION
-) -> None:
+def bring_up(connection: Connection, url: str) -> None:
     """Make the tables, or bring them up to the newest version; call it in a transaction that keeps others from doing so too."""
     version = version_of(connection)
     if version is None:
         METADATA.create_all(connection, checkfirst=False)
-        connection.execute(META.insert().values(id=1, version=newest))
+        connection.execute(META.insert().values(id=1, version=VERSION))
         return
-    refuse_newer(version, url, newest=newest)
-    for old in range(version, newest):
-        if old not in steps:
+    refuse_newer(version, url)
+    for old in range(version, VERSION):
+        if old not in UPGRADES:
             raise StorageError(
-                f"the store at {url} has version {version} of its tables, and this driftpace cannot bring them up to {newest}."
+                f"the store at {url} has version {version} of its tables, and this driftpace cannot bring them up to {VERSION}."
             )
-        steps[old](connection)
-    if version < newest:
-        connection.execute(update(META).values(version=newest))
+        UPGRADES[old](connection)
+    if version < VERSION:
+        connection.execute(update(META).values(version=VERSION))
 
 
-def refuse_newer(version: int, url: str, *, newest: int = VERSION) -> None:
+def refuse_newer(version: int, url: str) -> None:
     """Refuse tables that a later driftpace has made."""
-    if version > newest:
+    if version > VERSION:
         raise StorageError(
-            f"the store at {url} has version {version} of its tables and this driftpace knows versions up to {newest}; "
+            f"the store at {url} has version {version} of its tables and this driftpace knows versions up to {VERSION}; "
             "upgrade driftpace."
         )

@@ -1,0 +1,337 @@
+"""What can go wrong with a file: a sentence, and nothing corrupted."""
+
+import multiprocessing
+import os
+import shutil
+import sqlite3
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from driftpace.errors import DriftpaceError, StorageError
+from driftpace.storage import Store, open_store
+from tests.reference.changes import change, numbers
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")  # of newer Pythons
+
+NOBODY = 65534
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "labels.db"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[Store]:
+    store = open_store(path)
+    store.create("churn", change())
+    yield store
+    store.close()
+
+
+def whole(path: Path) -> bool:
+    connection = sqlite3.connect(path)
+    try:
+        return connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    finally:
+        connection.close()
+
+
+def test_the_file_is_written_through_and_carries_our_mark(store: Store, path: Path) -> None:
+    connection = sqlite3.connect(path)
+    assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert connection.execute("PRAGMA application_id").fetchone() == (int.from_bytes(b"drft"),)
+    connection.close()
+
+
+def test_dropped_rows_are_gone_from_the_file(path: Path) -> None:
+    store = open_store(path)
+    store.create("churn", change())
+    store.append("churn", 1, change(size=20_000))
+    store.close()
+    assert b"rrrrrrrr" in path.read_bytes()
+    store.remove("churn")
+    store.close()
+    assert b"rrrrrrrr" not in path.read_bytes()
+
+
+def test_a_full_file_is_a_sentence_and_loses_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    connect = sqlite3.connect
+
+    def small(*given: object, **named: object) -> sqlite3.Connection:
+        connection = connect(*given, **named)  # type: ignore[call-overload]
+        connection.execute("PRAGMA max_page_count = 60")
+        return connection  # type: ignore[no-any-return]
+
+    monkeypatch.setattr(sqlite3, "connect", small)
+    store = open_store(path)
+    store.create("churn", change())
+    with pytest.raises(
+        StorageError, match=r"there is no room left on the disk of the store at .*; nothing was written"
+    ):
+        store.append("churn", 1, change(1, size=1_000_000))
+    assert numbers(store, "churn") == [0]
+    assert store.append("churn", 1, change(2)) == 2
+    store.close()
+    assert whole(path)
+
+
+_FULL = """
+import sys
+from driftpace.errors import StorageError
+from driftpace.storage import open_store
+from tests.reference.changes import change, numbers
+
+store = open_store(sys.argv[1])
+store.create("churn", change())
+written = 0
+try:
+    for number in range(1, 100):
+        store.append("churn", number, change(number, size=50_000))
+        written = number
+except StorageError as error:
+    print(error)
+assert numbers(store, "churn") == list(range(written + 1)), (numbers(store, "churn"), written)
+store.close()
+again = open_store(sys.argv[1])
+assert numbers(again, "churn") == list(range(written + 1))
+again.close()
+"""
+
+_READ_ONLY = """
+import subprocess, sys
+from driftpace.errors import StorageError
+from driftpace.storage import open_store
+from tests.reference.changes import change, numbers
+
+path, folder = sys.argv[1], sys.argv[2]
+store = open_store(path)
+store.create("churn", change())
+store.close()
+subprocess.run(["mount", "-o", "remount,ro", folder], check=True)
+try:
+    store = open_store(path)
+    store.append("churn", 1, change(1))
+except StorageError as error:
+    print(error)
+subprocess.run(["mount", "-o", "remount,rw", folder], check=True)
+store = open_store(path)
+assert numbers(store, "churn") == [0]
+assert store.append("churn", 1, change(1)) == 2
+store.close()
+"""
+
+
+def _in_a_small_file_system(tmp_path: Path, script: str) -> str:
+    """Run a script in a name space of its own in which a folder is a file system of one megabyte; nothing is left of it."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    private = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--map-root-user", "--mount"]
+    if shutil.which("unshare") is None or subprocess.run([*private, "true"], capture_output=True).returncode != 0:
+        pytest.skip("this machine permits no name space for mounts")
+    mount = 'mount -t tmpfs -o size=1m tmpfs "$1" || exit 77; exec "$2" -W error -c "$3" "$1/labels.db" "$1"'
+    command = [*private, "sh", "-c", mount, "sh", str(folder), sys.executable, script]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=Path(__file__).parents[3])
+    if done.returncode == 77:
+        pytest.skip("this machine permits no mount")
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_full_disk_is_a_sentence_and_loses_nothing(tmp_path: Path) -> None:
+    said = _in_a_small_file_system(tmp_path, _FULL)
+    assert "there is no room left on the disk of the store at" in said
+    assert said.count("\n") == 1
+
+
+def test_a_read_only_disk_is_a_sentence(tmp_path: Path) -> None:
+    said = _in_a_small_file_system(tmp_path, _READ_ONLY)
+    assert "the store at " in said
+    assert "read-only" in said or "cannot be opened" in said
+    assert said.count("\n") == 1
+
+
+def _as_nobody(work: Callable[[], object]) -> str:
+    """Run something as a user whom permissions bind, in a process of its own; return the sentence it raised."""
+    fork = multiprocessing.get_context("fork")
+    receiving, sending = fork.Pipe(duplex=False)
+
+    def child() -> None:
+        if os.geteuid() == 0:
+            os.setgroups([])
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
+        try:
+            work()
+            sending.send("nothing was raised")
+        except DriftpaceError as error:
+            sending.send(f"{type(error).__name__}: {error}")
+        except BaseException as error:
+            sending.send(f"not a sentence: {error!r}")
+
+    process = fork.Process(target=child)
+    process.start()
+    sending.close()
+    said = str(receiving.recv())
+    receiving.close()
+    process.join(timeout=60)
+    return said
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that every user may enter and write to."""
+    folder = Path(tempfile.mkdtemp(prefix="driftpace-"))
+    folder.chmod(0o777)
+    yield folder
+    folder.chmod(0o777)
+    shutil.rmtree(folder)
+
+
+def test_a_read_only_file_is_a_sentence(open_folder: Path) -> None:
+    path = open_folder / "labels.db"
+    store = open_store(path)
+    store.create("churn", change())
+    store.close()
+    path.chmod(0o444)
+
+    def write() -> None:
+        store = open_store(path)
+        assert numbers(store, "churn") == [0]
+        store.append("churn", 1, change(1))
+
+    assert _as_nobody(write).startswith("StorageError: the store at sqlite:///")
+    assert "is read-only; nothing was written." in _as_nobody(write)
+    assert numbers(store, "churn") == [0]
+    store.close()
+
+
+def test_a_folder_that_may_not_be_written_is_a_sentence(open_folder: Path) -> None:
+    open_folder.chmod(0o555)
+    said = _as_nobody(lambda: open_store(open_folder / "labels.db"))
+    assert said.startswith("StorageError: the store at ")
+    assert "cannot be opened: it is gone, or its folder may not be read and written." in said
+    assert list(open_folder.iterdir()) == []
+
+
+def test_a_folder_that_may_not_be_entered_is_a_sentence(open_folder: Path) -> None:
+    open_store(open_folder / "labels.db").close()
+    open_folder.chmod(0o000)
+    said = _as_nobody(lambda: open_store(open_folder / "labels.db"))
+    assert said.startswith("StorageError: the store at ")
+
+
+@pytest.mark.parametrize("left", [50, 100, 5_000, 40_000])
+def test_a_truncated_file_is_a_sentence(path: Path, left: int) -> None:
+    store = open_store(path)
+    store.create("churn", change())
+    for number in range(1, 30):
+        store.append("churn", number, change(number, size=3_000))
+    store.close()
+    with path.open("r+b") as file:
+        file.truncate(left)
+    before = path.read_bytes()
+
+    def read() -> None:
+        store = open_store(path)
+        try:
+            store.rows("churn", range(len(numbers(store, "churn")) + 1))
+        finally:
+            store.close()
+
+    with pytest.raises(
+        StorageError, match=r"is damaged; put back a copy of it\.|not a SQLite database, or it is damaged\."
+    ):
+        read()
+    assert path.read_bytes() == before
+
+
+def test_garbage_is_refused_and_not_touched(path: Path) -> None:
+    for garbage in (b"name,label\nada,1\n" * 500, b"SQLite format 3\0" + b"\xff" * 5_000, b"\0" * 4096):
+        path.write_bytes(garbage)
+        with pytest.raises(StorageError, match=r"not a SQLite database, or it is damaged|is damaged"):
+            open_store(path)
+        assert path.read_bytes() == garbage
+
+
+def test_the_database_of_something_else_is_refused_and_not_touched(path: Path) -> None:
+    other = sqlite3.connect(path)
+    other.execute("CREATE TABLE campaigns (name)")
+    other.commit()
+    other.close()
+    before = path.read_bytes()
+    for create in (True, False):
+        with pytest.raises(StorageError, match="is a SQLite database of something else and not a store"):
+            open_store(path, create=create)
+    assert path.read_bytes() == before
+    assert [found.name for found in path.parent.iterdir()] == [path.name]
+
+
+def test_an_empty_file_becomes_a_store_only_where_one_may_be_made(path: Path) -> None:
+    path.touch()
+    with pytest.raises(StorageError, match=r"there is no store at .*; `driftpace init` makes one\."):
+        open_store(path, create=False)
+    assert path.stat().st_size == 0
+    open_store(path).close()
+    open_store(path, create=False).close()
+
+
+def test_a_file_that_was_taken_away_is_a_sentence_and_no_new_one_appears(store: Store, path: Path) -> None:
+    for found in list(path.parent.iterdir()):
+        found.unlink()
+    for act in (lambda: store.append("churn", 1, change(1)), store.ping, store.heads):
+        with pytest.raises(StorageError, match="cannot be opened: it is gone"):
+            act()
+    assert list(path.parent.iterdir()) == []
+
+
+def test_a_file_that_was_put_back_is_used(store: Store, path: Path) -> None:
+    store.close()
+    copy = path.with_name("copy.db")
+    shutil.copy(path, copy)
+    store.append("churn", 1, change(1))
+    store.close()
+    store.ping()
+    copy.replace(path)
+    assert numbers(store, "churn") == [0]
+
+
+def test_others_are_waited_for_and_at_last_given_up(store: Store, path: Path) -> None:
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    hasty = open_store(path, wait=0.2)
+    assert numbers(hasty, "churn") == [0]
+    with pytest.raises(
+        StorageError, match=r"others are writing to the store at .* waiting was given up; nothing was written"
+    ):
+        hasty.append("churn", 1, change(1))
+    other.execute("COMMIT")
+    assert hasty.append("churn", 1, change(1)) == 2
+    hasty.close()
+    other.close()
+
+
+def test_a_newer_driftpace_may_bring_up_a_store_that_is_open_here(store: Store, path: Path) -> None:
+    other = sqlite3.connect(path)
+    other.execute("UPDATE driftpace_meta SET version = 2")
+    other.commit()
+    other.close()
+    for act in (lambda: store.append("churn", 1, change(1)), lambda: store.create("new", change()), store.ping):
+        with pytest.raises(StorageError, match=r"has version 2 of its tables .* upgrade driftpace"):
+            act()
+    assert store.count() == 1
+
+
+def test_a_new_file_has_the_permissions_of_the_user(path: Path) -> None:
+    mask = os.umask(0o077)
+    try:
+        open_store(path).close()
+    finally:
+        os.umask(mask)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
