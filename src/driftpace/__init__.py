@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from driftpace import datasets as datasets
     from driftpace.backtest import backtest as backtest
     from driftpace.bounds import smallest_samples as smallest_samples
+    from driftpace.campaign import Campaign as Campaign
     from driftpace.errors import DriftpaceError as DriftpaceError
     from driftpace.losses import HuberLoss as HuberLoss
     from driftpace.losses import LogisticLoss as LogisticLoss
@@ -34,6 +35,7 @@ __all__ = [
     "Ball",
     "Box",
     "Budget",
+    "Campaign",
     "Constants",
     "DriftpaceError",
     "HuberLoss",
@@ -56,6 +58,7 @@ _HOMES = {
     "Ball": "sets",
     "Box": "sets",
     "Budget": "planning",
+    "Campaign": "campaign",
     "Constants": "records",
     "DriftpaceError": "errors",
     "HuberLoss": "losses",
@@ -75,8 +78,9 @@ _HOMES = {
 
 _PARTS = frozenset(
     {
-        *("backtest", "bounds", "concentration", "datasets", "drift", "errors", "evidence", "learners", "losses"),
-        *("pacing", "planning", "records", "rules", "schedules", "sets", "storage", "testing", "tracker", "worlds"),
+        *("backtest", "bounds", "campaign", "concentration", "datasets", "drift", "errors", "evidence", "labelling"),
+        *("learners", "losses", "pacing", "planning", "records", "rules", "schedules", "service", "sets", "storage"),
+        *("tables", "testing", "tracker", "worlds"),
     }
 )
 """Packages that need no import of their own; ``backtest`` is one that can be called."""

@@ -37,7 +37,7 @@ from driftpace.typing import FloatArray
 
 
 class Campaign:
-    """A durable tracker.
+    """A tracker with a name and a history that survives the process, kept in a store.
 
     ``storage`` is where: the path of a file (SQLite), ``postgresql://...``, ``memory://``, or an opened store. A campaign is begun
     by :meth:`create` and found again by :meth:`open`. One handle may be used by several threads.
