@@ -324,7 +324,7 @@ def test_what_a_saved_tracker_cannot_answer(
 
 
 REFUSED = {
-    "nothing": ((), "Give STATE"),
+    "nothing": ((), "Give NAME"),
     "no rho": (("--noise", "1", "--features", "5", "--epsilon", "0.1", "--budget", "10"), "got no --rho"),
     "one of three": ((*WORLD, "--budget", "10"), "Give two of --epsilon, --budget and --horizon"),
     "horizon 0": ((*WORLD, "--epsilon", "0.1", "--budget", "10", "--horizon", "0"), "--horizon must be a whole number"),
@@ -374,11 +374,11 @@ REFUSED = {
     "too poor for one period": ((*WORLD, *COST, "--epsilon", "0.1", "--budget", "60"), "--budget must hold the target"),
     "no such state": (
         ("churn", "--budget", "10"),
-        "STATE must be a file that Tracker.save() wrote; 'churn' does not exist",
+        "NAME must be a campaign, or a file that Tracker.save() wrote; 'churn' is neither",
     ),
     "a folder": ((".", "--budget", "10"), "'.' is a folder"),
     "not a state": (("taken", "--budget", "10"), "'taken' is truncated, or not a driftpace state"),
-    "a state and numbers": (("taken", "--rho", "1", "--budget", "10"), "--rho must be left out beside STATE"),
+    "a state and numbers": (("taken", "--rho", "1", "--budget", "10"), "--rho must be left out beside NAME"),
     "out is a file": ((*WORLD, "--epsilon", "0.1", "--horizon", "3", "--out", "taken"), "--out must be a folder"),
 }
 

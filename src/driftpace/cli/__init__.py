@@ -1,28 +1,39 @@
 """The ``driftpace`` command: words for people. Heavy parts are imported by the command that needs them, when it runs."""
 
+import io
+import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 
 __all__ = ["main"]
 
 REFUSED = 2
 INTERRUPTED = 130
+CUT_OFF = 141
+"""Whoever read the output stopped reading, as ``head`` does: what a shell calls a command that the signal for it ended."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code: 0 done, 2 refused (one sentence on stderr says why), 130 interrupted."""
+    """Run the command and return its exit code: 2 refused (one sentence on stderr says why), 130 interrupted, else its answer."""
     try:
         from driftpace.cli.app import app
     except ModuleNotFoundError as error:
         extras = "cli" if find_spec("plotly") else "cli,report"  # both at once rather than one after the other
         return _refuse(f'the command needs {error.name}: pip install "driftpace[{extras}]".')
+    from typer import Abort
+
     from driftpace.errors import DriftpaceError
 
+    _print_anything()
     try:
         code = app(args=None if arguments is None else list(arguments), prog_name="driftpace", standalone_mode=False)
-    except KeyboardInterrupt:
+        sys.stdout.flush()
+    except (KeyboardInterrupt, Abort):
         code = INTERRUPTED
+    except BrokenPipeError:
+        return _cut_off()
     except DriftpaceError as error:
         from driftpace.cli.asking import in_options
 
@@ -32,12 +43,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _refuse(f"{error.strerror or error}{where}.")
     except Exception as error:
         say = getattr(error, "format_message", None)  # what typer refuses knows its own sentence
-        if say is None:
+        if say is not None:
+            return _refuse(str(say()))
+        if os.environ.get("DRIFTPACE_TRACEBACK"):
             raise
-        return _refuse(str(say()))
+        return _refuse(
+            f"this should not have happened: {type(error).__name__}: {error}; with DRIFTPACE_TRACEBACK=1 it says where."
+        )
     if code == INTERRUPTED:
         print("driftpace: interrupted.", file=sys.stderr)
     return code if isinstance(code, int) else 0
+
+
+def _print_anything() -> None:
+    """Let a terminal that knows few characters show a question mark instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def _cut_off() -> int:
+    """End quietly, and let the interpreter flush into nothing when it ends."""
+    with suppress(OSError, ValueError):  # not a stream of the system
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return CUT_OFF
 
 
 def _refuse(sentence: str) -> int:

@@ -4,19 +4,15 @@ from typing import Annotated
 
 import typer
 
-from driftpace.cli.backtest import backtest
-from driftpace.cli.plan import plan
-from driftpace.cli.reproduce import reproduce
+from driftpace.cli.commands import Lazily
 
 app = typer.Typer(
     name="driftpace",
-    help="How many fresh labels to buy each period so that a model of a drifting world keeps the accuracy you asked for.",
-    add_completion=False,
+    cls=Lazily,
+    help="How many fresh labels to buy each period so that a model of a drifting world keeps the accuracy you asked for.\n\n"
+    "Begin with: driftpace init NAME. Then, every period: driftpace ask NAME, label the rows, driftpace tell NAME FILE.",
     pretty_exceptions_enable=False,
 )
-app.command()(backtest)
-app.command()(plan)
-app.command()(reproduce)
 
 
 def _version(wanted: bool) -> None:

@@ -19,6 +19,25 @@ _OWNERS = (
     "backtest|plan|reproduce|LinearCost|TieredCost|Outlook|Anchored"  # whose parameters are options of the same name
 )
 
+_CAMPAIGNS = (  # what campaigns, stores and tables refuse, as the command line calls it
+    (r"\bCampaign\.(?:tell|predict)\((?:X|y|ids|groups)=\.\.\.\)", "FILE"),
+    (r"^Campaign\.(?:tell|predict): ", "FILE: "),
+    (r"\bCampaign\.override\(samples=\.\.\.\)", "ROWS"),
+    (r"\b(?:Campaign|Campaign\.create|make_token)\(name=\.\.\.\)", "NAME"),
+    (r"\bmake_token\(expires_days=\.\.\.\)", "--days"),
+    (r"\bCampaign\(file=\.\.\.\)", "--file"),
+    (r"\bCampaign\(([\w.]+)=\.\.\.\)", r"\1"),
+    (r"\bopen_store\(storage=\.\.\.\)", "--storage"),
+    (r"\b(?:import|export)\(path=\.\.\.\)", "FILE"),
+    (r"\bimport\(name=\.\.\.\)", "--as"),
+    (r"\bask\(strata=\.\.\.\)", "--stratify"),
+    (r"\bask\(id_column=\.\.\.\)", "The id of the campaign"),
+    (r"\b(?:ask|predict)\(path=\.\.\.\)", "--out"),
+    (r"\bCampaign\.\w+\((\w+)=\.\.\.\)", r"--\1"),
+    (r"^(?:ask|tell|predict|init): ", ""),
+    (r"\b(ask|tell|forget|override|approve|select)\(\)", r"\1"),
+)
+
 
 def source(file: str) -> Any:
     """Return a bundled table by its name, else the path of a file (``./gss_income`` is a file)."""
@@ -106,6 +125,8 @@ def in_options(sentence: str) -> str:
     "--tier must be an amount of money from 0 to 1e+15; got 'x'."
     >>> in_options("load_psid_extract(year=...) must be a column of the file; got 'wave'.")
     "--psid-year must be a column of the file; got 'wave'."
+    >>> in_options("Campaign.ask(key=...) must be a name such as 2026-W46; got an empty one.")
+    '--key must be a name such as 2026-W46; got an empty one.'
     """
     sentence = re.sub(r"\bbacktest\(frame=\.\.\.\)", "FILE", sentence)
     sentence = re.sub(r"\breproduce\(names?=\.\.\.\)", "NAME", sentence)
@@ -115,5 +136,7 @@ def in_options(sentence: str) -> str:
     sentence = sentence.replace("TieredCost(tiers[0]=...)", "--per-sample")  # where the tiers begin
     sentence = re.sub(rf"\b(?:{_OWNERS})\((\w+)=\.\.\.\)", lambda found: f"--{found[1].replace('_', '-')}", sentence)
     sentence = re.sub(r'\bmissing="(\w+)"', r"--missing \1", sentence)
+    for pattern, words in _CAMPAIGNS:
+        sentence = re.sub(pattern, words, sentence)
     sentence = sentence.replace("give the loss an l2 above 0", "give a penalty, such as --l2 0.001")
     return re.sub(r"^backtest: ", "", sentence)

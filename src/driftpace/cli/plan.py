@@ -7,11 +7,13 @@ from typing import Annotated
 import typer
 
 from driftpace.cli.backtest import Format
+from driftpace.cli.completing import campaign_names
+from driftpace.cli.options import Storage
 
 _ASKED, _COST, _WORLD, _SHOWN = (
     "What is asked",
     "What samples cost",
-    "The world, where there is no STATE",
+    "The world, where there is no NAME",
     "What is shown",
 )
 
@@ -35,7 +37,11 @@ class Unknown(StrEnum):
 def plan(
     state: Annotated[
         str | None,
-        typer.Argument(metavar="STATE", help="A tracker's saved state, which knows the world and the target."),
+        typer.Argument(
+            metavar="NAME",
+            help="A campaign, or the file of a saved tracker, which knows the world and the target.",
+            autocompletion=campaign_names,
+        ),
     ] = None,
     budget: Annotated[
         str | None, typer.Option(metavar="AMOUNT", help="All the money there is.", rich_help_panel=_ASKED)
@@ -46,7 +52,7 @@ def plan(
     epsilon: Annotated[
         float | None,
         typer.Option(
-            help="The target: how much worse than the best is accepted. Default: that of STATE.", rich_help_panel=_ASKED
+            help="The target: how much worse than the best is accepted. Default: that of NAME.", rich_help_panel=_ASKED
         ),
     ] = None,
     solve: Annotated[
@@ -118,15 +124,16 @@ def plan(
     out: Annotated[
         Path | None, typer.Option(help="Folder for plan.html, the picture, and plan.json.", rich_help_panel=_SHOWN)
     ] = None,
+    storage: Storage = None,
 ) -> None:
     """Plan purchases: what do I get for this budget, and when do I spend it?
 
     Give two of --budget, --horizon and --epsilon, and the third is solved for; give all three, and the money comes as near to
-    the target as it can. A STATE with a budget of its own needs none of them: what is left of it is planned.
+    the target as it can. A campaign with a budget of its own needs none of them: what is left of it is planned.
 
     Exit code: 0 buy now, 10 buy nothing in the first period, 20 the money buys nothing though the target is missed, 2 refused.
 
-    Example: driftpace plan churn.state --budget 5000 --horizon 12 --fixed 50 --per-sample 2
+    Example: driftpace plan churn --budget 5000 --horizon 12 --fixed 50 --per-sample 2
     """
     from driftpace.cli.plan_asking import Wanted, World, costs, one_form, place_for_picture
     from driftpace.cli.spending import Spending
@@ -134,7 +141,7 @@ def plan(
     spending = Spending()
     shown = one_form(form.value, json)
     place_for_picture(out)
-    world = World.of(state, noise=noise, features=features, rho=rho, start=start)
+    world = World.of(state, storage=storage, noise=noise, features=features, rho=rho, start=start)
     cost = costs(world, fixed=fixed, per_sample=per_sample, tiers=tier or [], minimum=minimum, currency=currency)
     wanted = Wanted.of(epsilon=epsilon, budget=budget, horizon=horizon, solve=solve, goal=gap, world=world)
 

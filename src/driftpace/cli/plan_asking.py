@@ -11,6 +11,7 @@ from driftpace.errors import MissingExtraError, ParameterError
 if TYPE_CHECKING:
     from driftpace.planning import Budget, Cost, Gap, Outlook
     from driftpace.records import Money
+    from driftpace.tracker import Tracker
 
 LONGEST = 10_000
 """Periods: beyond this a plan takes hours, and nobody knows the world that far ahead."""
@@ -34,30 +35,41 @@ class World:
         return 0 if self.budget is None else max(self.budget.horizon + 1 - self.first_period, 0)
 
     @classmethod
-    def of(cls, state: str | None, **numbers: Any) -> "World":
-        """Return the world of a saved tracker, or that of plain numbers: ``noise``, ``features``, ``rho``, ``start``."""
+    def of(cls, state: str | None, *, storage: str | None = None, **numbers: Any) -> "World":
+        """Return the world of a campaign or a saved tracker, or of ``noise``, ``features``, ``rho`` and ``start``."""
         given = [name for name, value in numbers.items() if value is not None]
         if state is None:
             return cls(outlook=_outlook(numbers))
         if given:
             raise ParameterError(
-                f"--{given[0]} must be left out beside STATE, which knows it; got {numbers[given[0]]!r}."
+                f"--{given[0]} must be left out beside NAME, which knows it; got {numbers[given[0]]!r}."
             )
-        return cls._saved(state)
+        return cls._saved(state) if Path(state).is_file() else cls._kept(state, storage)
 
     @classmethod
     def _saved(cls, state: str) -> "World":
-        path = Path(state)
-        if not path.is_file():
-            what = "is a folder" if path.is_dir() else "does not exist"
-            raise ParameterError(f"STATE must be a file that Tracker.save() wrote; {state!r} {what}.")
         from driftpace.tracker import Tracker
 
-        tracker = Tracker.load(path)
+        return cls._of_tracker(Tracker.load(state), Path(state).name)
+
+    @classmethod
+    def _kept(cls, name: str, storage: str | None) -> "World":
+        """Return the world of a campaign; a name that looks like a file is refused as one where there is no store."""
+        from driftpace.cli.options import DEFAULT_STORAGE
+        from driftpace.cli.reading import campaign_at
+
+        if storage is None and not Path(DEFAULT_STORAGE).exists():
+            what = "is a folder" if Path(name).is_dir() else "is neither"
+            raise ParameterError(f"NAME must be a campaign, or a file that Tracker.save() wrote; {name!r} {what}.")
+        with campaign_at(storage, name) as campaign:
+            return cls._of_tracker(campaign.tracker(), name)
+
+    @classmethod
+    def _of_tracker(cls, tracker: "Tracker", name: str) -> "World":
         history = tracker.history
         return cls(
             outlook=tracker.outlook(),
-            name=path.name,
+            name=name,
             epsilon=tracker.epsilon,
             first_period=tracker.period,
             bought_before=bool(history) and history[-1].samples > 0,
@@ -134,7 +146,8 @@ def _outlook(numbers: dict[str, Any]) -> "Outlook":
     missing = [f"--{name}" for name in ("noise", "features", "rho") if numbers[name] is None]
     if missing:
         raise ParameterError(
-            f"Give STATE, the file of a saved tracker, or --noise, --features and --rho; got no {' and no '.join(missing)}."
+            f"Give NAME, a campaign or the file of a saved tracker, or --noise, --features and --rho; "
+            f"got no {' and no '.join(missing)}."
         )
     from driftpace import require
     from driftpace.bounds import Anchored

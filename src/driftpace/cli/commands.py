@@ -1,0 +1,86 @@
+"""Every command by its name: where it lives, what it is for, in one line; nothing of it is loaded before it is called."""
+
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+
+class Known(NamedTuple):
+    """A command: the module and the name of what runs it, the first line of its help, the heading it is listed under."""
+
+    module: str
+    name: str
+    line: str
+    panel: str
+
+
+EVERY, BEGIN, KEEP, ALONE = ("Every period", "Campaigns", "The store", "Without a campaign")
+
+COMMANDS = {
+    "init": Known("init", "init", "Begin a campaign: what to predict, and how good the model has to stay.", BEGIN),
+    "ask": Known("ask", "ask", "Say how many rows to label this period, and why.", EVERY),
+    "tell": Known(
+        "tell", "tell", "Take in a file of labelled rows; when they are enough, fit the model and report.", EVERY
+    ),
+    "status": Known("status", "status", "Say where a campaign stands and what to do now.", EVERY),
+    "plan": Known("plan", "plan", "Plan purchases: what do I get for this budget, and when do I spend it?", EVERY),
+    "report": Known(
+        "report", "report", "Write one page about a campaign: the order, the drift, the promises, the money.", EVERY
+    ),
+    "predict": Known("predict", "predict", "Say what the current model makes of the rows of a file.", EVERY),
+    "override": Known(
+        "deciding", "override", "Put a number of your own in the place of the order, with the reason.", EVERY
+    ),
+    "approve": Known("deciding", "approve", "Agree with the order as it was made.", EVERY),
+    "forget": Known("deciding", "forget", "Take back the rows told so far in the open period.", EVERY),
+    "list": Known("listing", "list_campaigns", "List the campaigns of a store, with what each waits for.", BEGIN),
+    "log": Known("log", "log", "Show what happened in a campaign, and when.", BEGIN),
+    "export": Known("carrying", "export", "Write a campaign to one file, to keep it or to carry it elsewhere.", BEGIN),
+    "import": Known("carrying", "import_campaign", "Read a campaign from a file that export wrote.", BEGIN),
+    "remove": Known("removing", "remove", "Remove a campaign with everything that belongs to it.", BEGIN),
+    "doctor": Known("doctor", "doctor", "Check the store and its campaigns.", KEEP),
+    "serve": Known("serve", "serve", "Serve the campaigns of a store: a web page to look at, and REST.", KEEP),
+    "token": Known("token", "token", "Let somebody in who comes from another machine.", KEEP),
+    "backtest": Known(
+        "backtest",
+        "backtest",
+        "Replay a table as if its labels were still to be bought: what would it have cost, and was the promise kept?",
+        ALONE,
+    ),
+    "reproduce": Known(
+        "reproduce",
+        "reproduce",
+        "Run the paper's experiments and put what came out beside what it reports: a page, every figure, every number.",
+        ALONE,
+    ),
+}
+
+
+class Lazily(TyperGroup):
+    """A group that lists its commands without loading any, and loads the one that is called."""
+
+    def __init__(self, **more: Any) -> None:
+        super().__init__(**more)
+        for name, known in COMMANDS.items():
+            self.add_command(TyperCommand(name, help=known.line, rich_help_panel=known.panel))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Put the command itself in the place of its line of help."""
+        if args and args[0] in COMMANDS:
+            self.commands[args[0]] = load(args[0])
+        return super().resolve_command(ctx, args)
+
+
+def load(name: str) -> Any:
+    """Return the command of that name, ready to be run."""
+    known = COMMANDS[name]
+    found = getattr(import_module(f"driftpace.cli.{known.module}"), known.name)
+    if isinstance(found, typer.Typer):
+        group = typer.main.get_command(found)
+        group.name = name
+        return group
+    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    alone.command(name)(found)
+    return typer.main.get_command(alone)

@@ -1,0 +1,63 @@
+"""``driftpace predict``: what the current model says of rows."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from driftpace.cli.options import DryRun, Name, Storage
+
+
+def predict(
+    name: Name,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The rows: any file that tell reads; - reads stdin.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Where they go: .csv, .jsonl or .parquet. Default: CSV to stdout.", show_default=False
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file of --out where it exists.")] = False,
+    dry_run: DryRun = False,
+    storage: Storage = None,
+) -> None:
+    """Say what the current model makes of the rows of a file.
+
+    Every column of the file is kept; behind them comes the prediction and, for two classes, the probability of the second.
+
+    Example: driftpace predict churn customers.csv --out predictions.csv
+    """
+    from driftpace.cli.printing import print_answer, print_csv, print_note
+    from driftpace.cli.reading import campaign_at
+    from driftpace.cli.tables import content_of, read
+    from driftpace.errors import ParameterError
+    from driftpace.tables.drawing import cells
+
+    if out is not None and out.exists() and not force:
+        raise ParameterError(f"--out must be a new file, or --force must be given; {str(out)!r} exists.")
+    with campaign_at(storage, name) as campaign:
+        definition = campaign.definition
+        shown, data = content_of(file, owner="predict")
+        columns = read(definition, shown, data, owner="predict")
+        found = campaign.predict_table(columns)
+        period = campaign.status().period - 1
+    word = definition.target or "target"
+    rows: dict[str, list[Any]] = {one: cells(column) for one, column in columns.items()}
+    added: dict[str, list[Any]] = {f"{word}_predicted": list(found.values)}
+    if found.probability is not None:
+        added[f"{word}_probability"] = [float(one) for one in found.probability]
+    for one in added:
+        if one in rows:
+            raise ParameterError(f"FILE must not have a column {one!r}, which is where the prediction goes.")
+    rows |= added
+    count = len(found.values)
+    if out is None:
+        print_csv(list(rows), list(zip(*rows.values(), strict=True)))
+        return
+    if not dry_run:
+        from driftpace.tables import write_rows
+
+        write_rows(out, rows, overwrite=force, owner="predict")
+    print_answer(f"{name}: {count:,} rows by the model of period {period}, in {out}, column {word}_predicted.", [])
+    if dry_run:
+        print_note("Nothing was written.")

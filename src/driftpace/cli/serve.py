@@ -1,0 +1,25 @@
+"""``driftpace serve``: the campaigns of a store as a web page and over REST."""
+
+from typing import Annotated
+
+import typer
+
+from driftpace.cli.options import DEFAULT_STORAGE, Storage
+
+
+def serve(
+    host: Annotated[
+        str, typer.Option(help="Where to listen. Beyond this machine everybody needs a token.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port.", min=0, max=65535)] = 8321,
+    storage: Storage = None,
+) -> None:
+    """Serve the campaigns of a store: a web page to look at, and REST.
+
+    On this machine it needs no set-up. To be reached from others, give --host and make a token first: driftpace token make.
+
+    Example: driftpace serve
+    """
+    from driftpace.service import run
+
+    run(storage or DEFAULT_STORAGE, host=host, port=port)

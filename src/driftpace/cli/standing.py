@@ -1,0 +1,91 @@
+"""Where a campaign stands, as a list and a status show it; read from its checkpoint without waking the tracker in it."""
+
+import json
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from driftpace.campaign.records import Order
+    from driftpace.records import StepReport
+    from driftpace.storage.store import Head
+
+VERSION = 1
+_RECORDS = ("Assumption", "Money", "Plan", "Selected", "StepReport")
+_ENUMS = ("Outcome", "Verdict")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Standing:
+    """What people ask of a campaign: the open order, the last report, and the plain facts of its summary."""
+
+    head: "Head"
+    order: "Order | None"
+    last: "StepReport | None"
+    last_key: str | None
+
+    @classmethod
+    def of(cls, head: "Head", checkpoint: bytes) -> "Standing | None":
+        """Return it from a checkpoint; None where that is of another version, or damaged: the campaign itself will say so."""
+        try:
+            body = json.loads(zlib.decompress(checkpoint))
+            if body["version"] != VERSION:
+                return None
+            opened = body["opened"]
+            return cls(
+                head=head,
+                order=None if opened is None else _order(head, opened),
+                last=value_of(body["last"]),
+                last_key=body["last_key"],
+            )
+        except (zlib.error, ValueError, KeyError, TypeError, AttributeError):
+            return None
+
+
+def _order(head: "Head", opened: Mapping[str, Any]) -> "Order":
+    from driftpace.campaign.records import Decision, Order
+    from driftpace.records import Request
+
+    plain = dict(opened["request"])
+    assumptions = tuple(value_of(one) for one in plain.pop("assumptions"))
+    request = Request(**{name: value_of(one) for name, one in plain.items()}, assumptions=assumptions)
+    decided = {name: None if opened[name] is None else Decision(**opened[name]) for name in ("approved", "overridden")}
+    came, missing = head.summary["came"], head.summary["missing"]
+    return Order(
+        campaign=head.name,
+        period=head.summary["period"],
+        key=opened["key"],
+        samples=came + missing,
+        came=came,
+        missing=missing,
+        closed=False,
+        request=request,
+        **decided,
+    )
+
+
+def value_of(plain: Any) -> Any:
+    """Return the record, number or list that a plain form stands for; only records that orders and reports are made of.
+
+    >>> value_of({"!": "tuple", "of": [1, {"!": "inf"}]})
+    (1, inf)
+    """
+    if not isinstance(plain, dict):
+        return plain
+    kind = plain["!"]
+    if kind in ("nan", "inf", "-inf"):
+        return float(kind)
+    if kind == "decimal":
+        return Decimal(plain["is"])
+    if kind == "tuple":
+        return tuple(value_of(one) for one in plain["of"])
+    from driftpace import records
+
+    _, _, name = plain["is"].partition(":")
+    if kind == "enum" and name in _ENUMS:
+        return getattr(records, name)[plain["name"]]
+    if kind == "record" and name in _RECORDS:
+        return getattr(records, name)(**{held: value_of(one) for held, one in plain["with"].items()})
+    raise ValueError(f"{kind} {name} is no part of an order or a report")

@@ -1,0 +1,51 @@
+"""Files that people bring: their bytes, which identify a delivery, and their columns as a campaign reads them."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from driftpace.errors import ParameterError
+
+if TYPE_CHECKING:
+    from driftpace.campaign import Definition
+    from driftpace.tables import Column, Limits
+
+
+def own_limits() -> "Limits":
+    """Return what may be read of one's own files: far more than strangers may send, and still not without end."""
+    from driftpace.tables import Limits
+
+    return Limits(bytes=2**34, unpacked=2**34, rows=10**8, columns=10**5, cells=10**9)
+
+
+def content_of(file: str, *, owner: str) -> tuple[str, bytes]:
+    """Return the name of a file and its bytes; ``-`` is what comes from stdin."""
+    if file == "-":
+        if sys.stdin.isatty():
+            raise ParameterError(
+                f"{owner}: FILE must be a file, or - with rows piped into the command; nothing is piped."
+            )
+        return "stdin", sys.stdin.buffer.read()
+    path = Path(file)
+    if path.is_dir():
+        raise ParameterError(f"{owner}: FILE must be a file; {file!r} is a folder.")
+    if not path.exists():
+        raise ParameterError(f"{owner}: FILE must be an existing file; got {file!r}.")
+    return path.name, path.read_bytes()
+
+
+def read(definition: "Definition", name: str, data: bytes, *, owner: str) -> "dict[str, Column]":
+    """Return the columns of a file; ids and words stay as they were written."""
+    from driftpace.tables import read_upload
+
+    as_text = [*definition.categories, *(one for one in (definition.id, definition.groups) if one is not None)]
+    if definition.classes is not None and definition.target is not None:
+        as_text.append(definition.target)
+    return read_upload(
+        data,
+        name=None if name == "stdin" else name,
+        limits=own_limits(),
+        owner=owner,
+        as_text=as_text,
+        target=definition.target,
+    )
