@@ -14,9 +14,9 @@ from driftpace.tables.textfile import number_text
 
 _WHOLE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 _BROKEN = ("halffloat", "float", "double")
-_TEXTS = ("string", "large_string", "binary", "large_binary")
+TEXTS = ("string", "large_string", "binary", "large_binary")
 _VIEWS = ("string_view", "binary_view")
-_PLAIN = frozenset(("null", "bool", "date32[day]", "date64[ms]", *_WHOLE, *_BROKEN, *_TEXTS, *_VIEWS))
+_PLAIN = frozenset(("null", "bool", "date32[day]", "date64[ms]", *_WHOLE, *_BROKEN, *TEXTS, *_VIEWS))
 _BEGINNINGS = (
     "timestamp[",
     "decimal32(",
@@ -77,16 +77,20 @@ class Gathered:
         self._as_text, self._exact = frozenset(as_text), exact
         self._pieces: list[list[Any]] = [[] for _ in self._names]
         self._known: list[dict[Any, Any]] = [{} for _ in self._names]
-        self._rows = self._bytes = 0
+        self._rows = self._kept = self._stood_for = 0
 
     def add(self, batch: Any) -> None:
         """Take the rows of one batch."""
         self._rows += batch.num_rows
         refuse_size(self._limits, self._rows, len(self._names), self._what)
+        batch.validate()
+        self._stood_for += sum(_text_bytes(array) for array in batch.columns)
+        refuse_unpacked(
+            self._limits, self._stood_for, self._what
+        )  # before each text is looked at, to see that it is one
         batch.validate(full=True)
         for place, array in enumerate(batch.columns):
-            made = self._plain(array, self._names[place] in self._as_text)
-            self._pieces[place].append(self._shared(made, place) if isinstance(made, list) else made)
+            self._pieces[place].append(self._plain(array, place))
 
     def columns(self) -> dict[str, Column]:
         """Return what was gathered."""
@@ -94,47 +98,45 @@ class Gathered:
             raise DataError(f"{self._what} must have at least one row; got none.")
         return {name: _joined(pieces) for name, pieces in zip(self._names, self._pieces, strict=True)}
 
+    def _values(self, array: Any, place: int, as_text: bool) -> list[Any]:
+        """Return plain Python values, as texts where asked; each distinct text of a column is kept once and counted once."""
+        import pyarrow as pa
+
+        if as_text and str(array.type) not in (*TEXTS, *_VIEWS):
+            array = array.cast(pa.string())
+        refuse_unpacked(self._limits, _text_bytes(array), self._what)
+        return self._shared(array.to_pylist(), place)
+
     def _shared(self, items: list[Any], place: int) -> list[Any]:
-        """Return the same values, each distinct text of a column kept once and counted once."""
         known = self._known[place]
         before = len(known)
         shared = [known.setdefault(item, item) for item in items]
         if len(known) > before:
-            self._bytes += sum(len(item) for item in list(known)[before:] if isinstance(item, str | bytes))
-            refuse_unpacked(self._limits, self._bytes, self._what)
+            self._kept += sum(len(item) for item in list(known)[before:] if isinstance(item, str | bytes))
+            refuse_unpacked(self._limits, self._kept, self._what)
         return shared
 
-    def _plain(self, array: Any, as_text: bool) -> Any:
+    def _plain(self, array: Any, place: int) -> Any:
         """Return float64 numbers, datetime64 times, or a list of plain values, of one array."""
         import pyarrow as pa
 
-        kind = str(array.type)
+        kind, as_text = str(array.type), self._names[place] in self._as_text
         if _is_dictionary(array.type):
             codes = array.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
             used, places = np.unique(codes, return_inverse=True)
             missing = used.size > 0 and used[0] < 0
-            distinct = self._values(array.dictionary.take(pa.array(used[int(missing) :])), as_text)
+            distinct = self._values(array.dictionary.take(pa.array(used[int(missing) :])), place, as_text)
             items = [None, *distinct] if missing else distinct
             return [items[at] for at in places.tolist()]
         if as_text or kind == "bool" or (self._exact and kind in ("int64", "uint64") and _beyond(array)):
-            return self._values(array, as_text or kind != "bool")
+            return self._values(array, place, as_text or kind != "bool")
         if kind in _WHOLE or kind in _BROKEN or kind.startswith("decimal"):
             return array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         if kind.startswith(("timestamp[", "date")):
             fine = kind.startswith("timestamp[ns")
             times = array.cast(pa.timestamp("us", tz=getattr(array.type, "tz", None)), safe=not fine)
             return times.to_numpy(zero_copy_only=False).astype("datetime64[us]")
-        return self._values(array, as_text)
-
-    def _values(self, array: Any, as_text: bool) -> list[Any]:
-        """Return plain Python values, as texts where asked."""
-        import pyarrow as pa
-
-        if as_text and str(array.type) not in (*_TEXTS, *_VIEWS):
-            array = array.cast(pa.string())
-        refuse_unpacked(self._limits, _text_bytes(array), self._what)
-        values: list[Any] = array.to_pylist()
-        return values
+        return self._values(array, place, as_text)
 
 
 def _text_bytes(array: Any) -> int:
@@ -144,7 +146,7 @@ def _text_bytes(array: Any) -> int:
         views = np.frombuffer(array.buffers()[1], dtype=np.int32).reshape(-1, 4)
         lengths = views[array.offset : array.offset + len(array), 0].astype(np.int64)
         return int(np.maximum(lengths, 0).sum())
-    if kind in _TEXTS:
+    if kind in TEXTS:
         import pyarrow.compute as pc
 
         return int(pc.sum(pc.cast(pc.binary_length(array), "int64")).as_py() or 0)

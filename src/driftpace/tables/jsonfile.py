@@ -100,7 +100,7 @@ def read_lines(data: bytes, limits: Limits, what: str) -> dict[str, list[Any]]:
     """Return columns of values from one JSON object on each line."""
 
     def rows() -> Iterable[Any]:
-        for number, line in enumerate(lines(data, what), start=1):
+        for number, line in enumerate(lines(data, limits, what), start=1):
             if line.strip():
                 yield parse(line, what, f"line {number:,}")
 

@@ -12,6 +12,7 @@ from driftpace.tables.columns import Column, from_arrays
 from driftpace.tables.limits import LONGEST_LINE, Limits, clip, refuse_size
 
 _SEPARATORS = (",", ";", "\t")
+_LINES_PER_ROW = 4  # empty lines and cells of several lines are well
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -20,13 +21,15 @@ def encoding(data: bytes) -> str:
     return "utf-16" if data[:2] in _UTF_16 else "utf-8-sig"
 
 
-def lines(data: bytes, what: str) -> Iterator[str]:
-    """Return line after line, ends included; a sentence where one is too long, holds a NUL or is not text."""
+def lines(data: bytes, limits: Limits, what: str) -> Iterator[str]:
+    """Return line after line, ends included; a sentence where one is too long or no text, or where there are too many."""
     with io.TextIOWrapper(io.BytesIO(data), encoding=encoding(data), newline="") as text:
         number = 0
         try:
             while line := text.readline(LONGEST_LINE + 1):
                 number += 1
+                if number > _LINES_PER_ROW * limits.rows + 1_000:
+                    raise DataError(f"{what} must have at most {limits.rows:,} rows; got {number:,} or more lines.")
                 if len(line) > LONGEST_LINE:
                     raise DataError(
                         f"{what} must have lines of at most {LONGEST_LINE:,} characters; line {number:,} is longer."
@@ -45,7 +48,7 @@ def read_csv_cells(data: bytes, limits: Limits, what: str) -> tuple[list[str], l
 
     The separator is the comma, semicolon or tab that the first line has most of. Empty lines are left out.
     """
-    source = lines(data, what)
+    source = lines(data, limits, what)
     first = next(source, "")
     separator = max(_SEPARATORS, key=first.count)
 

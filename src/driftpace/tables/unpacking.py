@@ -44,9 +44,10 @@ def _take_file(path: Path, shown: str, limits: Limits, owner: str) -> tuple[str,
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise ParameterError(f"{owner}: the file must be one that can be read; got {str(path)!r}: {why}.") from None
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise ParameterError(f"{owner}: {shown} must be a file; it is a folder, a pipe or a device.")
     with os.fdopen(handle, "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise ParameterError(f"{owner}: {shown} must be a file; it is a folder or a device.")
         return shown, _drain(file, shown, limits, owner)
 
 

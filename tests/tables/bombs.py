@@ -1,0 +1,181 @@
+"""Small files that stand for much: each is built to be far larger unpacked than it is packed."""
+
+import gzip
+import io
+import struct
+import zlib
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import ipc
+
+_MIB = 2**20
+
+
+def _gzip(pieces: int) -> bytes:
+    packer = zlib.compressobj(level=1, wbits=31)
+    zeros = bytes(_MIB)
+    return b"".join([*(packer.compress(zeros) for _ in range(pieces)), packer.flush()])
+
+
+def gzip_of_zeros() -> bytes:
+    return _gzip(200)
+
+
+def gzip_in_gzip() -> bytes:
+    return gzip.compress(_gzip(200))
+
+
+def gzip_of_many_members() -> bytes:
+    return gzip.compress(b"") * 500_000
+
+
+def _parquet(table: pa.Table, **how: object) -> bytes:
+    sink = io.BytesIO()
+    pq.write_table(table, sink, **how)
+    return sink.getvalue()
+
+
+def parquet_of_many_rows() -> bytes:
+    """A hundred million rows, in runs."""
+    sink = io.BytesIO()
+    group = pa.table({"x": np.zeros(5_000_000, dtype=np.int8)})
+    with pq.ParquetWriter(sink, group.schema) as writer:
+        for _ in range(20):
+            writer.write_table(group, row_group_size=5_000_000)
+    return sink.getvalue()
+
+
+def parquet_of_one_long_text() -> bytes:
+    return _parquet(
+        pa.table({"x": ["a" * (200 * _MIB)]}), compression="snappy", use_dictionary=False, write_statistics=False
+    )
+
+
+def parquet_of_a_long_text_many_times() -> bytes:
+    """A terabyte of text: a million rows that all stand for the one long text of the dictionary."""
+    codes = pa.array(np.zeros(1_000_000, dtype=np.int32))
+    column = pa.DictionaryArray.from_arrays(codes, pa.array(["a" * _MIB]))
+    return _parquet(pa.table({"x": column}), compression="zstd")
+
+
+def parquet_of_differences() -> bytes:
+    """A hundred gigabytes of text: each row is the one before, of which only the length is written."""
+    table = pa.table({"x": ["a" * _MIB] * 50})
+    return _parquet(table, use_dictionary=False, column_encoding={"x": "DELTA_BYTE_ARRAY"}, write_statistics=False)
+
+
+def parquet_of_lists() -> bytes:
+    """One row whose one cell holds twenty million numbers."""
+    numbers = pa.array(np.zeros(20_000_000, dtype=np.int8))
+    return _parquet(pa.table({"x": pa.ListArray.from_arrays(pa.array([0, 20_000_000], pa.int32()), numbers)}))
+
+
+def _stream(table: pa.Table, compression: str | None = None) -> bytes:
+    sink = io.BytesIO()
+    with ipc.new_stream(sink, table.schema, options=ipc.IpcWriteOptions(compression=compression)) as writer:
+        writer.write_table(table)
+    return sink.getvalue()
+
+
+def arrow_of_one_long_text() -> bytes:
+    return _stream(pa.table({"x": ["a" * (200 * _MIB)]}), "zstd")
+
+
+def arrow_file_of_one_long_text() -> bytes:
+    sink = io.BytesIO()
+    table = pa.table({"x": ["a" * (200 * _MIB)]})
+    with ipc.new_file(sink, table.schema, options=ipc.IpcWriteOptions(compression="lz4")) as writer:
+        writer.write_table(table)
+    return sink.getvalue()
+
+
+def arrow_dictionary_of_one_long_text() -> bytes:
+    return _stream(pa.table({"x": pa.array(["a" * (200 * _MIB)]).dictionary_encode()}), "zstd")
+
+
+def arrow_of_nothing_many_times() -> bytes:
+    return _stream(pa.table({"x": pa.nulls(10**9)}))
+
+
+def arrow_of_a_view_many_times() -> bytes:
+    """A terabyte of text: a million views of one long text."""
+    view = struct.pack("<i4sii", _MIB, b"aaaa", 0, 0)
+    buffers = [None, pa.py_buffer(view * 1_000_000), pa.py_buffer(b"a" * _MIB)]
+    return _stream(pa.table({"x": pa.Array.from_buffers(pa.string_view(), 1_000_000, buffers)}))
+
+
+def json_of_arrays() -> bytes:
+    return b"[" * 5_000_000
+
+
+def json_of_objects() -> bytes:
+    return b'{"a":' * 5_000_000
+
+
+def json_of_nothings() -> bytes:
+    return b"[" + b"{}," * 20_000_000 + b"{}]"
+
+
+def json_line_that_nests() -> bytes:
+    return b'{"a": 1}\n{"a": ' + b"[" * 1_000_000 + b"\n"
+
+
+def json_of_a_long_number() -> bytes:
+    return b'[{"a": ' + b"9" * 10_000_000 + b"}]"
+
+
+def csv_of_one_line() -> bytes:
+    return b"a,b\n" + b"a" * (60 * _MIB)
+
+
+def csv_of_one_cell() -> bytes:
+    return b'a,b\n"' + b"a\n" * (30 * _MIB)
+
+
+def csv_of_many_columns() -> bytes:
+    return b"a," * 1_500_000 + b"\n1\n"
+
+
+def csv_of_many_rows() -> bytes:
+    return b"a\n" + b"1\n" * 30_000_000
+
+
+def csv_of_empty_lines() -> bytes:
+    return b"a\n" + b"\n" * 60_000_000
+
+
+def csv_of_many_cells() -> bytes:
+    return b",".join(b"c%d" % at for at in range(900)) + b"\n" + (b"," * 899 + b"\n") * 60_000
+
+
+REFUSED: tuple[Callable[[], bytes], ...] = (
+    gzip_of_zeros,
+    gzip_in_gzip,
+    gzip_of_many_members,
+    parquet_of_many_rows,
+    parquet_of_one_long_text,
+    parquet_of_differences,
+    parquet_of_lists,
+    arrow_of_one_long_text,
+    arrow_file_of_one_long_text,
+    arrow_dictionary_of_one_long_text,
+    arrow_of_nothing_many_times,
+    arrow_of_a_view_many_times,
+    json_of_arrays,
+    json_of_objects,
+    json_of_nothings,
+    json_line_that_nests,
+    json_of_a_long_number,
+    csv_of_one_line,
+    csv_of_one_cell,
+    csv_of_many_columns,
+    csv_of_many_rows,
+    csv_of_empty_lines,
+    csv_of_many_cells,
+)
+"""Too much, whatever is done with it."""
+READ: tuple[Callable[[], bytes], ...] = (parquet_of_a_long_text_many_times,)
+"""Much, but a million times the same, which is kept once."""
