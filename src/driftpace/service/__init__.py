@@ -1,7 +1,7 @@
 """Campaigns over HTTP: REST for other systems, a page for people, numbers for whoever watches the machine.
 
-``create_app`` gives an ASGI application over an opened store and ``run`` serves it; both load the web packages when they are called.
-Pages come from :mod:`driftpace.service.dashboard`, where it is installed. What they may lean on:
+``create_app`` gives an ASGI application over an opened store and ``run`` serves it; both load the web packages when called. Pages
+come from :mod:`driftpace.service.dashboard`, where it is installed. What they may lean on:
 
 - ``request.app.state.service`` is a :class:`~driftpace.service.parts.Service`: ``store``, ``handles.reader(name)`` (a campaign for
   reading), ``limits``, and ``await service.reads.run(function, ...)`` to leave the event loop while a store is read;
@@ -38,6 +38,4 @@ if not TYPE_CHECKING:  # the web packages are loaded when they are needed
                 raise
             from driftpace.errors import MissingExtraError
 
-            raise MissingExtraError(
-                f'the service needs {error.name}: pip install "driftpace[service]".'
-            ) from error
+            raise MissingExtraError(f'the service needs {error.name}: pip install "driftpace[service]".') from error

@@ -1,7 +1,7 @@
 """Sessions of the page: a random name in a cookie stands for a token that was shown once at log-in.
 
-Nothing here outlives the process: the key that CSRF tokens are made with is drawn when it starts, so there is no default secret to know.
-A session holds the digest of its token and asks the store each time, so that a revoked token ends its sessions at once.
+Nothing here outlives the process: the key that CSRF tokens are made with is drawn when it starts, so there is no default secret.
+A session holds the digest of its token, and the store is asked each time, so that a revoked token ends its sessions at once.
 """
 
 import hashlib

@@ -1,7 +1,8 @@
 """Tokens: who may come in from afar.
 
-A secret has 256 random bits, so nobody guesses one, and nobody guesses it from its SHA-256 either: a slow hash protects passwords that
-people choose, and would only make every request slow here. The store holds the digest; the secret is shown once and kept nowhere.
+A secret has 256 random bits, so nobody guesses one, and nobody guesses it from its SHA-256 either: a slow hash protects passwords
+that people choose, and would only make every request slow here. The store holds the digest; the secret is shown once and kept
+nowhere.
 """
 
 import hashlib

@@ -1,0 +1,134 @@
+"""What may be sent, to the letter: no unknown names, no number that is none, nothing longer than it has to be."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from driftpace.errors import ParameterError
+
+NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
+_TEXT = r"^[^\x00-\x08\x0b-\x1f]*$"
+
+Name = Annotated[str, Field(pattern=NAME_PATTERN, max_length=100)]
+Key = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]+$")]
+Word = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00]+$")]
+Reason = Annotated[str, Field(min_length=1, max_length=2000)]
+Amount = (
+    Annotated[int, Field(ge=0, le=10**12)]
+    | Annotated[float, Field(ge=0, le=1e12)]
+    | Annotated[str, Field(pattern=r"^[0-9]{1,12}(\.[0-9]{1,6})?$")]
+)
+Price = (
+    Annotated[int, Field(ge=0, le=10**9)]
+    | Annotated[float, Field(ge=0, le=1e9)]
+    | Annotated[str, Field(pattern=r"^[0-9]{1,9}(\.[0-9]{1,6})?$")]
+)
+Tier = Annotated[list[Any], Field(min_length=2, max_length=2)]
+Share = Annotated[float, Field(gt=0, lt=1)]
+Count = Annotated[int, Field(ge=0, le=10**9)]
+
+
+class Sent(BaseModel):
+    """Plain values, taken as they are: "1" is no number."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+    def given(self) -> dict[str, Any]:
+        """Return what was sent, without what was left out."""
+        return self.model_dump(exclude_none=True, exclude_unset=True)
+
+
+class Prices(Sent):
+    """What labels cost: so much for an order, so much for a row, or tiers (from which row on, price)."""
+
+    fixed: Price | None = None
+    per_sample: Price | None = None
+    tiers: Annotated[list[Tier], Field(min_length=1, max_length=50)] | None = None
+    minimum: Price | None = None
+    currency: Annotated[str, Field(pattern=r"^[A-Z]{3}$")] | None = None
+
+
+class BudgetSent(Prices):
+    """What there is to spend, over how many periods."""
+
+    total: Amount
+    horizon: Annotated[int, Field(ge=1, le=10_000)]
+    gap: Annotated[str, Field(max_length=40)] | None = None
+
+
+class DefinitionSent(Sent):
+    """What a campaign is about, as in a campaign file."""
+
+    name: Name
+    target: Word
+    epsilon: Annotated[float, Field(gt=0, le=1e12)] | None = None
+    tolerance: Annotated[float, Field(gt=0, le=1e6)] | None = None
+    confidence: Share | None = None
+    certificate: Share | None = None
+    features: Annotated[list[Word], Field(min_length=1, max_length=1000)] | None = None
+    classes: Annotated[list[Word], Field(min_length=2, max_length=2)] | None = None
+    categories: (
+        Annotated[dict[Word, Annotated[list[Word], Field(min_length=2, max_length=1000)]], Field(max_length=1000)]
+        | None
+    ) = None
+    id: Word | None = None
+    groups: Word | None = None
+    loss: Literal["squared", "huber", "logistic", "hinge"] | None = None
+    l2: (
+        Annotated[float, Field(ge=0, le=1e12)]
+        | Annotated[list[Annotated[float, Field(ge=0, le=1e12)]], Field(min_length=1, max_length=20)]
+        | None
+    ) = None
+    pool: Count | None = None
+    cap: Annotated[int, Field(ge=1, le=10**9)] | None = None
+    fit_intercept: bool | None = None
+    seed: Annotated[int, Field(ge=0, le=2**53)] | None = None
+    keep_rows: bool | None = None
+    description: Annotated[str, Field(max_length=2000, pattern=_TEXT)] | None = None
+    budget: BudgetSent | None = None
+
+    def values_for(self, *, most_columns: int) -> dict[str, Any]:
+        """Return the values of a definition; refused where the words of its categories make more columns than a table may have."""
+        words = sum(len(levels) - 1 for levels in (self.categories or {}).values())
+        if words + len(self.features or ()) > most_columns:
+            raise ParameterError(f"Campaign(categories=...) must make at most {most_columns:,} columns; got {words:,}.")
+        return self.given()
+
+
+class AskSent(Sent):
+    """Your name of the period, and how many rows it can give at most."""
+
+    key: Key | None = None
+    pool: Count | None = None
+
+
+class ApproveSent(Sent):
+    """Why, if you like."""
+
+    reason: Annotated[str, Field(max_length=2000)] = ""
+
+
+class OverrideSent(Sent):
+    """A number of your own for the whole period, and why."""
+
+    samples: Count
+    reason: Reason
+
+
+class ForgetSent(Sent):
+    """Why the rows told so far are taken back."""
+
+    reason: Reason
+
+
+class PlanSent(Prices):
+    """What if: another target, another budget, another price. Nothing is changed."""
+
+    epsilon: Annotated[float, Field(gt=0, le=1e12)] | None = None
+    budget: Amount | None = None
+    horizon: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    gap: Annotated[str, Field(max_length=40)] | None = None
+
+    def prices(self) -> dict[str, Any]:
+        """Return the prices that were sent."""
+        return {name: value for name, value in self.given().items() if name in Prices.model_fields}

@@ -1,0 +1,161 @@
+"""From the bytes of a request to rows: by its content type, through the one door that reads tables, or plain arrays X and y."""
+
+from dataclasses import dataclass
+from email.message import Message
+from typing import Any
+
+import numpy as np
+from starlette.requests import Request
+
+from driftpace.campaign import Campaign, Receipt
+from driftpace.campaign.as_json import number
+from driftpace.errors import DataError, ParameterError
+from driftpace.service.failures import Refused
+from driftpace.tables.columns import Column
+from driftpace.tables.jsonfile import load_document
+from driftpace.tables.limits import Limits, clip
+from driftpace.tables.upload import FileKind, read_upload
+
+KINDS: dict[str, FileKind | None] = {
+    "text/csv": "csv",
+    "application/json": "json",
+    "application/x-ndjson": "jsonl",
+    "application/jsonl": "jsonl",
+    "application/vnd.apache.arrow.stream": "arrow",
+    "application/vnd.apache.arrow.file": "arrow",
+    "application/vnd.apache.parquet": "parquet",
+    "multipart/form-data": None,
+}
+_ARRAYS = frozenset({"X", "y", "ids", "groups"})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Upload:
+    """What came: bytes, what they are where that is known, and what they are called."""
+
+    data: bytes
+    kind: FileKind | None
+    name: str | None
+
+    @property
+    def source(self) -> str:
+        """How the log calls where it came from."""
+        return "REST" if self.name is None else f"REST: {self.name}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Arrays:
+    """Rows as plain numbers."""
+
+    X: Any
+    y: Any
+    ids: list[str] | None
+    groups: list[Any] | None
+
+
+async def take_upload(request: Request) -> Upload:
+    """Return the body of a request, which is within its limits by now; nothing of it touches the file system."""
+    header = Message()
+    header["content-type"] = request.headers.get("content-type", "")
+    kind = header.get_content_type() if header["content-type"] else ""
+    if request.headers.get("content-encoding", "identity").strip().lower() not in ("identity", "gzip"):
+        raise Refused(415, "media_type", "Content-Encoding must be gzip, or left out.")
+    if kind == "multipart/form-data":
+        return await _take_form(request)
+    data = await request.body()
+    if not data:
+        return Upload(data=b"", kind=None, name=None)
+    if kind not in KINDS:
+        raise Refused(
+            415, "media_type", f"Content-Type must be one of {', '.join(KINDS)}; got {clip(kind) or 'none'!r}."
+        )
+    return Upload(data=data, kind=KINDS[kind], name=None)
+
+
+async def _take_form(request: Request) -> Upload:
+    try:
+        async with request.form(max_files=1, max_fields=8, max_part_size=65_536) as form:
+            file = form.get("file")
+            if file is None or isinstance(file, str):
+                raise ParameterError("deliveries(file=...) must be a file in the form; got none.")
+            return Upload(data=await file.read(), kind=None, name=clip(file.filename or "") or None)
+    except (Refused, ParameterError):
+        raise
+    except Exception as error:  # the parser of forms has several kinds of errors, and none of them is ours
+        raise Refused(400, "malformed", f"the form cannot be read: {clip(str(error))}.") from None
+
+
+def read_rows(upload: Upload, campaign: Campaign, limits: Limits, *, owner: str) -> dict[str, Column] | Arrays:
+    """Return the columns of a table, or arrays where the body holds X."""
+    definition = campaign.definition
+    if upload.kind == "json" and upload.data.lstrip()[:1] == b"{" and b'"X"' in upload.data:
+        document = load_document(upload.data, limits, f"{owner}: the body")
+        if isinstance(document, dict) and "X" in document:
+            return _arrays(document, limits, owner)
+    as_text = [name for name in (definition.id, definition.groups) if name is not None]
+    return read_upload(
+        upload.data,
+        name=upload.name,
+        kind=upload.kind,
+        limits=limits,
+        owner=owner,
+        as_text=as_text,
+        target=definition.target,
+    )
+
+
+def tell(campaign: Campaign, found: dict[str, Column] | Arrays | None, **how: Any) -> Receipt:
+    """Tell a campaign what came; None closes its period with what is there."""
+    if found is None:
+        return campaign.tell(final=True, key=how["key"], who=how["who"])
+    if isinstance(found, Arrays):
+        if found.y is None:
+            raise DataError("deliveries(y=...) must come together with X; got none.")
+        return campaign.tell(found.X, found.y, ids=found.ids, groups=found.groups, **how)
+    return campaign.tell_table(found, **how)
+
+
+def predict(campaign: Campaign, found: dict[str, Column] | Arrays) -> dict[str, Any]:
+    """Return what the model says of rows."""
+    if isinstance(found, Arrays):
+        values = [number(float(one)) for one in campaign.predict(found.X)]
+        return {"predictions": values, "scores": values, "probabilities": None}
+    said = campaign.predict_table(found)
+    return {
+        "predictions": [number(one) if isinstance(one, float) else one for one in said.values],
+        "scores": [number(float(one)) for one in said.score],
+        "probabilities": None if said.probability is None else [number(float(one)) for one in said.probability],
+    }
+
+
+def _arrays(document: dict[str, Any], limits: Limits, owner: str) -> Arrays:
+    for name in document:
+        if name not in _ARRAYS:
+            raise DataError(f"{owner}({clip(name)}=...) must be one of X, y, ids and groups beside X.")
+    X = _numbers(document["X"], "X", 2, owner)
+    if X.shape[0] > limits.rows or X.shape[1] > limits.columns:
+        raise DataError(f"{owner}(X=...) must have at most {limits.rows:,} rows of {limits.columns:,}; got {X.shape}.")
+    y = None if document.get("y") is None else _numbers(document["y"], "y", 1, owner)
+    ids = document.get("ids")
+    if ids is not None and not (isinstance(ids, list) and all(isinstance(one, str | int) for one in ids)):
+        raise DataError(f"{owner}(ids=...) must be an array of texts; it is not.")
+    groups = document.get("groups")
+    if groups is not None and not (isinstance(groups, list) and all(isinstance(one, str | int) for one in groups)):
+        raise DataError(f"{owner}(groups=...) must be an array of texts; it is not.")
+    return Arrays(
+        X=X,
+        y=y,
+        ids=None if ids is None else [str(one) for one in ids],
+        groups=None if groups is None else [str(one) for one in groups],
+    )
+
+
+def _numbers(value: Any, name: str, dimensions: int, owner: str) -> Any:
+    try:
+        array = np.array(value)
+    except (ValueError, OverflowError):
+        array = np.empty(0, dtype=object)
+    if array.ndim != dimensions or array.dtype.kind not in "iuf" or array.size == 0:
+        shape = "rows of numbers, all of one length" if dimensions == 2 else "an array of numbers"
+        raise DataError(f"{owner}({name}=...) must be {shape}; it is not.")
+    return array.astype(np.float64)

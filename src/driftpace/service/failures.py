@@ -1,0 +1,120 @@
+"""One shape for everything that goes wrong: ``{"error": {"code": ..., "sentence": ...}}``."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fastapi import HTTPException
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict
+
+from driftpace.errors import (
+    ConflictError,
+    DataError,
+    DriftpaceError,
+    MissingExtraError,
+    ParameterError,
+    ProtocolError,
+    StateFileError,
+    StorageError,
+    TooEarlyError,
+    UnknownCampaignError,
+)
+
+_KINDS: tuple[tuple[type[DriftpaceError], int, str], ...] = (
+    (TooEarlyError, 409, "too_early"),
+    (ProtocolError, 409, "out_of_order"),
+    (UnknownCampaignError, 404, "unknown_campaign"),
+    (DataError, 422, "data"),
+    (ParameterError, 422, "parameter"),
+    (ConflictError, 409, "conflict"),
+    (StorageError, 503, "storage"),
+    (StateFileError, 503, "state"),
+    (MissingExtraError, 415, "missing_extra"),
+)
+_CODES = {404: "not_found", 405: "method", 400: "malformed", 413: "too_large", 415: "media_type", 422: "parameter"}
+
+
+class ErrorBody(BaseModel):
+    """What went wrong: a word for machines, a sentence for people."""
+
+    model_config = ConfigDict(extra="forbid")
+    code: str
+    sentence: str
+
+
+class Failure(BaseModel):
+    """The answer to whatever is refused."""
+
+    model_config = ConfigDict(extra="forbid")
+    error: ErrorBody
+
+
+class Refused(HTTPException):
+    """A request that is refused with a status, a code and a sentence."""
+
+    def __init__(self, status: int, code: str, sentence: str, *, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(status_code=status, detail=sentence, headers=dict(headers or {}))
+        self.code = code
+
+
+def busy(sentence: str, *, seconds: float = 1.0, status: int = 503) -> Refused:
+    """Return the refusal of a service that has too much to do."""
+    return Refused(status, "busy", sentence, headers={"Retry-After": str(max(1, math.ceil(seconds)))})
+
+
+def failure(status: int, code: str, sentence: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    """Return the answer; half characters, which no answer can carry, are written out."""
+    plain = " ".join(sentence.split()).encode("utf-8", "backslashreplace").decode()
+    return JSONResponse(
+        {"error": {"code": code, "sentence": plain}},
+        status_code=status,
+        headers=None if headers is None else dict(headers),
+    )
+
+
+def of_driftpace(error: DriftpaceError, *, store_url: str) -> tuple[int, str, str]:
+    """Return status, code and sentence of an error that was raised on purpose; where the store is stays inside."""
+    status, code = next(((status, code) for kind, status, code in _KINDS if isinstance(error, kind)), (422, "refused"))
+    return status, code, str(error).replace(f" in {store_url}", "").replace(store_url, "the store")
+
+
+def of_http(status: int, detail: object) -> tuple[str, str]:
+    """Return code and sentence of what the framework refuses by itself."""
+    said = {
+        404: "there is nothing at this address.",
+        405: "this address does not take that method.",
+        400: "the body of the request cannot be read.",
+    }
+    return _CODES.get(status, "refused"), said.get(status, str(detail))
+
+
+def of_validation(errors: Sequence[Mapping[str, Any]]) -> tuple[int, str, str]:
+    """Return status, code and sentence for a request that is not what its description says."""
+    first = errors[0] if errors else {"loc": (), "msg": "it is not", "type": ""}
+    if first.get("type") == "json_invalid":
+        return 400, "malformed", "the body of the request must be JSON; it is not."
+    place = [str(one) for one in first.get("loc", ())]
+    where = ".".join(place[1:]) or (place[0] if place else "request")
+    said = str(first.get("msg", "")).rstrip(".")
+    owner = place[0] if place else "request"
+    sentence = f"{owner}({where[:120]}=...) must be as its description says; {said[:1].lower()}{said[1:300]}."
+    return 422, "invalid", sentence
+
+
+def declared(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return the refusals of a route for its description."""
+    words = {
+        400: "The body cannot be read.",
+        401: "No token, or one that is not known.",
+        403: "The token does not allow it, or the request comes from a foreign page.",
+        404: "There is no such campaign, or nothing at this address.",
+        408: "The body took too long.",
+        409: "Out of order: nothing was changed.",
+        413: "The body is too large.",
+        415: "The body is of a kind that is not read here.",
+        422: "A value is not allowed; the sentence says which.",
+        429: "Too many failures; wait.",
+        503: "Too much to do, or the store cannot be used; try again.",
+    }
+    return {status: {"model": Failure, "description": words[status]} for status in sorted({*statuses, 401, 403, 503})}

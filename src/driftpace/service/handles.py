@@ -1,0 +1,48 @@
+"""Handles of campaigns: the ones used last are kept, with the state they have folded."""
+
+import threading
+from collections import OrderedDict
+
+from driftpace.campaign import Campaign
+from driftpace.storage.store import Store
+
+
+class Handles:
+    """Campaigns by name, at most ``most`` of each kind.
+
+    Reading and changing have handles of their own: a handle is locked while it fits, and the campaign can be read meanwhile.
+
+    >>> from driftpace.storage import MemoryStore
+    >>> store = MemoryStore()
+    >>> made = Campaign.create({"name": "churn", "target": "left", "epsilon": 0.1}, storage=store)
+    >>> handles = Handles(store)
+    >>> handles.reader("churn") is handles.reader("churn"), handles.reader("churn") is handles.writer("churn")
+    (True, False)
+    """
+
+    def __init__(self, store: Store, *, most: int = 128) -> None:
+        self._store = store
+        self._most = most
+        self._kept: OrderedDict[tuple[str, str], Campaign] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def reader(self, name: str) -> Campaign:
+        """Return a campaign to look at, or raise UnknownCampaignError."""
+        return self._handle("reader", name)
+
+    def writer(self, name: str) -> Campaign:
+        """Return a campaign to change, or raise UnknownCampaignError."""
+        return self._handle("writer", name)
+
+    def _handle(self, kind: str, name: str) -> Campaign:
+        with self._lock:
+            found = self._kept.get((kind, name))
+            if found is not None:
+                self._kept.move_to_end((kind, name))
+                return found
+        opened = Campaign.open(name, storage=self._store)  # asks the store, so not under the lock
+        with self._lock:
+            kept = self._kept.setdefault((kind, name), opened)
+            while len(self._kept) > 2 * self._most:
+                self._kept.popitem(last=False)
+        return kept

@@ -1,0 +1,65 @@
+"""The parts that one service is made of, for its routes and its pages."""
+
+from dataclasses import dataclass
+from typing import cast
+
+from starlette.requests import HTTPConnection
+
+from driftpace.service.access import Access, Caller
+from driftpace.service.handles import Handles
+from driftpace.service.lanes import Lane
+from driftpace.service.limits import Limits
+from driftpace.service.metrics import Metrics
+from driftpace.service.sessions import Patience, Sessions
+from driftpace.service.watch import Watch
+from driftpace.storage.store import Store
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Service:
+    """Everything that a route needs; ``reads``, ``fits`` and ``plans`` are where work that blocks is done."""
+
+    store: Store
+    access: Access
+    limits: Limits
+    sessions: Sessions
+    patience: Patience
+    handles: Handles
+    metrics: Metrics
+    reads: Lane
+    fits: Lane
+    plans: Lane
+    watch: Watch
+
+    @classmethod
+    def of(cls, store: Store, access: Access, limits: Limits) -> "Service":
+        """Return the parts of a service over a store."""
+        reads = Lane("reading", threads=limits.reads, waiting=limits.reads_waiting)
+        return cls(
+            store=store,
+            access=access,
+            limits=limits,
+            sessions=Sessions(hours=limits.session_hours),
+            patience=Patience(),
+            handles=Handles(store, most=limits.handles),
+            metrics=Metrics(),
+            reads=reads,
+            fits=Lane("fitting", threads=limits.fits, waiting=limits.fits_waiting),
+            plans=Lane("planning", threads=limits.plans, waiting=limits.plans_waiting),
+            watch=Watch(store, reads, limits),
+        )
+
+
+def service_of(request: HTTPConnection) -> Service:
+    """Return the service that a request came to."""
+    return cast(Service, request.app.state.service)
+
+
+def caller_of(request: HTTPConnection) -> Caller:
+    """Return who asks."""
+    return cast(Caller, request.state.caller)
+
+
+def who(request: HTTPConnection) -> str:
+    """Return who asks, as the log of a campaign calls them."""
+    return caller_of(request).name

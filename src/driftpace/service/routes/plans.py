@@ -1,0 +1,38 @@
+"""What if: a plan with another target, budget or price; nothing is changed by it."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Request
+from starlette.responses import Response
+
+from driftpace.campaign.as_json import plan_json
+from driftpace.campaign.definition import make_cost
+from driftpace.errors import ParameterError
+from driftpace.service.answers import PlanAnswer
+from driftpace.service.bodies import PlanSent
+from driftpace.service.failures import declared
+from driftpace.service.parts import service_of
+from driftpace.service.routes.answering import CampaignName, as_json
+
+router = APIRouter(prefix="/api/campaigns/{name}", tags=["plans"])
+
+
+@router.post("/plans", response_model=PlanAnswer, responses=declared(400, 404, 408, 409, 413, 422))
+async def plan(request: Request, name: CampaignName, wanted: Annotated[PlanSent, Body()]) -> Response:
+    """Plan from this period on. With a horizon alone the cheapest plan that holds the target, with both the best for the money."""
+    service = service_of(request)
+    longest = service.limits.horizon
+    if wanted.horizon is not None and wanted.horizon > longest:
+        raise ParameterError(f"plans(horizon=...) must be at most {longest} periods here; got {wanted.horizon}.")
+
+    def run() -> Response:
+        campaign = service.handles.reader(name)
+        prices = wanted.prices()
+        if prices:
+            own = campaign.definition.budget or {}
+            prices = {**({"currency": own["currency"]} if "currency" in own else {}), **prices}
+        asked = {one: getattr(wanted, one) for one in ("epsilon", "budget", "horizon", "gap")}
+        cost = make_cost(prices) if prices else None
+        return as_json(plan_json(campaign.plan(cost=cost, **asked)))
+
+    return await service.plans.run(run)
