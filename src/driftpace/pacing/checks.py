@@ -4,7 +4,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammaincc
 
 from driftpace.pacing.pacer import Judgement, Pace
 from driftpace.pacing.rows import Rows
@@ -45,6 +44,8 @@ def status(judged: Judgement) -> str:
 
     A jump that is more likely than not, or a surprise of one in a thousand, is a drift; one in twenty is a warning.
     """
+    from scipy.special import gammaincc  # slow to import, and not always needed
+
     found = judged.found
     if found is None or not judged.banks or found.freedom == 0:
         return STATUSES[0]
@@ -122,6 +123,8 @@ def _tails(rows: Rows, judged: Judgement) -> Assumption:
 
 def _exchangeable(rows: Rows, judged: Judgement) -> Assumption:
     """Judge whether the order of rows matters: the mean gradient of the first half against that of the second."""
+    from scipy.special import gammaincc  # slow to import, and not always needed
+
     name, half = "exchangeable rows", len(rows) // 2
     if judged.found is None or half < 10:
         return _assumption(name, Verdict.PASS, f"With {counted(len(rows))} nothing is said about their order.")

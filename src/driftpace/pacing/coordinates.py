@@ -9,7 +9,6 @@ there is one block.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from driftpace.typing import FloatArray
 
@@ -48,6 +47,8 @@ def coordinates(hessian: FloatArray) -> Coordinates:
     array([[1., 0.],
            [0., 1.]])
     """
+    from scipy.linalg import solve_triangular  # slow to import, and not always needed
+
     scale = np.sqrt(np.diag(hessian))
     scale = np.where(scale > 0.0, scale, 1.0)
     correlation = hessian / np.outer(scale, scale)

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
 from driftpace.pacing.bank import Foretold, as_shares
 from driftpace.pacing.coordinates import Coordinates, coordinates
@@ -181,6 +180,8 @@ def _quadratic(rows: Rows, white: Coordinates, center: FloatArray) -> tuple[Floa
 
 def _solved(matrix: FloatArray, right: FloatArray) -> FloatArray:
     """Return the solution of a symmetric positive system, also where rounding has cost it its smallest eigenvalues."""
+    from scipy.linalg import cho_factor, cho_solve  # slow to import, and not always needed
+
     try:
         return np.asarray(cho_solve(cho_factor(matrix), right))
     except np.linalg.LinAlgError:

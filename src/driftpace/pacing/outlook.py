@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import gammaincinv
 
 from driftpace import require
 from driftpace.bounds import FormulaBound, Nature
@@ -124,6 +123,8 @@ def _scale(pacing: Pacing, pace: Pace, judged: Judgement) -> float:
 
     The risk of d coordinates of equal variance is chi^2_d times its mean over d.
     """
+    from scipy.special import gammaincinv  # slow to import, and not always needed
+
     margin = judged.epsilon / pacing.criterion(judged).epsilon
     if pacing.confidence is None:
         return margin

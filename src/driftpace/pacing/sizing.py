@@ -13,7 +13,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammaincinv
 
 from driftpace.typing import FloatArray
 
@@ -47,6 +46,8 @@ def gamma_quantile(mean: float, variance: float, level: float) -> float:
     >>> round(gamma_quantile(1.0, 1.0, 0.95), 3)  # an exponential law: -log(0.05)
     2.996
     """
+    from scipy.special import gammaincinv  # slow to import, and not always needed
+
     if not 0.0 < mean < math.inf:
         return mean
     shape = mean * mean / variance
