@@ -173,6 +173,18 @@ def test_a_delivery_counts_once_however_often_it_is_told(store: Store) -> None:
     assert late.order.closed
 
 
+def test_a_delivery_that_is_told_again_to_close_its_period_closes_it_and_counts_once(store: Store) -> None:
+    campaign = begun(store)
+    campaign.ask()
+    rows = rows_of(1, 0, 4)
+    campaign.tell(*rows, final=False)
+    receipt = campaign.tell(*rows, final=True)
+    assert (receipt.rows, receipt.order.came, receipt.order.closed) == (0, 4, True)
+    assert receipt.duplicate is not None
+    assert receipt.report is not None
+    assert receipt.report.samples == 4
+
+
 def test_a_delivery_that_was_taken_back_can_be_told_again(store: Store) -> None:
     campaign = begun(store)
     campaign.ask()

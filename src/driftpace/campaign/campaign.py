@@ -174,8 +174,8 @@ class Campaign:
         ``final=None`` closes the period when nothing is missing any more, True closes it with what came, False leaves it open.
         Without rows, ``tell()`` closes. ``ids`` tell rows apart: those told before in this period are not counted again.
         ``delivery`` identifies the whole delivery (by default a digest of its rows does): one that was told before is not
-        counted, unless ``again``. ``key`` is the period the rows are meant for, and must be the open one. ``source`` and
-        ``unlabelled`` go into the log.
+        counted, unless ``again``; with ``final=True`` it still closes its period. ``key`` is the period the rows are meant for,
+        and must be the open one. ``source`` and ``unlabelled`` go into the log.
         """
         if final is not None:
             require.switch("Campaign.tell", final=final)
@@ -188,13 +188,15 @@ class Campaign:
 
         def decide(folded: Folded, draft: Draft) -> tuple[Folded, Receipt]:
             before = None if again else told_before(self._store, folded, brought)
-            if before is not None:
-                seq, past = before
+            seq, past = (None, None) if before is None else before
+            if past is not None and (past.closed or not final):
                 return folded, Receipt(rows=0, order=past, duplicate=seq, unlabelled=unlabelled)
             order = folded.order
             if order is None or (key is not None and order.key != key):
                 raise _not_open(self._store, folded, key)
-            folded, rows, repeated = gather(self._store, folded, draft, brought)
+            rows, repeated = 0, 0
+            if past is None:
+                folded, rows, repeated = gather(self._store, folded, draft, brought)
             if rows:
                 folded = ask_again(folded, draft, who=who)
             now = folded.order
@@ -203,7 +205,9 @@ class Campaign:
             if final or (final is None and (now.missing == 0 or X is None)):
                 folded, report = close(folded, draft, who=who, why="")
                 now = replace(now, closed=True, missing=0)
-            return folded, Receipt(rows=rows, order=now, report=report, repeated=repeated, unlabelled=unlabelled)
+            return folded, Receipt(
+                rows=rows, order=now, report=report, repeated=repeated, unlabelled=unlabelled, duplicate=seq
+            )
 
         return self._kept.change(decide, dry_run=dry_run)
 
@@ -316,22 +320,27 @@ class Campaign:
 
     def plan(self, **wanted: Any) -> Plan:
         """Return a plan from this period on, by :meth:`Tracker.plan` (cost, epsilon, budget, horizon, gap); nothing is changed."""
-        return self.tracker().plan(**wanted)
+        return self._now().plan(**wanted)
 
     def predict(self, X: Any) -> FloatArray:
         """Return what the current model says of rows."""
-        return self.tracker().predict(X)
+        return self._now().predict(X)
 
     def predict_table(self, columns: Columns) -> Predicted:
         """Return what the current model says of the rows of a table, in the words of the definition."""
         folded = self._kept.load()
         rows = feature_rows(folded.definition, columns, known=folded.state.columns, owner="Campaign.predict")
-        return predicted(folded.definition, Tracker.resumed(folded.settings, folded.state).scores(rows))
+        return predicted(folded.definition, self._now().scores(rows))
 
     def tracker(self) -> Tracker:
         """Return a tracker that stands where the campaign stands; what is done with it is not written anywhere."""
         folded = self._kept.load()
         return Tracker.resumed(folded.settings, folded.state, [row.report for row in self.ledger()])
+
+    def _now(self) -> Tracker:
+        """Return a tracker without its history, which neither plans nor predictions need."""
+        folded = self._kept.load()
+        return Tracker.resumed(folded.settings, folded.state)
 
     def ledger(self) -> tuple[LedgerRow, ...]:
         """Return the closed periods: what was promised and what was measured."""
