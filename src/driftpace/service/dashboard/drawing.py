@@ -1,5 +1,6 @@
-"""A chart as SVG: axes, lines, bands, bars and marks over periods. Colours are classes of the style sheet, so that one drawing
-serves light, dark and paper; nothing in it is a script or a style.
+"""A chart as SVG: axes, lines, bands, bars and marks over periods.
+
+Colours are classes of the style sheet, so that one drawing serves light, dark and paper; nothing in it is a script or a style.
 """
 
 import math
@@ -21,7 +22,7 @@ def ticks(top: float, wanted: int = 4) -> list[float]:
     """Return round numbers from 0 to at least ``top``.
 
     >>> ticks(0.13), ticks(42)
-    ([0.0, 0.05, 0.1, 0.15], [0.0, 10.0, 20.0, 30.0, 40.0, 50.0])
+    ([0.0, 0.05, 0.1, 0.15], [0.0, 20.0, 40.0, 60.0])
     """
     if not math.isfinite(top) or top <= 0.0 or top > 1e300:
         top = 1.0
@@ -110,7 +111,9 @@ class Chart:
         for place, value in enumerate(values):
             if value is not None and value > 0.0:
                 self.marks.append(
-                    self._bar(place + shift, 0.0, value, f"bar planned {tone}", share, f' fill="url(#{self.key}-hatch)"')
+                    self._bar(
+                        place + shift, 0.0, value, f"bar planned {tone}", share, f' fill="url(#{self.key}-hatch)"'
+                    )
                 )
 
     def level(self, values: Values, tone: str, *, share: float = 0.86) -> None:

@@ -25,8 +25,10 @@ class Listed:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Page:
-    """Some campaigns, how many there are of each need, and where in the list this is. ``ranked`` is False where there are too
-    many to put the urgent ones first, and then ``needs`` is empty.
+    """Some campaigns, how many there are of each need, and where in the list this is.
+
+    ``ranked`` is False where there are too many to put the urgent ones first; then ``needs`` is empty and the list goes on behind
+    the name ``after``.
     """
 
     campaigns: tuple[Listed, ...]
@@ -38,7 +40,6 @@ class Page:
     search: str
     show: str
     ranked: bool = True
-    before: str | None = None
     after: str | None = None
 
 
@@ -84,7 +85,6 @@ def listed(store: Store, *, search: str = "", show: str = "", page: int = 1, aft
             show="",
             ranked=False,
             after=more,
-            before="" if after else None,
         )
     everything = [_listed(head) for head in store.heads(search=search)]
     order = {name: place for place, name in enumerate(SHOWN)}

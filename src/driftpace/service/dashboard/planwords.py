@@ -13,7 +13,7 @@ def verdict(plan: Plan) -> str:
     >>> verdict(driftpace.plan(noise=1.0, features=5, rho=0.1, cost=cost, epsilon=0.1, budget=1000, horizon=12))
     '1,000 EUR hold 0.1 in each of 12 periods, with 296 EUR to spare.'
     >>> verdict(driftpace.plan(noise=1.0, features=5, rho=0.1, cost=cost, epsilon=0.1, budget=400, horizon=12))
-    '400 EUR do not hold 0.1: the risk is above it in 8 of 12 periods, by up to 0.05.'
+    '400 EUR do not hold 0.1: the risk is above it in 6 of 12 periods, by up to 0.109.'
     """
     target, periods = number(plan.epsilon), plural(plan.horizon, "period")
     if plan.holds:
@@ -32,7 +32,7 @@ def purchases(plan: Plan) -> str:
 
     >>> import driftpace
     >>> purchases(driftpace.plan(noise=1.0, features=5, rho=0.0, epsilon=0.1, horizon=12))
-    '55 rows now, then nothing.'
+    '31 rows now, then nothing.'
     """
     now, later = plan.samples[0], plan.samples[1:]
     first = f"{plural(now, 'row')} now" if now else "Nothing now"

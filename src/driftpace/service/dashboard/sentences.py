@@ -66,7 +66,8 @@ def _because(entry: Entry) -> str:
 
 def _created(entry: Entry) -> str:
     past = len(entry.body.get("history") or ())
-    return f"The campaign begins{f', with {plural(past, "period")} of a tracker before it' if past else ''}{_by(entry)}"
+    before = f", with {plural(past, 'period')} of a tracker before it" if past else ""
+    return f"The campaign begins{before}{_by(entry)}"
 
 
 def _asked(entry: Entry) -> str:

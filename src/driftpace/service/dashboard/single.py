@@ -1,0 +1,174 @@
+"""Everything that the page of one campaign shows, read at once."""
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from driftpace.campaign import Campaign
+from driftpace.campaign.as_json import ledger_json
+from driftpace.campaign.definition import Definition
+from driftpace.campaign.records import LedgerRow, Order, Status
+from driftpace.records import Assumption, Money, Verdict
+from driftpace.service.dashboard import bought, measured
+from driftpace.service.dashboard.figures import Figure
+from driftpace.service.dashboard.formats import money
+from driftpace.service.dashboard.listing import SHOWN
+from driftpace.service.dashboard.sentences import Line, line
+
+LOG_PAGE = 20
+_WORST_FIRST = {Verdict.FAIL: 0, Verdict.WARN: 1, Verdict.PASS: 2}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LogPage:
+    """Some lines of the log, the latest first."""
+
+    lines: tuple[Line, ...]
+    page: int
+    pages: int
+    entries: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class View:
+    """One campaign as its page shows it."""
+
+    status: Status
+    definition: Definition
+    need: str
+    figures: tuple[Figure, ...]
+    assumptions: tuple[Assumption, ...]
+    log: LogPage
+    facts: tuple[tuple[str, str], ...]
+    total: Money | None
+
+    @property
+    def order(self) -> Order | None:
+        """The open order."""
+        return self.status.order
+
+    @property
+    def need_words(self) -> str:
+        """What the campaign needs, in two words."""
+        return SHOWN[self.need]
+
+
+def view(campaign: Campaign, *, log_page: int = 1) -> View:
+    """Return what the page shows.
+
+    >>> from driftpace.storage import MemoryStore
+    >>> campaign = Campaign.create({"name": "a", "target": "y", "epsilon": 0.1, "seed": 0}, storage=MemoryStore())
+    >>> view(campaign).need_words, [line.title for line in view(campaign).log.lines]
+    ('To ask', ['Created'])
+    """
+    status, definition, ledger = campaign.status(), campaign.definition, campaign.ledger()
+    total = _total(definition)
+    pictures = (
+        measured.promise(ledger),
+        measured.drift(ledger),
+        bought.rows(ledger, status.order),
+        bought.spending(ledger, status.order, total=total),
+    )
+    held = status.order.request.assumptions if status.order else status.last.assumptions if status.last else ()
+    return View(
+        status=status,
+        definition=definition,
+        need=need_of(status),
+        figures=tuple(one for one in pictures if one is not None),
+        assumptions=tuple(sorted(held, key=lambda one: _WORST_FIRST[one.verdict])),
+        log=log_of(campaign, entries=status.entries, page=log_page),
+        facts=facts(definition, status),
+        total=total,
+    )
+
+
+def need_of(status: Status) -> str:
+    """Return what a campaign needs, as the list says it."""
+    order = status.order
+    if order is not None and any(one.verdict is Verdict.FAIL for one in order.request.assumptions):
+        return "look"
+    if order is None:
+        return "ask"
+    if order.missing > 0:
+        return "labels"
+    return "close" if order.came else "wait"
+
+
+def log_of(campaign: Campaign, *, entries: int, page: int) -> LogPage:
+    """Return some lines of the log; the entries are numbered without a gap, so a page is found without reading the others."""
+    pages = max(1, -(-entries // LOG_PAGE))
+    page = min(max(1, page), pages)
+    last = entries - (page - 1) * LOG_PAGE
+    first = max(0, last - LOG_PAGE)
+    found = campaign.log(after=first, limit=last - first)
+    return LogPage(lines=tuple(line(entry) for entry in reversed(found)), page=page, pages=pages, entries=entries)
+
+
+def facts(definition: Definition, status: Status) -> tuple[tuple[str, str], ...]:
+    """Return the definition in words."""
+    found: list[tuple[str, str]] = [("Target", status.target)]
+    if definition.target is not None:
+        found.append(("Predicts", definition.target))
+    found.append(("Features", ", ".join(definition.features) if definition.features else "every numeric column"))
+    if definition.classes is not None:
+        found.append(("Classes", " or ".join(definition.classes)))
+    found += [(f"Words of {name}", ", ".join(words)) for name, words in definition.categories.items()]
+    if definition.id is not None:
+        found.append(("Rows told apart by", definition.id))
+    if definition.groups is not None:
+        found.append(("Groups", definition.groups))
+    penalty = definition.l2 if isinstance(definition.l2, tuple) else (definition.l2,)
+    chosen = ", ".join(f"{one:g}" for one in penalty)
+    found.append(("Loss", definition.loss + (f", with a penalty of {chosen}" if any(penalty) else "")))
+    if definition.budget is not None:
+        found.append(("Budget", _budget_words(definition)))
+    if definition.pool is not None:
+        found.append(("Rows a period can give", f"{definition.pool:,}"))
+    found.append(("Rows are", "kept" if definition.keep_rows else "forgotten when a period is closed"))
+    return tuple(found)
+
+
+def ledger_csv(ledger: Sequence[LedgerRow]) -> str:
+    """Return the ledger as a table for a spreadsheet; text that a spreadsheet would compute with is kept from it."""
+    rows = [_flat(ledger_json(row)) for row in ledger]
+    names = list(rows[0]) if rows else ["period"]
+    out = io.StringIO()
+    writer = csv.DictWriter(out, names, lineterminator="\r\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+def ledger_text(ledger: Sequence[LedgerRow]) -> str:
+    """Return the ledger as JSON."""
+    return json.dumps([ledger_json(row) for row in ledger], indent=1, allow_nan=False)
+
+
+def _flat(row: dict[str, Any]) -> dict[str, Any]:
+    served, cost = row["served"] or {}, row["cost"] or {}
+    kept = {name: value for name, value in row.items() if not isinstance(value, dict | list) and name != "seconds"}
+    kept.pop("served", None)
+    kept.pop("selected", None)
+    kept |= {"cost": cost.get("amount"), "currency": cost.get("currency")}
+    kept |= {f"served_{name}": served.get(name) for name in ("rows", "loss", "error", "accuracy")}
+    return {name: _tame(value) for name, value in kept.items()}
+
+
+def _tame(value: Any) -> Any:
+    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
+
+
+def _total(definition: Definition) -> Money | None:
+    budget = definition.make_budget()
+    return None if budget is None else budget.money
+
+
+def _budget_words(definition: Definition) -> str:
+    budget = definition.budget or {}
+    said = f"{money(_total(definition))} over {budget['horizon']} periods"
+    if "tiers" in budget:
+        return f"{said}, priced by the number of rows"
+    return f"{said}; {budget.get('fixed', 0)} for an order and {budget.get('per_sample', 1)} for a row"

@@ -1,0 +1,7 @@
+// One campaign: charts that answer to the pointer, what-if, decisions, uploads, and news from elsewhere.
+"use strict";
+import "./charts.js";
+import "./whatif.js";
+import "./decide.js";
+import "./upload.js";
+import "./news.js";

@@ -1,0 +1,109 @@
+"""Campaigns to look at: a store with one in full swing and others in every state."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+
+from driftpace.campaign import Campaign
+from driftpace.storage.store import Store
+
+FEATURES = ("income", "tenure", "usage")
+BUDGET = {"total": 1200, "horizon": 20, "fixed": 20, "per_sample": 1.5, "currency": "EUR"}
+PLACES = ("north", "south", "east", "west", "alps", "coast", "metro", "rural")
+TOPICS = ("churn", "demand", "prices", "claims", "returns")
+HOSTILE = '"><img src=x onerror="window.hacked=1"><script>window.hacked=1</script>{{7*7}}'
+
+
+def clock(start: datetime = datetime(2026, 7, 6, 9, 0, tzinfo=UTC)) -> Callable[[], str]:
+    """Return a clock that goes on by a few hours each time it is looked at."""
+    now = [start]
+
+    def tick() -> str:
+        now[0] += timedelta(hours=8, minutes=17)
+        return now[0].isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+    return tick
+
+
+class World:
+    """A line that drifts, and labels of it."""
+
+    def __init__(self, seed: int, *, step: float = 0.07, features: int = 3) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.w = self.rng.normal(size=features)
+        self.step = step
+
+    def move(self) -> None:
+        """Let a period go by."""
+        self.w = self.w + self.step * self.rng.normal(size=self.w.size)
+
+    def rows(self, count: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        """Return labelled rows."""
+        X = self.rng.normal(size=(count, self.w.size))
+        return X, X @ self.w + 0.5 * self.rng.normal(size=count)
+
+    def csv(self, count: int) -> str:
+        """Return labelled rows as a file."""
+        X, y = self.rows(count)
+        lines = [",".join([*FEATURES, "price"])]
+        lines += [",".join(f"{one:.6f}" for one in (*row, target)) for row, target in zip(X, y, strict=True)]
+        return "\n".join(lines) + "\n"
+
+
+def through(campaign: Campaign, world: World, periods: int, *, first_week: int = 28) -> None:
+    """Ask and tell so many periods, in parts where the tracker asks for more."""
+    for place in range(periods):
+        week = f"2026-W{first_week + place:02d}"
+        order = campaign.ask(key=week, who="cron")
+        report = None
+        while report is None:
+            if order.missing:
+                X, y = world.rows(order.missing)
+                receipt = campaign.tell(X, y, source=f"{week}.csv", who="label-desk")
+            else:
+                receipt = campaign.tell(who="cron")
+            order, report = receipt.order, receipt.report
+        world.move()
+
+
+def one(store: Store, name: str = "prices-north", *, seed: int = 3, periods: int = 12, **more: Any) -> tuple[Campaign, World]:
+    """Return a campaign in full swing, its next period asked for."""
+    values: dict[str, Any] = {
+        "name": name,
+        "target": "price",
+        "features": list(FEATURES),
+        "epsilon": 0.05,
+        "seed": seed,
+        "description": "Asking prices of flats in the north, surveyed weekly.",
+        "budget": BUDGET,
+        **more,
+    }
+    campaign = Campaign.create(values, storage=store, who="Ada", clock=clock())
+    world = World(seed)
+    through(campaign, world, periods)
+    campaign.ask(key=f"2026-W{28 + periods:02d}", who="cron")
+    return campaign, world
+
+
+def many(store: Store, count: int = 40) -> None:
+    """Fill a store with campaigns in every state."""
+    for place in range(count):
+        name = f"{TOPICS[place % len(TOPICS)]}-{PLACES[place // len(TOPICS) % len(PLACES)]}"
+        name += f"-{place // 40}" if place >= 40 else ""
+        budget = {**BUDGET, "total": 400 + 150 * (place % 9)} if place % 3 else None
+        values = {"name": name, "target": "y", "epsilon": (0.05, 0.1, 0.2)[place % 3], "seed": place, "budget": budget}
+        about = ("Weekly survey.", "Flagged by the desk in Graz.", "")[place % 3]
+        campaign = Campaign.create({**values, "description": about}, storage=store, clock=clock())
+        world = World(place)
+        through(campaign, world, place % 4)
+        state = place % 5
+        if state in (0, 1, 4):
+            order = campaign.ask(key="2026-W46")
+            if state == 1 and order.missing > 1:
+                campaign.tell(*world.rows(order.missing // 2), final=False)
+            if state == 4:
+                X, y = world.rows(order.missing + 150)
+                y[:12] *= 60.0
+                campaign.tell(X, y, final=False)
