@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from driftpace.datasets.csvfile import refuse_twins
 from driftpace.errors import DataError, DriftpaceError, MissingExtraError
 from driftpace.tables.columns import Column, from_objects
-from driftpace.tables.limits import Limits, clip, refuse_size, refuse_unpacked
+from driftpace.tables.limits import Limits, clip, refuse_size, refuse_twin_names, refuse_unpacked
 from driftpace.tables.textfile import number_text
 
 _WHOLE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -55,7 +54,7 @@ def errors_of_arrow(what: str, kind: str) -> Iterator[None]:
 
 def check_schema(schema: Any, what: str) -> None:
     """Refuse twins, and columns whose cells are not single values."""
-    refuse_twins([clip(name) for name in schema.names], what)
+    refuse_twin_names(schema.names, what)
     for field in schema:
         kind = field.type.value_type if _is_dictionary(field.type) else field.type
         if str(kind) not in _PLAIN and not str(kind).startswith(_BEGINNINGS):
@@ -107,6 +106,13 @@ class Gathered:
         refuse_unpacked(self._limits, _text_bytes(array), self._what)
         return self._shared(array.to_pylist(), place)
 
+    def _taken(self, distinct: Any, used: Any) -> Any:
+        """Return some of the texts of a dictionary; of views, as Arrow can pick them."""
+        if str(distinct.type) in _VIEWS:
+            refuse_unpacked(self._limits, _text_bytes(distinct), self._what)
+            distinct = distinct.cast("large_string" if str(distinct.type) == "string_view" else "large_binary")
+        return distinct.take(used)
+
     def _shared(self, items: list[Any], place: int) -> list[Any]:
         known = self._known[place]
         before = len(known)
@@ -125,7 +131,7 @@ class Gathered:
             codes = array.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
             used, places = np.unique(codes, return_inverse=True)
             missing = used.size > 0 and used[0] < 0
-            distinct = self._values(array.dictionary.take(pa.array(used[int(missing) :])), place, as_text)
+            distinct = self._values(self._taken(array.dictionary, pa.array(used[int(missing) :])), place, as_text)
             items = [None, *distinct] if missing else distinct
             return [items[at] for at in places.tolist()]
         if as_text or kind == "bool" or (self._exact and kind in ("int64", "uint64") and _beyond(array)):

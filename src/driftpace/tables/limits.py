@@ -1,5 +1,7 @@
 """How much of a table anybody may bring: checked before it is unpacked, so that a small file cannot become a large memory."""
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 from driftpace import require
@@ -41,6 +43,13 @@ def refuse_size(limits: Limits, rows: int, columns: int, what: str) -> None:
         raise DataError(
             f"{what} must have at most {limits.cells:,} cells; got {rows:,} or more rows of {columns:,} columns."
         )
+
+
+def refuse_twin_names(names: Sequence[str], what: str) -> None:
+    """Refuse a table that has two columns of one name."""
+    if len(set(names)) < len(names):
+        twin = Counter(names).most_common(1)[0][0]
+        raise DataError(f"{what} must have columns of different names; got {clip(twin)!r} twice.")
 
 
 def refuse_unpacked(limits: Limits, unpacked: int, what: str) -> None:

@@ -2,16 +2,18 @@
 
 import csv
 import io
+import re
 from collections.abc import Collection, Iterator
 
 import numpy as np
 
-from driftpace.datasets.csvfile import refuse_twins, typed_cells
+from driftpace.datasets.csvfile import typed_cells
 from driftpace.errors import DataError
 from driftpace.tables.columns import Column, from_arrays
-from driftpace.tables.limits import LONGEST_LINE, Limits, clip, refuse_size
+from driftpace.tables.limits import LONGEST_LINE, Limits, refuse_size, refuse_twin_names
 
 _SEPARATORS = (",", ";", "\t")
+_QUOTED = re.compile('"[^"]*"')
 _LINES_PER_ROW = 4  # empty lines and cells of several lines are well
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
@@ -46,11 +48,14 @@ def lines(data: bytes, limits: Limits, what: str) -> Iterator[str]:
 def read_csv_cells(data: bytes, limits: Limits, what: str) -> tuple[list[str], list[list[str]]]:
     """Return the names and, for each column, its cells as they are written.
 
-    The separator is the comma, semicolon or tab that the first line has most of. Empty lines are left out.
+    The separator is the comma, semicolon or tab that the first line has most of outside quotes; a tab in a .tsv file.
+    Empty lines are left out.
     """
     source = lines(data, limits, what)
     first = next(source, "")
-    separator = max(_SEPARATORS, key=first.count)
+    separator = (
+        "\t" if what.lower().endswith((".tsv", ".tsv.gz")) else max(_SEPARATORS, key=_QUOTED.sub("", first).count)
+    )
 
     def again() -> Iterator[str]:
         yield first
@@ -79,7 +84,7 @@ def read_csv_cells(data: bytes, limits: Limits, what: str) -> tuple[list[str], l
     if not rows:
         raise DataError(f"{what} must have a line of names and at least one row; got {_got(header)}.")
     refuse_size(limits, rows, len(header), what)
-    refuse_twins([clip(name) for name in header], what)
+    refuse_twin_names(header, what)
     return header, columns
 
 

@@ -1,0 +1,291 @@
+"""Whatever a table comes as, it becomes the same columns; what cannot be used is refused in one sentence."""
+
+import gzip
+import io
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyarrow import feather, ipc
+
+from driftpace.errors import DataError, DriftpaceError, MissingExtraError, ParameterError
+from driftpace.tables import Column, FileKind, Limits, read_upload
+
+_ROWS: dict[str, list[Any]] = {
+    "id": ["007", "7", "8"],
+    "city": ["Rome", None, 'Oslo, a "town"\nby the sea'],
+    "rain": [1.5, -2.0, None],
+    "count": [3, 4, 5],
+    "member": [True, False, True],
+}
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else '"' + str(value).replace('"', '""') + '"'
+
+
+def _csv(separator: str = ",", end: str = "\n") -> str:
+    lines = [separator.join(_ROWS)]
+    lines += [separator.join(map(_text, row)) for row in zip(*_ROWS.values(), strict=True)]
+    return end.join(lines) + end
+
+
+def _objects() -> list[dict[str, Any]]:
+    return [dict(zip(_ROWS, row, strict=True)) for row in zip(*_ROWS.values(), strict=True)]
+
+
+def _parquet(**how: Any) -> bytes:
+    sink = io.BytesIO()
+    pq.write_table(pa.table(_ROWS), sink, **how)
+    return sink.getvalue()
+
+
+def _arrow(stream: bool, compression: str | None = None) -> bytes:
+    sink, table = io.BytesIO(), pa.table(_ROWS)
+    options = ipc.IpcWriteOptions(compression=compression)
+    opened = ipc.new_stream if stream else ipc.new_file
+    with opened(sink, table.schema, options=options) as writer:
+        writer.write_table(table, max_chunksize=2)
+    return sink.getvalue()
+
+
+def _feather() -> bytes:
+    sink = io.BytesIO()
+    feather.write_feather(pa.table(_ROWS), sink)
+    return sink.getvalue()
+
+
+def _polars(kind: str) -> bytes:
+    sink = io.BytesIO()
+    frame = pl.DataFrame(_ROWS).with_columns(pl.col("city").cast(pl.Categorical))
+    frame.write_ipc(sink) if kind == "ipc" else frame.write_parquet(sink)
+    return sink.getvalue()
+
+
+_FORMS: dict[str, tuple[Callable[[], bytes], str]] = {
+    "csv": (lambda: _csv().encode(), "rows.csv"),
+    "csv of Excel": (lambda: b"\xef\xbb\xbf" + _csv(";", "\r\n").encode(), "rows.csv"),
+    "text of Excel": (lambda: _csv("\t", "\r\n").encode("utf-16"), "rows.txt"),
+    "csv, gzipped": (lambda: gzip.compress(_csv().encode()), "ROWS.CSV.GZ"),
+    "csv, gzipped in two": (
+        lambda: gzip.compress(_csv()[:9].encode()) + gzip.compress(_csv()[9:].encode()),
+        "a.csv.gz",
+    ),
+    "json": (lambda: json.dumps(_objects()).encode(), "rows.json"),
+    "json by columns": (lambda: json.dumps({"columns": _ROWS}).encode(), "rows.json"),
+    "json lines": (lambda: "\r\n".join(map(json.dumps, _objects())).encode(), "rows.jsonl"),
+    "json lines called json": (lambda: "\n".join(map(json.dumps, _objects())).encode(), "rows.json"),
+    "parquet": (_parquet, "rows.parquet"),
+    "parquet, second pages": (lambda: _parquet(data_page_version="2.0", compression="zstd", row_group_size=2), "a.pq"),
+    "parquet, plain": (lambda: _parquet(use_dictionary=False, compression="none"), "a.pq"),
+    "parquet of polars": (lambda: _polars("parquet"), "rows.parquet"),
+    "arrow file": (lambda: _arrow(False), "rows.arrow"),
+    "arrow stream": (lambda: _arrow(True), "rows.arrows"),
+    "arrow stream, packed": (lambda: _arrow(True, "zstd"), "rows.arrows"),
+    "feather": (_feather, "rows.feather"),
+    "arrow of polars": (lambda: _polars("ipc"), "rows.arrow"),
+}
+
+
+def _plain(columns: dict[str, Column]) -> dict[str, tuple[str, list[Any]]]:
+    return {
+        name: (
+            column.kind,
+            [None if gone else value for value, gone in zip(column.values, column.missing, strict=True)],
+        )
+        for name, column in columns.items()
+    }
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["named", "by its bytes"])
+@pytest.mark.parametrize("form", _FORMS)
+def test_every_form_gives_the_same_columns(form: str, named: bool, tmp_path: Path) -> None:
+    make, name = _FORMS[form]
+    content = make()
+    columns = read_upload(content, name=name if named else None, as_text=["id"])
+    city = 'Oslo, a "town"\nby the sea'
+    assert _plain(columns) == {
+        "id": ("text", ["007", "7", "8"]),
+        "city": ("text", ["Rome", None, city]),
+        "rain": ("number", [1.5, -2.0, None]),
+        "count": ("number", [3.0, 4.0, 5.0]),
+        "member": ("flag", [1.0, 0.0, 1.0]),
+    }
+    path = tmp_path / name
+    path.write_bytes(content)
+    assert _plain(read_upload(path, as_text=["id"])) == _plain(columns)
+    assert _plain(read_upload(io.BytesIO(content), name=name, as_text=["id"])) == _plain(columns)
+
+
+@pytest.mark.parametrize("make", [_parquet, lambda: _arrow(True)], ids=["parquet", "arrow"])
+def test_a_name_never_says_more_than_the_bytes(make: Callable[[], bytes]) -> None:
+    assert _plain(read_upload(make(), name="../../etc/rows.csv")) == _plain(read_upload(make()))
+
+
+def test_times_come_in_utc_whatever_their_unit() -> None:
+    moment = datetime(2026, 11, 15, 12, 30, tzinfo=UTC)
+    units = {
+        "s": pa.array([moment, None], pa.timestamp("s")),
+        "ns": pa.array([moment, None], pa.timestamp("ns")),
+        "zone": pa.array([moment, None], pa.timestamp("us", tz="America/Lima")),
+    }
+    sink = io.BytesIO()
+    pq.write_table(pa.table(units), sink)
+    for column in read_upload(sink.getvalue()).values():
+        assert column.kind == "time"
+        assert column.values[0] == np.datetime64("2026-11-15T12:30")
+        assert column.missing.tolist() == [False, True]
+
+
+def test_ids_are_kept_as_written_and_large_ones_exactly() -> None:
+    large = 2**60 + 1
+    sink = io.BytesIO()
+    pq.write_table(pa.table({"id": [large, large + 1]}), sink)
+    for content in (
+        b"id\n%d\n%d\n" % (large, large + 1),
+        sink.getvalue(),
+        b'{"columns": {"id": [%d, %d]}}' % (large, large + 1),
+    ):
+        hows: list[dict[str, Any]] = [{"as_text": ["id"]}, {"exact": True}]
+        for how in hows:
+            assert read_upload(content, **how)["id"].values.tolist() == [str(large), str(large + 1)]
+
+
+def test_exact_keeps_as_text_what_would_be_written_otherwise() -> None:
+    columns = read_upload(b"zip,price,age\n00501,1.50,41\n10001,2,\n", exact=True)
+    assert {name: column.kind for name, column in columns.items()} == {"zip": "text", "price": "text", "age": "number"}
+    assert columns["zip"].values.tolist() == ["00501", "10001"]
+
+
+def test_nan_is_missing_in_json_as_python_writes_it() -> None:
+    assert read_upload(b'[{"a": NaN, "b": "x"}, {"a": 1}]')["a"].missing.tolist() == [True, False]
+
+
+_LONG = b"9" * 400
+_REFUSED: list[tuple[bytes, FileKind | None, str]] = [
+    (b"", None, "must hold at least one row; it is empty"),
+    (b"\n", "csv", "must have a line of names and at least one row; got nothing"),
+    (b"a,b\n", "csv", "must have a line of names and at least one row; got the names alone"),
+    (b"a,b\n1\n", "csv", "must have 2 cells on every line; line 2 has 1"),
+    (b"a,a\n1,2\n", "csv", "must have columns of different names; got 'a' twice"),
+    (b"a\n\x00\n", "csv", "must be a text file; line 2 holds a NUL"),
+    ("a\nä\n".encode("latin-1"), "csv", "must be text in UTF-8, or in UTF-16"),
+    (b"\xff\xfea", "csv", "must be text in UTF-8, or in UTF-16"),
+    (b'a\n"1', "csv", "must be a CSV file; line 2: unexpected end of data"),
+    (b"\x1f\x8b\x08\x00", None, "must be a whole gzip file; it is damaged or cut short"),
+    (b"PK\x03\x04", None, "it is a zip archive or a workbook: unpack it, or save it as CSV"),
+    (b"\x00\x01", None, "must be a CSV, Parquet, JSON, JSON lines or Arrow file"),
+    (b"[]", "json", "must hold at least one row with a value; got none"),
+    (b"[1]", "json", "must hold objects, one for each row; row 1 is a number"),
+    (b"3", "json", "must be an array of objects"),
+    (b"   ", "json", "must hold at least one row; it is empty"),
+    (b'{"columns": {"a": 1}}', "json", "must have an array for each column; 'a' has a number"),
+    (b'{"columns": {"a": [1], "b": [1, 2]}}', "json", "must have columns of one length; got lengths [1, 2]"),
+    (b'{"columns": {}}', "json", "must hold at least one row; got none"),
+    (b'[{"a": 1, "a": 2}]', "json", "must have columns of different names; got 'a' twice in one object"),
+    (b'[{"a": Infinity}]', "json", "must hold finite numbers of an ordinary length"),
+    (b'[{"a": ' + _LONG + b"}]", "json", "must hold numbers below 1e308; column 'a' has a larger one"),
+    (b'[{"a": "\\ud800"}]', "json", "must hold text; it has half of a character"),
+    (b"[{", "json", "must be JSON; line 1, column 3"),
+    (b'{"a": 1}\n{"a"', "jsonl", "must be JSON; line 2, column 5"),
+    (b'{"a": 1}\n\xff', "jsonl", "must be text in UTF-8"),
+    (b"PAR1", None, "must be a whole Parquet file; it is cut short"),
+    (b"PAR1" + bytes(20) + b"PAR1", None, "must be a whole Parquet file"),
+    (b"ARROW1\0\0", None, "must be an Arrow IPC file or stream; it cannot be read: its footer is damaged"),
+    (b"\xff\xff\xff\xff\xff\xff\xff\x7f", None, "must be a whole Arrow IPC file or stream"),
+    (b'[{"a": 1}]', "label-studio", "must be an export of Label Studio: tasks with data and annotations"),
+    (b"a\n1\n", "label-studio", "must be an export of Label Studio; its columns are a"),
+]
+
+
+@pytest.mark.parametrize(("content", "kind", "why"), _REFUSED)
+def test_what_cannot_be_used_is_refused_in_one_sentence(content: bytes, kind: FileKind | None, why: str) -> None:
+    with pytest.raises(DataError) as refused:
+        read_upload(content, kind=kind, owner="tell")
+    sentence = str(refused.value)
+    assert sentence.startswith("tell: the upload must ")
+    assert why in sentence
+    assert sentence.endswith(".")
+    assert "\n" not in sentence
+
+
+@pytest.mark.parametrize(
+    ("limits", "why"),
+    [
+        (Limits(bytes=10), "must be at most 10 bytes; it is larger"),
+        (Limits(rows=2), "must have at most 2 rows; got 3 or more"),
+        (Limits(columns=4), "must have at most 4 columns; got 5"),
+        (Limits(cells=14), "must have at most 14 cells; got 3 or more rows of 5 columns"),
+    ],
+)
+@pytest.mark.parametrize("form", _FORMS)
+def test_every_form_keeps_every_limit(form: str, limits: Limits, why: str) -> None:
+    with pytest.raises(DataError) as refused:
+        read_upload(_FORMS[form][0](), limits=limits)
+    json_is_weighed_first = "values" in str(refused.value) and "at most 14 cells" in str(refused.value)
+    assert why in str(refused.value) or json_is_weighed_first
+
+
+@pytest.mark.parametrize("form", _FORMS)
+def test_every_form_keeps_the_limit_on_what_it_unpacks_to(form: str) -> None:
+    with pytest.raises(DataError, match="must unpack to at most 8 bytes; it is larger"):
+        read_upload(_FORMS[form][0](), limits=Limits(unpacked=8))
+
+
+@pytest.mark.parametrize("values", [[[1, 2]], [{"a": 1}]], ids=["list", "struct"])
+def test_cells_that_hold_several_values_are_refused(values: list[Any]) -> None:
+    sink = io.BytesIO()
+    table = pa.table({"x": values})
+    with ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    with pytest.raises(DataError, match="must have columns of numbers, texts, flags or times; 'x' is "):
+        read_upload(sink.getvalue())
+    sink = io.BytesIO()
+    pq.write_table(table, sink)
+    with pytest.raises(DataError, match="'x"):
+        read_upload(sink.getvalue())
+
+
+def test_twins_are_refused_in_arrow_and_parquet() -> None:
+    table = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["x", "x"])
+    sink = io.BytesIO()
+    with ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    packed = io.BytesIO()
+    pq.write_table(table, packed)
+    for content in (sink.getvalue(), packed.getvalue()):
+        with pytest.raises(DataError, match="must have columns of different names; got 'x' twice"):
+            read_upload(content)
+
+
+def test_parameters_are_checked() -> None:
+    with pytest.raises(ParameterError, match=r"tell\(kind=...\) must be one of 'csv', "):
+        read_upload(b"a\n1\n", kind="xml", owner="tell")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match=r"tell\(data=...\) must be bytes, a path or an open binary file; got int"):
+        read_upload(3, owner="tell")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match=r"must be opened in binary mode; got text"):
+        read_upload(io.StringIO("a"), owner="tell")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match=r"Limits\(rows=...\) must be a whole number of at least 1; got 0"):
+        Limits(rows=0)
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = _parquet()
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    with pytest.raises(MissingExtraError, match=r'needs pyarrow for this file: pip install "driftpace\[tables\]"'):
+        read_upload(content)
+
+
+def test_a_name_is_shown_clipped_and_printable() -> None:
+    with pytest.raises(DriftpaceError) as refused:
+        read_upload(b"", name="a\n\x1b[31m" + "b" * 500)
+    assert "\n" not in str(refused.value)
+    assert "\x1b" not in str(refused.value)
+    assert len(str(refused.value)) < 150
