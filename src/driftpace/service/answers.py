@@ -1,6 +1,6 @@
 """What is answered, for the description of the service; :mod:`driftpace.campaign.as_json` makes the answers themselves."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -67,14 +67,14 @@ class RequestAnswer(Answer):
     """What the tracker said, and why."""
 
     reason: str
-    samples_theory: int | None
-    interval: list[int | None]
+    samples_theory: int
+    interval: list[int]
     epsilon: float | None
     risk_bound: float | None
     outcome: str
     outcome_sentence: str
     promised: bool
-    status: str
+    status: str | None
     assumptions: list[AssumptionAnswer]
     cost: MoneyAnswer | None
     money_left: MoneyAnswer | None
@@ -99,8 +99,8 @@ class OrderAnswer(RequestAnswer):
 class SelectedAnswer(Answer):
     """Which candidate was chosen."""
 
-    chosen: Any
-    candidates: list[Any]
+    chosen: str
+    candidates: list[str]
     scores: list[float | None]
 
 
@@ -110,17 +110,17 @@ class ReportAnswer(Answer):
     period: int
     asked: int
     samples: int
-    samples_theory: int | None
+    samples_theory: int
     epsilon: float | None
     risk_bound: float | None
     certificate: float | None
     rho: float | None
     rho_upper: float | None
-    measures: Any
+    measures: str | None
     outcome: str
     outcome_sentence: str
     promised: bool
-    status: str
+    status: str | None
     assumptions: list[AssumptionAnswer]
     cost: MoneyAnswer | None
     selected: SelectedAnswer | None

@@ -15,7 +15,6 @@ from driftpace.service.bodies import DefinitionSent
 from driftpace.service.failures import Refused, declared
 from driftpace.service.parts import Service, service_of, who
 from driftpace.service.routes.answering import CampaignName, Limit, as_json
-from driftpace.service.watch import EventStream
 
 router = APIRouter(prefix="/api/campaigns", tags=["campaigns"])
 
@@ -147,7 +146,7 @@ async def campaign_export(request: Request, name: CampaignName) -> Response:
 
 @router.get(
     "/{name}/stream",
-    response_class=EventStream,
+    response_class=StreamingResponse,
     responses={
         200: {
             "description": "Server-sent events `changed` with `{campaign, entries}`, the first at once.",

@@ -1,0 +1,168 @@
+"""Who may do what: every kind of caller, every kind of request."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import httpx
+import pytest
+
+from driftpace.service.tokens import make_token
+from driftpace.storage.store import Store
+from tests.reference.periods import begun
+from tests.reference.serving import Serving, serving
+
+READS = [
+    ("GET", "/api/campaigns"),
+    ("GET", "/api/campaigns/churn"),
+    ("GET", "/api/campaigns/churn/log"),
+    ("GET", "/api/campaigns/churn/export"),
+    ("GET", "/api/session"),
+    ("GET", "/api/openapi.json"),
+    ("GET", "/metrics"),
+    ("POST", "/api/campaigns/churn/plans"),
+    ("POST", "/api/campaigns/churn/predictions"),
+]
+WRITES = [
+    ("POST", "/api/campaigns"),
+    ("POST", "/api/campaigns/churn/orders"),
+    ("POST", "/api/campaigns/churn/orders/current/approve"),
+    ("POST", "/api/campaigns/churn/orders/current/override"),
+    ("POST", "/api/campaigns/churn/deliveries"),
+    ("POST", "/api/campaigns/churn/deliveries/forget"),
+    ("DELETE", "/api/campaigns/churn"),
+    ("PUT", "/nowhere"),
+]
+HOOKS = [("POST", "/api/hooks/label-studio/churn")]
+OPEN = [("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/login")]
+CALLERS = ("nobody", "wrong", "basic", "read", "write", "hook", "over", "revoked")
+MAY = {"read": READS, "write": READS + WRITES + HOOKS, "hook": HOOKS}
+
+
+@pytest.fixture(scope="module")
+def afar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Serving, dict[str, str]]]:
+    from driftpace.storage import open_store
+
+    store = open_store(tmp_path_factory.mktemp("afar") / "store.db")
+    begun(store, "churn")
+    shown = {"nobody": "", "wrong": "Bearer dp_" + "A" * 43, "basic": "Basic YTpi"}
+    for scope in ("read", "write", "hook"):
+        shown[scope] = f"Bearer {make_token(store, scope, [scope])}"
+    past = datetime.now(UTC) - timedelta(days=2)
+    shown["over"] = f"Bearer {make_token(store, 'over', ['write'], 1, now=past)}"
+    shown["revoked"] = f"Bearer {make_token(store, 'revoked', ['write'])}"
+    store.remove_token("revoked")
+    with serving(store, host="0.0.0.0") as running:
+        yield running, shown
+    store.close()
+
+
+@pytest.mark.parametrize("caller", CALLERS)
+@pytest.mark.parametrize(("method", "path"), READS + WRITES + HOOKS)
+def test_beyond_loopback_a_token_with_the_scope_is_needed(
+    afar: tuple[Serving, dict[str, str]], caller: str, method: str, path: str
+) -> None:
+    running, shown = afar
+    headers = {"Authorization": shown[caller]} if shown[caller] else {}
+    status = running.client.request(method, path, headers=headers, json={}).status_code
+    if (method, path) in MAY.get(caller, []):
+        assert status not in (401, 403)
+    else:
+        assert status == (403 if caller in MAY else 401)
+
+
+@pytest.mark.parametrize(("method", "path"), OPEN)
+def test_health_and_login_are_for_everybody(
+    afar: tuple[Serving, dict[str, str]], method: str, path: str
+) -> None:
+    assert afar[0].client.request(method, path).status_code == 200
+
+
+def test_a_refusal_says_so_in_the_one_shape(afar: tuple[Serving, dict[str, str]]) -> None:
+    running, shown = afar
+    refused = running.client.get("/api/campaigns")
+    assert refused.headers["WWW-Authenticate"] == "Bearer"
+    assert refused.json()["error"]["code"] == "unknown_caller"
+    forbidden = running.client.post("/api/campaigns", headers={"Authorization": shown["read"]}, json={})
+    assert forbidden.json()["error"]["code"] == "scope"
+
+
+def test_a_page_that_is_asked_for_without_being_known_leads_to_the_log_in(
+    afar: tuple[Serving, dict[str, str]],
+) -> None:
+    answer = afar[0].client.get("/", headers={"Accept": "text/html"})
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/login")
+
+
+@pytest.mark.parametrize(("method", "path"), [one for one in READS + WRITES if one != ("PUT", "/nowhere")])
+def test_on_loopback_nothing_has_to_be_set_up(served: Serving, store: Store, method: str, path: str) -> None:
+    begun(store, "churn")
+    assert served.client.request(method, path, json={}).status_code not in (401, 403)
+
+
+def test_a_hook_needs_its_secret_even_on_loopback(served: Serving, store: Store) -> None:
+    begun(store, "churn")
+    assert served.client.post("/api/hooks/label-studio/churn", json={}).status_code == 401
+
+
+@pytest.mark.parametrize("always", [True, False])
+@pytest.mark.parametrize(
+    "header", ["Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Via"]
+)
+def test_what_came_through_a_proxy_is_not_local(store: Store, header: str, always: bool) -> None:
+    with serving(store, always=always) as running:
+        assert running.client.get("/api/campaigns", headers={header: "127.0.0.1"}).status_code == 401
+        assert running.client.get("/api/campaigns").status_code == (401 if always else 200)
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:{port}", "127.0.0.1", "localhost:1", "", "127.0.0.1.evil.example:{port}"])
+def test_a_foreign_name_that_leads_here_is_refused(served: Serving, host: str) -> None:
+    answer = served.client.get("/api/campaigns", headers={"Host": host.format(port=served.port)})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (403, "host")
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST", "127.0.0.1", "[::1]"])
+def test_the_machine_may_be_called_by_its_own_names(served: Serving, host: str) -> None:
+    answer = served.client.get("/api/campaigns", headers={"Host": f"{host}:{served.port}"})
+    assert answer.status_code == 200
+
+
+@pytest.mark.parametrize(
+    "foreign",
+    [
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "http://127.0.0.1:1"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+    ],
+)
+def test_a_foreign_page_cannot_write(served: Serving, store: Store, foreign: dict[str, str]) -> None:
+    answer = served.client.post("/api/campaigns", headers=foreign, json={"name": "a", "target": "y", "epsilon": 1.0})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (403, "origin")
+    assert store.count() == 0
+
+
+def test_a_browser_that_writes_sends_along_what_its_page_was_given(served: Serving, store: Store) -> None:
+    definition = {"name": "a", "target": "y", "epsilon": 1.0}
+    own = {"Origin": served.url, "Sec-Fetch-Site": "same-origin"}
+    with httpx.Client(base_url=served.url, trust_env=False) as browser:
+        refused = browser.post("/api/campaigns", headers=own, json=definition)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (403, "csrf")
+        session = {"Cookie": f"driftpace_session_{served.port}=mine"}
+        csrf = browser.get("/api/session", headers=session).json()["csrf"]
+        other = browser.get("/api/session", headers={"Cookie": f"driftpace_session_{served.port}=other"}).json()["csrf"]
+        for wrong in (other, "", "0" * 64):
+            headers = {**own, **session, "X-CSRF-Token": wrong}
+            assert browser.post("/api/campaigns", headers=headers, json=definition).status_code == 403
+        assert store.count() == 0
+        taken = browser.post("/api/campaigns", headers={**own, **session, "X-CSRF-Token": csrf}, json=definition)
+        assert taken.status_code == 201
+
+
+def test_revoking_a_token_works_at_once(store: Store) -> None:
+    secret = make_token(store, "a", ["read"])
+    headers = {"Authorization": f"Bearer {secret}"}
+    with serving(store, host="0.0.0.0") as running:
+        assert running.client.get("/api/campaigns", headers=headers).status_code == 200
+        store.remove_token("a")
+        assert running.client.get("/api/campaigns", headers=headers).status_code == 401
