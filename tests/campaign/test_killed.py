@@ -1,0 +1,209 @@
+"""kill -9 during ask, tell and close: nothing acknowledged is lost, nothing is counted twice, and it goes on as if undisturbed.
+
+A worker with a fixed script is killed again and again, at random instants and between any two statements to the database, and
+takes up again each time. DRIFTPACE_KILLS is how many random kills there are for each kind of store (100 by default).
+"""
+
+import json
+import os
+import select
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sqlalchemy import Engine, event
+
+from driftpace.campaign import Campaign
+from driftpace.campaign.folded import to_checkpoint
+from driftpace.storage import MemoryStore, open_store
+from tests.reference.working import DEFINITION, Command, digest_of, timeless, work
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")  # of newer Pythons
+
+KILLS = int(os.environ.get("DRIFTPACE_KILLS", "100"))
+PATIENCE = 60.0
+BOUNDARIES = 41
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/labels.db" if request.param == "sqlite" else request.getfixturevalue("postgres_url")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _warm(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Everything that is compiled or imported is so before the first fork."""
+    import psycopg  # noqa: F401
+
+    import driftpace.storage.sql.postgres  # noqa: F401
+
+    store = open_store(tmp_path_factory.mktemp("warm") / "labels.db")
+    work(Campaign.create(DEFINITION, storage=store), lambda *_: None, last=3)
+    store.close()
+
+
+@dataclass
+class Acknowledged:
+    """What a worker said before it was killed."""
+
+    done: list[tuple[Command, Any]] = field(default_factory=list)
+    interrupted: Counter[str] = field(default_factory=Counter)
+    pending: Command | None = None
+    ready: int = 0
+    kills: int = 0
+
+    @property
+    def period(self) -> int:
+        """The period that is not closed yet, as far as this is known."""
+        return 1 + max((command[1] for command, _ in self.done if command[0] == "close"), default=0)
+
+    def read(self, lines: bytes) -> None:
+        for line in lines.splitlines():
+            what, given, said = json.loads(line)
+            command: Command = tuple(given or ("", 0, 0, 0))
+            assert what != "failed", said
+            if what == "ready":
+                self.ready += 1
+            elif what == "begun":
+                self.pending = command
+            else:
+                assert self.pending == command
+                self.pending = None
+                self.done.append((command, said))
+
+
+@dataclass
+class Worker:
+    """A process that works, and what it wrote into its pipe so far."""
+
+    pid: int
+    pipe: int
+    said: bytes = b""
+
+    def hear(self, lines: int) -> None:
+        """Wait until it has written so many lines, or has ended."""
+        deadline = time.monotonic() + PATIENCE
+        while self.said.count(b"\n") < lines:
+            ready, _, _ = select.select([self.pipe], [], [], max(0.0, deadline - time.monotonic()))
+            assert ready
+            more = os.read(self.pipe, 1 << 16)
+            if not more:
+                return
+            self.said += more
+
+
+def a_life(
+    url: str, so_far: Acknowledged, *, end: Callable[[Worker], None], before: Callable[[], object] = bool
+) -> None:
+    """Fork a worker that takes up the work, kill it when ``end`` returns, and read what it acknowledged."""
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(reading)
+
+        def note(what: str, command: Command | None, said: Any) -> None:
+            os.write(writing, json.dumps([what, command, said]).encode() + b"\n")  # one write, whole or not at all
+
+        try:
+            before()
+            campaign = Campaign.create(DEFINITION, storage=open_store(url), load_if_exists=True)
+            note("ready", None, None)
+            work(campaign, note, first=so_far.period, again=so_far.pending)
+        except BaseException as error:
+            note("failed", None, repr(error))
+        finally:
+            os._exit(1)
+    os.close(writing)
+    worker = Worker(pid, reading)
+    try:
+        end(worker)
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        worker.hear(1 << 30)
+        os.close(reading)
+    so_far.read(worker.said)
+    assert code == -signal.SIGKILL
+    so_far.kills += 1
+    if so_far.pending is not None:
+        so_far.interrupted[so_far.pending[0]] += 1
+
+
+def examined(url: str, so_far: Acknowledged) -> None:
+    """Compare what is in the store with what was acknowledged, with its own replay, and with an undisturbed run."""
+    store = open_store(url, create=False)
+    campaign = Campaign.open("prices", storage=store)
+    last = so_far.period + 1
+    work(campaign, lambda *_: None, first=so_far.period, again=so_far.pending, last=last)
+    undisturbed = Campaign.create(DEFINITION, storage=MemoryStore())
+    work(undisturbed, lambda *_: None, last=last)
+
+    log = campaign.log()
+    assert [entry.seq for entry in log] == list(range(1, len(log) + 1))
+    assert timeless(log) == timeless(undisturbed.log())
+
+    asked = {entry.key: entry for entry in log if entry.kind == "asked" and entry.key is not None}
+    told = Counter((entry.body["period"], entry.body["rows"], entry.key) for entry in log if entry.kind == "delivered")
+    reports = {row.report.period: row.report for row in campaign.ledger()}
+    assert set(told.values()) <= {1}
+    for (verb, period, came, rows), said in so_far.done:
+        if verb == "ask" and said[2] == 0:
+            assert said[:2] == [period, asked[f"W{period}"].body["samples"]]
+        if verb == "tell" and period % 2:
+            assert told[period, rows, f"{period}:{came}"] == 1
+        if verb == "close":
+            assert said == [period, reports[period].samples, digest_of(reports[period])]
+
+    *_, (_, folded) = campaign.replay()
+    assert store.checkpoint("prices") == (len(log), to_checkpoint(folded))
+    assert campaign.ask(key="next") == undisturbed.ask(key="next")
+    mine, theirs = campaign.tracker(), undisturbed.tracker()
+    assert np.array_equal(mine.coef, theirs.coef)
+    assert mine.intercept == theirs.intercept
+    store.close()
+
+
+def test_kills_at_random_instants(url: str, rng: np.random.Generator, capsys: pytest.CaptureFixture[str]) -> None:
+    so_far = Acknowledged()
+
+    def end(worker: Worker) -> None:
+        worker.hear(int(rng.integers(0, 16)))
+        time.sleep(rng.uniform(0.0, 0.012))
+
+    while so_far.kills < KILLS:
+        a_life(url, so_far, end=end)
+    examined(url, so_far)
+    assert KILLS < 50 or set(so_far.interrupted) == {"ask", "tell", "close"}
+    if "DRIFTPACE_KILLS" in os.environ:
+        said = f"{len(so_far.done)} acknowledged, {so_far.period - 1} periods, interrupted {dict(so_far.interrupted)}"
+        with capsys.disabled():
+            print(f"\n{url.partition(':')[0]}: {so_far.kills} kills, {said}")
+
+
+def _ends_at(boundary: int) -> None:
+    """Arrange that this process is killed at the boundary of a statement: before it, after it, or before a commit."""
+    left = boundary
+
+    def count(*_: Any) -> None:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    for moment in ("before_cursor_execute", "after_cursor_execute", "commit"):
+        event.listen(Engine, moment, count)
+
+
+def test_kills_between_any_two_statements(url: str) -> None:
+    so_far = Acknowledged()
+    for boundary in 2 * list(range(BOUNDARIES)):
+        a_life(url, so_far, end=lambda worker: worker.hear(1 << 30), before=partial(_ends_at, boundary))
+    examined(url, so_far)
+    assert set(so_far.interrupted) == {"ask", "tell", "close"}

@@ -1,0 +1,89 @@
+"""Somebody who works on a campaign by a fixed script, can be stopped at any instant, and takes up again as people do.
+
+Every period: ask, tell what is missing until nothing is, close. Before each command a line goes to ``note``, after it was
+acknowledged another. Whoever takes up again first gives the command again that was not acknowledged, for they cannot know.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from driftpace.campaign import Campaign, Order
+from driftpace.errors import ProtocolError
+from driftpace.records import StepReport
+from driftpace.storage.store import Entry
+from driftpace.tracker.exactly import to_plain
+from driftpace.typing import FloatArray
+
+DEFINITION: dict[str, Any] = {"name": "prices", "target": "price", "epsilon": 0.1, "seed": 1, "cap": 60}
+
+Command = tuple[str, int, int, int]
+"""ask, tell or close; the period; behind how many rows; how many rows."""
+Note = Callable[[str, Command, Any], None]
+
+
+def rows_of(period: int, came: int, rows: int) -> tuple[FloatArray, FloatArray]:
+    rng = np.random.default_rng((7, period, came))
+    X = rng.normal(size=(rows, 2))
+    return X, X @ np.array([1.0 + 0.05 * period, -1.0]) + rng.normal(size=rows)
+
+
+def obey(campaign: Campaign, command: Command, note: Note) -> Order | None:
+    """Give one command, with a note before and after; None where a period was closed already."""
+    verb, period, came, rows = command
+    key = f"W{period}"
+    note("begun", command, None)
+    if verb == "ask":
+        order = campaign.ask(key=key)
+        note("done", command, [order.period, order.samples, order.came])
+        return order
+    if verb == "tell":
+        named = f"{period}:{came}" if period % 2 else None
+        receipt = campaign.tell(*rows_of(period, came, rows), key=key, delivery=named, final=False)
+        assert receipt.rows + (rows if receipt.duplicate else 0) == rows
+        note("done", command, receipt.duplicate)
+        return receipt.order
+    try:
+        report = campaign.tell(key=key).report
+    except ProtocolError as refused:
+        if "is closed" not in str(refused):
+            raise
+        return None
+    assert report is not None
+    note("done", command, [report.period, report.samples, digest_of(report)])
+    return None
+
+
+def work(
+    campaign: Campaign, note: Note, *, first: int = 1, again: Command | None = None, last: int | None = None
+) -> None:
+    """Work from a period on; ``again`` is the command that was not acknowledged."""
+    if again is not None:
+        obey(campaign, again, note)
+    for period in count(first) if last is None else range(first, last + 1):
+        order = obey(campaign, ("ask", period, 0, 0), note)
+        assert order is not None
+        while order.missing and not order.closed:
+            order = obey(campaign, ("tell", period, order.came, order.missing), note)
+            assert order is not None
+        if not order.closed:
+            obey(campaign, ("close", period, order.came, 0), note)
+
+
+def digest_of(report: StepReport) -> str:
+    """A short mark of everything in a report but how long it took."""
+    return hashlib.sha256(json.dumps(to_plain(replace(report, seconds=0.0))).encode()).hexdigest()
+
+
+def timeless(log: Sequence[Entry]) -> list[Entry]:
+    """The log without what is read from a clock."""
+    told = [json.loads(json.dumps(dict(entry.body))) for entry in log]
+    for body in told:
+        if "report" in body:
+            del body["report"]["with"]["seconds"]
+    return [replace(entry, at="", body=body) for entry, body in zip(log, told, strict=True)]
