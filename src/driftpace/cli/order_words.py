@@ -35,11 +35,13 @@ def sentence(order: "Order") -> str:
     if order.closed:
         return f"Nothing more to do in {which}: it is closed, with {plural(order.came, 'row')}."
     if order.missing > 0:
-        more = f" more; {order.came:,} of {order.samples:,} came" if order.came else ""
-        return f"Label {plural(order.missing, 'row')} for {which}{more}."
+        if order.came:
+            rows = plural(order.missing, "row").replace(" ", " more ", 1)
+            return f"Label {rows} for {which}; {order.came:,} of {order.samples:,} came."
+        return f"Label {plural(order.missing, 'row')} for {which}."
     if order.came:
         return f"Enough rows came for {which}: nothing more to label."
-    if order.code == 20:
+    if order.overridden is None and order.request.outcome.name == "BUDGET":
         return f"Nothing can be bought in {which}: the money is spent."
     return f"Nothing to label in {which}."
 
@@ -49,6 +51,8 @@ def order_lines(order: "Order") -> list["Line"]:
     request = order.request
     low, high = request.interval
     lines = [("Why", _sentence(request.reason))]
+    if order.closed:
+        return lines
     theory = f"theory alone asks {request.samples_theory:,}"
     if request.outcome.name == "PILOT":
         lines.append(

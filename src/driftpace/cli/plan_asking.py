@@ -1,7 +1,7 @@
 """From words on the command line to what a planner takes: the world, the cost, and which two of three are known."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,7 +62,11 @@ class World:
             what = "is a folder" if Path(name).is_dir() else "is neither"
             raise ParameterError(f"NAME must be a campaign, or a file that Tracker.save() wrote; {name!r} {what}.")
         with campaign_at(storage, name) as campaign:
-            return cls._of_tracker(campaign.tracker(), name)
+            world = cls._of_tracker(campaign.tracker(), name)
+            last = campaign.status().last
+        if world.epsilon is None and last is not None and math.isfinite(last.epsilon):
+            world = replace(world, epsilon=last.epsilon)  # what the tolerance came to
+        return world
 
     @classmethod
     def _of_tracker(cls, tracker: "Tracker", name: str) -> "World":

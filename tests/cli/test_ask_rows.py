@@ -1,0 +1,198 @@
+"""The rows to label are drawn from the pool once, remembered, written where they can be filled in, and never drawn twice."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from driftpace.campaign import Campaign
+from driftpace.storage import open_store
+from tests.cli.loop import INIT, Run, content, label, write_pool
+
+SELECT = ("ask", "churn", "--key", "W1", "--select", "pool.csv", "--out")
+
+
+def rows_of(path: str) -> list[dict[str, str]]:
+    with Path(path).open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def drawn() -> tuple[str, ...]:
+    store = open_store("driftpace.db", create=False)
+    try:
+        return Campaign.open("churn", storage=store).drawn()
+    finally:
+        store.close()
+
+
+def test_rows_are_drawn_from_the_pool_and_written_to_be_filled_in(churn: Path, run: Run) -> None:
+    code, out, _ = run(*SELECT, "tasks.csv")
+    assert code == 0
+    rows = rows_of("tasks.csv")
+    pool = {row["customer_id"]: row for row in rows_of("pool.csv")}
+    assert [row["customer_id"] for row in rows] == list(drawn())
+    assert all(row == {**pool[row["customer_id"]], "churned": ""} for row in rows)
+    assert len({row["customer_id"] for row in rows}) == len(rows) == 12
+    assert f"Rows       {len(rows)} of the 600 rows, at random;" in out
+    assert "Written    tasks.csv, 12 rows; fill in the column 'churned'" in out
+
+
+def test_the_same_question_draws_nothing_and_touches_nothing(churn: Path, run: Run) -> None:
+    run(*SELECT, "tasks.csv")
+    label(Path("tasks.csv"), Path("tasks.csv"))  # somebody has begun to fill it in
+    filled, before = Path("tasks.csv").read_bytes(), content()
+    code, out, _ = run(*SELECT, "tasks.csv")
+    assert code == 0
+    assert "the 12 rows of this period were drawn before; tasks.csv is left as it is" in out
+    assert (Path("tasks.csv").read_bytes(), content()) == (filled, before)
+
+
+def test_a_file_that_is_gone_is_written_again(churn: Path, run: Run) -> None:
+    run(*SELECT, "tasks.csv")
+    first, before = Path("tasks.csv").read_bytes(), content()
+    Path("tasks.csv").unlink()
+    code, out, _ = run(*SELECT, "tasks.csv")
+    assert (code, Path("tasks.csv").read_bytes(), content()) == (0, first, before)
+    assert "the 12 rows drawn before, written again" in out
+
+
+def test_more_are_drawn_when_more_are_asked_for_and_never_the_same(churn: Path, run: Run) -> None:
+    run(*SELECT, "first.csv")
+    label(Path("first.csv"), Path("done.csv"))
+    assert run("tell", "churn", "done.csv", "--part")[0] == 0
+    order = json.loads(run("ask", "churn", "--format", "json")[1])
+    assert order["missing"] > 0
+    code, out, err = run(*SELECT, "first.csv")
+    assert (code, out) == (2, "")
+    assert f"--out must be a new file for the {order['missing']} rows to draw on top of 12 drawn before" in err
+    run(*SELECT, "second.csv")
+    one, two = ({row["customer_id"] for row in rows_of(name)} for name in ("first.csv", "second.csv"))
+    assert len(two) == order["missing"]
+    assert not one & two
+
+
+def test_others_are_drawn_for_rows_that_will_not_come(churn: Path, run: Run) -> None:
+    run(*SELECT, "first.csv")
+    label(Path("first.csv"), Path("done.csv"), only=9)
+    run("tell", "churn", "done.csv", "--part")
+    run("override", "churn", "12", "--reason", "three customers are gone")
+    assert "were drawn before" in run(*SELECT, "first.csv")[1]
+    assert run(*SELECT, "second.csv", "--instead")[0] in (0, 30)
+    one, two = ({row["customer_id"] for row in rows_of(name)} for name in ("first.csv", "second.csv"))
+    assert len(two) == 3
+    assert not one & two
+
+
+def test_strata_give_their_share(churn: Path, run: Run) -> None:
+    run("ask", "churn", "--key", "W1")
+    run("override", "churn", "100", "--reason", "to count")
+    assert run(*SELECT, "tasks.csv", "--stratify", "plan")[0] == 0
+    pool = [row["plan"] for row in rows_of("pool.csv")]
+    share = 100 * pool.count("gold") / len(pool)
+    assert abs([row["plan"] for row in rows_of("tasks.csv")].count("gold") - share) < 1
+
+
+def test_another_seed_draws_other_rows_and_the_same_seed_the_same(folder: Path, run: Run) -> None:
+    found = []
+    for place, seed in enumerate(("1", "1", "2")):
+        store = ("--storage", f"{place}.db")
+        assert run(*INIT[:-1], seed, *store)[0] == 0
+        Path("churn.toml").unlink()
+        run(*SELECT, f"{place}.csv", *store)
+        found.append(Path(f"{place}.csv").read_bytes())
+    assert found[0] == found[1] != found[2]
+
+
+def test_without_an_id_rows_get_one(folder: Path, run: Run) -> None:
+    run("init", "churn", "--target", "churned", "--classes", "no,yes", "--features", "age,visits", "--tolerance", "0.1")
+    assert run(*SELECT, "tasks.csv")[0] == 0
+    assert [row["driftpace_id"] for row in rows_of("tasks.csv")] == list(drawn())
+    before = Path("tasks.csv").read_bytes()
+    Path("tasks.csv").unlink()
+    assert run(*SELECT, "tasks.csv")[0] == 0
+    assert Path("tasks.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "parquet", "tsv"])
+def test_other_kinds_of_file_are_told_back(churn: Path, run: Run, ending: str) -> None:
+    assert run(*SELECT, f"tasks.{ending}")[0] == 0
+    code, out, err = run("tell", "churn", f"tasks.{ending}", "--format", "json")
+    assert (code, err) == (0, "")
+    receipt = json.loads(out)
+    assert (receipt["rows"], receipt["unlabelled"]) == (0, 12)
+
+
+def test_a_pool_that_is_too_small_gives_all_it_has(folder: Path, run: Run) -> None:
+    write_pool(Path("pool.csv"), rows=5)
+    assert run(*INIT)[0] == 0
+    _, out, _ = run(*SELECT, "tasks.csv")
+    assert "All 5 rows of the pool, in random order: 12 were asked and there are no more." in out
+    assert len(rows_of("tasks.csv")) == 5
+    code, _, err = run(*SELECT, "more.csv")
+    assert code == 2
+    assert "--select must have rows that were not drawn before; pool.csv has none left." in err
+    assert not Path("more.csv").exists()
+
+
+def test_a_dry_run_draws_and_writes_nothing(churn: Path, run: Run) -> None:
+    run("ask", "churn", "--key", "W1")
+    before = content()
+    code, out, err = run(*SELECT, "tasks.csv", "--dry-run")
+    assert (code, err) == (0, "Nothing was written.\n")
+    assert "12 of the 600 rows" in out
+    assert content() == before
+    assert not Path("tasks.csv").exists()
+
+
+def test_json_stays_alone_on_stdout(churn: Path, run: Run) -> None:
+    _, out, err = run(*SELECT, "tasks.csv", "--format", "json")
+    assert json.loads(out)["missing"] == 12
+    assert "12 of the 600 rows" in err
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        (("--out", "tasks.csv"), "--out must come with --select, the file to draw rows from; got none."),
+        (("--stratify", "plan"), "--stratify must come with --select"),
+        (("--select", "pool.csv"), "--select must come with --out, the file for the drawn rows; got none."),
+        (("--select", "none.csv", "--out", "t.csv"), "--select must be a file of rows; 'none.csv' does not exist."),
+        (("--select", ".", "--out", "t.csv"), "--select must be a file of rows; '.' is a folder."),
+        (
+            ("--select", "pool.csv", "--out", "t.xlsx"),
+            "--out must end in .csv, .tsv, .jsonl, .ndjson or .parquet; got 't.xlsx'.",
+        ),
+        (
+            ("--select", "pool.csv", "--out", "t.json"),
+            "--out must end in .csv, .tsv, .jsonl, .ndjson or .parquet; got 't.json'; give --as",
+        ),
+        (
+            ("--select", "pool.csv", "--out", "t.csv", "--as", "label-studio"),
+            "--out must end in .json for tasks of Label Studio",
+        ),
+        (("--select", "pool.csv", "--out", "no/t.csv"), "--out must be in a folder that exists; got 'no/t.csv'."),
+        (
+            ("--select", "pool.csv", "--out", "pool.csv"),
+            "--out must be another file than --select; got 'pool.csv' twice.",
+        ),
+        (("--select", "pool.csv", "--out", "t.csv", "--stratify", "city"), "--stratify must be a column of the pool"),
+        (("--select", "bad.csv", "--out", "t.csv"), "bad.csv must be text in UTF-8"),
+        (
+            ("--select", "twice.csv", "--out", "t.csv"),
+            "every row must have its own id in 'customer_id'; '7' is there twice.",
+        ),
+        (("--select", "pool.csv", "--label-studio", "http://127.0.0.1:1"), "--label-studio must come with --project"),
+    ],
+)
+def test_refusals(churn: Path, run: Run, more: tuple[str, ...], sentence: str) -> None:
+    Path("bad.csv").write_bytes(b"customer_id,age\n1,\xff\xfe\xfa\n")
+    Path("twice.csv").write_text("customer_id,age,visits,plan\n7,1,2,gold\n7,1,2,gold\n")
+    run("ask", "churn", "--key", "W1")
+    before = content()
+    code, out, err = run("ask", "churn", "--key", "W1", *more)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"driftpace: {sentence}")
+    assert err.count("\n") == 1
+    assert content() == before
+    assert not Path("t.csv").exists()
