@@ -47,6 +47,10 @@ class Wanted:
             raise ParameterError(
                 "--label-studio must come with --project, the number of the project; got one of the two."
             )
+        if given["label_studio"] is not None:
+            from driftpace.cli.label_studio import studio_at
+
+            studio_at(given["label_studio"]).close()  # refused before anything is drawn where it cannot be used
         if out is None and given["label_studio"] is None and not dry_run:
             raise ParameterError("--select must come with --out, the file for the drawn rows; got none.")
         if not select.is_file():
@@ -120,7 +124,7 @@ def draw(campaign: "Campaign", order: "Order", wanted: Wanted, *, who: str, dry_
                 f"--select must have rows that were not drawn before; {wanted.select.name} has none left."
             )
         campaign.record_draw(drawn.ids, source=wanted.select.name, pool_rows=drawn.pool, who=who)
-    return [("Rows", said), *_put(campaign, pool, drawn, wanted)]
+    return [("Rows", said), *_put(campaign, order, pool, drawn, wanted)]
 
 
 def _again(pool: Any, ids: tuple[str, ...], id_column: str | None) -> "Drawn":
@@ -149,7 +153,7 @@ def _rng_key(campaign: "Campaign", period: int) -> tuple[int, ...]:
     return seed, period, before
 
 
-def _put(campaign: "Campaign", pool: Any, drawn: "Drawn", wanted: Wanted) -> list["Line"]:
+def _put(campaign: "Campaign", order: "Order", pool: Any, drawn: "Drawn", wanted: Wanted) -> list["Line"]:
     """Write the rows, as a table with an empty column for the label or as tasks."""
     from driftpace.tables import rows_of, write_rows
 
@@ -166,5 +170,5 @@ def _put(campaign: "Campaign", pool: Any, drawn: "Drawn", wanted: Wanted) -> lis
     if wanted.shape == "label-studio" or wanted.label_studio is not None:
         from driftpace.cli.label_studio import put_tasks
 
-        lines += put_tasks(campaign, rows, drawn, wanted)
+        lines += put_tasks(campaign, order, rows, drawn, wanted)
     return lines

@@ -32,6 +32,8 @@ _CAMPAIGNS = (  # what campaigns, stores and tables refuse, as the command line 
     (r"\bimport\(name=\.\.\.\)", "--as"),
     (r"\bask\(strata=\.\.\.\)", "--stratify"),
     (r"\bask\(id_column=\.\.\.\)", "The id of the campaign"),
+    (r"\bLabelStudio\(url=\.\.\.\)", "--label-studio"),
+    (r"\b(?:LabelStudio|import_tasks)\(project=\.\.\.\)", "--project"),
     (r"\b(?:ask|predict)\(path=\.\.\.\)", "--out"),
     (r"\bCampaign\.\w+\((\w+)=\.\.\.\)", r"--\1"),
     (r"^(?:ask|tell|predict|init): ", ""),
