@@ -30,7 +30,7 @@ class Serving:
 
     @property
     def service(self) -> Any:
-        return self.server.config.loaded_app.state.service  # type: ignore[union-attr]
+        return self.server.config.loaded_app.state.service
 
 
 @contextmanager

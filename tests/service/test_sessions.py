@@ -1,7 +1,6 @@
 import hmac
 from unittest.mock import patch
 
-from driftpace.service import sessions
 from driftpace.service.sessions import Patience, Sessions
 
 
@@ -35,7 +34,7 @@ def test_a_csrf_token_belongs_to_one_session_of_one_process() -> None:
 
 def test_csrf_tokens_are_compared_in_constant_time() -> None:
     held = Sessions()
-    with patch.object(sessions.hmac, "compare_digest", wraps=hmac.compare_digest) as compared:
+    with patch("driftpace.service.sessions.hmac.compare_digest", wraps=hmac.compare_digest) as compared:
         held.csrf_holds("session", "wrong")
     assert compared.call_count == 1
 

@@ -250,6 +250,15 @@ class PredictionsAnswer(Answer):
     probabilities: list[float | None] | None
 
 
+class HookAnswer(Answer):
+    """What became of a call: how many rows were counted, how many are still missing, and whether that closed the period."""
+
+    action: str
+    rows: int
+    missing: int | None
+    closed: bool
+
+
 class SessionAnswer(Answer):
     """Who is logged in, and what a page sends along as X-CSRF-Token."""
 

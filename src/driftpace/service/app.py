@@ -109,13 +109,16 @@ def _describe(app: FastAPI) -> None:
         if app.openapi_schema is None:
             described = made()
             parts = described.setdefault("components", {})
-            parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer", "description": "driftpace token"}}
+            parts["securitySchemes"] = {
+                "token": {"type": "http", "scheme": "bearer", "description": "What `driftpace token` made."},
+                "hook": {"type": "apiKey", "in": "header", "name": "X-Driftpace-Secret", "description": "The same."},
+            }
             for name in ("HTTPValidationError", "ValidationError"):
                 parts.get("schemas", {}).pop(name, None)
             for path, methods in described["paths"].items():
                 for method in methods.values():
                     if path not in ("/healthz", "/readyz"):
-                        method["security"] = [{"token": []}, {}]
+                        method["security"] = [{"hook": []}] if "/hooks/" in path else [{"token": []}, {}]
             app.openapi_schema = described
         return app.openapi_schema
 

@@ -77,6 +77,8 @@ class Guard:
 
     async def _identify(self, scope: Scope, headers: dict[str, str], session: str | None, need: str) -> Caller:
         sent = headers.get("authorization")
+        if sent is None and need == "hook" and "x-driftpace-secret" in headers:
+            sent = f"Bearer {headers['x-driftpace-secret']}"  # how Label Studio shows it
         if sent is not None:
             kind, _, secret = sent.partition(" ")
             token = await self._run(find_token, self._store, secret.strip()) if kind.lower() == "bearer" else None
@@ -84,7 +86,7 @@ class Guard:
                 raise _unknown("the token is not known, or it is over")
             return _caller(token, "token")
         if need == "hook":
-            raise _unknown("Authorization must be a token with the scope 'hook'")
+            raise _unknown("X-Driftpace-Secret must be a token with the scope 'hook'")
         held = None if session is None else self._sessions.find(session)
         if held is not None:
             token = await self._run(find_digest, self._store, held)

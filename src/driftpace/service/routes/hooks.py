@@ -1,5 +1,77 @@
-"""Hooks: what labelling tools send by themselves."""
+"""Hooks: what a labelling tool sends by itself, when somebody has labelled a row.
 
-from fastapi import APIRouter
+The secret in ``X-Driftpace-Secret`` is a token with the scope ``hook``, which is good for nothing else; the door has looked at it.
+"""
+
+import hashlib
+import json
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from driftpace.campaign import Campaign, Receipt
+from driftpace.labelling.webhook import SECRET_HEADER, WebhookCall, parse_webhook
+from driftpace.service.answers import HookAnswer
+from driftpace.service.failures import declared
+from driftpace.service.parts import service_of, who
+from driftpace.service.routes.answering import CampaignName, as_json
+from driftpace.tables.exports import ROW_ID
+from driftpace.tables.limits import Limits
+from driftpace.tables.upload import read_upload
 
 router = APIRouter(prefix="/api/hooks", tags=["hooks"])
+
+_PAYLOAD = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/json": {
+                "schema": {"type": "object", "required": ["action"], "properties": {"action": {"type": "string"}}}
+            }
+        },
+    }
+}
+
+
+@router.post(
+    "/label-studio/{name}",
+    response_model=HookAnswer,
+    responses=declared(400, 404, 408, 409, 413, 422),
+    openapi_extra=_PAYLOAD,
+)
+async def label_studio(request: Request, name: CampaignName) -> Response:
+    """Take what Label Studio sends when a row was labelled; a row that is sent again is not counted again."""
+    service, by = service_of(request), who(request)
+    body = await request.body()
+
+    def run() -> tuple[Response, Receipt | None]:
+        campaign = service.handles.writer(name)
+        known = "x" * 16  # who it is from was settled at the door
+        call = parse_webhook(body, {SECRET_HEADER: known}, known, target=campaign.definition.target)
+        receipt = _tell(campaign, call, service.limits.tables, by) if call.rows else None
+        order = None if receipt is None else receipt.order
+        counted = 0 if receipt is None else receipt.rows
+        said = {
+            "action": call.action,
+            "rows": counted,
+            "missing": None if order is None else order.missing,
+            "closed": order is not None and order.closed,
+        }
+        return as_json(said), receipt
+
+    answer, receipt = await service.fits.run(run)
+    if receipt is not None:
+        service.metrics.told(receipt)
+        service.watch.changed(name)
+    return answer
+
+
+def _tell(campaign: Campaign, call: WebhookCall, limits: Limits, by: str) -> Receipt:
+    definition = campaign.definition
+    as_text = [ROW_ID, *(one for one in (definition.id, definition.groups) if one is not None)]
+    data = json.dumps(call.rows).encode()
+    columns = read_upload(data, kind="json", limits=limits, owner="hooks", as_text=as_text, target=definition.target)
+    ids = sorted(str(row[ROW_ID]) for row in call.rows)
+    called = hashlib.sha256(json.dumps(ids).encode()).hexdigest()
+    delivery = f"label-studio:{call.project}:{called}"
+    return campaign.tell_table(columns, delivery=delivery, source="Label Studio", who=by)

@@ -1,0 +1,93 @@
+"""Label Studio calls when a row was labelled: believed with the secret, counted once."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from driftpace.service.tokens import make_token
+from driftpace.storage.store import Store
+from tests.reference.periods import begun
+from tests.reference.serving import Serving
+
+PATH = "/api/hooks/label-studio/churn"
+
+
+@pytest.fixture
+def secret(store: Store) -> str:
+    begun(store, "churn", classes=["no", "yes"], features=["a", "b"]).ask()
+    return make_token(store, "labels", ["hook"])
+
+
+def call(task: int, answer: str, **more: Any) -> dict[str, Any]:
+    """Return what Label Studio sends, as far as it matters here."""
+    result = [{"from_name": "y", "to_name": "row", "type": "choices", "value": {"choices": [answer]}}]
+    return {
+        "action": "ANNOTATION_CREATED",
+        "project": {"id": 3},
+        "task": {"id": task, "data": {"a": 0.5 * task, "b": -1.0, "driftpace_id": f"row-{task}"}},
+        "annotation": {"id": task, "task": task, "result": result, "was_cancelled": False},
+        **more,
+    }
+
+
+@pytest.fixture
+def headers(secret: str) -> Iterator[dict[str, str]]:
+    yield {"X-Driftpace-Secret": secret}
+
+
+def test_rows_are_counted_as_they_are_labelled_and_once(served: Serving, store: Store, headers: dict[str, str]) -> None:
+    before = served.client.get("/api/campaigns/churn").json()["order"]["missing"]
+    first = served.client.post(PATH, json=call(1, "yes"), headers=headers)
+    assert first.status_code == 200
+    assert first.json() == {"action": "ANNOTATION_CREATED", "rows": 1, "missing": first.json()["missing"], "closed": False}
+    assert served.client.post(PATH, json=call(2, "no"), headers=headers).json()["rows"] == 1
+    again = served.client.post(PATH, json=call(2, "yes", action="ANNOTATION_UPDATED"), headers=headers)
+    assert again.json()["rows"] == 0
+    status = served.client.get("/api/campaigns/churn").json()
+    assert status["order"]["came"] == 2
+    assert before > 0
+    told = [entry.body for entry in store.entries("churn", kinds=("delivered",))]
+    assert [(one["who"], one["source"]) for one in told] == [("labels", "Label Studio")] * 2
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        call(1, "yes", action="PROJECT_UPDATED"),
+        call(1, "yes", action="ANNOTATIONS_DELETED"),
+        call(1, "yes", annotation={"id": 1, "task": 1, "result": [], "was_cancelled": True}),
+    ],
+)
+def test_what_delivers_nothing_changes_nothing(
+    served: Serving, store: Store, headers: dict[str, str], payload: dict[str, Any]
+) -> None:
+    answer = served.client.post(PATH, json=payload, headers=headers)
+    assert (answer.status_code, answer.json()["rows"]) == (200, 0)
+    assert store.entries("churn", kinds=("delivered",)) == []
+
+
+@pytest.mark.parametrize("shown", [{}, {"X-Driftpace-Secret": "dp_wrong"}, {"X-Driftpace-Secret": ""}, {"Authorization": "Bearer x"}])
+def test_without_the_secret_nothing_is_looked_at(served: Serving, store: Store, secret: str, shown: dict[str, str]) -> None:
+    assert served.client.post(PATH, json=call(1, "yes"), headers=shown).status_code == 401
+    assert store.entries("churn", kinds=("delivered",)) == []
+
+
+def test_the_secret_of_a_hook_opens_nothing_else(served: Serving, secret: str) -> None:
+    shown = {"Authorization": f"Bearer {secret}"}
+    assert served.client.post(PATH, json=call(1, "yes"), headers=shown).status_code == 200
+    assert served.client.get("/api/campaigns", headers=shown).status_code == 403
+    assert served.client.post("/api/campaigns/churn/orders", json={}, headers=shown).status_code == 403
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"{", b'{"action": 1}', b'{"action": "ANNOTATION_CREATED"}', b"[" * 50_000, b"\xff"])
+def test_what_is_no_call_is_refused_in_a_sentence(served: Serving, headers: dict[str, str], body: bytes) -> None:
+    answer = served.client.post(PATH, content=body, headers=headers)
+    assert answer.status_code == 422
+    assert answer.json()["error"]["sentence"]
+
+
+def test_a_campaign_that_waits_for_nothing_says_so(served: Serving, store: Store, headers: dict[str, str]) -> None:
+    begun(store, "closed", classes=["no", "yes"])
+    answer = served.client.post("/api/hooks/label-studio/closed", json=call(1, "yes"), headers=headers)
+    assert answer.status_code == 409

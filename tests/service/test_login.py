@@ -1,0 +1,97 @@
+"""The page beyond loopback: log in, write, log out."""
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from driftpace.service.tokens import make_token
+from driftpace.storage.store import Store
+from tests.reference.serving import Serving, serving
+
+DEFINITION = {"name": "a", "target": "y", "epsilon": 1.0}
+
+
+@pytest.fixture
+def afar(store: Store) -> Iterator[Serving]:
+    with serving(store, host="0.0.0.0") as running:
+        yield running
+
+
+def log_in(running: Serving, secret: str, **headers: str) -> httpx.Response:
+    return running.client.post("/login", data={"token": secret}, headers=headers)
+
+
+def test_a_token_is_exchanged_for_a_cookie_that_scripts_and_other_sites_do_not_see(afar: Serving, store: Store) -> None:
+    answer = log_in(afar, make_token(store, "ann", ["read", "write"]))
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/")
+    cookie = answer.headers["Set-Cookie"]
+    assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= set(cookie.split("; "))
+    assert "Secure" not in cookie
+    assert "dp_" not in cookie
+    assert afar.client.get("/api/session").json()["name"] == "ann"
+
+
+def test_the_cookie_is_secure_where_the_browser_came_by_https(afar: Serving, store: Store) -> None:
+    answer = log_in(afar, make_token(store, "ann"), **{"X-Forwarded-Proto": "https"})
+    assert "Secure" in answer.headers["Set-Cookie"].split("; ")
+
+
+def test_a_session_writes_with_its_csrf_token_only(afar: Serving, store: Store) -> None:
+    log_in(afar, make_token(store, "ann", ["read", "write"]))
+    client = afar.client
+    assert client.post("/api/campaigns", json=DEFINITION).json()["error"]["code"] == "csrf"
+    csrf = client.get("/api/session").json()["csrf"]
+    foreign = {"X-CSRF-Token": csrf, "Origin": "https://evil.example"}
+    assert client.post("/api/campaigns", json=DEFINITION, headers=foreign).json()["error"]["code"] == "origin"
+    assert store.count() == 0
+    assert client.post("/api/campaigns", json=DEFINITION, headers={"X-CSRF-Token": csrf}).status_code == 201
+    assert store.entries("a")[0].body["who"] == "ann"
+
+
+def test_a_session_may_do_what_its_token_may(afar: Serving, store: Store) -> None:
+    log_in(afar, make_token(store, "bob", ["read"]))
+    csrf = afar.client.get("/api/session").json()["csrf"]
+    answer = afar.client.post("/api/campaigns", json=DEFINITION, headers={"X-CSRF-Token": csrf})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (403, "scope")
+
+
+def test_a_session_ends_with_the_log_out_or_with_its_token(afar: Serving, store: Store) -> None:
+    secret = make_token(store, "ann")
+    log_in(afar, secret)
+    before = dict(afar.client.cookies)
+    afar.client.post("/logout")
+    assert afar.client.get("/api/session").status_code == 401
+    kept = {"Cookie": "; ".join(f"{name}={value}" for name, value in before.items())}
+    assert afar.client.get("/api/session", headers=kept).status_code == 401  # the old cookie is worth nothing
+    log_in(afar, secret)
+    assert afar.client.get("/api/session").status_code == 200
+    store.remove_token("ann")
+    assert afar.client.get("/api/session").status_code == 401
+
+
+def test_a_token_for_hooks_opens_no_page(afar: Serving, store: Store) -> None:
+    assert log_in(afar, make_token(store, "tool", ["hook"])).status_code == 401
+
+
+def test_a_foreign_page_logs_nobody_in(afar: Serving, store: Store) -> None:
+    answer = log_in(afar, make_token(store, "ann"), Origin="https://evil.example")
+    assert answer.status_code == 403
+    assert "Set-Cookie" not in answer.headers
+
+
+def test_who_fails_often_has_to_wait_even_with_the_right_token(afar: Serving, store: Store) -> None:
+    secret = make_token(store, "ann")
+    seen = [log_in(afar, "dp_wrong").status_code for _ in range(7)]
+    assert seen == [401] * 6 + [429]
+    refused = log_in(afar, secret)
+    assert refused.status_code == 429
+    assert int(refused.headers["Retry-After"]) >= 1
+    headers = {"Authorization": f"Bearer {secret}"}
+    assert afar.client.get("/api/campaigns", headers=headers).status_code == 200  # whoever has a token is not slowed down
+
+
+def test_what_is_no_form_is_no_log_in(afar: Serving) -> None:
+    for body in (b"", b"\xff\xfe", b"token", b"&" * 100, b"token=" + b"x" * 100_000):
+        assert log_in(afar, "").status_code in (401, 429)
+        assert afar.client.post("/login", content=body).status_code in (400, 401, 429)

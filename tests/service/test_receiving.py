@@ -1,0 +1,171 @@
+"""Bodies that are too large, too slow or too many, over real sockets."""
+
+import resource
+import socket
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from driftpace.service.limits import Limits
+from driftpace.storage.store import Store
+from driftpace.tables.limits import Limits as TableLimits
+from tests.reference.periods import begun
+from tests.reference.serving import Serving, serving
+
+MIB = 2**20
+GIB = 2**30
+PATH = "/api/campaigns/churn/deliveries"
+
+
+@pytest.fixture
+def small(store: Store) -> Iterator[Serving]:
+    begun(store, "churn").ask()
+    limits = Limits(tables=TableLimits(bytes=4 * MIB), in_flight=6 * MIB, piece_seconds=0.5, body_seconds=2.0, head_seconds=0.5)
+    with serving(store, limits=limits) as running:
+        yield running
+
+
+def connect(running: Serving) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", running.port), timeout=30.0)
+
+
+def head(running: Serving, *lines: str, path: str = PATH) -> bytes:
+    wanted = [f"POST {path} HTTP/1.1", f"Host: 127.0.0.1:{running.port}", "Content-Type: text/csv", *lines, "", ""]
+    return "\r\n".join(wanted).encode()
+
+
+def answer_of(wire: socket.socket) -> bytes:
+    """Return everything until the server hangs up."""
+    pieces = []
+    try:
+        while piece := wire.recv(65_536):
+            pieces.append(piece)
+    except ConnectionResetError:
+        pass
+    return b"".join(pieces)
+
+
+def push(wire: socket.socket, piece: bytes, total: int) -> int:
+    """Send so much, piece by piece, and return how much was sent when the server hung up."""
+    sent = 0
+    try:
+        while sent < total:
+            wire.sendall(piece)
+            sent += len(piece)
+    except OSError:
+        pass
+    return sent
+
+
+def memory() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def test_a_gigabyte_is_refused_by_its_announced_length_before_it_is_read(small: Serving) -> None:
+    with connect(small) as wire:
+        wire.sendall(head(small, f"Content-Length: {GIB}"))
+        answer = answer_of(wire)  # nothing of the body was ever sent
+    assert answer.startswith(b"HTTP/1.1 413 ")
+    assert b"at most 4 MiB" in answer
+
+
+def test_a_gigabyte_that_is_pushed_anyway_is_cut_off_early(small: Serving) -> None:
+    before = memory()
+    with connect(small) as wire:
+        wire.sendall(head(small, f"Content-Length: {GIB}"))
+        sent = push(wire, b"x" * MIB, GIB)
+    assert sent < 64 * MIB
+    assert memory() - before < 64 * MIB
+
+
+def test_a_gigabyte_in_chunks_is_cut_off_at_the_limit(small: Serving) -> None:
+    before = memory()
+    chunk = b"%x\r\n" % MIB + b"x" * MIB + b"\r\n"
+    with connect(small) as wire:
+        wire.sendall(head(small, "Transfer-Encoding: chunked"))
+        sent = push(wire, chunk, GIB)
+    assert sent < 64 * MIB
+    assert memory() - before < 64 * MIB
+
+
+def test_what_is_just_over_the_limit_gets_its_sentence(small: Serving) -> None:
+    for body in (b"x" * (4 * MIB + 1), (b"x" * MIB for _ in range(5))):
+        answer = small.client.post(PATH, content=body, headers={"Content-Type": "text/csv"})
+        assert (answer.status_code, answer.json()["error"]["code"]) == (413, "too_large")
+
+
+def test_other_bodies_have_a_lower_limit(small: Serving) -> None:
+    answer = small.client.post("/api/campaigns/churn/orders", content=b" " * (MIB + 1), headers={"Content-Type": "application/json"})
+    assert answer.status_code == 413
+
+
+@pytest.mark.parametrize("length", ["-1", "x", "1e9", "9" * 30])
+def test_a_length_that_is_no_number_is_refused(small: Serving, length: str) -> None:
+    with connect(small) as wire:
+        wire.sendall(head(small, f"Content-Length: {length}"))
+        assert answer_of(wire).startswith((b"HTTP/1.1 400 ", b"HTTP/1.1 413 "))
+
+
+def test_a_body_that_stops_coming_is_not_waited_for(small: Serving) -> None:
+    with connect(small) as wire:
+        wire.sendall(head(small, "Content-Length: 1000") + b"a,b")
+        answer = answer_of(wire)
+    assert answer.startswith(b"HTTP/1.1 408 ")
+
+
+def test_a_body_that_trickles_is_not_waited_for(small: Serving) -> None:
+    with connect(small) as wire:
+        wire.sendall(head(small, "Content-Length: 100000"))
+        over = threading.Event()
+
+        def trickle() -> None:
+            try:
+                while not over.wait(0.05):
+                    wire.sendall(b"x")
+            except OSError:
+                pass
+
+        thread = threading.Thread(target=trickle)
+        thread.start()
+        answer = answer_of(wire)
+        over.set()
+        thread.join(10.0)
+    assert answer.startswith(b"HTTP/1.1 408 ")
+
+
+def test_a_head_that_never_ends_is_hung_up_on(small: Serving) -> None:
+    with connect(small) as silent, connect(small) as slow:
+        slow.sendall(b"GET /healthz HTTP/1.1\r\nHost: ")
+        assert answer_of(silent) == b""
+        assert answer_of(slow) == b""
+
+
+def test_a_second_head_that_never_ends_is_hung_up_on(small: Serving) -> None:
+    with connect(small) as wire:
+        wire.sendall(f"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{small.port}\r\n\r\nGET /he".encode())
+        assert answer_of(wire).count(b"HTTP/1.1 200 ") == 1
+
+
+def test_a_head_of_a_megabyte_is_refused(small: Serving) -> None:
+    with connect(small) as wire:
+        push(wire, b"GET / HTTP/1.1\r\nX: " + b"x" * MIB, MIB)
+        assert b" 200 " not in answer_of(wire)
+
+
+def test_all_bodies_together_are_bounded_and_let_go_of(small: Serving) -> None:
+    part = b"x" * (2 * MIB)
+    with connect(small) as one, connect(small) as two, connect(small) as three:
+        for wire in (one, two, three):
+            wire.sendall(head(small, f"Content-Length: {3 * MIB}"))
+        until = time.monotonic() + 30.0
+        push(one, part, len(part))
+        push(two, part, len(part))
+        push(three, b"x" * (3 * MIB), 3 * MIB)
+        seen = [answer_of(wire)[9:12] for wire in (three, one, two)]
+        assert time.monotonic() < until
+    assert set(seen) <= {b"503", b"408"}
+    assert b"503" in seen
+    answer = small.client.post(PATH, content=b"x" * (3 * MIB), headers={"Content-Type": "text/csv"})
+    assert answer.status_code == 422  # there is room again
