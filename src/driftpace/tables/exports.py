@@ -17,6 +17,8 @@ from driftpace.tables.limits import clip
 
 ROW_ID = "driftpace_id"
 """The column that says which drawn row a delivered row is."""
+ROW_SHOWN = "driftpace_shown"
+"""What a task of driftpace shows to whoever labels it: the row as lines of text; it is no column of a delivery."""
 
 Several = Literal["latest", "majority"]
 _MADE_BY_LABEL_STUDIO = frozenset({"annotator", "annotation_id", "lead_time"})
@@ -84,7 +86,7 @@ def _of_task(task: Mapping[str, Any], target: str | None, several: Several) -> d
     answers = _settled([(item, values) for item, values in said if _counts(values, target)], several)
     if answers is None:
         return None
-    row = {name: value for name, value in task["data"].items() if name != ROW_ID}
+    row = {name: value for name, value in task["data"].items() if name not in (ROW_ID, ROW_SHOWN)}
     return {**row, **answers, ROW_ID: _row_id(task)}
 
 
@@ -164,7 +166,7 @@ def _of_short(rows: Sequence[Mapping[str, Any]], target: str | None, several: Se
 
 
 def _not_ours() -> frozenset[str]:
-    return _MADE_BY_LABEL_STUDIO | {ROW_ID, *_ALSO_MADE}
+    return _MADE_BY_LABEL_STUDIO | {ROW_ID, ROW_SHOWN, *_ALSO_MADE}
 
 
 def _short_id(row: Mapping[str, Any]) -> str:
