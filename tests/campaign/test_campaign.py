@@ -8,8 +8,10 @@ import pytest
 
 from driftpace.campaign import Campaign, Stage
 from driftpace.campaign.folded import to_checkpoint
+from driftpace.campaign.records import BUY, EXHAUSTED, FAILED
 from driftpace.errors import DataError, ParameterError, ProtocolError, StateFileError, UnknownCampaignError
 from driftpace.losses import LinearLoss, SquaredLoss
+from driftpace.records import Verdict
 from driftpace.storage import MemoryStore
 from driftpace.storage.store import Change, Entry, Store
 from driftpace.tracker import Tracker
@@ -350,3 +352,23 @@ def test_the_ledger_measures_the_model_that_was_in_use(store: Store) -> None:
     losses = 0.5 * (before.predict(X) - y) ** 2
     assert second.served.loss == pytest.approx(losses.mean(), rel=1e-12)
     assert second.served.error == pytest.approx(losses.std(ddof=1) / np.sqrt(len(y)), rel=1e-12)
+
+
+def test_an_order_ends_a_script_as_what_it_is(store: Store) -> None:
+    campaign = begun(store)
+    assert campaign.ask().code == BUY
+    few = campaign.tell(*rows_of(1, 0, 4), final=False).order
+    assert [one.name for one in few.request.assumptions if one.verdict is Verdict.FAIL] == ["enough rows"]
+    assert few.code == BUY, "the order brings the rows that are too few"
+    assert campaign.override(4, reason="no staff").code == FAILED
+    campaign.override(0, reason="no staff")
+    campaign.tell()
+    still = begun(store, name="still", features=["a", "b"])
+    assert still.ask().code == BUY
+    X, y = rows_of(1, 0, 30)
+    X[:, 1] = 1.0
+    assert still.tell(X, y, final=False).order.code == FAILED, "a column never changes"
+    poor = begun(store, name="poor", budget={"total": 62, "horizon": 3, "fixed": 60, "per_sample": 1})
+    while poor.ask().missing:
+        poor.tell(*rows_of(1, 0, poor.ask().missing), final=True)
+    assert poor.ask().code == EXHAUSTED

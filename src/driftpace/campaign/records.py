@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import Enum
 
-from driftpace.records import Money, Request, StepReport, Verdict
+from driftpace.records import Money, Outcome, Request, StepReport, Verdict
 
 BUY, SKIP, EXHAUSTED, FAILED = 0, 10, 20, 30
 """How a command that asks ends: rows to label, none this period, no money for those needed, an assumption that failed."""
@@ -49,14 +49,16 @@ class Order:
 
     @property
     def code(self) -> int:
-        """How a command that asks ends, so that a script knows what to do."""
-        if any(one.verdict is Verdict.FAIL for one in self.request.assumptions):
+        """How a command that asks ends, so that a script knows what to do.
+
+        Few rows are no failure while the order brings more, and little money has an ending of its own.
+        """
+        if self.missing == 0 and not self.closed and self.overridden is None and self.request.outcome is Outcome.BUDGET:
+            return EXHAUSTED
+        cured = ("budget", "enough rows") if self.missing > 0 else ("budget",)
+        if any(one.verdict is Verdict.FAIL and one.name not in cured for one in self.request.assumptions):
             return FAILED
-        if self.missing > 0:
-            return BUY
-        left = self.request.money_left
-        broke = self.overridden is None and self.request.outcome.name == "BUDGET" and left is not None
-        return EXHAUSTED if broke and not self.closed else SKIP
+        return BUY if self.missing > 0 else SKIP
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
