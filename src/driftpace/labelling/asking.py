@@ -175,7 +175,7 @@ class Door:
             return json.loads(answer.content) if answer.content else None
         except (ValueError, RecursionError):
             raise LabellingError(
-                f"{self._name} must answer {method} {path} with JSON; it did not: is it Label Studio?"
+                f"{self._name} must answer {method} {path} with JSON; it did not: see whether Label Studio is there."
             ) from None
 
     def _detail(self, answer: _Answer) -> str:
@@ -192,7 +192,7 @@ class Door:
     def _clean(self, said: object) -> str:
         text = str(said) or type(said).__name__
         for secret in (self._token, self._access):
-            text = text.replace(secret, "...") if secret else text
+            text = text.replace(secret, "[token]") if secret else text
         return clip(" ".join(text.split()), 200).rstrip(".")
 
 

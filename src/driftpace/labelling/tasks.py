@@ -89,8 +89,8 @@ def _choice(word: str, place: int) -> str:
 
 
 def _classes(classes: Sequence[str]) -> list[str]:
-    words = [str(word) for word in classes]
-    if isinstance(classes, str) or len(set(words)) != len(words) or len(words) < 2:
+    words = list(classes)
+    if isinstance(classes, str) or len(words) < 2 or len({*map(str, words)}) != len(words):
         raise ParameterError(
             f"labelling_config(classes=...) must be two or more different words; got {clip(repr(classes))}."
         )
