@@ -111,9 +111,9 @@ def _begin(
     from driftpace.storage import MemoryStore
 
     name = definition.name
+    Campaign.create(definition, storage=MemoryStore())  # what is refused leaves no store behind
     if dry_run:
         _refuse_taken(storage or DEFAULT_STORAGE, name)
-        Campaign.create(definition, storage=MemoryStore())
         where = storage_shown(storage)
     else:
         with opened(storage, create=True) as store:

@@ -20,7 +20,6 @@ def log(
 
     Example: driftpace log churn --last 20
     """
-    from driftpace.campaign.as_json import entry_json
     from driftpace.cli.printing import print_csv, print_json, print_table
     from driftpace.cli.reading import glanced, require_known
 
@@ -40,6 +39,8 @@ def log(
         ]
         print_table(("", "when (UTC)", "what", "", "who"), rows, right=(0,))
         return
+    from driftpace.campaign.as_json import entry_json
+
     found = [entry_json(one) for one in entries]
     if form is ListForm.JSON:
         print_json(found)

@@ -30,17 +30,18 @@ def predict(
     from driftpace.cli.printing import print_answer, print_csv, print_note
     from driftpace.cli.reading import campaign_at
     from driftpace.cli.tables import content_of, read
-    from driftpace.errors import ParameterError
+    from driftpace.errors import ParameterError, ProtocolError
     from driftpace.tables.drawing import cells
 
     if out is not None and out.exists() and not force:
         raise ParameterError(f"--out must be a new file, or --force must be given; {str(out)!r} exists.")
     with campaign_at(storage, name) as campaign:
-        definition = campaign.definition
+        definition, status = campaign.definition, campaign.status()
+        if status.last is None:
+            raise ProtocolError("there is no model yet, for no period is closed; ask and tell first.")
         shown, data = content_of(file, owner="predict")
         columns = read(definition, shown, data, owner="predict")
         found = campaign.predict_table(columns)
-        period = campaign.status().period - 1
     word = definition.target or "target"
     rows: dict[str, list[Any]] = {one: cells(column) for one, column in columns.items()}
     added: dict[str, list[Any]] = {f"{word}_predicted": list(found.values)}
@@ -58,6 +59,8 @@ def predict(
         from driftpace.tables import write_rows
 
         write_rows(out, rows, overwrite=force, owner="predict")
-    print_answer(f"{name}: {count:,} rows by the model of period {period}, in {out}, column {word}_predicted.", [])
+    print_answer(
+        f"{name}: {count:,} rows by the model of period {status.period - 1}, in {out}, column {word}_predicted.", []
+    )
     if dry_run:
         print_note("Nothing was written.")
