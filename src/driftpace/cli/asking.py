@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from driftpace.losses import Loss
 
 BUNDLED = ("gss_income", "psid7682")
-_OWNERS = (
-    "backtest|plan|reproduce|LinearCost|TieredCost|Outlook|Anchored"  # whose parameters are options of the same name
-)
+_OWNERS = "backtest|plan|reproduce|serve|LinearCost|TieredCost|Outlook|Anchored"  # whose parameters are options of the same name
 
 _CAMPAIGNS = (  # what campaigns, stores and tables refuse, as the command line calls it
     (r"\bCampaign\.(?:tell|predict)\((?:X|y|ids|groups)=\.\.\.\)", "FILE"),

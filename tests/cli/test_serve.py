@@ -1,0 +1,49 @@
+"""The service starts on this machine from the command line, says where, answers, and stops when it is told to."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+
+from tests.cli.loop import Run
+
+
+def test_it_serves_and_stops(churn: Path) -> None:
+    words = [sys.executable, "-m", "driftpace", "serve", "--port", "0", "--no-dashboard"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ) as process:
+        assert process.stdout is not None
+        try:
+            line = process.stdout.readline()
+            found = re.search(r"http://127\.0\.0\.1:\d+", line)
+            assert found is not None, line
+            with urlopen(f"{found[0]}/api/campaigns", timeout=20) as answer:
+                body = json.load(answer)
+            process.send_signal(signal.SIGINT)
+            process.wait(30)
+        finally:
+            process.kill()
+        assert process.stderr is not None
+        assert "Traceback" not in process.stderr.read()
+    assert "churn" in json.dumps(body)
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--host", "0.0.0.0"), "--host must be 127.0.0.1 until there is a token"),
+        (("--token-always",), "--host must be 127.0.0.1 until there is a token"),
+        (("--port", "99999"), "Invalid value for '--port'"),
+        (("--storage", "pool.csv"), "the file at"),
+    ],
+)
+def test_refusals(churn: Path, run: Run, words: tuple[str, ...], sentence: str) -> None:
+    code, out, err = run("serve", *words)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"driftpace: {sentence}")
