@@ -4,8 +4,10 @@ DRIFTPACE_LABEL_STUDIO names the executable of a Label Studio installation (1.23
 what is said is recorded anew.
 """
 
+import doctest
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ import pytest
 from driftpace.labelling import Imported, LabellingError, LabelStudio, from_export, labelling_config, parse_webhook
 from driftpace.tables import read_upload
 from tests.labelling import exchange as steps
+from tests.labelling import page
 from tests.labelling.exchange import (
     HOOK,
     IDS,
@@ -30,6 +33,7 @@ from tests.labelling.exchange import (
 )
 from tests.labelling.server import Listener, label_studio
 
+_ROOT = Path(__file__).parents[2]
 _EXECUTABLE = os.environ.get("DRIFTPACE_LABEL_STUDIO")
 
 
@@ -127,6 +131,7 @@ def test_what_is_recorded_holds_no_secret() -> None:
         "export.csv",
         "export.json",
         "export_min.json",
+        "page.json",
         "refusals.json",
         "webhooks.json",
     ]
@@ -137,10 +142,17 @@ def test_what_is_recorded_holds_no_secret() -> None:
         assert "eyJ" not in text
 
 
-@pytest.mark.skipif(_EXECUTABLE is None, reason="DRIFTPACE_LABEL_STUDIO does not name the executable of Label Studio")
-def test_the_whole_exchange_with_the_real_server(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a real server; whoever needs it is skipped where there is none."""
+    if _EXECUTABLE is None:
+        pytest.skip("DRIFTPACE_LABEL_STUDIO does not name the executable of Label Studio")
+    with label_studio(_EXECUTABLE, tmp_path_factory.mktemp("label-studio")) as url:
+        yield url
+
+
+def test_the_whole_exchange_with_the_real_server(server: str) -> None:
     """The same steps and the same checks, with a server of its own."""
-    assert _EXECUTABLE is not None
     listener, said, refused = Listener(), Recorder(), Recorder()
 
     def personal(people: httpx.Client) -> str:
@@ -150,10 +162,9 @@ def test_the_whole_exchange_with_the_real_server(tmp_path: Path) -> None:
             return str(client.post("/api/token/", json={}).json()["token"])
 
     try:
-        with label_studio(_EXECUTABLE, tmp_path) as url:
-            outcome = exchange(url, said, listener.url, personal)
-            listener.wait_for(8)
-            _check_refusals(url, refused)
+        outcome = exchange(server, said, listener.url, personal)
+        listener.wait_for(8)
+        _check_refusals(server, refused)
     finally:
         listener.close()
         said.close()
@@ -162,6 +173,24 @@ def test_the_whole_exchange_with_the_real_server(tmp_path: Path) -> None:
     _check_calls(listener.calls)
     if "DRIFTPACE_RECORD" in os.environ:
         _record(outcome, said, refused, listener)
+
+
+def test_the_page_with_the_real_server(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The documentation does what it says, with the server itself."""
+    said = Recorder()
+    monkeypatch.setattr(page, "_real", (server, said))
+    told = (
+        (_ROOT / "docs" / "labelling.md")
+        .read_text()
+        .replace("LabelStudio('http://127.0.0.1:9')", f"LabelStudio('{server}')")
+    )
+    test = doctest.DocTestParser().get_doctest(told, {}, "labelling.md", "labelling.md", 0)
+    outcome = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE).run(test)
+    said.close()
+    assert outcome.attempted > 20
+    assert outcome.failed == 0
+    if "DRIFTPACE_RECORD" in os.environ:
+        (RECORDED / "page.json").write_text(json.dumps(said.said, indent=1) + "\n")
 
 
 def _record(outcome: Outcome, said: Recorder, refused: Recorder, listener: Listener) -> None:
