@@ -71,9 +71,7 @@ def test_beyond_loopback_a_token_with_the_scope_is_needed(
 
 
 @pytest.mark.parametrize(("method", "path"), OPEN)
-def test_health_and_login_are_for_everybody(
-    afar: tuple[Serving, dict[str, str]], method: str, path: str
-) -> None:
+def test_health_and_login_are_for_everybody(afar: tuple[Serving, dict[str, str]], method: str, path: str) -> None:
     assert afar[0].client.request(method, path).status_code == 200
 
 
@@ -114,7 +112,9 @@ def test_what_came_through_a_proxy_is_not_local(store: Store, header: str, alway
         assert running.client.get("/api/campaigns").status_code == (401 if always else 200)
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:{port}", "127.0.0.1", "localhost:1", "", "127.0.0.1.evil.example:{port}"])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:{port}", "127.0.0.1", "localhost:1", "", "127.0.0.1.evil.example:{port}"]
+)
 def test_a_foreign_name_that_leads_here_is_refused(served: Serving, host: str) -> None:
     answer = served.client.get("/api/campaigns", headers={"Host": host.format(port=served.port)})
     assert (answer.status_code, answer.json()["error"]["code"]) == (403, "host")

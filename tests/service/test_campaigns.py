@@ -82,7 +82,9 @@ def test_pages_of_the_list_and_of_the_log_follow_each_other(served: Serving, sto
     assert second["next"] is None
 
 
-def test_a_key_returns_its_order_and_a_delivery_counts_once(served: Serving, store: Store, rng: np.random.Generator) -> None:
+def test_a_key_returns_its_order_and_a_delivery_counts_once(
+    served: Serving, store: Store, rng: np.random.Generator
+) -> None:
     begun(store, "churn")
     client = served.client
     asked = client.post("/api/campaigns/churn/orders", json={"key": "W1"}).json()
@@ -105,7 +107,11 @@ def test_people_decide_with_a_reason(served: Serving, store: Store, rng: np.rand
     client, place = served.client, "/api/campaigns/churn"
     asked = client.post(f"{place}/orders", json={}).json()
     decided = client.post(f"{place}/orders/current/override", json={"samples": 7, "reason": "holiday"}).json()
-    assert (decided["samples"], decided["overridden"]["reason"], decided["overridden"]["who"]) == (7, "holiday", "local")
+    assert (decided["samples"], decided["overridden"]["reason"], decided["overridden"]["who"]) == (
+        7,
+        "holiday",
+        "local",
+    )
     approved = client.post(f"{place}/orders/current/approve", json={"reason": "after all"}).json()
     assert (approved["samples"], approved["overridden"]) == (asked["samples"], None)
     client.post(f"{place}/deliveries?final=false", content=as_csv(*rows(rng, 3)), headers=CSV)
@@ -201,7 +207,9 @@ def test_thirty_two_who_ask_at_once_get_one_order(served: Serving, store: Store)
     assert [one.kind for one in store.entries("churn")] == ["created", "asked"]
 
 
-def test_deliveries_at_once_are_all_counted_and_none_twice(served: Serving, store: Store, rng: np.random.Generator) -> None:
+def test_deliveries_at_once_are_all_counted_and_none_twice(
+    served: Serving, store: Store, rng: np.random.Generator
+) -> None:
     begun(store, "churn").ask()
     bodies = [as_csv(*rows(rng, 3)) for _ in range(8)]
     codes: list[int] = []
@@ -219,7 +227,9 @@ def test_deliveries_at_once_are_all_counted_and_none_twice(served: Serving, stor
     assert served.client.get("/api/campaigns/churn").json()["order"]["came"] == 24
 
 
-def test_a_store_that_cannot_be_used_is_a_503_with_its_sentence(served: Serving, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_cannot_be_used_is_a_503_with_its_sentence(
+    served: Serving, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from driftpace.errors import StorageError
 
     def gone(*_: Any, **__: Any) -> None:

@@ -175,7 +175,9 @@ def test_bombs_are_refused_without_filling_the_memory(asked: Serving, media: str
 
 def test_any_bytes_under_any_name_are_taken_or_refused(asked: Serving) -> None:
     valid = [body for _, body in bodies(3).values()]
-    media = st.sampled_from([*(kind for kind in KINDS if kind != "multipart/form-data"), "multipart/form-data; boundary=x"])
+    media = st.sampled_from(
+        [*(kind for kind in KINDS if kind != "multipart/form-data"), "multipart/form-data; boundary=x"]
+    )
 
     def cut(body: bytes, at: int, piece: bytes) -> bytes:
         place = at % (len(body) + 1)

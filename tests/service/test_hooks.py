@@ -1,6 +1,5 @@
 """Label Studio calls when a row was labelled: believed with the secret, counted once."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -32,15 +31,20 @@ def call(task: int, answer: str, **more: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def headers(secret: str) -> Iterator[dict[str, str]]:
-    yield {"X-Driftpace-Secret": secret}
+def headers(secret: str) -> dict[str, str]:
+    return {"X-Driftpace-Secret": secret}
 
 
 def test_rows_are_counted_as_they_are_labelled_and_once(served: Serving, store: Store, headers: dict[str, str]) -> None:
     before = served.client.get("/api/campaigns/churn").json()["order"]["missing"]
     first = served.client.post(PATH, json=call(1, "yes"), headers=headers)
     assert first.status_code == 200
-    assert first.json() == {"action": "ANNOTATION_CREATED", "rows": 1, "missing": first.json()["missing"], "closed": False}
+    assert first.json() == {
+        "action": "ANNOTATION_CREATED",
+        "rows": 1,
+        "missing": first.json()["missing"],
+        "closed": False,
+    }
     assert served.client.post(PATH, json=call(2, "no"), headers=headers).json()["rows"] == 1
     again = served.client.post(PATH, json=call(2, "yes", action="ANNOTATION_UPDATED"), headers=headers)
     assert again.json()["rows"] == 0
@@ -67,8 +71,12 @@ def test_what_delivers_nothing_changes_nothing(
     assert store.entries("churn", kinds=("delivered",)) == []
 
 
-@pytest.mark.parametrize("shown", [{}, {"X-Driftpace-Secret": "dp_wrong"}, {"X-Driftpace-Secret": ""}, {"Authorization": "Bearer x"}])
-def test_without_the_secret_nothing_is_looked_at(served: Serving, store: Store, secret: str, shown: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    "shown", [{}, {"X-Driftpace-Secret": "dp_wrong"}, {"X-Driftpace-Secret": ""}, {"Authorization": "Bearer x"}]
+)
+def test_without_the_secret_nothing_is_looked_at(
+    served: Serving, store: Store, secret: str, shown: dict[str, str]
+) -> None:
     assert served.client.post(PATH, json=call(1, "yes"), headers=shown).status_code == 401
     assert store.entries("churn", kinds=("delivered",)) == []
 
@@ -80,7 +88,9 @@ def test_the_secret_of_a_hook_opens_nothing_else(served: Serving, secret: str) -
     assert served.client.post("/api/campaigns/churn/orders", json={}, headers=shown).status_code == 403
 
 
-@pytest.mark.parametrize("body", [b"", b"[]", b"{", b'{"action": 1}', b'{"action": "ANNOTATION_CREATED"}', b"[" * 50_000, b"\xff"])
+@pytest.mark.parametrize(
+    "body", [b"", b"[]", b"{", b'{"action": 1}', b'{"action": "ANNOTATION_CREATED"}', b"[" * 50_000, b"\xff"]
+)
 def test_what_is_no_call_is_refused_in_a_sentence(served: Serving, headers: dict[str, str], body: bytes) -> None:
     answer = served.client.post(PATH, content=body, headers=headers)
     assert answer.status_code == 422

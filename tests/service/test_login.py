@@ -88,7 +88,9 @@ def test_who_fails_often_has_to_wait_even_with_the_right_token(afar: Serving, st
     assert refused.status_code == 429
     assert int(refused.headers["Retry-After"]) >= 1
     headers = {"Authorization": f"Bearer {secret}"}
-    assert afar.client.get("/api/campaigns", headers=headers).status_code == 200  # whoever has a token is not slowed down
+    assert (
+        afar.client.get("/api/campaigns", headers=headers).status_code == 200
+    )  # whoever has a token is not slowed down
 
 
 def test_what_is_no_form_is_no_log_in(afar: Serving) -> None:

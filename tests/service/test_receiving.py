@@ -22,7 +22,9 @@ PATH = "/api/campaigns/churn/deliveries"
 @pytest.fixture
 def small(store: Store) -> Iterator[Serving]:
     begun(store, "churn").ask()
-    limits = Limits(tables=TableLimits(bytes=4 * MIB), in_flight=6 * MIB, piece_seconds=0.5, body_seconds=2.0, head_seconds=0.5)
+    limits = Limits(
+        tables=TableLimits(bytes=4 * MIB), in_flight=6 * MIB, piece_seconds=0.5, body_seconds=2.0, head_seconds=0.5
+    )
     with serving(store, limits=limits) as running:
         yield running
 
@@ -97,7 +99,9 @@ def test_what_is_just_over_the_limit_gets_its_sentence(small: Serving) -> None:
 
 
 def test_other_bodies_have_a_lower_limit(small: Serving) -> None:
-    answer = small.client.post("/api/campaigns/churn/orders", content=b" " * (MIB + 1), headers={"Content-Type": "application/json"})
+    answer = small.client.post(
+        "/api/campaigns/churn/orders", content=b" " * (MIB + 1), headers={"Content-Type": "application/json"}
+    )
     assert answer.status_code == 413
 
 

@@ -1,0 +1,55 @@
+import asyncio
+import threading
+
+import pytest
+
+from driftpace.service.failures import Refused
+from driftpace.service.lanes import Lane
+
+
+def test_so_many_work_at_once_and_so_many_wait() -> None:
+    async def main() -> tuple[int, list[int], int]:
+        lane = Lane("fitting", threads=2, waiting=3)
+        go, most, now = threading.Event(), 0, 0
+        lock = threading.Lock()
+
+        def work(number: int) -> int:
+            nonlocal most, now
+            with lock:
+                now += 1
+                most = max(most, now)
+            go.wait(30.0)
+            with lock:
+                now -= 1
+            return number
+
+        tasks = [asyncio.create_task(lane.run(work, number)) for number in range(5)]
+        async with asyncio.timeout(30.0):
+            while lane.at_work < 5 or now < 2:
+                await asyncio.sleep(0.001)
+        with pytest.raises(Refused) as refused:
+            await lane.run(work, 6)
+        assert refused.value.headers is not None
+        assert "Retry-After" in refused.value.headers
+        go.set()
+        done = await asyncio.gather(*tasks)
+        assert lane.at_work == 0
+        return most, list(done), refused.value.status_code
+
+    most, done, status = asyncio.run(main())
+    assert (most, done, status) == (2, [0, 1, 2, 3, 4], 503)
+
+
+def test_an_error_frees_its_place() -> None:
+    async def main() -> int:
+        lane = Lane("reading", threads=1, waiting=1)
+
+        def broken() -> None:
+            raise ValueError("no")
+
+        for _ in range(5):
+            with pytest.raises(ValueError, match="no"):
+                await lane.run(broken)
+        return lane.at_work
+
+    assert asyncio.run(main()) == 0

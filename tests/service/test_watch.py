@@ -1,0 +1,112 @@
+"""Streams tell when a campaign changes, whoever changed it; they are counted, and end when the service does."""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import httpx
+import pytest
+
+from driftpace.campaign import Campaign
+from driftpace.service.limits import Limits
+from driftpace.storage.store import Store
+from tests.reference.periods import begun
+from tests.reference.serving import Serving, serving
+
+QUICK = Limits(streams=2, poll_seconds=0.05, heartbeat_seconds=0.2)
+PATH = "/api/campaigns/churn/stream"
+
+
+@pytest.fixture
+def quick(store: Store) -> Iterator[Serving]:
+    begun(store, "churn")
+    with serving(store, limits=QUICK) as running:
+        yield running
+
+
+def poll(holds: Callable[[], bool]) -> bool:
+    until = time.monotonic() + 30.0
+    while time.monotonic() < until:
+        if holds():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def entries(lines: Iterator[str]) -> Iterator[int]:
+    """Yield the number of entries that each event tells."""
+    event = ""
+    for line in lines:
+        if line.startswith("event: "):
+            event = line.removeprefix("event: ")
+        elif line.startswith("data: ") and event == "changed":
+            yield json.loads(line.removeprefix("data: "))["entries"]
+
+
+def test_a_stream_tells_of_what_is_done_here_and_elsewhere(quick: Serving, store: Store) -> None:
+    with quick.client.stream("GET", PATH) as answer:
+        assert answer.headers["Content-Type"].startswith("text/event-stream")
+        assert answer.headers["Cache-Control"] == "no-store"
+        told = entries(answer.iter_lines())
+        assert next(told) == 1
+        assert httpx.post(f"{quick.url}/api/campaigns/churn/orders", json={}, trust_env=False).status_code == 200
+        assert next(told) == 2
+        Campaign.open("churn", storage=store).override(3, reason="from another process, say")
+        assert next(told) == 3
+
+
+def test_of_what_is_done_here_it_tells_at_once(store: Store) -> None:
+    begun(store, "churn")
+    with serving(store, limits=Limits(poll_seconds=3600.0)) as running, running.client.stream("GET", PATH) as answer:
+        told = entries(answer.iter_lines())
+        assert next(told) == 1
+        httpx.post(f"{running.url}/api/campaigns/churn/orders", json={}, trust_env=False)
+        assert next(told) == 2  # long before the store is asked again
+
+
+def test_a_stream_says_that_it_is_still_there(quick: Serving) -> None:
+    with quick.client.stream("GET", PATH) as answer:
+        assert next(line for line in answer.iter_lines() if line.startswith(":")) == ": still here"
+
+
+def test_streams_are_bounded_and_let_go_of(quick: Serving) -> None:
+    with quick.client.stream("GET", PATH) as one, quick.client.stream("GET", PATH) as two:
+        told = [entries(one.iter_lines()), entries(two.iter_lines())]
+        assert [next(stream) for stream in told] == [1, 1]
+        with quick.client.stream("GET", PATH) as third:
+            assert third.status_code == 503
+            assert "Retry-After" in third.headers
+        assert "driftpace_streams 2.0" in quick.client.get("/metrics").text
+    assert poll(lambda: quick.service.watch.streams == 0)
+    with quick.client.stream("GET", PATH) as again:
+        assert again.status_code == 200
+
+
+def test_a_stream_ends_when_the_campaign_is_gone(quick: Serving, store: Store) -> None:
+    with quick.client.stream("GET", PATH) as answer:
+        told = entries(answer.iter_lines())
+        assert next(told) == 1
+        store.remove("churn")
+        assert list(told) == []
+
+
+def test_streams_end_when_the_service_stops(store: Store) -> None:
+    begun(store, "churn")
+    ended = threading.Event()
+    with serving(store, limits=QUICK) as running:
+
+        def listen() -> None:
+            with (
+                httpx.Client(base_url=running.url, timeout=60.0, trust_env=False) as client,
+                client.stream("GET", PATH) as answer,
+            ):
+                for _ in answer.iter_lines():
+                    pass
+            ended.set()
+
+        thread = threading.Thread(target=listen)
+        thread.start()
+        assert poll(lambda: running.service.watch.streams == 1)
+    thread.join(30.0)
+    assert ended.is_set()
