@@ -17,11 +17,11 @@ HOSTILE = '"><img src=x onerror="window.hacked=1"><script>window.hacked=1</scrip
 
 
 def clock(start: datetime = datetime(2026, 7, 6, 9, 0, tzinfo=UTC)) -> Callable[[], str]:
-    """Return a clock that goes on by a few hours each time it is looked at."""
+    """Return a clock that goes on by half a week each time it is looked at."""
     now = [start]
 
     def tick() -> str:
-        now[0] += timedelta(hours=8, minutes=17)
+        now[0] += timedelta(days=3, hours=11, minutes=17)
         return now[0].isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
     return tick
@@ -68,7 +68,9 @@ def through(campaign: Campaign, world: World, periods: int, *, first_week: int =
         world.move()
 
 
-def one(store: Store, name: str = "prices-north", *, seed: int = 3, periods: int = 12, **more: Any) -> tuple[Campaign, World]:
+def one(
+    store: Store, name: str = "flat-prices", *, seed: int = 3, periods: int = 12, **more: Any
+) -> tuple[Campaign, World]:
     """Return a campaign in full swing, its next period asked for."""
     values: dict[str, Any] = {
         "name": name,
@@ -92,7 +94,7 @@ def many(store: Store, count: int = 40) -> None:
     for place in range(count):
         name = f"{TOPICS[place % len(TOPICS)]}-{PLACES[place // len(TOPICS) % len(PLACES)]}"
         name += f"-{place // 40}" if place >= 40 else ""
-        budget = {**BUDGET, "total": 400 + 150 * (place % 9)} if place % 3 else None
+        budget = {**BUDGET, "total": 1400 + 250 * (place % 9), "horizon": 8} if place % 3 else None
         values = {"name": name, "target": "y", "epsilon": (0.05, 0.1, 0.2)[place % 3], "seed": place, "budget": budget}
         about = ("Weekly survey.", "Flagged by the desk in Graz.", "")[place % 3]
         campaign = Campaign.create({**values, "description": about}, storage=store, clock=clock())
@@ -103,7 +105,7 @@ def many(store: Store, count: int = 40) -> None:
             order = campaign.ask(key="2026-W46")
             if state == 1 and order.missing > 1:
                 campaign.tell(*world.rows(order.missing // 2), final=False)
-            if state == 4:
-                X, y = world.rows(order.missing + 150)
-                y[:12] *= 60.0
-                campaign.tell(X, y, final=False)
+            if state == 4 and place % 3 == 0:
+                X, y = world.rows(order.missing + 200)
+                first = np.argsort(y - X @ world.w)  # labels that slip by and by: the rows are not exchangeable
+                campaign.tell(X[first], y[first], final=False)

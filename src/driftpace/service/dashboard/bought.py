@@ -32,7 +32,7 @@ def rows(ledger: Sequence[LedgerRow], order: Order | None) -> Figure | None:
     def draw(chart: Chart) -> None:
         if order is not None:
             chart.now(len(past))
-        chart.hatched(planned, "own")
+        chart.hatched(planned)
         chart.bars(came, "own")
         chart.level(asked, "ink")
 
@@ -94,7 +94,7 @@ def spending(ledger: Sequence[LedgerRow], order: Order | None, *, total: Money |
 
     def draw(chart: Chart) -> None:
         chart.bars([*before, *blank_later], "own")
-        chart.hatched([*blank_before, *later], "own")
+        chart.hatched([*blank_before, *later])
         chart.across(float(total), "bad")
         if ahead and shown:
             chart.now(len(shown))

@@ -106,14 +106,12 @@ class Chart:
             if value is not None and value > 0.0:
                 self.marks.append(self._bar(place + shift, 0.0, value, f"bar {tone}", share))
 
-    def hatched(self, values: Values, tone: str, *, share: float = 0.62, shift: float = 0.0) -> None:
+    def hatched(self, values: Values, *, share: float = 0.62, shift: float = 0.0) -> None:
         """Draw bars that are planned and not yet real."""
         for place, value in enumerate(values):
             if value is not None and value > 0.0:
                 self.marks.append(
-                    self._bar(
-                        place + shift, 0.0, value, f"bar planned {tone}", share, f' fill="url(#{self.key}-hatch)"'
-                    )
+                    self._bar(place + shift, 0.0, value, "bar planned", share, f' fill="url(#{self.key}-hatch)"')
                 )
 
     def level(self, values: Values, tone: str, *, share: float = 0.86) -> None:

@@ -19,6 +19,7 @@ class Listed:
 
     name: str
     need: str
+    phrase: str
     facts: dict[str, Any]
     updated_at: str
 
@@ -55,6 +56,22 @@ def need(summary: Any) -> str:
     if stage == "close":
         return "close" if summary.get("came") else "wait"
     return stage if stage in SHOWN else "look"
+
+
+def phrase(summary: Any) -> str:
+    """Return what to do, in a few words; which period it is about stands beside it.
+
+    >>> phrase({"stage": "labels", "missing": 1200, "came": 3, "failed": True})
+    'An assumption fails; label 1,200 more rows'
+    """
+    stage, missing, came = summary.get("stage"), int(summary.get("missing") or 0), summary.get("came")
+    if stage == "labels":
+        said = f"label {missing:,} {'more ' if came else ''}{'row' if missing == 1 else 'rows'}"
+    elif stage == "close":
+        said = "enough came, close it" if came else "nothing to label; close it when it is over"
+    else:
+        said = "ask how many rows it needs"
+    return f"An assumption fails; {said}" if summary.get("failed") else said[0].upper() + said[1:]
 
 
 def listed(store: Store, *, search: str = "", show: str = "", page: int = 1, after: str = "") -> Page:
@@ -108,4 +125,10 @@ def listed(store: Store, *, search: str = "", show: str = "", page: int = 1, aft
 
 
 def _listed(head: Head) -> Listed:
-    return Listed(name=head.name, need=need(head.summary), facts=dict(head.summary), updated_at=head.updated_at)
+    return Listed(
+        name=head.name,
+        need=need(head.summary),
+        phrase=phrase(head.summary),
+        facts=dict(head.summary),
+        updated_at=head.updated_at,
+    )

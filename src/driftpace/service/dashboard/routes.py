@@ -168,7 +168,7 @@ def _whole(text: str) -> int:
 def _list_words(page: Page) -> str:
     if page.total == 0:
         return "There are none in this store."
-    urgent = sum(page.needs.get(name, 0) for name in ("look", "labels", "close"))
+    urgent = sum(page.needs.get(name, 0) for name in ("look", "labels", "close", "ask"))
     everything = plural(page.total, "campaign")
     if not page.ranked:
         return f"{everything}, by name."

@@ -19,6 +19,7 @@ TITLES = {
     "closed": "Closed",
     "fitted": "Fitted",
     "certified": "Certified",
+    "imported": "Imported",
 }
 LONGEST = 600
 """Characters of what somebody wrote that one line of the log shows; the whole is in the JSON."""
@@ -138,6 +139,11 @@ def _certified(entry: Entry) -> str:
     return f"At most {bound} above the best expected, target {target}: {kept} ({report.outcome.value})"
 
 
+def _imported(entry: Entry) -> str:
+    source = f" from {quoted(entry.body['source'])}" if entry.body.get("source") else ""
+    return f"{plural(entry.body['entries'], 'entry', 'entries')} before this came{source}{_by(entry)}"
+
+
 def _other(entry: Entry) -> str:
     return f"Something this version does not know: {quoted(entry.kind)}"
 
@@ -153,4 +159,5 @@ _SENTENCES = {
     "closed": _closed,
     "fitted": _fitted,
     "certified": _certified,
+    "imported": _imported,
 }

@@ -10,7 +10,7 @@ from typing import Any
 from driftpace.campaign import Campaign
 from driftpace.campaign.as_json import ledger_json
 from driftpace.campaign.definition import Definition
-from driftpace.campaign.records import LedgerRow, Order, Status
+from driftpace.campaign.records import FAILED, LedgerRow, Order, Status
 from driftpace.records import Assumption, Money, Verdict
 from driftpace.service.dashboard import bought, measured
 from driftpace.service.dashboard.figures import Figure
@@ -18,7 +18,7 @@ from driftpace.service.dashboard.formats import money
 from driftpace.service.dashboard.listing import SHOWN
 from driftpace.service.dashboard.sentences import Line, line
 
-LOG_PAGE = 20
+LOG_PAGE = 15
 _WORST_FIRST = {Verdict.FAIL: 0, Verdict.WARN: 1, Verdict.PASS: 2}
 
 
@@ -88,10 +88,10 @@ def view(campaign: Campaign, *, log_page: int = 1) -> View:
 def need_of(status: Status) -> str:
     """Return what a campaign needs, as the list says it."""
     order = status.order
-    if order is not None and any(one.verdict is Verdict.FAIL for one in order.request.assumptions):
-        return "look"
     if order is None:
         return "ask"
+    if order.code == FAILED:
+        return "look"
     if order.missing > 0:
         return "labels"
     return "close" if order.came else "wait"

@@ -6,7 +6,7 @@ import { read } from "./service.js";
 export async function refresh(address = window.location.href) {
   const answer = await read(address);
   if (answer === null || !answer.ok) return null;
-  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const page = answer.page;
   for (const old of document.querySelectorAll("[data-live]")) {
     const now = page.getElementById(old.id);
     if (now === null) continue;

@@ -20,13 +20,13 @@ export function say(sentence) {
   fading = window.setTimeout(() => note.classList.remove("there"), 8000);
 }
 
-// The answer of a read, or null where it was given up or nobody answered.
+// What a read brought: {ok, status, page}, or null where it was given up or nobody answered.
 export async function read(address, signal) {
   try {
     const answer = await fetch(address, { headers: { Accept: "text/html" }, signal });
     unreachable(false);
     if (answer.redirected && new URL(answer.url).pathname === "/login") { window.location.assign("/login"); return null; }
-    return answer;
+    return { ok: answer.ok, status: answer.status, page: new DOMParser().parseFromString(await answer.text(), "text/html") };
   } catch (error) {
     if (error.name !== "AbortError") unreachable(true);
     return null;

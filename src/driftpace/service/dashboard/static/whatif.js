@@ -15,10 +15,8 @@ async function plan() {
   const answer = await read(`${form.dataset.address}?${wanted}`, mine.signal);
   if (mine !== asking) return;
   if (answer !== null && answer.ok) {
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    if (mine !== asking) return;
     const open = outcome.querySelector("details")?.open ?? false;
-    outcome.replaceChildren(...[...page.body.childNodes].map((one) => document.importNode(one, true)));
+    outcome.replaceChildren(...[...answer.page.body.childNodes].map((one) => document.importNode(one, true)));
     if (open && outcome.querySelector("details")) outcome.querySelector("details").open = true;
   } else if (answer !== null) {
     const said = document.createElement("p");

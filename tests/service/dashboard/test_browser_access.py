@@ -1,0 +1,205 @@
+"""Whoever comes, however: keyboard, screen reader, dark, a phone, paper, no scripts, no token, bad intentions."""
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from driftpace.campaign import Campaign
+from driftpace.service import make_token
+from driftpace.storage import MemoryStore
+from tests.reference.serving import Serving, serving
+from tests.service.dashboard.browsing import CONTRAST, NAMELESS, Watched
+from tests.service.dashboard.examples import HOSTILE, World, one
+
+Visit = Callable[..., Watched]
+LONG = "a" * 100
+
+
+@pytest.fixture(scope="module")
+def hall() -> Iterator[Serving]:
+    """A service to look at: one campaign in full swing, one with hostile words and huge numbers, one just begun."""
+    store = MemoryStore()
+    one(store, periods=4)
+    bad: dict[str, Any] = {"name": "hostile", "description": HOSTILE, "target": HOSTILE, "epsilon": 0.1, "seed": 0}
+    hostile = Campaign.create(bad, storage=store, who=HOSTILE)
+    hostile.ask(key=HOSTILE, who=HOSTILE)
+    hostile.tell(*World(1).rows(4), final=False, source=HOSTILE, who=HOSTILE)
+    hostile.override(10**15, reason=HOSTILE, who=HOSTILE)
+    wide = {"name": LONG, "description": "b" * 300, "target": "c" * 200, "epsilon": 1e-12, "seed": 0}
+    Campaign.create({**wide, "features": ["d" * 200, "e" * 90]}, storage=store).ask(key="f" * 200)
+    with serving(store, dashboard=True) as running:
+        yield running
+
+
+PAGES = ("/", "/campaigns/flat-prices", "/campaigns/hostile", f"/campaigns/{LONG}", "/login", "/campaigns/none")
+REFUSED = ("status of 404",)
+
+
+@pytest.mark.parametrize("colours", ["light", "dark"])
+def test_every_text_can_be_read(hall: Serving, visit: Visit, colours: str) -> None:
+    page = visit(f"{hall.url}/", color_scheme=colours, expected=REFUSED).page
+    for address in PAGES:
+        page.goto(hall.url + address)
+        if "flat" in address:
+            page.locator("#outcome .outcome").wait_for()
+            for details in page.locator("details").all():
+                details.locator("summary").click()
+        found = page.evaluate(CONTRAST)
+        assert found["bad"] == [], (address, colours)
+        assert found["seen"] > 5
+    page.goto(f"{hall.url}/campaigns/flat-prices")
+    page.get_by_role("button", name="Upload a delivery…").click()
+    assert page.evaluate(CONTRAST)["bad"] == []
+
+
+def test_colours_are_chosen_and_remembered(hall: Serving, visit: Visit) -> None:
+    page = visit(hall.url, color_scheme="light").page
+    paper = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(paper)
+    switch = page.get_by_role("button", name="Colours: system")
+    switch.click()
+    page.get_by_role("button", name="Colours: light").click()
+    dark = page.evaluate(paper)
+    assert dark != light
+    page.goto(f"{hall.url}/campaigns/flat-prices")
+    assert page.evaluate(paper) == dark
+    page.get_by_role("button", name="Colours: dark").click()
+    assert page.evaluate(paper) == light
+
+
+def test_nothing_is_wider_than_a_phone(hall: Serving, visit: Visit) -> None:
+    seen = visit(hall.url, size=(360, 740), has_touch=True, expected=REFUSED)
+    page = seen.page
+    for address in PAGES:
+        page.goto(hall.url + address)
+        if "flat" in address:
+            page.locator("#outcome .outcome").wait_for()
+            for details in page.locator("details").all():
+                details.locator("summary").click()
+            for name in ("Upload a delivery…", "Approve…", "Override…"):
+                page.get_by_role("button", name=name).click()
+                box = page.locator("dialog[open]").bounding_box()
+                assert box["x"] >= 0
+                assert box["x"] + box["width"] <= 360
+                page.keyboard.press("Escape")
+        assert seen.overflow() <= 0, address
+
+
+def test_everything_has_a_name_and_a_place(hall: Serving, visit: Visit) -> None:
+    page = visit(hall.url, expected=REFUSED).page
+    for address in PAGES:
+        page.goto(hall.url + address)
+        assert page.evaluate(NAMELESS) == [], address
+        assert page.locator("h1").count() == 1, address
+        assert page.get_by_role("banner").count() == 1
+        assert page.get_by_role("main").count() == 1
+        assert page.get_by_role("contentinfo").count() == 1
+        ids = page.evaluate("[...document.querySelectorAll('[id]')].map((one) => one.id)")
+        assert len(ids) == len(set(ids)), address
+        levels = page.evaluate("[...document.querySelectorAll('h1,h2,h3')].map((one) => Number(one.localName[1]))")
+        assert all(after <= before + 1 for before, after in pairwise(levels))
+    page.goto(f"{hall.url}/campaigns/flat-prices")
+    for figure in page.locator("figure").all():
+        assert figure.locator("table caption").count() == 1
+        assert figure.get_attribute("aria-label")
+
+
+def test_by_keyboard_alone(hall: Serving, visit: Visit) -> None:
+    page = visit(hall.url).page
+    focused = "document.activeElement.textContent.trim() || document.activeElement.id"
+    page.keyboard.press("Tab")
+    assert page.evaluate(focused) == "Skip to the content"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+
+    def tab_to(wanted: str) -> None:
+        for _ in range(60):
+            page.keyboard.press("Tab")
+            if page.evaluate(focused) == wanted:
+                assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+                return
+        pytest.fail(f"no way by Tab to {wanted!r}")
+
+    tab_to("flat-prices")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/campaigns/flat-prices")
+    tab_to("Override…")
+    page.keyboard.press("Enter")
+    dialog = page.get_by_role("dialog", name="Override the order")
+    expect(dialog).to_be_visible()
+    for _ in range(12):  # the focus stays within
+        page.keyboard.press("Tab")
+        assert page.evaluate(
+            "document.activeElement === document.body || document.activeElement.closest('dialog') !== null"
+        )
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    assert page.evaluate("document.activeElement.id") == "open-override"
+    page.locator("#if-horizon + input[type=range]").focus()
+    before = page.get_by_label("Horizon (periods)", exact=True).input_value()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    assert page.get_by_label("Horizon (periods)", exact=True).input_value() != before
+
+
+def test_hostile_words_are_words(hall: Serving, visit: Visit) -> None:
+    page = visit(f"{hall.url}/campaigns/hostile").page
+    page.get_by_role("button", name="Override…").click()
+    page.keyboard.press("Escape")
+    assert page.locator("img").count() == 0
+    assert HOSTILE in page.locator("#order").inner_text()
+    assert HOSTILE in page.locator("#lead").inner_text()
+    assert page.evaluate("window.hacked") is None
+    page.goto(hall.url)
+    assert page.locator("img").count() == 0
+    page.goto(f"{hall.url}/?search=%22%3E%3Cscript%3Ewindow.hacked%3D1%3C%2Fscript%3E")
+    assert page.evaluate("window.hacked") is None
+
+
+def test_without_scripts_everything_can_be_read_and_planned(hall: Serving, visit: Visit) -> None:
+    page = visit(f"{hall.url}/campaigns/flat-prices", java_script_enabled=False).page
+    assert page.get_by_role("button", name="Override…").count() == 0
+    page.get_by_label("Budget (EUR)", exact=True).fill("90000")
+    page.get_by_role("button", name="Plan").click()
+    assert "90,000 EUR hold" in page.locator("#outcome").inner_text()
+    assert page.get_by_label("Budget (EUR)", exact=True).input_value() == "90000"
+
+
+def test_paper_has_no_buttons(hall: Serving, visit: Visit) -> None:
+    page = visit(f"{hall.url}/campaigns/flat-prices").page
+    page.emulate_media(media="print", reduced_motion="reduce")
+    expect(page.get_by_role("button", name="Override…")).to_be_hidden()
+    expect(page.locator("#figure-drift svg").first).to_be_visible()
+    assert page.evaluate("getComputedStyle(document.getElementById('note')).transitionDuration") == "0s"
+
+
+def test_a_chart_answers_to_the_pointer(hall: Serving, visit: Visit) -> None:
+    page = visit(f"{hall.url}/campaigns/flat-prices").page
+    page.locator("#figure-promise .hit[data-row='2']:visible").first.hover()
+    tip = page.locator(".tip")
+    expect(tip).to_be_visible()
+    assert "2026-W30" in tip.inner_text()
+    assert "Certificate" in tip.inner_text()
+
+
+def test_a_token_opens_the_door_and_reading_is_not_writing(visit: Visit) -> None:
+    store = MemoryStore()
+    one(store, periods=2)
+    secret = make_token(store, "viewer", scopes=("read",))
+    with serving(store, always=True, dashboard=True) as running:
+        page = visit(f"{running.url}/campaigns/flat-prices", expected=("status of 401",)).page
+        page.wait_for_url("**/login")
+        page.get_by_label("Token").fill("wrong")
+        page.get_by_role("button", name="Log in").click()
+        assert "not known" in page.get_by_role("alert").filter(has_text="token").inner_text()
+        page.get_by_label("Token").fill(secret)
+        page.get_by_role("button", name="Log in").click()
+        page.get_by_role("link", name="flat-prices").click()
+        expect(page.get_by_text("need the scope")).to_be_visible()
+        assert page.get_by_role("button", name="Override…").count() == 0
+        page.get_by_role("button", name="Log out").click()
+        page.wait_for_url("**/login")

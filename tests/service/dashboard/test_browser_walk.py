@@ -1,0 +1,171 @@
+"""Through the whole page in a real browser, as a person goes through it."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from driftpace.campaign import Campaign
+from driftpace.storage import MemoryStore
+from tests.reference.serving import Serving, serving
+from tests.service.dashboard.browsing import Watched
+from tests.service.dashboard.examples import World, many, one
+
+Visit = Callable[..., Watched]
+
+
+def campaign_of(shop: Serving, name: str = "flat-prices") -> Campaign:
+    return Campaign.open(name, storage=shop.service.store)
+
+
+def test_from_the_list_to_a_closed_period(shop: Serving, visit: Visit, tmp_path: Path) -> None:
+    campaign = campaign_of(shop)
+    asked = campaign.status().order
+    assert asked is not None
+    page = visit(shop.url).page
+    page.get_by_role("link", name="flat-prices").click()
+    order = page.locator("#order")
+    assert order.locator(".big-number").inner_text() == str(asked.missing)
+    assert asked.request.reason in order.inner_text()
+
+    page.get_by_label("Budget (EUR)", exact=True).fill("100000")
+    page.get_by_text("100,000 EUR hold").wait_for()
+    assert "rows now" in page.locator("#outcome").inner_text()
+    page.get_by_label("Target", exact=True).fill("0.0000001")
+    page.locator("#outcome .tone-bad, #outcome .tone-warn").wait_for()
+    page.get_by_role("button", name="As it is").click()
+    page.locator("#outcome .tone-good").wait_for()
+
+    page.get_by_role("button", name="Override…").click()
+    dialog = page.get_by_role("dialog", name="Override the order")
+    dialog.get_by_label("Rows for the whole period").fill("31")
+    dialog.get_by_role("button", name="Override", exact=True).click()
+    assert "Say why" in dialog.get_by_role("alert").inner_text()
+    assert campaign.status().order == asked  # nothing was sent
+    dialog.get_by_label("Reason").fill("two streets were added")
+    dialog.get_by_role("button", name="Override", exact=True).click()
+    page.get_by_text("31 rows instead of").wait_for()
+    assert page.evaluate("document.activeElement.id") == "open-override"
+    now = campaign.status().order
+    assert now is not None
+    assert now.overridden is not None
+    assert (now.samples, now.overridden.reason) == (31, "two streets were added")
+
+    file = tmp_path / "w32.csv"
+    file.write_text(World(3).csv(20))
+    page.get_by_role("button", name="Upload a delivery…").click()
+    page.get_by_label("File", exact=True).set_input_files(file)
+    page.get_by_role("button", name="Upload", exact=True).click()
+    page.get_by_text("20 rows counted.").wait_for()
+    assert "11 rows still missing." in page.locator(".receipt").inner_text()
+    page.get_by_label("File", exact=True).set_input_files(file)
+    page.get_by_role("button", name="Upload", exact=True).click()
+    page.get_by_text("was told before").wait_for()
+    page.get_by_label("Close it with what came").check()
+    page.get_by_role("button", name="Upload", exact=True).click()
+    page.get_by_text("Period 5 is closed").wait_for()
+    page.keyboard.press("Escape")
+    page.get_by_text("not asked yet").wait_for()
+    assert campaign.ledger()[-1].report.samples == 20
+
+
+def test_approving_needs_no_reason(shop: Serving, visit: Visit) -> None:
+    page = visit(f"{shop.url}/campaigns/flat-prices").page
+    page.get_by_role("button", name="Approve…").click()
+    dialog = page.get_by_role("dialog", name="Approve the order")
+    order = campaign_of(shop).status().order
+    assert order is not None
+    assert f"{order.samples} rows" in dialog.inner_text()
+    dialog.get_by_role("button", name="Approve").click()
+    page.locator("#order .decided").wait_for()
+    decided = campaign_of(shop).status().order
+    assert decided is not None
+    assert decided.approved is not None
+    assert decided.approved.who == "local"
+
+
+def test_what_others_do_appears_and_what_is_typed_stays(shop: Serving, visit: Visit) -> None:
+    page = visit(f"{shop.url}/campaigns/flat-prices").page
+    page.get_by_label("Horizon (periods)", exact=True).fill("7")
+    page.locator("#figure-drift summary").click()
+    page.get_by_role("button", name="Override…").click()
+    page.get_by_label("Reason (for the log)").fill("half a senten")
+    X, y = World(3).rows(5)
+    campaign_of(shop).tell(X, y, final=False, source="elsewhere.csv", who="desk")
+    page.locator("#override .meanwhile:not([hidden])").wait_for()
+    assert page.get_by_label("Reason (for the log)").input_value() == "half a senten"
+    assert page.evaluate("document.activeElement.id") == "override-reason"
+    page.keyboard.press("Escape")
+    assert "5 of" in page.locator("#order .came").inner_text()
+    assert "elsewhere.csv" in page.locator("#log").inner_text()
+    assert page.get_by_label("Horizon (periods)", exact=True).input_value() == "7"
+    assert page.locator("#figure-drift details").get_attribute("open") is not None
+    assert "Updated" in page.get_by_role("status").filter(has_text="Updated").inner_text()
+
+
+def test_a_refused_upload_says_why_and_changes_nothing(shop: Serving, visit: Visit, tmp_path: Path) -> None:
+    before = shop.service.store.head("flat-prices")
+    page = visit(f"{shop.url}/campaigns/flat-prices", expected=("status of 422",)).page
+    page.get_by_role("button", name="Upload a delivery…").click()
+    page.get_by_role("button", name="Upload", exact=True).click()
+    assert page.get_by_role("alert").filter(has_text="Choose a file").is_visible()
+    file = tmp_path / "wrong.csv"
+    file.write_text("a,b\n1,2\n")
+    page.get_by_label("File", exact=True).set_input_files(file)
+    page.get_by_role("button", name="Upload", exact=True).click()
+    page.get_by_role("alert").filter(has_text="price").wait_for()
+    assert shop.service.store.head("flat-prices") == before
+
+
+def test_a_dropped_file_is_taken(shop: Serving, visit: Visit) -> None:
+    page = visit(f"{shop.url}/campaigns/flat-prices").page
+    page.get_by_role("button", name="Upload a delivery…").click()
+    page.evaluate(
+        """(text) => {
+          const held = new DataTransfer();
+          held.items.add(new File([text], "dropped.csv", { type: "text/csv" }));
+          const event = new DragEvent("drop", { dataTransfer: held, bubbles: true, cancelable: true });
+          document.getElementById("drop").dispatchEvent(event);
+        }""",
+        World(3).csv(4),
+    )
+    assert "dropped.csv" in page.locator("#drop-hint").inner_text()
+    page.get_by_label("Leave it open").check()
+    page.get_by_role("button", name="Upload", exact=True).click()
+    page.get_by_text("4 rows counted.").wait_for()
+
+
+def test_a_server_that_goes_away(visit: Visit) -> None:
+    store = MemoryStore()
+    one(store, periods=2)
+    with serving(store, dashboard=True) as running:
+        page = visit(f"{running.url}/campaigns/flat-prices", expected=("ERR_", "Failed to load")).page
+        page.locator("#outcome .outcome").wait_for()
+    banner = page.locator("#gone")
+    banner.wait_for(state="visible")
+    assert "cannot be reached" in banner.inner_text()
+    page.get_by_role("button", name="Approve…").click()
+    page.get_by_role("button", name="Approve", exact=True).click()
+    page.get_by_role("alert").filter(has_text="nothing is known to have been written").wait_for()
+
+
+@pytest.mark.parametrize("width", [360, 1200])
+def test_finding_in_a_long_list(visit: Visit, width: int) -> None:
+    store = MemoryStore()
+    many(store, 6)
+    for place in range(55):
+        Campaign.create({"name": f"zz-{place:03d}", "target": "y", "epsilon": 0.1, "seed": 0}, storage=store)
+    with serving(store, dashboard=True) as running:
+        seen = visit(running.url, size=(width, 800))
+        page = seen.page
+        assert page.locator("tbody tr").count() == 50
+        page.get_by_role("link", name="Next →").click()
+        assert page.locator("tbody tr").count() == 11
+        page.get_by_label("Find a campaign by its name").fill("ZZ-04")
+        expect(page.locator("tbody tr")).to_have_count(10)
+        assert "search=ZZ-04" in page.url
+        assert page.get_by_label("Find a campaign by its name").input_value() == "ZZ-04"
+        page.get_by_label("Find a campaign by its name").fill("nowhere")
+        page.get_by_text("Nothing found").wait_for()
+        assert seen.overflow() <= 0

@@ -1,0 +1,51 @@
+"""Charts: whatever the numbers, the drawing is whole, and it is never anything but a drawing."""
+
+import math
+from xml.etree import ElementTree as ET
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from driftpace.service.dashboard.drawing import NARROW, WIDE, Chart, highest, ticks
+from driftpace.service.dashboard.figures import finite
+
+VALUES = st.lists(st.none() | st.floats(width=64), min_size=1, max_size=80)
+
+
+@given(st.floats())
+def test_ticks_begin_at_zero_and_reach_the_top(top: float) -> None:
+    steps = ticks(top)
+    assert steps[0] == 0.0
+    assert 2 <= len(steps) <= 8
+    assert steps == sorted(set(steps))
+    if math.isfinite(top) and 0.0 < top <= 1e300:
+        assert steps[-1] >= top * (1 - 1e-5)
+
+
+@given(VALUES, st.sampled_from([WIDE, NARROW]), st.text(max_size=30))
+def test_any_numbers_give_a_drawing(values: list[float | None], size: tuple[int, int], name: str) -> None:
+    shown = [finite(value) for value in values]
+    legal = "".join(one for one in name if one.isprintable())
+    chart = Chart(names=[legal] * len(shown), top=highest(shown), size=size, key="k")
+    chart.line(shown, "own")
+    chart.band([0.0] * len(shown), shown, "own")
+    chart.bars(shown, "own")
+    chart.hatched(shown)
+    chart.level(shown, "ink")
+    chart.errors(shown, shown, "teal")
+    chart.across(1.0, "bad")
+    chart.now(0)
+    root = ET.fromstring(chart.svg())
+    kinds = {one.tag for one in root.iter()}
+    assert kinds <= {"svg", "defs", "pattern", "rect", "line", "polyline", "polygon", "circle", "text"}
+    assert not any(key.startswith("on") or key in ("style", "href") for one in root.iter() for key in one.attrib)
+    numbers = [
+        one.attrib[key] for one in root.iter() for key in ("x", "y", "width", "height", "cx", "cy") if key in one.attrib
+    ]
+    assert all(math.isfinite(float(number)) for number in numbers)
+
+
+def test_a_name_of_a_period_is_text() -> None:
+    chart = Chart(names=['<script>"'], top=1.0, size=WIDE, key="k")
+    assert "<script>" not in chart.svg()
+    assert "&lt;script&gt;" in chart.svg()

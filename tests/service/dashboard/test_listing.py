@@ -1,0 +1,56 @@
+"""The list: what needs doing comes first, and beyond a limit the store itself pages."""
+
+import pytest
+
+from driftpace.campaign import Campaign
+from driftpace.service.dashboard import listing
+from driftpace.service.dashboard.listing import PAGE, SHOWN, listed
+from driftpace.storage import MemoryStore
+from tests.service.dashboard.examples import many
+
+
+@pytest.fixture(scope="module")
+def store() -> MemoryStore:
+    made = MemoryStore()
+    many(made, 20)
+    return made
+
+
+def test_the_urgent_come_first_and_everything_is_there(store: MemoryStore) -> None:
+    found = listed(store)
+    ranks = [list(SHOWN).index(one.need) for one in found.campaigns]
+    assert ranks == sorted(ranks)
+    assert sum(found.needs.values()) == found.total == len(found.campaigns) == 20
+    assert {"look", "labels", "ask"} <= {one.need for one in found.campaigns}
+
+
+def test_one_need_alone(store: MemoryStore) -> None:
+    for need, count in listed(store).needs.items():
+        assert {one.need for one in listed(store, show=need).campaigns} <= {need}
+        assert listed(store, show=need).found == count
+
+
+def test_search_is_by_name_in_any_case(store: MemoryStore) -> None:
+    assert {one.name for one in listed(store, search="CHURN").campaigns} == {
+        head.name for head in store.heads() if "churn" in head.name
+    }
+
+
+def test_a_page_that_is_not_there_is_the_last_one(store: MemoryStore) -> None:
+    assert listed(store, page=10**9).page == 1
+
+
+def test_beyond_the_limit_the_store_pages_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = MemoryStore()
+    names = [f"c{place:03d}" for place in range(2 * PAGE + 7)]
+    for name in names:
+        Campaign.create({"name": name, "target": "y", "epsilon": 0.1, "seed": 0}, storage=store)
+    monkeypatch.setattr(listing, "MOST_RANKED", PAGE)
+    seen: list[str] = []
+    after: str | None = ""
+    while after is not None:
+        page = listed(store, after=after)
+        assert not page.ranked
+        seen += [one.name for one in page.campaigns]
+        after = page.after
+    assert seen == names

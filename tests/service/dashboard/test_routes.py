@@ -1,0 +1,153 @@
+"""The pages over HTTP, without a browser: what they say, what they refuse, and what protects them."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from driftpace.campaign import Campaign
+from driftpace.service.dashboard.assets import assets, digest
+from driftpace.storage import Change, MemoryStore
+from tests.reference.serving import Serving, serving
+from tests.service.dashboard.examples import HOSTILE, one
+
+INLINE = re.compile(r"<script(?![^>]*\bsrc=)|<style|\sstyle=|\son[a-z]+=|javascript:", re.IGNORECASE)
+
+
+@pytest.fixture(scope="module")
+def shop() -> Iterator[Serving]:
+    """A service with one campaign in full swing, which these tests only look at."""
+    store = MemoryStore()
+    one(store, periods=4)
+    with serving(store, dashboard=True) as running:
+        yield running
+
+
+def test_no_page_holds_a_script_or_a_style_of_its_own(shop: Serving) -> None:
+    for address in ("/", "/campaigns/flat-prices", "/campaigns/flat-prices?epsilon=0.1", "/login", "/campaigns/none"):
+        answer = shop.client.get(address, headers={"Accept": "text/html"})
+        assert INLINE.search(answer.text) is None, address
+        policy = answer.headers["content-security-policy"]
+        assert "script-src 'self'" in policy
+        assert "unsafe" not in policy
+        assert "http:" not in re.sub(r"http://www.w3.org/\S+", "", answer.text)
+        assert "https:" not in answer.text
+
+
+def test_an_empty_store_says_how_to_begin() -> None:
+    with serving(MemoryStore(), dashboard=True) as running:
+        text = running.client.get("/").text
+    assert "No campaign yet" in text
+    assert "driftpace init" in text
+
+
+def test_an_unknown_campaign_is_a_page_with_a_sentence(shop: Serving) -> None:
+    for address in ("/campaigns/none", "/campaigns/none/what-if?epsilon=1", "/campaigns/%3Cscript%3E"):
+        answer = shop.client.get(address)
+        assert answer.status_code in (404, 422)
+        assert answer.headers["content-type"].startswith("text/html")
+        assert "<script>" not in answer.text
+    assert shop.client.get("/campaigns/none/ledger.csv").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "page=0",
+        "page=99999999999999999999",
+        "page=-1",
+        "page=x",
+        "show=nothing",
+        "after=%00",
+        "search=%00%ff",
+        "search=" + "x" * 200,
+        "page=%E2%91%A0",
+    ],
+)
+def test_a_strange_query_is_answered(shop: Serving, query: str) -> None:
+    assert shop.client.get(f"/?{query}").status_code in (200, 422)
+    assert shop.client.get(f"/campaigns/flat-prices?log={query[-3:]}").status_code in (200, 422)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"epsilon": "0.05", "budget": "90000", "horizon": "6"}, "90,000 EUR hold 0.05 in each of 6 periods"),
+        ({"epsilon": "0.05", "budget": "", "horizon": "6"}, "hold 0.05 in each of 6 periods, to the last unit"),
+        ({"epsilon": "0.05", "budget": "1", "horizon": "6"}, "1 EUR do not hold 0.05"),
+        ({"epsilon": "-1", "horizon": "6"}, "The target must be"),
+        ({"epsilon": "many", "horizon": "6"}, "The target must be a number; got"),
+        ({"epsilon": "NaN", "horizon": "6"}, "The target must be a number"),
+        ({"epsilon": "1e-300", "horizon": "6"}, "The target must be"),
+        ({"horizon": "100000"}, "The number of periods must be a whole number from 1 to 520"),
+        ({"horizon": "1.5"}, "The number of periods must be a whole number"),
+        ({"budget": "-5"}, "The budget must be an amount of money"),
+        ({"per_sample": "-5"}, "The price of a row must be"),
+        ({"per_sample": HOSTILE[:50]}, "The price of a row must be a number"),
+    ],
+)
+def test_what_if_answers_with_a_sentence_whatever_is_given(shop: Serving, given: dict[str, str], said: str) -> None:
+    answer = shop.client.get("/campaigns/flat-prices/what-if", params=given)
+    assert answer.status_code == 200
+    assert said in answer.text
+    assert "<script>" not in answer.text
+    assert "plan(" not in answer.text
+
+
+def test_planning_changes_nothing(shop: Serving) -> None:
+    before = shop.service.store.head("flat-prices")
+    shop.client.get("/campaigns/flat-prices/what-if", params={"epsilon": "0.2", "horizon": "3"})
+    assert shop.service.store.head("flat-prices") == before
+
+
+def test_too_early_to_plan_is_a_sentence() -> None:
+    store = MemoryStore()
+    Campaign.create({"name": "new", "target": "y", "epsilon": 0.1}, storage=store)
+    with serving(store, dashboard=True) as running:
+        assert "It is too early to plan" in running.client.get("/campaigns/new/what-if?horizon=6").text
+
+
+def test_the_ledger_as_a_file(shop: Serving) -> None:
+    ledger = Campaign.open("flat-prices", storage=shop.service.store).ledger()
+    text = shop.client.get("/campaigns/flat-prices/ledger.csv")
+    assert 'filename="flat-prices-ledger.csv"' in text.headers["content-disposition"]
+    rows = list(csv.DictReader(io.StringIO(text.text)))
+    assert [int(row["samples"]) for row in rows] == [row.report.samples for row in ledger]
+    assert [float(row["risk_bound"]) for row in rows] == [row.report.risk_bound for row in ledger]
+    found = json.loads(shop.client.get("/campaigns/flat-prices/ledger.json").text)
+    assert [row["key"] for row in found] == [row.key for row in ledger]
+
+
+def test_a_spreadsheet_does_not_compute_with_names() -> None:
+    store = MemoryStore()
+    campaign = Campaign.create({"name": "a", "target": "y", "epsilon": 0.1, "seed": 0}, storage=store)
+    campaign.ask(key="=1+1")
+    campaign.tell([[1.0], [2.0], [3.0]], [1.0, 2.0, 3.5], final=True)
+    with serving(store, dashboard=True) as running:
+        assert next(csv.DictReader(io.StringIO(running.client.get("/campaigns/a/ledger.csv").text)))["key"] == "'=1+1"
+
+
+def test_static_files_are_kept_by_browsers_and_nothing_else_is_served(shop: Serving) -> None:
+    for name in assets():
+        answer = shop.client.get(f"/static/{digest()}/{name}")
+        assert answer.content == assets()[name].data
+        assert "immutable" in answer.headers["cache-control"]
+    for name in ("routes.py", "..%2Froutes.py", "%2e%2e/routes.py", ""):
+        assert shop.client.get(f"/static/{digest()}/{name}").status_code == 404
+
+
+def test_ten_thousand_campaigns_are_paged() -> None:
+    store = MemoryStore()
+    campaign, _ = one(store, periods=1)
+    head, first = store.head(campaign.name), store.entries(campaign.name, limit=1)
+    assert head is not None
+    for place in range(10_000):
+        store.create(f"c-{place:05d}", Change(entries=first, checkpoint=b"", summary=head.summary))
+    with serving(store, dashboard=True) as running:
+        text = running.client.get("/?page=3").text
+    assert text.count('<th scope="row">') == 50
+    assert "Page 3 of 201" in text
+    assert len(text) < 100_000

@@ -1,0 +1,51 @@
+"""The log in sentences: one for every kind of entry."""
+
+import pytest
+
+from driftpace.campaign.fold import ENTRIES
+from driftpace.service.dashboard.sentences import LONGEST, TITLES, line
+from driftpace.storage import MemoryStore
+from driftpace.storage.store import Entry
+from tests.service.dashboard.examples import HOSTILE, one
+
+
+def test_every_kind_has_a_title() -> None:
+    assert set(TITLES) == set(ENTRIES)
+
+
+def test_a_whole_history_reads_as_sentences() -> None:
+    campaign, world = one(MemoryStore(), periods=2)
+    order = campaign.status().order
+    assert order is not None
+    campaign.record_draw(["a", "b"], source="pool.csv", pool_rows=500, who="Ada")
+    campaign.override(order.samples + 9, reason="holiday week", who="Ada")
+    campaign.approve(who="Bo")
+    campaign.tell(*world.rows(2), final=False, unlabelled=3)
+    campaign.forget(reason="wrong week", who="Ada")
+    campaign.tell(final=True)
+    copied = {"name": "a", "source": "a.campaign", "entries": 9, "who": "Bo"}
+    imported = Entry(kind="imported", at="2026-11-15T10:00:00Z", body=copied)
+    lines = [line(entry) for entry in (*campaign.log(), imported)]
+    said = {one.kind: one.sentence for one in lines}
+    assert set(said) == set(ENTRIES)
+    assert said["overridden"] == f"The order was set to {order.samples + 9} rows, by Ada: “holiday week”."
+    assert said["selected"] == "2 rows of 500 drawn for labelling from “pool.csv”, by Ada."
+    assert said["delivered"].endswith("3 rows without a label were left out.")
+    assert said["forgotten"] == "2 rows of period 3 taken back, by Ada: “wrong week”."
+    assert said["imported"] == "9 entries before this came from “a.campaign”, by Bo."
+    for one_line in lines:
+        assert one_line.sentence.endswith(".")
+        assert "None" not in one_line.sentence
+        assert "{" not in one_line.sentence
+
+
+@pytest.mark.parametrize("reason", [HOSTILE, "x" * 5000, "two\nlines\tand a tab"])
+def test_words_of_others_are_quoted_and_bounded(reason: str) -> None:
+    body = {"samples": 1, "reason": reason, "who": ""}
+    sentence = line(Entry(kind="overridden", at="2026-11-15T10:00:00Z", body=body)).sentence
+    assert len(sentence) < LONGEST + 100
+    assert "\n" not in sentence
+
+
+def test_an_entry_of_a_newer_version_is_shown_too() -> None:
+    assert "“merged”" in line(Entry(kind="merged", at="2026-11-15T10:00:00Z", body={})).sentence
