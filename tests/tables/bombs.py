@@ -107,6 +107,27 @@ def arrow_of_a_view_many_times() -> bytes:
     return _stream(pa.table({"x": pa.Array.from_buffers(pa.string_view(), 1_000_000, buffers)}))
 
 
+def arrow_file_of_one_batch_many_times() -> bytes:
+    """A file whose table of contents names one batch, of no rows and many columns, again and again."""
+    schema = pa.schema([(f"c{at}", pa.int8()) for at in range(500)])
+    batch = pa.RecordBatch.from_pylist([], schema=schema)
+    sink = io.BytesIO()
+    with ipc.new_file(sink, schema) as writer:
+        for _ in range(1_000):
+            writer.write_batch(batch)
+    content = bytearray(sink.getvalue())
+    (size,) = struct.unpack_from("<i", content, len(content) - 10)
+    footer = len(content) - 10 - size
+    table_at = footer + struct.unpack_from("<I", content, footer)[0]
+    vtable = table_at - struct.unpack_from("<i", content, table_at)[0]
+    place = table_at + struct.unpack_from("<H", content, vtable + 4 + 2 * 3)[0]
+    vector = place + struct.unpack_from("<I", content, place)[0]
+    (count,) = struct.unpack_from("<I", content, vector)
+    first = bytes(content[vector + 4 : vector + 28])
+    content[vector + 4 : vector + 4 + 24 * count] = first * count
+    return bytes(content)
+
+
 def json_of_arrays() -> bytes:
     return b"[" * 5_000_000
 
@@ -163,6 +184,7 @@ REFUSED: tuple[Callable[[], bytes], ...] = (
     arrow_file_of_one_long_text,
     arrow_dictionary_of_one_long_text,
     arrow_of_nothing_many_times,
+    arrow_file_of_one_batch_many_times,
     arrow_of_a_view_many_times,
     json_of_arrays,
     json_of_objects,

@@ -1,6 +1,8 @@
 """Rows to label: every one as likely as any other, none twice, the same ones again for the same key."""
 
 from collections import Counter
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from driftpace.errors import DataError, ParameterError
-from driftpace.tables import Column, draw_rows, read_upload, row_ids
+from driftpace.tables import Column, draw_rows, drawing, read_upload, row_ids
 from driftpace.tables.drawing import share_out
 
 
@@ -75,7 +77,7 @@ def _largest_deviation(often: np.ndarray, runs: int, chance: float) -> float:
 def test_every_row_is_as_likely_as_any_other(strata: str | None, seed: int) -> None:
     """Drawn at all, and drawn first: within what chance allows, one false alarm in a million for each of the two.
 
-    The small stratum has less than half a share, so giving the rest to the largest remainders would never draw it.
+    The smallest stratum has less than half a share.
     """
     runs, samples = 4_000, 5
     pool = _pool("a" * 11 + "b" * 8 + "c" * 3 + ".")
@@ -84,10 +86,34 @@ def test_every_row_is_as_likely_as_any_other(strata: str | None, seed: int) -> N
     allowed = stats.norm.isf(1e-6 / rows / 2) * 1.1  # the binomial's tail is a little longer than the normal's here
     assert _largest_deviation(often, runs, samples / rows) < allowed
     assert stats.chisquare(first).pvalue > 1e-6
-    biased = often.copy()
-    biased[-1] = 0  # what the largest remainder would do to the row that is a stratum of its own
-    assert _largest_deviation(biased, runs, samples / rows) > allowed
-    assert stats.chisquare(first + np.where(np.arange(rows) < 3, 150, 0)).pvalue < 1e-6
+
+
+@pytest.mark.statistical
+def test_the_test_can_fail(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rests given to the largest remainders, and rows left in the order of the pool, are both found out."""
+
+    def largest(sizes: Sequence[int], count: int, rng: np.random.Generator) -> list[int]:
+        exact = count * np.array(sizes) / sum(sizes)
+        shares = np.floor(exact).astype(int)
+        for place in np.argsort(shares - exact)[: count - shares.sum()]:
+            shares[place] += 1
+        return [int(share) for share in shares]
+
+    class InOrder(np.random.Generator):
+        def permutation(self, x: Any, axis: int = 0) -> Any:
+            return np.sort(super().permutation(x)[:5]) if np.ndim(x) else super().permutation(x)
+
+    runs, samples, rows = 4_000, 5, 23
+    pool = _pool("a" * 11 + "b" * 8 + "c" * 3 + ".")
+    with monkeypatch.context() as patched:
+        patched.setattr(drawing, "share_out", largest)
+        often, _ = _chances(pool, samples, "city", seed, runs)
+        assert often[-1] == 0
+        assert _largest_deviation(often, runs, samples / rows) > stats.norm.isf(1e-6 / rows / 2) * 1.1
+    made = np.random.default_rng
+    monkeypatch.setattr(np.random, "default_rng", lambda key: InOrder(made(key).bit_generator))
+    _, first = _chances(pool, samples, None, seed, runs)
+    assert stats.chisquare(first).pvalue < 1e-6
 
 
 @pytest.mark.statistical

@@ -120,7 +120,7 @@ def test_random_json(value: Any, kind: FileKind | None, exact: bool) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=300)
+@settings(max_examples=200)
 def test_random_exports(data: st.DataObject) -> None:
     """Tasks of the right shape that hold anything anywhere."""
     draw = data.draw
@@ -152,7 +152,7 @@ def test_random_exports(data: st.DataObject) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=1500)
+@settings(max_examples=1000)
 def test_valid_files_that_were_damaged(data: st.DataObject) -> None:
     kind, content = data.draw(st.sampled_from(_SEEDS))
     damaged = bytearray(content)

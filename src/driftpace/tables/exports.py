@@ -7,7 +7,6 @@ counts alone; else the latest counts, or for each question what most of them sai
 """
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
@@ -132,12 +131,11 @@ def _settled(said: Sequence[tuple[Mapping[str, Any], dict[str, Any]]], several: 
         return None
     if several == "latest":
         return said[-1][1]
-    settled = {}
-    for name in dict.fromkeys(name for _, answers in said for name in answers):
-        values = [answers[name] for _, answers in reversed(said) if name in answers]
-        keys = [json.dumps(value, sort_keys=True) for value in values]
-        settled[name] = values[keys.index(Counter(keys).most_common(1)[0][0])]
-    return settled
+    votes: dict[str, dict[str, list[Any]]] = {}  # by question and answer: how many, and the answer; the latest first
+    for _, answers in reversed(said):
+        for name, answer in answers.items():
+            votes.setdefault(name, {}).setdefault(json.dumps(answer, sort_keys=True), [0, answer])[0] += 1
+    return {name: max(by.values(), key=lambda vote: int(vote[0]))[1] for name, by in votes.items()}
 
 
 def _when(annotation: Mapping[str, Any]) -> tuple[str, int]:

@@ -17,6 +17,7 @@ MAGIC = b"ARROW1"
 _DICTIONARY_BATCH, _RECORD_BATCH = 2, 3
 _CONTINUED = 0xFFFFFFFF
 _MESSAGES = 100_000
+_BUFFERS = 2_000_000
 
 
 def read_ipc(
@@ -52,18 +53,23 @@ def _batches(reader: Any, whole_file: bool) -> Iterator[Any]:
 
 def _check_messages(data: memoryview, limits: Limits, what: str, blocks: list[int] | None) -> None:
     """Refuse messages whose buffers unpack to more than is allowed, or that say they hold more rows than allowed."""
-    unpacked = rows = 0
+    if blocks is not None and len(set(blocks)) < len(blocks):
+        raise DataError(f"{what} must be a whole Arrow IPC file; one batch of it is listed twice.")
+    unpacked = rows = seen = 0
     for number, start in enumerate(_stream_starts(data) if blocks is None else blocks):
         if number == _MESSAGES:
             raise DataError(f"{what} must have at most {_MESSAGES:,} batches; got more.")
         try:
             kind, length, buffers = _message(data, start)
+            seen += len(buffers)
+            if seen > _BUFFERS:
+                raise DataError(f"{what} must have at most {_BUFFERS:,} buffers; got more.")
         except (struct.error, IndexError, ValueError):
             raise DataError(f"{what} must be a whole Arrow IPC file or stream; a message of it is damaged.") from None
         if kind == _RECORD_BATCH:
             rows += length
             refuse_size(limits, rows, 1, what)
-        unpacked += buffers
+        unpacked += sum(buffers)
         refuse_unpacked(limits, unpacked, what)
 
 
@@ -108,8 +114,8 @@ def _field(data: memoryview, table: int, index: int) -> int:
     return table + offset if offset else 0
 
 
-def _message(data: memoryview, start: int) -> tuple[int, int, int]:
-    """Return the kind of a message, the rows it says it has, and the bytes its buffers unpack to."""
+def _message(data: memoryview, start: int) -> tuple[int, int, list[int]]:
+    """Return the kind of a message, the rows it says it has, and the bytes each of its packed buffers unpacks to."""
     if start < 0:
         raise ValueError
     flatbuffer, size = _frame(data, start)
@@ -117,31 +123,29 @@ def _message(data: memoryview, start: int) -> tuple[int, int, int]:
     kind_at, header_at = _field(data, table, 1), _field(data, table, 2)
     kind = data[kind_at] if kind_at else 0
     if kind not in (_DICTIONARY_BATCH, _RECORD_BATCH) or not header_at:
-        return kind, 0, 0
+        return kind, 0, []
     batch = header_at + struct.unpack_from("<I", data, header_at)[0]
     if kind == _DICTIONARY_BATCH:
         inner = _field(data, batch, 1)
         if not inner:
-            return kind, 0, 0
+            return kind, 0, []
         batch = inner + struct.unpack_from("<I", data, inner)[0]
     length_at, buffers_at, packed_at = _field(data, batch, 0), _field(data, batch, 2), _field(data, batch, 3)
     length = struct.unpack_from("<q", data, length_at)[0] if length_at else 0
     if length < 0:
         raise ValueError
     if not packed_at or not buffers_at:
-        return kind, length, 0
+        return kind, length, []
     return kind, length, _unpacked(data, buffers_at, flatbuffer + size)
 
 
-def _unpacked(data: memoryview, buffers_at: int, body: int) -> int:
+def _unpacked(data: memoryview, buffers_at: int, body: int) -> list[int]:
     vector = buffers_at + struct.unpack_from("<I", data, buffers_at)[0]
     (count,) = struct.unpack_from("<I", data, vector)
-    total = 0
-    for offset, length in struct.iter_unpack("<qq", data[vector + 4 : vector + 4 + 16 * count]):
-        if length >= 8:
-            (says,) = struct.unpack_from("<q", data, body + offset)
-            total += max(says, 0)
-    return total
+    if count > _BUFFERS:
+        raise ValueError
+    places = struct.iter_unpack("<qq", data[vector + 4 : vector + 4 + 16 * count])
+    return [max(struct.unpack_from("<q", data, body + at)[0], 0) for at, length in places if length >= 8]
 
 
 def _file_blocks(data: bytes) -> list[int]:

@@ -50,14 +50,16 @@ def _check(data: bytes, limits: Limits, what: str) -> None:
         raise DataError(f"{what} must be a whole Parquet file; its row groups do not make up its {rows:,} rows.")
     if not rows:
         raise DataError(f"{what} must have at least one row; got none.")
-    unpacked, view = 0, memoryview(data)
+    pages, unpacked, view = 0, 0, memoryview(data)
     for group in groups:
         for chunk in group.chunks:
             if chunk.values != group.rows:
                 raise DataError(f"{what} must hold one value in each cell; {clip(chunk.name)!r} holds more or fewer.")
             for page in walk(view, chunk, what):
-                unpacked += page.unpacked
+                pages, unpacked = pages + 1, unpacked + page.unpacked
                 refuse_unpacked(limits, unpacked, what)
+                if pages > _CHUNKS:
+                    raise DataError(f"{what} must have at most {_CHUNKS:,} pages; got more.")
                 _check_page(page, chunk, what)
 
 
