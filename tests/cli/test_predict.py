@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import os
 from pathlib import Path
 
@@ -36,6 +37,8 @@ def test_predictions_are_the_models(fitted: Path, run: Run) -> None:
     assert np.allclose([float(row["churned_probability"]) for row in rows], found.probability)
     assert content() == before
     assert list(csv.DictReader(io.StringIO(run("predict", "churn", "pool.csv")[1]))) == rows
+    told = json.loads(run("predict", "churn", "pool.csv", "--format", "json")[1])
+    assert [one["churned_predicted"] for one in told] == found.values
 
 
 def test_a_file_is_replaced_only_on_request(fitted: Path, run: Run) -> None:

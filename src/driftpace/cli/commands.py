@@ -82,5 +82,14 @@ def load(name: str) -> Any:
         group.name = name
         return group
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    alone.command(name)(found)
+    alone.command(name, help=paragraphs(found.__doc__ or ""))(found)
     return typer.main.get_command(alone)
+
+
+def paragraphs(text: str) -> str:
+    r"""Return a help whose paragraphs are one line each, so that they are broken where the terminal ends.
+
+    >>> paragraphs("Say it.\n\n    At some\n    length.\n    ")
+    'Say it.\n\nAt some length.'
+    """
+    return "\n\n".join(" ".join(one.split()) for one in text.split("\n\n")).strip()

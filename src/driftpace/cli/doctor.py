@@ -31,9 +31,7 @@ Check = tuple[Verdict, str, str]
 def doctor(
     name: Annotated[
         str | None,
-        typer.Argument(
-            metavar="[NAME]", help="Only this campaign. Default: all of them.", autocompletion=campaign_names
-        ),
+        typer.Argument(metavar="NAME", help="Only this campaign. Default: all of them.", autocompletion=campaign_names),
     ] = None,
     form: Shown = Form.TABLE,
     storage: Storage = None,

@@ -40,7 +40,8 @@ class Glance:
             return None
         connection = None
         try:
-            connection = sqlite3.connect(f"file:{quote(os.fsencode(path))}?mode=ro", uri=True, timeout=10.0)
+            connection = sqlite3.connect(f"file:{quote(os.fsencode(path))}?mode=rw", uri=True, timeout=10.0)
+            connection.execute("PRAGMA query_only = ON")  # and not mode=ro, which would leave files of its own behind
             (ours,) = connection.execute("PRAGMA application_id").fetchone()
             found = (
                 connection.execute("SELECT version FROM driftpace_meta").fetchone() if ours == APPLICATION_ID else ()

@@ -1,11 +1,19 @@
 """``driftpace predict``: what the current model says of rows."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from driftpace.cli.options import DryRun, Name, Storage
+
+
+class RowForm(StrEnum):
+    """What stdout carries where the rows go there."""
+
+    CSV = "csv"
+    JSON = "json"
 
 
 def predict(
@@ -17,6 +25,7 @@ def predict(
             metavar="FILE", help="Where they go: .csv, .jsonl or .parquet. Default: CSV to stdout.", show_default=False
         ),
     ] = None,
+    form: Annotated[RowForm, typer.Option("--format", help="What to print, without --out.")] = RowForm.CSV,
     force: Annotated[bool, typer.Option("--force", help="Replace the file of --out where it exists.")] = False,
     dry_run: DryRun = False,
     storage: Storage = None,
@@ -27,7 +36,7 @@ def predict(
 
     Example: driftpace predict churn customers.csv --out predictions.csv
     """
-    from driftpace.cli.printing import print_answer, print_csv, print_note
+    from driftpace.cli.printing import print_answer, print_csv, print_json, print_note
     from driftpace.cli.reading import campaign_at
     from driftpace.cli.tables import content_of, read
     from driftpace.errors import ParameterError, ProtocolError
@@ -52,6 +61,9 @@ def predict(
             raise ParameterError(f"FILE must not have a column {one!r}, which is where the prediction goes.")
     rows |= added
     count = len(found.values)
+    if out is None and form is RowForm.JSON:
+        print_json([dict(zip(rows, row, strict=True)) for row in zip(*rows.values(), strict=True)])
+        return
     if out is None:
         print_csv(list(rows), list(zip(*rows.values(), strict=True)))
         return

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def status(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="The campaign. Default: all of them.", autocompletion=campaign_names),
+        typer.Argument(metavar="NAME", help="The campaign. Default: all of them.", autocompletion=campaign_names),
     ] = None,
     form: Shown = Form.TABLE,
     storage: Storage = None,

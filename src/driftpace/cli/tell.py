@@ -19,7 +19,7 @@ def tell(
     file: Annotated[
         str | None,
         typer.Argument(
-            metavar="[FILE]",
+            metavar="FILE",
             help="Labelled rows: CSV, Parquet, JSON, JSON lines, Arrow or an export of Label Studio; - reads stdin.",
         ),
     ] = None,
