@@ -11,15 +11,17 @@ from decimal import Decimal
 from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import narwhals as nw
 import numpy as np
 
 from driftpace.datasets import Table
 from driftpace.datasets.csvfile import read_csv, refuse_twins
 from driftpace.errors import DataError, MissingExtraError, ParameterError
 from driftpace.typing import BoolArray
+
+if TYPE_CHECKING:
+    import narwhals as nw
 
 Kind = Literal["number", "flag", "time", "text", "other"]
 
@@ -74,6 +76,8 @@ def _read_parquet(path: Path, owner: str) -> Any:
         raise MissingExtraError(
             f'{owner}() needs polars or pyarrow for a Parquet file: pip install "driftpace[tables]".'
         )
+    import narwhals as nw
+
     try:
         return nw.read_parquet(str(path), backend=backend).to_native()
     except Exception as error:  # every engine has its own tree of errors
@@ -81,6 +85,8 @@ def _read_parquet(path: Path, owner: str) -> Any:
 
 
 def _from_frame(source: Any, owner: str) -> dict[str, Column]:
+    import narwhals as nw
+
     try:
         frame = nw.from_native(source)
     except TypeError:
@@ -97,7 +103,9 @@ def _from_frame(source: Any, owner: str) -> dict[str, Column]:
     return {name: _from_series(eager[:, index]) for index, name in enumerate(names)}
 
 
-def _from_series(series: nw.Series[Any]) -> Column:
+def _from_series(series: "nw.Series[Any]") -> Column:
+    import narwhals as nw
+
     dtype, null = series.dtype, np.asarray(series.is_null().to_numpy(), dtype=np.bool_)
     if dtype.is_numeric():
         values = np.array(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
