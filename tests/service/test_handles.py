@@ -46,7 +46,7 @@ def test_a_campaign_is_read_while_it_is_changed(rng: np.random.Generator) -> Non
         assert go.wait(30.0)
         return append(*given)  # type: ignore[arg-type]
 
-    store.append = slow  # type: ignore[method-assign]
+    store.append = slow  # type: ignore[method-assign, assignment]
     thread = threading.Thread(target=writer.tell, args=rows(rng, 5), kwargs={"final": False})
     thread.start()
     assert inside.wait(30.0)

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from driftpace.campaign import Campaign
 from driftpace.service.tokens import make_token
 from driftpace.storage.store import Store
 from tests.reference.periods import begun
@@ -53,6 +54,14 @@ def test_rows_are_counted_as_they_are_labelled_and_once(served: Serving, store: 
     assert before > 0
     told = [entry.body for entry in store.entries("churn", kinds=("delivered",))]
     assert [(one["who"], one["source"]) for one in told] == [("labels", "Label Studio")] * 2
+
+
+def test_rows_that_were_drawn_for_another_period_are_left_out(
+    served: Serving, store: Store, headers: dict[str, str]
+) -> None:
+    Campaign.open("churn", storage=store).record_draw(["row-1"])
+    assert served.client.post(PATH, json=call(2, "yes"), headers=headers).json()["rows"] == 0
+    assert served.client.post(PATH, json=call(1, "yes"), headers=headers).json()["rows"] == 1
 
 
 @pytest.mark.parametrize(

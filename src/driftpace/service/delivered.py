@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from starlette.requests import Request
 
-from driftpace.campaign import Campaign, Receipt
+from driftpace.campaign import Campaign, Definition, Receipt
 from driftpace.campaign.as_json import number
 from driftpace.errors import DataError, ParameterError
 from driftpace.service.failures import Refused
@@ -92,16 +92,22 @@ def read_rows(upload: Upload, campaign: Campaign, limits: Limits, *, owner: str)
         document = load_document(upload.data, limits, f"{owner}: the body")
         if isinstance(document, dict) and "X" in document:
             return _arrays(document, limits, owner)
-    as_text = [name for name in (definition.id, definition.groups) if name is not None]
     return read_upload(
         upload.data,
         name=upload.name,
         kind=upload.kind,
         limits=limits,
         owner=owner,
-        as_text=as_text,
+        as_text=words_of(definition),
         target=definition.target,
     )
+
+
+def words_of(definition: Definition) -> list[str]:
+    """Return the columns that stay as they were written: ids, groups, classes and categories."""
+    classes = None if definition.classes is None else definition.target
+    named = (definition.id, definition.groups, classes)
+    return [*definition.categories, *(name for name in named if name is not None)]
 
 
 def tell(campaign: Campaign, found: dict[str, Column] | Arrays | None, **how: Any) -> Receipt:

@@ -5,13 +5,15 @@ The secret in ``X-Driftpace-Secret`` is a token with the scope ``hook``, which i
 
 import hashlib
 import json
+from typing import Any
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from driftpace.campaign import Campaign, Receipt
-from driftpace.labelling.webhook import SECRET_HEADER, WebhookCall, parse_webhook
+from driftpace.labelling.webhook import SECRET_HEADER, parse_webhook
 from driftpace.service.answers import HookAnswer
+from driftpace.service.delivered import words_of
 from driftpace.service.failures import declared
 from driftpace.service.parts import service_of, who
 from driftpace.service.routes.answering import CampaignName, as_json
@@ -48,7 +50,9 @@ async def label_studio(request: Request, name: CampaignName) -> Response:
         campaign = service.handles.writer(name)
         known = "x" * 16  # who it is from was settled at the door
         call = parse_webhook(body, {SECRET_HEADER: known}, known, target=campaign.definition.target)
-        receipt = _tell(campaign, call, service.limits.tables, by) if call.rows else None
+        drawn = set(campaign.drawn())
+        rows = [row for row in call.rows if not drawn or row[ROW_ID] in drawn]  # others were for another period
+        receipt = _tell(campaign, call.project, rows, service.limits.tables, by) if rows else None
         order = None if receipt is None else receipt.order
         counted = 0 if receipt is None else receipt.rows
         said = {
@@ -66,12 +70,12 @@ async def label_studio(request: Request, name: CampaignName) -> Response:
     return answer
 
 
-def _tell(campaign: Campaign, call: WebhookCall, limits: Limits, by: str) -> Receipt:
+def _tell(campaign: Campaign, project: int | None, rows: list[dict[str, Any]], limits: Limits, by: str) -> Receipt:
     definition = campaign.definition
-    as_text = [ROW_ID, *(one for one in (definition.id, definition.groups) if one is not None)]
-    data = json.dumps(call.rows).encode()
+    data = json.dumps(rows).encode()
+    as_text = [ROW_ID, *words_of(definition)]
     columns = read_upload(data, kind="json", limits=limits, owner="hooks", as_text=as_text, target=definition.target)
-    ids = sorted(str(row[ROW_ID]) for row in call.rows)
+    ids = sorted(str(row[ROW_ID]) for row in rows)
     called = hashlib.sha256(json.dumps(ids).encode()).hexdigest()
-    delivery = f"label-studio:{call.project}:{called}"
+    delivery = f"label-studio:{project}:{called}"
     return campaign.tell_table(columns, delivery=delivery, source="Label Studio", who=by)
