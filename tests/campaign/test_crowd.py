@@ -11,8 +11,8 @@ import pytest
 from driftpace.campaign import Campaign
 from driftpace.campaign.folded import to_checkpoint
 from driftpace.errors import ProtocolError
-from driftpace.storage import MemoryStore, open_store
-from tests.reference.working import DEFINITION, rows_of, work
+from driftpace.storage import open_store
+from tests.reference.working import DEFINITION, rows_of, warm_up
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")  # of newer Pythons
 
@@ -26,8 +26,8 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _warm() -> None:
-    work(Campaign.create(DEFINITION, storage=MemoryStore()), lambda *_: None, last=2)
+def _warm(tmp_path_factory: pytest.TempPathFactory) -> None:
+    warm_up(tmp_path_factory.mktemp("warm"))
 
 
 def crowd(target: Any, url: str, *more: Any) -> list[Any]:

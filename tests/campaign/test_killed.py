@@ -23,7 +23,7 @@ from sqlalchemy import Engine, event
 from driftpace.campaign import Campaign
 from driftpace.campaign.folded import to_checkpoint
 from driftpace.storage import MemoryStore, open_store
-from tests.reference.working import DEFINITION, Command, digest_of, timeless, work
+from tests.reference.working import DEFINITION, Command, digest_of, timeless, warm_up, work
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")  # of newer Pythons
 
@@ -39,14 +39,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 @pytest.fixture(scope="module", autouse=True)
 def _warm(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Everything that is compiled or imported is so before the first fork."""
-    import psycopg  # noqa: F401
-
-    import driftpace.storage.sql.postgres  # noqa: F401
-
-    store = open_store(tmp_path_factory.mktemp("warm") / "labels.db")
-    work(Campaign.create(DEFINITION, storage=store), lambda *_: None, last=3)
-    store.close()
+    warm_up(tmp_path_factory.mktemp("warm"))
 
 
 @dataclass

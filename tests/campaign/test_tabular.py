@@ -10,6 +10,7 @@ from driftpace.campaign.definition import Definition
 from driftpace.campaign.tabular import feature_rows, labelled
 from driftpace.errors import DataError
 from driftpace.storage import MemoryStore
+from driftpace.tables import ROW_ID
 from driftpace.tables.columns import read_columns
 
 VALUES: dict[str, Any] = {
@@ -56,6 +57,14 @@ def test_without_features_the_numeric_columns_of_the_first_delivery_are_taken() 
     worded = Definition.of({**values, "categories": {"region": ["north", "south", "west"]}})
     known = feature_rows(worded, _columns(), known=None, owner="tell").columns
     assert feature_rows(worded, _columns(), known=known, owner="tell").columns == known
+
+
+def test_rows_that_were_drawn_are_told_apart_without_a_column_of_ones_own() -> None:
+    definition = Definition.of({"name": "churn", "target": "y", "epsilon": 0.1})
+    table = {ROW_ID: ["7", "9"], "x": [1.0, 2.0], "y": [0.5, 0.7]}
+    found = labelled(definition, read_columns(table, owner="test")[1], known=None, owner="tell")
+    assert found.ids == ["7", "9"]
+    assert found.rows.columns == ("x",)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import numpy as np
 
 from driftpace.campaign.definition import Definition
 from driftpace.errors import DataError
+from driftpace.tables.exports import ROW_ID
 from driftpace.tracker.intake import Rows
 from driftpace.typing import BoolArray, FloatArray
 
@@ -42,7 +43,10 @@ class Predicted:
 
 
 def labelled(definition: Definition, columns: Columns, *, known: tuple[str, ...] | None, owner: str) -> Labelled:
-    """Return the rows that have a target. ``known`` are the features of earlier deliveries, as the model sees them."""
+    """Return the rows that have a target. ``known`` are the features of earlier deliveries, as the model sees them.
+
+    What tells rows apart is the column that the definition names, or the one that was written when rows were drawn.
+    """
     if definition.target is None:
         raise DataError(f"{owner}: the campaign must know its target to read a table; it was defined without one.")
     target = _column(columns, definition.target, owner)
@@ -50,8 +54,9 @@ def labelled(definition: Definition, columns: Columns, *, known: tuple[str, ...]
     y = _target(definition, target, keep, owner)
     rows = feature_rows(definition, columns, known=known, owner=owner, keep=keep)
     ids = None
-    if definition.id is not None:
-        ids = _words(_column(columns, definition.id, owner), keep, definition.id, owner)
+    name = definition.id or (ROW_ID if ROW_ID in columns else None)
+    if name is not None:
+        ids = _words(_column(columns, name, owner), keep, name, owner)
     groups = None
     if definition.groups is not None and isinstance(definition.l2, tuple):
         groups = _words(_column(columns, definition.groups, owner), keep, definition.groups, owner)
@@ -109,7 +114,7 @@ def _features(definition: Definition, columns: Columns, known: tuple[str, ...] |
         return list(definition.features)
     if known is not None:
         return list(dict.fromkeys(_origin(name, definition) for name in known))
-    apart = (definition.target, definition.id, definition.groups)
+    apart = (definition.target, definition.id, definition.groups, ROW_ID)
     found = [
         name
         for name, column in columns.items()
