@@ -203,3 +203,22 @@ def test_a_token_opens_the_door_and_reading_is_not_writing(visit: Visit) -> None
         assert page.get_by_role("button", name="Override…").count() == 0
         page.get_by_role("button", name="Log out").click()
         page.wait_for_url("**/login")
+
+
+def test_a_revoked_token_takes_nothing_from_who_is_typing(visit: Visit) -> None:
+    store = MemoryStore()
+    campaign, world = one(store, periods=2)
+    secret = make_token(store, "desk", scopes=("read", "write"))
+    with serving(store, always=True, dashboard=True) as running:
+        page = visit(f"{running.url}/login", expected=("status of 401",)).page
+        page.get_by_label("Token").fill(secret)
+        page.get_by_role("button", name="Log in").click()
+        page.get_by_role("link", name="flat-prices").click()
+        page.get_by_role("button", name="Override…").click()
+        page.get_by_label("Reason (for the log)").fill("as I was saying")
+        store.remove_token("desk")
+        campaign.tell(*world.rows(1), final=False)
+        expect(page.get_by_text("no longer logged in").first).to_be_visible()
+        page.get_by_role("button", name="Override", exact=True).click()
+        expect(page.get_by_role("alert").filter(has_text="no longer logged in").last).to_be_visible()
+        assert page.get_by_label("Reason (for the log)").input_value() == "as I was saying"

@@ -1,5 +1,6 @@
 """Through the whole page in a real browser, as a person goes through it."""
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,12 +8,20 @@ import pytest
 from playwright.sync_api import expect
 
 from driftpace.campaign import Campaign
+from driftpace.service import Limits
 from driftpace.storage import MemoryStore
 from tests.reference.serving import Serving, serving
 from tests.service.dashboard.browsing import Watched
 from tests.service.dashboard.examples import World, many, one
 
 Visit = Callable[..., Watched]
+
+
+def until(there: Callable[[], bool], seconds: float = 15.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not there():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 def campaign_of(shop: Serving, name: str = "flat-prices") -> Campaign:
@@ -102,6 +111,31 @@ def test_what_others_do_appears_and_what_is_typed_stays(shop: Serving, visit: Vi
     assert page.get_by_label("Horizon (periods)", exact=True).input_value() == "7"
     assert page.locator("#figure-drift details").get_attribute("open") is not None
     assert "Updated" in page.get_by_role("status").filter(has_text="Updated").inner_text()
+
+
+def test_a_page_that_nobody_looks_at_listens_to_nothing(shop: Serving, visit: Visit) -> None:
+    page = visit(f"{shop.url}/campaigns/flat-prices").page
+    until(lambda: shop.service.watch.streams == 1)
+    look = "(hidden) => { Object.defineProperty(document, 'hidden', { configurable: true, get: () => hidden }); "
+    look += "document.dispatchEvent(new Event('visibilitychange')); }"
+    page.evaluate(look, True)
+    X, y = World(3).rows(5)
+    campaign_of(shop).tell(X, y, final=False)
+    until(lambda: shop.service.watch.streams == 0)
+    page.evaluate(look, False)
+    expect(page.locator("#order .came")).to_contain_text("5 of")
+
+
+def test_too_many_streams_are_no_reason_to_be_old(visit: Visit) -> None:
+    store = MemoryStore()
+    campaign, world = one(store, periods=2)
+    with serving(store, dashboard=True, limits=Limits(streams=1)) as running:
+        visit(f"{running.url}/campaigns/flat-prices")
+        until(lambda: running.service.watch.streams == 1)
+        page = visit(f"{running.url}/campaigns/flat-prices", expected=("status of 503",)).page
+        campaign.tell(*world.rows(1), final=False)
+        expect(page.locator("#order .came")).to_contain_text("1 of", timeout=15_000)
+        expect(page.locator("#gone")).to_be_hidden()
 
 
 def test_a_refused_upload_says_why_and_changes_nothing(shop: Serving, visit: Visit, tmp_path: Path) -> None:

@@ -69,8 +69,13 @@ def rows(ledger: Sequence[LedgerRow], order: Order | None) -> Figure | None:
     )
 
 
-def spending(ledger: Sequence[LedgerRow], order: Order | None, *, total: Money | None) -> Figure | None:
-    """Return what was spent in all, with the plan ahead and the budget; None where money is no object."""
+def spending(
+    ledger: Sequence[LedgerRow], order: Order | None, *, total: Money | None, cost: Money | None = None
+) -> Figure | None:
+    """Return what was spent in all, with the plan ahead and the budget; None where money is no object.
+
+    ``cost`` is what the open period costs, where that is not what its plan says.
+    """
     if total is None:
         return None
     nothing = Money(total.amount * 0, total.currency)
@@ -79,10 +84,10 @@ def spending(ledger: Sequence[LedgerRow], order: Order | None, *, total: Money |
         spent = spent + (row.report.cost or nothing)
         past.append((named(row.report.period, row.key), row.report.cost or nothing, spent))
     ahead, sum_so_far = [], spent
-    for period, _, cost in _ahead(order):
-        cost = cost or nothing
-        sum_so_far = sum_so_far + cost
-        ahead.append((named(period, order.key if order and period == order.period else None), cost, sum_so_far))
+    for place, (period, _, planned) in enumerate(_ahead(order)):
+        price = (None if place else cost) or planned or nothing
+        sum_so_far = sum_so_far + price
+        ahead.append((named(period, order.key if order and not place else None), price, sum_so_far))
     shown = past[-LATEST:]
     names = [name for name, _, _ in [*shown, *ahead[:LATEST]]]
     if not names:
@@ -118,8 +123,8 @@ def spending(ledger: Sequence[LedgerRow], order: Order | None, *, total: Money |
             ),
         ),
         columns=("Period", "Cost", "In all", ""),
-        rows=tuple((name, money(cost), money(so_far), "spent") for name, cost, so_far in past)
-        + tuple((name, money(cost), money(so_far), "planned") for name, cost, so_far in ahead),
+        rows=tuple((name, money(price), money(so_far), "spent") for name, price, so_far in past)
+        + tuple((name, money(price), money(so_far), "planned") for name, price, so_far in ahead),
         first=len(past) - len(shown),
     )
 

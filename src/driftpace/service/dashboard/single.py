@@ -43,7 +43,7 @@ class View:
     assumptions: tuple[Assumption, ...]
     log: LogPage
     facts: tuple[tuple[str, str], ...]
-    total: Money | None
+    cost: Money | None
 
     @property
     def order(self) -> Order | None:
@@ -65,12 +65,14 @@ def view(campaign: Campaign, *, log_page: int = 1) -> View:
     ('To ask', ['Created'])
     """
     status, definition, ledger = campaign.status(), campaign.definition, campaign.ledger()
-    total = _total(definition)
+    budget = definition.make_budget()
+    order = status.order
+    cost = None if order is None else order.request.cost if budget is None else budget.price(order.samples)
     pictures = (
         measured.promise(ledger),
         measured.drift(ledger),
         bought.rows(ledger, status.order),
-        bought.spending(ledger, status.order, total=total),
+        bought.spending(ledger, status.order, total=None if budget is None else budget.money, cost=cost),
     )
     held = status.order.request.assumptions if status.order else status.last.assumptions if status.last else ()
     return View(
@@ -81,7 +83,7 @@ def view(campaign: Campaign, *, log_page: int = 1) -> View:
         assumptions=tuple(sorted(held, key=lambda one: _WORST_FIRST[one.verdict])),
         log=log_of(campaign, entries=status.entries, page=log_page),
         facts=facts(definition, status),
-        total=total,
+        cost=cost,
     )
 
 
@@ -161,14 +163,9 @@ def _tame(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
 
 
-def _total(definition: Definition) -> Money | None:
-    budget = definition.make_budget()
-    return None if budget is None else budget.money
-
-
 def _budget_words(definition: Definition) -> str:
-    budget = definition.budget or {}
-    said = f"{money(_total(definition))} over {budget['horizon']} periods"
+    budget, made = definition.budget or {}, definition.make_budget()
+    said = f"{money(None if made is None else made.money)} over {budget['horizon']} periods"
     if "tiers" in budget:
         return f"{said}, priced by the number of rows"
     return f"{said}; {budget.get('fixed', 0)} for an order and {budget.get('per_sample', 1)} for a row"

@@ -3,48 +3,60 @@
 import { refresh } from "./fresh.js";
 import { say, unreachable } from "./service.js";
 
+const LATER = 5000;
 const campaign = document.getElementById("campaign");
 let shown = Number(campaign.dataset.entries);
 let stream = null;
 let silence = 0;
-let busy = false;
-let wanted = shown;
+let retry = 0;
+let busy = null;
 
+// Read the page again; one reading at a time, and whoever asks meanwhile gets another one after it.
 async function update() {
-  if (busy) return;
-  busy = true;
-  try {
-    while (wanted !== shown) {
-      const aim = wanted;
-      const page = await refresh();
-      if (page === null) return;
-      const now = page.getElementById("campaign");
-      shown = now === null ? aim : Number(now.dataset.entries);
-      if (wanted < shown) wanted = shown;
-      say(`Updated: ${document.getElementById("log").dataset.latest || "the campaign has changed."}`);
-    }
-  } finally { busy = false; }
+  while (busy !== null) await busy;
+  busy = (async () => {
+    const page = await refresh();
+    const entries = Number(page?.getElementById("campaign")?.dataset.entries ?? shown);
+    if (entries === shown) return;
+    shown = entries;
+    say(`Updated: ${document.getElementById("log").dataset.latest || "the campaign has changed."}`);
+  })();
+  try { await busy; } finally { busy = null; }
 }
 
 function listen() {
+  hush();
   stream = new EventSource(`/api/campaigns/${encodeURIComponent(campaign.dataset.name)}/stream`);
-  stream.addEventListener("open", () => { window.clearTimeout(silence); silence = 0; unreachable(false); });
+  stream.addEventListener("open", () => { quiet(); unreachable(false); });
   stream.addEventListener("changed", (event) => {
-    const entries = Number(JSON.parse(event.data).entries);
-    if (entries !== shown) { wanted = entries; update(); }
+    if (Number(JSON.parse(event.data).entries) !== shown) update();
   });
   stream.addEventListener("error", () => {
-    if (silence === 0) silence = window.setTimeout(() => unreachable(true), 2500);
-    if (stream.readyState === EventSource.CLOSED) { stream.close(); window.setTimeout(listen, 5000); } // refused: try again later
+    if (stream?.readyState !== EventSource.CLOSED) { // it tries again by itself
+      if (silence === 0) silence = window.setTimeout(() => unreachable(true), 2500);
+      return;
+    }
+    quiet(); // refused, such as too many streams: look now and then instead
+    update();
+    retry = window.setTimeout(listen, LATER);
   });
+}
+
+function quiet() { window.clearTimeout(silence); silence = 0; }
+
+function hush() {
+  quiet();
+  window.clearTimeout(retry);
+  stream?.close();
+  stream = null;
 }
 
 // After a write of our own the page is brought up to date at once.
-export async function changed() {
-  wanted = -1;
-  await update();
-}
+export const changed = update;
 
-window.addEventListener("pagehide", () => stream?.close());
-window.addEventListener("pageshow", (event) => { if (event.persisted) listen(); });
-listen();
+// A browser keeps few connections to one place, so a page that nobody looks at listens to nothing.
+function attend() { if (document.hidden) hush(); else listen(); }
+document.addEventListener("visibilitychange", attend);
+window.addEventListener("pagehide", hush);
+window.addEventListener("pageshow", (event) => { if (event.persisted) attend(); });
+attend();

@@ -25,7 +25,11 @@ export async function read(address, signal) {
   try {
     const answer = await fetch(address, { headers: { Accept: "text/html" }, signal });
     unreachable(false);
-    if (answer.redirected && new URL(answer.url).pathname === "/login") { window.location.assign("/login"); return null; }
+    if (answer.redirected && new URL(answer.url).pathname === "/login") { // stay here: somebody may be in the middle of a sentence
+      gone.textContent = "You are no longer logged in. Load the page again to log in.";
+      gone.hidden = false;
+      return null;
+    }
     return { ok: answer.ok, status: answer.status, page: new DOMParser().parseFromString(await answer.text(), "text/html") };
   } catch (error) {
     if (error.name !== "AbortError") unreachable(true);

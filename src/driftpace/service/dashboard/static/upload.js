@@ -36,7 +36,7 @@ if (form !== null) {
     event.preventDefault();
     if (event.dataTransfer.files.length) { file.files = event.dataTransfer.files; named(); refuse(form, ""); shown.hidden = true; }
   });
-  document.getElementById("upload").addEventListener("close", () => { form.reset(); named(); shown.hidden = true; });
+  document.getElementById("upload").addEventListener("close", () => { form.reset(); named(); shown.hidden = true; form.querySelector("[data-closes]").textContent = "Cancel"; });
 
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
@@ -55,6 +55,7 @@ if (form !== null) {
     list.append(...receipt(answer.body).map((sentence) => { const one = document.createElement("li"); one.textContent = sentence; return one; }));
     shown.replaceChildren(list);
     shown.hidden = false;
+    form.querySelector("[data-closes]").textContent = "Done";
     file.value = "";
     named();
     await changed();

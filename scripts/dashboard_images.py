@@ -1,0 +1,50 @@
+"""Take the pictures of docs/dashboard.md: ``python -m scripts.dashboard_images`` from the root of the repository, with Chromium."""
+
+import shutil
+import sys
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import sync_playwright
+
+from driftpace.storage import MemoryStore
+from tests.reference.serving import serving
+from tests.service.dashboard.examples import many, one
+
+HERE = Path("docs/images")
+
+
+def main() -> None:
+    """Serve an example store and photograph it."""
+    browser_path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if browser_path is None:
+        sys.exit("no chromium, chromium-browser or google-chrome on PATH")
+    store = MemoryStore()
+    many(store, 40)
+    one(store, periods=12)
+    with serving(store, dashboard=True) as running, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1200, "height": 760})
+        page.goto(running.url)
+        page.screenshot(path=HERE / "dashboard-list.png")
+        page.set_viewport_size({"width": 1200, "height": 1420})
+        page.goto(f"{running.url}/campaigns/flat-prices")
+        page.locator("#outcome .outcome").wait_for()
+        page.screenshot(path=HERE / "dashboard-campaign.png")
+        page.get_by_label("Budget (EUR)", exact=True).fill("150")
+        page.get_by_text("150 EUR do not hold").wait_for()
+        page.locator("#what-if").screenshot(path=HERE / "dashboard-what-if.png")
+        page.close()
+        phone = browser.new_page(viewport={"width": 360, "height": 780}, color_scheme="dark", device_scale_factor=2)
+        phone.goto(f"{running.url}/campaigns/flat-prices")
+        phone.locator("#outcome .outcome").wait_for()
+        phone.screenshot(path=HERE / "dashboard-phone.png")
+        phone.close()
+        browser.close()
+    for path in HERE.glob("dashboard-*.png"):
+        with Image.open(path) as taken:
+            taken.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
+
+
+if __name__ == "__main__":
+    main()
