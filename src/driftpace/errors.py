@@ -12,6 +12,9 @@
     ├── StorageError        a store that cannot be used: full, read-only, damaged, gone (also a RuntimeError)
     │   └── ConflictError           somebody else wrote first
     ├── UnknownCampaignError    no campaign of that name is in the store    (also a LookupError)
+    ├── LabellingError      a labelling tool that cannot be reached or refuses (also a RuntimeError)
+    │   ├── UnavailableError        it did not answer, or was too busy
+    │   └── WrongSecretError        a webhook call without the shared secret
     └── MissingExtraError   an optional package that is not installed       (also an ImportError)
 
 One grammar for all of them: the owner and the parameter, what is allowed, what came. An error leaves everything as it was.
@@ -60,6 +63,18 @@ class ConflictError(StorageError):
 
 class UnknownCampaignError(DriftpaceError, LookupError):
     """No campaign of that name is in the store."""
+
+
+class LabellingError(DriftpaceError, RuntimeError):
+    """A labelling tool that cannot be reached, refuses, or answers what cannot be understood."""
+
+
+class UnavailableError(LabellingError):
+    """The server did not answer, or was too busy; the same request may do later."""
+
+
+class WrongSecretError(LabellingError):
+    """A webhook call without the shared secret."""
 
 
 class MissingExtraError(DriftpaceError, ImportError):

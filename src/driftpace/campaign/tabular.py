@@ -9,7 +9,6 @@ import numpy as np
 
 from driftpace.campaign.definition import Definition
 from driftpace.errors import DataError
-from driftpace.tables.exports import ROW_ID
 from driftpace.tracker.intake import Rows
 from driftpace.typing import BoolArray, FloatArray
 
@@ -47,6 +46,8 @@ def labelled(definition: Definition, columns: Columns, *, known: tuple[str, ...]
 
     What tells rows apart is the column that the definition names, or the one that was written when rows were drawn.
     """
+    from driftpace.tables.exports import ROW_ID
+
     if definition.target is None:
         raise DataError(f"{owner}: the campaign must know its target to read a table; it was defined without one.")
     target = _column(columns, definition.target, owner)
@@ -114,6 +115,8 @@ def _features(definition: Definition, columns: Columns, known: tuple[str, ...] |
         return list(definition.features)
     if known is not None:
         return list(dict.fromkeys(_origin(name, definition) for name in known))
+    from driftpace.tables.exports import ROW_ID
+
     apart = (definition.target, definition.id, definition.groups, ROW_ID)
     found = [
         name

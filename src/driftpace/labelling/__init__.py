@@ -3,10 +3,10 @@
 Over plain REST, with httpx; nothing of Label Studio is imported. See docs/labelling.md.
 """
 
-from driftpace.labelling.asking import LabellingError, UnavailableError
+from driftpace.errors import LabellingError, UnavailableError, WrongSecretError
 from driftpace.labelling.label_studio import Imported, Labelled, LabelStudio
 from driftpace.labelling.tasks import labelling_config, to_tasks
-from driftpace.labelling.webhook import SECRET_HEADER, WebhookCall, WrongSecretError, parse_webhook
+from driftpace.labelling.webhook import SECRET_HEADER, WebhookCall, parse_webhook
 from driftpace.tables.exports import ROW_ID
 from driftpace.tables.exports import rows_of_export as from_export
 

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from driftpace import require
-from driftpace.errors import DriftpaceError, MissingExtraError, ParameterError
+from driftpace.errors import LabellingError, MissingExtraError, ParameterError, UnavailableError
 from driftpace.tables.limits import clip, size
 
 _LONGEST_PAUSE = 10.0
@@ -17,14 +17,6 @@ _LARGEST_ANSWER = 256 * 2**20
 _PATIENCE = 10  # times the time-out, for the whole of an answer that keeps trickling in
 _BUSY = (429, 502, 503, 504)
 _logger = logging.getLogger(__name__)
-
-
-class LabellingError(DriftpaceError, RuntimeError):
-    """A labelling tool that cannot be reached, refuses, or answers what cannot be understood."""
-
-
-class UnavailableError(LabellingError):
-    """The server did not answer, or was too busy; the same request may do later."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

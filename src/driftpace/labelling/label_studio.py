@@ -8,8 +8,8 @@ from time import sleep
 from typing import Any, Self
 
 from driftpace import require
-from driftpace.errors import ParameterError
-from driftpace.labelling.asking import Door, LabellingError, UnavailableError
+from driftpace.errors import LabellingError, ParameterError, UnavailableError
+from driftpace.labelling.asking import Door
 from driftpace.labelling.webhook import ACTIONS, SECRET_HEADER, check_secret
 from driftpace.tables.exports import ROW_ID, Several, rows_of_export
 from driftpace.tables.limits import clip

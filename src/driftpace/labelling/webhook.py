@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from driftpace.errors import DataError, ParameterError
-from driftpace.labelling.asking import LabellingError
+from driftpace.errors import DataError, ParameterError, WrongSecretError
 from driftpace.tables.exports import rows_of_export
 from driftpace.tables.jsonfile import parse
 from driftpace.tables.limits import clip, size
@@ -17,10 +16,6 @@ ACTIONS = ("ANNOTATION_CREATED", "ANNOTATION_UPDATED", "ANNOTATIONS_CREATED", "A
 """What a webhook is registered for."""
 _LARGEST = 16 * 2**20
 _SHORTEST_SECRET = 16
-
-
-class WrongSecretError(LabellingError):
-    """A webhook call without the shared secret."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
