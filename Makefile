@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIN := -c constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: demo example reproduce test check servers bench study seeds clean
+.PHONY: demo example reproduce test check servers label-studio bench study seeds clean
 
 # Incomes of 30 surveys, bought anew as the labels of a drifting model: what it costs, what else would, and a report.
 demo: $(VENV)/.demo
@@ -33,6 +33,11 @@ check: $(VENV)/.dev
 servers:
 	bash scripts/servers.sh
 
+# The exchange with a real Label Studio server, in an environment of its own; make test runs it against what was recorded here.
+label-studio: $(VENV)/.dev
+	test -x .venv-label-studio/bin/label-studio || ($(PYTHON) -m venv .venv-label-studio && .venv-label-studio/bin/pip install --quiet label-studio==1.23.2)
+	DRIFTPACE_LABEL_STUDIO=$(CURDIR)/.venv-label-studio/bin/label-studio $(BIN)/pytest tests/labelling
+
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
 
@@ -45,7 +50,7 @@ seeds: $(VENV)/.dev
 	for seed in 1 2 3; do DRIFTPACE_TEST_SEED=$$seed $(BIN)/pytest -n 2 --dist worksteal -m statistical || exit 1; done
 
 clean:
-	rm -rf $(VENV) out build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .venv-label-studio out build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
