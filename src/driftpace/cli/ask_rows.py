@@ -86,6 +86,9 @@ def draw(campaign: "Campaign", order: "Order", wanted: Wanted, *, who: str, dry_
     from driftpace.tables import draw_rows, read_upload
 
     definition = campaign.definition
+    rng_key = _rng_key(
+        campaign, order.period
+    )  # before what was drawn is read: who asks at the same moment draws the same
     already = tuple(dict.fromkeys(campaign.drawn()))
     lacking = order.missing if wanted.instead else max(0, min(order.missing, order.samples - len(already)))
     out = wanted.out
@@ -109,7 +112,7 @@ def draw(campaign: "Campaign", order: "Order", wanted: Wanted, *, who: str, dry_
         drawn = draw_rows(
             pool,
             lacking,
-            rng_key=_rng_key(campaign, order.period),
+            rng_key=rng_key,
             strata=wanted.stratify,
             already=already,
             id_column=definition.id,
@@ -168,7 +171,11 @@ def _put(campaign: "Campaign", order: "Order", pool: Any, drawn: "Drawn", wanted
         fill = f"; fill in the column {definition.target!r}" if empty else ""
         lines.append(("Written", f"{out}, {len(drawn):,} rows{fill}"))
     if wanted.shape == "label-studio" or wanted.label_studio is not None:
-        from driftpace.cli.label_studio import put_tasks
+        from driftpace.cli.label_studio import make_tasks, tasks_of, write_tasks
 
-        lines += put_tasks(campaign, order, rows, drawn, wanted)
+        tasks = tasks_of(campaign, order, rows, drawn)
+        if out is not None and wanted.shape == "label-studio":
+            lines.append(write_tasks(tasks, out))
+        if wanted.label_studio is not None and wanted.project is not None:
+            lines.append(make_tasks(tasks, wanted.label_studio, wanted.project))
     return lines

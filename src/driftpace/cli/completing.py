@@ -8,8 +8,7 @@ MOST = 200
 
 def campaign_names(ctx: Any, incomplete: str) -> list[str]:
     """Return the names that begin with what was typed; none where the store cannot be read, for nobody wants a sentence here."""
-    from driftpace.cli.options import DEFAULT_STORAGE
-    from driftpace.cli.reading import reader
+    from driftpace.cli.reading import DEFAULT_STORAGE, reader
 
     place = ctx.params.get("storage") or os.environ.get("DRIFTPACE_STORAGE") or DEFAULT_STORAGE
     try:

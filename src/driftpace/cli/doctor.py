@@ -79,7 +79,7 @@ def _checks(store: "Store", name: str | None, storage: str | None) -> Iterator[C
 def _sound(storage: str | None) -> Iterator[Check]:
     """Let SQLite look through its own file."""
     from driftpace.cli.glance import Glance
-    from driftpace.cli.options import DEFAULT_STORAGE
+    from driftpace.cli.reading import DEFAULT_STORAGE
 
     glance = Glance.at(storage or DEFAULT_STORAGE)
     if glance is None:

@@ -105,9 +105,9 @@ def _begin(
     place: Path | None = None,
 ) -> None:
     from driftpace.campaign import Campaign
-    from driftpace.cli.options import DEFAULT_STORAGE, who_am_i
+    from driftpace.cli.options import who_am_i
     from driftpace.cli.printing import print_answer, print_note
-    from driftpace.cli.reading import opened
+    from driftpace.cli.reading import DEFAULT_STORAGE, opened
     from driftpace.storage import MemoryStore
 
     name = definition.name
@@ -138,7 +138,7 @@ def storage_shown(storage: str | None) -> str:
     """
     import re
 
-    from driftpace.cli.options import DEFAULT_STORAGE
+    from driftpace.cli.reading import DEFAULT_STORAGE
 
     return re.sub(r"(://[^:/@]*):[^@]*@", r"\1@", storage or DEFAULT_STORAGE)
 

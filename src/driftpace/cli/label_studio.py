@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from driftpace.errors import ParameterError
@@ -11,7 +12,6 @@ from driftpace.errors import ParameterError
 if TYPE_CHECKING:
     from driftpace.campaign import Campaign
     from driftpace.campaign.records import Order, Receipt
-    from driftpace.cli.ask_rows import Wanted
     from driftpace.cli.printing import Line
     from driftpace.labelling import LabelStudio
     from driftpace.tables import Drawn
@@ -30,25 +30,29 @@ def studio_at(url: str) -> "LabelStudio":
     return LabelStudio(url, token)
 
 
-def put_tasks(
-    campaign: "Campaign", order: "Order", rows: Mapping[str, Sequence[Any]], drawn: "Drawn", wanted: "Wanted"
-) -> list["Line"]:
-    """Write the rows as tasks to a file, or make them tasks of a project; those that are there are not made twice."""
+def tasks_of(
+    campaign: "Campaign", order: "Order", rows: Mapping[str, Sequence[Any]], drawn: "Drawn"
+) -> list[dict[str, Any]]:
+    """Return the drawn rows as tasks."""
     from driftpace.labelling import to_tasks
 
-    tasks = to_tasks(rows, drawn.ids, campaign=campaign.name, period=order.key or order.period)
-    lines = []
-    if wanted.shape == "label-studio" and wanted.out is not None:
-        with wanted.out.open("x", encoding="utf-8", newline="\n") as file:
-            json.dump(tasks, file, ensure_ascii=False, default=str, indent=1)
-            file.write("\n")
-        lines.append(("Written", f"{wanted.out}, {len(tasks):,} tasks to import into Label Studio"))
-    if wanted.label_studio is not None and wanted.project is not None:
-        with studio_at(wanted.label_studio) as studio:
-            made = studio.import_tasks(wanted.project, tasks)
-        before = f"; {made.already:,} were there" if made.already else ""
-        lines.append(("Tasks", f"{made.created:,} made in project {wanted.project} of {wanted.label_studio}{before}"))
-    return lines
+    return to_tasks(rows, drawn.ids, campaign=campaign.name, period=order.key or order.period)
+
+
+def write_tasks(tasks: list[dict[str, Any]], out: Path) -> "Line":
+    """Write tasks to a new file."""
+    with out.open("x", encoding="utf-8", newline="\n") as file:
+        json.dump(tasks, file, ensure_ascii=False, default=str, indent=1)
+        file.write("\n")
+    return "Written", f"{out}, {len(tasks):,} tasks to import into Label Studio"
+
+
+def make_tasks(tasks: list[dict[str, Any]], url: str, project: int) -> "Line":
+    """Make tasks in a project; those that are there are not made twice."""
+    with studio_at(url) as studio:
+        made = studio.import_tasks(project, tasks)
+    before = f"; {made.already:,} were there" if made.already else ""
+    return "Tasks", f"{made.created:,} made in project {project} of {url}{before}"
 
 
 def tell_labelled(campaign: "Campaign", url: str, project: int, how: dict[str, Any]) -> "Receipt":

@@ -6,8 +6,7 @@ from typing import Annotated
 import typer
 
 from driftpace.cli.completing import campaign_names
-
-DEFAULT_STORAGE = "driftpace.db"
+from driftpace.cli.reading import DEFAULT_STORAGE
 
 
 class Form(StrEnum):

@@ -55,8 +55,7 @@ class World:
     @classmethod
     def _kept(cls, name: str, storage: str | None) -> "World":
         """Return the world of a campaign; a name that looks like a file is refused as one where there is no store."""
-        from driftpace.cli.options import DEFAULT_STORAGE
-        from driftpace.cli.reading import campaign_at
+        from driftpace.cli.reading import DEFAULT_STORAGE, campaign_at
 
         if storage is None and not Path(DEFAULT_STORAGE).exists():
             what = "is a folder" if Path(name).is_dir() else "is neither"

@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from driftpace.cli.options import DEFAULT_STORAGE
 from driftpace.errors import UnknownCampaignError
 
 if TYPE_CHECKING:
@@ -13,6 +12,7 @@ if TYPE_CHECKING:
     from driftpace.cli.standing import Standing
     from driftpace.storage.store import Store
 
+DEFAULT_STORAGE = "driftpace.db"
 MOST_NAMES = 10_000
 
 

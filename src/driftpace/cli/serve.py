@@ -4,7 +4,8 @@ from typing import Annotated
 
 import typer
 
-from driftpace.cli.options import DEFAULT_STORAGE, Storage
+from driftpace.cli.options import Storage
+from driftpace.cli.reading import DEFAULT_STORAGE
 
 
 def serve(
