@@ -1,0 +1,45 @@
+"""The same commands work where a team keeps its campaigns, in a PostgreSQL server, and show no password."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.loop import INIT, Run, period
+from tests.reference.postgres import PASSWORD
+
+
+def test_the_loop_on_a_server(folder: Path, run: Run, postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DRIFTPACE_STORAGE", postgres_url)
+    said = [run(*INIT)]
+    period(run, "W1")
+    said += [
+        run(*words)
+        for words in (
+            ("ask", "churn", "--key", "W2"),
+            ("status", "churn"),
+            ("list",),
+            ("log", "churn", "--last", "3"),
+            ("doctor",),
+            ("export", "churn", "churn.driftpace"),
+            ("import", "churn.driftpace", "--as", "copy"),
+            ("list", "--search", "COP"),
+        )
+    ]
+    assert {code for code, _, _ in said} <= {0, 30}
+    assert [err for _, _, err in said] == [""] * len(said)
+    assert json.loads(run("status", "copy", "--format", "json")[1])["period"] == 2
+    said.append(run("status", "chrun"))
+    assert said[-1][0] == 2
+    assert PASSWORD in postgres_url
+    assert not any(PASSWORD in out + err for _, out, err in said)
+    assert not Path("driftpace.db").exists()
+
+
+def test_a_server_that_is_not_there(folder: Path, run: Run) -> None:
+    code, out, err = run("list", "--storage", "postgresql://anna:secret@127.0.0.1:1/none")
+    assert (code, out) == (2, "")
+    assert err.startswith("driftpace: the server of the store at postgresql://anna@127.0.0.1:1/none cannot be reached")
+    code, out, _ = run(*INIT, "--dry-run", "--storage", "postgresql://anna:secret@127.0.0.1:1/none")
+    assert code == 2
+    assert "secret" not in out + err
