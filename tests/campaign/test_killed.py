@@ -1,7 +1,7 @@
 """kill -9 during ask, tell and close: nothing acknowledged is lost, nothing is counted twice, and it goes on as if undisturbed.
 
 A worker with a fixed script is killed again and again, at random instants and between any two statements to the database, and
-takes up again each time. DRIFTPACE_KILLS is how many random kills there are for each kind of store (100 by default).
+takes up again each time. DRIFTPACE_KILLS is how many random kills there are for each kind of store (60 by default).
 """
 
 import json
@@ -27,7 +27,7 @@ from tests.reference.working import DEFINITION, Command, digest_of, timeless, wa
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")  # of newer Pythons
 
-KILLS = int(os.environ.get("DRIFTPACE_KILLS", "100"))
+KILLS = int(os.environ.get("DRIFTPACE_KILLS", "60"))
 PATIENCE = 60.0
 BOUNDARIES = 41
 

@@ -77,7 +77,7 @@ class Server:
         return f"postgresql://{USER}:{PASSWORD}@/{database}?host={self.folder}&port={self.port}"
 
     def start(self) -> None:
-        settings = {"listen_addresses": "127.0.0.1", "fsync": "off", "max_connections": "120", "autovacuum": "off"}
+        settings = {"listen_addresses": "127.0.0.1", "fsync": "off", "max_connections": "120"}
         command = [
             str(self._programs / "postgres"),
             "-D",
@@ -145,11 +145,15 @@ def own_postgres_server() -> Iterator[Server]:
 
 @pytest.fixture
 def postgres_url(postgres_server: Server) -> Iterator[str]:
-    """The address of a fresh database."""
-    name = f"test_{time.monotonic_ns()}"
-    postgres_server.execute(f"CREATE DATABASE {name}")
-    yield postgres_server.url(name)
-    postgres_server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    """The address of an empty database; emptying one is quicker than making one."""
+    server = postgres_server
+    if not server.execute("SELECT 1 FROM pg_database WHERE datname = 'labels'"):
+        server.execute("CREATE DATABASE labels")
+    yield server.url("labels")
+    server.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'labels'")
+    server.execute("ALTER DATABASE labels RESET ALL")
+    emptied = "DROP SCHEMA IF EXISTS public CASCADE; CREATE SCHEMA public; GRANT USAGE ON SCHEMA public TO PUBLIC"
+    server.execute(emptied, "labels")
 
 
 def _server() -> Server:

@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy as np
 from driftpace.campaign import Campaign, Order
 from driftpace.errors import ProtocolError
 from driftpace.records import StepReport
+from driftpace.storage import open_store
 from driftpace.storage.store import Entry
 from driftpace.tracker.exactly import to_plain
 from driftpace.typing import FloatArray
@@ -73,6 +75,17 @@ def work(
             assert order is not None
         if not order.closed:
             obey(campaign, ("close", period, order.came, 0), note)
+
+
+def warm_up(folder: Path) -> None:
+    """Compile and import here what every fork would compile and import for itself."""
+    import psycopg  # noqa: F401
+
+    import driftpace.storage.sql.postgres  # noqa: F401
+
+    store = open_store(folder / "labels.db")
+    work(Campaign.create(DEFINITION, storage=store), lambda *_: None, last=3)
+    store.close()
 
 
 def digest_of(report: StepReport) -> str:

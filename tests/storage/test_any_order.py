@@ -135,7 +135,7 @@ def sharing(store: Store) -> Iterator[Callable[[], Store]]:
         store.close()
 
 
-FEW = settings(max_examples=60, stateful_step_count=25)
+FEW = settings(max_examples=25, stateful_step_count=20)
 
 
 def test_sqlite_answers_as_memory_does() -> None:

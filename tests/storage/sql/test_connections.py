@@ -14,6 +14,7 @@ from tests.reference.changes import append_next, change, numbers
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")  # of newer Pythons
 
 FORK = multiprocessing.get_context("fork")
+SHARE = 5
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -34,20 +35,20 @@ def test_threads_append_without_a_gap(store: Store) -> None:
 
     def write(worker: int) -> None:
         try:
-            for place in range(10):
+            for place in range(SHARE):
                 append_next(store, "churn", 100 * worker + place)
         except BaseException as error:
             failed.append(error)
 
-    threads = [threading.Thread(target=write, args=(worker,)) for worker in range(1, 13)]
+    threads = [threading.Thread(target=write, args=(worker,)) for worker in range(1, 9)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(timeout=120)
     assert failed == []
     written = numbers(store, "churn")
-    assert sorted(written) == sorted([0, *(100 * worker + place for worker in range(1, 13) for place in range(10))])
-    for worker in range(1, 13):
+    assert sorted(written) == sorted([0, *(100 * worker + place for worker in range(1, 9) for place in range(SHARE))])
+    for worker in range(1, 9):
         mine = [number for number in written if number // 100 == worker]
         assert mine == sorted(mine)
 
@@ -56,7 +57,7 @@ def _write(url: str, worker: int, start: object, done: "multiprocessing.Queue[ob
     try:
         store = open_store(url)
         start.wait()  # type: ignore[attr-defined]
-        done.put([append_next(store, "churn", 100 * worker + place) for place in range(10)])
+        done.put([append_next(store, "churn", 100 * worker + place) for place in range(SHARE)])
         store.close()
     except BaseException as error:
         done.put(repr(error))
@@ -72,9 +73,9 @@ def test_sixteen_processes_append_without_a_gap(store: Store, url: str) -> None:
         process.join(timeout=60)
     done.close()
     assert [said for said in answers if isinstance(said, str)] == []
-    assert sorted(seq for seqs in answers for seq in seqs) == list(range(2, 162))
+    assert sorted(seq for seqs in answers for seq in seqs) == list(range(2, 16 * SHARE + 2))
     assert sorted(numbers(store, "churn")) == sorted(
-        [0, *(100 * w + place for w in range(1, 17) for place in range(10))]
+        [0, *(100 * w + place for w in range(1, 17) for place in range(SHARE))]
     )
 
 

@@ -26,6 +26,7 @@ _POSTGRES = {
     "25006": "the store at {url} is read-only; nothing was written.",
     "28000": "the server of the store at {url} does not let this user in.",
     "28P01": "the server of the store at {url} does not take the password.",
+    "3F000": "the user may not read or write the store at {url}, or not make its tables.",
     "3D000": "there is no such database: {url}.",
     "42501": "the user may not read or write the store at {url}, or not make its tables.",
     "42P01": "there is no store at {url} any more: its tables are gone.",

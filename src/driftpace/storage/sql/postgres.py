@@ -28,6 +28,15 @@ _LINE = {
 }
 """How a connection is made and watched, where the address says nothing else."""
 
+_SETTINGS = """
+SELECT set_config('lock_timeout', %s, false),
+       set_config('statement_timeout', %s, false),
+       set_config('idle_in_transaction_session_timeout', %s, false),
+       set_config('synchronous_commit', replace(current_setting('synchronous_commit'), 'off', 'on'), false),
+       set_config('jit', 'off', false)
+"""
+"""What a session is set to: bounded waits, changes on the disk before they count, and no compiling of short statements."""
+
 
 def open_postgres(address: str, *, create: bool, wait: float) -> Connections:
     """Open the store in a database, make its tables where there are none, bring them up where they are old."""
@@ -105,18 +114,10 @@ def _connections(where: URL, url: str, wait: float) -> Connections:
 
     @event.listens_for(engine, "connect")
     def connect(connection: Any, _: Any) -> None:
-        milliseconds = {
-            "lock_timeout": wait,
-            "statement_timeout": wait + ANSWERING,
-            "idle_in_transaction_session_timeout": wait + ANSWERING,
-        }
-        settings = {
-            **{name: f"{round(1000 * value)}" for name, value in milliseconds.items()},
-            "synchronous_commit": "on",
-        }
         with connection.cursor() as cursor:
-            asked = ", ".join("set_config(%s, %s, false)" for _ in settings)
-            cursor.execute(f"SELECT {asked}", [word for pair in settings.items() for word in pair])
+            cursor.execute(
+                _SETTINGS, [f"{round(1000 * seconds)}" for seconds in (wait, wait + ANSWERING, wait + ANSWERING)]
+            )
         connection.commit()
 
     reader = engine.execution_options(isolation_level="AUTOCOMMIT")
