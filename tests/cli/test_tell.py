@@ -166,6 +166,7 @@ def test_rows_may_come_through_a_pipe(asked: Path) -> None:
     [
         (("none.csv",), "FILE must be an existing file; got 'none.csv'."),
         ((".",), "FILE must be a file; '.' is a folder."),
+        (("/dev/zero",), "FILE must be a file; '/dev/zero' is a device."),
         ((), "FILE must be a file of labelled rows, or --close must be given; got neither."),
         (("done.csv", "--close", "--part"), "--close must be left out beside --part; got both."),
         (("done.csv", "--key", "W9"), "no period was asked for as 'W9'; the open one is period 1 (W1)."),

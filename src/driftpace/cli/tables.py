@@ -31,6 +31,8 @@ def content_of(file: str, *, owner: str) -> tuple[str, bytes]:
         raise ParameterError(f"{owner}: FILE must be a file; {file!r} is a folder.")
     if not path.exists():
         raise ParameterError(f"{owner}: FILE must be an existing file; got {file!r}.")
+    if path.is_char_device() or path.is_block_device():
+        raise ParameterError(f"{owner}: FILE must be a file; {file!r} is a device.")
     return path.name, path.read_bytes()
 
 
