@@ -43,7 +43,9 @@ def serving(
     dashboard: bool = False,
 ) -> Iterator[Serving]:
     """Serve a store on a free port of 127.0.0.1. ``host`` is where it believes to listen: beyond loopback, a token is needed."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen(128)
         port = listening.getsockname()[1]
         access = Access(host=host, port=port, always=always)
         server = make_server(store, access=access, limits=limits, dashboard=dashboard)

@@ -9,7 +9,7 @@ from driftpace.campaign import Receipt, Stage
 from driftpace.storage.store import Store
 
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
-_FRESH_SECONDS = 15.0
+_FRESH_SECONDS = 60.0
 _PAGE = 1000
 
 

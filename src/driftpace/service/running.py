@@ -52,7 +52,8 @@ def run(
             shown = f"[{host}]" if ":" in host else host
             say(f"driftpace serves {store.url} at http://{shown}:{found} (Ctrl+C stops it)")
             try:
-                server.run(sockets=[listening])
+                with _one_thread_each():
+                    server.run(sockets=[listening])
             except KeyboardInterrupt:
                 pass
             finally:
@@ -94,6 +95,14 @@ def make_server(store: Store, *, access: Access, limits: Limits | None = None, d
     return Stopping(config)
 
 
+def _one_thread_each() -> Any:
+    """Keep linear algebra to the thread that asks for it: several fits at once would fight over the cores, and all be slower."""
+    import scipy.linalg  # noqa: F401  # brings a library of its own, which has to be there to be told
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    return threadpool_limits(limits=1)
+
+
 def _require_token(store: Store, host: str) -> None:
     if not store.tokens():
         raise ParameterError(
@@ -110,7 +119,8 @@ def _bound(host: str, port: int) -> socket.socket:
         raise ParameterError(
             f"serve(host=...) must be an address of this machine; got {host!r}: {error.strerror}."
         ) from None
-    listening = socket.socket(place[0], socket.SOCK_STREAM)
+    # The protocol has to be named: asyncio sends small pieces at once (TCP_NODELAY) only on sockets that say they are TCP.
+    listening = socket.socket(place[0], socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(place[4])
