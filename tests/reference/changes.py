@@ -1,5 +1,8 @@
 """Small changes to a campaign, for tests of stores."""
 
+import random
+import time
+
 from driftpace.errors import ConflictError
 from driftpace.storage import Change, Entry, Store
 
@@ -20,7 +23,7 @@ def append_next(store: Store, name: str, number: int) -> int:
         try:
             return store.append(name, head.seq, change(number))
         except ConflictError:
-            continue
+            time.sleep(0.01 * random.random())  # or all of a crowd would come back at once
 
 
 def numbers(store: Store, name: str) -> list[int]:
