@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from driftpace.storage import MemoryStore
+from driftpace.storage.store import Store
 from tests.reference.serving import Serving, serving
 from tests.service.dashboard.browsing import Watched, watched
 from tests.service.dashboard.examples import one
@@ -41,8 +42,19 @@ def shop() -> Iterator[Serving]:
 
 
 @pytest.fixture
-def visit(browser: Any) -> Iterator[Callable[..., Watched]]:
-    """Open pages; when the test is over, none of them may have complained."""
+def serve() -> Iterator[Callable[..., Serving]]:
+    """Serve stores until the test is over."""
+    with ExitStack() as stack:
+
+        def begin(store: Store, **how: Any) -> Serving:
+            return stack.enter_context(serving(store, dashboard=True, **how))
+
+        yield begin
+
+
+@pytest.fixture
+def visit(browser: Any, serve: object) -> Iterator[Callable[..., Watched]]:
+    """Open pages; when the test is over, none of them may have complained. They are closed before what ``serve`` serves."""
     with ExitStack() as stack:
 
         def open_page(address: str, **how: Any) -> Watched:

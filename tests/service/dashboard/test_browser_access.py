@@ -11,10 +11,11 @@ from driftpace.campaign import Campaign
 from driftpace.service import make_token
 from driftpace.storage import MemoryStore
 from tests.reference.serving import Serving, serving
-from tests.service.dashboard.browsing import CONTRAST, NAMELESS, Watched
+from tests.service.dashboard.browsing import CONTRAST, NAMELESS, Watched, watched
 from tests.service.dashboard.examples import HOSTILE, World, one
 
 Visit = Callable[..., Watched]
+Serve = Callable[..., Serving]
 LONG = "a" * 100
 
 
@@ -186,39 +187,55 @@ def test_a_chart_answers_to_the_pointer(hall: Serving, visit: Visit) -> None:
     assert "Certificate" in tip.inner_text()
 
 
-def test_a_token_opens_the_door_and_reading_is_not_writing(visit: Visit) -> None:
+def test_a_token_opens_the_door_and_reading_is_not_writing(serve: Serve, visit: Visit) -> None:
     store = MemoryStore()
     one(store, periods=2)
     secret = make_token(store, "viewer", scopes=("read",))
-    with serving(store, always=True, dashboard=True) as running:
-        page = visit(f"{running.url}/campaigns/flat-prices", expected=("status of 401",)).page
-        page.wait_for_url("**/login")
-        page.get_by_label("Token").fill("wrong")
-        page.get_by_role("button", name="Log in").click()
-        assert "not known" in page.get_by_role("alert").filter(has_text="token").inner_text()
-        page.get_by_label("Token").fill(secret)
-        page.get_by_role("button", name="Log in").click()
-        page.get_by_role("link", name="flat-prices").click()
-        expect(page.get_by_text("need the scope")).to_be_visible()
-        assert page.get_by_role("button", name="Override…").count() == 0
-        page.get_by_role("button", name="Log out").click()
-        page.wait_for_url("**/login")
+    running = serve(store, always=True)
+    page = visit(f"{running.url}/campaigns/flat-prices", expected=("status of 401",)).page
+    page.wait_for_url("**/login")
+    page.get_by_label("Token").fill("wrong")
+    page.get_by_role("button", name="Log in").click()
+    assert "not known" in page.get_by_role("alert").filter(has_text="token").inner_text()
+    page.get_by_label("Token").fill(secret)
+    page.get_by_role("button", name="Log in").click()
+    page.get_by_role("link", name="flat-prices").click()
+    expect(page.get_by_text("need the scope")).to_be_visible()
+    assert page.get_by_role("button", name="Override…").count() == 0
+    page.get_by_role("button", name="Log out").click()
+    page.wait_for_url("**/login")
 
 
-def test_a_revoked_token_takes_nothing_from_who_is_typing(visit: Visit) -> None:
+def test_a_revoked_token_takes_nothing_from_who_is_typing(serve: Serve, visit: Visit) -> None:
     store = MemoryStore()
     campaign, world = one(store, periods=2)
     secret = make_token(store, "desk", scopes=("read", "write"))
-    with serving(store, always=True, dashboard=True) as running:
-        page = visit(f"{running.url}/login", expected=("status of 401",)).page
-        page.get_by_label("Token").fill(secret)
-        page.get_by_role("button", name="Log in").click()
-        page.get_by_role("link", name="flat-prices").click()
-        page.get_by_role("button", name="Override…").click()
-        page.get_by_label("Reason (for the log)").fill("as I was saying")
-        store.remove_token("desk")
-        campaign.tell(*world.rows(1), final=False)
-        expect(page.get_by_text("no longer logged in").first).to_be_visible()
-        page.get_by_role("button", name="Override", exact=True).click()
-        expect(page.get_by_role("alert").filter(has_text="no longer logged in").last).to_be_visible()
-        assert page.get_by_label("Reason (for the log)").input_value() == "as I was saying"
+    running = serve(store, always=True)
+    page = visit(f"{running.url}/login", expected=("status of 401",)).page
+    page.get_by_label("Token").fill(secret)
+    page.get_by_role("button", name="Log in").click()
+    page.get_by_role("link", name="flat-prices").click()
+    page.get_by_role("button", name="Override…").click()
+    page.get_by_label("Reason (for the log)").fill("as I was saying")
+    store.remove_token("desk")
+    campaign.tell(*world.rows(1), final=False)
+    expect(page.get_by_text("no longer logged in").first).to_be_visible()
+    page.get_by_role("button", name="Override", exact=True).click()
+    expect(page.get_by_role("alert").filter(has_text="no longer logged in").last).to_be_visible()
+    assert page.get_by_label("Reason (for the log)").input_value() == "as I was saying"
+
+
+def test_what_watches_the_pages_can_complain(hall: Serving, browser: Any) -> None:
+    with pytest.raises(AssertionError, match="Content Security Policy"), watched(browser, hall.url) as seen:
+        seen.page.evaluate(
+            "document.body.append(Object.assign(document.createElement('script'), { textContent: '1' }))"
+        )
+    with pytest.raises(AssertionError, match="127.0.0.1:9"), watched(browser, hall.url) as seen:
+        seen.page.evaluate("fetch('http://127.0.0.1:9/').catch(() => null)")
+    with watched(browser, hall.url) as seen:
+        seen.page.evaluate("document.querySelector('h1').style.color = '#cccccc'")
+        assert len(seen.page.evaluate(CONTRAST)["bad"]) == 1
+        seen.page.evaluate("document.body.append(document.createElement('button'))")
+        assert len(seen.page.evaluate(NAMELESS)) == 1
+        seen.page.evaluate("document.querySelector('h1').style.width = '5000px'")
+        assert seen.overflow() > 0

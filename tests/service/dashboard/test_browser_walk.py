@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import expect
 
 from driftpace.campaign import Campaign
@@ -12,9 +11,10 @@ from driftpace.service import Limits
 from driftpace.storage import MemoryStore
 from tests.reference.serving import Serving, serving
 from tests.service.dashboard.browsing import Watched
-from tests.service.dashboard.examples import World, many, one
+from tests.service.dashboard.examples import World, one
 
 Visit = Callable[..., Watched]
+Serve = Callable[..., Serving]
 
 
 def until(there: Callable[[], bool], seconds: float = 15.0) -> None:
@@ -126,16 +126,16 @@ def test_a_page_that_nobody_looks_at_listens_to_nothing(shop: Serving, visit: Vi
     expect(page.locator("#order .came")).to_contain_text("5 of")
 
 
-def test_too_many_streams_are_no_reason_to_be_old(visit: Visit) -> None:
+def test_too_many_streams_are_no_reason_to_be_old(serve: Serve, visit: Visit) -> None:
     store = MemoryStore()
     campaign, world = one(store, periods=2)
-    with serving(store, dashboard=True, limits=Limits(streams=1)) as running:
-        visit(f"{running.url}/campaigns/flat-prices")
-        until(lambda: running.service.watch.streams == 1)
-        page = visit(f"{running.url}/campaigns/flat-prices", expected=("status of 503",)).page
-        campaign.tell(*world.rows(1), final=False)
-        expect(page.locator("#order .came")).to_contain_text("1 of", timeout=15_000)
-        expect(page.locator("#gone")).to_be_hidden()
+    running = serve(store, limits=Limits(streams=1))
+    visit(f"{running.url}/campaigns/flat-prices")
+    until(lambda: running.service.watch.streams == 1)
+    page = visit(f"{running.url}/campaigns/flat-prices", expected=("status of 503",)).page
+    campaign.tell(*world.rows(1), final=False)
+    expect(page.locator("#order .came")).to_contain_text("1 of", timeout=15_000)
+    expect(page.locator("#gone")).to_be_hidden()
 
 
 def test_a_refused_upload_says_why_and_changes_nothing(shop: Serving, visit: Visit, tmp_path: Path) -> None:
@@ -184,22 +184,20 @@ def test_a_server_that_goes_away(visit: Visit) -> None:
     page.get_by_role("alert").filter(has_text="nothing is known to have been written").wait_for()
 
 
-@pytest.mark.parametrize("width", [360, 1200])
-def test_finding_in_a_long_list(visit: Visit, width: int) -> None:
+def test_finding_in_a_long_list(serve: Serve, visit: Visit) -> None:
     store = MemoryStore()
-    many(store, 6)
-    for place in range(55):
+    for place in range(61):
         Campaign.create({"name": f"zz-{place:03d}", "target": "y", "epsilon": 0.1, "seed": 0}, storage=store)
-    with serving(store, dashboard=True) as running:
-        seen = visit(running.url, size=(width, 800))
-        page = seen.page
-        assert page.locator("tbody tr").count() == 50
-        page.get_by_role("link", name="Next →").click()
-        assert page.locator("tbody tr").count() == 11
-        page.get_by_label("Find a campaign by its name").fill("ZZ-04")
-        expect(page.locator("tbody tr")).to_have_count(10)
-        assert "search=ZZ-04" in page.url
-        assert page.get_by_label("Find a campaign by its name").input_value() == "ZZ-04"
-        page.get_by_label("Find a campaign by its name").fill("nowhere")
-        page.get_by_text("Nothing found").wait_for()
-        assert seen.overflow() <= 0
+    running = serve(store)
+    seen = visit(running.url, size=(360, 800))
+    page = seen.page
+    assert page.locator("tbody tr").count() == 50
+    page.get_by_role("link", name="Next →").click()
+    assert page.locator("tbody tr").count() == 11
+    page.get_by_label("Find a campaign by its name").fill("ZZ-04")
+    expect(page.locator("tbody tr")).to_have_count(10)
+    assert "search=ZZ-04" in page.url
+    assert page.get_by_label("Find a campaign by its name").input_value() == "ZZ-04"
+    page.get_by_label("Find a campaign by its name").fill("nowhere")
+    page.get_by_text("Nothing found").wait_for()
+    assert seen.overflow() <= 0

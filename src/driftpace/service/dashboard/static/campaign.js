@@ -5,3 +5,5 @@ import "./whatif.js";
 import "./decide.js";
 import "./upload.js";
 import "./news.js";
+
+document.documentElement.classList.add("ready"); // only now is there anything behind the buttons

@@ -14,6 +14,7 @@ function receipt(body) {
   else if (body.report === null) said.push("No row was counted.");
   if (body.repeated > 0) said.push(`${rows(body.repeated)} told before in this period left out.`);
   if (body.unlabelled > 0) said.push(`${rows(body.unlabelled)} without a label left out.`);
+  if (body.elsewhere > 0) said.push(`${rows(body.elsewhere)} of another period left out.`);
   if (body.report !== null) said.push(`Period ${body.report.period} is closed: ${body.report.outcome_sentence}.`);
   else if (body.order.closed) said.push(`Period ${body.order.period} is closed.`);
   else if (body.order.missing > 0) said.push(`${rows(body.order.missing)} still missing.`);
