@@ -142,6 +142,14 @@ def test_a_foreign_page_cannot_write(served: Serving, store: Store, foreign: dic
     assert store.count() == 0
 
 
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_a_foreign_page_cannot_use_the_api_and_may_lead_to_ours(store: Store, site: str) -> None:
+    with serving(store, dashboard=True) as running:
+        assert running.client.get("/api/campaigns", headers={"Sec-Fetch-Site": site}).status_code == 403
+        followed = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "navigate", "Accept": "text/html"}
+        assert running.client.get("/", headers=followed).status_code == 200
+
+
 def test_a_browser_that_writes_sends_along_what_its_page_was_given(served: Serving, store: Store) -> None:
     definition = {"name": "a", "target": "y", "epsilon": 1.0}
     own = {"Origin": served.url, "Sec-Fetch-Site": "same-origin"}

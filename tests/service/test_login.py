@@ -93,7 +93,8 @@ def test_who_fails_often_has_to_wait_even_with_the_right_token(afar: Serving, st
     )  # whoever has a token is not slowed down
 
 
-def test_what_is_no_form_is_no_log_in(afar: Serving) -> None:
-    for body in (b"", b"\xff\xfe", b"token", b"&" * 100, b"token=" + b"x" * 100_000):
-        assert log_in(afar, "").status_code in (401, 429)
-        assert afar.client.post("/login", content=body).status_code in (400, 401, 429)
+@pytest.mark.parametrize(
+    "body", [b"", b"\xff\xfe", b"token", b"&" * 100, b"a=1" + b"&a=1" * 100, b"token=" + b"x" * 100_000]
+)
+def test_what_is_no_form_is_no_log_in(afar: Serving, body: bytes) -> None:
+    assert afar.client.post("/login", content=body).status_code == 401

@@ -70,6 +70,12 @@ def test_a_stream_says_that_it_is_still_there(quick: Serving) -> None:
         assert next(line for line in answer.iter_lines() if line.startswith(":")) == ": still here"
 
 
+def test_a_stream_is_begun_anew_now_and_then_so_that_who_listens_is_asked_again(store: Store) -> None:
+    begun(store, "churn")
+    with serving(store, limits=Limits(poll_seconds=0.05, stream_seconds=0.1)) as running:
+        assert list(entries(iter(running.client.get(PATH).text.splitlines()))) == [1]
+
+
 def test_streams_are_bounded_and_let_go_of(quick: Serving) -> None:
     with quick.client.stream("GET", PATH) as one, quick.client.stream("GET", PATH) as two:
         told = [entries(one.iter_lines()), entries(two.iter_lines())]

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
 
-UNSAFE = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _OPEN = frozenset({"/healthz", "/readyz", "/login", "/logout", "/favicon.ico"})
 _READS = re.compile(r"/api/campaigns/[^/]+/(plans|predictions)")
 _HOOK = re.compile(r"/api/hooks/[^/]+/[^/]+")
@@ -84,7 +84,7 @@ def needed(method: str, path: str) -> str | None:
         return None
     if _HOOK.fullmatch(path):
         return "hook"
-    if method in ("GET", "HEAD", "OPTIONS") or (method == "POST" and _READS.fullmatch(path)):
+    if method in SAFE or (method == "POST" and _READS.fullmatch(path)):
         return "read"
     return "write"
 

@@ -157,6 +157,7 @@ class ReceiptAnswer(Answer):
     rows: int
     repeated: int
     unlabelled: int
+    elsewhere: int
     duplicate: int | None
     order: OrderAnswer
     report: ReportAnswer | None

@@ -9,7 +9,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from driftpace.errors import DriftpaceError
-from driftpace.service.access import LOCAL, UNSAFE, Access, Caller, from_browser, needed, same_origin
+from driftpace.service.access import LOCAL, SAFE, Access, Caller, from_browser, needed, same_origin
 from driftpace.service.failures import Refused, failure, of_driftpace
 from driftpace.service.sessions import Sessions
 from driftpace.service.tokens import find_digest, find_token
@@ -56,7 +56,7 @@ class Guard:
         method, path = scope["method"], scope["path"]
         need = needed(method, path)
         if need is None:
-            if method in UNSAFE and not same_origin(headers):
+            if method not in SAFE and not same_origin(headers):
                 raise _foreign()
             return
         caller = await self._identify(scope, headers, session, need)
@@ -65,10 +65,10 @@ class Guard:
             raise Refused(
                 403, "scope", f"this token must have the scope {need!r} for that; it has {', '.join(caller.scopes)}."
             )
-        if method in UNSAFE and caller.by != "token":
-            if not same_origin(headers):
+        if caller.by != "token":
+            if (method not in SAFE or path.startswith("/api/")) and not same_origin(headers):
                 raise _foreign()
-            if from_browser(headers):
+            if method not in SAFE and from_browser(headers):
                 sent = headers.get("x-csrf-token", "")
                 if session is None or not self._sessions.csrf_holds(session, sent):
                     raise Refused(
@@ -151,7 +151,7 @@ def _unknown(why: str) -> Refused:
 
 
 def _foreign() -> Refused:
-    return Refused(403, "origin", "a write must come from a page of this service; it came from a foreign one.")
+    return Refused(403, "origin", "a page that asks for this must be one of this service; it is a foreign one.")
 
 
 def _refusal(scope: Scope, headers: dict[str, str], refused: Refused) -> Response:

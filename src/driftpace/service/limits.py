@@ -15,6 +15,7 @@ class Limits:
     ``tables`` holds for a delivery; its ``bytes`` are counted while they come. ``body`` is for everything else that is sent, and
     ``in_flight`` for all bodies together. A body has to be there after ``body_seconds``, and no piece of it may take longer than
     ``piece_seconds``. Threads and what waits for them are bounded for three kinds of work: reading, fitting and planning.
+    A stream ends after ``stream_seconds`` and is begun anew by who listens, so that a removed token does not live on in it.
 
     >>> Limits(streams=8).body
     1048576
@@ -33,6 +34,7 @@ class Limits:
     plans: int = 2
     plans_waiting: int = 6
     streams: int = 64
+    stream_seconds: float = 600.0
     poll_seconds: float = 1.0
     heartbeat_seconds: float = 15.0
     connections: int = 1000

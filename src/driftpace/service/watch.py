@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator
 
 from starlette.responses import StreamingResponse
@@ -47,7 +48,8 @@ class Watch:
         try:
             yield b"retry: 2000\n\n" + _event(name, seq)
             quiet = 0.0
-            while True:
+            until = time.monotonic() + self._limits.stream_seconds
+            while time.monotonic() < until:
                 try:
                     async with asyncio.timeout(self._limits.poll_seconds):
                         await woken.wait()

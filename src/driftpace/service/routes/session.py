@@ -34,8 +34,7 @@ async def login(request: Request) -> Response:
     wait = service.patience.wait(peer)
     if wait > 0.0:
         raise busy("too many tokens were wrong; wait.", seconds=wait, status=429)
-    sent = parse_qs((await request.body()).decode("utf-8", "replace"), max_num_fields=5).get("token", [""])
-    token = await service.reads.run(find_token, service.store, sent[0].strip())
+    token = await service.reads.run(find_token, service.store, _token_in(await request.body()))
     if token is None or not set(token.scopes) & {"read", "write"}:
         service.patience.failed(peer)
         return _page(request, "This token is not known, or it is over.", status=401)
@@ -45,6 +44,13 @@ async def login(request: Request) -> Response:
     secure = is_secure(request.scope, dict(request.headers))
     answer.headers.append("set-cookie", set_cookie(service.access, session, secure=secure))
     return answer
+
+
+def _token_in(form: bytes) -> str:
+    try:
+        return parse_qs(form.decode("utf-8", "replace"), max_num_fields=5).get("token", [""])[0].strip()
+    except ValueError:  # more fields than the form has
+        return ""
 
 
 @router.post("/logout", include_in_schema=False)
