@@ -230,7 +230,7 @@ def test_what_watches_the_pages_can_complain(hall: Serving, browser: Any) -> Non
         seen.page.evaluate(
             "document.body.append(Object.assign(document.createElement('script'), { textContent: '1' }))"
         )
-    with pytest.raises(AssertionError, match="127.0.0.1:9"), watched(browser, hall.url) as seen:
+    with pytest.raises(AssertionError, match=r"127\.0\.0\.1:9"), watched(browser, hall.url) as seen:
         seen.page.evaluate("fetch('http://127.0.0.1:9/').catch(() => null)")
     with watched(browser, hall.url) as seen:
         seen.page.evaluate("document.querySelector('h1').style.color = '#cccccc'")

@@ -72,7 +72,7 @@ def test_from_the_list_to_a_closed_period(shop: Serving, visit: Visit, tmp_path:
     page.get_by_role("button", name="Upload", exact=True).click()
     page.get_by_text("was told before").wait_for()
     page.get_by_label("Close it with what came").check()
-    page.get_by_role("button", name="Upload", exact=True).click()
+    page.get_by_role("button", name="Close the period", exact=True).click()
     page.get_by_text("Period 5 is closed").wait_for()
     page.keyboard.press("Escape")
     page.get_by_text("not asked yet").wait_for()
@@ -201,3 +201,14 @@ def test_finding_in_a_long_list(serve: Serve, visit: Visit) -> None:
     page.get_by_label("Find a campaign by its name").fill("nowhere")
     page.get_by_text("Nothing found").wait_for()
     assert seen.overflow() <= 0
+
+
+def test_a_period_with_enough_rows_is_closed_by_two_clicks(shop: Serving, visit: Visit) -> None:
+    campaign = campaign_of(shop)
+    campaign.override(0, reason="a holiday")
+    page = visit(f"{shop.url}/campaigns/flat-prices").page
+    page.get_by_role("button", name="Close the period…").click()
+    page.get_by_role("button", name="Close the period", exact=True).click()
+    page.get_by_text("Period 5 is closed").wait_for()
+    page.get_by_role("button", name="Done").click()
+    assert campaign.ledger()[-1].report.samples == 0

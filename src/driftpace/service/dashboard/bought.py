@@ -30,7 +30,7 @@ def rows(ledger: Sequence[LedgerRow], order: Order | None) -> Figure | None:
     planned += [None] * (len(names) - len(planned))
 
     def draw(chart: Chart) -> None:
-        if order is not None:
+        if order is not None and past:
             chart.now(len(past))
         chart.hatched(planned)
         chart.bars(came, "own")
@@ -40,10 +40,10 @@ def rows(ledger: Sequence[LedgerRow], order: Order | None) -> Figure | None:
     if any(one is not None for one in planned):
         legend.append(("own hatchkey", "planned"))
     total = sum(row.report.samples for row in ledger)
-    sentence = f"{plural(total, 'row')} came in {plural(len(ledger), 'closed period')}."
+    said = [f"{plural(total, 'row')} came in {plural(len(ledger), 'closed period')}."] if ledger else []
     if order is not None:
         which = named(order.period, order.key)
-        sentence += f" In {which}, {order.came:,} of {plural(order.samples, 'row')} are there."
+        said.append(f"In {which}, {order.came:,} of {plural(order.samples, 'row')} are there.")
     body = [
         (
             named(row.report.period, row.key),
@@ -61,7 +61,7 @@ def rows(ledger: Sequence[LedgerRow], order: Order | None) -> Figure | None:
     return Figure(
         key="rows",
         title="Rows asked and come",
-        sentence=sentence,
+        sentence=" ".join(said),
         panels=(panel("rows", "rows", names, highest(came, asked, planned), draw, tuple(legend)),),
         columns=("Period", "Asked for", "Came", "Theory alone"),
         rows=tuple(body),
@@ -106,7 +106,9 @@ def spending(
 
     left = f"{money(total - spent)} are left" if spent <= total else f"{money(spent - total)} too much"
     sentence = f"{money(spent)} of {money(total)} are spent, {left}."
-    if ahead:
+    if len(ahead) == 1:
+        sentence += f" The open period makes it {money(sum_so_far)}."
+    elif ahead:
         sentence += f" By the plan it is {money(sum_so_far)} when the periods of the budget are over."
     return Figure(
         key="spending",

@@ -176,7 +176,8 @@ class Chart:
             f'<line class="hatch {tone}" x1="0" y1="0" x2="0" y2="6"/></pattern></defs>'
         )
         return (
-            f'<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" aria-hidden="true" focusable="false">'
+            f'<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" preserveAspectRatio="xMinYMid" '
+            f'aria-hidden="true" focusable="false">'
             f"{hatch if 'planned' in ''.join(self.marks) else ''}{grid}{''.join(self.marks)}{names}{hits}</svg>"
         )
 

@@ -24,7 +24,10 @@ def promise(ledger: Sequence[LedgerRow]) -> Figure | None:
     def risk(chart: Chart) -> None:
         chart.line(certificates, "slate", look="dash")
         chart.line(bounds, "own")
-        chart.line(targets, "bad", dots=False, look="limit-line")
+        if len(set(targets)) == 1 and targets[0] is not None:
+            chart.across(targets[0], "bad")
+        else:
+            chart.line(targets, "bad", dots=False, look="limit-line")
 
     panels = [
         panel(

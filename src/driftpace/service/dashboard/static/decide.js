@@ -28,6 +28,7 @@ document.addEventListener("click", (event) => {
     const samples = dialog.querySelector("[name=samples]");
     if (samples !== null) samples.value = document.getElementById("order").dataset.samples;
     dialog.showModal();
+    dialog.dispatchEvent(new CustomEvent("opened", { detail: opener.dataset }));
   }
   const closer = event.target.closest("[data-closes]");
   if (closer !== null) closer.closest("dialog").close();

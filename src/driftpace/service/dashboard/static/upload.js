@@ -30,12 +30,16 @@ if (form !== null) {
   const name = document.getElementById("campaign").dataset.name;
 
   const named = () => { hint.textContent = file.files.length ? `${file.files[0].name}, ${Math.ceil(file.files[0].size / 1024).toLocaleString("en")} kB` : "or drop it here"; };
+  const button = form.querySelector('[type="submit"]');
+  const label = () => { button.textContent = file.files.length === 0 && form.elements.final.value === "true" ? "Close the period" : "Upload"; };
+  form.addEventListener("change", label);
+  document.getElementById("upload").addEventListener("opened", (event) => { form.elements.final.value = event.detail.final; label(); });
   file.addEventListener("change", () => { named(); refuse(form, ""); shown.hidden = true; });
   for (const kind of ["dragenter", "dragover"]) drop.addEventListener(kind, (event) => { event.preventDefault(); drop.classList.add("over-it"); });
   for (const kind of ["dragleave", "drop"]) drop.addEventListener(kind, () => drop.classList.remove("over-it"));
   drop.addEventListener("drop", (event) => {
     event.preventDefault();
-    if (event.dataTransfer.files.length) { file.files = event.dataTransfer.files; named(); refuse(form, ""); shown.hidden = true; }
+    if (event.dataTransfer.files.length) { file.files = event.dataTransfer.files; named(); label(); refuse(form, ""); shown.hidden = true; }
   });
   document.getElementById("upload").addEventListener("close", () => { form.reset(); named(); shown.hidden = true; form.querySelector("[data-closes]").textContent = "Cancel"; });
 
@@ -45,12 +49,11 @@ if (form !== null) {
     const final = form.elements.final.value;
     const chosen = file.files[0];
     if (chosen === undefined && final !== "true") { refuse(form, "Choose a file first."); file.focus(); return; }
-    const button = form.querySelector('[type="submit"]');
     button.disabled = true;
-    button.textContent = "Uploading…";
+    button.textContent = chosen === undefined ? "Closing…" : "Uploading…";
     const answer = await deliver(name, chosen, final);
     button.disabled = false;
-    button.textContent = "Upload";
+    label();
     if (!answer.ok) { refuse(form, answer.sentence); return; }
     const list = document.createElement("ul");
     list.append(...receipt(answer.body).map((sentence) => { const one = document.createElement("li"); one.textContent = sentence; return one; }));
@@ -59,6 +62,7 @@ if (form !== null) {
     form.querySelector("[data-closes]").textContent = "Done";
     file.value = "";
     named();
+    label();
     await changed();
     shown.focus();
   });
