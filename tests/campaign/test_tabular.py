@@ -10,7 +10,7 @@ from driftpace.campaign.definition import Definition
 from driftpace.campaign.tabular import feature_rows, labelled
 from driftpace.errors import DataError
 from driftpace.storage import MemoryStore
-from driftpace.tables import ROW_ID
+from driftpace.tables import ROW_FOR, ROW_ID, row_for
 from driftpace.tables.columns import read_columns
 
 VALUES: dict[str, Any] = {
@@ -37,7 +37,7 @@ def _columns(**changes: Any) -> Any:
 
 
 def test_words_become_columns_and_unlabelled_rows_wait() -> None:
-    found = labelled(Definition.of(VALUES), _columns(), known=None, owner="tell")
+    found = labelled(Definition.of(VALUES), _columns(), period=1, known=None, owner="tell")
     assert found.rows.columns == ("age", "region=south", "region=west")
     assert found.rows.X.tolist() == [[20.0, 1.0, 0.0], [40.0, 0.0, 1.0], [50.0, 0.0, 0.0]]
     assert found.y.tolist() == [1.0, 0.0, 0.0]
@@ -62,8 +62,18 @@ def test_without_features_the_numeric_columns_of_the_first_delivery_are_taken() 
 def test_rows_that_were_drawn_are_told_apart_without_a_column_of_ones_own() -> None:
     definition = Definition.of({"name": "churn", "target": "y", "epsilon": 0.1})
     table = {ROW_ID: ["7", "9"], "x": [1.0, 2.0], "y": [0.5, 0.7]}
-    found = labelled(definition, read_columns(table, owner="test")[1], known=None, owner="tell")
+    found = labelled(definition, read_columns(table, owner="test")[1], period=1, known=None, owner="tell")
     assert found.ids == ["7", "9"]
+    assert found.rows.columns == ("x",)
+
+
+def test_a_label_of_another_period_is_none_of_this() -> None:
+    definition = Definition.of({"name": "churn", "target": "y", "epsilon": 0.1})
+    made_for = [row_for("churn", 1), row_for("churn", 2), row_for("price", 2), None, row_for("churn", 2)]
+    table = {ROW_ID: list("abcde"), ROW_FOR: made_for, "x": range(5), "y": [0.1, 0.2, 0.3, 0.4, None]}
+    found = labelled(definition, read_columns(table, owner="test")[1], period=2, known=None, owner="tell")
+    assert found.ids == ["b", "d"]
+    assert (found.elsewhere, found.unlabelled) == (2, 1)
     assert found.rows.columns == ("x",)
 
 
@@ -82,24 +92,24 @@ def test_rows_that_were_drawn_are_told_apart_without_a_column_of_ones_own() -> N
 )
 def test_what_does_not_fit_the_definition_is_named(changes: dict[str, Any], sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
-        labelled(Definition.of(VALUES), _columns(**changes), known=None, owner="tell")
+        labelled(Definition.of(VALUES), _columns(**changes), period=1, known=None, owner="tell")
 
 
 def test_a_missing_column_is_named_with_the_nearest() -> None:
     columns = {name: column for name, column in _columns(agee=[1, 2, 3, 4]).items() if name != "age"}
     with pytest.raises(DataError, match="must have the column 'age'; did you mean 'agee'"):
-        labelled(Definition.of(VALUES), columns, known=None, owner="tell")
+        labelled(Definition.of(VALUES), columns, period=1, known=None, owner="tell")
 
 
 def test_a_missing_value_in_a_row_that_is_not_labelled_yet_does_no_harm() -> None:
-    found = labelled(Definition.of(VALUES), _columns(age=[20, None, 40, 50]), known=None, owner="tell")
+    found = labelled(Definition.of(VALUES), _columns(age=[20, None, 40, 50]), period=1, known=None, owner="tell")
     assert len(found.y) == 3
 
 
 def test_words_for_a_target_without_classes_are_refused_with_the_line_to_write() -> None:
     definition = Definition.of({"name": "churn", "target": "left", "features": ["age"], "epsilon": 0.1})
     with pytest.raises(DataError, match=r'must be numbers; it holds text: classes = \["no", "yes"\] in the definition'):
-        labelled(definition, _columns(), known=None, owner="tell")
+        labelled(definition, _columns(), period=1, known=None, owner="tell")
 
 
 def test_a_campaign_is_told_and_predicts_in_the_words_of_its_table(rng: np.random.Generator) -> None:

@@ -39,7 +39,7 @@ _EXECUTABLE = os.environ.get("DRIFTPACE_LABEL_STUDIO")
 
 def _row(place: int, answer: str) -> dict[str, Any]:
     row = {name: values[place] for name, values in ROWS.items()}
-    return {**row, "churned": answer, "driftpace_id": IDS[place]}
+    return {**row, "churned": answer, "driftpace_id": IDS[place], "driftpace_for": "churn/3"}
 
 
 def _check(outcome: Outcome) -> None:

@@ -238,7 +238,7 @@ def test_a_list_that_says_it_is_longer_than_it_is_ends() -> None:
         asked.append(request.url.params["page"])
         return httpx.Response(200, json={"tasks": [{"id": 1, "data": {"driftpace_id": "r"}}], "total": 10**9})
 
-    assert _studio(served).task_ids(1) == {"r"}
+    assert _studio(served).task_ids(1) == {("", "r")}
     assert asked == ["1", "2"]
 
 
@@ -307,3 +307,18 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "httpx", None)
     with pytest.raises(MissingExtraError, match=r'LabelStudio needs httpx: pip install "driftpace\[labelling\]"'):
         LabelStudio("http://a", _TOKEN)
+
+
+def test_a_row_that_is_drawn_again_in_a_later_period_is_a_task_of_its_own() -> None:
+    made: list[Any] = []
+    old = to_tasks({"x": [1]}, ["r"], campaign="churn", period=1)
+    new = to_tasks({"x": [1]}, ["r"], campaign="churn", period=2)
+
+    def served(request: httpx.Request) -> httpx.Response:
+        if request.method == "POST":
+            made.extend(json.loads(request.read()))
+            return httpx.Response(201, json={})
+        return httpx.Response(200, json={"tasks": [{"id": 1, **old[0]}], "total": 1})
+
+    assert _studio(served).import_tasks(1, [*old, *new]) == Imported(created=1, already=1)
+    assert made == new

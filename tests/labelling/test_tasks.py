@@ -24,6 +24,7 @@ def test_a_drawn_row_becomes_a_task() -> None:
             "price": 1.5,
             "driftpace_id": "007",
             "driftpace_shown": "price: 1.5",
+            "driftpace_for": "c/2026-W46",
         },
         "meta": {"driftpace": {"id": "007", "campaign": "c", "period": "2026-W46", "order": 9}},
     }

@@ -56,6 +56,7 @@ def receipt_json(receipt: Receipt) -> dict[str, Any]:
         "rows": receipt.rows,
         "repeated": receipt.repeated,
         "unlabelled": receipt.unlabelled,
+        "elsewhere": receipt.elsewhere,
         "duplicate": receipt.duplicate,
         "order": order_json(receipt.order),
         "report": None if receipt.report is None else report_json(receipt.report),

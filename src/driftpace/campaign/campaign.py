@@ -166,6 +166,7 @@ class Campaign:
         again: bool = False,
         source: str = "",
         unlabelled: int = 0,
+        elsewhere: int = 0,
         who: str = "",
         dry_run: bool = False,
     ) -> Receipt:
@@ -175,22 +176,23 @@ class Campaign:
         Without rows, ``tell()`` closes. ``ids`` tell rows apart: those told before in this period are not counted again.
         ``delivery`` identifies the whole delivery (by default a digest of its rows does): one that was told before is not
         counted, unless ``again``; with ``final=True`` it still closes its period. ``key`` is the period the rows are meant for,
-        and must be the open one. ``source`` and ``unlabelled`` go into the log.
+        and must be the open one. ``source``, ``unlabelled`` and ``elsewhere`` go into the log.
         """
         if final is not None:
             require.switch("Campaign.tell", final=final)
         key = check_key("Campaign.tell", "key", key)
         delivery = check_key("Campaign.tell", "delivery", delivery)
         require.switch("Campaign.tell", again=again)
+        left_out = {"unlabelled": unlabelled, "elsewhere": elsewhere}
         brought = Delivery(
-            X=X, y=y, groups=groups, ids=ids, identity=delivery, source=source, unlabelled=unlabelled, who=who
+            X=X, y=y, groups=groups, ids=ids, identity=delivery, source=source, left_out=left_out, who=who
         )
 
         def decide(folded: Folded, draft: Draft) -> tuple[Folded, Receipt]:
             before = None if again else told_before(self._store, folded, brought)
             seq, past = (None, None) if before is None else before
             if past is not None and (past.closed or not final):
-                return folded, Receipt(rows=0, order=past, duplicate=seq, unlabelled=unlabelled)
+                return folded, Receipt(rows=0, order=past, duplicate=seq, unlabelled=unlabelled, elsewhere=elsewhere)
             order = folded.order
             if order is None or (key is not None and order.key != key):
                 raise _not_open(self._store, folded, key)
@@ -206,7 +208,13 @@ class Campaign:
                 folded, report = close(folded, draft, who=who, why="")
                 now = replace(now, closed=True, missing=0)
             return folded, Receipt(
-                rows=rows, order=now, report=report, repeated=repeated, unlabelled=unlabelled, duplicate=seq
+                rows=rows,
+                order=now,
+                report=report,
+                repeated=repeated,
+                unlabelled=unlabelled,
+                elsewhere=elsewhere,
+                duplicate=seq,
             )
 
         return self._kept.change(decide, dry_run=dry_run)
@@ -225,10 +233,13 @@ class Campaign:
     ) -> Receipt:
         """Take the labelled rows of a table (columns by name, as :mod:`driftpace.tables` reads them), as the definition says.
 
-        Rows without a target are not labelled yet: they are left out and counted.
+        Rows without a target are not labelled yet, and rows that were drawn for another period are out of date: both are left
+        out and counted.
         """
         folded = self._kept.load()
-        found = labelled(folded.definition, columns, known=folded.state.columns, owner="Campaign.tell")
+        found = labelled(
+            folded.definition, columns, period=folded.state.period, known=folded.state.columns, owner="Campaign.tell"
+        )
         return self.tell(
             found.rows,
             found.y,
@@ -240,6 +251,7 @@ class Campaign:
             again=again,
             source=source,
             unlabelled=found.unlabelled,
+            elsewhere=found.elsewhere,
             who=who,
             dry_run=dry_run,
         )

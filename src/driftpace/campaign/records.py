@@ -65,9 +65,10 @@ class Order:
 class Receipt:
     """What became of a delivery.
 
-    ``rows`` were counted; ``repeated`` were told before in this period (by their id) and ``unlabelled`` had no target, both are
-    left out. ``duplicate`` is the number of the entry that brought the same delivery before, and then nothing was counted.
-    ``report`` is there when the delivery closed its period, and ``order`` is the order as it stands after it.
+    ``rows`` were counted. Left out are those that were told before in this period (``repeated``, by their id), that had no target
+    (``unlabelled``), or that were drawn for another period (``elsewhere``). ``duplicate`` is the number of the entry that brought
+    the same delivery before, and then nothing was counted. ``report`` is there when the delivery closed its period, and
+    ``order`` is the order as it stands after it.
     """
 
     rows: int
@@ -75,6 +76,7 @@ class Receipt:
     report: StepReport | None = None
     repeated: int = 0
     unlabelled: int = 0
+    elsewhere: int = 0
     duplicate: int | None = None
 
 

@@ -20,13 +20,14 @@ Columns = Mapping[str, "Column"]
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Labelled:
-    """Rows with a target; ``unlabelled`` counts those that have none yet and are left out."""
+    """Rows with a target; ``unlabelled`` counts those that have none yet, ``elsewhere`` those drawn for another period."""
 
     rows: Rows
     y: FloatArray
     ids: list[str] | None
     groups: list[Any] | None
     unlabelled: int
+    elsewhere: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -41,17 +42,25 @@ class Predicted:
     probability: FloatArray | None
 
 
-def labelled(definition: Definition, columns: Columns, *, known: tuple[str, ...] | None, owner: str) -> Labelled:
+def labelled(
+    definition: Definition, columns: Columns, *, period: int, known: tuple[str, ...] | None, owner: str
+) -> Labelled:
     """Return the rows that have a target. ``known`` are the features of earlier deliveries, as the model sees them.
 
-    What tells rows apart is the column that the definition names, or the one that was written when rows were drawn.
+    What tells rows apart is the column that the definition names, or the one that was written when rows were drawn. Rows that
+    say they were drawn for another period are left out: their label may be long out of date.
     """
-    from driftpace.tables.exports import ROW_ID
+    from driftpace.tables.exports import ROW_FOR, ROW_ID, row_for
 
     if definition.target is None:
         raise DataError(f"{owner}: the campaign must know its target to read a table; it was defined without one.")
     target = _column(columns, definition.target, owner)
-    keep = ~target.missing
+    keep, elsewhere = ~target.missing, 0
+    if ROW_FOR in columns:
+        made_for = columns[ROW_FOR]
+        ours = np.array([str(one) == row_for(definition.name, period) for one in made_for.values], dtype=np.bool_)
+        gone = keep & ~ours & ~made_for.missing
+        keep, elsewhere = keep & ~gone, int(gone.sum())
     y = _target(definition, target, keep, owner)
     rows = feature_rows(definition, columns, known=known, owner=owner, keep=keep)
     ids = None
@@ -61,7 +70,7 @@ def labelled(definition: Definition, columns: Columns, *, known: tuple[str, ...]
     groups = None
     if definition.groups is not None and isinstance(definition.l2, tuple):
         groups = _words(_column(columns, definition.groups, owner), keep, definition.groups, owner)
-    return Labelled(rows=rows, y=y, ids=ids, groups=groups, unlabelled=int((~keep).sum()))
+    return Labelled(rows=rows, y=y, ids=ids, groups=groups, unlabelled=int(target.missing.sum()), elsewhere=elsewhere)
 
 
 def feature_rows(
@@ -115,9 +124,9 @@ def _features(definition: Definition, columns: Columns, known: tuple[str, ...] |
         return list(definition.features)
     if known is not None:
         return list(dict.fromkeys(_origin(name, definition) for name in known))
-    from driftpace.tables.exports import ROW_ID
+    from driftpace.tables.exports import ROW_FOR, ROW_ID
 
-    apart = (definition.target, definition.id, definition.groups, ROW_ID)
+    apart = (definition.target, definition.id, definition.groups, ROW_ID, ROW_FOR)
     found = [
         name
         for name, column in columns.items()

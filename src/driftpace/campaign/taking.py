@@ -3,7 +3,7 @@
 import hashlib
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,7 +37,7 @@ class Delivery:
     ids: Sequence[Any] | None
     identity: str | None
     source: str
-    unlabelled: int
+    left_out: Mapping[str, int]
     who: str
 
 
@@ -108,7 +108,7 @@ def gather(store: Store, folded: Folded, draft: Draft, brought: Delivery) -> tup
             "period": folded.state.period,
             "rows": rows,
             "repeated": repeated,
-            "unlabelled": brought.unlabelled,
+            **brought.left_out,
             "source": brought.source,
             "who": brought.who,
         },

@@ -36,7 +36,7 @@ def tasks_of(
     """Return the drawn rows as tasks."""
     from driftpace.labelling import to_tasks
 
-    return to_tasks(rows, drawn.ids, campaign=campaign.name, period=order.key or order.period)
+    return to_tasks(rows, drawn.ids, campaign=campaign.name, period=order.period)
 
 
 def write_tasks(tasks: list[dict[str, Any]], out: Path) -> "Line":

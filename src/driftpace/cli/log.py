@@ -76,7 +76,11 @@ def _asked(body: Mapping[str, Any], key: str | None) -> str:
 
 def _delivered(body: Mapping[str, Any], _: str | None) -> str:
     source = f" from {body['source']}" if body["source"] else ""
-    left = [(body["unlabelled"], "without a label"), (body["repeated"], "told before")]
+    left = [
+        (body["unlabelled"], "without a label"),
+        (body.get("elsewhere"), "drawn for another period"),
+        (body["repeated"], "told before"),
+    ]
     out = "".join(f"; {count:,} {why}" for count, why in left if count)
     return f"period {body['period']}: {plural(body['rows'], 'row')} came{source}{out}"
 

@@ -116,6 +116,7 @@ def taken(receipt: "Receipt", source: str) -> str:
         )
     left = [
         (receipt.unlabelled, "without a label yet"),
+        (receipt.elsewhere, "drawn for another period"),
         (receipt.repeated, "told before in this period"),
     ]
     out = ", ".join(f"{count:,} {why}" for count, why in left if count)

@@ -11,7 +11,7 @@ from driftpace import require
 from driftpace.errors import LabellingError, ParameterError, UnavailableError
 from driftpace.labelling.asking import Door
 from driftpace.labelling.webhook import ACTIONS, SECRET_HEADER, check_secret
-from driftpace.tables.exports import ROW_ID, Several, rows_of_export
+from driftpace.tables.exports import ROW_FOR, ROW_ID, Several, rows_of_export
 from driftpace.tables.limits import clip
 
 _MOST_PAGES = 100_000
@@ -83,7 +83,7 @@ class LabelStudio:
         return _number(made, "id", "a project")
 
     def import_tasks(self, project: int, tasks: Sequence[Mapping[str, Any]], *, batch: int = 250) -> Imported:
-        """Create tasks, those that the project does not have yet by their driftpace id, some at a time.
+        """Create tasks, those that the project does not have yet by their driftpace id and period, some at a time.
 
         Where the server breaks off in the middle, what arrived is looked up before the rest is sent again.
         """
@@ -109,10 +109,10 @@ class LabelStudio:
                 missing = [row_id for row_id in missing if row_id not in there]
         return Imported(created=len(wanted) - already, already=already)
 
-    def task_ids(self, project: int) -> set[str]:
-        """Return the driftpace ids of all tasks in a project."""
+    def task_ids(self, project: int) -> set[tuple[str, str]]:
+        """Return for all tasks in a project what they were made for (empty where that is not said), and their driftpace id."""
         found = (task.get("data") for task in self._pages(project, {}))
-        return {str(data[ROW_ID]) for data in found if isinstance(data, dict) and data.get(ROW_ID)}
+        return {_key(data) for data in found if isinstance(data, dict) and data.get(ROW_ID)}
 
     def annotated_tasks(self, project: int, *, since: str | datetime | None = None) -> list[dict[str, Any]]:
         """Return the tasks that somebody labelled, with their annotations; only those changed ``since`` a moment where given."""
@@ -190,14 +190,17 @@ def _number(answer: Any, name: str, what: str) -> int:
     return found
 
 
-def _task_id(task: Mapping[str, Any]) -> str:
+def _key(data: Mapping[str, Any]) -> tuple[str, str]:
+    return str(data.get(ROW_FOR) or ""), str(data[ROW_ID])
+
+
+def _task_id(task: Mapping[str, Any]) -> tuple[str, str]:
     data = task.get("data")
-    found = data.get(ROW_ID) if isinstance(data, Mapping) else None
-    if not found:
+    if not isinstance(data, Mapping) or not data.get(ROW_ID):
         raise ParameterError(
             f"import_tasks(tasks=...) must be tasks with {ROW_ID} in their data, as to_tasks makes them."
         )
-    return str(found)
+    return _key(data)
 
 
 def _moment(since: str | datetime) -> str:

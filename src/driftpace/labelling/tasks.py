@@ -5,7 +5,7 @@ from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from driftpace.errors import DataError, ParameterError
-from driftpace.tables.exports import ROW_ID, ROW_SHOWN
+from driftpace.tables.exports import ROW_FOR, ROW_ID, ROW_SHOWN, row_for
 from driftpace.tables.jsonfile import as_written
 from driftpace.tables.limits import clip
 
@@ -23,15 +23,16 @@ def to_tasks(
 
     ``data`` holds the row as it is, so that a project's own screen finds its columns; beside it the id, which every export
     brings back, and the row as lines of text (only the columns ``shown``, all where None), which
-    :func:`labelling_config` shows. ``meta`` says what the task was made for.
+    :func:`labelling_config` shows. Where campaign and period are given, it also says for which it was made: a label that
+    was given in one period is none of another. ``meta`` repeats that.
 
     >>> task, = to_tasks({"age": [41], "city": [None]}, ["r7"], campaign="churn", period=3)
     >>> task["data"]
-    {'age': 41, 'city': None, 'driftpace_id': 'r7', 'driftpace_shown': 'age: 41\ncity: -'}
+    {'age': 41, 'city': None, 'driftpace_id': 'r7', 'driftpace_shown': 'age: 41\ncity: -', 'driftpace_for': 'churn/3'}
     >>> task["meta"]
     {'driftpace': {'id': 'r7', 'campaign': 'churn', 'period': 3}}
     """
-    names = [name for name in rows if name not in (ROW_ID, ROW_SHOWN)]
+    names = [name for name in rows if name not in (ROW_ID, ROW_SHOWN, ROW_FOR)]
     lengths = {len(rows[name]) for name in names} | {len(ids)}
     if len(lengths) > 1:
         raise DataError(f"to_tasks: rows and ids must be of one length; got lengths {sorted(lengths)}.")
@@ -46,6 +47,8 @@ def to_tasks(
         row = {name: rows[name][place] for name in names}
         text = "\n".join(f"{name}: {'-' if row[name] is None else as_written(row[name])}" for name in listed)
         data = {**row, ROW_ID: str(row_id), ROW_SHOWN: text or str(row_id)}
+        if campaign is not None and period is not None:
+            data[ROW_FOR] = row_for(campaign, period)
         tasks.append({"data": data, "meta": {"driftpace": {"id": str(row_id), **known}}})
     return tasks
 

@@ -6,12 +6,13 @@ its :class:`Limits` allow; :func:`~driftpace.tables.columns.read_columns` is the
 
 from driftpace.tables.columns import Column, read_columns
 from driftpace.tables.drawing import Drawn, draw_rows, row_ids
-from driftpace.tables.exports import ROW_ID, rows_of_export
+from driftpace.tables.exports import ROW_FOR, ROW_ID, row_for, rows_of_export
 from driftpace.tables.limits import Limits
 from driftpace.tables.upload import FileKind, read_upload
 from driftpace.tables.writing import rows_of, write_rows
 
 __all__ = [
+    "ROW_FOR",
     "ROW_ID",
     "Column",
     "Drawn",
@@ -20,6 +21,7 @@ __all__ = [
     "draw_rows",
     "read_columns",
     "read_upload",
+    "row_for",
     "row_ids",
     "rows_of",
     "rows_of_export",

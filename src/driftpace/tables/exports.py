@@ -19,9 +19,21 @@ ROW_ID = "driftpace_id"
 ROW_SHOWN = "driftpace_shown"
 """What a task of driftpace shows to whoever labels it: the row as lines of text; it is no column of a delivery."""
 
+ROW_FOR = "driftpace_for"
+"""The column that says for which campaign and period a row was drawn: a label of another period is not one of this."""
+
 Several = Literal["latest", "majority"]
 _MADE_BY_LABEL_STUDIO = frozenset({"annotator", "annotation_id", "lead_time"})
 _ALSO_MADE = ("id", "created_at", "updated_at", "agreement", "comments")
+
+
+def row_for(campaign: str, period: int | str) -> str:
+    """Return what :data:`ROW_FOR` holds.
+
+    >>> row_for("churn", 3)
+    'churn/3'
+    """
+    return f"{campaign}/{period}"
 
 
 def is_full_export(document: Any) -> bool:
@@ -149,11 +161,11 @@ def _when(annotation: Mapping[str, Any]) -> tuple[str, int]:
 
 def _of_short(rows: Sequence[Mapping[str, Any]], target: str | None, several: Several) -> list[dict[str, Any]]:
     """Return rows from one flat row for each annotation: what differs between those of one task, or is packed, is an answer."""
-    tasks: dict[str, list[Mapping[str, Any]]] = {}
+    tasks: dict[tuple[str, Any], list[Mapping[str, Any]]] = {}
     for row in rows:
-        tasks.setdefault(_short_id(row), []).append(row)
+        tasks.setdefault((_short_id(row), row.get(ROW_FOR)), []).append(row)
     made = []
-    for row_id, group in tasks.items():
+    for (row_id, _), group in tasks.items():
         said = [
             (row, {name: _unpacked(value) for name, value in row.items() if name not in _not_ours()}) for row in group
         ]

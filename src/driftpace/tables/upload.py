@@ -12,7 +12,15 @@ from driftpace.datasets.csvfile import typed_cells
 from driftpace.errors import DataError
 from driftpace.tables import ipc, jsonfile
 from driftpace.tables.columns import Column, from_arrays
-from driftpace.tables.exports import ROW_ID, Several, is_csv_export, is_full_export, is_short_export, rows_of_export
+from driftpace.tables.exports import (
+    ROW_FOR,
+    ROW_ID,
+    Several,
+    is_csv_export,
+    is_full_export,
+    is_short_export,
+    rows_of_export,
+)
 from driftpace.tables.limits import Limits, clip
 from driftpace.tables.parquet import read_parquet
 from driftpace.tables.textfile import read_csv, read_csv_cells
@@ -95,7 +103,7 @@ def read_upload(
     found = _guess(raw, shown) if kind is None else kind
     if found is None:
         raise _unknown(raw, what)
-    names = frozenset((ROW_ID, *as_text))
+    names = frozenset((ROW_FOR, ROW_ID, *as_text))
     how = _How(limits=limits, what=what, as_text=names, exact=exact, target=target, several=several, owner=owner)
     try:
         if found == "parquet":
