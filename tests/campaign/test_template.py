@@ -27,6 +27,11 @@ def test_whatever_is_filled_in_is_read_back(
         "classes": classes,
         "epsilon": 0.25,
         "keep_rows": False,
+        "certificate": 0.8,
+        "pool": 70,
+        "cap": 500,
+        "fit_intercept": False,
+        "seed": 5,
         "budget": {"total": 10, "horizon": 3, "per_sample": "0.5", "currency": "EUR"} if budget else None,
     }
     definition = Definition.of_toml(template(values, file="x.toml"))

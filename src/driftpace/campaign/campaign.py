@@ -341,6 +341,10 @@ class Campaign:
     def predict_table(self, columns: Columns) -> Predicted:
         """Return what the current model says of the rows of a table, in the words of the definition."""
         folded = self._kept.load()
+        if folded.last is None:
+            raise ProtocolError(
+                f"predict() came before the first period was closed; {folded.definition.name!r} has no model yet."
+            )
         rows = feature_rows(folded.definition, columns, known=folded.state.columns, owner="Campaign.predict")
         return predicted(folded.definition, self._now().scores(rows))
 

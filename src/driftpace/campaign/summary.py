@@ -43,12 +43,10 @@ def todo(folded: Folded) -> str:
 def target(folded: Folded) -> str:
     """Return what was asked for, in words."""
     method = chosen(folded.settings, folded.state)[0].method
+    said = f"at most {method.epsilon:.3g} above the best" if method.epsilon is not None else ""
     tolerance = getattr(method, "tolerance", None)
-    said = (
-        f"within {tolerance:.3g} of the best loss"
-        if method.epsilon is None
-        else f"at most {method.epsilon:.3g} above the best"
-    )
+    if tolerance is not None:
+        said = f"within {100.0 * tolerance:.3g} % of the best loss"
     confidence = getattr(method, "confidence", None)
     return said if confidence is None else f"{said}, with probability {confidence:.3g}"
 

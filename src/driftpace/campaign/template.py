@@ -28,6 +28,13 @@ target = {target}
 {tolerance}
 # In the mean over periods; or in each period with this probability:
 {confidence}
+# The confidence of the upper bounds that reports carry, how many rows a period can give at most, and the most ever asked for.
+{certificate}
+{pool}
+{cap}
+# Whether there is an intercept; what all draws begin from, where they are to be the same again.
+{fit_intercept}
+{seed}
 # The rows that were told are kept, so that every result can be computed again; false forgets them when a period is closed.
 keep_rows = {keep_rows}
 
@@ -45,6 +52,11 @@ _EXAMPLES: Mapping[str, Any] = {
     "epsilon": 0.02,
     "tolerance": 0.05,
     "confidence": 0.9,
+    "certificate": 0.95,
+    "pool": 5000,
+    "cap": 1000000,
+    "fit_intercept": True,
+    "seed": 1,
 }
 _BUDGET: Mapping[str, Any] = {"total": 5000, "horizon": 12, "fixed": 50, "per_sample": 1.2, "currency": "EUR"}
 

@@ -1,16 +1,16 @@
 """What is written to files and databases, and read back exactly."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from driftpace.storage.memory import MemoryStore
-from driftpace.storage.opening import open_store
-from driftpace.storage.plain import NotPlainError, from_plain, to_plain
-from driftpace.storage.statefile import read_state, write_state
-from driftpace.storage.store import Change, Entry, Head, Store, Token
+from driftpace.lazily import lazily
 
 if TYPE_CHECKING:
+    from driftpace.storage.memory import MemoryStore
+    from driftpace.storage.opening import open_store
+    from driftpace.storage.plain import NotPlainError, from_plain, to_plain
     from driftpace.storage.sql import SqlStore
+    from driftpace.storage.statefile import read_state, write_state
+    from driftpace.storage.store import Change, Entry, Head, Store, Token
 
 __all__ = [
     "Change",
@@ -28,10 +28,22 @@ __all__ = [
     "write_state",
 ]
 
-if not TYPE_CHECKING:  # the database's packages are loaded when they are needed
-
-    def __getattr__(name: str) -> Any:
-        """Load the durable store when it is first asked for."""
-        if name != "SqlStore":
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return import_module("driftpace.storage.sql").SqlStore
+if not TYPE_CHECKING:  # a type checker knows the names above, and is to refuse any other
+    __getattr__ = lazily(
+        __name__,
+        {
+            "Change": "store",
+            "Entry": "store",
+            "Head": "store",
+            "MemoryStore": "memory",
+            "NotPlainError": "plain",
+            "SqlStore": "sql",
+            "Store": "store",
+            "Token": "store",
+            "from_plain": "plain",
+            "open_store": "opening",
+            "read_state": "statefile",
+            "to_plain": "plain",
+            "write_state": "statefile",
+        },
+    )
