@@ -55,6 +55,9 @@ Call = Callable[[http.client.HTTPConnection, int, int], list[tuple[str, float]]]
 def main() -> None:
     print(f"\nService on loopback: {ROWS} rows x {FEATURES} features a delivery, about {SECONDS:.0f} s for each line")
     print(
+        "ask and tell take turns, each client on a campaign of its own; a rate is of the time that went into that request"
+    )
+    print(
         f"{'store':12} {'clients':>7} {'what':8} {'requests/s':>10} {'p50 ms':>8} {'p95 ms':>8} {'p99 ms':>8} {'of bare':>8}"
     )
     bare: dict[tuple[str, int], float] = {}
