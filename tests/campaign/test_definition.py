@@ -19,7 +19,7 @@ GOOD: dict[str, Any] = {"name": "churn", "target": "left", "epsilon": 0.02}
         ({"name": "a/b"}, r"Campaign\(name=\.\.\.\) must be up to 100 letters"),
         ({"name": "a" * 101}, r"Campaign\(name=\.\.\.\) must be up to 100 letters"),
         ({"name": 3}, r"Campaign\(name=\.\.\.\) must be up to 100 letters"),
-        ({"tolerence": 0.1}, "did you mean 'tolerance'"),
+        ({"tolerancy": 0.1}, "did you mean 'tolerance'"),
         ({"target": 3}, r"Campaign\(target=\.\.\.\) must be a text; got 3"),
         ({"features": "age"}, r"Campaign\(features=\.\.\.\) must be a list of names; got 'age'"),
         ({"features": []}, r"Campaign\(features=\.\.\.\) must be a list of names"),
