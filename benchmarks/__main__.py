@@ -16,6 +16,7 @@ NAMES = (
     "planning",
     "montecarlo",
     "selection",
+    "service",
 )
 """What runs without a name. worlds_study takes hours and is asked for: make study."""
 
