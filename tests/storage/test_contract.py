@@ -162,8 +162,9 @@ class StoreContract:
         store.create("churn", change(checkpoint=b"as it was"))
         with pytest.raises(ParameterError, match=said):
             store.create("new", bad)
-        with pytest.raises(ParameterError, match=said):
-            store.append("churn", 1, bad)
+        for name, after in (("churn", 1), ("churn", 7), ("nobody", 0)):
+            with pytest.raises(ParameterError, match=said):
+                store.append(name, after, bad)
         assert (store.checkpoint("churn"), store.count()) == ((1, b"as it was"), 1)
 
     @pytest.mark.parametrize("name", ["", "a\0b", "\udc80", "n" * 401])

@@ -42,23 +42,25 @@ class MemoryStore:
         """Begin a campaign."""
         require_text("create", name=name)
         require_change("create", change, least=1)
+        written = _Written("create", change)
         with self._lock:
             if name in self._campaigns:
                 raise ConflictError(f"a campaign named {name!r} exists already.")
             kept = _Kept(created_at=change.entries[0].at)
-            _write("create", kept, change)
+            written.into(kept)
             self._campaigns[name] = kept
 
     def append(self, name: str, after: int, change: Change) -> int:
         """Add entries behind number ``after``."""
         require_change("append", change)
+        written = _Written("append", change)
         with self._lock:
             kept = self._campaigns.get(name)
             if kept is None:
                 raise UnknownCampaignError(f"there is no campaign named {name!r}.")
             if len(kept.log) != after:
                 raise ConflictError(f"campaign {name!r} is at entry {len(kept.log)} and no longer at {after}.")
-            _write("append", kept, change)
+            written.into(kept)
             return len(kept.log)
 
     def head(self, name: str) -> Head | None:
@@ -140,15 +142,22 @@ class MemoryStore:
         """Do nothing: there is nothing to let go of."""
 
 
-def _write(owner: str, kept: _Kept, change: Change) -> None:
-    before = len(kept.log)
-    log = [(replace(entry, body={}), as_json(owner, body=entry.body)) for entry in numbered(change.entries, before)]
-    kept.summary = as_json(owner, summary=change.summary)  # whatever may be refused was so by now
-    kept.log += log
-    kept.rows |= {before + 1 + place: bytes(data) for place, data in change.rows.items()}
-    for seq in change.drop_rows:
-        kept.rows.pop(seq, None)
-    kept.checkpoint = bytes(change.checkpoint)
+class _Written:
+    """One change as it is written: whatever can be refused in it is refused before anything else is looked at."""
+
+    def __init__(self, owner: str, change: Change) -> None:
+        self.change = change
+        self.bodies = [as_json(owner, body=entry.body) for entry in change.entries]
+        self.summary = as_json(owner, summary=change.summary)
+
+    def into(self, kept: _Kept) -> None:
+        before, change = len(kept.log), self.change
+        entries = [replace(entry, body={}) for entry in numbered(change.entries, before)]
+        kept.log += zip(entries, self.bodies, strict=True)
+        kept.rows |= {before + 1 + place: bytes(data) for place, data in change.rows.items()}
+        for seq in change.drop_rows:
+            kept.rows.pop(seq, None)
+        kept.checkpoint, kept.summary = bytes(change.checkpoint), self.summary
 
 
 def _head(name: str, kept: _Kept) -> Head:

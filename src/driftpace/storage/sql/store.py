@@ -212,12 +212,12 @@ class _Writing:
 
     def __init__(self, owner: str, change: Change, *, after: int) -> None:
         self.after, self.change, self.batch = after, change, uuid4().hex
-        self.summary = as_json(owner, summary=change.summary)
         self.entries = [
             {"seq": entry.seq, "kind": entry.kind, "key": entry.key, "at": entry.at}
             | {"body": as_json(owner, body=entry.body), "batch": self.batch}
             for entry in numbered(change.entries, after)
         ]
+        self.summary = as_json(owner, summary=change.summary)
 
     def into(self, connection: Connection, campaign: int) -> None:
         """Write the change behind the number it was made for."""
