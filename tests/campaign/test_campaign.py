@@ -1,5 +1,6 @@
 """ask and tell on a campaign, in every kind of store."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -67,7 +68,19 @@ class _Edited(MemoryStore):
     def entries(self, *args: Any, **more: Any) -> list[Entry]:
         """Return the log as it was edited."""
         found = super().entries(*args, **more)
-        return [replace(one, body={**one.body, "sha256": "0" * 64}) if one.kind == "fitted" else one for one in found]
+        return [replace(one, body=self.edited(one.body)) if one.kind == "fitted" else one for one in found]
+
+    def edited(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Return another model."""
+        return {**body, "sha256": "0" * 64, "coef": [1.01 * one for one in body["coef"]]}
+
+
+class _Elsewhere(_Edited):
+    """A store that another machine wrote, whose sums differ in the last digit."""
+
+    def edited(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the same model, in other bits."""
+        return {**body, "sha256": "0" * 64, "coef": [one * (1.0 + 1e-12) for one in body["coef"]]}
 
 
 class _Damaged(MemoryStore):
@@ -84,6 +97,13 @@ def test_an_edited_log_is_noticed_by_its_replay() -> None:
     run_period(campaign, 1)
     with pytest.raises(StateFileError, match="led to another state"):
         list(campaign.replay())
+
+
+def test_a_log_that_another_machine_wrote_differs_in_the_last_digit_and_is_no_other() -> None:
+    campaign = begun(_Elsewhere())
+    run_period(campaign, 1)
+    *_, (_, folded) = campaign.replay()
+    assert folded.state.period == 2
 
 
 def test_a_damaged_checkpoint_is_said_so_and_the_replay_still_knows() -> None:

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from driftpace import require
 from driftpace.campaign import fold
+from driftpace.campaign.alike import near
 from driftpace.campaign.beginning import first_change
 from driftpace.campaign.definition import Definition, check_name
 from driftpace.campaign.folded import Folded, fingerprint
@@ -372,11 +373,12 @@ class Campaign:
     def replay(self) -> Iterator[tuple[Entry, Folded]]:
         """Yield each entry with where it leads to, folded from the first row on; refused where rows were not kept.
 
-        Where an entry says what it led to and the fold says otherwise, StateFileError names it.
+        Where an entry says what it led to and the fold says otherwise, StateFileError names it; last digits may differ, where
+        another machine or library wrote the log.
         """
         log = self.log()
         for entry, folded in fold.replayed((entry, self._rows_of(entry)) for entry in log):
-            if entry.kind == "fitted" and entry.body["sha256"] != fingerprint(folded):
+            if entry.kind == "fitted" and not _led_to(entry, folded):
                 raise StateFileError(f"entry {entry.seq} led to another state than its replay does.")
             yield entry, folded
 
@@ -385,6 +387,12 @@ class Campaign:
 
     def __repr__(self) -> str:
         return f"Campaign({self._name!r}, storage={self._store.url!r})"
+
+
+def _led_to(entry: Entry, folded: Folded) -> bool:
+    """Whether a fit led to this state, or to its model up to rounding."""
+    coef = folded.state.coef
+    return entry.body["sha256"] == fingerprint(folded) or near(entry.body["coef"], () if coef is None else coef)
 
 
 def _open_order(folded: Folded, verb: str) -> Order:

@@ -2,7 +2,7 @@
 
 The file is lines of JSON, compressed by gzip: first what it is, then one line for each entry (its rows in base64), last the
 checkpoint and the SHA-256 of everything before. Nothing in it is run. Where all rows were kept, the log is folded anew while it is
-read, and must lead to the checkpoint, bit for bit.
+read, and must lead to the checkpoint: bit for bit, or up to rounding where another machine wrote it.
 """
 
 import base64
@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from driftpace.campaign import fold
+from driftpace.campaign.alike import alike
 from driftpace.campaign.campaign import Campaign
 from driftpace.campaign.definition import Definition, check_name
 from driftpace.campaign.folded import Folded, from_checkpoint, to_checkpoint
@@ -167,6 +168,6 @@ def _checked(entries: list[Entry], rows: dict[int, bytes], checkpoint: bytes, sh
     if any(entry.kind == "delivered" and place not in rows for place, entry in enumerate(entries)):
         return folded
     ((_, again),) = deque(fold.replayed((entry, rows.get(entry.seq - 1)) for entry in entries), maxlen=1)
-    if to_checkpoint(again) != checkpoint:
+    if to_checkpoint(again) != checkpoint and not alike(folded, again):
         raise StateFileError(f"{shown!r} was edited: its log leads to another state than the one it holds.")
     return folded

@@ -29,6 +29,11 @@ def pack(packed: Packed) -> bytes:
     >>> unpack(pack(rows)).ids, unpack(pack(rows)).told.X.tolist()
     (('a', 'b'), [[1.0], [1.0]])
     """
+    return zlib.compress(content(packed), 1)
+
+
+def content(packed: Packed) -> bytes:
+    """Return the bytes of a delivery as they are before they are compressed, which every machine does in its own way."""
     told = packed.told
     there = [name for name in _ARRAYS if getattr(told, name) is not None]
     head = {
@@ -40,7 +45,7 @@ def pack(packed: Packed) -> bytes:
     }
     arrays = [getattr(told, name).astype("<i8" if name == "groups" else "<f8") for name in there]
     body = b"".join(np.ascontiguousarray(array).tobytes() for array in arrays)
-    return zlib.compress(json.dumps(head).encode() + b"\n" + body, 1)
+    return json.dumps(head).encode() + b"\n" + body
 
 
 def unpack(data: bytes) -> Packed:

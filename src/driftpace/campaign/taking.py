@@ -3,6 +3,7 @@
 import hashlib
 import math
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 from driftpace.campaign import fold
 from driftpace.campaign.folded import Folded, fingerprint, request_from_plain, request_to_plain
 from driftpace.campaign.records import Order, Served
-from driftpace.campaign.rowbytes import Packed, pack, unpack
+from driftpace.campaign.rowbytes import Packed, content, pack, unpack
 from driftpace.campaign.writing import Draft
 from driftpace.errors import DataError, ParameterError
 from driftpace.losses import classifies
@@ -137,7 +138,7 @@ def _read(folded: Folded, brought: Delivery) -> tuple[Told, tuple[str, ...] | No
         if len(ids) != len(y):
             raise DataError(f"{_OWNER}(ids=...) must have one entry for each of the {len(y)} rows; got {len(ids)}.")
         if len(set(ids)) < len(ids):
-            twice = next(one for one in ids if ids.count(one) > 1)
+            twice = Counter(ids).most_common(1)[0][0]
             raise DataError(f"{_OWNER}(ids=...) must tell the rows apart; got {twice!r:.80} twice.")
     return Told(X=rows.X, y=y, columns=rows.columns, groups=groups), ids
 
@@ -153,8 +154,8 @@ def _fresh(store: Store, folded: Folded, ids: tuple[str, ...] | None) -> list[in
 
 def digest_of(told: Told, ids: tuple[str, ...] | None) -> str:
     """Return what identifies a delivery that was given no name: the same rows in the same order have the same one."""
-    content = hashlib.sha256(pack(Packed(told=told, ids=ids)))
-    return f"sha256:{content.hexdigest()}"
+    found = hashlib.sha256(content(Packed(told=told, ids=ids)))
+    return f"sha256:{found.hexdigest()}"
 
 
 def told_before(store: Store, folded: Folded, brought: Delivery) -> tuple[int, Order] | None:

@@ -107,7 +107,7 @@ def _connections(where: URL, url: str, wait: float) -> Connections:
         )
     except ImportError as error:
         raise MissingExtraError(
-            'open_store(storage="postgresql://...") needs psycopg: pip install "driftpace[store]".'
+            'open_store(storage="postgresql://...") needs psycopg: pip install "driftpace[postgres]".'
         ) from error
     except SQLAlchemyError as error:
         raise sentence(error, url) from error
