@@ -1,7 +1,5 @@
 """The walk in docs/service.md is run with the real curl, and prints what the page says it prints."""
 
-import doctest
-import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -13,22 +11,9 @@ from driftpace.service.app import create_app
 from driftpace.storage import MemoryStore
 from driftpace.storage.store import Store
 from tests.reference.serving import serving
+from tests.reference.walks import DOCS, check, steps
 
-PAGE = Path(__file__).parents[2] / "docs" / "service.md"
-FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-
-
-def steps() -> list[tuple[str, str]]:
-    """Return the commands of the page, each with what it prints; ``label ...`` where somebody labels rows."""
-    found: list[tuple[str, str]] = []
-    for block in re.finditer(r"```console\n(.*?)```|<!-- (label \S+) -->", PAGE.read_text(encoding="utf-8"), re.DOTALL):
-        if block[2]:
-            found.append((block[2], ""))
-            continue
-        for part in re.split(r"^\$ ", block[1], flags=re.MULTILINE)[1:]:
-            command, _, printed = part.partition("\n")
-            found.append((command, printed))
-    return found
+PAGE = "service.md"
 
 
 def labelled(rng: np.random.Generator, count: int, first: int) -> bytes:
@@ -43,10 +28,10 @@ def labelled(rng: np.random.Generator, count: int, first: int) -> bytes:
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 def test_the_walk(store: Store, tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
-    checker, first = doctest.OutputChecker(), 1000
+    first = 1000
     with serving(store) as running:
         place = "/api/campaigns/churn"
-        for command, wanted in steps():
+        for command, wanted in steps(PAGE):
             if command.startswith("label"):
                 while (order := running.client.get(f"{place}/orders/current")).status_code == 200:
                     rows = labelled(rng, order.json()["missing"], first)
@@ -62,14 +47,12 @@ def test_the_walk(store: Store, tmp_path: Path) -> None:
             here = command.replace("127.0.0.1:8321", f"127.0.0.1:{running.port}")
             done = subprocess.run(["bash", "-c", here], cwd=tmp_path, capture_output=True, text=True, timeout=60)
             assert (done.returncode, done.stderr) == (0, ""), command
-            assert checker.check_output(wanted.strip(), done.stdout.strip(), FLAGS), (
-                f"$ {command}\n{done.stdout}\nand the page says\n{wanted}"
-            )
-    assert len(steps()) > 15
+            check(command, done.stdout, wanted)
+    assert len(steps(PAGE)) > 15
 
 
 def test_every_address_is_on_the_page() -> None:
-    text = PAGE.read_text(encoding="utf-8")
+    text = (DOCS / PAGE).read_text(encoding="utf-8")
     described = create_app(MemoryStore(), dashboard=False).openapi()["paths"]
     wanted = [f"{method.upper()} {path}" for path, methods in described.items() for method in methods]
     assert [one for one in wanted if f"`{one}`" not in text] == []
