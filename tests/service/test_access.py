@@ -1,5 +1,6 @@
 """Who may do what: every kind of caller, every kind of request."""
 
+import socket
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
@@ -104,12 +105,20 @@ def test_a_hook_needs_its_secret_even_on_loopback(served: Serving, store: Store)
 
 @pytest.mark.parametrize("always", [True, False])
 @pytest.mark.parametrize(
-    "header", ["Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Via"]
+    "header",
+    ["Forwarded", "X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Port", "X-Real-IP", "Via", "X-Original-Host"],
 )
 def test_what_came_through_a_proxy_is_not_local(store: Store, header: str, always: bool) -> None:
     with serving(store, always=always) as running:
         assert running.client.get("/api/campaigns", headers={header: "127.0.0.1"}).status_code == 401
         assert running.client.get("/api/campaigns").status_code == (401 if always else 200)
+
+
+def test_a_proxy_that_says_nothing_but_speaks_the_oldest_http_is_not_local(served: Serving) -> None:
+    """nginx, unless it is told otherwise: it names 127.0.0.1 as the host and does not say for whom it speaks."""
+    with socket.create_connection(("127.0.0.1", served.port), timeout=30.0) as line:
+        line.sendall(f"GET /api/campaigns HTTP/1.0\r\nHost: 127.0.0.1:{served.port}\r\n\r\n".encode())
+        assert line.makefile("rb").readline().split()[1] == b"401"
 
 
 @pytest.mark.parametrize(
@@ -165,6 +174,14 @@ def test_a_browser_that_writes_sends_along_what_its_page_was_given(served: Servi
         assert store.count() == 0
         taken = browser.post("/api/campaigns", headers={**own, **session, "X-CSRF-Token": csrf}, json=definition)
         assert taken.status_code == 201
+
+
+def test_cookies_of_others_on_the_machine_do_not_hide_ours(served: Serving) -> None:
+    ours = f"driftpace_session_{served.port}=mine"
+    alone = served.client.get("/api/session", headers={"Cookie": ours}).json()["csrf"]
+    for theirs in ('theirs={"a": 1, "b": 2}', "a[b]=c", "=", 'x="', "\x7f=1"):
+        seen = served.client.get("/api/session", headers={"Cookie": f"{theirs}; {ours}"}).json()["csrf"]
+        assert seen == alone, theirs
 
 
 def test_revoking_a_token_works_at_once(store: Store) -> None:

@@ -14,7 +14,9 @@ SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _OPEN = frozenset({"/healthz", "/readyz", "/login", "/logout", "/favicon.ico"})
 _READS = re.compile(r"/api/campaigns/[^/]+/(plans|predictions)")
 _HOOK = re.compile(r"/api/hooks/[^/]+/[^/]+")
-_FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via")
+_FORWARDED = re.compile(
+    r"forwarded|via|x-forwarded-.+|x-original-.+|x-real-ip|x-client-ip|x-cluster-client-ip|true-client-ip|cf-connecting-ip"
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,11 +36,15 @@ class Access:
         """Whether the service listens on loopback only."""
         return is_loopback(self.host)
 
-    def lets_pass(self, peer: str | None, headers: Mapping[str, str]) -> bool:
-        """Whether a request needs no token: from this machine, to a service for this machine, and not through a proxy."""
+    def lets_pass(self, peer: str | None, headers: Mapping[str, str], version: str = "1.1") -> bool:
+        """Whether a request needs no token: from this machine, to a service for this machine, and not through a proxy.
+
+        Some proxies say nothing of whom they speak for unless they are told to; nginx is known by HTTP/1.0, which no browser
+        and no client of today speaks.
+        """
         if self.always or not self.is_local or peer is None or not is_loopback(peer):
             return False
-        return not any(name in headers for name in _FORWARDED)
+        return version != "1.0" and not any(_FORWARDED.fullmatch(name) for name in headers)
 
     def knows_host(self, host: str) -> bool:
         """Whether a request was sent to this machine by its own name.

@@ -2,9 +2,9 @@
 
 import secrets
 from collections.abc import Awaitable, Callable
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
+from starlette.requests import cookie_parser
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -93,7 +93,7 @@ class Guard:
             if token is not None:
                 return _caller(token, "session")
         peer = scope.get("client")
-        if self._access.lets_pass(peer[0] if peer else None, headers):
+        if self._access.lets_pass(peer[0] if peer else None, headers, scope["http_version"]):
             if not self._access.knows_host(headers.get("host", "")):
                 raise Refused(
                     403,
@@ -123,12 +123,15 @@ def cookie_name(access: Access) -> str:
 
 
 def cookie_of(header: str, name: str) -> str | None:
-    """Return a cookie's value; None where there is none that we could have set."""
-    try:
-        found = SimpleCookie(header).get(name)
-    except CookieError:
-        return None
-    return found.value if found is not None and 0 < len(found.value) <= 100 and found.value.isascii() else None
+    """Return a cookie's value; None where there is none that we could have set.
+
+    Others on this machine set cookies for all of its ports, and what they hold need not be what a standard allows.
+
+    >>> cookie_of('theirs={"a": 1, "b": 2}; ours=x', "ours")
+    'x'
+    """
+    found = cookie_parser(header).get(name, "")
+    return found if 0 < len(found) <= 100 and found.isascii() else None
 
 
 def set_cookie(access: Access, session: str, *, secure: bool) -> str:
