@@ -1,5 +1,6 @@
 """ask and tell on a campaign, in every kind of store."""
 
+import zlib
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -234,6 +235,38 @@ def test_rows_with_ids_count_once_within_a_period(store: Store) -> None:
     assert apart.tracker().ask() == campaign.tracker().ask()
     with pytest.raises(DataError, match=r"ids=\.\.\.\) must tell the rows apart; got 'a' twice"):
         campaign.tell(X[:2], y[:2], ids=["a", "a"], final=False)
+
+
+def test_many_rows_of_which_two_are_one_are_refused_at_once() -> None:
+    campaign = begun(MemoryStore())
+    campaign.ask()
+    compared = [0]
+
+    class Counted(str):
+        __slots__ = ()
+        __hash__ = str.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            compared[0] += 1
+            return str.__eq__(self, other)
+
+        def __str__(self) -> str:
+            return self
+
+    ids = [Counted(f"row-{place}") for place in (*range(2000), 1999)]
+    with pytest.raises(DataError, match="must tell the rows apart; got 'row-1999' twice"):
+        campaign.tell(np.ones((2001, 1)), np.ones(2001), ids=ids)
+    assert compared[0] < 10 * len(ids)
+
+
+def test_a_delivery_is_known_again_whatever_way_the_machine_compresses(monkeypatch: pytest.MonkeyPatch) -> None:
+    campaign = begun(MemoryStore())
+    campaign.ask()
+    rows = rows_of(1, 0, 4)
+    campaign.tell(*rows)
+    compress = zlib.compress
+    monkeypatch.setattr(zlib, "compress", lambda data, level=9: compress(data, 9 if level == 1 else level))
+    assert campaign.tell(*rows).duplicate == 3
 
 
 def test_an_override_stands_until_the_period_closes_and_an_approval_ends_it(store: Store) -> None:

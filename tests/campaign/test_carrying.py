@@ -8,9 +8,12 @@ import pytest
 
 from driftpace.campaign import Campaign
 from driftpace.campaign.carrying import export_campaign, import_campaign
+from driftpace.campaign.folded import to_checkpoint
 from driftpace.errors import ParameterError, StateFileError
 from driftpace.storage import MemoryStore, open_store
 from driftpace.storage.store import Store
+from driftpace.tables.columns import read_columns
+from driftpace.tables.exports import ROW_FOR, ROW_ID, row_for
 from tests.reference.campaigns import begun, rows_of, run_period
 
 
@@ -54,6 +57,29 @@ def test_a_file_of_an_imported_campaign_can_be_carried_on(carried: Path, tmp_pat
     third = import_campaign(tmp_path / "again", storage=MemoryStore())
     assert third.name == "second"
     assert len(third.log(kinds=("imported",))) == 2
+
+
+def test_rows_that_were_drawn_under_the_old_name_are_told_under_the_new_one(tmp_path: Path) -> None:
+    campaign = begun(MemoryStore())
+    campaign.ask()
+    for place, name in enumerate(["second", "prices", "third"]):
+        export_campaign(campaign, tmp_path / str(place))
+        campaign = import_campaign(tmp_path / str(place), storage=MemoryStore(), name=name)
+    made_for = [
+        row_for("second", 1),
+        row_for("prices", 1),
+        row_for("third", 1),
+        row_for("fourth", 1),
+        row_for("prices", 2),
+    ]
+    table = {ROW_ID: list("abcde"), ROW_FOR: made_for, "x": range(5), "price": range(5)}
+    receipt = campaign.tell_table(read_columns(table, owner="test")[1], final=True)
+    assert (receipt.rows, receipt.elsewhere) == (3, 2)
+    *_, (_, folded) = campaign.replay()
+    assert to_checkpoint(folded) == (campaign.store.checkpoint("third") or (0, b""))[1]
+    campaign.ask()
+    late = campaign.tell_table(read_columns({**table, ROW_FOR: [row_for("prices", 2)] * 5}, owner="test")[1])
+    assert (late.rows, late.elsewhere) == (0, 5)
 
 
 def test_a_campaign_that_forgets_its_rows_is_carried_without_them(tmp_path: Path) -> None:

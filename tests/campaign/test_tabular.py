@@ -10,8 +10,10 @@ from driftpace.campaign.definition import Definition
 from driftpace.campaign.tabular import feature_rows, labelled
 from driftpace.errors import DataError
 from driftpace.storage import MemoryStore
+from driftpace.storage.store import Change
 from driftpace.tables import ROW_FOR, ROW_ID, row_for
 from driftpace.tables.columns import read_columns
+from tests.reference.campaigns import begun
 
 VALUES: dict[str, Any] = {
     "name": "churn",
@@ -131,3 +133,34 @@ def test_a_campaign_is_told_and_predicts_in_the_words_of_its_table(rng: np.rando
     assert campaign.tracker().predict([[25.0, 0.0, 0.0], [58.0, 0.0, 1.0]]).tolist() == [-1.0, 1.0]
     again = campaign.ask()
     assert again.period == 2
+
+
+def test_a_table_is_read_as_the_campaign_stands_when_it_is_written_and_not_before() -> None:
+    store = MemoryStore()
+    campaign, other = begun(store), Campaign.open("prices", storage=store)
+    campaign.ask()
+    table = {ROW_ID: list("abc"), ROW_FOR: [row_for("prices", 1)] * 3, "x": range(3), "price": range(3)}
+    append = store.append
+    overtaken: list[Change] = []
+
+    def overtake(name: str, after: int, change: Change) -> int:
+        if not overtaken:
+            overtaken.append(change)
+            other.tell(final=True)
+            other.ask()
+        return append(name, after, change)
+
+    store.append = overtake  # type: ignore[method-assign]
+    receipt = campaign.tell_table(read_columns(table, owner="test")[1])
+    assert (receipt.rows, receipt.elsewhere, receipt.order.period) == (0, 3, 2)
+
+
+def test_a_table_with_nothing_for_this_period_closes_none() -> None:
+    campaign = begun(MemoryStore())
+    campaign.ask()
+    campaign.override(0, reason="a holiday")
+    late = {ROW_ID: ["a"], ROW_FOR: [row_for("prices", 7)], "x": [1.0], "price": [2.0]}
+    assert campaign.tell_table(read_columns(late, owner="test")[1]).report is None
+    waiting = {"x": [1.0], "price": [None]}
+    assert campaign.tell_table(read_columns(waiting, owner="test")[1]).report is None
+    assert campaign.tell_table(read_columns(waiting, owner="test")[1], final=True).report is not None

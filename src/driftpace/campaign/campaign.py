@@ -179,21 +179,36 @@ class Campaign:
         counted, unless ``again``; with ``final=True`` it still closes its period. ``key`` is the period the rows are meant for,
         and must be the open one. ``source``, ``unlabelled`` and ``elsewhere`` go into the log.
         """
-        if final is not None:
-            require.switch("Campaign.tell", final=final)
-        key = check_key("Campaign.tell", "key", key)
-        delivery = check_key("Campaign.tell", "delivery", delivery)
-        require.switch("Campaign.tell", again=again)
         left_out = {"unlabelled": unlabelled, "elsewhere": elsewhere}
+        delivery = check_key("Campaign.tell", "delivery", delivery)
         brought = Delivery(
             X=X, y=y, groups=groups, ids=ids, identity=delivery, source=source, left_out=left_out, who=who
         )
+        return self._tell(lambda _: brought, final=final, key=key, again=again, who=who, dry_run=dry_run)
+
+    def _tell(
+        self,
+        bring: Callable[[Folded], Delivery],
+        *,
+        final: bool | None,
+        key: str | None,
+        again: bool,
+        who: str,
+        dry_run: bool,
+    ) -> Receipt:
+        """Take what is brought to the campaign where it stands when it is written, and not where it stood when it was read."""
+        if final is not None:
+            require.switch("Campaign.tell", final=final)
+        key = check_key("Campaign.tell", "key", key)
+        require.switch("Campaign.tell", again=again)
 
         def decide(folded: Folded, draft: Draft) -> tuple[Folded, Receipt]:
+            brought = bring(folded)
+            left_out: dict[str, Any] = {**brought.left_out}
             before = None if again else told_before(self._store, folded, brought)
             seq, past = (None, None) if before is None else before
             if past is not None and (past.closed or not final):
-                return folded, Receipt(rows=0, order=past, duplicate=seq, unlabelled=unlabelled, elsewhere=elsewhere)
+                return folded, Receipt(rows=0, order=past, duplicate=seq, **left_out)
             order = folded.order
             if order is None or (key is not None and order.key != key):
                 raise _not_open(self._store, folded, key)
@@ -205,18 +220,11 @@ class Campaign:
             now = folded.order
             assert now is not None
             report = None
-            if final or (final is None and (now.missing == 0 or X is None)):
+            nothing = any(left_out.values()) and not rows + repeated
+            if final or (final is None and (brought.X is None or (now.missing == 0 and not nothing))):
                 folded, report = close(folded, draft, who=who, why="")
                 now = replace(now, closed=True, missing=0)
-            return folded, Receipt(
-                rows=rows,
-                order=now,
-                report=report,
-                repeated=repeated,
-                unlabelled=unlabelled,
-                elsewhere=elsewhere,
-                duplicate=seq,
-            )
+            return folded, Receipt(rows=rows, order=now, report=report, repeated=repeated, duplicate=seq, **left_out)
 
         return self._kept.change(decide, dry_run=dry_run)
 
@@ -235,27 +243,31 @@ class Campaign:
         """Take the labelled rows of a table (columns by name, as :mod:`driftpace.tables` reads them), as the definition says.
 
         Rows without a target are not labelled yet, and rows that were drawn for another period are out of date: both are left
-        out and counted.
+        out and counted, and a table that holds nothing else closes no period by itself.
         """
-        folded = self._kept.load()
-        found = labelled(
-            folded.definition, columns, period=folded.state.period, known=folded.state.columns, owner="Campaign.tell"
-        )
-        return self.tell(
-            found.rows,
-            found.y,
-            groups=found.groups,
-            ids=found.ids,
-            final=final,
-            key=key,
-            delivery=delivery,
-            again=again,
-            source=source,
-            unlabelled=found.unlabelled,
-            elsewhere=found.elsewhere,
-            who=who,
-            dry_run=dry_run,
-        )
+        identity = check_key("Campaign.tell", "delivery", delivery)
+
+        def bring(folded: Folded) -> Delivery:
+            found = labelled(
+                folded.definition,
+                columns,
+                period=folded.state.period,
+                names=() if folded.opened is None else folded.opened.names,
+                known=folded.state.columns,
+                owner="Campaign.tell",
+            )
+            return Delivery(
+                X=found.rows,
+                y=found.y,
+                groups=found.groups,
+                ids=found.ids,
+                identity=identity,
+                source=source,
+                left_out={"unlabelled": found.unlabelled, "elsewhere": found.elsewhere},
+                who=who,
+            )
+
+        return self._tell(bring, final=final, key=key, again=again, who=who, dry_run=dry_run)
 
     def forget(self, *, reason: str, who: str = "", dry_run: bool = False) -> Order:
         """Take back the rows told so far in the open period, such as a delivery that proved bad."""

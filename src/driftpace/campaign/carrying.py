@@ -96,7 +96,7 @@ def import_campaign(
     if name is not None and name != was:
         entries[0] = _renamed(entries[0], name)
         folded = replace(folded, definition=replace(folded.definition, name=name))
-    folded = replace(folded, seq=len(entries))
+    folded = replace(fold.imported(folded, was), seq=len(entries))
     store = open_store(storage, create=not dry_run)
     change = Change(entries=entries, checkpoint=to_checkpoint(folded), summary=summary(folded), rows=rows)
     called = folded.definition.name

@@ -85,6 +85,13 @@ def overridden(folded: Folded, decision: Decision) -> Folded:
     return replace(folded, opened=replace(folded.opened, overridden=decision, approved=None))
 
 
+def imported(folded: Folded, name: str) -> Folded:
+    """Remember the name that an open period was asked for under, before the campaign was carried here."""
+    if folded.opened is None:
+        return folded
+    return replace(folded, opened=replace(folded.opened, names=(*folded.opened.names, name)))
+
+
 def closed(folded: Folded) -> tuple[Folded, StepReport]:
     """Fit the rows of the period and report."""
     with np.errstate(over="ignore", invalid="ignore"):
@@ -116,8 +123,10 @@ def after(folded: Folded, entry: Entry, rows: bytes | None) -> Folded:
             folded = overridden(folded, decision_of(body, entry.at))
         case "closed":
             folded, _ = closed(folded)
-        case "fitted" | "imported":
+        case "fitted":
             pass
+        case "imported":
+            folded = imported(folded, body["name"])
         case "certified":
             if folded.last is not None:
                 folded = replace(folded, last=replace(folded.last, seconds=from_plain(body["report"]).seconds))

@@ -27,7 +27,8 @@ class Opened:
     """The period that was asked for and is not closed.
 
     ``request`` is the last answer, ``seen`` how many rows had come when it was given. ``deliveries`` are the numbers of the
-    entries whose rows count, ``draws`` of those that drew rows to label.
+    entries whose rows count, ``draws`` of those that drew rows to label. ``names`` are those that the campaign had before it was
+    imported in the middle of the period: rows that were drawn under them are its own.
     """
 
     key: str | None
@@ -37,6 +38,7 @@ class Opened:
     draws: tuple[int, ...] = ()
     approved: Decision | None = None
     overridden: Decision | None = None
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -145,7 +147,9 @@ def decision_to_plain(decision: Decision | None) -> dict[str, Any] | None:
 
 
 def _opened_to_plain(opened: Opened) -> dict[str, Any]:
+    named = {"names": list(opened.names)} if opened.names else {}
     return {
+        **named,
         "key": opened.key,
         "request": request_to_plain(opened.request),
         "seen": opened.seen,
@@ -164,6 +168,7 @@ def _opened_from_plain(plain: dict[str, Any]) -> Opened:
         seen=plain["seen"],
         deliveries=tuple(plain["deliveries"]),
         draws=tuple(plain["draws"]),
+        names=tuple(plain.get("names", ())),
         **decided,
     )
 

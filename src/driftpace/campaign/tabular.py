@@ -1,6 +1,6 @@
 """From the columns of a table to the rows of a campaign, by its definition; and from predictions back to the words of the table."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -43,12 +43,19 @@ class Predicted:
 
 
 def labelled(
-    definition: Definition, columns: Columns, *, period: int, known: tuple[str, ...] | None, owner: str
+    definition: Definition,
+    columns: Columns,
+    *,
+    period: int,
+    names: Sequence[str] = (),
+    known: tuple[str, ...] | None,
+    owner: str,
 ) -> Labelled:
     """Return the rows that have a target. ``known`` are the features of earlier deliveries, as the model sees them.
 
     What tells rows apart is the column that the definition names, or the one that was written when rows were drawn. Rows that
-    say they were drawn for another period are left out: their label may be long out of date.
+    say they were drawn for another period are left out: their label may be long out of date. ``names`` are those that the
+    campaign had before, when it was asked for this period.
     """
     from driftpace.tables.exports import ROW_FOR, ROW_ID, row_for
 
@@ -58,7 +65,8 @@ def labelled(
     keep, elsewhere = ~target.missing, 0
     if ROW_FOR in columns:
         made_for = columns[ROW_FOR]
-        ours = np.array([str(one) == row_for(definition.name, period) for one in made_for.values], dtype=np.bool_)
+        drawn_for = {row_for(name, period) for name in (definition.name, *names)}
+        ours = np.array([str(one) in drawn_for for one in made_for.values], dtype=np.bool_)
         gone = keep & ~ours & ~made_for.missing
         keep, elsewhere = keep & ~gone, int(gone.sum())
     y = _target(definition, target, keep, owner)
