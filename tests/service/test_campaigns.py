@@ -121,6 +121,28 @@ def test_people_decide_with_a_reason(served: Serving, store: Store, rng: np.rand
     assert client.get(f"{place}/orders/current").status_code == 404
 
 
+def test_a_decision_is_about_the_period_that_was_looked_at(served: Serving, store: Store) -> None:
+    campaign = begun(store, "churn")
+    address = "/api/campaigns/churn"
+    calls: dict[str, Any] = {
+        "orders/current/override": {"samples": 3, "reason": "why"},
+        "orders/current/approve": {},
+        "deliveries/forget": {"reason": "why"},
+    }
+    for path, body in calls.items():
+        refused = served.client.post(f"{address}/{path}", json={**body, "period": 1})
+        assert (refused.status_code, refused.json()["error"]["code"]) == (409, "out_of_order")
+    order = campaign.ask(key="one")
+    for period, status in ((2, 409), (1, 200)):
+        for path, body in calls.items():
+            assert served.client.post(f"{address}/{path}", json={**body, "period": period}).status_code == status
+        told = served.client.post(f"{address}/deliveries?final=false&period={period}", json={"X": [[1.0]], "y": [1.0]})
+        assert told.status_code == status
+        if status == 409:
+            assert "period 1 (one) is open" in told.json()["error"]["sentence"]
+            assert campaign.status().order == order
+
+
 @pytest.mark.parametrize(
     ("method", "path", "body", "status", "code"),
     [

@@ -26,6 +26,7 @@ Price = (
 Tier = Annotated[list[Any], Field(min_length=2, max_length=2)]
 Share = Annotated[float, Field(gt=0, lt=1)]
 Count = Annotated[int, Field(ge=0, le=10**9)]
+Period = Annotated[int, Field(ge=1, le=10**9)]
 
 
 class Sent(BaseModel):
@@ -103,22 +104,25 @@ class AskSent(Sent):
 
 
 class ApproveSent(Sent):
-    """Why, if you like."""
+    """Why, if you like; ``period`` is the one you looked at, and refused where another is open by now."""
 
     reason: Annotated[str, Field(max_length=2000)] = ""
+    period: Period | None = None
 
 
 class OverrideSent(Sent):
-    """A number of your own for the whole period, and why."""
+    """A number of your own for the whole period, and why; ``period`` is the one you looked at."""
 
     samples: Count
     reason: Reason
+    period: Period | None = None
 
 
 class ForgetSent(Sent):
-    """Why the rows told so far are taken back."""
+    """Why the rows told so far are taken back; ``period`` is the one you looked at."""
 
     reason: Reason
+    period: Period | None = None
 
 
 class PlanSent(Prices):

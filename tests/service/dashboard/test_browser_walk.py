@@ -113,6 +113,29 @@ def test_what_others_do_appears_and_what_is_typed_stays(shop: Serving, visit: Vi
     assert "Updated" in page.get_by_role("status").filter(has_text="Updated").inner_text()
 
 
+def test_a_decision_about_a_closed_period_is_none_about_the_next(shop: Serving, visit: Visit, tmp_path: Path) -> None:
+    campaign = campaign_of(shop)
+    page = visit(f"{shop.url}/campaigns/flat-prices", expected=("status of 409",)).page
+    page.get_by_role("button", name="Override…").click()
+    page.get_by_label("Rows for the whole period").fill("77")
+    page.get_by_label("Reason (for the log)").fill("this week is special")
+    other = visit(f"{shop.url}/campaigns/flat-prices", expected=("status of 409",)).page
+    other.get_by_role("button", name="Upload a delivery…").click()
+    file = tmp_path / "late.csv"
+    file.write_text(World(3).csv(4))
+    other.get_by_label("File", exact=True).set_input_files(file)
+    campaign.override(0, reason="a holiday")
+    campaign.tell(final=True)
+    asked = campaign.ask(key="next")
+    page.get_by_text("Period 5 was closed meanwhile.").wait_for()
+    page.get_by_role("button", name="Override", exact=True).click()
+    page.get_by_role("alert").filter(has_text="not the open one").wait_for()
+    other.get_by_role("button", name="Upload", exact=True).click()
+    other.get_by_role("alert").filter(has_text="is closed").wait_for()
+    assert campaign.status().order == asked
+    assert page.get_by_label("Reason (for the log)").input_value() == "this week is special"
+
+
 def test_a_page_that_nobody_looks_at_listens_to_nothing(shop: Serving, visit: Visit) -> None:
     page = visit(f"{shop.url}/campaigns/flat-prices").page
     until(lambda: shop.service.watch.streams == 1)

@@ -12,7 +12,7 @@ from driftpace.service.answers import PredictionsAnswer, ReceiptAnswer
 from driftpace.service.delivered import predict, read_rows, take_upload, tell
 from driftpace.service.failures import declared
 from driftpace.service.parts import service_of, who
-from driftpace.service.routes.answering import CampaignName, as_json
+from driftpace.service.routes.answering import CampaignName, as_json, require_period
 
 router = APIRouter(prefix="/api/campaigns/{name}", tags=["deliveries"])
 
@@ -74,6 +74,9 @@ async def deliver(
     name: CampaignName,
     final: Annotated[Flag | None, Query(description="Close the period with what came, or leave it open.")] = None,
     key: Annotated[str | None, Query(min_length=1, max_length=200, description="The period it is meant for.")] = None,
+    period: Annotated[
+        int | None, Query(ge=1, le=10**9, description="The number of the period it is meant for.")
+    ] = None,
     again: Annotated[Flag, Query(description="Count a delivery that was told before.")] = "false",
     idempotency_key: Annotated[
         str | None, Header(min_length=1, max_length=200, description="What the delivery is known by; else its bytes.")
@@ -86,7 +89,7 @@ async def deliver(
         raise ParameterError("deliveries(body=...) must hold rows, unless final=true closes the period; it is empty.")
 
     def run() -> tuple[Response, Any]:
-        campaign = service.handles.writer(name)
+        campaign = require_period(service.handles.writer(name), period, "tell")
         found = read_rows(upload, campaign, service.limits.tables, owner="deliveries") if upload.data else None
         receipt = tell(
             campaign,

@@ -24,6 +24,8 @@ document.addEventListener("click", (event) => {
     refuse(dialog.querySelector("form"), "");
     dialog.querySelector(".meanwhile").hidden = true;
     dialog.returnTo = opener.id;
+    dialog.period = document.getElementById("order").dataset.period; // what is decided here is about this period and no other
+    dialog.key = document.getElementById("order").dataset.key;
     number(dialog);
     const samples = dialog.querySelector("[name=samples]");
     if (samples !== null) samples.value = document.getElementById("order").dataset.samples;
@@ -43,7 +45,7 @@ for (const form of document.querySelectorAll("form[data-decides]")) {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const decides = form.dataset.decides;
-    const wanted = { reason: form.elements.reason.value.trim() };
+    const wanted = { reason: form.elements.reason.value.trim(), period: Number(form.closest("dialog").period) };
     if (decides === "override") {
       const samples = form.elements.samples;
       if (samples.value === "" || !samples.checkValidity()) { refuse(form, "Give a whole number of rows, 0 or more."); samples.focus(); return; }
@@ -66,8 +68,8 @@ document.addEventListener("refreshed", () => {
   const order = document.getElementById("order");
   for (const dialog of document.querySelectorAll("dialog[open]")) {
     const place = dialog.querySelector(".meanwhile");
-    place.textContent = order.dataset.samples === "" ? "The period was closed meanwhile." : `The order changed meanwhile: ${order.dataset.came} of ${order.dataset.samples} rows came.`;
+    place.textContent = order.dataset.period !== dialog.period ? `Period ${dialog.period} was closed meanwhile.` : `The order changed meanwhile: ${order.dataset.came} of ${order.dataset.samples} rows came.`;
     place.hidden = false;
-    if (order.dataset.samples !== "") number(dialog);
+    if (order.dataset.period === dialog.period) number(dialog);
   }
 });

@@ -51,7 +51,7 @@ if (form !== null) {
     if (chosen === undefined && final !== "true") { refuse(form, "Choose a file first."); file.focus(); return; }
     button.disabled = true;
     button.textContent = chosen === undefined ? "Closing…" : "Uploading…";
-    const answer = await deliver(name, chosen, final);
+    const answer = await deliver(name, chosen, final, document.getElementById("upload"));
     button.disabled = false;
     label();
     if (!answer.ok) { refuse(form, answer.sentence); return; }
@@ -68,10 +68,12 @@ if (form !== null) {
   });
 }
 
-// Without a name of its own a delivery is known by its rows, so that sending it twice counts once.
-function deliver(name, file, final) {
+// Without a name of its own a delivery is known by its rows, so that sending it twice counts once. It is for the period that the
+// dialog was opened in: where that is closed by now, the service refuses.
+function deliver(name, file, final, meant) {
   const body = file === undefined ? null : new FormData();
   body?.append("file", file, file.name);
-  const query = final === "" ? "" : `?final=${final}`;
-  return write(`/api/campaigns/${encodeURIComponent(name)}/deliveries${query}`, body);
+  const query = new URLSearchParams(meant.key === "" ? { period: meant.period } : { key: meant.key });
+  if (final !== "") query.set("final", final);
+  return write(`/api/campaigns/${encodeURIComponent(name)}/deliveries?${query}`, body);
 }
