@@ -145,6 +145,16 @@ def test_a_dry_run_draws_and_writes_nothing(churn: Path, run: Run) -> None:
     assert not Path("tasks.csv").exists()
 
 
+def test_a_dry_run_of_the_next_period_draws_from_the_whole_pool(churn: Path, run: Run) -> None:
+    run(*SELECT, "tasks.csv")
+    run("override", "churn", "0", "--reason", "a holiday")
+    run("ask", "churn", "--key", "W1")
+    _, wanted, _ = run("ask", "churn", "--key", "W2", "--select", "pool.csv", "--dry-run")
+    _, done, _ = run("ask", "churn", "--key", "W2", "--select", "pool.csv", "--out", "next.csv")
+    assert "of the 600 rows" in wanted
+    assert wanted.splitlines() == done.splitlines()[:-1]
+
+
 def test_json_stays_alone_on_stdout(churn: Path, run: Run) -> None:
     _, out, err = run(*SELECT, "tasks.csv", "--format", "json")
     assert json.loads(out)["missing"] == 12
@@ -156,6 +166,8 @@ def test_json_stays_alone_on_stdout(churn: Path, run: Run) -> None:
     [
         (("--out", "tasks.csv"), "--out must come with --select, the file to draw rows from; got none."),
         (("--stratify", "plan"), "--stratify must come with --select"),
+        (("--project", "3"), "--project must come with --select"),
+        (("--as", "label-studio"), "--as must come with --select"),
         (("--select", "pool.csv"), "--select must come with --out, the file for the drawn rows; got none."),
         (("--select", "none.csv", "--out", "t.csv"), "--select must be a file of rows; 'none.csv' does not exist."),
         (("--select", ".", "--out", "t.csv"), "--select must be a file of rows; '.' is a folder."),
@@ -188,7 +200,6 @@ def test_json_stays_alone_on_stdout(churn: Path, run: Run) -> None:
 def test_refusals(churn: Path, run: Run, more: tuple[str, ...], sentence: str) -> None:
     Path("bad.csv").write_bytes(b"customer_id,age\n1,\xff\xfe\xfa\n")
     Path("twice.csv").write_text("customer_id,age,visits,plan\n7,1,2,gold\n7,1,2,gold\n")
-    run("ask", "churn", "--key", "W1")
     before = content()
     code, out, err = run("ask", "churn", "--key", "W1", *more)
     assert (code, out) == (2, "")

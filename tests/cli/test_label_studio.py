@@ -73,7 +73,7 @@ def test_the_whole_way_there_and_back(churn: Path, run: Run, studio: tuple[str, 
     assert (code, err) == (0, "")
     assert f"Tasks      12 made in project 7 of {url}" in out
     assert len(tasks) == 12
-    assert tasks[0]["meta"]["driftpace"]["period"] == "W1"
+    assert tasks[0]["meta"]["driftpace"]["period"] == 1
     assert "Tasks      0 made in project 7" in run(*ask)[1]
     assert len(tasks) == 12
 

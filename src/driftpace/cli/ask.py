@@ -88,12 +88,17 @@ def ask(
 
     with campaign_at(storage, name) as campaign:
         person = who_am_i(who)
-        order = campaign.ask(key=key, pool=pool, who=person, dry_run=dry_run)
-        notes = []
-        if wanted is not None:
-            from driftpace.cli.ask_rows import draw
+        if wanted is None:
+            order, notes = campaign.ask(key=key, pool=pool, who=person, dry_run=dry_run), []
+        else:
+            from driftpace.cli.ask_rows import draw, pool_of
 
-            notes = draw(campaign, order, wanted, who=person, dry_run=dry_run)
+            read = pool_of(campaign, wanted)
+            order = campaign.ask(key=key, pool=pool, who=person, dry_run=True)
+            notes = draw(campaign, order, wanted, read, who=person, dry_run=True)  # what is refused changes nothing
+            if not dry_run:
+                order = campaign.ask(key=key, pool=pool, who=person)
+                notes = draw(campaign, order, wanted, read, who=person, dry_run=False)
     _tell(order, form, notes, dry_run=dry_run)
 
 

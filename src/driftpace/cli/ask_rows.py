@@ -1,7 +1,9 @@
 """Which rows to label: drawn from the user's pool, remembered in the log, and written where people label them."""
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +40,8 @@ class Wanted:
                 "--stratify": given["stratify"],
                 "--instead": given["instead"] or None,
                 "--label-studio": given["label_studio"],
+                "--project": given["project"],
+                "--as": None if given["shape"] == "table" else given["shape"],
             }
             for option, value in extra.items():
                 if value is not None:
@@ -74,7 +78,24 @@ def _refuse_ending(out: Path, shape: str) -> None:
         raise ParameterError(f"--out must end in {', '.join(_ENDINGS[:-1])} or {_ENDINGS[-1]}; got {out.name!r}{hint}.")
 
 
-def draw(campaign: "Campaign", order: "Order", wanted: Wanted, *, who: str, dry_run: bool) -> list["Line"]:
+def pool_of(campaign: "Campaign", wanted: Wanted) -> Callable[[], Any]:
+    """Return what reads the pool when it is needed, once."""
+
+    @cache
+    def read() -> Any:
+        from driftpace.cli.tables import own_limits
+        from driftpace.tables import read_upload
+
+        identity = campaign.definition.id
+        as_text = [] if identity is None else [identity]
+        return read_upload(wanted.select, owner="ask", limits=own_limits(), as_text=as_text, exact=True)
+
+    return read
+
+
+def draw(
+    campaign: "Campaign", order: "Order", wanted: Wanted, read: Callable[[], Any], *, who: str, dry_run: bool
+) -> list["Line"]:
     """Draw what the period still lacks, remember it, and write it; return what is to be said about it.
 
     Rows drawn before in this period are not drawn again. Where none are lacking, those drawn are written again if their file is
@@ -82,14 +103,14 @@ def draw(campaign: "Campaign", order: "Order", wanted: Wanted, *, who: str, dry_
     """
     if order.closed or order.samples == 0:
         return [("Rows", "none are drawn")]
-    from driftpace.cli.tables import own_limits
-    from driftpace.tables import draw_rows, read_upload
+    from driftpace.tables import draw_rows
 
     definition = campaign.definition
     rng_key = _rng_key(
         campaign, order.period
     )  # before what was drawn is read: who asks at the same moment draws the same
-    already = tuple(dict.fromkeys(campaign.drawn()))
+    begun = campaign.status().period == order.period  # a dry run may speak of the next one
+    already = tuple(dict.fromkeys(campaign.drawn())) if begun else ()
     lacking = order.missing if wanted.instead else max(0, min(order.missing, order.samples - len(already)))
     out = wanted.out
     there = out is not None and out.exists()
@@ -98,13 +119,7 @@ def draw(campaign: "Campaign", order: "Order", wanted: Wanted, *, who: str, dry_
     if there:
         also = f" on top of {len(already):,} drawn before" if already else ""
         raise ParameterError(f"--out must be a new file for the {lacking:,} rows to draw{also}; {str(out)!r} exists.")
-    pool = read_upload(
-        wanted.select,
-        owner="ask",
-        limits=own_limits(),
-        as_text=[] if definition.id is None else [definition.id],
-        exact=True,
-    )
+    pool = read()
     if lacking == 0:
         drawn = _again(pool, already, definition.id)
         said = f"the {len(drawn):,} rows drawn before, written again"
@@ -119,13 +134,11 @@ def draw(campaign: "Campaign", order: "Order", wanted: Wanted, *, who: str, dry_
             owner="ask",
         )
         said = drawn.sentence
+    if lacking and len(drawn) == 0:
+        raise ParameterError(f"--select must have rows that were not drawn before; {wanted.select.name} has none left.")
     if dry_run:
         return [("Rows", said)]
     if lacking:
-        if len(drawn) == 0:
-            raise ParameterError(
-                f"--select must have rows that were not drawn before; {wanted.select.name} has none left."
-            )
         campaign.record_draw(drawn.ids, source=wanted.select.name, pool_rows=drawn.pool, who=who)
     return [("Rows", said), *_put(campaign, order, pool, drawn, wanted)]
 
