@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import resource
+import tempfile
 import zipfile
 from typing import Any
 
@@ -60,6 +61,7 @@ def bodies(count: int) -> dict[str, tuple[str, bytes]]:
         "rows": ("application/json", json.dumps(listed).encode()),
         "columns": ("application/json", json.dumps({"columns": made.to_pydict()}).encode()),
         "arrays": ("application/json", json.dumps({"X": X, "y": made["y"].to_pylist()}).encode()),
+        "gzipped arrays": ("application/json", gzip.compress(json.dumps({"X": X, "y": [0.5] * count}).encode())),
         "lines": ("application/x-ndjson", "\n".join(json.dumps(row) for row in listed).encode()),
         "arrow stream": ("application/vnd.apache.arrow.stream", arrow_stream(made)),
         "arrow file": ("application/vnd.apache.arrow.file", arrow_file(made)),
@@ -87,6 +89,14 @@ def test_a_file_from_the_page_is_known_by_its_name(asked: Serving, store: Store)
         assert answer.status_code == 200, answer.text
     told = store.entries("churn", kinds=("delivered",))
     assert [entry.body["source"] for entry in told] == ["REST: rows.csv", "REST: rows.parquet"]
+
+
+def test_a_file_from_the_page_is_not_laid_down_in_a_folder(asked: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
+    laid: list[int] = []
+    monkeypatch.setattr(tempfile.SpooledTemporaryFile, "rollover", lambda file: laid.append(file.tell()))
+    body = bodies(2)["csv"][1] + b"\n" * (3 * MIB)
+    answer = asked.client.post(f"{PATH}?final=false", files={"file": ("rows.csv", body)})
+    assert (answer.status_code, laid) == (200, [])
 
 
 def test_the_name_of_a_file_is_a_name_and_never_a_path(asked: Serving, store: Store, tmp_path: Any) -> None:
@@ -129,6 +139,12 @@ def test_what_cannot_be_read_is_refused_and_changes_nothing(
     assert answer.status_code == status, answer.text
     assert answer.json()["error"]["sentence"]
     assert len(store.entries("churn")) == before
+
+
+def test_a_form_is_refused_in_one_sentence(asked: Serving) -> None:
+    several = [("file", ("a.csv", b"y\n1\n"))] * 2
+    said = asked.client.post(PATH, files=several).json()["error"]["sentence"]
+    assert said == "the form cannot be read: Too many files. Maximum number of files is 1."
 
 
 def zip_bomb() -> bytes:

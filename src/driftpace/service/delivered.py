@@ -5,6 +5,7 @@ from email.message import Message
 from typing import Any
 
 import numpy as np
+from starlette.formparsers import MultiPartParser
 from starlette.requests import Request
 
 from driftpace.campaign import Campaign, Definition, Receipt
@@ -14,6 +15,7 @@ from driftpace.service.failures import Refused
 from driftpace.tables.columns import Column
 from driftpace.tables.jsonfile import load_document
 from driftpace.tables.limits import Limits, clip
+from driftpace.tables.unpacking import gunzip
 from driftpace.tables.upload import FileKind, read_upload
 
 KINDS: dict[str, FileKind | None] = {
@@ -72,28 +74,40 @@ async def take_upload(request: Request) -> Upload:
     return Upload(data=data, kind=KINDS[kind], name=None)
 
 
+class _InMemory(MultiPartParser):
+    spool_max_size = 2**40  # the body is bounded already, and rows about people are not left in a temporary folder
+
+
 async def _take_form(request: Request) -> Upload:
+    parser = _InMemory(request.headers, request.stream(), max_files=1, max_fields=8, max_part_size=1024)
     try:
-        async with request.form(max_files=1, max_fields=8, max_part_size=65_536) as form:
+        form = await parser.parse()
+        try:
             file = form.get("file")
             if file is None or isinstance(file, str):
                 raise ParameterError("deliveries(file=...) must be a file in the form; got none.")
             return Upload(data=await file.read(), kind=None, name=clip(file.filename or "") or None)
+        finally:
+            await form.close()
     except (Refused, ParameterError):
         raise
     except Exception as error:  # the parser of forms has several kinds of errors, and none of them is ours
-        raise Refused(400, "malformed", f"the form cannot be read: {clip(str(error))}.") from None
+        why = clip(str(getattr(error, "message", error))).rstrip(".")
+        raise Refused(400, "malformed", f"the form cannot be read: {why}.") from None
 
 
 def read_rows(upload: Upload, campaign: Campaign, limits: Limits, *, owner: str) -> dict[str, Column] | Arrays:
     """Return the columns of a table, or arrays where the body holds X."""
     definition = campaign.definition
-    if upload.kind == "json" and upload.data.lstrip()[:1] == b"{" and b'"X"' in upload.data:
-        document = load_document(upload.data, limits, f"{owner}: the body")
-        if isinstance(document, dict) and "X" in document:
-            return _arrays(document, limits, owner)
+    data = upload.data
+    if upload.kind == "json":
+        data = gunzip(data, limits, f"{owner}: the body")
+        if data.lstrip()[:1] == b"{" and b'"X"' in data:
+            document = load_document(data, limits, f"{owner}: the body")
+            if isinstance(document, dict) and "X" in document:
+                return _arrays(document, limits, owner)
     return read_upload(
-        upload.data,
+        data,
         name=upload.name,
         kind=upload.kind,
         limits=limits,

@@ -32,6 +32,7 @@ _KINDS: tuple[tuple[type[DriftpaceError], int, str], ...] = (
     (StateFileError, 503, "state"),
     (MissingExtraError, 415, "missing_extra"),
 )
+_LONGEST = 1000
 _CODES = {404: "not_found", 405: "method", 400: "malformed", 413: "too_large", 415: "media_type", 422: "parameter"}
 
 
@@ -64,8 +65,13 @@ def busy(sentence: str, *, seconds: float = 1.0, status: int = 503) -> Refused:
 
 
 def failure(status: int, code: str, sentence: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
-    """Return the answer; half characters, which no answer can carry, are written out."""
-    plain = " ".join(sentence.split()).encode("utf-8", "backslashreplace").decode()
+    """Return the answer; half characters, which no answer can carry, are written out, and what is sent is not sent back whole.
+
+    >>> len(failure(422, "parameter", "got " + "x" * 100_000).body) < 1100
+    True
+    """
+    plain = " ".join(sentence[: 4 * _LONGEST].split()).encode("utf-8", "backslashreplace").decode()
+    plain = plain if len(plain) <= _LONGEST else f"{plain[: _LONGEST - 1]}…"
     return JSONResponse(
         {"error": {"code": code, "sentence": plain}},
         status_code=status,
