@@ -155,8 +155,13 @@ def test_a_foreign_page_cannot_write(served: Serving, store: Store, foreign: dic
 def test_a_foreign_page_cannot_use_the_api_and_may_lead_to_ours(store: Store, site: str) -> None:
     with serving(store, dashboard=True) as running:
         assert running.client.get("/api/campaigns", headers={"Sec-Fetch-Site": site}).status_code == 403
-        followed = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "navigate", "Accept": "text/html"}
+        followed = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
         assert running.client.get("/", headers=followed).status_code == 200
+        begun(store, "churn")
+        for mode, kind in (("no-cors", "image"), ("navigate", "iframe"), ("cors", "empty")):
+            within = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": mode, "Sec-Fetch-Dest": kind}
+            for address in ("/", "/metrics", "/campaigns/churn?horizon=520", "/campaigns/churn/what-if?horizon=520"):
+                assert running.client.get(address, headers=within).status_code == 403
 
 
 def test_a_browser_that_writes_sends_along_what_its_page_was_given(served: Serving, store: Store) -> None:

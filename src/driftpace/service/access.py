@@ -130,6 +130,17 @@ def same_origin(headers: Mapping[str, str]) -> bool:
     return bool(mark) and scheme in ("http", "https") and rest.lower() == headers.get("host", "").lower()
 
 
+def is_followed(headers: Mapping[str, str]) -> bool:
+    """Whether a link was followed to a page of its own: a picture, a frame or a script of another page is none.
+
+    >>> is_followed({"sec-fetch-mode": "navigate", "sec-fetch-dest": "document"})
+    True
+    >>> is_followed({"sec-fetch-mode": "no-cors", "sec-fetch-dest": "image"})
+    False
+    """
+    return headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
+
+
 def from_browser(headers: Mapping[str, str]) -> bool:
     """Whether a request was made by a browser, which may do so for a page that its user never meant to use."""
     return any(name in headers for name in ("origin", "sec-fetch-site", "sec-fetch-mode", "cookie"))

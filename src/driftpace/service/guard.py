@@ -9,7 +9,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from driftpace.errors import DriftpaceError
-from driftpace.service.access import LOCAL, SAFE, Access, Caller, from_browser, needed, same_origin
+from driftpace.service.access import LOCAL, SAFE, Access, Caller, from_browser, is_followed, needed, same_origin
 from driftpace.service.failures import Refused, failure, of_driftpace
 from driftpace.service.sessions import Sessions
 from driftpace.service.tokens import find_digest, find_token
@@ -66,7 +66,8 @@ class Guard:
                 403, "scope", f"this token must have the scope {need!r} for that; it has {', '.join(caller.scopes)}."
             )
         if caller.by != "token":
-            if (method not in SAFE or path.startswith("/api/")) and not same_origin(headers):
+            may_follow = method == "GET" and not path.startswith("/api/") and is_followed(headers)
+            if not may_follow and not same_origin(headers):
                 raise _foreign()
             if method not in SAFE and from_browser(headers):
                 sent = headers.get("x-csrf-token", "")
