@@ -139,6 +139,10 @@ def test_a_pool_that_is_small_limits_the_order(churn: Path, run: Run) -> None:
         (("ask", "churn", "--storage", "."), "the store at {folder} must be a file; this is a folder."),
         (("ask", "churn", "--storage", "pool.csv"), "the file at sqlite:///{folder}/pool.csv is not a store"),
         (("ask", "churn", "--storage", "mysql://a:secret@b/c"), "--storage must be a path, sqlite:///path, "),
+        (
+            ("ask", "churn", "--storage", "postgresql://a:b@secret@127.0.0.1:1/c"),
+            "--storage must have %40 in the place",
+        ),
     ],
 )
 def test_refusals(churn: Path, run: Run, arguments: tuple[str, ...], sentence: str) -> None:

@@ -100,6 +100,19 @@ def test_a_dry_run_takes_nothing(asked: Path, run: Run) -> None:
     assert content() == before
 
 
+def test_a_file_whose_name_is_no_text_is_told_and_logged(asked: Path, run: Run) -> None:
+    odd = "gelabelt-\udcfc.csv"  # as systems of the nineties wrote an umlaut
+    label(Path("tasks.csv"), Path(odd))
+    code, out, err = run("tell", "churn", odd, "--who", "J\udcfcrgen")
+    assert (code, err) == (0, "")
+    assert "Took 12 rows" in out
+    assert "came from gelabelt-?.csv" in run("log", "churn")[1]
+    Path("pool.csv").rename("pool-\udcfc.csv")
+    assert run("ask", "churn", "--select", "pool-\udcfc.csv", "--out", "more.csv")[0] == 0
+    assert run("export", "churn", "churn-\udcfc")[0] == 0
+    assert run("import", "churn-\udcfc", "--as", "copy")[0] == 0
+
+
 def test_a_file_may_count_again(asked: Path, run: Run) -> None:
     run("tell", "churn", "done.csv")
     run("forget", "churn", "--reason", "the wrong file")

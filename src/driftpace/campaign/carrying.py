@@ -88,10 +88,11 @@ def import_campaign(
     where = Path(path)
     if not where.is_file():
         raise ParameterError(f"import(path=...) must be a file that export wrote; got {os.fspath(path)!r}.")
+    shown = where.name.encode("utf-8", "replace").decode()  # a name on a disk may be no UTF-8, which no log can keep
     with where.open("rb") as file:
-        entries, rows, folded = _read(file, shown=where.name)
+        entries, rows, folded = _read(file, shown=shown)
     was = folded.definition.name
-    body = {"name": was, "source": where.name, "entries": len(entries), "who": who}
+    body = {"name": was, "source": shown, "entries": len(entries), "who": who}
     entries.append(Entry(kind="imported", body=body, at=utc_now(), seq=len(entries) + 1))
     if name is not None and name != was:
         entries[0] = _renamed(entries[0], name)

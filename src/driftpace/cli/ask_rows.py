@@ -103,6 +103,7 @@ def draw(
     """
     if order.closed or order.samples == 0:
         return [("Rows", "none are drawn")]
+    from driftpace.cli.tables import readable
     from driftpace.tables import draw_rows
 
     definition = campaign.definition
@@ -139,7 +140,7 @@ def draw(
     if dry_run:
         return [("Rows", said)]
     if lacking:
-        campaign.record_draw(drawn.ids, source=wanted.select.name, pool_rows=drawn.pool, who=who)
+        campaign.record_draw(drawn.ids, source=readable(wanted.select.name), pool_rows=drawn.pool, who=who)
     return [("Rows", said), *_put(campaign, order, pool, drawn, wanted)]
 
 

@@ -131,16 +131,16 @@ def _begin(
 
 
 def storage_shown(storage: str | None) -> str:
-    """Return a place without any password in it.
+    """Return a place without any password in it, nor options, which may hold one.
 
-    >>> storage_shown("postgresql://anna:secret@db/labels")
-    'postgresql://anna@db/labels'
+    >>> storage_shown("postgresql://anna:secret@db/labels"), storage_shown("postgresql://db/labels?password=secret")
+    ('postgresql://anna@db/labels', 'postgresql://db/labels')
     """
     import re
 
     from driftpace.cli.reading import DEFAULT_STORAGE
 
-    return re.sub(r"(://[^:/@]*):[^@]*@", r"\1@", storage or DEFAULT_STORAGE)
+    return re.sub(r"(://[^:/@]*)(:.*(?=@))?([^?]*)(\?.*)?", r"\1\3", storage or DEFAULT_STORAGE)
 
 
 def _refuse_taken(place: str, name: str) -> None:

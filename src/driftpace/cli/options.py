@@ -49,11 +49,13 @@ Key = Annotated[
 
 def who_am_i(given: str | None) -> str:
     """Return who does something, for the log: as given, or the login name; nobody where the system knows no name."""
+    from driftpace.cli.tables import readable
+
     if given is not None:
-        return given
+        return readable(given)
     import getpass
 
     try:
-        return getpass.getuser()
+        return readable(getpass.getuser())
     except (OSError, KeyError, ImportError):
         return ""

@@ -33,7 +33,16 @@ def content_of(file: str, *, owner: str) -> tuple[str, bytes]:
         raise ParameterError(f"{owner}: FILE must be an existing file; got {file!r}.")
     if path.is_char_device() or path.is_block_device():
         raise ParameterError(f"{owner}: FILE must be a file; {file!r} is a device.")
-    return path.name, path.read_bytes()
+    return readable(path.name), path.read_bytes()
+
+
+def readable(text: str) -> str:
+    r"""Return a text from the system so that it can be printed and kept; bytes in it that are no UTF-8 become question marks.
+
+    >>> readable("caf\udce9.csv")
+    'caf?.csv'
+    """
+    return text.encode("utf-8", "replace").decode()
 
 
 def read(definition: "Definition", name: str, data: bytes, *, owner: str) -> "dict[str, Column]":

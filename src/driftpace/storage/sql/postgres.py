@@ -82,6 +82,8 @@ def _parsed(address: str) -> URL:
         where = make_url(f"postgresql+psycopg://{rest}")
     except (ArgumentError, ValueError):
         raise _unreadable() from None
+    if "@" in (where.host or ""):  # the rest of a password, which nobody is to read in a message
+        raise ParameterError("open_store(storage=...) must have %40 in the place of an @ in its password; got two @.")
     if not where.database:
         raise ParameterError("open_store(storage=...) must name a database: postgresql://user@host/database.")
     return where.set(query={**_LINE, **where.query})
