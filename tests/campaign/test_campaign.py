@@ -259,6 +259,14 @@ def test_many_rows_of_which_two_are_one_are_refused_at_once() -> None:
     assert compared[0] < 10 * len(ids)
 
 
+def test_counts_of_numpy_are_counts(store: Store) -> None:
+    campaign = begun(store)
+    assert campaign.ask(pool=np.int64(4)) == campaign.ask(pool=4)  # type: ignore[arg-type]
+    campaign.override(np.int64(3), reason="few")  # type: ignore[arg-type]
+    receipt = campaign.tell(*rows_of(1, 0, 3), unlabelled=np.int64(2))  # type: ignore[arg-type]
+    assert (receipt.unlabelled, receipt.order.closed) == (2, True)
+
+
 def test_a_delivery_is_known_again_whatever_way_the_machine_compresses(monkeypatch: pytest.MonkeyPatch) -> None:
     campaign = begun(MemoryStore())
     campaign.ask()
@@ -369,6 +377,11 @@ def test_names_are_taken_once_and_unknown_ones_are_said_so(store: Store) -> None
         Campaign.open("price", storage=store)
     with pytest.raises(ParameterError, match=r"Campaign\(name=\.\.\.\) must be up to 100 letters"):
         begun(store, name="../prices")
+    left = Campaign.open("prices", storage=store)
+    store.remove("prices")
+    for look in (left.status, left.ledger, left.log, left.drawn):
+        with pytest.raises(UnknownCampaignError, match="no campaign named 'prices' in"):
+            look()
 
 
 def test_a_tracker_between_periods_is_adopted_with_its_history(store: Store) -> None:

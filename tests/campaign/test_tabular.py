@@ -97,6 +97,32 @@ def test_what_does_not_fit_the_definition_is_named(changes: dict[str, Any], sent
         labelled(Definition.of(VALUES), _columns(**changes), period=1, known=None, owner="tell")
 
 
+@pytest.mark.parametrize(
+    ("classes", "written"),
+    [
+        (["0", "1"], ["1.0", None, "0.0", "0"]),
+        (["0", "1"], [1.0, None, 0.0, 0.0]),
+        (["False", "True"], [True, None, False, False]),
+        (["False", "True"], ["true", None, "FALSE", "False"]),
+        (["-1", "+1"], ["1", None, "-1", "-1.0"]),
+    ],
+)
+def test_numbers_and_truths_are_known_however_a_file_writes_them(classes: list[str], written: list[Any]) -> None:
+    definition = Definition.of({**VALUES, "classes": classes, "categories": {"region": classes}})
+    regions = [written[0], *written[2:], written[2]]
+    found = labelled(definition, _columns(left=written, region=regions), period=1, known=None, owner="tell")
+    assert found.y.tolist() == [1.0, 0.0, 0.0]
+    assert found.rows.X[:, 1].tolist() == [1.0, 0.0, 0.0]
+
+
+def test_a_word_that_may_be_two_is_none() -> None:
+    definition = Definition.of({**VALUES, "classes": ["1", "1.0"]})
+    exact = labelled(definition, _columns(left=["1", "1.0", "1", "1.0"]), period=1, known=None, owner="tell")
+    assert exact.y.tolist() == [0.0, 1.0, 0.0, 1.0]
+    with pytest.raises(DataError, match="row 1 has '01'"):
+        labelled(definition, _columns(left=["01", "1.0", "1", "1.0"]), period=1, known=None, owner="tell")
+
+
 def test_a_missing_column_is_named_with_the_nearest() -> None:
     columns = {name: column for name, column in _columns(agee=[1, 2, 3, 4]).items() if name != "age"}
     with pytest.raises(DataError, match="must have the column 'age'; did you mean 'agee'"):

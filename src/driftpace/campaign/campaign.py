@@ -136,6 +136,7 @@ class Campaign:
         key = check_key("Campaign.ask", "key", key)
         if pool is not None:
             require.count("Campaign.ask", least=0, pool=pool)
+            pool = int(pool)  # a count of NumPy's is no JSON
 
         def decide(folded: Folded, draft: Draft) -> tuple[Folded, Order]:
             order = folded.order
@@ -179,7 +180,8 @@ class Campaign:
         counted, unless ``again``; with ``final=True`` it still closes its period. ``key`` is the period the rows are meant for,
         and must be the open one. ``source``, ``unlabelled`` and ``elsewhere`` go into the log.
         """
-        left_out = {"unlabelled": unlabelled, "elsewhere": elsewhere}
+        require.count("Campaign.tell", unlabelled=unlabelled, elsewhere=elsewhere)
+        left_out = {"unlabelled": int(unlabelled), "elsewhere": int(elsewhere)}
         delivery = check_key("Campaign.tell", "delivery", delivery)
         brought = Delivery(
             X=X, y=y, groups=groups, ids=ids, identity=delivery, source=source, left_out=left_out, who=who
@@ -373,7 +375,10 @@ class Campaign:
 
     def ledger(self) -> tuple[LedgerRow, ...]:
         """Return the closed periods: what was promised and what was measured."""
-        return ledger_of(self._store, self._name)
+        found = ledger_of(self._store, self._name)
+        if not found and self._store.head(self._name) is None:
+            raise unknown(self._name, self._store)
+        return found
 
     def log(self, *, after: int = 0, limit: int | None = None, kinds: Sequence[str] | None = None) -> tuple[Entry, ...]:
         """Return what happened, in order."""

@@ -166,14 +166,15 @@ def _column(columns: Columns, name: str, owner: str) -> "Column":
 def _target(definition: Definition, column: "Column", keep: BoolArray, owner: str) -> FloatArray:
     values = column.values[keep]
     if definition.classes is not None:
-        words = [_word(one, column.kind) for one in values]
-        for place, word in zip(np.flatnonzero(keep), words, strict=True):
-            if word not in definition.classes:
+        written = [_word(one, column.kind) for one in values]
+        meant = _meant(written, definition.classes)
+        for place, word in zip(np.flatnonzero(keep), written, strict=True):
+            if meant[word] is None:
                 raise DataError(
                     f"{owner}: target {definition.target!r} must be {definition.classes[0]!r} or {definition.classes[1]!r}; "
                     f"row {place + 1} has {word!r:.80}."
                 )
-        return np.array([float(word == definition.classes[1]) for word in words])
+        return np.array([float(meant[word] == definition.classes[1]) for word in written])
     if column.kind not in ("number", "flag"):
         found = sorted({str(one) for one in values})
         hint = f': classes = ["{found[0]}", "{found[1]}"] in the definition says so' if len(found) == 2 else ""
@@ -184,13 +185,36 @@ def _target(definition: Definition, column: "Column", keep: BoolArray, owner: st
 def _level_words(
     column: "Column", keep: BoolArray, name: str, levels: tuple[str, ...], owner: str
 ) -> "np.ndarray[Any, Any]":
-    words = np.array([_word(one, column.kind) for one in column.values[keep]], dtype=object)
-    for word in words:
-        if word not in levels:
+    written = [_word(one, column.kind) for one in column.values[keep]]
+    meant = _meant(written, levels)
+    for word in meant:
+        if meant[word] is None:
             raise DataError(
                 f"{owner}: column {name!r} must hold one of {', '.join(levels)}, as the definition says; got {word!r:.80}."
             )
-    return words
+    return np.array([meant[word] for word in written], dtype=object)
+
+
+def _meant(written: Sequence[str], words: Sequence[str]) -> dict[str, str | None]:
+    """Return, for each different word as a file has it, which of ``words`` it stands for; None where it is none of them.
+
+    It is itself, or else the only one that is the same number or truth: files write 1 as 1.0 where some are missing, and true as
+    True.
+    """
+    found: dict[str, str | None] = {}
+    for word in dict.fromkeys(written):
+        alike = [word] if word in words else [one for one in words if _plainly(one) == _plainly(word)]
+        found[word] = alike[0] if len(alike) == 1 else None
+    return found
+
+
+def _plainly(word: str) -> str:
+    if word.lower() in ("true", "false"):
+        return word.lower()
+    try:
+        return repr(float(word) + 0.0)
+    except ValueError:
+        return word
 
 
 def _words(column: "Column", keep: BoolArray, name: str, owner: str) -> list[str]:
