@@ -260,9 +260,12 @@ def test_a_store_that_cannot_be_used_is_a_503_with_its_sentence(
     begun(store, "churn")
     monkeypatch.setattr(type(store), "append", gone)
     monkeypatch.setattr(type(store), "ping", gone)
+    monkeypatch.setattr(type(store), "tokens", gone)
     answer = served.client.post("/api/campaigns/churn/orders", json={})
     assert answer.status_code == 503
     assert answer.json()["error"]["sentence"] == "the store is full; nothing was written."
     assert served.client.get("/readyz").status_code == 503
     assert served.client.get("/healthz").status_code == 200
-    assert "driftpace_store_errors_total 2.0" in served.client.get("/metrics").text
+    known = served.client.get("/api/campaigns", headers={"Authorization": "Bearer dp_any"})
+    assert (known.status_code, known.headers["Retry-After"]) == (503, answer.headers["Retry-After"])
+    assert "driftpace_store_errors_total 3.0" in served.client.get("/metrics").text

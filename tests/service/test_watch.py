@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from driftpace.campaign import Campaign
+from driftpace.errors import StorageError
 from driftpace.service.limits import Limits
 from driftpace.storage.store import Store
 from tests.reference.periods import begun
@@ -95,6 +96,20 @@ def test_a_stream_ends_when_the_campaign_is_gone(quick: Serving, store: Store) -
         assert next(told) == 1
         store.remove("churn")
         assert list(told) == []
+
+
+def test_a_stream_ends_in_order_when_the_store_is_away(
+    quick: Serving, store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def away(*_: object) -> None:
+        raise StorageError("the server cannot be reached.")
+
+    with caplog.at_level("ERROR"), quick.client.stream("GET", PATH) as answer:
+        told = entries(answer.iter_lines())
+        assert next(told) == 1
+        monkeypatch.setattr(type(store), "head", away)
+        assert list(told) == []  # a stream that broke off would raise here
+    assert caplog.records == []
 
 
 def test_streams_end_when_the_service_stops(store: Store) -> None:

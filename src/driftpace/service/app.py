@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from driftpace.errors import DriftpaceError, StorageError
 from driftpace.service.access import Access
-from driftpace.service.failures import Refused, failure, of_driftpace, of_http, of_validation
+from driftpace.service.failures import Refused, failure, of_driftpace, of_http, of_validation, retry_after
 from driftpace.service.guard import Guard
 from driftpace.service.limits import Limits
 from driftpace.service.parts import Service
@@ -50,7 +50,7 @@ def create_app(
         redirect_slashes=False,
         middleware=[
             Middleware(RequestLog, metrics=service.metrics),
-            Middleware(Guard, access=access, sessions=service.sessions, store=store, run=service.reads.run),
+            Middleware(Guard, service=service),
             Middleware(Receiving, limits=service.limits),
         ],
     )
@@ -81,7 +81,7 @@ def _add_failures(app: FastAPI, service: Service) -> None:
         if isinstance(error, StorageError):
             service.metrics.store_errors.inc()
         status, code, sentence = of_driftpace(error, store_url=service.store.url)
-        return failure(status, code, sentence, {"Retry-After": "5"} if status == 503 else None)
+        return failure(status, code, sentence, retry_after(status))
 
     async def of_framework(request: Request, error: Exception) -> Response:
         del request

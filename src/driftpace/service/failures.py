@@ -82,7 +82,13 @@ def failure(status: int, code: str, sentence: str, headers: Mapping[str, str] | 
 def of_driftpace(error: DriftpaceError, *, store_url: str) -> tuple[int, str, str]:
     """Return status, code and sentence of an error that was raised on purpose; where the store is stays inside."""
     status, code = next(((status, code) for kind, status, code in _KINDS if isinstance(error, kind)), (422, "refused"))
-    return status, code, str(error).replace(f" in {store_url}", "").replace(store_url, "the store")
+    said = str(error).replace(f" in {store_url}", "").replace(f" at {store_url}", "")
+    return status, code, said.replace(store_url, "the store")
+
+
+def retry_after(status: int) -> dict[str, str]:
+    """Return the header that says when to come again, where that helps."""
+    return {"Retry-After": "5"} if status == 503 else {}
 
 
 def of_http(status: int, detail: object) -> tuple[str, str]:

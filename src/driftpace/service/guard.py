@@ -1,32 +1,29 @@
 """The door: every request is let in, sent to log in, or refused before anything else looks at it."""
 
 import secrets
-from collections.abc import Awaitable, Callable
-from typing import Any
 
 from starlette.requests import cookie_parser
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from driftpace.errors import DriftpaceError
+from driftpace.errors import DriftpaceError, StorageError
 from driftpace.service.access import LOCAL, SAFE, Access, Caller, from_browser, is_followed, needed, same_origin
-from driftpace.service.failures import Refused, failure, of_driftpace
-from driftpace.service.sessions import Sessions
+from driftpace.service.failures import Refused, failure, of_driftpace, retry_after
+from driftpace.service.parts import Service
 from driftpace.service.tokens import find_digest, find_token
-from driftpace.storage.store import Store, Token
-
-Run = Callable[..., Awaitable[Any]]
+from driftpace.storage.store import Token
 
 
 class Guard:
     """Lets in who may come in, and says who it is: ``request.state.caller``, ``.session`` and ``.csrf``."""
 
-    def __init__(self, app: ASGIApp, *, access: Access, sessions: Sessions, store: Store, run: Run) -> None:
+    def __init__(self, app: ASGIApp, *, service: Service) -> None:
         self._app = app
-        self._access = access
-        self._sessions = sessions
-        self._store = store
-        self._run = run
+        self._access = service.access
+        self._sessions = service.sessions
+        self._store = service.store
+        self._run = service.reads.run
+        self._metrics = service.metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Look at a request before anything else does."""
@@ -46,8 +43,10 @@ class Guard:
             await _refusal(scope, headers, refused)(scope, receive, send)
             return
         except DriftpaceError as error:
+            if isinstance(error, StorageError):
+                self._metrics.store_errors.inc()
             status, code, sentence = of_driftpace(error, store_url=self._store.url)
-            await failure(status, code, sentence)(scope, receive, send)
+            await failure(status, code, sentence, retry_after(status))(scope, receive, send)
             return
         fresh = given is None and state["caller"] is not None and state["caller"].by == "loopback"
         await self._app(scope, receive, self._with_cookie(scope, headers, send) if fresh else send)

@@ -8,7 +8,8 @@ from collections.abc import AsyncIterator
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from driftpace.service.failures import busy
+from driftpace.errors import DriftpaceError
+from driftpace.service.failures import Refused, busy
 from driftpace.service.lanes import Lane
 from driftpace.service.limits import Limits
 from driftpace.storage.store import Store
@@ -58,7 +59,13 @@ class Watch:
                 woken.clear()
                 if self._closed:
                     return
-                head = await self._lane.run(self._store.head, name)
+                try:
+                    head = await self._lane.run(self._store.head, name)
+                except (
+                    DriftpaceError,
+                    Refused,
+                ):  # the store is away, or there is too much to do: who listens comes again
+                    return
                 if head is None:
                     return
                 if head.seq != seq:

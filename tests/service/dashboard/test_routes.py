@@ -5,10 +5,12 @@ import io
 import json
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from driftpace.campaign import Campaign
+from driftpace.errors import StorageError
 from driftpace.service.dashboard.assets import assets, digest
 from driftpace.storage import Change, MemoryStore
 from tests.reference.serving import Serving, serving
@@ -151,3 +153,16 @@ def test_ten_thousand_campaigns_are_paged() -> None:
     assert text.count('<th scope="row">') == 50
     assert "Page 3 of 201" in text
     assert len(text) < 100_000
+
+
+def test_a_store_that_is_away_is_a_page_with_a_sentence(shop: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = shop.service.store
+
+    def away(*_: Any, **__: Any) -> None:
+        raise StorageError(f"the server of the store at {store.url} cannot be reached.")
+
+    monkeypatch.setattr(type(store), "head", away)
+    answer = shop.client.get("/campaigns/flat-prices")
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
+    assert "The server of the store cannot be reached." in answer.text
+    assert "driftpace_store_errors_total 1.0" in shop.client.get("/metrics").text

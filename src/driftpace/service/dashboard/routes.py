@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
 from driftpace.campaign import Campaign
-from driftpace.errors import DriftpaceError, UnknownCampaignError
+from driftpace.errors import DriftpaceError, StorageError, UnknownCampaignError
 from driftpace.records import Verdict
 from driftpace.service.dashboard import whatif
 from driftpace.service.dashboard.assets import assets
@@ -17,7 +17,7 @@ from driftpace.service.dashboard.formats import plural
 from driftpace.service.dashboard.listing import SHOWN, Page, listed
 from driftpace.service.dashboard.rendering import message_page, render
 from driftpace.service.dashboard.single import View, ledger_csv, ledger_text, view
-from driftpace.service.failures import of_driftpace
+from driftpace.service.failures import of_driftpace, retry_after
 from driftpace.service.parts import service_of
 
 POLICY = (
@@ -146,7 +146,10 @@ async def _page(request: Request, read: Callable[[], str], *, plans: bool = Fals
     except DriftpaceError as error:
         status, _, sentence = of_driftpace(error, store_url=service.store.url)
         title = "No such campaign" if isinstance(error, UnknownCampaignError) else "That did not work"
-        return HTMLResponse(message_page(request, title=title, sentence=sentence), status_code=status, headers=headers)
+        if isinstance(error, StorageError):
+            service.metrics.store_errors.inc()
+        said = message_page(request, title=title, sentence=sentence)
+        return HTMLResponse(said, status_code=status, headers=headers | retry_after(status))
 
 
 async def _download(request: Request, name: str, kind: str, write: Callable[[Campaign], str]) -> Response:
