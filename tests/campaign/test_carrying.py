@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from driftpace.campaign import Campaign
-from driftpace.campaign.carrying import export_campaign, import_campaign
+from driftpace.campaign.carrying import export_campaign, exported, import_campaign
 from driftpace.campaign.folded import to_checkpoint
 from driftpace.errors import ParameterError, StateFileError
 from driftpace.storage import MemoryStore, open_store
@@ -88,6 +88,19 @@ def test_a_campaign_that_forgets_its_rows_is_carried_without_them(tmp_path: Path
     export_campaign(campaign, tmp_path / "file")
     copy = import_campaign(tmp_path / "file", storage=MemoryStore())
     assert copy.ask().request == campaign.ask().request
+
+
+def test_a_period_that_is_closed_and_forgotten_during_an_export_is_carried_as_it_was(tmp_path: Path) -> None:
+    campaign = begun(MemoryStore(), keep_rows=False)
+    campaign.ask()
+    campaign.tell(*rows_of(1, 0, 4), final=False)
+    pieces = exported(campaign)
+    first = next(pieces)
+    campaign.tell(final=True)
+    (tmp_path / "file").write_bytes(first + b"".join(pieces))
+    order = import_campaign(tmp_path / "file", storage=MemoryStore()).status().order
+    assert order is not None
+    assert order.came == 4
 
 
 def test_the_same_campaign_gives_the_same_bytes(carried: Path, tmp_path: Path) -> None:

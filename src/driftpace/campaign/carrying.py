@@ -24,11 +24,11 @@ from driftpace.campaign.alike import alike
 from driftpace.campaign.campaign import Campaign
 from driftpace.campaign.definition import Definition, check_name
 from driftpace.campaign.folded import Folded, from_checkpoint, to_checkpoint
-from driftpace.campaign.keeping import utc_now
+from driftpace.campaign.keeping import unknown, utc_now
 from driftpace.campaign.summary import summary
 from driftpace.errors import ConflictError, ParameterError, StateFileError
 from driftpace.storage import open_store
-from driftpace.storage.store import Change, Entry
+from driftpace.storage.store import Change, Entry, Store
 from driftpace.storage.wholefile import whole_file
 
 FORMAT = "driftpace-campaign"
@@ -47,11 +47,8 @@ def export_campaign(campaign: Campaign, path: str | os.PathLike[str]) -> None:
 def exported(campaign: Campaign) -> Iterator[bytes]:
     """Yield the bytes of the file."""
     store, name = campaign.store, campaign.name
-    found = store.checkpoint(name)
-    log = campaign.log(limit=None if found is None else found[0])
-    if found is None:
-        raise StateFileError(f"campaign {name!r} was removed while it was exported.")
-    seq, checkpoint = found
+    seq, checkpoint, waiting = _now(store, name)
+    log = campaign.log(limit=seq)
     seen = hashlib.sha256()
     packer = zlib.compressobj(6, zlib.DEFLATED, 31)  # 31: as gzip writes it, without a time or a name
 
@@ -62,7 +59,7 @@ def exported(campaign: Campaign) -> Iterator[bytes]:
 
     yield line({"format": FORMAT, "version": VERSION, "name": name, "entries": seq})
     for entry in log:
-        rows = store.rows(name, [entry.seq]).get(entry.seq)
+        rows = waiting.get(entry.seq) or store.rows(name, [entry.seq]).get(entry.seq)
         yield line(
             {
                 "kind": entry.kind,
@@ -74,6 +71,20 @@ def exported(campaign: Campaign) -> Iterator[bytes]:
         )
     yield line({"checkpoint": base64.b64encode(checkpoint).decode("ascii"), "sha256": seen.hexdigest()})
     yield packer.flush()
+
+
+def _now(store: Store, name: str) -> tuple[int, bytes, dict[int, bytes]]:
+    """Return where a campaign stands, with the rows of its open period, which may be dropped any moment when it is closed."""
+    last = None
+    while True:
+        found = store.checkpoint(name)
+        if found is None:
+            raise unknown(name, store)
+        opened = from_checkpoint(*found).opened
+        rows = {} if opened is None else store.rows(name, (*opened.deliveries, *opened.draws))
+        if opened is None or all(seq in rows for seq in opened.deliveries) or found[0] == last:
+            return *found, rows
+        last = found[0]
 
 
 def import_campaign(

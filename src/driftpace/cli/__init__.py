@@ -34,6 +34,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = INTERRUPTED
     except BrokenPipeError:
         return _cut_off()
+    except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):  # the parser of the command line ends by itself then
+            return _cut_off()
+        raise
     except DriftpaceError as error:
         from driftpace.cli.asking import in_options
 
