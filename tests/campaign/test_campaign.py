@@ -17,6 +17,7 @@ from driftpace.records import Verdict
 from driftpace.storage import MemoryStore
 from driftpace.storage.store import Change, Entry, Store
 from driftpace.tracker import Tracker
+from driftpace.tracker.intake import Rows
 from tests.reference.campaigns import VALUES, begun, rows_of, run_period
 
 BUDGET = {"total": 900, "horizon": 12, "fixed": 60, "per_sample": 1, "currency": "EUR"}
@@ -219,6 +220,26 @@ def test_a_delivery_that_was_taken_back_can_be_told_again(store: Store) -> None:
     assert campaign.tell(*rows, final=False).rows == 4
     *_, (_, folded) = campaign.replay()
     assert folded.order == campaign.status().order
+
+
+@pytest.mark.parametrize(
+    "shape", [{}, {"l2": [0.0, 0.1]}, {"budget": BUDGET}, {"features": ["a", "b"], "l2": [0.0, 0.1]}]
+)
+def test_columns_that_only_a_bad_delivery_had_are_forgotten_with_it(shape: dict[str, Any]) -> None:
+    campaign, other = begun(MemoryStore(), **shape), begun(MemoryStore(), **shape)
+    for one in (campaign, other):
+        one.ask()
+    X, y = rows_of(1, 0, 6)
+    wide = X if "features" in shape else np.column_stack([X, np.arange(6.0)])
+    campaign.tell(Rows(X=wide, columns=("wrong", "names", "number")[: wide.shape[1]]), y, final=False)
+    campaign.forget(reason="the number of the row was among the columns")
+    receipts = [one.tell(Rows(X=X, columns=("a", "b")), y, final=True) for one in (campaign, other)]
+    assert receipts[0].report is not None
+    assert receipts[1].report is not None
+    assert replace(receipts[0].report, seconds=0.0) == replace(receipts[1].report, seconds=0.0)
+    assert campaign.predict(X).tolist() == other.predict(X).tolist()
+    *_, (_, folded) = campaign.replay()
+    assert to_checkpoint(folded) == (campaign.store.checkpoint("prices") or (0, b""))[1]
 
 
 def test_rows_with_ids_count_once_within_a_period(store: Store) -> None:

@@ -123,6 +123,13 @@ def test_a_word_that_may_be_two_is_none() -> None:
         labelled(definition, _columns(left=["01", "1.0", "1", "1.0"]), period=1, known=None, owner="tell")
 
 
+def test_a_column_that_is_called_like_a_word_of_another_is_refused() -> None:
+    definition = Definition.of({"name": "a", "target": "y", "epsilon": 0.1, "categories": {"plan": ["basic", "gold"]}})
+    table = {"plan": ["gold", "basic"], "plan=gold": [1.0, 2.0], "y": [1.0, 2.0]}
+    with pytest.raises(DataError, match="no column may be called 'plan=gold'"):
+        labelled(definition, read_columns(table, owner="test")[1], period=1, known=None, owner="tell")
+
+
 def test_a_missing_column_is_named_with_the_nearest() -> None:
     columns = {name: column for name, column in _columns(agee=[1, 2, 3, 4]).items() if name != "age"}
     with pytest.raises(DataError, match="must have the column 'age'; did you mean 'agee'"):

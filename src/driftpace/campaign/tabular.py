@@ -111,6 +111,9 @@ def feature_rows(
             found = sorted({str(one) for one in column.values[there]})[:6] if column.kind == "text" else []
             hint = f"; give its words in the definition: categories.{name} = {found}" if found else ""
             raise DataError(f"{owner}: feature {name!r} must be numbers; it holds {column.kind}{hint}.")
+    twice = next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None
+    if twice is not None:
+        raise DataError(f"{owner}: no column may be called {twice!r}, which stands for a word of another; rename it.")
     size = len(values[0]) if values else 0
     return Rows(X=np.column_stack([np.empty((size, 0)), *values]), columns=tuple(names))
 
