@@ -165,6 +165,13 @@ def test_a_decision_is_about_the_period_that_was_looked_at(served: Serving, stor
         ("POST", "/api/campaigns/churn/deliveries", {"X": [[1.0]], "y": [1.0]}, 409, "out_of_order"),
         ("POST", "/api/campaigns/churn/plans", {"horizon": 4}, 409, "too_early"),
         ("POST", "/api/campaigns/churn/plans", {"horizon": 521}, 422, "parameter"),
+        (
+            "POST",
+            "/api/campaigns",
+            {"name": "b", "target": "y", "epsilon": 1.0, "budget": {"total": 9, "horizon": 521}},
+            422,
+            "parameter",
+        ),
         ("POST", "/api/campaigns/churn/plans", {"budget": 1e13}, 422, "invalid"),
         ("POST", "/api/campaigns/churn/plans", {"tiers": [[1, "x"]], "horizon": 2}, 422, "parameter"),
         ("POST", "/api/campaigns/churn/predictions", {"X": [[1.0]]}, 409, "out_of_order"),

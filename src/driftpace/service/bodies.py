@@ -88,8 +88,13 @@ class DefinitionSent(Sent):
     description: Annotated[str, Field(max_length=2000, pattern=_TEXT)] | None = None
     budget: BudgetSent | None = None
 
-    def values_for(self, *, most_columns: int) -> dict[str, Any]:
-        """Return the values of a definition; refused where the words of its categories make more columns than a table may have."""
+    def values_for(self, *, most_columns: int, longest: int) -> dict[str, Any]:
+        """Return the values of a definition, within the limits of the service.
+
+        Its categories make no more columns than a table may have, and an order need not plan for more periods than anybody may.
+        """
+        if self.budget is not None and self.budget.horizon > longest:
+            raise ParameterError(f"Budget(horizon=...) must be at most {longest} here; got {self.budget.horizon}.")
         words = sum(len(levels) - 1 for levels in (self.categories or {}).values())
         if words + len(self.features or ()) > most_columns:
             raise ParameterError(f"Campaign(categories=...) must make at most {most_columns:,} columns; got {words:,}.")

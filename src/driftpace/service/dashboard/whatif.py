@@ -12,6 +12,7 @@ from driftpace.records import Plan
 from driftpace.service.dashboard import planwords
 from driftpace.service.dashboard.bought import compared
 from driftpace.service.dashboard.figures import Figure
+from driftpace.service.planning import plan_within
 
 FIELDS = ("epsilon", "budget", "fixed", "per_sample", "horizon")
 USUAL_HORIZON = 12
@@ -59,7 +60,7 @@ def outcome(campaign: Campaign, given: Mapping[str, str], *, longest: int) -> Ou
     """Return what another plan would be; whatever was given, the answer is a sentence."""
     try:
         wanted = _wanted(campaign, given, longest=longest)
-        new = campaign.plan(**wanted)
+        new = plan_within(campaign, longest, **wanted)
     except TooEarlyError as error:
         return Outcome(tone="wait", headline=f"It is too early to plan: {error.why}.")
     except DriftpaceError as error:

@@ -48,7 +48,7 @@ async def create_campaign(request: Request, definition: DefinitionSent) -> Respo
     def create() -> Response:
         if service.store.head(definition.name) is not None:
             raise _taken(definition.name)
-        values = definition.values_for(most_columns=service.limits.tables.columns)
+        values = definition.values_for(most_columns=service.limits.tables.columns, longest=service.limits.horizon)
         try:
             campaign = Campaign.create(values, storage=service.store, who=by)
         except ParameterError:

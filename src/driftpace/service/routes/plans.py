@@ -7,11 +7,11 @@ from starlette.responses import Response
 
 from driftpace.campaign.as_json import plan_json
 from driftpace.campaign.definition import make_cost
-from driftpace.errors import ParameterError
 from driftpace.service.answers import PlanAnswer
 from driftpace.service.bodies import PlanSent
 from driftpace.service.failures import declared
 from driftpace.service.parts import service_of
+from driftpace.service.planning import plan_within
 from driftpace.service.routes.answering import CampaignName, as_json
 
 router = APIRouter(prefix="/api/campaigns/{name}", tags=["plans"])
@@ -21,9 +21,6 @@ router = APIRouter(prefix="/api/campaigns/{name}", tags=["plans"])
 async def plan(request: Request, name: CampaignName, wanted: Annotated[PlanSent, Body()]) -> Response:
     """Plan from this period on. With a horizon alone the cheapest plan that holds the target, with both the best for the money."""
     service = service_of(request)
-    longest = service.limits.horizon
-    if wanted.horizon is not None and wanted.horizon > longest:
-        raise ParameterError(f"plans(horizon=...) must be at most {longest} periods here; got {wanted.horizon}.")
 
     def run() -> Response:
         campaign = service.handles.reader(name)
@@ -33,6 +30,6 @@ async def plan(request: Request, name: CampaignName, wanted: Annotated[PlanSent,
             prices = {**({"currency": own["currency"]} if "currency" in own else {}), **prices}
         asked = {one: getattr(wanted, one) for one in ("epsilon", "budget", "horizon", "gap")}
         cost = make_cost(prices) if prices else None
-        return as_json(plan_json(campaign.plan(cost=cost, **asked)))
+        return as_json(plan_json(plan_within(campaign, service.limits.horizon, cost=cost, **asked)))
 
     return await service.plans.run(run)
