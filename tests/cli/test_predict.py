@@ -77,3 +77,19 @@ def test_there_must_be_a_model(churn: Path, run: Run) -> None:
     code, out, err = run("predict", "churn", "pool.csv")
     assert (code, out) == (2, "")
     assert err == "driftpace: there is no model yet, for no period is closed; ask and tell first.\n"
+
+
+def test_columns_that_the_model_does_not_know_come_back_as_they_were(fitted: Path, run: Run) -> None:
+    lines = ["customer_id,age,visits,plan,postcode,account,ratio,limit"]
+    lines += ["007,41,5,gold,01234,12345678901234567890,0.50,inf", "008,41.50,5,basic,10115,12345678901234567891,2,7"]
+    Path("rows.csv").write_text("\n".join(lines))
+    first, second = csv.DictReader(io.StringIO(run("predict", "churn", "rows.csv")[1]))
+    assert (first["customer_id"], first["postcode"], first["account"]) == ("007", "01234", "12345678901234567890")
+    assert (second["age"], second["account"]) == ("41.5", "12345678901234567891")
+    found = json.loads(run("predict", "churn", "rows.csv", "--format", "json")[1])
+    assert [row["ratio"] for row in found] == [0.5, 2]
+    assert [row["limit"] for row in found] == [None, 7]
+    run("predict", "churn", "rows.csv", "--out", "said.jsonl")
+    assert [
+        json.loads(line, parse_constant=pytest.fail) for line in Path("said.jsonl").read_text().splitlines()
+    ] == found

@@ -219,3 +219,12 @@ def test_telling_before_asking_is_refused(churn: Path, run: Run) -> None:
     Path("rows.csv").write_text("customer_id,age,visits,plan,churned\n1,30,2,gold,no\n")
     code, _, err = run("tell", "churn", "rows.csv")
     assert (code, err) == (2, "driftpace: tell came before ask in period 1; ask first.\n")
+
+
+def test_a_period_of_one_row_is_plain_json_in_the_log(asked: Path, run: Run) -> None:
+    run("tell", "churn", "done.csv", "--close")
+    run("ask", "churn", "--key", "W2")
+    label(Path("tasks.csv"), Path("one.csv"), only=1)
+    assert run("tell", "churn", "one.csv", "--close")[0] == 0
+    (last,) = json.loads(run("log", "churn", "--format", "json", "--last", "1")[1])
+    assert (last["served"]["rows"], last["served"]["error"]) == (1, None)

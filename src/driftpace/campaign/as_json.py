@@ -150,6 +150,9 @@ def head_json(head: Head) -> dict[str, Any]:
 def entry_json(entry: Entry) -> dict[str, Any]:
     """Return an entry of the log as people read it: what happened, without what only a replay needs."""
     shown = {name: value for name, value in entry.body.items() if name not in _LEFT_OUT}
+    served = shown.get("served")
+    if served is not None and isinstance(served["error"], dict):
+        shown["served"] = {**served, "error": None}  # of one row, which has no error to speak of
     return {"seq": entry.seq, "at": entry.at, "kind": entry.kind, "key": entry.key, **shown}
 
 

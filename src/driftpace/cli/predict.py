@@ -1,12 +1,16 @@
 """``driftpace predict``: what the current model says of rows."""
 
+import re
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from driftpace.cli.options import DryRun, Name, Storage
+
+if TYPE_CHECKING:
+    from driftpace.tables import Column
 
 
 class RowForm(StrEnum):
@@ -41,6 +45,7 @@ def predict(
     from driftpace.cli.tables import content_of, read
     from driftpace.errors import ParameterError, ProtocolError
     from driftpace.tables.drawing import cells
+    from driftpace.tables.writing import finite
 
     if out is not None and out.exists() and not force:
         raise ParameterError(f"--out must be a new file, or --force must be given; {str(out)!r} exists.")
@@ -51,6 +56,8 @@ def predict(
         shown, data = content_of(file, owner="predict")
         columns = read(definition, shown, data, owner="predict")
         found = campaign.predict_table(columns)
+        written = read(definition, shown, data, owner="predict", exact=True)
+        columns |= {one: column for one, column in written.items() if _is_a_code(column)}
     word = definition.target or "target"
     rows: dict[str, list[Any]] = {one: cells(column) for one, column in columns.items()}
     added: dict[str, list[Any]] = {f"{word}_predicted": list(found.values)}
@@ -62,7 +69,8 @@ def predict(
     rows |= added
     count = len(found.values)
     if out is None and form is RowForm.JSON:
-        print_json([dict(zip(rows, row, strict=True)) for row in zip(*rows.values(), strict=True)])
+        shown_rows = {one: [finite(value) for value in values] for one, values in rows.items()}
+        print_json([dict(zip(rows, row, strict=True)) for row in zip(*shown_rows.values(), strict=True)])
         return
     if out is None:
         print_csv(list(rows), list(zip(*rows.values(), strict=True)))
@@ -76,3 +84,10 @@ def predict(
     )
     if dry_run:
         print_note("Nothing was written.")
+
+
+def _is_a_code(written: "Column") -> bool:
+    """Whether a column is of digits that a number would lose some of: postcodes have leading zeros, accounts are long."""
+    if written.kind != "text":
+        return False
+    return any(re.fullmatch(r"0\d+|\d{16,}", str(one)) for one in written.values[~written.missing])

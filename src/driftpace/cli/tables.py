@@ -45,8 +45,8 @@ def readable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def read(definition: "Definition", name: str, data: bytes, *, owner: str) -> "dict[str, Column]":
-    """Return the columns of a file; ids and words stay as they were written."""
+def read(definition: "Definition", name: str, data: bytes, *, owner: str, exact: bool = False) -> "dict[str, Column]":
+    """Return the columns of a file; ids and words stay as they were written, and with ``exact`` so does every other cell."""
     from driftpace.tables import read_upload
 
     as_text = [*definition.categories, *(one for one in (definition.id, definition.groups) if one is not None)]
@@ -58,5 +58,6 @@ def read(definition: "Definition", name: str, data: bytes, *, owner: str) -> "di
         limits=own_limits(),
         owner=owner,
         as_text=as_text,
+        exact=exact,
         target=definition.target,
     )

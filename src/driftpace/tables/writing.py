@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import math
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -87,8 +88,13 @@ def _csv(table: Mapping[str, list[Any]], separator: str) -> bytes:
 
 def _lines(table: Mapping[str, list[Any]]) -> bytes:
     names = list(table)
-    made = (dict(zip(names, row, strict=True)) for row in zip(*table.values(), strict=True))
+    made = (dict(zip(names, map(finite, row), strict=True)) for row in zip(*table.values(), strict=True))
     return "".join(f"{json.dumps(row, default=str)}\n" for row in made).encode()
+
+
+def finite(value: Any) -> Any:
+    """Return a value that JSON has a word for: it has none for the infinite."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _parquet(table: Mapping[str, list[Any]], owner: str) -> bytes:
