@@ -157,6 +157,13 @@ def test_the_same_key_gives_the_same_order_for_ever(store: Store) -> None:
     assert campaign.ask(key="W1") == past
 
 
+def test_asking_again_with_a_pool_writes_nothing_while_the_target_is_not_known_yet(store: Store) -> None:
+    begun(store, epsilon=None, tolerance=0.2)
+    for _ in range(3):
+        Campaign.open("prices", storage=store).ask(key="W1", pool=30)
+    assert [entry.kind for entry in store.entries("prices")] == ["created", "asked"]
+
+
 def test_a_new_key_waits_for_the_rows_of_the_open_period_and_closes_it_when_none_are_missing(store: Store) -> None:
     campaign = begun(store)
     order = campaign.ask(key="W1")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from driftpace.campaign import fold
-from driftpace.campaign.folded import Folded, fingerprint, request_from_plain, request_to_plain
+from driftpace.campaign.folded import Folded, Opened, fingerprint, request_from_plain, request_to_plain
 from driftpace.campaign.records import Order, Served
 from driftpace.campaign.rowbytes import Packed, content, pack, unpack
 from driftpace.campaign.writing import Draft
@@ -47,12 +47,17 @@ def open_period(folded: Folded, draft: Draft, *, key: str | None, pool: int | No
     opened = folded.opened
     if opened is None or (opened.key is None and key is not None) or pool is not None:
         after, _ = fold.asked(folded, pool=pool, key=key)
-        if opened is None or after.opened != opened:
+        if opened is None or after.opened is None or not _same(opened, after.opened):
             draft.add("asked", _asked_body(after, pool, who), key=key)
             folded = after
     order = folded.order
     assert order is not None
     return folded, order
+
+
+def _same(before: Opened, after: Opened) -> bool:
+    """Whether asking again changed nothing; in their plain form, for a target that is not known yet is no number."""
+    return before.key == after.key and request_to_plain(before.request) == request_to_plain(after.request)
 
 
 def ask_again(folded: Folded, draft: Draft, *, who: str) -> Folded:
