@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 
 from driftpace.campaign import Campaign
@@ -205,6 +206,25 @@ def test_a_server_that_goes_away(visit: Visit) -> None:
     page.get_by_role("button", name="Approve…").click()
     page.get_by_role("button", name="Approve", exact=True).click()
     page.get_by_role("alert").filter(has_text="nothing is known to have been written").wait_for()
+
+
+def test_a_service_that_was_begun_anew_takes_what_was_being_typed(
+    serve: Serve, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = MemoryStore()
+    campaign, _ = one(store, periods=2)
+    running = serve(store, limits=Limits(stream_seconds=0.5, poll_seconds=0.1))
+    page = visit(f"{running.url}/campaigns/flat-prices").page
+    page.get_by_role("button", name="Override…").click()
+    page.get_by_label("Reason (for the log)").fill("typed for long")
+    token = page.locator('meta[name="csrf-token"]')
+    before = token.get_attribute("content")
+    monkeypatch.setattr(running.service.sessions, "_key", b"as another process would have drawn it")
+    expect(token).not_to_have_attribute("content", before, timeout=15_000)
+    expect(page.locator("#override .meanwhile")).to_be_hidden()
+    page.get_by_role("button", name="Override", exact=True).click()
+    expect(page.locator("#order .decided")).to_contain_text("typed for long")
+    assert campaign.status().order is not None
 
 
 def test_finding_in_a_long_list(serve: Serve, visit: Visit) -> None:

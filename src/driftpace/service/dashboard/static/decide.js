@@ -26,6 +26,7 @@ document.addEventListener("click", (event) => {
     dialog.returnTo = opener.id;
     dialog.period = document.getElementById("order").dataset.period; // what is decided here is about this period and no other
     dialog.key = document.getElementById("order").dataset.key;
+    dialog.seen = JSON.stringify(document.getElementById("order").dataset);
     number(dialog);
     const samples = dialog.querySelector("[name=samples]");
     if (samples !== null) samples.value = document.getElementById("order").dataset.samples;
@@ -67,6 +68,7 @@ for (const form of document.querySelectorAll("form[data-decides]")) {
 document.addEventListener("refreshed", () => {
   const order = document.getElementById("order");
   for (const dialog of document.querySelectorAll("dialog[open]")) {
+    if (dialog.seen === JSON.stringify(order.dataset)) continue;
     const place = dialog.querySelector(".meanwhile");
     place.textContent = order.dataset.period !== dialog.period ? `Period ${dialog.period} was closed meanwhile.` : `The order changed meanwhile: ${order.dataset.came} of ${order.dataset.samples} rows came.`;
     place.hidden = false;

@@ -10,6 +10,7 @@ let stream = null;
 let silence = 0;
 let retry = 0;
 let busy = null;
+let lost = false;
 
 // Read the page again; one reading at a time, and whoever asks meanwhile gets another one after it.
 async function update() {
@@ -27,11 +28,17 @@ async function update() {
 function listen() {
   hush();
   stream = new EventSource(`/api/campaigns/${encodeURIComponent(campaign.dataset.name)}/stream`);
-  stream.addEventListener("open", () => { quiet(); unreachable(false); });
+  stream.addEventListener("open", () => {
+    quiet();
+    unreachable(false);
+    if (lost) update(); // a service that was begun anew takes only what a page of its own sends along
+    lost = false;
+  });
   stream.addEventListener("changed", (event) => {
     if (Number(JSON.parse(event.data).entries) !== shown) update();
   });
   stream.addEventListener("error", () => {
+    lost = true;
     if (stream?.readyState !== EventSource.CLOSED) { // it tries again by itself
       if (silence === 0) silence = window.setTimeout(() => unreachable(true), 2500);
       return;
