@@ -76,6 +76,6 @@ def _slowly(storage: str | None, name: str) -> "Standing":
         now = campaign.status()
         head = campaign.store.head(name)
         assert head is not None
-        ledger = campaign.ledger()
-        key = ledger[-1].key if ledger else None
+        closed = campaign.store.latest(name, limit=1, kinds=("closed",))
+        key = closed[0].body["key"] if closed else None
         return Standing(head=head, order=now.order, last=now.last, last_key=key)
