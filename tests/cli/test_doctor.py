@@ -8,7 +8,7 @@ import pytest
 
 from driftpace.service.tokens import make_token
 from driftpace.storage import open_store
-from tests.cli.loop import INIT, Run, period
+from tests.cli.loop import INIT, Run, label, period
 
 
 def verdicts(run: Run, *more: str) -> tuple[int, dict[str, tuple[str, str]]]:
@@ -65,6 +65,14 @@ def test_rows_that_were_not_to_be_kept_are_no_failure(folder: Path, run: Run) ->
     period(run, "W1")
     code, found = verdicts(run)
     assert (code, found["churn"][0]) == (0, "warn")
+    run("ask", "churn", "--key", "W2", "--select", "pool.csv", "--out", "more.csv")
+    label(Path("more.csv"), Path("done.csv"), only=1)
+    run("tell", "churn", "done.csv", "--part")
+    assert verdicts(run)[1]["churn"][0] == "warn"
+    change("DELETE FROM driftpace_rows")
+    code, found = verdicts(run)
+    assert (code, found["churn"][0]) == (30, "fail")
+    assert found["churn"][1].startswith("Rows of the open period are gone")
 
 
 def test_nothing_there_yet_and_tokens_that_ran_out(folder: Path, run: Run) -> None:

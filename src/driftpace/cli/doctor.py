@@ -114,6 +114,9 @@ def _campaign(store: "Store", name: str) -> Check:
                 f"The log has {len(log):,} entries, and the state follows from {found and found[0]}.",
             )
         folded = from_checkpoint(*found)
+        waiting = () if folded.opened is None else folded.opened.deliveries
+        if len(store.rows(name, waiting)) < len(waiting):
+            return Verdict.FAIL, name, "Rows of the open period are gone; put back a copy of the store."
         if not _has_all_rows(store, name, log):
             if folded.definition.keep_rows:
                 return Verdict.FAIL, name, "Rows are gone that were to be kept."
