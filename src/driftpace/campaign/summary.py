@@ -48,7 +48,7 @@ def target(folded: Folded) -> str:
     if tolerance is not None:
         said = f"within {100.0 * tolerance:.3g} % of the best loss"
     confidence = getattr(method, "confidence", None)
-    return said if confidence is None else f"{said}, with probability {confidence:.3g}"
+    return f"{said}, on average" if confidence is None else f"{said}, with probability {confidence:.3g}"
 
 
 def money(folded: Folded) -> tuple[Money | None, Money | None]:

@@ -11,8 +11,15 @@ from typing import Any
 import numpy as np
 
 from driftpace.campaign import fold
-from driftpace.campaign.folded import Folded, Opened, fingerprint, request_from_plain, request_to_plain
-from driftpace.campaign.records import Order, Served
+from driftpace.campaign.folded import (
+    Folded,
+    Opened,
+    decision_to_plain,
+    fingerprint,
+    request_from_plain,
+    request_to_plain,
+)
+from driftpace.campaign.records import Decision, Order, Served
 from driftpace.campaign.rowbytes import Packed, content, pack, unpack
 from driftpace.campaign.writing import Draft
 from driftpace.errors import DataError, ParameterError
@@ -26,6 +33,7 @@ from driftpace.tracker.intake import read_groups, read_rows, read_targets
 from driftpace.tracker.state import Settings
 
 _OWNER = "Campaign.tell"
+_DECIDED = ("approved", "overridden")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -210,6 +218,7 @@ def _order_of_period(store: Store, folded: Folded, period: int) -> Order | None:
         missing=0,
         closed=True,
         request=request_from_plain(closed.body["request"]),
+        **{name: Decision(**closed.body[name]) for name in _DECIDED if name in closed.body},
     )
 
 
@@ -228,6 +237,7 @@ def close(folded: Folded, draft: Draft, *, who: str, why: str) -> tuple[Folded, 
             "samples": order.samples,
             "came": order.came,
             "request": request_to_plain(opened.request),
+            **{name: decision_to_plain(getattr(opened, name)) for name in _DECIDED if getattr(opened, name)},
             "why": why,
             "who": who,
         },

@@ -93,7 +93,7 @@ def promised(ledger: Sequence[LedgerRow]) -> Section:
     found = [row.report.certificate for row in ledger]
     certificate = np.array([math.nan if one is None else one for one in found])
     top = _top([highest(bound[np.isfinite(bound)]), highest(epsilon)], highest(certificate))
-    figure = Figure(periods=names, axis="worse than the best by at most", top=top)
+    figure = Figure(periods=names, axis="worse than the best", top=top)
     figure.line("promised", bound, colour="own", width=2.5, markers=True)
     figure.line("certified by the rows", certificate, colour="teal", dash="dot")
     figure.line("the target", epsilon, colour="bad", dash="dash", width=1.5)
@@ -188,6 +188,6 @@ def _amount(value: float) -> str:
 
 
 def _top(shown: list[float], cut: float) -> float:
-    """Return a height that shows all that must be ``shown``; what lies more than three times as high is cut."""
+    """Return a height that shows all that must be ``shown``; what lies more than ten times as high is cut."""
     height = max(*shown, 1e-12)
-    return 1.15 * max(height, min(cut, 3.0 * height))
+    return 1.15 * max(height, min(cut, 10.0 * height))

@@ -93,7 +93,7 @@ def report_lines(report: "StepReport", key: str | None) -> list["Line"]:
     kept = "the target is held" if report.outcome.promised else _plain(report.outcome.value)
     lines = [
         ("Closed", f"{which}: {plural(report.samples, 'row')} came, {report.asked:,} were asked for"),
-        ("Promise", f"{kept}; at most {number(report.risk_bound)} above the best, asked {number(report.epsilon)}"),
+        ("Promise", f"{kept}; {number(report.risk_bound)} above the best promised, asked {number(report.epsilon)}"),
     ]
     if report.certificate is not None:
         lines.append(("Certified", f"at most {number(report.certificate)} above the best, by the rows themselves"))
@@ -141,7 +141,7 @@ def _promise(order: "Order") -> str:
         else "the target is not known in numbers yet"
     )
     if request.outcome.promised:
-        return f"at most {number(request.risk_bound)} above the best; {asked}"
+        return f"{number(request.risk_bound)} above the best; {asked}"
     return f"none: {_plain(request.outcome.value)}; {asked}"
 
 

@@ -136,7 +136,7 @@ def _certified(entry: Entry) -> str:
     report = from_plain(entry.body["report"])
     bound, target = number(report.risk_bound), number(report.epsilon)
     kept = "the target is promised" if report.outcome.promised else "the target is not promised"
-    return f"At most {bound} above the best expected, target {target}: {kept} ({report.outcome.value})"
+    return f"{bound} above the best promised, target {target}: {kept} ({report.outcome.value})"
 
 
 def _imported(entry: Entry) -> str:
