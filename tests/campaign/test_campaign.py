@@ -324,6 +324,19 @@ def test_an_override_stands_until_the_period_closes_and_an_approval_ends_it(stor
         campaign.override(3, reason="  ")
 
 
+@pytest.mark.parametrize("decide", ["overridden", "approved"])
+def test_what_a_person_decided_is_known_of_a_closed_period_too(store: Store, decide: str) -> None:
+    campaign = begun(store)
+    campaign.ask(key="W1")
+    order = campaign.override(3, reason="few", who="Ada") if decide == "overridden" else campaign.approve(who="Ada")
+    closed = campaign.tell(*rows_of(1, 0, 3), final=True).order
+    again = campaign.ask(key="W1")
+    assert getattr(again, decide) == getattr(closed, decide) == getattr(order, decide)
+    assert again.closed
+    *_, (_, folded) = campaign.replay()
+    assert to_checkpoint(folded) == (store.checkpoint("prices") or (0, b""))[1]
+
+
 def test_a_period_closes_itself_when_enough_came_and_stays_open_when_told_so(store: Store) -> None:
     campaign = begun(store)
     order = campaign.ask()
