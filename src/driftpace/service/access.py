@@ -52,9 +52,12 @@ class Access:
         >>> access = Access(port=8321)
         >>> [access.knows_host(host) for host in ("localhost:8321", "[::1]:8321", "evil.example:8321", "127.0.0.1")]
         [True, True, False, False]
+        >>> Access(host="127.0.0.2", port=8321).knows_host("127.0.0.2:8321"), access.knows_host("127.0.0.2:8321")
+        (True, False)
         """
         name, _, port = host.rpartition(":") if re.search(r":\d+$", host) else (host, "", "80")
-        return name.lower() in ("localhost", "127.0.0.1", "[::1]") and (self.port is None or port == str(self.port))
+        known = {"localhost", "127.0.0.1", "[::1]", *([self.host.lower()] if self.is_local else [])}
+        return name.lower() in known and (self.port is None or port == str(self.port))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
