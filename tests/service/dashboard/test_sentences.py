@@ -49,3 +49,16 @@ def test_words_of_others_are_quoted_and_bounded(reason: str) -> None:
 
 def test_an_entry_of_a_newer_version_is_shown_too() -> None:
     assert "“merged”" in line(Entry(kind="merged", at="2026-11-15T10:00:00Z", body={})).sentence
+
+
+def test_words_of_others_do_not_turn_the_rest_of_a_line_around() -> None:
+    body = {
+        "period": 2,
+        "rows": 12,
+        "source": "\u202efdp.csv\u2067",
+        "repeated": 1,
+        "unlabelled": 0,
+        "who": "Ada\u202e",
+    }
+    said = line(Entry(kind="delivered", at="2026-11-15T10:00:00Z", seq=3, body=body)).sentence
+    assert said == "12 rows came for period 2 from “fdp.csv”, by Ada; 1 row told before was left out."

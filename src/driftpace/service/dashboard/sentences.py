@@ -21,6 +21,7 @@ TITLES = {
     "certified": "Certified",
     "imported": "Imported",
 }
+_TURNS = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)))
 LONGEST = 600
 """Characters of what somebody wrote that one line of the log shows; the whole is in the JSON."""
 
@@ -50,13 +51,16 @@ def line(entry: Entry) -> Line:
 
 
 def quoted(text: Any) -> str:
-    """Return somebody's words in quotation marks, shortened where they are long."""
-    words = " ".join(str(text).split())
+    """Return somebody's words in quotation marks, shortened where they are long.
+
+    Marks that turn the direction of writing are left out: they would turn what the page says after the quotation, too.
+    """
+    words = " ".join(str(text).translate(_TURNS).split())
     return f"“{words if len(words) <= LONGEST else words[: LONGEST - 1] + '…'}”"
 
 
 def _by(entry: Entry) -> str:
-    who = " ".join(str(entry.body.get("who") or "").split())
+    who = " ".join(str(entry.body.get("who") or "").translate(_TURNS).split())
     return f", by {who[:100]}" if who else ""
 
 
