@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from driftpace import Ball, LogisticLoss, Tracker
+from driftpace import Ball, LogisticLoss, SquaredLoss, Tracker
 from driftpace.errors import DataError, ParameterError
 from driftpace.pacing import judge
 from driftpace.records import Outcome
@@ -97,3 +97,15 @@ def test_a_start_is_where_the_first_model_is() -> None:
     tracker.ask()
     tracker.tell(*rows(2, seed=0))
     assert np.abs(tracker.coef - TRUTH).max() < 3.0
+
+
+@pytest.mark.parametrize("l2", [None, [0.0, 0.1]])
+def test_columns_that_only_a_bad_delivery_had_are_forgotten_with_it(l2: list[float] | None) -> None:
+    tracker = Tracker(SquaredLoss(), epsilon=0.1, rng=0, l2=l2)
+    rng = np.random.default_rng(0)
+    tracker.ask()
+    tracker.tell(rng.normal(size=(9, 5)), rng.normal(size=9), final=False)
+    tracker.forget()
+    report = tracker.tell(rng.normal(size=(30, 2)), rng.normal(size=30))
+    assert report is not None
+    assert tracker.coef.shape == (2,)

@@ -17,12 +17,10 @@ from driftpace.campaign.rowbytes import unpack
 from driftpace.errors import StateFileError
 from driftpace.records import Request, StepReport
 from driftpace.storage.store import Entry
-from driftpace.tracker.branches import BranchedState, Branches
-from driftpace.tracker.branching import apply, begin
+from driftpace.tracker.branching import apply
 from driftpace.tracker.events import Asked, Closed, Forgot, Told
 from driftpace.tracker.exactly import from_plain
 from driftpace.tracker.saving import now_from_body
-from driftpace.tracker.state import Settings, State
 
 ENTRIES = (
     *("created", "asked", "approved", "overridden", "selected", "delivered", "forgotten"),
@@ -63,26 +61,10 @@ def delivered(folded: Folded, told: Told, *, seq: int) -> Folded:
 
 
 def forgotten(folded: Folded) -> Folded:
-    """Take back the rows told in the open period; columns that nothing else has shown are not known any more."""
+    """Take back the rows told in the open period."""
     state, _ = apply(folded.settings, folded.state, Forgot())
-    if folded.last is None:
-        state = _begun_anew(folded.settings, state)
     assert folded.opened is not None
     return replace(folded, state=state, opened=replace(folded.opened, deliveries=()))
-
-
-def _begun_anew(settings: Settings | Branches, state: State | BranchedState) -> State | BranchedState:
-    """Return the beginning of the first period, with its order."""
-    if isinstance(state, State):
-        fresh = begin(settings)
-        assert isinstance(fresh, State)
-        return replace(fresh, order=state.order)
-    assert isinstance(settings, Branches)
-    given = any(one.features is not None for one in settings.settings)
-    several = begin(settings, state.features if given else None)
-    assert isinstance(several, BranchedState)
-    pairs = zip(several.states, state.states, strict=True)
-    return replace(several, states=tuple(replace(one, order=other.order) for one, other in pairs))
 
 
 def selected(folded: Folded, *, seq: int) -> Folded:

@@ -49,8 +49,7 @@ def apply(
         case Told():
             return _gather(settings, state, event), None
         case Forgot():
-            pairs = zip(settings.settings, state.states, strict=True)
-            return replace(state, states=tuple(engine.apply(*pair, event)[0] for pair in pairs), groups=()), None
+            return _forgotten(settings, state, event), None
         case Closed():
             return _close(settings, state)
 
@@ -173,6 +172,18 @@ def _close(settings: Branches, state: BranchedState) -> tuple[BranchedState, Ste
         assumptions=(*reports[index].assumptions, _about(settings, selected, reports, doubt)),
     )
     return replace(state, states=tuple(states), chosen=index, groups=(), tally=tally), report
+
+
+def _forgotten(settings: Branches, state: BranchedState, forgot: Forgot) -> BranchedState:
+    """Take the rows back from every candidate; in the first period the columns go with them, unless the user gave their number."""
+    pairs = zip(settings.settings, state.states, strict=True)
+    states = tuple(engine.apply(*pair, forgot)[0] for pair in pairs)
+    if state.period > 1:
+        return replace(state, states=states, groups=())
+    given = any(one.features is not None for one in settings.settings)
+    fresh = begin(settings, state.features if given else None)
+    assert isinstance(fresh, BranchedState)
+    return replace(fresh, states=states)
 
 
 def _groups(state: BranchedState) -> IntArray | None:

@@ -96,12 +96,16 @@ def _gather(settings: Settings, state: State, told: Told) -> State:
 
 
 def _forgotten(settings: Settings, state: State) -> State:
-    """Take the rows back. What was decided with them in sight is decided anew, as many as may come in their place."""
+    """Take the rows back. What was decided with them in sight is decided anew, as many as may come in their place.
+
+    In the first period the columns go with them, which nothing else has shown.
+    """
     if state.order is None or not state.parts:
         return state
+    anew = replace(begin(settings), order=state.order) if state.period == 1 else replace(state, parts=())
     if settings.budget is not None:
-        return replace(state, parts=(), order=budgeting.without_rows(state.order))
-    return replace(state, parts=(), order=replace(state.order, after=-1, batch=-1))
+        return replace(anew, order=budgeting.without_rows(state.order))
+    return replace(anew, order=replace(state.order, after=-1, batch=-1))
 
 
 def _must_have_asked(state: State) -> None:
