@@ -479,3 +479,25 @@ def test_an_order_ends_a_script_as_what_it_is(store: Store) -> None:
     while poor.ask().missing:
         poor.tell(*rows_of(1, 0, poor.ask().missing), final=True)
     assert poor.ask().code == EXHAUSTED
+
+
+def test_what_is_meant_for_another_period_is_refused_and_a_delivery_that_was_told_is_still_known(store: Store) -> None:
+    campaign = begun(store)
+    campaign.ask(key="W1")
+    rows = rows_of(1, 0, 4)
+    assert campaign.tell(*rows, period=1, final=True).report is not None
+    assert campaign.tell(*rows, period=1).duplicate is not None, "a second try is answered, not refused"
+    campaign.ask(key="W2")
+    entries = campaign.status().entries
+    for late in (
+        lambda: campaign.tell(*rows_of(1, 4, 4), period=1),
+        lambda: campaign.override(3, reason="x", period=1),
+        lambda: campaign.approve(period=1),
+        lambda: campaign.forget(reason="x", period=1),
+    ):
+        with pytest.raises(
+            ProtocolError, match=r"came for period 1, which is not the open one; period 2 \(W2\) is open"
+        ):
+            late()
+    assert campaign.status().entries == entries
+    assert campaign.override(3, reason="x", period=2).samples == 3

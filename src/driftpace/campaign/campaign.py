@@ -17,8 +17,9 @@ from driftpace.campaign.definition import Definition, check_name
 from driftpace.campaign.folded import Folded, fingerprint
 from driftpace.campaign.keeping import Kept, unknown
 from driftpace.campaign.ledger import ledger_of
+from driftpace.campaign.orders import drawn_ids, not_open, open_order, require_period
 from driftpace.campaign.records import Decision, LedgerRow, Order, Receipt, Status
-from driftpace.campaign.rowbytes import pack_ids, unpack_ids
+from driftpace.campaign.rowbytes import pack_ids
 from driftpace.campaign.summary import named, status
 from driftpace.campaign.tabular import Columns, Predicted, feature_rows, labelled, predicted
 from driftpace.campaign.taking import Delivery, ask_again, close, gather, open_period, past_order, told_before
@@ -169,6 +170,7 @@ class Campaign:
         source: str = "",
         unlabelled: int = 0,
         elsewhere: int = 0,
+        period: int | None = None,
         who: str = "",
         dry_run: bool = False,
     ) -> Receipt:
@@ -177,8 +179,8 @@ class Campaign:
         ``final=None`` closes the period when nothing is missing any more, True closes it with what came, False leaves it open.
         Without rows, ``tell()`` closes. ``ids`` tell rows apart: those told before in this period are not counted again.
         ``delivery`` identifies the whole delivery (by default a digest of its rows does): one that was told before is not
-        counted, unless ``again``; with ``final=True`` it still closes its period. ``key`` is the period the rows are meant for,
-        and must be the open one. ``source``, ``unlabelled`` and ``elsewhere`` go into the log.
+        counted, unless ``again``; with ``final=True`` it still closes its period. ``key`` and ``period`` (its number) say which
+        period the rows are meant for, and that must be the open one. ``source``, ``unlabelled`` and ``elsewhere`` go into the log.
         """
         require.count("Campaign.tell", unlabelled=unlabelled, elsewhere=elsewhere)
         left_out = {"unlabelled": int(unlabelled), "elsewhere": int(elsewhere)}
@@ -186,7 +188,7 @@ class Campaign:
         brought = Delivery(
             X=X, y=y, groups=groups, ids=ids, identity=delivery, source=source, left_out=left_out, who=who
         )
-        return self._tell(lambda _: brought, final=final, key=key, again=again, who=who, dry_run=dry_run)
+        return self._tell(lambda _: brought, final=final, key=key, period=period, again=again, who=who, dry_run=dry_run)
 
     def _tell(
         self,
@@ -194,6 +196,7 @@ class Campaign:
         *,
         final: bool | None,
         key: str | None,
+        period: int | None,
         again: bool,
         who: str,
         dry_run: bool,
@@ -212,8 +215,9 @@ class Campaign:
             if past is not None and (past.closed or not final):
                 return folded, Receipt(rows=0, order=past, duplicate=seq, **left_out)
             order = folded.order
+            require_period(folded, period, "tell")
             if order is None or (key is not None and order.key != key):
-                raise _not_open(self._store, folded, key)
+                raise not_open(self._store, folded, key)
             rows, repeated = 0, 0
             if past is None:
                 folded, rows, repeated = gather(self._store, folded, draft, brought)
@@ -239,6 +243,7 @@ class Campaign:
         delivery: str | None = None,
         again: bool = False,
         source: str = "",
+        period: int | None = None,
         who: str = "",
         dry_run: bool = False,
     ) -> Receipt:
@@ -269,36 +274,39 @@ class Campaign:
                 who=who,
             )
 
-        return self._tell(bring, final=final, key=key, again=again, who=who, dry_run=dry_run)
+        return self._tell(bring, final=final, key=key, period=period, again=again, who=who, dry_run=dry_run)
 
-    def forget(self, *, reason: str, who: str = "", dry_run: bool = False) -> Order:
-        """Take back the rows told so far in the open period, such as a delivery that proved bad."""
+    def forget(self, *, reason: str, period: int | None = None, who: str = "", dry_run: bool = False) -> Order:
+        """Take back the rows told so far in the open period, such as a delivery that proved bad; ``period`` must be that one."""
         reason = check_reason("Campaign.forget", reason)
 
         def decide(folded: Folded, draft: Draft) -> tuple[Folded, Order]:
-            order = _open_order(folded, "forget")
+            order = open_order(folded, "forget", period)
             if order.came:
                 seqs = folded.opened.deliveries if folded.opened else ()
                 draft.add("forgotten", {"period": order.period, "rows": order.came, "reason": reason, "who": who})
                 if not folded.definition.keep_rows:
                     draft.drop(seqs)
                 folded = ask_again(fold.forgotten(folded), draft, who=who)
-            return folded, _open_order(folded, "forget")
+            return folded, open_order(folded, "forget")
 
         return self._kept.change(decide, dry_run=dry_run)
 
-    def override(self, samples: int, *, reason: str, who: str = "", dry_run: bool = False) -> Order:
-        """Put a number of your own in the place of the order, with the reason; it stands until the period is closed."""
-        require.count("Campaign.override", samples=samples)
-        return self._decided(
-            "overridden", fold.overridden, samples, check_reason("Campaign.override", reason), who, dry_run
-        )
+    def override(
+        self, samples: int, *, reason: str, period: int | None = None, who: str = "", dry_run: bool = False
+    ) -> Order:
+        """Put a number of your own in the place of the order, with the reason; it stands until the period is closed.
 
-    def approve(self, *, reason: str = "", who: str = "", dry_run: bool = False) -> Order:
-        """Agree with the order as the tracker made it; an override of it is over."""
-        return self._decided(
-            "approved", fold.approved, None, check_text("Campaign.approve", "reason", reason), who, dry_run
-        )
+        ``period`` is the one that you looked at: where another is open by now, that is refused.
+        """
+        require.count("Campaign.override", samples=samples)
+        why = check_reason("Campaign.override", reason)
+        return self._decided("overridden", fold.overridden, int(samples), why, period, who, dry_run)
+
+    def approve(self, *, reason: str = "", period: int | None = None, who: str = "", dry_run: bool = False) -> Order:
+        """Agree with the order as the tracker made it; an override of it is over. ``period`` as for :meth:`override`."""
+        why = check_text("Campaign.approve", "reason", reason)
+        return self._decided("approved", fold.approved, None, why, period, who, dry_run)
 
     def _decided(
         self,
@@ -306,23 +314,24 @@ class Campaign:
         apply: Callable[[Folded, Decision], Folded],
         samples: int | None,
         reason: str,
+        period: int | None,
         who: str,
         dry_run: bool,
     ) -> Order:
         def decide(folded: Folded, draft: Draft) -> tuple[Folded, Order]:
-            order = _open_order(folded, "override" if samples is not None else "approve")
-            asked = order.came + order.request.samples if samples is None else int(samples)
+            order = open_order(folded, "override" if samples is not None else "approve", period)
+            asked = order.came + order.request.samples if samples is None else samples
             body = {"period": order.period, "samples": asked, "reason": reason, "who": who}
             folded = apply(folded, fold.decision_of(body, draft.at))
             draft.add(kind, body)
-            return folded, _open_order(folded, kind)
+            return folded, open_order(folded, kind)
 
         return self._kept.change(decide, dry_run=dry_run)
 
     def drawn(self) -> tuple[str, ...]:
         """Return the ids of the rows that were drawn for labelling in the open period."""
         folded = self._kept.load()
-        return () if folded.opened is None else _drawn(self._store, self._name, folded.opened.draws)
+        return () if folded.opened is None else drawn_ids(self._store, self._name, folded.opened.draws)
 
     def record_draw(
         self, ids: Sequence[str], *, source: str = "", pool_rows: int = 0, who: str = "", dry_run: bool = False
@@ -330,7 +339,7 @@ class Campaign:
         """Write into the log which rows were drawn for labelling, so that they are not drawn twice."""
 
         def decide(folded: Folded, draft: Draft) -> tuple[Folded, None]:
-            order = _open_order(folded, "select")
+            order = open_order(folded, "select")
             body = {"period": order.period, "rows": len(ids), "pool": pool_rows, "source": source, "who": who}
             seq = draft.next_seq
             draft.add("selected", body, rows=pack_ids(ids))
@@ -410,30 +419,3 @@ def _led_to(entry: Entry, folded: Folded) -> bool:
     """Whether a fit led to this state, or to its model up to rounding."""
     coef = folded.state.coef
     return entry.body["sha256"] == fingerprint(folded) or near(entry.body["coef"], () if coef is None else coef)
-
-
-def _open_order(folded: Folded, verb: str) -> Order:
-    order = folded.order
-    if order is None:
-        raise ProtocolError(f"{verb}() came before ask() in period {folded.state.period}; ask first.")
-    return order
-
-
-def _not_open(store: Store, folded: Folded, key: str | None) -> ProtocolError:
-    order = folded.order
-    if key is None:
-        return ProtocolError(f"tell() came before ask() in period {folded.state.period}; ask first.")
-    past = past_order(store, folded, key)
-    if past is not None:
-        return ProtocolError(f"{named(past.period, key)} is closed; rows cannot be added to it any more.")
-    now = (
-        f"period {folded.state.period} is not asked for yet"
-        if order is None
-        else f"the open one is {named(order.period, order.key)}"
-    )
-    return ProtocolError(f"no period was asked for as {key!r}; {now}.")
-
-
-def _drawn(store: Store, name: str, seqs: Sequence[int]) -> tuple[str, ...]:
-    kept = store.rows(name, seqs)
-    return tuple(one for seq in seqs for one in unpack_ids(kept.get(seq, b"")))

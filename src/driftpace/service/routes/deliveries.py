@@ -12,7 +12,7 @@ from driftpace.service.answers import PredictionsAnswer, ReceiptAnswer
 from driftpace.service.delivered import predict, read_rows, take_upload, tell
 from driftpace.service.failures import declared
 from driftpace.service.parts import service_of, who
-from driftpace.service.routes.answering import CampaignName, as_json, require_period
+from driftpace.service.routes.answering import CampaignName, as_json
 
 router = APIRouter(prefix="/api/campaigns/{name}", tags=["deliveries"])
 
@@ -89,7 +89,7 @@ async def deliver(
         raise ParameterError("deliveries(body=...) must hold rows, unless final=true closes the period; it is empty.")
 
     def run() -> tuple[Response, Any]:
-        campaign = require_period(service.handles.writer(name), period, "tell")
+        campaign = service.handles.writer(name)
         found = read_rows(upload, campaign, service.limits.tables, owner="deliveries") if upload.data else None
         receipt = tell(
             campaign,
@@ -99,6 +99,7 @@ async def deliver(
             delivery=idempotency_key or f"sha256:{hashlib.sha256(upload.data).hexdigest()}",
             again=again == "true",
             source=upload.source,
+            period=period,
             who=by,
         )
         return as_json(receipt_json(receipt)), receipt

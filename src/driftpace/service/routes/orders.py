@@ -10,7 +10,7 @@ from driftpace.service.answers import OrderAnswer
 from driftpace.service.bodies import ApproveSent, AskSent, ForgetSent, OverrideSent
 from driftpace.service.failures import Refused, declared
 from driftpace.service.parts import service_of, who
-from driftpace.service.routes.answering import CampaignName, as_json, require_period
+from driftpace.service.routes.answering import CampaignName, as_json
 
 router = APIRouter(prefix="/api/campaigns/{name}", tags=["orders"])
 
@@ -51,8 +51,8 @@ async def approve(request: Request, name: CampaignName, approved: Annotated[Appr
     service, by = service_of(request), who(request)
 
     def run() -> Response:
-        campaign = require_period(service.handles.writer(name), approved.period, "approve")
-        return as_json(order_json(campaign.approve(reason=approved.reason, who=by)))
+        campaign = service.handles.writer(name)
+        return as_json(order_json(campaign.approve(reason=approved.reason, period=approved.period, who=by)))
 
     answer = await service.fits.run(run)
     service.watch.changed(name)
@@ -65,8 +65,9 @@ async def override(request: Request, name: CampaignName, decided: Annotated[Over
     service, by = service_of(request), who(request)
 
     def run() -> Response:
-        campaign = require_period(service.handles.writer(name), decided.period, "override")
-        return as_json(order_json(campaign.override(decided.samples, reason=decided.reason, who=by)))
+        campaign = service.handles.writer(name)
+        order = campaign.override(decided.samples, reason=decided.reason, period=decided.period, who=by)
+        return as_json(order_json(order))
 
     answer = await service.fits.run(run)
     service.watch.changed(name)
@@ -79,8 +80,8 @@ async def forget(request: Request, name: CampaignName, said: Annotated[ForgetSen
     service, by = service_of(request), who(request)
 
     def run() -> Response:
-        campaign = require_period(service.handles.writer(name), said.period, "forget")
-        return as_json(order_json(campaign.forget(reason=said.reason, who=by)))
+        campaign = service.handles.writer(name)
+        return as_json(order_json(campaign.forget(reason=said.reason, period=said.period, who=by)))
 
     answer = await service.fits.run(run)
     service.watch.changed(name)

@@ -1,0 +1,52 @@
+"""The open order, and the one sentence where there is none, or another one than was meant."""
+
+from collections.abc import Sequence
+
+from driftpace.campaign.folded import Folded
+from driftpace.campaign.records import Order
+from driftpace.campaign.rowbytes import unpack_ids
+from driftpace.campaign.summary import named
+from driftpace.campaign.taking import past_order
+from driftpace.errors import ProtocolError
+from driftpace.storage.store import Store
+
+
+def open_order(folded: Folded, verb: str, period: int | None = None) -> Order:
+    """Return the open order, or refuse: nobody asked, or it is not of the ``period`` that is meant."""
+    require_period(folded, period, verb)
+    order = folded.order
+    if order is None:
+        raise ProtocolError(f"{verb}() came before ask() in period {folded.state.period}; ask first.")
+    return order
+
+
+def require_period(folded: Folded, period: int | None, verb: str) -> None:
+    """Refuse what is meant for another period than the open one."""
+    order = folded.order
+    if period is None or (order is not None and order.period == period):
+        return
+    key = None if order is None else order.key
+    now = f"{named(folded.state.period, key)} is {'not asked for yet' if order is None else 'open'}"
+    raise ProtocolError(f"{verb}() came for period {period}, which is not the open one; {now}.")
+
+
+def not_open(store: Store, folded: Folded, key: str | None) -> ProtocolError:
+    """Return the refusal of rows for a period that is not the open one, by its key."""
+    order = folded.order
+    if key is None:
+        return ProtocolError(f"tell() came before ask() in period {folded.state.period}; ask first.")
+    past = past_order(store, folded, key)
+    if past is not None:
+        return ProtocolError(f"{named(past.period, key)} is closed; rows cannot be added to it any more.")
+    now = (
+        f"period {folded.state.period} is not asked for yet"
+        if order is None
+        else f"the open one is {named(order.period, order.key)}"
+    )
+    return ProtocolError(f"no period was asked for as {key!r}; {now}.")
+
+
+def drawn_ids(store: Store, name: str, seqs: Sequence[int]) -> tuple[str, ...]:
+    """Return the ids of the rows that those entries drew."""
+    kept = store.rows(name, seqs)
+    return tuple(one for seq in seqs for one in unpack_ids(kept.get(seq, b"")))
