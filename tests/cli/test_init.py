@@ -4,10 +4,13 @@ import json
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from driftpace.campaign import Campaign, Definition
+from driftpace.cli.init_looking import identity
 from driftpace.storage import open_store
+from driftpace.tables.columns import read_columns
 from tests.cli.loop import INIT, MONEY, Run
 
 
@@ -231,3 +234,13 @@ def test_who_began_it_is_in_the_log(folder: Path, run: Run) -> None:
     run(*INIT, "--who", "anna")
     (entry,) = json.loads(run("log", "churn", "--format", "json")[1])
     assert (entry["kind"], entry["who"]) == ("created", "anna")
+
+
+def test_numbers_that_count_the_rows_tell_them_apart_and_are_no_feature() -> None:
+    rows = np.random.default_rng(0).permutation(30)
+    table = {"customer": rows + 100, "age": rows * 2, "visits": rows % 7, "left": ["no", "yes"] * 15}
+    columns = read_columns(table, owner="test")[1]
+    assert identity(columns, apart="left") == "customer"
+    assert identity({name: columns[name] for name in ("age", "visits", "left")}, apart="left") is None
+    few = read_columns({"floor": [1, 2, 3, 4]}, owner="test")[1]
+    assert identity(few, apart=None) is None

@@ -14,6 +14,10 @@ MOST_WORDS = 12
 """A column with more different words than this is taken for a name or a text, not for a category."""
 
 
+FEWEST_COUNTED = 20
+"""Fewer numbers than this may run on by chance."""
+
+
 def look(values: dict[str, Any], table: Path) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """Return the values with the columns of a table filled in where nothing was given, and what was found, in words."""
     columns = columns_of(table)
@@ -75,16 +79,29 @@ def columns_of(table: Path) -> "dict[str, Column]":
 
 
 def identity(columns: "dict[str, Column]", *, apart: str | None) -> str | None:
-    """Return the column that looks like it tells rows apart: named so, whole or words, nothing missing, nothing twice."""
-    for name, column in columns.items():
-        said = name.lower().replace("-", "_")
-        if name == apart or not (said in ("id", "uuid", "key") or said.endswith("_id") or said == "driftpace_id"):
-            continue
-        values = column.values[~column.missing]
-        whole = column.kind == "text" or (column.kind == "number" and bool(np.all(values == np.floor(values))))
-        if whole and not column.missing.any() and len({str(one) for one in values}) == len(values):
-            return name
-    return None
+    """Return the column that looks like it tells rows apart: named so, or numbers that count the rows; None where none does."""
+    named = [name for name in columns if _named_so(name)]
+    others = [name for name in columns if name not in named and _counts(columns[name])]
+    return next((name for name in (*named, *others) if name != apart and _tells_apart(columns[name])), None)
+
+
+def _named_so(name: str) -> bool:
+    said = name.lower().replace("-", "_")
+    return said in ("id", "uuid", "key", "driftpace_id") or said.endswith("_id")
+
+
+def _tells_apart(column: "Column") -> bool:
+    """Whether a column is whole or words, with nothing missing and nothing twice."""
+    values = column.values[~column.missing]
+    whole = column.kind == "text" or (column.kind == "number" and bool(np.all(values == np.floor(values))))
+    return whole and not column.missing.any() and len({str(one) for one in values}) == len(values)
+
+
+def _counts(column: "Column") -> bool:
+    """Whether numbers run on by one, in whatever order: then they number the rows, and say nothing about them."""
+    if column.kind != "number" or column.missing.any() or column.values.size < FEWEST_COUNTED:
+        return False
+    return bool(np.all(np.diff(np.sort(column.values)) == 1.0))
 
 
 def _words(column: "Column") -> list[str] | None:
