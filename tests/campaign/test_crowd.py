@@ -1,6 +1,8 @@
 """Sixteen processes on one campaign at once: one order per period, no delivery lost, no error reaches anybody."""
 
+import faulthandler
 import multiprocessing
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -35,6 +37,7 @@ def crowd(target: Any, url: str, *more: Any) -> list[Any]:
     answers = FORK.Queue()
 
     def run(worker: int) -> None:
+        faulthandler.dump_traceback_later(80, file=sys.__stderr__)  # who hangs says where
         try:
             answers.put((worker, target(url, worker, *more), None))
         except BaseException as error:
@@ -82,7 +85,7 @@ def in_step(url: str, worker: int, together: Any) -> list[Any]:
 
 
 def test_in_step(url: str) -> None:
-    seen = crowd(in_step, url, FORK.Barrier(WORKERS))
+    seen = crowd(in_step, url, FORK.Barrier(WORKERS, timeout=60))
     store = open_store(url, create=False)
     campaign = Campaign.open("prices", storage=store)
     log = {entry.seq: entry for entry in campaign.log()}

@@ -30,6 +30,8 @@ _job: Job | None = None
 
 def one_thread() -> AbstractContextManager[Any]:
     """Return a context in which linear algebra uses one thread."""
+    import scipy.linalg  # noqa: F401  # brings a library of its own, which has to be there to be told
+
     limits: AbstractContextManager[Any] = threadpool_limits(limits=1)
     return limits
 
@@ -77,7 +79,7 @@ class Workers:
 def _begin(payload: bytes) -> None:
     """Take the job when a process starts."""
     global _job
-    threadpool_limits(limits=1)
+    one_thread()
     _job = pickle.loads(payload)
 
 

@@ -5,8 +5,6 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import Any, TypeVar
 
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
 from driftpace.backtest.workers import cores, one_thread, script_hidden
 
 Item = TypeVar("Item")
@@ -33,4 +31,4 @@ def spread(task: Callable[[Item], Answer], items: Sequence[Item], *, workers: in
 
 
 def _begin() -> Any:
-    threadpool_limits(limits=1)
+    one_thread()
