@@ -79,6 +79,7 @@ def _version_in(path: Path, wait: float) -> int | None:
 def _asked(path: Path, mode: str, wait: float) -> int | None:
     connection = _connected(path, mode, wait)
     try:
+        connection.execute("BEGIN")  # all of one moment: somebody may be making the tables just now
         (ours,) = connection.execute("PRAGMA application_id").fetchone()
         (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if ours == APPLICATION_ID:
