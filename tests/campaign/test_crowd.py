@@ -1,8 +1,6 @@
 """Sixteen processes on one campaign at once: one order per period, no delivery lost, no error reaches anybody."""
 
-import faulthandler
 import multiprocessing
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -37,7 +35,6 @@ def crowd(target: Any, url: str, *more: Any) -> list[Any]:
     answers = FORK.Queue()
 
     def run(worker: int) -> None:
-        faulthandler.dump_traceback_later(80, file=sys.__stderr__)  # who hangs says where
         try:
             answers.put((worker, target(url, worker, *more), None))
         except BaseException as error:
