@@ -22,12 +22,6 @@ from driftpace.tracker.events import Asked, Closed, Forgot, Told
 from driftpace.tracker.exactly import from_plain
 from driftpace.tracker.saving import now_from_body
 
-ENTRIES = (
-    *("created", "asked", "approved", "overridden", "selected", "delivered", "forgotten"),
-    *("closed", "fitted", "certified", "imported"),
-)
-"""Everything that a log can hold."""
-
 
 def created(entry: Entry) -> Folded:
     """Return the beginning."""

@@ -3,7 +3,7 @@
 from typing import Any
 
 from driftpace.campaign.folded import Folded
-from driftpace.campaign.records import FAILED, Order, Stage, Status
+from driftpace.campaign.records import FAILED, Stage, Status
 from driftpace.records import Money
 from driftpace.tracker.branching import chosen
 from driftpace.tracker.spending import Spending
@@ -100,19 +100,3 @@ def summary(folded: Folded) -> dict[str, Any]:
         "money_left": None if left is None else str(left),
         "description": folded.definition.description,
     }
-
-
-def closed_order(name: str, asked: Order, *, came: int) -> Order:
-    """Return an order whose period is over: nothing of it is missing any more."""
-    return Order(
-        campaign=name,
-        period=asked.period,
-        key=asked.key,
-        samples=asked.samples,
-        came=came,
-        missing=0,
-        closed=True,
-        request=asked.request,
-        approved=asked.approved,
-        overridden=asked.overridden,
-    )

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from driftpace.cli.options import DryRun, Form, Key, Name, Shown, Storage, Who
+from driftpace.cli.options import STUDIO, DryRun, Form, Key, Name, Project, Shown, Storage, Who
 
 if TYPE_CHECKING:
     from driftpace.campaign.records import Order
 
-_ROWS, _STUDIO = "Which rows", "Label Studio"
+_ROWS = "Which rows"
 
 
 class Shape(StrEnum):
@@ -48,12 +48,9 @@ def ask(
     ] = False,
     label_studio: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="Make the drawn rows tasks of this Label Studio.", rich_help_panel=_STUDIO),
+        typer.Option(metavar="URL", help="Make the drawn rows tasks of this Label Studio.", rich_help_panel=STUDIO),
     ] = None,
-    project: Annotated[
-        int | None,
-        typer.Option(help="Number of the project there. Its token: LABEL_STUDIO_API_KEY.", rich_help_panel=_STUDIO),
-    ] = None,
+    project: Project = None,
     form: Shown = Form.TABLE,
     dry_run: DryRun = False,
     who: Who = None,

@@ -41,6 +41,11 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would happen, 
 Who = Annotated[
     str | None, typer.Option("--who", help="Who does this, for the log. Default: your login name.", show_default=False)
 ]
+STUDIO = "Label Studio"
+Project = Annotated[
+    int | None,
+    typer.Option(help="Number of the project there. Its token: LABEL_STUDIO_API_KEY.", rich_help_panel=STUDIO),
+]
 Key = Annotated[
     str | None,
     typer.Option("--key", metavar="NAME", help="Your name of the period, such as 2026-W46.", show_default=False),

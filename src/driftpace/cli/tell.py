@@ -5,13 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from driftpace.cli.options import DryRun, Form, Key, Name, Shown, Storage, Who
+from driftpace.cli.options import STUDIO, DryRun, Form, Key, Name, Project, Shown, Storage, Who
 
 if TYPE_CHECKING:
     from driftpace.campaign import Campaign
     from driftpace.campaign.records import Receipt
-
-_STUDIO = "Label Studio"
 
 
 def tell(
@@ -31,12 +29,9 @@ def tell(
     again: Annotated[bool, typer.Option("--again", help="Count a file that was told before once more.")] = False,
     label_studio: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="Fetch what was labelled in this Label Studio.", rich_help_panel=_STUDIO),
+        typer.Option(metavar="URL", help="Fetch what was labelled in this Label Studio.", rich_help_panel=STUDIO),
     ] = None,
-    project: Annotated[
-        int | None,
-        typer.Option(help="Number of the project there. Its token: LABEL_STUDIO_API_KEY.", rich_help_panel=_STUDIO),
-    ] = None,
+    project: Project = None,
     form: Shown = Form.TABLE,
     dry_run: DryRun = False,
     who: Who = None,
