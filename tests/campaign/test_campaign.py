@@ -10,10 +10,8 @@ import pytest
 
 from driftpace.campaign import Campaign, Stage
 from driftpace.campaign.folded import to_checkpoint
-from driftpace.campaign.records import BUY, EXHAUSTED, FAILED
 from driftpace.errors import DataError, ParameterError, ProtocolError, StateFileError, UnknownCampaignError
 from driftpace.losses import LinearLoss, SquaredLoss
-from driftpace.records import Verdict
 from driftpace.storage import MemoryStore
 from driftpace.storage.store import Change, Entry, Store
 from driftpace.tracker import Tracker
@@ -305,25 +303,6 @@ def test_a_delivery_is_known_again_whatever_way_the_machine_compresses(monkeypat
     assert campaign.tell(*rows).duplicate == 3
 
 
-def test_an_override_stands_until_the_period_closes_and_an_approval_ends_it(store: Store) -> None:
-    campaign = begun(store)
-    asked = campaign.ask()
-    mine = campaign.override(asked.samples + 5, reason="a fair is on", who="Ada")
-    assert (mine.samples, mine.missing) == (asked.samples + 5, asked.samples + 5)
-    assert mine.overridden is not None
-    assert (mine.overridden.reason, mine.overridden.who) == ("a fair is on", "Ada")
-    agreed = campaign.approve(who="Bob")
-    assert (agreed.samples, agreed.overridden) == (asked.samples, None)
-    assert agreed.approved is not None
-    few = campaign.override(3, reason="no money")
-    receipt = campaign.tell(*rows_of(1, 0, 3))
-    assert few.missing == 3
-    assert receipt.report is not None
-    assert campaign.ask().overridden is None
-    with pytest.raises(ParameterError, match="must say why"):
-        campaign.override(3, reason="  ")
-
-
 @pytest.mark.parametrize("decide", ["overridden", "approved"])
 def test_what_a_person_decided_is_known_of_a_closed_period_too(store: Store, decide: str) -> None:
     campaign = begun(store)
@@ -459,45 +438,3 @@ def test_the_ledger_measures_the_model_that_was_in_use(store: Store) -> None:
     losses = 0.5 * (before.predict(X) - y) ** 2
     assert second.served.loss == pytest.approx(losses.mean(), rel=1e-12)
     assert second.served.error == pytest.approx(losses.std(ddof=1) / np.sqrt(len(y)), rel=1e-12)
-
-
-def test_an_order_ends_a_script_as_what_it_is(store: Store) -> None:
-    campaign = begun(store)
-    assert campaign.ask().code == BUY
-    few = campaign.tell(*rows_of(1, 0, 4), final=False).order
-    assert [one.name for one in few.request.assumptions if one.verdict is Verdict.FAIL] == ["enough rows"]
-    assert few.code == BUY, "the order brings the rows that are too few"
-    assert campaign.override(4, reason="no staff").code == FAILED
-    campaign.override(0, reason="no staff")
-    campaign.tell()
-    still = begun(store, name="still", features=["a", "b"])
-    assert still.ask().code == BUY
-    X, y = rows_of(1, 0, 30)
-    X[:, 1] = 1.0
-    assert still.tell(X, y, final=False).order.code == FAILED, "a column never changes"
-    poor = begun(store, name="poor", budget={"total": 62, "horizon": 3, "fixed": 60, "per_sample": 1})
-    while poor.ask().missing:
-        poor.tell(*rows_of(1, 0, poor.ask().missing), final=True)
-    assert poor.ask().code == EXHAUSTED
-
-
-def test_what_is_meant_for_another_period_is_refused_and_a_delivery_that_was_told_is_still_known(store: Store) -> None:
-    campaign = begun(store)
-    campaign.ask(key="W1")
-    rows = rows_of(1, 0, 4)
-    assert campaign.tell(*rows, period=1, final=True).report is not None
-    assert campaign.tell(*rows, period=1).duplicate is not None, "a second try is answered, not refused"
-    campaign.ask(key="W2")
-    entries = campaign.status().entries
-    for late in (
-        lambda: campaign.tell(*rows_of(1, 4, 4), period=1),
-        lambda: campaign.override(3, reason="x", period=1),
-        lambda: campaign.approve(period=1),
-        lambda: campaign.forget(reason="x", period=1),
-    ):
-        with pytest.raises(
-            ProtocolError, match=r"came for period 1, which is not the open one; period 2 \(W2\) is open"
-        ):
-            late()
-    assert campaign.status().entries == entries
-    assert campaign.override(3, reason="x", period=2).samples == 3
