@@ -93,7 +93,7 @@ def test_interrupted(churn: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> 
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("driftpace.cli.reading.glanced", stop)
+    monkeypatch.setattr("driftpace.cli.shared.reading.glanced", stop)
     assert run("list") == (130, "", "driftpace: interrupted.\n")
     assert signal.SIGINT + 128 == 130
 
@@ -103,7 +103,7 @@ def test_what_should_not_happen_is_a_sentence_too(churn: Path, run: Run, monkeyp
         raise ZeroDivisionError("by zero")
 
     monkeypatch.delenv("DRIFTPACE_TRACEBACK", raising=False)
-    monkeypatch.setattr("driftpace.cli.reading.glanced", fail)
+    monkeypatch.setattr("driftpace.cli.shared.reading.glanced", fail)
     sentence = "driftpace: this should not have happened: ZeroDivisionError: by zero; with DRIFTPACE_TRACEBACK=1 it says where.\n"
     assert run("list") == (2, "", sentence)
     monkeypatch.setenv("DRIFTPACE_TRACEBACK", "1")

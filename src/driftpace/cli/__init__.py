@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _cut_off()
         raise
     except DriftpaceError as error:
-        from driftpace.cli.asking import in_options
+        from driftpace.cli.shared.asking import in_options
 
         return _refuse(in_options(str(error)))
     except OSError as error:

@@ -19,38 +19,49 @@ class Known(NamedTuple):
 EVERY, BEGIN, KEEP, ALONE = ("Every period", "Campaigns", "The store", "Without a campaign")
 
 COMMANDS = {
-    "init": Known("init", "init", "Begin a campaign: what to predict, and how good the model has to stay.", BEGIN),
-    "ask": Known("ask", "ask", "Say how many rows to label this period, and why.", EVERY),
+    "init": Known(
+        "init.command", "init", "Begin a campaign: what to predict, and how good the model has to stay.", BEGIN
+    ),
+    "ask": Known("period.ask", "ask", "Say how many rows to label this period, and why.", EVERY),
     "tell": Known(
-        "tell", "tell", "Take in a file of labelled rows; when they are enough, fit the model and report.", EVERY
+        "period.tell", "tell", "Take in a file of labelled rows; when they are enough, fit the model and report.", EVERY
     ),
-    "status": Known("status", "status", "Say where a campaign stands and what to do now.", EVERY),
-    "plan": Known("plan", "plan", "Plan purchases: what do I get for this budget, and when do I spend it?", EVERY),
+    "status": Known("period.status", "status", "Say where a campaign stands and what to do now.", EVERY),
+    "plan": Known(
+        "plan.command", "plan", "Plan purchases: what do I get for this budget, and when do I spend it?", EVERY
+    ),
     "report": Known(
-        "report", "report", "Write one page about a campaign: the order, the drift, the promises, the money.", EVERY
+        "report.command",
+        "report",
+        "Write one page about a campaign: the order, the drift, the promises, the money.",
+        EVERY,
     ),
-    "predict": Known("predict", "predict", "Say what the current model makes of the rows of a file.", EVERY),
+    "predict": Known("period.predict", "predict", "Say what the current model makes of the rows of a file.", EVERY),
     "override": Known(
-        "deciding", "override", "Put a number of your own in the place of the order, with the reason.", EVERY
+        "period.deciding", "override", "Put a number of your own in the place of the order, with the reason.", EVERY
     ),
-    "approve": Known("deciding", "approve", "Agree with the order as it was made.", EVERY),
-    "forget": Known("deciding", "forget", "Take back the rows told so far in the open period.", EVERY),
-    "list": Known("listing", "list_campaigns", "List the campaigns of a store, with what each waits for.", BEGIN),
-    "log": Known("log", "log", "Show what happened in a campaign, and when.", BEGIN),
-    "export": Known("carrying", "export", "Write a campaign to one file, to keep it or to carry it elsewhere.", BEGIN),
-    "import": Known("carrying", "import_campaign", "Read a campaign from a file that export wrote.", BEGIN),
-    "remove": Known("removing", "remove", "Remove a campaign with everything that belongs to it.", BEGIN),
-    "doctor": Known("doctor", "doctor", "Check the store and its campaigns.", KEEP),
-    "serve": Known("serve", "serve", "Serve the campaigns of a store: a web page to look at, and REST.", KEEP),
-    "token": Known("token", "token", "Let somebody in who comes from another machine.", KEEP),
+    "approve": Known("period.deciding", "approve", "Agree with the order as it was made.", EVERY),
+    "forget": Known("period.deciding", "forget", "Take back the rows told so far in the open period.", EVERY),
+    "list": Known(
+        "campaigns.listing", "list_campaigns", "List the campaigns of a store, with what each waits for.", BEGIN
+    ),
+    "log": Known("campaigns.log", "log", "Show what happened in a campaign, and when.", BEGIN),
+    "export": Known(
+        "campaigns.carrying", "export", "Write a campaign to one file, to keep it or to carry it elsewhere.", BEGIN
+    ),
+    "import": Known("campaigns.carrying", "import_campaign", "Read a campaign from a file that export wrote.", BEGIN),
+    "remove": Known("campaigns.removing", "remove", "Remove a campaign with everything that belongs to it.", BEGIN),
+    "doctor": Known("store.doctor", "doctor", "Check the store and its campaigns.", KEEP),
+    "serve": Known("store.serve", "serve", "Serve the campaigns of a store: a web page to look at, and REST.", KEEP),
+    "token": Known("store.token", "token", "Let somebody in who comes from another machine.", KEEP),
     "backtest": Known(
-        "backtest",
+        "backtest.command",
         "backtest",
         "Replay a table as if its labels were still to be bought: what would it have cost, and was the promise kept?",
         ALONE,
     ),
     "reproduce": Known(
-        "reproduce",
+        "reproduce.command",
         "reproduce",
         "Run the paper's experiments and put what came out beside what it reports: a page, every figure, every number.",
         ALONE,

@@ -1,0 +1,1 @@
+"""``driftpace backtest``: a table replayed."""

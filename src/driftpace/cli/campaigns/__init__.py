@@ -1,0 +1,1 @@
+"""What is done with whole campaigns: list, log, export, import, remove."""

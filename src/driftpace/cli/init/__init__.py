@@ -1,0 +1,1 @@
+"""``driftpace init``: a campaign begins."""

@@ -1,0 +1,112 @@
+"""What a table shows of a campaign: which columns are numbers, which are words and which, what tells rows apart."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from driftpace.errors import ParameterError
+
+if TYPE_CHECKING:
+    from driftpace.tables import Column
+
+MOST_WORDS = 12
+"""A column with more different words than this is taken for a name or a text, not for a category."""
+
+
+FEWEST_COUNTED = 20
+"""Fewer numbers than this may run on by chance."""
+
+
+def look(values: dict[str, Any], table: Path) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    """Return the values with the columns of a table filled in where nothing was given, and what was found, in words."""
+    columns = columns_of(table)
+    values = dict(values)
+    notes = []
+    target = values.get("target")
+    for name, option in ((values.get("id"), "--id"), *((one, "--features") for one in values.get("features", []))):
+        if name is not None and name not in columns:
+            raise ParameterError(f"{option} must be a column of {table.name} ({', '.join(columns)}); got {name!r}.")
+    if "id" not in values:
+        found = identity(columns, apart=target)
+        if found is not None:
+            values["id"] = found
+            notes.append(("Rows", f"are told apart by {found}"))
+    if target in columns and "classes" not in values:
+        words = _words(columns[target])
+        if words is not None and len(words) == 2:
+            values["classes"] = words
+            notes.append(("Classes", f"{words[0]} (no) and {words[1]} (yes), in {target}"))
+    categories = {}
+    usable, left = [], []
+    for name in values.get("features") or columns:
+        column = columns[name]
+        if name in (target, values.get("id"), values.get("groups")):
+            continue
+        words = _words(column)
+        if column.kind in ("number", "flag"):
+            usable.append(name)
+        elif words is not None and 2 <= len(words) <= MOST_WORDS:
+            usable.append(name)
+            categories[name] = words
+        else:
+            left.append(name)
+    if not usable:
+        raise ParameterError(f"--table must have a column to predict from; {table.name} has {', '.join(columns)}.")
+    values["features"] = usable
+    if categories:
+        values["categories"] = categories
+    notes.append(
+        (
+            "Features",
+            ", ".join(f"{name} ({', '.join(categories[name])})" if name in categories else name for name in usable),
+        )
+    )
+    if left:
+        notes.append(("Left out", f"{', '.join(left)}: neither numbers nor a few words"))
+    return values, notes
+
+
+def columns_of(table: Path) -> "dict[str, Column]":
+    """Return the columns of a file."""
+    from driftpace.cli.shared.tables import own_limits
+    from driftpace.tables import read_upload
+
+    if not table.is_file():
+        what = "is a folder" if table.is_dir() else "does not exist"
+        raise ParameterError(f"--table must be a file of rows; {str(table)!r} {what}.")
+    return read_upload(table, owner="init", limits=own_limits())
+
+
+def identity(columns: "dict[str, Column]", *, apart: str | None) -> str | None:
+    """Return the column that looks like it tells rows apart: named so, or numbers that count the rows; None where none does."""
+    named = [name for name in columns if _named_so(name)]
+    others = [name for name in columns if name not in named and _counts(columns[name])]
+    return next((name for name in (*named, *others) if name != apart and _tells_apart(columns[name])), None)
+
+
+def _named_so(name: str) -> bool:
+    said = name.lower().replace("-", "_")
+    return said in ("id", "uuid", "key", "driftpace_id") or said.endswith("_id")
+
+
+def _tells_apart(column: "Column") -> bool:
+    """Whether a column is whole or words, with nothing missing and nothing twice."""
+    values = column.values[~column.missing]
+    whole = column.kind == "text" or (column.kind == "number" and bool(np.all(values == np.floor(values))))
+    return whole and not column.missing.any() and len({str(one) for one in values}) == len(values)
+
+
+def _counts(column: "Column") -> bool:
+    """Whether numbers run on by one, in whatever order: then they number the rows, and say nothing about them."""
+    if column.kind != "number" or column.missing.any() or column.values.size < FEWEST_COUNTED:
+        return False
+    return bool(np.all(np.diff(np.sort(column.values)) == 1.0))
+
+
+def _words(column: "Column") -> list[str] | None:
+    """Return the different words of a column, in order; None where it holds no words, or too many."""
+    if column.kind != "text":
+        return None
+    found = sorted({str(one) for one in column.values[~column.missing]})
+    return found if len(found) <= max(MOST_WORDS, 2) else None

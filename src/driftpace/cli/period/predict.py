@@ -1,0 +1,93 @@
+"""``driftpace predict``: what the current model says of rows."""
+
+import re
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from driftpace.cli.shared.options import DryRun, Name, Storage
+
+if TYPE_CHECKING:
+    from driftpace.tables import Column
+
+
+class RowForm(StrEnum):
+    """What stdout carries where the rows go there."""
+
+    CSV = "csv"
+    JSON = "json"
+
+
+def predict(
+    name: Name,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The rows: any file that tell reads; - reads stdin.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Where they go: .csv, .jsonl or .parquet. Default: CSV to stdout.", show_default=False
+        ),
+    ] = None,
+    form: Annotated[RowForm, typer.Option("--format", help="What to print, without --out.")] = RowForm.CSV,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file of --out where it exists.")] = False,
+    dry_run: DryRun = False,
+    storage: Storage = None,
+) -> None:
+    """Say what the current model makes of the rows of a file.
+
+    Every column of the file is kept; behind them comes the prediction and, for two classes, the probability of the second.
+
+    Example: driftpace predict churn customers.csv --out predictions.csv
+    """
+    from driftpace.cli.shared.printing import print_answer, print_csv, print_json, print_note
+    from driftpace.cli.shared.reading import campaign_at
+    from driftpace.cli.shared.tables import content_of, read
+    from driftpace.errors import ParameterError, ProtocolError
+    from driftpace.tables.drawing import cells
+    from driftpace.tables.writing import finite
+
+    if out is not None and out.exists() and not force:
+        raise ParameterError(f"--out must be a new file, or --force must be given; {str(out)!r} exists.")
+    with campaign_at(storage, name) as campaign:
+        definition, status = campaign.definition, campaign.status()
+        if status.last is None:
+            raise ProtocolError("there is no model yet, for no period is closed; ask and tell first.")
+        shown, data = content_of(file, owner="predict")
+        columns = read(definition, shown, data, owner="predict")
+        found = campaign.predict_table(columns)
+        written = read(definition, shown, data, owner="predict", exact=True)
+        columns |= {one: column for one, column in written.items() if _is_a_code(column)}
+    word = definition.target or "target"
+    rows: dict[str, list[Any]] = {one: cells(column) for one, column in columns.items()}
+    added: dict[str, list[Any]] = {f"{word}_predicted": list(found.values)}
+    if found.probability is not None:
+        added[f"{word}_probability"] = [float(one) for one in found.probability]
+    for one in added:
+        if one in rows:
+            raise ParameterError(f"FILE must not have a column {one!r}, which is where the prediction goes.")
+    rows |= added
+    count = len(found.values)
+    if out is None and form is RowForm.JSON:
+        shown_rows = {one: [finite(value) for value in values] for one, values in rows.items()}
+        print_json([dict(zip(rows, row, strict=True)) for row in zip(*shown_rows.values(), strict=True)])
+        return
+    if out is None:
+        print_csv(list(rows), list(zip(*rows.values(), strict=True)))
+        return
+    if not dry_run:
+        from driftpace.tables import write_rows
+
+        write_rows(out, rows, overwrite=force, owner="predict")
+    print_answer(
+        f"{name}: {count:,} rows by the model of period {status.period - 1}, in {out}, column {word}_predicted.", []
+    )
+    if dry_run:
+        print_note("Nothing was written.")
+
+
+def _is_a_code(written: "Column") -> bool:
+    """Whether a column is of digits that a number would lose some of: postcodes have leading zeros, accounts are long."""
+    if written.kind != "text":
+        return False
+    return any(re.fullmatch(r"0\d+|\d{16,}", str(one)) for one in written.values[~written.missing])

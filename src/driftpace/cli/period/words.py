@@ -1,0 +1,155 @@
+"""An order and a report in plain words: how many rows, why, what they cost, and whether the promise stands."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from driftpace.cli.shared.printing import plural
+
+if TYPE_CHECKING:
+    from driftpace.campaign.records import Order, Receipt
+    from driftpace.cli.shared.printing import Line
+    from driftpace.records import Assumption, StepReport
+
+_HEADS = {"fail": "Fails", "warn": "Careful"}
+
+
+def called(period: int, key: str | None) -> str:
+    """Return a period as people call it.
+
+    >>> called(3, "2026-W46"), called(3, None)
+    ('period 3 (2026-W46)', 'period 3')
+    """
+    return f"period {period}" if key is None else f"period {period} ({key})"
+
+
+def sentence(order: "Order") -> str:
+    """Return what to do, as a sentence."""
+    which = called(order.period, order.key)
+    if order.closed:
+        return f"Nothing more to do in {which}: it is closed, with {plural(order.came, 'row')}."
+    if order.missing > 0:
+        if order.came:
+            rows = plural(order.missing, "row").replace(" ", " more ", 1)
+            return f"Label {rows} for {which}; {order.came:,} of {order.samples:,} came."
+        return f"Label {plural(order.missing, 'row')} for {which}."
+    if order.came:
+        return f"Enough rows came for {which}: nothing more to label."
+    if order.overridden is None and order.request.outcome.name == "BUDGET":
+        return f"Nothing can be bought in {which}: the money is spent."
+    return f"Nothing to label in {which}."
+
+
+def order_lines(order: "Order") -> list["Line"]:
+    """Return why, how sure, and for how much."""
+    request = order.request
+    low, high = request.interval
+    lines = [("Why", _sentence(request.reason))]
+    if order.closed:
+        return lines
+    theory = f"theory alone asks {request.samples_theory:,}"
+    if request.outcome.name == "PILOT":
+        lines.append(
+            ("Range", f"at least {plural(low, 'row')} for the whole period; how many more is known when they came")
+        )
+    elif high > low:
+        lines.append(
+            (
+                "Range",
+                f"{low:,} to {plural(high, 'row')} for the whole period, as the drift is small or large; {theory}",
+            )
+        )
+    else:
+        lines.append(("Range", f"{plural(high, 'row')} for the whole period; {theory}"))
+    if request.cost is not None and request.money_left is not None:
+        lines.append(("Cost", f"{request.cost} for what is missing; {request.money_left} is left before it is paid"))
+    lines.append(("Promise", _promise(order)))
+    for name, decision in (("Approved", order.approved), ("Overridden", order.overridden)):
+        if decision is not None:
+            by = f" by {decision.who}" if decision.who else ""
+            why = f": {decision.reason}" if decision.reason else ""
+            lines.append((name, f"{plural(decision.samples, 'row')}{by}{why}"))
+    return lines + warnings(request.assumptions)
+
+
+def warnings(assumptions: Iterable["Assumption"]) -> list["Line"]:
+    """Return a line for each assumption that does not plainly hold, failures first."""
+    found = [(one.verdict.value, one) for one in assumptions if one.verdict.value in _HEADS]
+    return [
+        (_HEADS[verdict], f"{one.name}: {one.sentence}")
+        for verdict, one in sorted(found, key=lambda pair: list(_HEADS).index(pair[0]))
+    ]
+
+
+def report_lines(report: "StepReport", key: str | None) -> list["Line"]:
+    """Return what became of a closed period."""
+    which = called(report.period, key)
+    kept = "the target is held" if report.outcome.promised else _plain(report.outcome.value)
+    lines = [
+        ("Closed", f"{which}: {plural(report.samples, 'row')} came, {report.asked:,} were asked for"),
+        ("Promise", f"{kept}; {number(report.risk_bound)} above the best promised, asked {number(report.epsilon)}"),
+    ]
+    if report.certificate is not None:
+        lines.append(("Certified", f"at most {number(report.certificate)} above the best, by the rows themselves"))
+    if report.status is not None:
+        lines.append(("Drift", f"{report.status}{_moved(report)}"))
+    if report.selected is not None:
+        lines.append(("Chosen", f"{report.selected.chosen}"))
+    if report.cost is not None:
+        lines.append(("Cost", f"{report.cost}"))
+    return lines + warnings(report.assumptions)
+
+
+def taken(receipt: "Receipt", source: str) -> str:
+    """Return what became of a delivery, as a sentence."""
+    order = receipt.order
+    which = called(order.period, order.key)
+    if receipt.duplicate is not None:
+        return (
+            f"{source} was told before (entry {receipt.duplicate} of the log), for {which}: nothing was counted again."
+        )
+    left = [
+        (receipt.unlabelled, "without a label yet"),
+        (receipt.elsewhere, "drawn for another period"),
+        (receipt.repeated, "told before in this period"),
+    ]
+    out = ", ".join(f"{count:,} {why}" for count, why in left if count)
+    rows = f"Took {plural(receipt.rows, 'row')}" if receipt.rows or source else "Took nothing"
+    return f"{rows} for {which}" + (f"; left out {out}." if out else ".")
+
+
+def number(value: float) -> str:
+    """Return a number as people read it.
+
+    >>> number(0.0787941764), number(float("inf"))
+    ('0.0788', 'no known number')
+    """
+    return "no known number" if value != value or value in (float("inf"), float("-inf")) else f"{value:.3g}"
+
+
+def _promise(order: "Order") -> str:
+    request = order.request
+    asked = (
+        f"asked {number(request.epsilon)}"
+        if request.epsilon == request.epsilon
+        else "the target is not known in numbers yet"
+    )
+    if request.outcome.promised:
+        return f"{number(request.risk_bound)} above the best; {asked}"
+    return f"none: {_plain(request.outcome.value)}; {asked}"
+
+
+def _moved(report: "StepReport") -> str:
+    if report.rho is None or report.rho_upper is None:
+        return ""
+    if report.measures != "rho":
+        return f"; the model was {number(report.rho)} away from the best, at most {number(report.rho_upper)}"
+    cost, most = 0.5 * report.rho**2, 0.5 * report.rho_upper**2
+    return f"; a model left alone loses {number(cost)} a period, at most {number(most)}"
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def _plain(text: str) -> str:
+    return text.rstrip(".")

@@ -1,0 +1,1 @@
+"""``driftpace plan``: when to buy how much."""

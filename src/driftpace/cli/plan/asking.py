@@ -1,0 +1,211 @@
+"""From words on the command line to what a planner takes: the world, the cost, and which two of three are known."""
+
+import math
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from driftpace.errors import MissingExtraError, ParameterError
+
+if TYPE_CHECKING:
+    from driftpace.planning import Budget, Cost, Gap, Outlook
+    from driftpace.records import Money
+    from driftpace.tracker import Tracker
+
+LONGEST = 10_000
+"""Periods: beyond this a plan takes hours, and nobody knows the world that far ahead."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class World:
+    """What a plan rests on: where it comes from, and what a saved tracker knows besides, such as the money it has left."""
+
+    outlook: "Outlook"
+    name: str = ""
+    epsilon: float | None = None
+    first_period: int = 1
+    bought_before: bool = False
+    budget: "Budget | None" = None
+    money_left: "Money | None" = None
+
+    @property
+    def periods_left(self) -> int:
+        """How many periods the tracker's own budget still has to last; 0 where there is none or it is over."""
+        return 0 if self.budget is None else max(self.budget.horizon + 1 - self.first_period, 0)
+
+    @classmethod
+    def of(cls, state: str | None, *, storage: str | None = None, **numbers: Any) -> "World":
+        """Return the world of a campaign or a saved tracker, or of ``noise``, ``features``, ``rho`` and ``start``."""
+        given = [name for name, value in numbers.items() if value is not None]
+        if state is None:
+            return cls(outlook=_outlook(numbers))
+        if given:
+            raise ParameterError(
+                f"--{given[0]} must be left out beside NAME, which knows it; got {numbers[given[0]]!r}."
+            )
+        return cls._saved(state) if Path(state).is_file() else cls._kept(state, storage)
+
+    @classmethod
+    def _saved(cls, state: str) -> "World":
+        from driftpace.tracker import Tracker
+
+        return cls._of_tracker(Tracker.load(state), Path(state).name)
+
+    @classmethod
+    def _kept(cls, name: str, storage: str | None) -> "World":
+        """Return the world of a campaign; a name that looks like a file is refused as one where there is no store."""
+        from driftpace.cli.shared.reading import DEFAULT_STORAGE, campaign_at
+
+        if storage is None and not Path(DEFAULT_STORAGE).exists():
+            what = "is a folder" if Path(name).is_dir() else "is neither"
+            raise ParameterError(f"NAME must be a campaign, or a file that Tracker.save() wrote; {name!r} {what}.")
+        with campaign_at(storage, name) as campaign:
+            world = cls._of_tracker(campaign.tracker(), name)
+            last = campaign.status().last
+        if world.epsilon is None and last is not None and math.isfinite(last.epsilon):
+            world = replace(world, epsilon=last.epsilon)  # what the tolerance came to
+        return world
+
+    @classmethod
+    def _of_tracker(cls, tracker: "Tracker", name: str) -> "World":
+        history = tracker.history
+        return cls(
+            outlook=tracker.outlook(),
+            name=name,
+            epsilon=tracker.epsilon,
+            first_period=tracker.period,
+            bought_before=bool(history) and history[-1].samples > 0,
+            budget=tracker.budget,
+            money_left=tracker.money_left,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Wanted:
+    """Two of target, budget and horizon, or all three; ``solved`` is the one to find, None where there is none."""
+
+    epsilon: float | None
+    budget: "str | Money | None"
+    horizon: int | None
+    solved: str | None
+    goal: "str | Gap | None"
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        epsilon: float | None,
+        budget: str | None,
+        horizon: int | None,
+        solve: str | None,
+        goal: str | None,
+        world: World,
+    ) -> "Wanted":
+        """Return what is wanted, with what a saved tracker knows filled in; refuse what says too little or too much."""
+        typed = {"epsilon": epsilon, "budget": budget, "horizon": horizon}
+        if solve is not None and typed[solve] is not None:
+            raise ParameterError(f"--{solve} must be left out beside --solve {solve}; got {typed[solve]!r}.")
+        if horizon is not None and horizon > LONGEST:
+            raise ParameterError(f"--horizon must be at most {LONGEST:,} periods; got {horizon:,}.")
+        if epsilon is None and solve != "epsilon":
+            epsilon = world.epsilon
+        if budget is None and horizon is None and solve in (None, "epsilon") and world.periods_left:
+            return cls._rest(epsilon, solve, goal, world)
+        known = {"epsilon": epsilon, "budget": budget, "horizon": horizon}
+        missing = [name for name, value in known.items() if value is None]
+        if len(missing) > 1:
+            got = ", ".join(f"--{name}" for name, value in typed.items() if value is not None) or "none of them"
+            own = f"; {world.name} has a tolerance and no epsilon" if world.name and world.epsilon is None else ""
+            raise ParameterError(
+                f"Give two of --epsilon, --budget and --horizon, and the third is solved for; got {got}{own}."
+            )
+        if missing and goal is not None:
+            raise _without_gaps(missing[0], goal)
+        solved = missing[0] if missing else None
+        return cls(epsilon=epsilon, budget=budget, horizon=horizon, solved=solved, goal=goal)
+
+    @classmethod
+    def _rest(cls, epsilon: float | None, solve: str | None, goal: str | None, world: World) -> "Wanted":
+        """Return a plan of what is left of the tracker's own budget, over the periods that it still has to last."""
+        if solve is None and epsilon is None:
+            raise ParameterError(
+                f"Give --epsilon, or --solve epsilon: {world.name} has a tolerance and no epsilon; got neither."
+            )
+        if solve is not None and goal is not None:
+            raise _without_gaps(solve, goal)
+        assert world.budget is not None
+        own = world.budget.goal.later(world.first_period - 1) if solve is None else None
+        return cls(epsilon=epsilon, budget=world.money_left, horizon=world.periods_left, solved=solve, goal=goal or own)
+
+
+def _without_gaps(solved: str, goal: str) -> ParameterError:
+    return ParameterError(
+        f"--gap must be left out where the {solved} is solved for: then no period has a gap; got {str(goal)!r}."
+    )
+
+
+def _outlook(numbers: dict[str, Any]) -> "Outlook":
+    missing = [f"--{name}" for name in ("noise", "features", "rho") if numbers[name] is None]
+    if missing:
+        raise ParameterError(
+            f"Give NAME, a campaign or the file of a saved tracker, or --noise, --features and --rho; "
+            f"got no {' and no '.join(missing)}."
+        )
+    from driftpace import require
+    from driftpace.bounds import Anchored
+    from driftpace.planning import Outlook
+
+    noise, start = numbers["noise"], numbers["start"]
+    require.positive("plan", noise=noise)
+    bound = Anchored(noise=noise, features=numbers["features"])
+    return Outlook(bound=bound, rho=numbers["rho"], start=3.0 * math.sqrt(noise) if start is None else start)
+
+
+def costs(
+    world: World,
+    *,
+    fixed: str | None,
+    per_sample: str | None,
+    tiers: list[str],
+    minimum: int | None,
+    currency: str | None,
+) -> "Cost":
+    """Return what an order costs: as the options say, or as the tracker's own budget does where they say nothing."""
+    from driftpace.planning import LinearCost, TieredCost
+
+    silent = not tiers and all(option is None for option in (fixed, per_sample, minimum, currency))
+    if silent and world.budget is not None:
+        return world.budget.cost
+    more: Any = {"fixed": fixed or "0", "minimum": minimum or 0, "currency": currency or ""}
+    each = per_sample or "1"
+    if not tiers:
+        return LinearCost(per_sample=each, **more)
+    return TieredCost(tiers=((1, each), *sorted(_tier(text) for text in tiers)), **more)
+
+
+def _tier(text: str) -> tuple[int, str]:
+    first, found, price = text.partition(":")
+    if not (found and first.strip().isdecimal() and int(first) > 1):
+        raise ParameterError(
+            f"--tier must be FROM:AMOUNT, such as 101:1.50, with FROM above 1 (--per-sample is the price before); got {text!r}."
+        )
+    return int(first), price.strip()
+
+
+def one_form(form: str, json: bool) -> str:
+    """Return what stdout carries, or refuse two answers to that."""
+    if json and form == "csv":
+        raise ParameterError("--json must be left out beside --format csv; got both.")
+    return "json" if json else form
+
+
+def place_for_picture(out: Path | None) -> None:
+    """Refuse before the work rather than after it where the picture could not be drawn or written."""
+    if out is None:
+        return
+    from driftpace.cli.shared.asking import folder
+
+    folder(out)
+    if find_spec("plotly") is None:
+        raise MissingExtraError('The picture needs plotly: pip install "driftpace[report]", or give no --out.')

@@ -1,0 +1,1 @@
+"""``driftpace report``: a campaign as one page."""

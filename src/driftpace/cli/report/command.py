@@ -1,0 +1,44 @@
+"""``driftpace report``: a campaign as one page that can be sent around."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from driftpace.cli.shared.options import DryRun, Name, Storage
+
+
+def report(
+    name: Name,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The page. Default: NAME.html.", show_default=False)
+    ] = None,
+    dry_run: DryRun = False,
+    storage: Storage = None,
+) -> None:
+    """Write one page about a campaign: the order, the drift, the promises, the money.
+
+    The page needs nothing from anywhere: it opens offline, on a phone, in the dark. An older page of that name is replaced.
+
+    Example: driftpace report churn --out churn.html
+    """
+    from driftpace.cli.shared.asking import ready_to_report
+    from driftpace.cli.shared.printing import print_answer, print_note
+    from driftpace.cli.shared.reading import campaign_at
+    from driftpace.errors import ParameterError
+
+    place = Path(f"{name}.html") if out is None else out
+    if place.suffix.lower() not in (".html", ".htm"):
+        raise ParameterError(f"--out must end in .html; got {place.name!r}.")
+    if not place.absolute().parent.is_dir():
+        raise ParameterError(f"--out must be in a folder that exists; got {str(place)!r}.")
+    ready_to_report()
+    with campaign_at(storage, name) as campaign:
+        from driftpace.cli.report.page import page
+
+        text = page(campaign)
+    if not dry_run:
+        place.write_text(text, encoding="utf-8", newline="\n")
+    print_answer(f"{name}: {'would be' if dry_run else 'is'} in {place}.", [])
+    if dry_run:
+        print_note("Nothing was written.")

@@ -1,0 +1,1 @@
+"""``driftpace reproduce``: the paper's experiments."""

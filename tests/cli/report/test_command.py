@@ -1,0 +1,97 @@
+"""The page of a campaign says what the campaign says, needs nothing from anywhere, and cannot be made to run anything."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from driftpace.campaign import Campaign
+from driftpace.storage import open_store
+from tests.cli.loop import Run, content, period
+
+
+def figures(text: str) -> dict[str, Any]:
+    found = re.search(r'<script type="application/json" id="figures">(.*?)</script>', text, re.DOTALL)
+    assert found is not None
+    return dict(json.loads(found[1]))
+
+
+def test_a_page_after_some_periods(churn: Path, run: Run) -> None:
+    for key in ("W1", "W2", "W3"):
+        period(run, key)
+    run("ask", "churn", "--key", "W4", "--who", "anna")
+    before = content()
+    code, out, err = run("report", "churn", "--out", "page.html")
+    assert (code, out, err) == (0, "churn: is in page.html.\n", "")
+    assert content() == before
+    text = Path("page.html").read_text()
+    store = open_store("driftpace.db")
+    campaign = Campaign.open("churn", storage=store)
+    status, ledger = campaign.status(), campaign.ledger()
+    store.close()
+    assert status.todo in text
+    assert status.order is not None
+    drawn = figures(text)
+    assert list(drawn) == ["labels", "drift", "promised", "served", "money"]
+    came = next(one for one in drawn["labels"]["data"] if one["name"] == "came")
+    assert came["x"] == ["W1", "W2", "W3", "W4"]
+    assert came["y"] == [*(row.report.samples for row in ledger), None]
+    promised = next(one for one in drawn["promised"]["data"] if one["name"] == "promised")
+    assert promised["y"] == pytest.approx([row.report.risk_bound for row in ledger])
+    spent = [
+        one for one in next(one for one in drawn["money"]["data"] if one["name"] == "spent")["y"] if one is not None
+    ]
+    assert spent[-1] == float(status.spent or 0)
+    for one in status.order.request.assumptions:
+        assert one.name in text
+    assert text.count("anna") == 1
+    assert "http://" not in re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL)
+
+
+def test_a_page_from_the_first_day_on(churn: Path, run: Run) -> None:
+    assert run("report", "churn")[0] == 0
+    assert figures(Path("churn.html").read_text()) == {}
+    run("ask", "churn")
+    assert run("report", "churn")[0] == 0
+    assert list(figures(Path("churn.html").read_text())) == ["labels", "money"]
+
+
+def test_nothing_that_people_wrote_is_run(churn: Path, run: Run) -> None:
+    nasty = "</script><script>alert(1)</script><img src=x onerror=alert(1)>"
+    run("ask", "churn", "--key", nasty)
+    run("override", "churn", "3", "--reason", nasty, "--who", nasty)
+    run("report", "churn")
+    text = Path("churn.html").read_text()
+    assert "<script>alert" not in text
+    assert "<img" not in re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL)
+    assert "script-src 'sha256-" in text
+
+
+def test_a_dry_run_writes_nothing(churn: Path, run: Run) -> None:
+    assert run("report", "churn", "--dry-run") == (0, "churn: would be in churn.html.\n", "Nothing was written.\n")
+    assert not Path("churn.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("churn", "--out", "pool.csv"), "--out must end in .html; got 'pool.csv'."),
+        (("churn", "--out", "no/x.html"), "--out must be in a folder that exists; got 'no/x.html'."),
+        (("chrun",), "there is no campaign 'chrun'"),
+    ],
+)
+def test_refusals(churn: Path, run: Run, words: tuple[str, ...], sentence: str) -> None:
+    code, out, err = run("report", *words)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"driftpace: {sentence}")
+
+
+def test_without_plotly_the_sentence_names_what_to_install(
+    churn: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("driftpace.cli.shared.asking.find_spec", lambda name: None)
+    code, _, err = run("report", "churn")
+    assert code == 2
+    assert 'pip install "driftpace[report]"' in err
