@@ -15,6 +15,7 @@ class Limits:
     ``tables`` holds for a delivery; its ``bytes`` are counted while they come. ``body`` is for everything else that is sent, and
     ``in_flight`` for all bodies together. A body has to be there after ``body_seconds``, and no piece of it may take longer than
     ``piece_seconds``. Threads and what waits for them are bounded for three kinds of work: reading, fitting and planning.
+    ``/readyz`` waits no longer than ``ready_seconds`` for the store.
     A stream ends after ``stream_seconds`` and is begun anew by who listens, so that a removed token does not live on in it.
 
     >>> Limits(streams=8).body
@@ -40,6 +41,7 @@ class Limits:
     connections: int = 1000
     handles: int = 128
     horizon: int = 520
+    ready_seconds: float = 1.0
     session_hours: float = 12.0
 
     def __post_init__(self) -> None:

@@ -1,7 +1,7 @@
 """The parts that one service is made of, for its routes and its pages."""
 
 from dataclasses import dataclass
-from typing import cast
+from typing import Protocol, cast, runtime_checkable
 
 from starlette.requests import HTTPConnection
 
@@ -10,9 +10,19 @@ from driftpace.service.handles import Handles
 from driftpace.service.lanes import Lane
 from driftpace.service.limits import Limits
 from driftpace.service.metrics import Metrics
+from driftpace.service.readiness import Readiness
 from driftpace.service.sessions import Patience, Sessions
 from driftpace.service.watch import Watch
 from driftpace.storage.store import Store
+
+
+@runtime_checkable
+class Prompt(Protocol):
+    """A store that can be had in a form that refuses at once what it cannot do now."""
+
+    def promptly(self) -> Store:
+        """Return that form."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -30,10 +40,12 @@ class Service:
     fits: Lane
     plans: Lane
     watch: Watch
+    readiness: Readiness
 
     @classmethod
     def of(cls, store: Store, access: Access, limits: Limits) -> "Service":
-        """Return the parts of a service over a store."""
+        """Return the parts of a service over a store; nobody waits long for a server that is gone."""
+        store = store.promptly() if isinstance(store, Prompt) else store
         reads = Lane("reading", threads=limits.reads, waiting=limits.reads_waiting)
         return cls(
             store=store,
@@ -47,6 +59,7 @@ class Service:
             fits=Lane("fitting", threads=limits.fits, waiting=limits.fits_waiting),
             plans=Lane("planning", threads=limits.plans, waiting=limits.plans_waiting),
             watch=Watch(store, reads, limits),
+            readiness=Readiness(store, reads, seconds=limits.ready_seconds),
         )
 
 

@@ -21,7 +21,7 @@ async def healthz() -> Response:
 async def readyz(request: Request) -> Response:
     """Say whether the store can be reached."""
     service = service_of(request)
-    await service.reads.run(service.store.ping)
+    await service.readiness.require()
     return as_json({"status": "ok"})
 
 

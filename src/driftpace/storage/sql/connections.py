@@ -17,12 +17,16 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from driftpace.errors import StorageError
+from driftpace.storage.sql.absence import Absence
 from driftpace.storage.sql.failures import busy, collided, gone, sentence
 
 T = TypeVar("T")
 
 RECONNECTING = 8.0
 """Seconds for which a server that went away is tried again."""
+
+PROMPT, PAUSE = 0.5, 1.0
+"""The same where somebody waits for an answer, and for how long it is not tried at all after that."""
 
 
 class Connections:
@@ -36,10 +40,21 @@ class Connections:
         self.url = url
         self._engine, self._reader, self._wait = engine, reader, wait
         self._turn = threading.Lock() if in_turn else None
+        self._absence: Absence | None = None
         self._idle = threading.Condition()
         self._running = 0
         with _FORKING:
             _OPEN.add(self)
+
+    def promptly(self) -> "Connections":
+        """Return the same connections for somebody who must not wait: once a server is gone, the next calls are refused at once.
+
+        Only what was in the middle of being written is tried for :data:`RECONNECTING`, for whoever waits wants to know.
+        """
+        prompt = Connections(self._engine, self._reader, self.url, wait=self._wait, in_turn=False)
+        prompt._turn = self._turn
+        prompt._absence = Absence(patience=PROMPT, pause=PAUSE)
+        return prompt
 
     def read(self, work: Callable[[Connection], T]) -> T:
         """Read outside any transaction: each statement sees what was written when it began."""
@@ -79,23 +94,34 @@ class Connections:
     def _tried(
         self, once: Callable[[], T], *, patience: float | None = None, in_doubt: Callable[[], bool] = lambda: False
     ) -> T:
+        reconnecting = RECONNECTING if patience is None else patience
+        if self._absence is None:
+            return self._again_and_again(once, reconnecting, in_doubt)
+        with self._absence.watched() as left:
+            return self._again_and_again(once, min(left, reconnecting), in_doubt)
+
+    def _again_and_again(self, once: Callable[[], T], reconnecting: float, in_doubt: Callable[[], bool]) -> T:
         started, pause = time.monotonic(), 0.01
         while True:
             try:
                 with self._counted():
                     return once()
             except SQLAlchemyError as error:
-                left = self._patience(error, patience) - (time.monotonic() - started)
+                left = self._patience(error, reconnecting, in_doubt()) - (time.monotonic() - started)
                 if left <= 0:
-                    raise sentence(error, self.url, doubt=in_doubt()) from error
+                    said = sentence(error, self.url, doubt=in_doubt())
+                    if self._absence is not None and gone(error):
+                        self._absence.seen(sentence(error, self.url))
+                    raise said from error
             time.sleep(min(pause, left))
             pause = min(2 * pause, 0.5)
 
-    def _patience(self, error: SQLAlchemyError, patience: float | None) -> float:
+    def _patience(self, error: SQLAlchemyError, reconnecting: float, doubt: bool) -> float:
         if busy(error) or collided(error):
             return self._wait
-        reconnecting = RECONNECTING if patience is None else patience
-        return reconnecting if gone(error) else 0.0
+        if not gone(error):
+            return 0.0
+        return max(reconnecting, RECONNECTING) if doubt else reconnecting
 
     @contextmanager
     def _in_turn(self) -> Iterator[None]:

@@ -7,6 +7,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from driftpace.errors import MissingExtraError, ParameterError, StorageError
+from driftpace.storage.sql.absence import hurried
 from driftpace.storage.sql.connections import Connections
 from driftpace.storage.sql.failures import sentence
 from driftpace.storage.sql.schema import VERSION
@@ -14,6 +15,9 @@ from driftpace.storage.sql.upgrades import bring_up, refuse_newer, version_of
 
 ANSWERING = 120.0
 """Seconds that one statement may take beyond waiting for others."""
+
+HURRIED = "2"
+"""Seconds in which a connection is made or given up, where somebody waits for an answer; the driver knows no fewer."""
 
 _LOCK = 0x64726674_70616365  # "drftpace": whoever makes or upgrades the tables holds it
 
@@ -121,6 +125,11 @@ def _connections(where: URL, url: str, wait: float) -> Connections:
                 _SETTINGS, [f"{round(1000 * seconds)}" for seconds in (wait, wait + ANSWERING, wait + ANSWERING)]
             )
         connection.commit()
+
+    @event.listens_for(engine, "do_connect")
+    def begin(_: Any, __: Any, ___: Any, named: dict[str, Any]) -> None:
+        if hurried():
+            named["connect_timeout"] = HURRIED
 
     reader = engine.execution_options(isolation_level="AUTOCOMMIT")
     return Connections(engine, reader, url, wait=wait, in_turn=False)

@@ -45,6 +45,10 @@ class SqlStore:
         """Where the store is, without any password."""
         return self._connections.url
 
+    def promptly(self) -> "SqlStore":
+        """Return the same store for a service: a server that went away is said to be gone at once, and found again by itself."""
+        return SqlStore(self._connections.promptly())
+
     def __repr__(self) -> str:
         return f"<SqlStore {self.url}>"
 
