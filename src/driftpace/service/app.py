@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from driftpace.errors import DriftpaceError, StorageError
 from driftpace.service.access import Access
+from driftpace.service.bodiless import Bodiless
 from driftpace.service.failures import Refused, failure, of_driftpace, of_http, of_validation, retry_after
 from driftpace.service.guard import Guard
 from driftpace.service.limits import Limits
@@ -52,6 +53,7 @@ def create_app(
             Middleware(RequestLog, metrics=service.metrics),
             Middleware(Guard, service=service),
             Middleware(Receiving, limits=service.limits),
+            Middleware(Bodiless),
         ],
     )
     app.state.service = service

@@ -65,7 +65,7 @@ class Guard:
                 403, "scope", f"this token must have the scope {need!r} for that; it has {', '.join(caller.scopes)}."
             )
         if caller.by != "token":
-            may_follow = method == "GET" and not path.startswith("/api/") and is_followed(headers)
+            may_follow = method in ("GET", "HEAD") and not path.startswith("/api/") and is_followed(headers)
             if not may_follow and not same_origin(headers):
                 raise _foreign()
             if method not in SAFE and from_browser(headers):
@@ -159,6 +159,6 @@ def _foreign() -> Refused:
 
 def _refusal(scope: Scope, headers: dict[str, str], refused: Refused) -> Response:
     wants_page = "text/html" in headers.get("accept", "") and not scope["path"].startswith("/api/")
-    if refused.status_code == 401 and scope["method"] == "GET" and wants_page:
+    if refused.status_code == 401 and scope["method"] in ("GET", "HEAD") and wants_page:
         return RedirectResponse("/login", status_code=303)
     return failure(refused.status_code, refused.code, str(refused.detail), refused.headers)
