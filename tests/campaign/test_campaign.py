@@ -10,7 +10,14 @@ import pytest
 
 from driftpace.campaign import Campaign, Stage
 from driftpace.campaign.folded import to_checkpoint
-from driftpace.errors import DataError, ParameterError, ProtocolError, StateFileError, UnknownCampaignError
+from driftpace.errors import (
+    ConflictError,
+    DataError,
+    ParameterError,
+    ProtocolError,
+    StateFileError,
+    UnknownCampaignError,
+)
 from driftpace.losses import LinearLoss, SquaredLoss
 from driftpace.storage import MemoryStore
 from driftpace.storage.store import Change, Entry, Store
@@ -200,6 +207,31 @@ def test_a_delivery_counts_once_however_often_it_is_told(store: Store) -> None:
     late = campaign.tell(*rows)
     assert late.duplicate is not None
     assert late.order.closed
+
+
+def test_a_name_with_another_digest_is_refused_in_every_period(store: Store) -> None:
+    campaign = begun(store)
+    campaign.ask()
+    campaign.tell(*rows_of(1, 0, 4), delivery="weekly", digest="a", final=True)
+    campaign.ask()
+    assert campaign.tell(*rows_of(1, 0, 4), delivery="weekly", digest="a").duplicate is not None
+    before = campaign.log()
+    with pytest.raises(ParameterError, match="'weekly' named other rows in period 1"):
+        campaign.tell(*rows_of(2, 0, 4), delivery="weekly", digest="b")
+    assert campaign.log() == before
+    assert campaign.tell(*rows_of(2, 0, 4), delivery="weekly", digest="b", again=True, final=False).rows == 4
+
+
+def test_rows_that_were_drawn_meanwhile_are_chosen_again(store: Store) -> None:
+    campaign = begun(store)
+    campaign.ask()
+    seen = campaign.drawn()
+    campaign.record_draw(["a"], before=seen)
+    with pytest.raises(ConflictError, match="somebody else drew rows for period 1"):
+        campaign.record_draw(["b"], before=seen)
+    with pytest.raises(ProtocolError, match="period 2"):
+        campaign.record_draw(["b"], before=campaign.drawn(), period=2)
+    assert campaign.drawn() == ("a",)
 
 
 def test_a_delivery_that_is_told_again_to_close_its_period_closes_it_and_counts_once(store: Store) -> None:

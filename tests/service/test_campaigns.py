@@ -97,9 +97,41 @@ def test_a_key_returns_its_order_and_a_delivery_counts_once(
     named = {**CSV, "Idempotency-Key": "monday"}
     other = as_csv(*rows(rng, 4))
     assert client.post("/api/campaigns/churn/deliveries?final=false", content=body, headers=named).json()["rows"] == 5
-    assert client.post("/api/campaigns/churn/deliveries?final=false", content=other, headers=named).json()["rows"] == 0
+    assert client.post("/api/campaigns/churn/deliveries?final=false", content=body, headers=named).json()["rows"] == 0
+    reused = client.post("/api/campaigns/churn/deliveries?final=false", content=other, headers=named)
+    assert reused.status_code == 422
+    assert "'monday' named other rows in period 1" in reused.json()["error"]["sentence"]
     meant = "/api/campaigns/churn/deliveries?final=false&again=true&key=W1"
     assert client.post(meant, content=body, headers=CSV).json()["order"]["came"] == 15
+
+
+def test_rows_are_known_again_in_another_shape(served: Serving, store: Store, rng: np.random.Generator) -> None:
+    begun(store, "churn")
+    client, place = served.client, "/api/campaigns/churn/deliveries?final=false"
+    client.post("/api/campaigns/churn/orders", json={})
+    body = as_csv(*rows(rng, 5))
+    assert client.post(place, content=body, headers=CSV).json()["rows"] == 5
+    text = body.decode() if isinstance(body, bytes) else body
+    windows = text.replace("\r\n", "\n").replace("\n", "\r\n").encode()
+    assert client.post(place, content=windows, headers=CSV).json()["rows"] == 0
+    heads, *lines = [line.split(",") for line in text.split()]
+    records = [dict(zip(heads, (_cell(one) for one in line), strict=True)) for line in lines]
+    assert client.post(place, json=records).json()["duplicate"] is not None
+
+
+def test_closing_without_a_body_is_refused_for_another_period(served: Serving, store: Store) -> None:
+    begun(store, "churn")
+    served.client.post("/api/campaigns/churn/orders", json={})
+    late = served.client.post("/api/campaigns/churn/deliveries?final=true&period=7")
+    assert late.status_code == 409
+    assert served.client.get("/api/campaigns/churn").json()["period"] == 1
+
+
+def _cell(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def test_people_decide_with_a_reason(served: Serving, store: Store, rng: np.random.Generator) -> None:

@@ -6,23 +6,23 @@ decides anew. So any number of processes may work on one campaign, and what was 
 
 import secrets
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any, Self
 
 from driftpace import require
 from driftpace.campaign import fold
 from driftpace.campaign.alike import near
+from driftpace.campaign.asking import ask, ask_again
 from driftpace.campaign.beginning import first_change
 from driftpace.campaign.definition import Definition, check_name
 from driftpace.campaign.folded import Folded, fingerprint
 from driftpace.campaign.keeping import Kept, unknown
 from driftpace.campaign.ledger import ledger_of
-from driftpace.campaign.orders import drawn_ids, not_open, open_order, require_period
+from driftpace.campaign.orders import drawn_in, open_order
 from driftpace.campaign.records import Decision, LedgerRow, Order, Receipt, Status
 from driftpace.campaign.rowbytes import pack_ids
 from driftpace.campaign.summary import named, status
 from driftpace.campaign.tabular import Columns, Predicted, feature_rows, labelled, predicted
-from driftpace.campaign.taking import Delivery, ask_again, close, gather, open_period, past_order, told_before
+from driftpace.campaign.taking import Delivery, tell
 from driftpace.campaign.texts import check_key, check_reason, check_text
 from driftpace.campaign.writing import Draft
 from driftpace.errors import (
@@ -139,22 +139,9 @@ class Campaign:
             require.count("Campaign.ask", least=0, pool=pool)
             pool = int(pool)  # a count of NumPy's is no JSON
 
-        def decide(folded: Folded, draft: Draft) -> tuple[Folded, Order]:
-            order = folded.order
-            if key is not None and (order is None or order.key != key):
-                past = past_order(self._store, folded, key)
-                if past is not None:
-                    return folded, past
-                if order is not None and order.key is not None:
-                    if order.missing > 0:
-                        raise ProtocolError(
-                            f"{named(order.period, order.key)} is still open and misses {order.missing:,} of "
-                            f"{order.samples:,} rows; tell them or close it before asking for {key!r}."
-                        )
-                    folded, _ = close(folded, draft, who=who, why=f"nothing was missing when {key} was asked for")
-            return open_period(folded, draft, key=key, pool=pool, who=who)
-
-        return self._kept.change(decide, dry_run=dry_run)
+        return self._kept.change(
+            lambda folded, draft: ask(self._store, folded, draft, key=key, pool=pool, who=who), dry_run=dry_run
+        )
 
     def tell(
         self,
@@ -166,6 +153,7 @@ class Campaign:
         final: bool | None = None,
         key: str | None = None,
         delivery: str | None = None,
+        digest: str | None = None,
         again: bool = False,
         source: str = "",
         unlabelled: int = 0,
@@ -178,17 +166,19 @@ class Campaign:
 
         ``final=None`` closes the period when nothing is missing any more, True closes it with what came, False leaves it open.
         Without rows, ``tell()`` closes. ``ids`` tell rows apart: those told before in this period are not counted again.
-        ``delivery`` identifies the whole delivery (by default a digest of its rows does): one that was told before is not
-        counted, unless ``again``; with ``final=True`` it still closes its period. ``key`` and ``period`` (its number) say which
+        ``delivery`` names the whole delivery (by default it is known by its rows): one that was told before is not counted,
+        unless ``again``; with ``final=True`` it still closes its period. ``digest`` says what came under that name: the name with
+        another digest is refused. ``key`` and ``period`` (its number) say which
         period the rows are meant for, and that must be the open one. ``source``, ``unlabelled`` and ``elsewhere`` go into the log.
         """
         require.count("Campaign.tell", unlabelled=unlabelled, elsewhere=elsewhere)
         left_out = {"unlabelled": int(unlabelled), "elsewhere": int(elsewhere)}
         delivery = check_key("Campaign.tell", "delivery", delivery)
+        digest = check_key("Campaign.tell", "digest", digest)
         brought = Delivery(
-            X=X, y=y, groups=groups, ids=ids, identity=delivery, source=source, left_out=left_out, who=who
+            X=X, y=y, groups=groups, ids=ids, name=delivery, digest=digest, source=source, left_out=left_out, who=who
         )
-        return self._tell(lambda _: brought, final=final, key=key, period=period, again=again, who=who, dry_run=dry_run)
+        return self._tell(lambda _: brought, final=final, key=key, period=period, again=again, dry_run=dry_run)
 
     def _tell(
         self,
@@ -198,7 +188,6 @@ class Campaign:
         key: str | None,
         period: int | None,
         again: bool,
-        who: str,
         dry_run: bool,
     ) -> Receipt:
         """Take what is brought to the campaign where it stands when it is written, and not where it stood when it was read."""
@@ -207,32 +196,12 @@ class Campaign:
         key = check_key("Campaign.tell", "key", key)
         require.switch("Campaign.tell", again=again)
 
-        def decide(folded: Folded, draft: Draft) -> tuple[Folded, Receipt]:
-            brought = bring(folded)
-            left_out: dict[str, Any] = {**brought.left_out}
-            before = None if again else told_before(self._store, folded, brought)
-            seq, past = (None, None) if before is None else before
-            if past is not None and (past.closed or not final):
-                return folded, Receipt(rows=0, order=past, duplicate=seq, **left_out)
-            order = folded.order
-            require_period(folded, period, "tell")
-            if order is None or (key is not None and order.key != key):
-                raise not_open(self._store, folded, key)
-            rows, repeated = 0, 0
-            if past is None:
-                folded, rows, repeated = gather(self._store, folded, draft, brought)
-            if rows:
-                folded = ask_again(folded, draft, who=who)
-            now = folded.order
-            assert now is not None
-            report = None
-            nothing = any(left_out.values()) and not rows + repeated
-            if final or (final is None and (brought.X is None or (now.missing == 0 and not nothing))):
-                folded, report = close(folded, draft, who=who, why="")
-                now = replace(now, closed=True, missing=0)
-            return folded, Receipt(rows=rows, order=now, report=report, repeated=repeated, duplicate=seq, **left_out)
-
-        return self._kept.change(decide, dry_run=dry_run)
+        return self._kept.change(
+            lambda folded, draft: tell(
+                self._store, folded, draft, bring(folded), final=final, key=key, period=period, again=again
+            ),
+            dry_run=dry_run,
+        )
 
     def tell_table(
         self,
@@ -241,6 +210,7 @@ class Campaign:
         final: bool | None = None,
         key: str | None = None,
         delivery: str | None = None,
+        digest: str | None = None,
         again: bool = False,
         source: str = "",
         period: int | None = None,
@@ -252,7 +222,8 @@ class Campaign:
         Rows without a target are not labelled yet, and rows that were drawn for another period are out of date: both are left
         out and counted, and a table that holds nothing else closes no period by itself.
         """
-        identity = check_key("Campaign.tell", "delivery", delivery)
+        named_by = check_key("Campaign.tell", "delivery", delivery)
+        digest = check_key("Campaign.tell", "digest", digest)
 
         def bring(folded: Folded) -> Delivery:
             found = labelled(
@@ -268,13 +239,14 @@ class Campaign:
                 y=found.y,
                 groups=found.groups,
                 ids=found.ids,
-                identity=identity,
+                name=named_by,
+                digest=digest,
                 source=source,
                 left_out={"unlabelled": found.unlabelled, "elsewhere": found.elsewhere},
                 who=who,
             )
 
-        return self._tell(bring, final=final, key=key, period=period, again=again, who=who, dry_run=dry_run)
+        return self._tell(bring, final=final, key=key, period=period, again=again, dry_run=dry_run)
 
     def forget(self, *, reason: str, period: int | None = None, who: str = "", dry_run: bool = False) -> Order:
         """Take back the rows told so far in the open period, such as a delivery that proved bad; ``period`` must be that one."""
@@ -330,16 +302,31 @@ class Campaign:
 
     def drawn(self) -> tuple[str, ...]:
         """Return the ids of the rows that were drawn for labelling in the open period."""
-        folded = self._kept.load()
-        return () if folded.opened is None else drawn_ids(self._store, self._name, folded.opened.draws)
+        return drawn_in(self._store, self._kept.load())
 
     def record_draw(
-        self, ids: Sequence[str], *, source: str = "", pool_rows: int = 0, who: str = "", dry_run: bool = False
+        self,
+        ids: Sequence[str],
+        *,
+        period: int | None = None,
+        before: Sequence[str] | None = None,
+        source: str = "",
+        pool_rows: int = 0,
+        who: str = "",
+        dry_run: bool = False,
     ) -> None:
-        """Write into the log which rows were drawn for labelling, so that they are not drawn twice."""
+        """Write into the log which rows were drawn for labelling, so that they are not drawn twice.
+
+        ``before`` is what :meth:`drawn` said when they were chosen: where somebody else drew in the meantime, ConflictError asks
+        to look and to choose again.
+        """
 
         def decide(folded: Folded, draft: Draft) -> tuple[Folded, None]:
-            order = open_order(folded, "select")
+            order = open_order(folded, "select", period)
+            if before is not None and set(before) != set(drawn_in(self._store, folded)):
+                raise ConflictError(
+                    f"somebody else drew rows for {named(order.period, order.key)} just now; try again."
+                )
             body = {"period": order.period, "rows": len(ids), "pool": pool_rows, "source": source, "who": who}
             seq = draft.next_seq
             draft.add("selected", body, rows=pack_ids(ids))

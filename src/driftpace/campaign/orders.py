@@ -1,12 +1,10 @@
 """The open order, and the one sentence where there is none, or another one than was meant."""
 
-from collections.abc import Sequence
-
+from driftpace.campaign.asking import past_order
 from driftpace.campaign.folded import Folded
 from driftpace.campaign.records import Order
 from driftpace.campaign.rowbytes import unpack_ids
 from driftpace.campaign.summary import named
-from driftpace.campaign.taking import past_order
 from driftpace.errors import ProtocolError
 from driftpace.storage.store import Store
 
@@ -46,7 +44,10 @@ def not_open(store: Store, folded: Folded, key: str | None) -> ProtocolError:
     return ProtocolError(f"no period was asked for as {key!r}; {now}.")
 
 
-def drawn_ids(store: Store, name: str, seqs: Sequence[int]) -> tuple[str, ...]:
-    """Return the ids of the rows that those entries drew."""
-    kept = store.rows(name, seqs)
+def drawn_in(store: Store, folded: Folded) -> tuple[str, ...]:
+    """Return the ids of the rows that were drawn for labelling in the open period."""
+    if folded.opened is None:
+        return ()
+    seqs = folded.opened.draws
+    kept = store.rows(folded.definition.name, seqs)
     return tuple(one for seq in seqs for one in unpack_ids(kept.get(seq, b"")))

@@ -27,6 +27,10 @@ class Decision:
     at: str
 
 
+DECIDED = ("approved", "overridden")
+"""What a person may have decided about an order, by its name in it."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Order:
     """How many rows a period is to have, and what became of it.

@@ -1,8 +1,6 @@
-"""The steps of ask and tell on a campaign: each takes where it stands and a draft of the log, adds to the draft, and goes on."""
+"""Taking rows: the steps of ``tell`` on a campaign. Each takes where it stands and a draft of the log, adds to it, and goes on."""
 
 import hashlib
-import math
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,94 +9,85 @@ from typing import Any
 import numpy as np
 
 from driftpace.campaign import fold
-from driftpace.campaign.folded import (
-    Folded,
-    Opened,
-    decision_to_plain,
-    fingerprint,
-    request_from_plain,
-    request_to_plain,
-)
-from driftpace.campaign.records import Decision, Order, Served
+from driftpace.campaign.asking import ask_again, order_of_period
+from driftpace.campaign.closing import close
+from driftpace.campaign.folded import Folded
+from driftpace.campaign.orders import not_open, require_period
+from driftpace.campaign.records import Order, Receipt
 from driftpace.campaign.rowbytes import Packed, content, pack, unpack
 from driftpace.campaign.writing import Draft
 from driftpace.errors import DataError, ParameterError
-from driftpace.losses import classifies
-from driftpace.records import StepReport
-from driftpace.storage.store import Store
-from driftpace.tracker.branching import chosen
+from driftpace.storage.store import Entry, Store
 from driftpace.tracker.events import Told
-from driftpace.tracker.exactly import from_plain, to_plain
 from driftpace.tracker.intake import read_groups, read_rows, read_targets
 from driftpace.tracker.state import Settings
 
 _OWNER = "Campaign.tell"
-_DECIDED = ("approved", "overridden")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Delivery:
-    """Rows as somebody brought them, with what is known about them; none where X is None."""
+    """Rows as somebody brought them, with what is known about them; none where X is None.
+
+    ``name`` is what the delivery is known by, where somebody named it, and ``digest`` what came under that name.
+    """
 
     X: Any
     y: Any
     groups: Any
     ids: Sequence[Any] | None
-    identity: str | None
+    name: str | None
+    digest: str | None
     source: str
     left_out: Mapping[str, int]
     who: str
 
 
-def open_period(folded: Folded, draft: Draft, *, key: str | None, pool: int | None, who: str) -> tuple[Folded, Order]:
-    """Ask for the period where nobody did, or name it where it has no name; otherwise nothing happens."""
-    opened = folded.opened
-    if opened is None or (opened.key is None and key is not None) or pool is not None:
-        after, _ = fold.asked(folded, pool=pool, key=key)
-        if opened is None or after.opened is None or not _same(opened, after.opened):
-            draft.add("asked", _asked_body(after, pool, who), key=key)
-            folded = after
+def tell(
+    store: Store,
+    folded: Folded,
+    draft: Draft,
+    brought: Delivery,
+    *,
+    final: bool | None,
+    key: str | None,
+    period: int | None,
+    again: bool,
+) -> tuple[Folded, Receipt]:
+    """Take what was brought for the open period, once, and close the period where that is wanted or nothing is missing."""
+    left_out: dict[str, Any] = {**brought.left_out}
+    packed = _read(folded, brought)
+    known_by = None if packed is None else brought.name or digest_of(packed)
+    before = None if again or known_by is None else _told_before(store, folded, known_by, brought.digest)
+    seq, past = (None, None) if before is None else before
+    if past is not None and (past.closed or not final):
+        return folded, Receipt(rows=0, order=past, duplicate=seq, **left_out)
     order = folded.order
-    assert order is not None
-    return folded, order
+    require_period(folded, period, "tell")
+    if order is None or (key is not None and order.key != key):
+        raise not_open(store, folded, key)
+    rows, repeated = 0, 0
+    if past is None and packed is not None:
+        folded, rows, repeated = _gather(store, folded, draft, brought, packed, known_by)
+    if rows:
+        folded = ask_again(folded, draft, who=brought.who)
+    now = folded.order
+    assert now is not None
+    report = None
+    nothing = any(left_out.values()) and not rows + repeated
+    if final or (final is None and (packed is None or (now.missing == 0 and not nothing))):
+        folded, report = close(folded, draft, who=brought.who, why="")
+        now = replace(now, closed=True, missing=0)
+    return folded, Receipt(rows=rows, order=now, report=report, repeated=repeated, duplicate=seq, **left_out)
 
 
-def _same(before: Opened, after: Opened) -> bool:
-    """Whether asking again changed nothing; in their plain form, for a target that is not known yet is no number."""
-    return before.key == after.key and request_to_plain(before.request) == request_to_plain(after.request)
-
-
-def ask_again(folded: Folded, draft: Draft, *, who: str) -> Folded:
-    """Decide anew how many rows are missing, with those that came."""
-    folded, _ = fold.asked(folded, pool=None, key=None)
-    draft.add("asked", _asked_body(folded, None, who))
-    return folded
-
-
-def _asked_body(folded: Folded, pool: int | None, who: str) -> dict[str, Any]:
-    assert folded.opened is not None
-    request = folded.opened.request
-    return {
-        "period": folded.state.period,
-        "pool": pool,
-        "samples": folded.state.gathered + request.samples,
-        "came": folded.state.gathered,
-        "missing": request.samples,
-        "request": request_to_plain(request),
-        "who": who,
-    }
-
-
-def gather(store: Store, folded: Folded, draft: Draft, brought: Delivery) -> tuple[Folded, int, int]:
+def _gather(
+    store: Store, folded: Folded, draft: Draft, brought: Delivery, packed: Packed, known_by: str | None
+) -> tuple[Folded, int, int]:
     """Lay aside the rows that were not told before in this period; how many those are, and how many were left out."""
-    if brought.X is None and brought.y is None:
-        if brought.groups is not None or brought.ids is not None:
-            raise DataError(f"{_OWNER}(X=...) must come together with groups and ids; got None.")
-        return folded, 0, 0
-    told, ids = _read(folded, brought)
+    told, ids = packed.told, packed.ids
     fresh = _fresh(store, folded, ids)
     repeated = 0 if fresh is None else len(told.y) - len(fresh)
-    identity = brought.identity or digest_of(told, ids)
     if fresh is not None and repeated:
         ids = None if ids is None else tuple(ids[place] for place in fresh)
         told = replace(
@@ -125,14 +114,20 @@ def gather(store: Store, folded: Folded, draft: Draft, brought: Delivery) -> tup
             **brought.left_out,
             "source": brought.source,
             "who": brought.who,
+            **({} if brought.digest is None else {"digest": brought.digest}),
         },
-        key=identity,
+        key=known_by,
         rows=pack(Packed(told=told, ids=ids)),
     )
     return after, rows, repeated
 
 
-def _read(folded: Folded, brought: Delivery) -> tuple[Told, tuple[str, ...] | None]:
+def _read(folded: Folded, brought: Delivery) -> Packed | None:
+    """Return the rows, checked against those that came before; None where nothing was brought."""
+    if brought.X is None and brought.y is None:
+        if brought.groups is not None or brought.ids is not None:
+            raise DataError(f"{_OWNER}(X=...) must come together with groups and ids; got None.")
+        return None
     if (brought.X is None) != (brought.y is None):
         missing = "X" if brought.X is None else "y"
         raise DataError(f"{_OWNER}({missing}=...) must come together with the other; got None.")
@@ -153,7 +148,7 @@ def _read(folded: Folded, brought: Delivery) -> tuple[Told, tuple[str, ...] | No
         if len(set(ids)) < len(ids):
             twice = Counter(ids).most_common(1)[0][0]
             raise DataError(f"{_OWNER}(ids=...) must tell the rows apart; got {twice!r:.80} twice.")
-    return Told(X=rows.X, y=y, columns=rows.columns, groups=groups), ids
+    return Packed(told=Told(X=rows.X, y=y, columns=rows.columns, groups=groups), ids=ids)
 
 
 def _fresh(store: Store, folded: Folded, ids: tuple[str, ...] | None) -> list[int] | None:
@@ -165,125 +160,30 @@ def _fresh(store: Store, folded: Folded, ids: tuple[str, ...] | None) -> list[in
     return [place for place, one in enumerate(ids) if one not in seen]
 
 
-def digest_of(told: Told, ids: tuple[str, ...] | None) -> str:
-    """Return what identifies a delivery that was given no name: the same rows in the same order have the same one."""
-    found = hashlib.sha256(content(Packed(told=told, ids=ids)))
-    return f"sha256:{found.hexdigest()}"
+def digest_of(packed: Packed) -> str:
+    """Return what a delivery without a name is known by: the same rows in the same order have the same, whatever file held them."""
+    return f"sha256:{hashlib.sha256(content(packed)).hexdigest()}"
 
 
-def told_before(store: Store, folded: Folded, brought: Delivery) -> tuple[int, Order] | None:
+def _told_before(store: Store, folded: Folded, known_by: str, digest: str | None) -> tuple[int, Order] | None:
     """Return the entry that brought this delivery before and the order it was for; None where it is new or was taken back."""
-    if brought.X is None or brought.y is None:
-        return None
-    identity = brought.identity
-    if identity is None:
-        told, ids = _read(folded, brought)
-        identity = digest_of(told, ids)
     name = folded.definition.name
-    found = store.find(name, "delivered", identity)
-    if found is None:
+    found = store.find(name, "delivered", known_by)
+    if found is None or _taken_back(store, name, found):
         return None
     period = found.body["period"]
-    back = store.entries(name, after=found.seq, kinds=("forgotten",), limit=1)
-    if back and back[0].body["period"] == period:
-        return None
+    if digest is not None and found.body.get("digest") not in (None, digest):
+        raise ParameterError(
+            f"{_OWNER}(delivery=...) must name one delivery; {known_by!r:.80} named other rows in period {period} "
+            f"(entry {found.seq} of the log)."
+        )
     order = folded.order
     if order is not None and order.period == period:
         return found.seq, order
-    past = _order_of_period(store, folded, period)
+    past = order_of_period(store, folded, period)
     return None if past is None else (found.seq, past)
 
 
-def past_order(store: Store, folded: Folded, key: str) -> Order | None:
-    """Return the order of the closed period that was asked for by that key."""
-    found = store.find(folded.definition.name, "asked", key)
-    if found is None or found.body["period"] >= folded.state.period:
-        return None
-    return _order_of_period(store, folded, found.body["period"])
-
-
-def _order_of_period(store: Store, folded: Folded, period: int) -> Order | None:
-    name = folded.definition.name
-    done = store.find(name, "certified", str(period))
-    closed = store.find(name, "closed", str(period))
-    if done is None or closed is None:
-        return None
-    report: StepReport = from_plain(done.body["report"])
-    return Order(
-        campaign=name,
-        period=period,
-        key=closed.body["key"],
-        samples=closed.body["samples"],
-        came=report.samples,
-        missing=0,
-        closed=True,
-        request=request_from_plain(closed.body["request"]),
-        **{name: Decision(**closed.body[name]) for name in _DECIDED if name in closed.body},
-    )
-
-
-def close(folded: Folded, draft: Draft, *, who: str, why: str) -> tuple[Folded, StepReport]:
-    """Fit the rows of the period, certify the model, and let the rows go where they are not kept."""
-    opened, order = folded.opened, folded.order
-    assert opened is not None
-    assert order is not None
-    served = served_by(folded)
-    period = str(order.period)
-    draft.add(
-        "closed",
-        {
-            "period": order.period,
-            "key": opened.key,
-            "samples": order.samples,
-            "came": order.came,
-            "request": request_to_plain(opened.request),
-            **{name: decision_to_plain(getattr(opened, name)) for name in _DECIDED if getattr(opened, name)},
-            "why": why,
-            "who": who,
-        },
-        key=period,
-    )
-    began = time.perf_counter()
-    after, report = fold.closed(folded)
-    report = replace(report, seconds=time.perf_counter() - began)
-    after = replace(after, last=report)
-    coef = after.state.coef
-    draft.add(
-        "fitted",
-        {
-            "period": report.period,
-            "rows": report.samples,
-            "coef": [] if coef is None else coef.tolist(),
-            "sha256": fingerprint(after),
-        },
-        key=period,
-    )
-    draft.add("certified", {"report": to_plain(report), "served": _served_to_plain(served)}, key=period)
-    if not folded.definition.keep_rows:
-        draft.drop((*opened.deliveries, *opened.draws))
-    return after, report
-
-
-def served_by(folded: Folded) -> Served | None:
-    """Try the model that was in use on the rows of the period, before it learns from them; None where either is missing."""
-    settings, state = chosen(folded.settings, folded.state)
-    if folded.last is None or state.coef is None or not state.parts:
-        return None
-    X = np.concatenate([part.X for part in state.parts])
-    y = np.concatenate([part.y for part in state.parts])
-    loss = replace(settings.objective, l2=0.0)  # type: ignore[type-var]
-    with np.errstate(all="ignore"):
-        values = loss.row_values(state.coef, X, y)
-        mean = float(values.mean())
-        error = float(values.std(ddof=1) / math.sqrt(len(y))) if len(y) > 1 else math.inf
-    if not math.isfinite(mean):
-        return None
-    accuracy = float((loss.predict(state.coef, X) == y).mean()) if classifies(settings.loss) else None
-    return Served(rows=len(y), loss=mean, error=error, accuracy=accuracy)
-
-
-def _served_to_plain(served: Served | None) -> dict[str, Any] | None:
-    if served is None:
-        return None
-    held = {name: getattr(served, name) for name in Served.__slots__}
-    return {**held, "error": to_plain(served.error)}
+def _taken_back(store: Store, name: str, delivered: Entry) -> bool:
+    back = store.entries(name, after=delivered.seq, kinds=("forgotten",), limit=1)
+    return bool(back) and back[0].body["period"] == delivered.body["period"]

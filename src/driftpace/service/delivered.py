@@ -127,7 +127,7 @@ def words_of(definition: Definition) -> list[str]:
 def tell(campaign: Campaign, found: dict[str, Column] | Arrays | None, **how: Any) -> Receipt:
     """Tell a campaign what came; None closes its period with what is there."""
     if found is None:
-        return campaign.tell(final=True, key=how["key"], who=how["who"])
+        return campaign.tell(final=True, key=how["key"], period=how["period"], who=how["who"])
     if isinstance(found, Arrays):
         if found.y is None:
             raise DataError("deliveries(y=...) must come together with X; got none.")

@@ -3,6 +3,7 @@
 import csv
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -207,3 +208,22 @@ def test_refusals(churn: Path, run: Run, more: tuple[str, ...], sentence: str) -
     assert err.count("\n") == 1
     assert content() == before
     assert not Path("t.csv").exists()
+
+
+def test_two_who_draw_at_the_same_moment_get_the_same_rows(
+    churn: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded = Campaign.record_draw
+    rivals = ["first.csv"]
+
+    def overtaken(self: Campaign, *args: Any, **more: Any) -> None:
+        if rivals:
+            assert run(*SELECT, rivals.pop())[0] == 0
+        recorded(self, *args, **more)
+
+    monkeypatch.setattr(Campaign, "record_draw", overtaken)
+    code, out, _ = run(*SELECT, "second.csv")
+    assert code == 0
+    assert "the 12 rows drawn before, written again" in out
+    assert rows_of("first.csv") == rows_of("second.csv")
+    assert len(drawn()) == 12

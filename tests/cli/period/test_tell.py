@@ -58,6 +58,19 @@ def test_the_same_file_twice_is_noticed(asked: Path, run: Run) -> None:
     assert content() == before
 
 
+def test_the_same_rows_in_another_kind_of_file_are_noticed(churn: Path, run: Run) -> None:
+    Path("plain.csv").write_text("age,visits,plan,churned\n30,4,gold,yes\n51,2,basic,no\n44,7,gold,no\n")
+    run("init", "plain", "--target", "churned", "--classes", "no,yes", "--tolerance", "0.1", "--table", "plain.csv")
+    run("ask", "plain")
+    assert "Took 3 rows" in run("tell", "plain", "plain.csv")[1]
+    before = content()
+    Path("windows.csv").write_bytes(Path("plain.csv").read_bytes().replace(b"\n", b"\r\n"))
+    pq.write_table(pyarrow.csv.read_csv("plain.csv"), "plain.parquet")
+    for name in ("windows.csv", "plain.parquet"):
+        assert f"{name} was told before" in run("tell", "plain", name)[1]
+    assert content() == before
+
+
 def test_rows_that_came_before_are_left_out_even_from_another_file(asked: Path, run: Run) -> None:
     label(Path("tasks.csv"), Path("some.csv"), only=5)
     code, out, _ = run("tell", "churn", "some.csv")

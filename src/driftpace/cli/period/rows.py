@@ -2,12 +2,13 @@
 
 import hashlib
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from driftpace.errors import ParameterError
+from driftpace.errors import ConflictError, ParameterError
 
 if TYPE_CHECKING:
     from driftpace.campaign import Campaign
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from driftpace.tables import Drawn
 
 _ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
+_TRIES = 5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -99,17 +101,25 @@ def draw(
     """Draw what the period still lacks, remember it, and write it; return what is to be said about it.
 
     Rows drawn before in this period are not drawn again. Where none are lacking, those drawn are written again if their file is
-    gone, and left alone if it is there: people may have begun to fill it in.
+    gone, and left alone if it is there: people may have begun to fill it in. Where somebody else drew at the same moment, what
+    they drew is there now, and it is looked at again.
     """
+    for _ in range(_TRIES):
+        with suppress(ConflictError):
+            return _drawn(campaign, order, wanted, read, who=who, dry_run=dry_run)
+    return _drawn(campaign, order, wanted, read, who=who, dry_run=dry_run)
+
+
+def _drawn(
+    campaign: "Campaign", order: "Order", wanted: Wanted, read: Callable[[], Any], *, who: str, dry_run: bool
+) -> list["Line"]:
     if order.closed or order.samples == 0:
         return [("Rows", "none are drawn")]
     from driftpace.cli.shared.tables import readable
     from driftpace.tables import draw_rows
 
     definition = campaign.definition
-    rng_key = _rng_key(
-        campaign, order.period
-    )  # before what was drawn is read: who asks at the same moment draws the same
+    rng_key = _rng_key(campaign, order.period)
     begun = campaign.status().period == order.period  # a dry run may speak of the next one
     already = tuple(dict.fromkeys(campaign.drawn())) if begun else ()
     lacking = order.missing if wanted.instead else max(0, min(order.missing, order.samples - len(already)))
@@ -140,7 +150,10 @@ def draw(
     if dry_run:
         return [("Rows", said)]
     if lacking:
-        campaign.record_draw(drawn.ids, source=readable(wanted.select.name), pool_rows=drawn.pool, who=who)
+        source = readable(wanted.select.name)
+        campaign.record_draw(
+            drawn.ids, period=order.period, before=already, source=source, pool_rows=drawn.pool, who=who
+        )
     return [("Rows", said), *_put(campaign, order, pool, drawn, wanted)]
 
 

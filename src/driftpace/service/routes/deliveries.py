@@ -79,7 +79,7 @@ async def deliver(
     ] = None,
     again: Annotated[Flag, Query(description="Count a delivery that was told before.")] = "false",
     idempotency_key: Annotated[
-        str | None, Header(min_length=1, max_length=200, description="What the delivery is known by; else its bytes.")
+        str | None, Header(min_length=1, max_length=200, description="What the delivery is known by; else its rows.")
     ] = None,
 ) -> Response:
     """Take labelled rows; the same delivery is not counted twice. No body and final=true closes the period with what came."""
@@ -96,7 +96,8 @@ async def deliver(
             found,
             final=None if final is None else final == "true",
             key=key,
-            delivery=idempotency_key or f"sha256:{hashlib.sha256(upload.data).hexdigest()}",
+            delivery=idempotency_key,
+            digest=None if idempotency_key is None else f"sha256:{hashlib.sha256(upload.data).hexdigest()}",
             again=again == "true",
             source=upload.source,
             period=period,
