@@ -7,7 +7,7 @@ must not have come through a proxy, which would make the whole world local. Ever
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from ipaddress import ip_address
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -62,11 +62,12 @@ class Access:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Caller:
-    """Who asks: the name of a token, or ``local``; ``by`` says how that is known."""
+    """Who asks: the name of a token, or ``local``; ``by`` says how that is known, ``digest`` by which token."""
 
     name: str
     scopes: tuple[str, ...]
     by: str
+    digest: str | None = field(default=None, repr=False)
 
     @property
     def may_write(self) -> bool:

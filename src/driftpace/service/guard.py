@@ -146,7 +146,7 @@ def is_secure(scope: Scope, headers: dict[str, str]) -> bool:
 
 
 def _caller(token: Token, by: str) -> Caller:
-    return Caller(name=token.name, scopes=token.scopes, by=by)
+    return Caller(name=token.name, scopes=token.scopes, by=by, digest=token.digest)
 
 
 def _unknown(why: str) -> Refused:

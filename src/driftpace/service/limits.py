@@ -16,7 +16,8 @@ class Limits:
     ``in_flight`` for all bodies together. A body has to be there after ``body_seconds``, and no piece of it may take longer than
     ``piece_seconds``. Threads and what waits for them are bounded for three kinds of work: reading, fitting and planning.
     ``/readyz`` waits no longer than ``ready_seconds`` for the store.
-    A stream ends after ``stream_seconds`` and is begun anew by who listens, so that a removed token does not live on in it.
+    A stream looks whether its campaign has changed, and whether its token is still there, every ``poll_seconds``; it ends after
+    ``stream_seconds`` and is begun anew by who listens.
 
     >>> Limits(streams=8).body
     1048576

@@ -12,6 +12,7 @@ from driftpace.service.limits import Limits
 from driftpace.service.metrics import Metrics
 from driftpace.service.readiness import Readiness
 from driftpace.service.sessions import Patience, Sessions
+from driftpace.service.standing import Standing
 from driftpace.service.watch import Watch
 from driftpace.storage.store import Store
 
@@ -41,17 +42,19 @@ class Service:
     plans: Lane
     watch: Watch
     readiness: Readiness
+    standing: Standing
 
     @classmethod
     def of(cls, store: Store, access: Access, limits: Limits) -> "Service":
         """Return the parts of a service over a store; nobody waits long for a server that is gone."""
         store = store.promptly() if isinstance(store, Prompt) else store
         reads = Lane("reading", threads=limits.reads, waiting=limits.reads_waiting)
+        sessions = Sessions(hours=limits.session_hours)
         return cls(
             store=store,
             access=access,
             limits=limits,
-            sessions=Sessions(hours=limits.session_hours),
+            sessions=sessions,
             patience=Patience(),
             handles=Handles(store, most=limits.handles),
             metrics=Metrics(),
@@ -60,6 +63,7 @@ class Service:
             plans=Lane("planning", threads=limits.plans, waiting=limits.plans_waiting),
             watch=Watch(store, reads, limits),
             readiness=Readiness(store, reads, seconds=limits.ready_seconds),
+            standing=Standing(store, reads, sessions, seconds=limits.poll_seconds),
         )
 
 

@@ -73,8 +73,13 @@ def find_token(store: Store, secret: str, *, now: datetime | None = None) -> Tok
 
 def find_digest(store: Store, wanted: str, *, now: datetime | None = None) -> Token | None:
     """Return the token with that digest, if it is kept and not over."""
+    return among(store.tokens(), wanted, now=now)
+
+
+def among(tokens: Iterable[Token], wanted: str, *, now: datetime | None = None) -> Token | None:
+    """Return the one of several tokens that has that digest, if it is not over."""
     found = None
-    for token in store.tokens():  # all of them, whether or not one has matched
+    for token in tokens:  # all of them, whether or not one has matched
         if hmac.compare_digest(token.digest.encode(), wanted.encode()):
             found = token
     if found is None or found.expires_at is None:

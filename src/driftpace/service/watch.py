@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
@@ -13,6 +13,9 @@ from driftpace.service.failures import Refused, busy
 from driftpace.service.lanes import Lane
 from driftpace.service.limits import Limits
 from driftpace.storage.store import Store
+
+Holds = Callable[[], Awaitable[bool]]
+"""Whether who listens may still do so."""
 
 
 class Watch:
@@ -37,13 +40,13 @@ class Watch:
         for name in list(self._waiting):
             self.changed(name)
 
-    def begin(self, name: str, seq: int) -> "EventStream":
-        """Return an answer that begins with entry number ``seq`` and goes on, or refuse one too many."""
+    def begin(self, name: str, seq: int, holds: Holds) -> "EventStream":
+        """Return an answer that begins with entry number ``seq`` and goes on while ``holds()`` does, or refuse one too many."""
         if self._closed or self.streams >= self._limits.streams:
             raise busy("the service follows as many campaigns as it can; try again.", seconds=10)
-        return EventStream(self, self._follow(name, seq))
+        return EventStream(self, self._follow(name, seq, holds))
 
-    async def _follow(self, name: str, seq: int) -> AsyncIterator[bytes]:
+    async def _follow(self, name: str, seq: int, holds: Holds) -> AsyncIterator[bytes]:
         woken = asyncio.Event()
         self._waiting.setdefault(name, set()).add(woken)
         try:
@@ -60,7 +63,7 @@ class Watch:
                 if self._closed:
                     return
                 try:
-                    head = await self._lane.run(self._store.head, name)
+                    head = await self._lane.run(self._store.head, name) if await holds() else None
                 except (
                     DriftpaceError,
                     Refused,

@@ -13,7 +13,7 @@ from driftpace.errors import ParameterError, UnknownCampaignError
 from driftpace.service.answers import CampaignsAnswer, DefinitionAnswer, LogAnswer, ReportsAnswer, StatusAnswer
 from driftpace.service.bodies import DefinitionSent
 from driftpace.service.failures import Refused, declared
-from driftpace.service.parts import Service, service_of, who
+from driftpace.service.parts import Service, caller_of, service_of, who
 from driftpace.service.routes.answering import CampaignName, Limit, as_json
 
 router = APIRouter(prefix="/api/campaigns", tags=["campaigns"])
@@ -161,7 +161,8 @@ async def campaign_stream(request: Request, name: CampaignName) -> Response:
     head = await service.reads.run(service.store.head, name)
     if head is None:
         raise UnknownCampaignError(f"there is no campaign named {name!r}.")
-    return service.watch.begin(name, head.seq)
+    caller, session = caller_of(request), request.state.session
+    return service.watch.begin(name, head.seq, lambda: service.standing.holds(caller, session))
 
 
 def _require(service: Service, name: str) -> None:
