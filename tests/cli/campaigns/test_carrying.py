@@ -53,7 +53,7 @@ def test_dry_runs(churn: Path, run: Run) -> None:
         (("import", "half.driftpace", "--as", "b"), "'half.driftpace' is truncated"),
         (
             ("remove", "churn"),
-            "--yes must be given to remove 'churn' with 1 entries for good; got nothing (export keeps a copy).",
+            "--yes must be given to remove 'churn' with 1 entry for good; got nothing (export keeps a copy).",
         ),
         (("remove", "chrun", "--yes"), "there is no campaign 'chrun'"),
     ],

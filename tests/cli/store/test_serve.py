@@ -34,6 +34,24 @@ def test_it_serves_and_stops(churn: Path) -> None:
     assert process.returncode == 0
 
 
+@pytest.mark.parametrize(("host", "shown"), [("127.0.0.1", "127.0.0.1"), ("::1", "[::1]")])
+def test_a_machine_learns_where(churn: Path, host: str, shown: str) -> None:
+    words = [sys.executable, "-m", "driftpace", "serve", "--host", host, "--port", "0", "--format", "json"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ) as process:
+        assert process.stdout is not None
+        try:
+            said = json.loads(process.stdout.readline())
+            with urlopen(f"{said['url']}/api/campaigns", timeout=20) as answer:
+                body = json.load(answer)
+            process.send_signal(signal.SIGINT)
+            rest = process.communicate(timeout=30)[0]
+        finally:
+            process.kill()
+    assert (said.keys(), said["storage"]) == ({"storage", "url"}, f"sqlite:///{churn.resolve()}/driftpace.db")
+    assert re.fullmatch(rf"http://{re.escape(shown)}:\d+", said["url"])
+    assert (body["total"], rest) == (1, "")
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

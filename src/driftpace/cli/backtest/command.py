@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from driftpace.cli.shared.options import ListForm, ShownList
+
 
 class Loss(StrEnum):
     """The losses by their names on the command line."""
@@ -21,14 +23,6 @@ class Missing(StrEnum):
 
     REFUSE = "refuse"
     DROP = "drop"
-
-
-class Format(StrEnum):
-    """What stdout carries: words and a table for people, or the result alone for machines."""
-
-    TABLE = "table"
-    JSON = "json"
-    CSV = "csv"
 
 
 def backtest(
@@ -75,7 +69,7 @@ def backtest(
     currency: Annotated[str, typer.Option(help="Currency of the price, such as EUR or $.")] = "",
     missing: Annotated[Missing, typer.Option(help="What to do with rows that lack a value.")] = Missing.REFUSE,
     out: Annotated[Path, typer.Option(help="Folder for report.html and backtest.json.")] = Path("out"),
-    form: Annotated[Format, typer.Option("--format", help="What to print.")] = Format.TABLE,
+    form: ShownList = ListForm.TABLE,
     report: Annotated[bool, typer.Option("--report/--no-report", help="Write report.html.")] = True,
 ) -> None:
     """Replay a table as if its labels were still to be bought: what would it have cost, and was the promise kept?

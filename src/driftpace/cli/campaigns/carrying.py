@@ -5,12 +5,13 @@ from typing import Annotated
 
 import typer
 
-from driftpace.cli.shared.options import DryRun, Name, Storage, Who
+from driftpace.cli.shared.options import DryRun, Form, Name, Shown, Storage, Who
 
 
 def export(
     name: Name,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write; it must not exist yet.")],
+    form: Shown = Form.TABLE,
     dry_run: DryRun = False,
     storage: Storage = None,
 ) -> None:
@@ -20,8 +21,10 @@ def export(
 
     Example: driftpace export churn churn.driftpace
     """
-    from driftpace.cli.shared.printing import print_answer, print_note
+    from driftpace.cli.shared.answering import print_done
+    from driftpace.cli.shared.printing import plural
     from driftpace.cli.shared.reading import campaign_at
+    from driftpace.cli.shared.tables import readable
     from driftpace.errors import ParameterError
 
     if file.exists():
@@ -34,9 +37,12 @@ def export(
             from driftpace.campaign.carrying import export_campaign
 
             export_campaign(campaign, file)
-    print_answer(f"{name}: {'would go' if dry_run else 'went'} to {file}, with {entries:,} entries of its log.", [])
-    if dry_run:
-        print_note("Nothing was written.")
+    print_done(
+        form,
+        f"{name}: {'would go' if dry_run else 'went'} to {file}, with {plural(entries, 'entry', 'entries')} of its log.",
+        {"name": name, "entries": entries, "file": readable(str(file))},
+        dry_run=dry_run,
+    )
 
 
 def import_campaign(
@@ -44,6 +50,7 @@ def import_campaign(
     called: Annotated[
         str | None, typer.Option("--as", metavar="NAME", help="Another name for it here.", show_default=False)
     ] = None,
+    form: Shown = Form.TABLE,
     dry_run: DryRun = False,
     who: Who = None,
     storage: Storage = None,
@@ -54,18 +61,31 @@ def import_campaign(
 
     Example: driftpace import churn.driftpace --as churn-copy
     """
+    from driftpace.campaign.as_json import status_json
     from driftpace.campaign.carrying import import_campaign as carry_in
+    from driftpace.cli.shared.answering import print_done
     from driftpace.cli.shared.options import who_am_i
-    from driftpace.cli.shared.printing import print_answer, print_note
-    from driftpace.cli.shared.reading import opened
+    from driftpace.cli.shared.reading import found_at, opened
+    from driftpace.cli.shared.tables import readable
     from driftpace.errors import ParameterError
+    from driftpace.storage import MemoryStore
 
     if not file.is_file():
         what = "is a folder" if file.is_dir() else "does not exist"
         raise ParameterError(f"FILE must be a file that driftpace export wrote; {str(file)!r} {what}.")
-    with opened(storage, create=not dry_run) as store:
-        campaign = carry_in(file, storage=store, name=called, who=who_am_i(who), dry_run=dry_run)
-        todo = "" if dry_run else f" {campaign.status().todo}"
-    print_answer(f"{campaign.name}: {'would be' if dry_run else 'is'} in {store.url}.{todo}", [])
     if dry_run:
-        print_note("Nothing was written.")
+        campaign = carry_in(file, storage=MemoryStore(), name=called)
+        where, taken = found_at(storage, campaign.name)
+        if taken is not None:
+            raise ParameterError(f"--as must be a name that is free; got {campaign.name!r}, which exists.")
+        status = campaign.status()
+    else:
+        with opened(storage, create=True) as store:
+            status = carry_in(file, storage=store, name=called, who=who_am_i(who)).status()
+            where = store.url
+    print_done(
+        form,
+        f"{status.name}: {'would be' if dry_run else 'is'} in {where}. {status.todo}",
+        {**status_json(status), "storage": where, "file": readable(str(file))},
+        dry_run=dry_run,
+    )

@@ -118,6 +118,6 @@ _WORDS: dict[str, Callable[[Mapping[str, Any], str | None], str]] = {
     "fitted": lambda body, _: f"period {body['period']}: the model, with {plural(body['rows'], 'row')}",
     "certified": _certified,
     "imported": lambda body, _: (
-        f"{plural(body['entries'], 'entry').replace('entrys', 'entries')} of {body['name']} from {body['source']}"
+        f"{plural(body['entries'], 'entry', 'entries')} of {body['name']} from {body['source']}"
     ),
 }

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from driftpace.cli.shared.options import DryRun, Storage, Who
+from driftpace.cli.shared.options import DryRun, Form, Shown, Storage, Who
 
 _ABOUT, _GOOD, _MONEY, _HOW = ("What it is about", "How good the model has to stay", "Money", "How it is begun")
 
@@ -115,6 +115,7 @@ def init(
             "--template", help="Only write NAME.toml, to be filled in; then init --file.", rich_help_panel=_HOW
         ),
     ] = False,
+    form: Shown = Form.TABLE,
     dry_run: DryRun = False,
     who: Who = None,
     storage: Storage = None,
@@ -126,7 +127,7 @@ def init(
 
     Example: driftpace init churn --target churned --epsilon 0.02 --table pool.csv
     """
-    from driftpace.cli.init.making import begin_from_file, begin_from_values, one_way, write_template
+    from driftpace.cli.init.making import How, begin_from_file, begin_from_values, one_way, write_template
 
     words: dict[str, Any] = {
         "target": target,
@@ -145,10 +146,11 @@ def init(
         "keep_rows": None if keep_rows else False,
     }
     given = {key: value for key, value in words.items() if value is not None}
-    one_way(name, given, file, template)
+    how = How(who=who, dry_run=dry_run, form=form)
+    one_way(name, given, file, template, how)
     if file is not None:
-        begin_from_file(file, storage, who=who, dry_run=dry_run)
+        begin_from_file(file, storage, how)
     elif template:
-        write_template(str(name), given, dry_run=dry_run)
+        write_template(str(name), given, how)
     else:
-        begin_from_values(name, given, storage, who=who, dry_run=dry_run)
+        begin_from_values(name, given, storage, how)

@@ -1,16 +1,35 @@
 """What ``driftpace init`` does: from what was given to the values of a campaign, its file, and the campaign itself."""
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from driftpace.cli.shared.asking import names
+from driftpace.cli.shared.options import Form
 from driftpace.errors import ParameterError
+
+if TYPE_CHECKING:
+    from driftpace.campaign import Definition, Status
 
 _MONEY = ("fixed", "per_sample", "currency")
 
 
-def one_way(name: str | None, given: dict[str, Any], file: Path | None, template: bool) -> None:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class How:
+    """Who begins it, whether anything is written, what stdout carries, and whether somebody can be asked."""
+
+    who: str | None
+    dry_run: bool
+    form: Form
+
+    @property
+    def asks(self) -> bool:
+        """Whether people sit at a terminal; stdout is not for questions where a machine reads it."""
+        return self.form is Form.TABLE and _at_a_terminal()
+
+
+def one_way(name: str | None, given: dict[str, Any], file: Path | None, template: bool, how: How) -> None:
     """Refuse what does not go together: a file says everything by itself, a template needs a name."""
     if file is not None:
         extra = [f"--{one.replace('_', '-')}" for one in given] + (["--template"] if template else [])
@@ -20,37 +39,39 @@ def one_way(name: str | None, given: dict[str, Any], file: Path | None, template
         if not file.is_file():
             what = "is a folder" if file.is_dir() else "does not exist"
             raise ParameterError(f"--file must be a campaign file in TOML; {str(file)!r} {what}.")
-    elif name is None and not _at_a_terminal():
+    elif name is None and not how.asks:
         raise ParameterError("NAME must be given, such as churn, or --file; got neither.")
 
 
-def begin_from_file(file: Path, storage: str | None, *, who: str | None, dry_run: bool) -> None:
+def begin_from_file(file: Path, storage: str | None, how: How) -> None:
     """Begin the campaign that a file defines."""
     from driftpace.campaign.definition import Definition
 
-    _begin(Definition.of_toml(file.read_bytes()), storage, [("File", str(file))], who=who, dry_run=dry_run)
+    _begin(Definition.of_toml(file.read_bytes()), storage, how, [], file=file)
 
 
-def write_template(name: str, given: dict[str, Any], *, dry_run: bool) -> None:
+def write_template(name: str, given: dict[str, Any], how: How) -> None:
     """Write the file alone, with what is known filled in."""
     from driftpace.campaign.definition import check_name
-    from driftpace.cli.shared.printing import print_answer, print_note
+    from driftpace.cli.shared.answering import print_done
 
     check_name(name)
     values, notes = values_of(name, given)
     place = Path(f"{name}.toml")
-    _write(place, values, dry_run=dry_run)
+    _write(place, values, dry_run=how.dry_run)
     then = f"driftpace init --file {place}"
-    print_answer(f"{name}: fill in {place}, then begin with: {then}", notes)
-    if dry_run:
-        print_note("Nothing was written.")
+    print_done(
+        how.form,
+        f"{name}: fill in {place}, then begin with: {then}",
+        {"name": name, "file": str(place)},
+        notes=notes,
+        dry_run=how.dry_run,
+    )
 
 
-def begin_from_values(
-    name: str | None, given: dict[str, Any], storage: str | None, *, who: str | None, dry_run: bool
-) -> None:
+def begin_from_values(name: str | None, given: dict[str, Any], storage: str | None, how: How) -> None:
     """Begin a campaign of what was given, asked for at a terminal where it is too little, and write its file."""
-    if _too_little(given) and _at_a_terminal():
+    if _too_little(given) and how.asks:
         from driftpace.cli.init.questions import ask_for
 
         name, given = ask_for(name, given)
@@ -68,8 +89,7 @@ def begin_from_values(
         raise ParameterError(
             f"{place} must not exist yet, for it is written; begin what it says with: driftpace init --file {place}."
         )
-    written = [("File", f"{place}, to read and to keep")]
-    _begin(definition, storage, [*notes, *written], who=who, dry_run=dry_run, place=place)
+    _begin(definition, storage, how, notes, place=place)
 
 
 def values_of(name: str, given: dict[str, Any]) -> tuple[dict[str, Any], list[tuple[str, str]]]:
@@ -96,62 +116,59 @@ def values_of(name: str, given: dict[str, Any]) -> tuple[dict[str, Any], list[tu
 
 
 def _begin(
-    definition: Any,
+    definition: "Definition",
     storage: str | None,
+    how: How,
     notes: list[tuple[str, str]],
     *,
-    who: str | None,
-    dry_run: bool,
     place: Path | None = None,
+    file: Path | None = None,
 ) -> None:
+    """Begin it, and write its file to ``place``; or from a ``file`` that is there."""
     from driftpace.campaign import Campaign
-    from driftpace.cli.shared.options import who_am_i
-    from driftpace.cli.shared.printing import print_answer, print_note
-    from driftpace.cli.shared.reading import DEFAULT_STORAGE, opened
+    from driftpace.campaign.as_json import status_json
+    from driftpace.cli.shared.answering import print_done
+    from driftpace.cli.shared.reading import found_at
+    from driftpace.cli.shared.tables import readable
     from driftpace.storage import MemoryStore
 
     name = definition.name
-    Campaign.create(definition, storage=MemoryStore())  # what is refused leaves no store behind
-    if dry_run:
-        _refuse_taken(storage or DEFAULT_STORAGE, name)
-        where = storage_shown(storage)
-    else:
-        with opened(storage, create=True) as store:
-            if store.head(name) is not None:
-                raise ParameterError(f"NAME must be free in {store.url}; {name!r} exists.")
-            Campaign.create(definition, storage=store, who=who_am_i(who))
-            where = store.url
+    status = Campaign.create(definition, storage=MemoryStore()).status()  # what is refused leaves no store behind
+    where, taken = found_at(storage, name)
+    if taken is not None:
+        raise ParameterError(f"NAME must be free in {where}; {name!r} exists.")
     if place is not None:
-        _write(place, definition.to_values(), dry_run=dry_run)
-    print_answer(
-        f"{name}: {'would begin' if dry_run else 'begun'} in {where}.", [*notes, ("Now", f"driftpace ask {name}")]
+        _write(place, definition.to_values(), dry_run=how.dry_run)
+    if not how.dry_run:
+        try:
+            where, status = _created(definition, storage, how.who)
+        except BaseException:
+            if place is not None:
+                place.unlink(missing_ok=True)
+            raise
+    said = f"{place}, to read and to keep" if place is not None else str(file)
+    print_done(
+        how.form,
+        f"{name}: {'would begin' if how.dry_run else 'begun'} in {where}.",
+        {
+            **status_json(status),
+            "definition": definition.to_values(),
+            "storage": where,
+            "file": readable(str(file if place is None else place)),
+        },
+        notes=notes,
+        lines=[("File", said), ("Now", f"driftpace ask {name}")],
+        dry_run=how.dry_run,
     )
-    if dry_run:
-        print_note("Nothing was written.")
 
 
-def storage_shown(storage: str | None) -> str:
-    """Return a place without any password in it, nor options, which may hold one.
+def _created(definition: "Definition", storage: str | None, who: str | None) -> "tuple[str, Status]":
+    from driftpace.campaign import Campaign
+    from driftpace.cli.shared.options import who_am_i
+    from driftpace.cli.shared.reading import opened
 
-    >>> storage_shown("postgresql://anna:secret@db/labels"), storage_shown("postgresql://db/labels?password=secret")
-    ('postgresql://anna@db/labels', 'postgresql://db/labels')
-    """
-    import re
-
-    from driftpace.cli.shared.reading import DEFAULT_STORAGE
-
-    return re.sub(r"(://[^:/@]*)(:.*(?=@))?([^?]*)(\?.*)?", r"\1\3", storage or DEFAULT_STORAGE)
-
-
-def _refuse_taken(place: str, name: str) -> None:
-    """Refuse a name that is taken, without making a store where there is none."""
-    from driftpace.cli.shared.reading import glanced
-
-    if "://" not in place and not Path(place).expanduser().exists():
-        return
-    with glanced(place) as store:
-        if store.head(name) is not None:
-            raise ParameterError(f"NAME must be free in {store.url}; {name!r} exists.")
+    with opened(storage, create=True) as store:
+        return store.url, Campaign.create(definition, storage=store, who=who_am_i(who)).status()
 
 
 def _write(place: Path, values: dict[str, Any], *, dry_run: bool) -> None:

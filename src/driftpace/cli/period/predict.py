@@ -1,23 +1,15 @@
 """``driftpace predict``: what the current model says of rows."""
 
 import re
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from driftpace.cli.shared.options import DryRun, Name, Storage
+from driftpace.cli.shared.options import DryRun, ListForm, Name, Storage
 
 if TYPE_CHECKING:
     from driftpace.tables import Column
-
-
-class RowForm(StrEnum):
-    """What stdout carries where the rows go there."""
-
-    CSV = "csv"
-    JSON = "json"
 
 
 def predict(
@@ -29,7 +21,14 @@ def predict(
             metavar="FILE", help="Where they go: .csv, .jsonl or .parquet. Default: CSV to stdout.", show_default=False
         ),
     ] = None,
-    form: Annotated[RowForm, typer.Option("--format", help="What to print, without --out.")] = RowForm.CSV,
+    form: Annotated[
+        ListForm | None,
+        typer.Option(
+            "--format",
+            help="What to print. Default: the rows as CSV, or with --out a line of words.",
+            show_default=False,
+        ),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file of --out where it exists.")] = False,
     dry_run: DryRun = False,
     storage: Storage = None,
@@ -40,13 +39,16 @@ def predict(
 
     Example: driftpace predict churn customers.csv --out predictions.csv
     """
-    from driftpace.cli.shared.printing import print_answer, print_csv, print_json, print_note
+    from driftpace.cli.shared.answering import print_done
+    from driftpace.cli.shared.options import Form
+    from driftpace.cli.shared.printing import plural
     from driftpace.cli.shared.reading import campaign_at
-    from driftpace.cli.shared.tables import content_of, read
+    from driftpace.cli.shared.tables import content_of, read, readable
     from driftpace.errors import ParameterError, ProtocolError
     from driftpace.tables.drawing import cells
-    from driftpace.tables.writing import finite
 
+    if out is not None and form is ListForm.CSV:
+        raise ParameterError("--format must be table or json beside --out, where the rows go; got csv.")
     if out is not None and out.exists() and not force:
         raise ParameterError(f"--out must be a new file, or --force must be given; {str(out)!r} exists.")
     with campaign_at(storage, name) as campaign:
@@ -68,22 +70,40 @@ def predict(
             raise ParameterError(f"FILE must not have a column {one!r}, which is where the prediction goes.")
     rows |= added
     count = len(found.values)
-    if out is None and form is RowForm.JSON:
-        shown_rows = {one: [finite(value) for value in values] for one, values in rows.items()}
-        print_json([dict(zip(rows, row, strict=True)) for row in zip(*shown_rows.values(), strict=True)])
-        return
     if out is None:
-        print_csv(list(rows), list(zip(*rows.values(), strict=True)))
+        _print_rows(rows, form or ListForm.CSV)
         return
     if not dry_run:
         from driftpace.tables import write_rows
 
         write_rows(out, rows, overwrite=force, owner="predict")
-    print_answer(
-        f"{name}: {count:,} rows by the model of period {status.period - 1}, in {out}, column {word}_predicted.", []
+    period = status.period - 1
+    print_done(
+        Form.JSON if form is ListForm.JSON else Form.TABLE,
+        f"{name}: {plural(count, 'row')} by the model of period {period}, in {out}, column {word}_predicted.",
+        {"name": name, "period": period, "rows": count, "columns": list(added), "file": readable(str(out))},
+        dry_run=dry_run,
     )
-    if dry_run:
-        print_note("Nothing was written.")
+
+
+def _print_rows(rows: dict[str, list[Any]], form: ListForm) -> None:
+    """Print rows, given by column."""
+    from driftpace.cli.shared.printing import print_csv, print_json, print_table
+    from driftpace.tables.writing import finite
+
+    if form is ListForm.JSON:
+        shown = {one: [finite(value) for value in values] for one, values in rows.items()}
+        print_json([dict(zip(rows, row, strict=True)) for row in zip(*shown.values(), strict=True)])
+        return
+    lines = list(zip(*rows.values(), strict=True))
+    if form is ListForm.CSV:
+        print_csv(list(rows), lines)
+        return
+    words = [["" if cell is None else str(cell) for cell in line] for line in lines]
+    numeric = [
+        place for place, values in enumerate(rows.values()) if all(isinstance(one, int | float) for one in values)
+    ]
+    print_table(list(rows), words, right=numeric)
 
 
 def _is_a_code(written: "Column") -> bool:

@@ -6,9 +6,8 @@ from typing import Annotated
 
 import typer
 
-from driftpace.cli.backtest.command import Format
 from driftpace.cli.shared.completing import campaign_names
-from driftpace.cli.shared.options import Storage
+from driftpace.cli.shared.options import ListForm, Storage
 
 _ASKED, _COST, _WORLD, _SHOWN = (
     "What is asked",
@@ -119,7 +118,7 @@ def plan(
     curve: Annotated[
         bool, typer.Option("--curve", help="Add which target less or more money would hold.", rich_help_panel=_SHOWN)
     ] = False,
-    form: Annotated[Format, typer.Option("--format", help="What to print.", rich_help_panel=_SHOWN)] = Format.TABLE,
+    form: Annotated[ListForm, typer.Option("--format", help="What to print.", rich_help_panel=_SHOWN)] = ListForm.TABLE,
     json: Annotated[bool, typer.Option("--json", help="Short for --format json.", rich_help_panel=_SHOWN)] = False,
     out: Annotated[
         Path | None, typer.Option(help="Folder for plan.html, the picture, and plan.json.", rich_help_panel=_SHOWN)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from driftpace.cli.shared.options import DryRun, Name, Storage
+from driftpace.cli.shared.options import DryRun, Form, Name, Shown, Storage
 
 
 def report(
@@ -13,6 +13,7 @@ def report(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The page. Default: NAME.html.", show_default=False)
     ] = None,
+    form: Shown = Form.TABLE,
     dry_run: DryRun = False,
     storage: Storage = None,
 ) -> None:
@@ -22,9 +23,10 @@ def report(
 
     Example: driftpace report churn --out churn.html
     """
+    from driftpace.cli.shared.answering import print_done
     from driftpace.cli.shared.asking import ready_to_report
-    from driftpace.cli.shared.printing import print_answer, print_note
     from driftpace.cli.shared.reading import campaign_at
+    from driftpace.cli.shared.tables import readable
     from driftpace.errors import ParameterError
 
     place = Path(f"{name}.html") if out is None else out
@@ -39,6 +41,9 @@ def report(
         text = page(campaign)
     if not dry_run:
         place.write_text(text, encoding="utf-8", newline="\n")
-    print_answer(f"{name}: {'would be' if dry_run else 'is'} in {place}.", [])
-    if dry_run:
-        print_note("Nothing was written.")
+    print_done(
+        form,
+        f"{name}: {'would be' if dry_run else 'is'} in {place}.",
+        {"name": name, "file": readable(str(place))},
+        dry_run=dry_run,
+    )

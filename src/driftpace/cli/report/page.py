@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from driftpace.backtest.report.document import document
 from driftpace.backtest.report.sections import Section, drawn, section, table
 from driftpace.cli.campaigns.log import said
-from driftpace.cli.period.words import called, number, order_lines, sentence
+from driftpace.cli.period.words import called, order_lines, sentence
 from driftpace.cli.report import plots
-from driftpace.cli.shared.printing import plural
+from driftpace.cli.shared.printing import number, plural
 from driftpace.records import Assumption, Money, Verdict
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ import numpy as np
 from driftpace.backtest.report.figures import Figure, fits, highest
 from driftpace.backtest.report.sections import Section
 from driftpace.campaign.records import LedgerRow, Order
-from driftpace.cli.period.words import number
-from driftpace.cli.shared.printing import plural
+from driftpace.cli.shared.printing import number, plural
 from driftpace.records import Money, Plan
 from driftpace.typing import FloatArray
 

@@ -1,19 +1,13 @@
 """``driftpace reproduce``: the paper's experiments run again, beside what driftpace does by default."""
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from driftpace.cli.shared.options import Form, Shown
+
 _PSID = "Your own extract of the Panel Study of Income Dynamics"
-
-
-class Format(StrEnum):
-    """What stdout carries: words and tables for people, or the findings alone for machines."""
-
-    TABLE = "table"
-    JSON = "json"
 
 
 def reproduce(
@@ -53,7 +47,7 @@ def reproduce(
         str | None,
         typer.Option(metavar="COLUMNS", help="Further columns to predict from, with commas.", rich_help_panel=_PSID),
     ] = None,
-    form: Annotated[Format, typer.Option("--format", help="What to print.")] = Format.TABLE,
+    form: Shown = Form.TABLE,
 ) -> None:
     """Run the paper's experiments and put what came out beside what it reports: a page, every figure, every number.
 

@@ -17,9 +17,9 @@ WIDTH = 10
 _STYLES = {"Fails": "bold red", "Careful": "yellow", "Kept": "green", "Broken": "red", "Not kept": "red"}
 
 
-def print_json(value: Any) -> None:
+def print_json(value: Any, *, flush: bool = False) -> None:
     """Print JSON, as one value on one line: stdout carries nothing else."""
-    print(json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":")))
+    print(json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":")), flush=flush)
 
 
 def print_csv(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
@@ -103,10 +103,19 @@ def _show_table(heads: Sequence[str], rows: Sequence[Sequence[str]], right: Sequ
     Console().print(table)
 
 
-def plural(count: int, word: str) -> str:
-    """Return a number with its word.
+def plural(count: int, word: str, words: str | None = None) -> str:
+    """Return a number with its word; ``words`` where more of them are not only an s longer.
 
-    >>> plural(1, "row"), plural(1200, "row")
-    ('1 row', '1,200 rows')
+    >>> plural(1, "row"), plural(1200, "row"), plural(2, "entry", "entries")
+    ('1 row', '1,200 rows', '2 entries')
     """
-    return f"{count:,} {word}{'' if count == 1 else 's'}"
+    return f"{count:,} {word if count == 1 else words or f'{word}s'}"
+
+
+def number(value: float) -> str:
+    """Return a number as people read it.
+
+    >>> number(0.0787941764), number(float("inf"))
+    ('0.0788', 'no known number')
+    """
+    return "no known number" if value != value or value in (float("inf"), float("-inf")) else f"{value:.3g}"

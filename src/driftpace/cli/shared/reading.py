@@ -5,12 +5,12 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from driftpace.errors import UnknownCampaignError
+from driftpace.errors import ParameterError, StorageError, UnknownCampaignError
 
 if TYPE_CHECKING:
     from driftpace.campaign import Campaign
     from driftpace.cli.shared.standing import Standing
-    from driftpace.storage.store import Store
+    from driftpace.storage.store import Head, Store
 
 DEFAULT_STORAGE = "driftpace.db"
 MOST_NAMES = 10_000
@@ -24,11 +24,25 @@ def reader(place: str | None) -> Any:
     return Glance.at(where) or open_at(where)
 
 
+def shown_place(place: str | None) -> str:
+    """Return a place without any password in it, nor options, which may hold one.
+
+    >>> shown_place("postgresql://anna:secret@db/labels"), shown_place("postgresql://db/labels?password=secret")
+    ('postgresql://anna@db/labels', 'postgresql://db/labels')
+    """
+    import re
+
+    return re.sub(r"(://[^:/@]*)(:.*(?=@))?([^?]*)(\?.*)?", r"\1\3", place or DEFAULT_STORAGE)
+
+
 def open_at(place: str | None, *, create: bool = False) -> "Store":
     """Return the store in that place."""
     from driftpace.storage import open_store
 
-    return open_store(place or DEFAULT_STORAGE, create=create)
+    where = place or DEFAULT_STORAGE
+    if where.startswith("memory:"):
+        raise ParameterError("--storage must be a place that lasts; memory:// is forgotten when the command ends.")
+    return open_store(where, create=create)
 
 
 @contextmanager
@@ -39,6 +53,31 @@ def opened(place: str | None, *, create: bool = False) -> "Iterator[Store]":
         yield store
     finally:
         store.close()
+
+
+@contextmanager
+def if_there(place: str | None) -> "Iterator[Store | None]":
+    """Open the store in that place where there is one; None where there is none yet, and none is made.
+
+    This is how a dry run looks at a place that the command itself would make: what would be refused then is refused now.
+    """
+    try:
+        store = open_at(place)
+    except StorageError as error:
+        if not str(error).startswith("there is no store at"):
+            raise
+        yield None
+        return
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def found_at(place: str | None, name: str) -> "tuple[str, Head | None]":
+    """Return a place as people may see it, and the campaign of that name there; None where there is none."""
+    with if_there(place) as store:
+        return (shown_place(place), None) if store is None else (store.url, store.head(name))
 
 
 @contextmanager

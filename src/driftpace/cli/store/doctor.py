@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from driftpace.cli.shared.completing import campaign_names
-from driftpace.cli.shared.options import Form, Shown, Storage
+from driftpace.cli.shared.options import ListForm, ShownList, Storage
 
 if TYPE_CHECKING:
     from driftpace.storage.store import Store
@@ -33,7 +33,7 @@ def doctor(
         str | None,
         typer.Argument(metavar="NAME", help="Only this campaign. Default: all of them.", autocompletion=campaign_names),
     ] = None,
-    form: Shown = Form.TABLE,
+    form: ShownList = ListForm.TABLE,
     storage: Storage = None,
 ) -> None:
     """Check the store and its campaigns.
@@ -45,15 +45,19 @@ def doctor(
 
     Example: driftpace doctor
     """
-    from driftpace.cli.shared.printing import print_json, print_table
+    from driftpace.cli.shared.printing import print_csv, print_json, print_table
     from driftpace.cli.shared.reading import opened
 
     with opened(storage) as store:
         found = list(_checks(store, name, storage))
-    if form is Form.JSON:
-        print_json([{"verdict": verdict.value, "what": what, "sentence": text} for verdict, what, text in found])
+    heads = ("verdict", "what", "sentence")
+    rows = [(verdict.value, what, text) for verdict, what, text in found]
+    if form is ListForm.JSON:
+        print_json([dict(zip(heads, row, strict=True)) for row in rows])
+    elif form is ListForm.CSV:
+        print_csv(heads, rows)
     else:
-        print_table(("", "what", ""), [(verdict.value, what, text) for verdict, what, text in found])
+        print_table(("", "what", ""), rows)
     raise typer.Exit(FAILED if any(verdict is Verdict.FAIL for verdict, _, _ in found) else 0)
 
 

@@ -1,10 +1,13 @@
 """``driftpace token``: who may come in from another machine."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from driftpace.cli.shared.options import DryRun, ListForm, ShownList, Storage
+from driftpace.cli.shared.options import DryRun, Form, ListForm, Shown, ShownList, Storage
+
+if TYPE_CHECKING:
+    from driftpace.storage.store import Token
 
 token = typer.Typer(
     help="Let somebody in who comes from another machine.\n\nOn this machine, driftpace serve needs no token.",
@@ -24,6 +27,7 @@ def make(
     days: Annotated[
         float | None, typer.Option(help="Runs out after so many days. Default: never.", show_default=False)
     ] = None,
+    form: Shown = Form.TABLE,
     dry_run: DryRun = False,
     storage: Storage = None,
 ) -> None:
@@ -31,24 +35,34 @@ def make(
 
     Example: driftpace token make nightly --write --days 90
     """
-    from driftpace.cli.shared.printing import print_note
-    from driftpace.cli.shared.reading import opened
+    from driftpace.cli.shared.answering import NOTHING
+    from driftpace.cli.shared.printing import print_json, print_note
+    from driftpace.cli.shared.reading import if_there, opened
     from driftpace.errors import ParameterError
     from driftpace.service.tokens import make_token
+    from driftpace.storage import MemoryStore
 
     if write and hook:
         raise ParameterError("--hook must be left out beside --write; got both.")
     scopes = ("hook",) if hook else ("read", "write") if write else ("read",)
     if dry_run:
-        from driftpace.storage import MemoryStore
-
-        make_token(MemoryStore(), name, scopes, days)
-        print_note("Nothing was written.")
-        return
-    with opened(storage, create=True) as store:
-        secret = make_token(store, name, scopes, days)
-    print(secret)
-    print_note(f"Token {name} ({' and '.join(scopes)}). The secret is shown only now: keep it.")
+        trial = MemoryStore()
+        with if_there(storage) as store:
+            for one in () if store is None else store.tokens():
+                trial.add_token(one)
+        make_token(trial, name, scopes, days)
+        (made,) = (one for one in trial.tokens() if one.name == name)
+        secret = None
+    else:
+        with opened(storage, create=True) as store:
+            secret = make_token(store, name, scopes, days)
+            (made,) = (one for one in store.tokens() if one.name == name)
+    if form is Form.JSON:
+        print_json({**token_json(made), "secret": secret, "dry_run": dry_run})
+    elif secret is not None:
+        print(secret)
+    said = f"Token {name} ({' and '.join(scopes)})."
+    print_note(NOTHING if secret is None else f"{said} The secret is shown only now: keep it.")
 
 
 @token.command("list")
@@ -64,17 +78,7 @@ def list_tokens(form: ShownList = ListForm.TABLE, storage: Storage = None) -> No
         found = store.tokens()
     heads = ("name", "scopes", "created_at", "expires_at")
     if form is ListForm.JSON:
-        print_json(
-            [
-                {
-                    "name": one.name,
-                    "scopes": list(one.scopes),
-                    "created_at": one.created_at,
-                    "expires_at": one.expires_at,
-                }
-                for one in found
-            ]
-        )
+        print_json([token_json(one) for one in found])
         return
     rows = [(one.name, " ".join(one.scopes), one.created_at, one.expires_at or "") for one in found]
     if form is ListForm.CSV:
@@ -88,6 +92,7 @@ def list_tokens(form: ShownList = ListForm.TABLE, storage: Storage = None) -> No
 @token.command()
 def remove(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The token.")],
+    form: Shown = Form.TABLE,
     dry_run: DryRun = False,
     storage: Storage = None,
 ) -> None:
@@ -97,12 +102,12 @@ def remove(
     """
     from difflib import get_close_matches
 
-    from driftpace.cli.shared.printing import print_note
+    from driftpace.cli.shared.answering import print_done
     from driftpace.cli.shared.reading import opened
     from driftpace.errors import ParameterError
 
     with opened(storage) as store:
-        there = [one.name for one in store.tokens()]
+        there = {one.name: one for one in store.tokens()}
         if name not in there:
             near = get_close_matches(name, there, n=1)
             hint = (
@@ -111,6 +116,15 @@ def remove(
             raise ParameterError(f"NAME must be a token; got {name!r}: {hint}")
         if not dry_run:
             store.remove_token(name)
-    print(f"Token {name} {'would be' if dry_run else 'is'} removed.")
-    if dry_run:
-        print_note("Nothing was written.")
+    first = f"Token {name} {'would be' if dry_run else 'is'} removed."
+    print_done(form, first, token_json(there[name]), dry_run=dry_run)
+
+
+def token_json(token: "Token") -> dict[str, Any]:
+    """Return a token without its secret, which nobody has but who was given it."""
+    return {
+        "name": token.name,
+        "scopes": list(token.scopes),
+        "created_at": token.created_at,
+        "expires_at": token.expires_at,
+    }
