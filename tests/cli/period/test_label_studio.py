@@ -78,14 +78,64 @@ def test_the_whole_way_there_and_back(churn: Path, run: Run, studio: tuple[str, 
     assert len(tasks) == 12
 
     poll = ("tell", "churn", "--label-studio", url, "--project", "7", "--part")
+    before = content()
     code, out, err = run(*poll)
-    assert (code, out) == (2, "")
-    assert "project 7 has none yet" in err
+    assert (code, err) == (0, "")
+    assert out.startswith(
+        "churn: Nothing new in Label Studio, project 7: 12 rows of period 1 (W1) are still missing.\n"
+        "Now        Label 12 rows for period 1 (W1).\n"
+    )
+    assert content() == before
     answer(tasks[:5])
     assert run(*poll)[1].startswith("churn: Took 5 rows for period 1 (W1).\n")
     assert "was told before" in run(*poll)[1]
     answer(tasks)
     assert run(*poll)[1].startswith("churn: Took 7 rows for period 1 (W1); left out 5 told before in this period.\n")
+
+
+def test_who_looks_in_every_hour_is_not_refused_for_it(
+    churn: Path, run: Run, studio: tuple[str, list[dict[str, Any]]]
+) -> None:
+    url, tasks = studio
+    poll = ("tell", "churn", "--label-studio", url, "--project", "7")
+    code, out, err = run(*poll)
+    assert (code, out) == (2, "")
+    assert err == "driftpace: tell came before ask in period 1; ask first.\n"
+    run("ask", "churn", "--key", "W1", "--select", "pool.csv", "--label-studio", url, "--project", "7")
+
+    code, out, err = run(*poll, "--format", "json")
+    assert (code, err) == (0, "")
+    receipt = json.loads(out)
+    assert [receipt[name] for name in ("rows", "repeated", "unlabelled", "elsewhere", "duplicate", "report")] == [
+        0,
+        0,
+        0,
+        0,
+        None,
+        None,
+    ]
+    assert receipt["order"] == json.loads(run("ask", "churn", "--format", "json")[1])
+
+    answer(tasks[:3])
+    run(*poll)
+    code, out, err = run(*poll)
+    assert (code, err) == (0, "")
+    assert "Label 9 more rows for period 1 (W1); 3 of 12 came." in out
+
+    answer(tasks[:8])
+    assert run(*poll, "--close")[1].startswith("churn: Took 5 rows for period 1 (W1); left out 3 told before")
+    before = content()
+    answer(tasks)  # the last four come too late
+    for more in ((), ("--key", "W1")):
+        assert run(*poll, *more) == (
+            0,
+            "churn: Nothing new in Label Studio, project 7: period 1 (W1) is closed.\n",
+            "",
+        )
+    code, out, err = run(*poll, "--key", "W9")
+    assert (code, out) == (2, "")
+    assert err == "driftpace: no period was asked for as 'W9'; period 2 is not asked for yet.\n"
+    assert content() == before
 
 
 def test_tasks_may_go_to_a_file(churn: Path, run: Run) -> None:

@@ -55,7 +55,11 @@ def make_tasks(tasks: list[dict[str, Any]], url: str, project: int) -> "Line":
 
 
 def tell_labelled(campaign: "Campaign", url: str, project: int, how: dict[str, Any]) -> "Receipt":
-    """Tell what people have labelled so far of the rows drawn for the open period; rows told before are left out."""
+    """Tell what people have labelled so far of the rows drawn for the open period; rows told before are left out.
+
+    Whoever looks in every hour mostly finds nothing new, and that is an answer like any other; so is a period that was closed.
+    """
+    from driftpace.campaign.records import Receipt
     from driftpace.cli.shared.tables import read
     from driftpace.tables import ROW_ID
 
@@ -64,12 +68,32 @@ def tell_labelled(campaign: "Campaign", url: str, project: int, how: dict[str, A
         found = studio.labelled(project, target=definition.target).rows
     drawn = set(campaign.drawn())
     rows = [row for row in found if not drawn or row[ROW_ID] in drawn]
-    if not rows:
-        if how["final"]:
-            return campaign.tell(**{name: value for name, value in how.items() if name != "again"})
-        raise ParameterError(
-            f"--project must have rows that somebody labelled for this period; project {project} has none yet."
-        )
+    if not how["final"]:
+        order = _order_for(campaign, how["key"])
+        if order.closed or not rows:
+            return Receipt(rows=0, order=order)
+    elif not rows:
+        return campaign.tell(**{name: value for name, value in how.items() if name != "again"})
     data = json.dumps(rows, ensure_ascii=False, sort_keys=True).encode("utf-8", "replace")
     columns = read(definition, "label-studio.json", data, owner="tell")
     return campaign.tell_table(columns, source=f"Label Studio, project {project}", **how)
+
+
+def _order_for(campaign: "Campaign", key: str | None) -> "Order":
+    """Return the order that rows are meant for: of that key, or the open one, or the one that was closed last."""
+    from driftpace.campaign.asking import order_of_period, past_order
+    from driftpace.campaign.folded import from_checkpoint
+    from driftpace.campaign.orders import not_open
+
+    store = campaign.store
+    found = store.checkpoint(campaign.name)
+    assert found is not None
+    folded = from_checkpoint(*found)
+    order = folded.order
+    if order is None or key not in (None, order.key):
+        order = (
+            order_of_period(store, folded, folded.state.period - 1) if key is None else past_order(store, folded, key)
+        )
+    if order is None:
+        raise not_open(store, folded, key)
+    return order

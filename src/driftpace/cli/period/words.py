@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from driftpace.cli.shared.printing import plural
+from driftpace.cli.shared.printing import number, plural
 
 if TYPE_CHECKING:
     from driftpace.campaign.records import Order, Receipt
@@ -113,17 +113,18 @@ def taken(receipt: "Receipt", source: str) -> str:
         (receipt.repeated, "told before in this period"),
     ]
     out = ", ".join(f"{count:,} {why}" for count, why in left if count)
+    if source and receipt.report is None and not receipt.rows and not out:
+        return f"Nothing new in {source}: {_waits(order)}."
     rows = f"Took {plural(receipt.rows, 'row')}" if receipt.rows or source else "Took nothing"
     return f"{rows} for {which}" + (f"; left out {out}." if out else ".")
 
 
-def number(value: float) -> str:
-    """Return a number as people read it.
-
-    >>> number(0.0787941764), number(float("inf"))
-    ('0.0788', 'no known number')
-    """
-    return "no known number" if value != value or value in (float("inf"), float("-inf")) else f"{value:.3g}"
+def _waits(order: "Order") -> str:
+    """Return what a period waits for."""
+    which = called(order.period, order.key)
+    if order.closed or order.missing == 0:
+        return f"{which} is closed" if order.closed else f"{which} misses none"
+    return f"{plural(order.missing, 'row')} of {which} {'is' if order.missing == 1 else 'are'} still missing"
 
 
 def _promise(order: "Order") -> str:
