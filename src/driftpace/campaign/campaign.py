@@ -16,9 +16,9 @@ from driftpace.campaign.beginning import first_change
 from driftpace.campaign.definition import Definition, check_name
 from driftpace.campaign.folded import Folded, fingerprint
 from driftpace.campaign.keeping import Kept, unknown
-from driftpace.campaign.ledger import ledger_of
+from driftpace.campaign.ledger import Ledger, ledger_of
 from driftpace.campaign.orders import drawn_in, open_order
-from driftpace.campaign.records import Decision, LedgerRow, Order, Receipt, Status
+from driftpace.campaign.records import Decision, Order, Receipt, Status
 from driftpace.campaign.rowbytes import pack_ids
 from driftpace.campaign.summary import named, status
 from driftpace.campaign.tabular import Columns, Predicted, feature_rows, labelled, predicted
@@ -369,8 +369,8 @@ class Campaign:
         folded = self._kept.load()
         return Tracker.resumed(folded.settings, folded.state)
 
-    def ledger(self) -> tuple[LedgerRow, ...]:
-        """Return the closed periods: what was promised and what was measured."""
+    def ledger(self) -> Ledger:
+        """Return the closed periods: what was promised and what was measured; ``.to_frame()`` for a table."""
         found = ledger_of(self._store, self._name)
         if not found and self._store.head(self._name) is None:
             raise unknown(self._name, self._store)

@@ -7,7 +7,34 @@ from driftpace.storage.store import Store
 from driftpace.tracker.exactly import from_plain
 
 
-def ledger_of(store: Store, name: str) -> tuple[LedgerRow, ...]:
+class Ledger(tuple[LedgerRow, ...]):
+    """A tuple of closed periods, that can be turned into a table."""
+
+    __slots__ = ()
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return a closed period, or for a slice a shorter ledger."""
+        found = super().__getitem__(index)
+        return Ledger(found) if isinstance(index, slice) else found
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return the periods as columns of plain values: the key, the report, and how the model in use did on the fresh rows."""
+        from driftpace.tracker.history import History
+
+        columns = {"key": [row.key for row in self], **History(row.report for row in self).columns()}
+        columns["closed_at"] = [row.closed_at for row in self]
+        for name in ("loss", "error", "accuracy"):
+            columns[f"served_{name}"] = [None if row.served is None else getattr(row.served, name) for row in self]
+        return columns
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return a table with one row for each period: of ``backend`` ("pandas", "polars", "pyarrow"), or the first installed."""
+        from driftpace.tracker.history import frame_of
+
+        return frame_of(self.columns(), backend, owner="Ledger.to_frame")
+
+
+def ledger_of(store: Store, name: str) -> Ledger:
     """Return the closed periods in order; those of a tracker that was adopted come first."""
     rows: list[LedgerRow] = []
     key: str | None = None
@@ -19,7 +46,7 @@ def ledger_of(store: Store, name: str) -> tuple[LedgerRow, ...]:
         else:
             report, served = from_plain(entry.body["report"]), _served(entry.body["served"])
             rows.append(LedgerRow(key=key, closed_at=entry.at, report=report, served=served))
-    return tuple(rows)
+    return Ledger(rows)
 
 
 def _served(plain: Any) -> Served | None:

@@ -45,6 +45,9 @@ COMMANDS = {
     "list": Known(
         "campaigns.listing", "list_campaigns", "List the campaigns of a store, with what each waits for.", BEGIN
     ),
+    "ledger": Known(
+        "campaigns.ledger", "ledger", "Show every closed period: what was promised, and what was measured.", BEGIN
+    ),
     "log": Known("campaigns.log", "log", "Show what happened in a campaign, and when.", BEGIN),
     "export": Known(
         "campaigns.carrying", "export", "Write a campaign to one file, to keep it or to carry it elsewhere.", BEGIN

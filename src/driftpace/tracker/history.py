@@ -38,9 +38,14 @@ class History(tuple[StepReport, ...]):
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return a table with one row for each period: of ``backend`` ("pandas", "polars", "pyarrow"), or the first installed."""
-        if backend is not None:
-            require.choice("History.to_frame", _BACKENDS, backend=backend)
-        return nw.from_dict(self.columns(), backend=_installed(backend)).to_native()
+        return frame_of(self.columns(), backend, owner="History.to_frame")
+
+
+def frame_of(columns: dict[str, list[Any]], backend: str | None, *, owner: str) -> Any:
+    """Return columns of plain values as a table of ``backend``, or of the first that is installed."""
+    if backend is not None:
+        require.choice(owner, _BACKENDS, backend=backend)
+    return nw.from_dict(columns, backend=_installed(backend, owner)).to_native()
 
 
 def _plain(value: object) -> object:
@@ -52,9 +57,9 @@ def _plain(value: object) -> object:
     return value
 
 
-def _installed(backend: str | None) -> Any:
+def _installed(backend: str | None, owner: str) -> Any:
     wanted: Sequence[str] = _BACKENDS if backend is None else (backend,)
     for name in wanted:
         if find_spec(name) is not None:
             return name
-    raise MissingExtraError(f"History.to_frame() needs {' or '.join(wanted)} to be installed: pip install {wanted[0]}.")
+    raise MissingExtraError(f"{owner}() needs {' or '.join(wanted)} to be installed: pip install {wanted[0]}.")

@@ -10,7 +10,7 @@ from driftpace.cli.shared.options import ListForm, Name, ShownList, Storage
 if TYPE_CHECKING:
     from driftpace.campaign.records import LedgerRow
 
-_HEADS = ("period", "key", "rows", "cost", "asked", "promised", "at most", "", "loss before", "right before")
+_HEADS = ("period", "key", "rows", "cost", "target", "promised", "at most", "loss before", "right before", "")
 
 
 def ledger(
@@ -21,8 +21,8 @@ def ledger(
 ) -> None:
     """Show every closed period: what was promised, and what was measured.
 
-    asked is how far above the best the model may be, promised how far it is on average, at most the certificate; loss before is
-    that of the model that was in use, on the fresh rows and before it learnt from them.
+    target is how far above the best the model may be, promised how far it is on average, at most the certificate; loss before
+    is that of the model that was in use, on the fresh rows and before it learnt from them.
 
     Example: driftpace ledger churn --last 12 --format csv
     """
@@ -35,7 +35,7 @@ def ledger(
         if not rows:
             print("No period is closed yet.")
             return
-        print_table(_HEADS, [_cells(row) for row in rows], right=(0, 2, 3, 4, 5, 6, 8, 9))
+        print_table(_HEADS, [_cells(row) for row in rows], right=(0, 2, 3, 4, 5, 6, 7, 8))
         return
     if form is ListForm.CSV:
         columns = rows.columns()
@@ -59,9 +59,9 @@ def _cells(row: "LedgerRow") -> list[str]:
         number(report.epsilon),
         number(report.risk_bound) if report.outcome.promised else "none",
         "" if report.certificate is None else number(report.certificate),
-        report.outcome.value,
         "" if served is None else f"{served.loss:.3g} ± {served.error:.2g}",
         "" if served is None or served.accuracy is None else f"{served.accuracy:.0%}",
+        report.outcome.value,
     ]
 
 
