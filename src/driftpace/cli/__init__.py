@@ -46,9 +46,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         where = f" ({error.filename})" if error.filename else ""
         return _refuse(f"{error.strerror or error}{where}.")
     except Exception as error:
-        say = getattr(error, "format_message", None)  # what typer refuses knows its own sentence
-        if say is not None:
-            return _refuse(str(say()))
+        if hasattr(error, "format_message"):  # what typer refuses
+            from driftpace.cli.shared.refusing import parsed
+
+            return _refuse(parsed(error))
         if os.environ.get("DRIFTPACE_TRACEBACK"):
             raise
         return _refuse(
@@ -74,5 +75,7 @@ def _cut_off() -> int:
 
 
 def _refuse(sentence: str) -> int:
-    print(f"driftpace: {' '.join(sentence.split())}", file=sys.stderr)
+    from driftpace.cli.shared.printing import one_line, print_note
+
+    print_note(f"driftpace: {one_line(' '.join(sentence.split()))}")
     return REFUSED

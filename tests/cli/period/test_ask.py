@@ -130,7 +130,7 @@ def test_a_pool_that_is_small_limits_the_order(churn: Path, run: Run) -> None:
         (("ask", "prices"), "there is no campaign 'prices' in sqlite:///{folder}/driftpace.db; there is churn."),
         (("ask", "churn", "--key", " "), "--key must be a name such as 2026-W46; got an empty one."),
         (("ask", "churn", "--pool", "-1"), "--pool must be a whole number of at least 0; got -1."),
-        (("ask", "churn", "--pool", "few"), "Invalid value for '--pool': "),
+        (("ask", "churn", "--pool", "few"), "--pool must be a whole number; got 'few'."),
         (("ask",), "Missing argument 'NAME'."),
         (
             ("ask", "churn", "--storage", "none.db"),

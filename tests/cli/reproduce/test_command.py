@@ -138,7 +138,7 @@ def test_at_a_terminal_there_are_lines_and_signs(
             "NAME must be one of regression, cost, classification, income, selection, beyond; got 'regres': did you",
         ),
         ("--runs 1", "--runs must be a whole number of at least 2; got 1."),
-        ("--runs many", "Invalid value for '--runs'"),
+        ("--runs many", "--runs must be a whole number; got 'many'."),
         ("--workers 0", "--workers must be a whole number of at least 1; got 0."),
         ("--out taken", "--out must be a folder; 'taken' is a file."),
         ("--psid none.csv", "--psid must be an existing CSV or Stata file; got 'none.csv'."),
@@ -148,7 +148,7 @@ def test_at_a_terminal_there_are_lines_and_signs(
         ),
         ("--psid-year wave", "--psid-year must come together with --psid; got it alone."),
         ("cost --psid mine.csv", "--psid is read by income alone; got cost."),
-        ("--format xml", "Invalid value for '--format'"),
+        ("--format xml", "--format must be table or json; got 'xml'."),
     ],
 )
 def test_a_refusal_is_one_sentence_and_writes_nothing(

@@ -61,7 +61,7 @@ def backtest(
     confidence: Annotated[
         float | None, typer.Option(help="Hold the target in this share of periods, instead of on average.")
     ] = None,
-    runs: Annotated[int, typer.Option(help="How many times to replay the table.")] = 20,
+    runs: Annotated[int, typer.Option(help="How many times to replay the table.", max=10**5)] = 20,
     test_fraction: Annotated[float, typer.Option(help="Share of the rows of a period kept for testing.")] = 0.2,
     seed: Annotated[int, typer.Option(help="The same seed gives the same numbers.")] = 0,
     workers: Annotated[int | None, typer.Option(help="Processes to use. Default: all cores.")] = None,

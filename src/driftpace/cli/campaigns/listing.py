@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from driftpace.cli.shared.options import ListForm, ShownList, Storage
+from driftpace.cli.shared.reading import MOST
 
 
 def list_campaigns(
@@ -17,7 +18,7 @@ def list_campaigns(
 
     Example: driftpace list --search churn
     """
-    show(storage, search=search, limit=last, form=form)
+    show(storage, search=search, limit=None if last is None else min(last, MOST), form=form)
 
 
 def show(storage: str | None, *, search: str, limit: int | None, form: ListForm) -> None:

@@ -21,11 +21,11 @@ def log(
     Example: driftpace log churn --last 20
     """
     from driftpace.cli.shared.printing import print_csv, print_json, print_table
-    from driftpace.cli.shared.reading import glanced, require_known
+    from driftpace.cli.shared.reading import MOST, glanced, require_known
 
     with glanced(storage) as store:
         require_known(store, name)
-        entries = store.entries(name) if last is None else store.latest(name, limit=last)
+        entries = store.entries(name) if last is None else store.latest(name, limit=min(last, MOST))
     if form is ListForm.TABLE:
         rows = [
             (

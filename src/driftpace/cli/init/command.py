@@ -39,7 +39,10 @@ def init(
     classes: Annotated[
         str | None,
         typer.Option(
-            metavar="NO,YES", help="The two words of a target that is one.", show_default=False, rich_help_panel=_ABOUT
+            metavar="NO,YES",
+            help="The two words, where the target is one of two.",
+            show_default=False,
+            rich_help_panel=_ABOUT,
         ),
     ] = None,
     identity: Annotated[
@@ -74,7 +77,9 @@ def init(
     ] = None,
     horizon: Annotated[
         int | None,
-        typer.Option(help="How many periods it has to last.", show_default=False, rich_help_panel=_MONEY),
+        typer.Option(
+            help="How many periods it has to last.", min=1, max=10_000, show_default=False, rich_help_panel=_MONEY
+        ),
     ] = None,
     per_sample: Annotated[
         str | None,
@@ -89,7 +94,9 @@ def init(
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(help="The same seed draws the same rows.", show_default=False, rich_help_panel=_HOW),
+        typer.Option(
+            help="The same seed draws the same rows.", min=0, max=2**53, show_default=False, rich_help_panel=_HOW
+        ),
     ] = None,
     keep_rows: Annotated[
         bool,

@@ -14,7 +14,9 @@ Why = Annotated[str, typer.Option("--reason", help="Why, for the log.", show_def
 
 def override(
     name: Name,
-    samples: Annotated[int, typer.Argument(metavar="ROWS", help="How many rows the whole period is to have.", min=0)],
+    samples: Annotated[
+        int, typer.Argument(metavar="ROWS", help="How many rows the whole period is to have.", min=0, max=10**9)
+    ],
     reason: Why,
     form: Shown = Form.TABLE,
     dry_run: DryRun = False,

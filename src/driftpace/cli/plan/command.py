@@ -101,7 +101,9 @@ def plan(
     noise: Annotated[
         float | None, typer.Option(help="Variance of what no model explains.", rich_help_panel=_WORLD)
     ] = None,
-    features: Annotated[int | None, typer.Option(help="Number of coefficients.", rich_help_panel=_WORLD)] = None,
+    features: Annotated[
+        int | None, typer.Option(help="Number of coefficients.", max=10**6, rich_help_panel=_WORLD)
+    ] = None,
     rho: Annotated[
         float | None,
         typer.Option(help="How far the best model moves in a period; a step costs rho²/2.", rich_help_panel=_WORLD),

@@ -19,7 +19,9 @@ def reproduce(
             show_default=False,
         ),
     ] = None,
-    runs: Annotated[int, typer.Option(help="How many times each experiment is repeated; the paper's are 20.")] = 20,
+    runs: Annotated[
+        int, typer.Option(help="How many times each experiment is repeated; the paper's are 20.", max=10**5)
+    ] = 20,
     seed: Annotated[int, typer.Option(help="The same seed gives the same files.")] = 0,
     out: Annotated[Path, typer.Option(help="Folder for the page, the figures and their numbers.")] = Path("out/paper"),
     workers: Annotated[

@@ -31,8 +31,18 @@ def print_csv(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     print(text.getvalue(), end="")
 
 
+def one_line(text: str) -> str:
+    r"""Return a text on one line, without signs that would move the cursor or colour the screen: people bring names and reasons.
+
+    >>> one_line("half the team\n is ill\x1b[31m\x9b2J")
+    'half the team  is ill?[31m?2J'
+    """
+    return "".join(sign if sign.isprintable() else " " if sign.isspace() else "?" for sign in text)
+
+
 def print_answer(first: str, lines: Sequence[Line]) -> None:
     """Print the answer in a sentence, and below it what belongs to it."""
+    first, lines = one_line(first), [(name, one_line(text)) for name, text in lines]
     if sys.stdout.isatty():
         _show_answer(first, lines)
         return
@@ -43,6 +53,7 @@ def print_answer(first: str, lines: Sequence[Line]) -> None:
 
 def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> None:
     """Print a table; the columns in ``right`` are numbers."""
+    rows = [[one_line(cell) for cell in row] for row in rows]
     if sys.stdout.isatty():
         _show_table(heads, rows, right)
         return

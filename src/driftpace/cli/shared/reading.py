@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 DEFAULT_STORAGE = "driftpace.db"
 MOST_NAMES = 10_000
+MOST = 2**31 - 1
+"""No store holds more campaigns or entries, and every database knows this number."""
 
 
 def reader(place: str | None) -> Any:
