@@ -67,7 +67,7 @@ def test_one_at_a_time_tries_again() -> None:
         pass
     clock.now = 2.0
     with suppress(ConflictError), absence.watched() as patience:
-        assert patience == 0.0
+        assert patience < 0.5
         raise ConflictError("somebody was faster.")  # so the server answered
     with absence.watched() as patience, absence.watched():
         assert patience == 0.5

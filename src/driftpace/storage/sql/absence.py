@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from driftpace.errors import StorageError
 
 _HURRY = threading.local()
+_LOOK = 0.05  # seconds for a look whether a server is back: a connection of before may be in the way
 
 
 class Absence:
@@ -25,7 +26,7 @@ class Absence:
     >>> now[0] = 1.0
     >>> with absence.watched() as patience:
     ...     patience
-    0.0
+    0.05
     """
 
     def __init__(self, *, patience: float, pause: float, clock: Callable[[], float] = time.monotonic) -> None:
@@ -46,7 +47,7 @@ class Absence:
             self._trying = known is not None
         try:
             with in_a_hurry():
-                yield 0.0 if known is not None else self._patience
+                yield min(self._patience, _LOOK) if known is not None else self._patience
         finally:
             with self._lock:
                 if known is not None:

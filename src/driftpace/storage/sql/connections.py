@@ -9,9 +9,9 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
@@ -19,8 +19,10 @@ from sqlalchemy.exc import SQLAlchemyError
 from driftpace.errors import StorageError
 from driftpace.storage.sql.absence import Absence
 from driftpace.storage.sql.failures import busy, collided, gone, sentence
+from driftpace.storage.sql.statements import Question
 
 T = TypeVar("T")
+Fetch = Callable[[Any, str, Any], Sequence[Any]]
 
 RECONNECTING = 8.0
 """Seconds for which a server that went away is tried again."""
@@ -30,15 +32,19 @@ PROMPT, PAUSE = 0.5, 1.0
 
 
 class Connections:
-    """The way to a database. ``wait``: seconds to wait for others; ``in_turn``: threads of this process write one by one.
+    """The way to a database.
+
+    ``wait``: seconds to wait for others; ``in_turn``: threads of this process write one by one; ``fetch``: how the driver is
+    asked outside any transaction.
 
     A SQLite connection must not cross a fork, nor a session with a server be shared by two processes. So before a fork the
     transactions under way are waited for and every connection is closed; afterwards both sides open their own.
     """
 
-    def __init__(self, engine: Engine, reader: Engine, url: str, *, wait: float, in_turn: bool) -> None:
+    def __init__(self, engine: Engine, reader: Engine, url: str, *, fetch: Fetch, wait: float, in_turn: bool) -> None:
         self.url = url
         self._engine, self._reader, self._wait = engine, reader, wait
+        self._fetch, self._failure = fetch, engine.dialect.loaded_dbapi.Error
         self._turn = threading.Lock() if in_turn else None
         self._absence: Absence | None = None
         self._idle = threading.Condition()
@@ -51,7 +57,7 @@ class Connections:
 
         Only what was in the middle of being written is tried for :data:`RECONNECTING`, for whoever waits wants to know.
         """
-        prompt = Connections(self._engine, self._reader, self.url, wait=self._wait, in_turn=False)
+        prompt = Connections(self._engine, self._reader, self.url, fetch=self._fetch, wait=self._wait, in_turn=False)
         prompt._turn = self._turn
         prompt._absence = Absence(patience=PROMPT, pause=PAUSE)
         return prompt
@@ -62,6 +68,24 @@ class Connections:
         def once() -> T:
             with self._reader.connect() as connection:
                 return work(connection)
+
+        return self._tried(once)
+
+    def ask(self, question: Question, values: dict[str, Any]) -> Sequence[Any]:
+        """Return the rows that a question finds, outside any transaction and straight from the driver."""
+        text, parameters = question.to(self._engine.dialect, values)
+
+        def once() -> Sequence[Any]:
+            line = self._engine.raw_connection()
+            try:
+                return self._fetch(line.driver_connection, text, parameters)
+            except self._failure as error:
+                if gone(error):
+                    line.invalidate(error)
+                    self._engine.dispose()  # what else lies ready has been lost with it
+                raise
+            finally:
+                line.close()
 
         return self._tried(once)
 
@@ -106,7 +130,7 @@ class Connections:
             try:
                 with self._counted():
                     return once()
-            except SQLAlchemyError as error:
+            except (SQLAlchemyError, self._failure) as error:
                 left = self._patience(error, reconnecting, in_doubt()) - (time.monotonic() - started)
                 if left <= 0:
                     said = sentence(error, self.url, doubt=in_doubt())
@@ -116,7 +140,7 @@ class Connections:
             time.sleep(min(pause, left))
             pause = min(2 * pause, 0.5)
 
-    def _patience(self, error: SQLAlchemyError, reconnecting: float, doubt: bool) -> float:
+    def _patience(self, error: Exception, reconnecting: float, doubt: bool) -> float:
         if busy(error) or collided(error):
             return self._wait
         if not gone(error):

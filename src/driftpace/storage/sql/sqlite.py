@@ -140,7 +140,12 @@ def _connections(path: Path, url: str, wait: float) -> Connections:
         hide_parameters=True,
     )
     _listen(engine, path)
-    return Connections(engine, engine.execution_options(**{_READS: True}), url, wait=wait, in_turn=True)
+    reader = engine.execution_options(**{_READS: True})
+    return Connections(engine, reader, url, fetch=_fetch, wait=wait, in_turn=True)
+
+
+def _fetch(connection: sqlite3.Connection, text: str, parameters: Any) -> list[Any]:
+    return connection.execute(text, parameters).fetchall()
 
 
 def _listen(engine: Engine, path: Path) -> None:

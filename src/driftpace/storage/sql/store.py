@@ -3,31 +3,40 @@
 import json
 from collections.abc import Sequence
 from typing import Any
-from uuid import uuid4
 
-from sqlalchemy import Connection, Select, delete, func, insert, select, update
+from sqlalchemy import Connection, Select, delete, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from driftpace.errors import ConflictError, StorageError, UnknownCampaignError
 from driftpace.storage.sql.connections import Connections
-from driftpace.storage.sql.schema import CAMPAIGNS, CHECKPOINTS, ENTRIES, META, ROWS, TOKENS
+from driftpace.storage.sql.schema import CAMPAIGNS, ENTRIES, ROWS, TOKENS
+from driftpace.storage.sql.statements import (
+    ADD_CHECKPOINT,
+    ALL_TOKENS,
+    CHECKPOINT,
+    ENTRY,
+    FOUND,
+    HEAD,
+    HEADS,
+    PLACE,
+    TABLES_VERSION,
+    Question,
+    belongs,
+)
 from driftpace.storage.sql.upgrades import refuse_newer
+from driftpace.storage.sql.writing import Writing
 from driftpace.storage.store import Change, Entry, Head, Token
 from driftpace.storage.writable import (
     LARGEST,
     LONGEST,
     as_json,
     can_be_kept,
-    numbered,
     require_after,
     require_change,
     require_text,
     up_to,
     within,
 )
-
-_HEAD = (CAMPAIGNS.c.name, CAMPAIGNS.c.seq, CAMPAIGNS.c.summary, CAMPAIGNS.c.created_at, CAMPAIGNS.c.updated_at)
-_ENTRY = (ENTRIES.c.seq, ENTRIES.c.kind, ENTRIES.c.key, ENTRIES.c.at, ENTRIES.c.body)
 
 
 class SqlStore:
@@ -56,7 +65,7 @@ class SqlStore:
         """Begin a campaign with its first entries; :class:`ConflictError` where the name is taken."""
         require_text("create", name=name)
         require_change("create", change, least=1)
-        writing = _Writing("create", change, after=0)
+        writing = Writing("create", change, after=0)
 
         def work(connection: Connection, _: bool) -> None:
             first = change.entries[0].at
@@ -64,7 +73,7 @@ class SqlStore:
             made = _insert_unless_there(connection, CAMPAIGNS, row | {"summary": writing.summary})
             campaign, _seq = self._place(connection, name)
             if made:
-                connection.execute(insert(CHECKPOINTS).values(campaign_id=campaign, seq=0, data=b""))
+                connection.execute(ADD_CHECKPOINT, {"campaign_id": campaign, "seq": 0, "data": b""})
                 writing.into(connection, campaign)
             elif not writing.is_in(connection, campaign):
                 raise ConflictError(f"a campaign named {name!r} exists already.")
@@ -74,7 +83,7 @@ class SqlStore:
     def append(self, name: str, after: int, change: Change) -> int:
         """Add entries behind number ``after`` and return the number of the last; :class:`ConflictError` where the log is longer."""
         require_change("append", change)
-        writing = _Writing("append", change, after=after)
+        writing = Writing("append", change, after=after)
 
         def work(connection: Connection, _: bool) -> int:
             campaign, seq = self._place(connection, name)
@@ -90,43 +99,42 @@ class SqlStore:
 
     def head(self, name: str) -> Head | None:
         """Return where a campaign stands; None where there is none of that name."""
-        found = self._one(select(*_HEAD).where(CAMPAIGNS.c.name == name), name)
-        return None if found is None else _head(found)
+        found = self._put(HEAD, name=name)
+        return _head(found[0]) if found else None
 
     def heads(self, *, after: str = "", limit: int | None = None, search: str = "") -> list[Head]:
         """Return campaigns by name, those whose name comes behind ``after`` and contains ``search`` (in any case of letters)."""
         require_after(after)
-        asked = _searched(select(*_HEAD), search).order_by(CAMPAIGNS.c.name).limit(up_to(limit))
+        asked = _searched(select(*HEADS), search).order_by(CAMPAIGNS.c.name).limit(up_to(limit))
         return [_head(row) for row in self._all(asked.where(CAMPAIGNS.c.name > after), search)]
 
     def count(self, *, search: str = "") -> int:
         """Return how many campaigns there are whose name contains ``search``."""
-        found = self._one(_searched(select(func.count()).select_from(CAMPAIGNS), search), search)
-        return 0 if found is None else int(found[0])
+        found = self._all(_searched(select(func.count()).select_from(CAMPAIGNS), search), search)
+        return int(found[0][0]) if found else 0
 
     def entries(
         self, name: str, *, after: int = 0, limit: int | None = None, kinds: Sequence[str] | None = None
     ) -> list[Entry]:
         """Return the log from behind number ``after`` on, in order; only some ``kinds`` where they are given."""
-        asked = _of_kinds(select(*_ENTRY).where(_belongs(ENTRIES, name), ENTRIES.c.seq > within(after)), kinds)
+        asked = _of_kinds(select(*ENTRY).where(belongs(ENTRIES, name), ENTRIES.c.seq > within(after)), kinds)
         return [_entry(row) for row in self._all(asked.order_by(ENTRIES.c.seq).limit(up_to(limit)), name)]
 
     def latest(self, name: str, *, limit: int, kinds: Sequence[str] | None = None) -> list[Entry]:
         """Return the last ``limit`` entries, in order."""
-        asked = _of_kinds(select(*_ENTRY).where(_belongs(ENTRIES, name)), kinds)
+        asked = _of_kinds(select(*ENTRY).where(belongs(ENTRIES, name)), kinds)
         found = self._all(asked.order_by(ENTRIES.c.seq.desc()).limit(up_to(limit)), name)
         return [_entry(row) for row in reversed(found)]
 
     def find(self, name: str, kind: str, key: str) -> Entry | None:
         """Return the last entry of a kind with that key; None where there is none."""
-        asked = select(*_ENTRY).where(_belongs(ENTRIES, name), ENTRIES.c.kind == kind, ENTRIES.c.key == key)
-        found = self._one(asked.order_by(ENTRIES.c.seq.desc()).limit(1), name, kind, key)
-        return None if found is None else _entry(found)
+        found = self._put(FOUND, name=name, kind=kind, key=key)
+        return _entry(found[0]) if found else None
 
     def checkpoint(self, name: str) -> tuple[int, bytes] | None:
         """Return the number of the entry a checkpoint follows from, and the checkpoint; None where there is no campaign."""
-        found = self._one(select(CHECKPOINTS.c.seq, CHECKPOINTS.c.data).where(_belongs(CHECKPOINTS, name)), name)
-        return None if found is None else (int(found[0]), bytes(found[1]))
+        found = self._put(CHECKPOINT, name=name)
+        return (int(found[0][0]), bytes(found[0][1])) if found else None
 
     def rows(self, name: str, seqs: Sequence[int]) -> dict[int, bytes]:
         """Return the rows kept under those numbers; numbers without any are left out."""
@@ -134,7 +142,7 @@ class SqlStore:
         found: dict[int, bytes] = {}
         for start in range(0, len(wanted), 500):
             asked = select(ROWS.c.seq, ROWS.c.data).where(
-                _belongs(ROWS, name), ROWS.c.seq.in_(wanted[start : start + 500])
+                belongs(ROWS, name), ROWS.c.seq.in_(wanted[start : start + 500])
             )
             found.update({int(seq): bytes(data) for seq, data in self._all(asked, name)})
         return {seq: found[seq] for seq in seqs if seq in found}
@@ -168,7 +176,7 @@ class SqlStore:
         """Return all tokens by name."""
         return [
             Token(name=name, digest=digest, scopes=tuple(json.loads(scopes)), created_at=created, expires_at=expires)
-            for name, digest, scopes, created, expires in self._all(select(*TOKENS.c).order_by(TOKENS.c.name))
+            for name, digest, scopes, created, expires in self._put(ALL_TOKENS)
         ]
 
     def remove_token(self, name: str) -> bool:
@@ -181,10 +189,10 @@ class SqlStore:
 
     def ping(self) -> None:
         """Raise :class:`StorageError` where the store cannot be reached."""
-        found = self._one(select(META.c.version))
-        if found is None:
+        found = self._put(TABLES_VERSION)
+        if not found:
             raise StorageError(f"the store at {self.url} is damaged; put back a copy of it.")
-        refuse_newer(int(found[0]), self.url)
+        refuse_newer(int(found[0][0]), self.url)
 
     def close(self) -> None:
         """Let go of connections; a closed store opens new ones when it is used again."""
@@ -192,9 +200,7 @@ class SqlStore:
 
     def _place(self, connection: Connection, name: str) -> tuple[int, int]:
         """Lock a campaign until the end of the transaction and return its own number and that of its last entry."""
-        version = select(META.c.version).scalar_subquery()
-        asked = select(CAMPAIGNS.c.id, CAMPAIGNS.c.seq, version).where(CAMPAIGNS.c.name == name)
-        found = connection.execute(asked.with_for_update(of=CAMPAIGNS)).first()
+        found = connection.execute(PLACE, {"name": name}).first()
         if found is None:
             raise UnknownCampaignError(f"there is no campaign named {name!r}.")
         refuse_newer(int(found[2]), self.url)  # somebody may have brought it up since it was opened
@@ -206,59 +212,15 @@ class SqlStore:
             return []
         return self._connections.read(lambda connection: connection.execute(asked).all())
 
-    def _one(self, asked: Select[Any], *texts: str) -> Any | None:
-        found = self._all(asked, *texts)
-        return found[0] if found else None
-
-
-class _Writing:
-    """One change as it is written: everything that can be refused is refused before, and the mark stays over several tries."""
-
-    def __init__(self, owner: str, change: Change, *, after: int) -> None:
-        self.after, self.change, self.batch = after, change, uuid4().hex
-        self.entries = [
-            {"seq": entry.seq, "kind": entry.kind, "key": entry.key, "at": entry.at}
-            | {"body": as_json(owner, body=entry.body), "batch": self.batch}
-            for entry in numbered(change.entries, after)
-        ]
-        self.summary = as_json(owner, summary=change.summary)
-
-    def into(self, connection: Connection, campaign: int) -> None:
-        """Write the change behind the number it was made for."""
-        belongs = {"campaign_id": campaign}
-        last = self.after + len(self.entries)
-        if self.entries:
-            connection.execute(insert(ENTRIES), [belongs | entry for entry in self.entries])
-        if self.change.rows:
-            rows = [{"seq": self.after + 1 + place, "data": bytes(data)} for place, data in self.change.rows.items()]
-            connection.execute(insert(ROWS), [belongs | row for row in rows])
-        for seq in (seq for seq in self.change.drop_rows if 0 < seq < LARGEST):
-            connection.execute(delete(ROWS).where(ROWS.c.campaign_id == campaign, ROWS.c.seq == seq))
-        connection.execute(
-            update(CHECKPOINTS).where(CHECKPOINTS.c.campaign_id == campaign),
-            {"seq": last, "data": bytes(self.change.checkpoint)},
-        )
-        facts = {"seq": last, "summary": self.summary}
-        if self.entries:
-            facts["updated_at"] = self.change.entries[-1].at
-        connection.execute(update(CAMPAIGNS).where(CAMPAIGNS.c.id == campaign), facts)
-
-    def is_in(self, connection: Connection, campaign: int) -> bool:
-        """Whether an earlier try of this very change was written."""
-        behind = select(ENTRIES.c.batch).where(
-            ENTRIES.c.campaign_id == campaign, ENTRIES.c.seq == within(self.after) + 1
-        )
-        return connection.scalar(behind) == self.batch
+    def _put(self, question: Question, **texts: str) -> Sequence[Any]:
+        """Return what a question finds; nothing for a text that no store can hold."""
+        return self._connections.ask(question, texts) if all(can_be_kept(text) for text in texts.values()) else []
 
 
 def _insert_unless_there(connection: Connection, table: Any, row: dict[str, Any]) -> bool:
     dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
     unless_there = dialect.insert(table).on_conflict_do_nothing().values(**row)
     return connection.execute(unless_there, execution_options={"preserve_rowcount": True}).rowcount > 0
-
-
-def _belongs(table: Any, name: str) -> Any:
-    return table.c.campaign_id == select(CAMPAIGNS.c.id).where(CAMPAIGNS.c.name == name).scalar_subquery()
 
 
 def _searched(asked: Select[Any], search: str) -> Select[Any]:
