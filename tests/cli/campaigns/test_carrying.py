@@ -44,6 +44,10 @@ def test_dry_runs(churn: Path, run: Run) -> None:
     [
         (("export", "churn", "pool.csv"), "FILE must be a new file; 'pool.csv' exists."),
         (("export", "churn", "no/x"), "FILE must be in a folder that exists; got 'no/x'."),
+        (("export", "churn", "-"), "FILE must be a file with a name, for stdout has the answer; got '-'."),
+        (("import", "/dev/null"), "FILE must be a file that driftpace export wrote; '/dev/null' is a device."),
+        (("import", "a.driftpace", "--dry-run"), "--as must be a name that is free; got 'churn', which exists."),
+        (("import", "a.driftpace", "--as", "b", "--storage", "no/x.db", "--dry-run"), "the store at "),
         (("export", "chrun", "x"), "there is no campaign 'chrun'"),
         (("import", "none"), "FILE must be a file that driftpace export wrote; 'none' does not exist."),
         (("import", "."), "FILE must be a file that driftpace export wrote; '.' is a folder."),

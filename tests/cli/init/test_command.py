@@ -9,6 +9,7 @@ import pytest
 
 from driftpace.campaign import Campaign, Definition
 from driftpace.cli.init.looking import identity
+from driftpace.errors import StorageError
 from driftpace.storage import open_store
 from driftpace.tables.columns import read_columns
 from tests.cli.loop import INIT, MONEY, Run
@@ -110,19 +111,19 @@ def test_a_dry_run_refuses_what_would_be_refused(churn: Path, run: Run) -> None:
             "NAME must be up to 100 letters, digits, dots, dashes and underscores",
         ),
         (("../x", "--template"), "NAME must be up to 100 letters"),
-        (("churn", "--target", "y", "--epsilon", "-1"), "epsilon must be positive and finite; got -1.0."),
+        (("churn", "--target", "y", "--epsilon", "-1"), "--epsilon must be positive and finite; got -1.0."),
         (
             ("churn", "--target", "y", "--epsilon", "1", "--tolerance", "1"),
-            "epsilon must be given, or tolerance= in its place; got both.",
+            "--epsilon must be given, or --tolerance in its place; got both.",
         ),
         (
             ("churn", "--target", "y", "--epsilon", "1", "--classes", "a"),
-            "classes must be two different words; got ('a',).",
+            "--classes must be two different words; got ('a',).",
         ),
         (("churn", "--target", "y", "--epsilon", "1", "--budget", "5"), "--budget and --horizon must come together"),
         (
             ("churn", "--target", "y", "--epsilon", "1", "--budget", "x", "--horizon", "3"),
-            "total must be an amount of money from 0 to 1e+15; got 'x'.",
+            "--budget must be an amount of money from 0 to 1e+15; got 'x'.",
         ),
         (
             ("churn", "--target", "y", "--epsilon", "1", "--table", "no.csv"),
@@ -142,6 +143,28 @@ def test_a_dry_run_refuses_what_would_be_refused(churn: Path, run: Run) -> None:
         ),
         (("--file", "no.toml"), "--file must be a campaign file in TOML; 'no.toml' does not exist."),
         (("--file", "pool.csv"), "--file must be TOML; "),
+        (("--file", "/dev/null"), "--file must be a campaign file in TOML; '/dev/null' is a device."),
+        (
+            ("--file", "empty.toml"),
+            "name must be up to 100 letters, digits, dots, dashes and underscores, a letter or digit first; got none.",
+        ),
+        (("-x",), "No such option: -x."),
+        (("--", "-x"), "NAME must be up to 100 letters"),
+        (("churn", "--target", " ", "--epsilon", "1"), "--target must not be empty; leave it out instead."),
+        (("churn", "--target", "y", "--epsilon", "1", "--id", ""), "--id must not be empty; leave it out instead."),
+        (("churn", "--target", "y", "--tolerance", "nan"), "--tolerance must be positive and finite; got nan."),
+        (
+            ("churn", "--target", "y", "--epsilon", "1", "--budget", "5", "--horizon", "3", "--per-sample", "-1"),
+            "--per-sample must be an amount of money from 0 to 1e+15; got '-1'.",
+        ),
+        (
+            ("churn", "--target", "y", "--epsilon", "1", "--table", "/dev/null"),
+            "--table must be a file of rows; '/dev/null' is a device.",
+        ),
+        (
+            ("churn", "--target", "y", "--epsilon", "1", "--storage", "memory://"),
+            "--storage must be a place that lasts",
+        ),
         (("--file", "typo.toml"), "epsilom must be a setting of a campaign; did you mean 'epsilon'?"),
         (("churn", "--file", "typo.toml"), "NAME must be left out beside --file, which says everything; got both."),
         (("--file", "typo.toml", "--target", "y"), "--target must be left out beside --file"),
@@ -156,6 +179,7 @@ def test_a_dry_run_refuses_what_would_be_refused(churn: Path, run: Run) -> None:
 def test_refusals_leave_nothing_behind(folder: Path, run: Run, words: tuple[str, ...], sentence: str) -> None:
     Path("typo.toml").write_text('name = "churn"\nepsilom = 1\n')
     Path("taken.toml").write_text("mine")
+    Path("empty.toml").touch()
     before = sorted(os.listdir())
     code, out, err = run("init", *words)
     assert (code, out) == (2, "")
@@ -163,6 +187,51 @@ def test_refusals_leave_nothing_behind(folder: Path, run: Run, words: tuple[str,
     assert err.count("\n") == 1
     assert sorted(os.listdir()) == before
     assert Path("taken.toml").read_text() == "mine"
+
+
+@pytest.mark.parametrize("storage", ["no/x.db", ".", "pool.csv", "memory://", "mysql://here"])
+def test_a_dry_run_looks_at_the_place_too(folder: Path, run: Run, storage: str) -> None:
+    would, does = (run(*INIT, "--storage", storage, *more) for more in (("--dry-run",), ()))
+    assert would == does
+    assert would[0] == 2
+
+
+@pytest.mark.parametrize("storage", ["new.db", "sqlite:///new.db"])
+def test_a_dry_run_takes_a_place_that_can_be_made(folder: Path, run: Run, storage: str) -> None:
+    code, out, _ = run(*INIT, "--storage", storage, "--dry-run")
+    assert code == 0
+    assert out.startswith(f"churn: would begin in {storage}.\n")
+    assert not Path("new.db").exists()
+    assert run(*INIT, "--storage", storage)[0] == 0
+
+
+def test_a_file_that_cannot_be_written_begins_nothing(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied", "churn.toml")
+
+    with monkeypatch.context() as there:
+        there.setattr(Path, "open", refuse)
+        assert run(*INIT, "--storage", "other.db") == (2, "", "driftpace: Permission denied (churn.toml).\n")
+    assert not Path("other.db").exists()
+
+
+def test_a_store_that_cannot_be_written_leaves_no_file(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise StorageError("the disk is full.")
+
+    monkeypatch.setattr("driftpace.cli.init.making._created", refuse)
+    assert run(*INIT) == (2, "", "driftpace: the disk is full.\n")
+    assert not Path("churn.toml").exists()
+
+
+def test_a_file_may_come_from_a_pipe(folder: Path, run: Run) -> None:
+    run(*INIT)
+    reading, writing = os.pipe()
+    os.write(writing, Path("churn.toml").read_bytes())
+    os.close(writing)
+    code, out, _ = run("init", "--file", f"/dev/fd/{reading}", "--storage", "other.db")
+    os.close(reading)
+    assert (code, out.startswith("churn: begun in sqlite:///")) == (0, True)
 
 
 def test_a_name_is_taken_once(churn: Path, run: Run) -> None:

@@ -27,6 +27,8 @@ def export(
     from driftpace.cli.shared.tables import readable
     from driftpace.errors import ParameterError
 
+    if str(file) == "-":
+        raise ParameterError("FILE must be a file with a name, for stdout has the answer; got '-'.")
     if file.exists():
         raise ParameterError(f"FILE must be a new file; {str(file)!r} exists.")
     if not file.absolute().parent.is_dir():
@@ -66,12 +68,12 @@ def import_campaign(
     from driftpace.cli.shared.answering import print_done
     from driftpace.cli.shared.options import who_am_i
     from driftpace.cli.shared.reading import found_at, opened
-    from driftpace.cli.shared.tables import readable
+    from driftpace.cli.shared.tables import not_readable, readable
     from driftpace.errors import ParameterError
     from driftpace.storage import MemoryStore
 
     if not file.is_file():
-        what = "is a folder" if file.is_dir() else "does not exist"
+        what = not_readable(file) or "is a pipe"
         raise ParameterError(f"FILE must be a file that driftpace export wrote; {str(file)!r} {what}.")
     if dry_run:
         campaign = carry_in(file, storage=MemoryStore(), name=called)

@@ -69,11 +69,11 @@ def look(values: dict[str, Any], table: Path) -> tuple[dict[str, Any], list[tupl
 
 def columns_of(table: Path) -> "dict[str, Column]":
     """Return the columns of a file."""
-    from driftpace.cli.shared.tables import own_limits
+    from driftpace.cli.shared.tables import not_readable, own_limits
     from driftpace.tables import read_upload
 
     if not table.is_file():
-        what = "is a folder" if table.is_dir() else "does not exist"
+        what = not_readable(table) or "is a pipe"
         raise ParameterError(f"--table must be a file of rows; {str(table)!r} {what}.")
     return read_upload(table, owner="init", limits=own_limits())
 

@@ -1,18 +1,35 @@
 """What ``driftpace init`` does: from what was given to the values of a campaign, its file, and the campaign itself."""
 
+import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from driftpace.cli.shared.asking import names
 from driftpace.cli.shared.options import Form
+from driftpace.cli.shared.tables import not_readable, readable
 from driftpace.errors import ParameterError
 
 if TYPE_CHECKING:
     from driftpace.campaign import Definition, Status
 
 _MONEY = ("fixed", "per_sample", "currency")
+_OPTIONS = (
+    "target",
+    "table",
+    "features",
+    "classes",
+    "id",
+    "epsilon",
+    "tolerance",
+    "budget",
+    "horizon",
+    "seed",
+    *_MONEY,
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,31 +48,41 @@ class How:
 
 def one_way(name: str | None, given: dict[str, Any], file: Path | None, template: bool, how: How) -> None:
     """Refuse what does not go together: a file says everything by itself, a template needs a name."""
+    from driftpace.campaign.definition import check_name
+
     if file is not None:
         extra = [f"--{one.replace('_', '-')}" for one in given] + (["--template"] if template else [])
         extra = (["NAME"] if name is not None else []) + extra
         if extra:
             raise ParameterError(f"{extra[0]} must be left out beside --file, which says everything; got both.")
-        if not file.is_file():
-            what = "is a folder" if file.is_dir() else "does not exist"
-            raise ParameterError(f"--file must be a campaign file in TOML; {str(file)!r} {what}.")
+        wrong = not_readable(file)
+        if wrong is not None:
+            raise ParameterError(f"--file must be a campaign file in TOML; {str(file)!r} {wrong}.")
     elif name is None and not how.asks:
         raise ParameterError("NAME must be given, such as churn, or --file; got neither.")
+    if name is not None:
+        check_name(name)
+    blank = next((one for one, value in given.items() if isinstance(value, str) and not value.strip()), None)
+    if blank is not None:
+        raise ParameterError(f"{_option(blank)} must not be empty; leave it out instead.")
 
 
 def begin_from_file(file: Path, storage: str | None, how: How) -> None:
     """Begin the campaign that a file defines."""
     from driftpace.campaign.definition import Definition
 
-    _begin(Definition.of_toml(file.read_bytes()), storage, how, [], file=file)
+    try:
+        definition = Definition.of_toml(file.read_bytes())
+    except ParameterError as error:  # the name is one of its settings here, and no word on the command line
+        said = str(error).replace("Campaign(name=...)", "name").replace("; got 'None'.", "; got none.")
+        raise ParameterError(said) from None
+    _begin(definition, storage, how, [], file=file)
 
 
 def write_template(name: str, given: dict[str, Any], how: How) -> None:
     """Write the file alone, with what is known filled in."""
-    from driftpace.campaign.definition import check_name
     from driftpace.cli.shared.answering import print_done
 
-    check_name(name)
     values, notes = values_of(name, given)
     place = Path(f"{name}.toml")
     _write(place, values, dry_run=how.dry_run)
@@ -83,13 +110,34 @@ def begin_from_values(name: str | None, given: dict[str, Any], storage: str | No
     from driftpace.campaign.definition import Definition
 
     values, notes = values_of(str(name), given)
-    definition = Definition.of(values)
-    place = Path(f"{definition.name}.toml")
-    if place.exists():
-        raise ParameterError(
-            f"{place} must not exist yet, for it is written; begin what it says with: driftpace init --file {place}."
-        )
-    _begin(definition, storage, how, notes, place=place)
+    with _named_as_options():
+        definition = Definition.of(values)
+        place = Path(f"{definition.name}.toml")
+        if place.exists():
+            raise ParameterError(
+                f"{place} must not exist yet, for it is written; begin what it says with: driftpace init --file {place}."
+            )
+        _begin(definition, storage, how, notes, place=place)
+
+
+@contextmanager
+def _named_as_options() -> Iterator[None]:
+    """Refuse what was given by the names that it has on the command line."""
+    try:
+        yield
+    except ParameterError as error:
+        said = re.sub(r"\bCampaign\((\w+)=\.\.\.\)", lambda found: _option(found[1]), str(error))
+        raise ParameterError(said.replace("or tolerance= in", "or --tolerance in")) from None
+
+
+def _option(name: str) -> str:
+    """Return the option that a setting is on the command line; itself where it has none.
+
+    >>> _option("per_sample"), _option("total"), _option("name"), _option("cap")
+    ('--per-sample', '--budget', 'NAME', 'cap')
+    """
+    called = {"total": "--budget", "name": "NAME"}
+    return called.get(name, f"--{name.replace('_', '-')}" if name in _OPTIONS else name)
 
 
 def values_of(name: str, given: dict[str, Any]) -> tuple[dict[str, Any], list[tuple[str, str]]]:
@@ -129,7 +177,6 @@ def _begin(
     from driftpace.campaign.as_json import status_json
     from driftpace.cli.shared.answering import print_done
     from driftpace.cli.shared.reading import found_at
-    from driftpace.cli.shared.tables import readable
     from driftpace.storage import MemoryStore
 
     name = definition.name

@@ -27,13 +27,23 @@ def content_of(file: str, *, owner: str) -> tuple[str, bytes]:
             )
         return "stdin", sys.stdin.buffer.read()
     path = Path(file)
-    if path.is_dir():
-        raise ParameterError(f"{owner}: FILE must be a file; {file!r} is a folder.")
     if not path.exists():
         raise ParameterError(f"{owner}: FILE must be an existing file; got {file!r}.")
-    if path.is_char_device() or path.is_block_device():
-        raise ParameterError(f"{owner}: FILE must be a file; {file!r} is a device.")
+    wrong = not_readable(path)
+    if wrong is not None:
+        raise ParameterError(f"{owner}: FILE must be a file; {file!r} {wrong}.")
     return readable(path.name), path.read_bytes()
+
+
+def not_readable(path: Path) -> str | None:
+    """Return why nothing can be read from a path, in words behind its name; None where it can be. A pipe can be read once.
+
+    >>> not_readable(Path("/")), not_readable(Path("/no/such/file"))
+    ('is a folder', 'does not exist')
+    """
+    if path.is_file() or path.is_fifo():
+        return None
+    return "is a folder" if path.is_dir() else "is a device" if path.exists() else "does not exist"
 
 
 def readable(text: str) -> str:
