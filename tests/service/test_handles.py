@@ -3,6 +3,7 @@ import threading
 import numpy as np
 import pytest
 
+from driftpace.campaign import Campaign
 from driftpace.errors import UnknownCampaignError
 from driftpace.service.handles import Handles
 from driftpace.storage import MemoryStore
@@ -58,3 +59,49 @@ def test_a_campaign_is_read_while_it_is_changed(rng: np.random.Generator) -> Non
     order = reader.status().order
     assert order is not None
     assert order.came == 5
+
+
+class Counting(MemoryStore):
+    """A store that counts how often a checkpoint is read, and can be made slow at it."""
+
+    read = 0
+    slowly: threading.Event | None = None
+
+    def checkpoint(self, name: str) -> tuple[int, bytes] | None:
+        self.read += 1
+        if self.slowly is not None:
+            assert self.slowly.wait(30.0)
+        return super().checkpoint(name)
+
+
+def test_what_was_just_written_is_not_read_again(rng: np.random.Generator) -> None:
+    store = Counting()
+    begun(store, "churn")
+    handles = Handles(store)
+    for period in range(1, 4):
+        handles.writer("churn").ask()
+        assert handles.reader("churn").status().stage.value == "labels"
+        handles.writer("churn").tell(*rows(rng, 30), final=True)
+        assert handles.reader("churn").status().period == period + 1
+    assert store.read == 1
+
+
+def test_what_others_wrote_is_read_once_by_all_who_want_to_know(rng: np.random.Generator) -> None:
+    store = Counting()
+    begun(store, "churn")
+    handles = Handles(store)
+    assert handles.reader("churn").status().period == 1
+    other = Campaign.open("churn", storage=store)
+    other.ask()
+    store.read, store.slowly = 0, threading.Event()
+    seen: list[str] = []
+    threads = [
+        threading.Thread(target=lambda: seen.append(handles.reader("churn").status().stage.value)) for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    store.slowly.set()
+    for thread in threads:
+        thread.join(30.0)
+    assert seen == ["labels"] * 8
+    assert store.read == 1

@@ -25,13 +25,14 @@ PATIENCE = 120.0
 
 
 class Kept:
-    """One campaign of a store, remembered since it was last read, by any number of threads."""
+    """One campaign of a store, remembered since it was last read, by any number of threads: changed by one, read by all."""
 
     def __init__(self, name: str, store: Store, *, clock: Callable[[], str] | None = None) -> None:
         self.clock = utc_now if clock is None else clock
         self._name = name
         self._store = store
-        self._lock = threading.RLock()
+        self._changing = threading.RLock()
+        self._reading = threading.Lock()
         self._known: Folded | None = None
 
     def change(self, decide: Decide[Answer], *, dry_run: bool) -> Answer:
@@ -39,7 +40,7 @@ class Kept:
         require.switch("Campaign", dry_run=dry_run)
         until = time.monotonic() + PATIENCE
         pause = 0.002
-        with self._lock:
+        with self._changing:
             while True:
                 before = self.load()
                 draft = Draft(before=before, at=self.clock())
@@ -65,14 +66,17 @@ class Kept:
                 return answer
 
     def load(self) -> Folded:
-        """Return where the campaign stands, from memory where nobody changed it since."""
-        with self._lock:
-            if self._known is not None:
+        """Return where the campaign stands, from memory where nobody changed it since; nobody waits for a change under way."""
+        while True:
+            known = self._known
+            if known is not None:
                 head = self._store.head(self._name)
-                if head is not None and head.seq == self._known.seq and head.created_at == self._known.created_at:
-                    return self._known
-            self._known = self._read()
-            return self._known
+                if head is not None and head.seq == known.seq and head.created_at == known.created_at:
+                    return known
+            with self._reading:
+                if self._known is known:  # otherwise somebody has read it meanwhile
+                    found = self._known = self._read()
+                    return found
 
     def _read(self) -> Folded:
         """Return what the store holds; read again where a period was closed, and its rows dropped, between two looks."""

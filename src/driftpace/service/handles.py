@@ -8,41 +8,41 @@ from driftpace.storage.store import Store
 
 
 class Handles:
-    """Campaigns by name, at most ``most`` of each kind.
+    """Campaigns by name, at most ``most`` of them.
 
-    Reading and changing have handles of their own: a handle is locked while it fits, and the campaign can be read meanwhile.
+    Reading and changing go by the same handle, so that what was just written is not read again; a handle can be read while it fits.
 
     >>> from driftpace.storage import MemoryStore
     >>> store = MemoryStore()
     >>> made = Campaign.create({"name": "churn", "target": "left", "epsilon": 0.1}, storage=store)
     >>> handles = Handles(store)
     >>> handles.reader("churn") is handles.reader("churn"), handles.reader("churn") is handles.writer("churn")
-    (True, False)
+    (True, True)
     """
 
     def __init__(self, store: Store, *, most: int = 128) -> None:
         self._store = store
         self._most = most
-        self._kept: OrderedDict[tuple[str, str], Campaign] = OrderedDict()
+        self._kept: OrderedDict[str, Campaign] = OrderedDict()
         self._lock = threading.Lock()
 
     def reader(self, name: str) -> Campaign:
         """Return a campaign to look at, or raise UnknownCampaignError."""
-        return self._handle("reader", name)
+        return self._handle(name)
 
     def writer(self, name: str) -> Campaign:
         """Return a campaign to change, or raise UnknownCampaignError."""
-        return self._handle("writer", name)
+        return self._handle(name)
 
-    def _handle(self, kind: str, name: str) -> Campaign:
+    def _handle(self, name: str) -> Campaign:
         with self._lock:
-            found = self._kept.get((kind, name))
+            found = self._kept.get(name)
             if found is not None:
-                self._kept.move_to_end((kind, name))
+                self._kept.move_to_end(name)
                 return found
         opened = Campaign.open(name, storage=self._store)  # asks the store, so not under the lock
         with self._lock:
-            kept = self._kept.setdefault((kind, name), opened)
-            while len(self._kept) > 2 * self._most:
+            kept = self._kept.setdefault(name, opened)
+            while len(self._kept) > self._most:
                 self._kept.popitem(last=False)
         return kept

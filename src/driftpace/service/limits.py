@@ -40,7 +40,7 @@ class Limits:
     poll_seconds: float = 1.0
     heartbeat_seconds: float = 15.0
     connections: int = 1000
-    handles: int = 128
+    handles: int = 256
     horizon: int = 520
     ready_seconds: float = 1.0
     session_hours: float = 12.0
