@@ -111,34 +111,6 @@ def test_what_should_not_happen_is_a_sentence_too(churn: Path, run: Run, monkeyp
         main(["list"])
 
 
-def completed(line: str) -> list[str]:
-    words = line.split(" ")
-    told = {
-        "_DRIFTPACE_COMPLETE": "complete_bash",
-        "COMP_WORDS": line,
-        "COMP_CWORD": str(len(words) - 1),
-    }
-    code = "import sys; from driftpace.cli import main; sys.exit(main([]))"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, env={**os.environ, **told}
-    )
-    return done.stdout.split()
-
-
-def test_a_shell_completes_commands_and_campaigns(churn: Path, run: Run) -> None:
-    run("init", "chess", "--target", "won", "--epsilon", "0.1")
-    assert completed("driftpace st") == ["status"]
-    assert completed("driftpace status ch") == ["chess", "churn"]
-    assert completed("driftpace ask chu") == ["churn"]
-    Path("driftpace.db").unlink()
-    assert completed("driftpace ask chu") == []
-
-
-def test_completion_can_be_shown() -> None:
-    done = command("--show-completion", "bash", env={**os.environ, "SHELL": "/bin/bash"})
-    assert "_DRIFTPACE_COMPLETE=complete_bash" in done.stdout or "driftpace" in done.stdout
-
-
 HEAVY = ("numba", "scipy", "sqlalchemy", "pandas", "polars", "pyarrow", "plotly", "fastapi", "httpx", "rich")
 
 

@@ -4,7 +4,9 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand
+
+from driftpace.cli.shared.helping import Command, Group
 
 
 class Known(NamedTuple):
@@ -72,7 +74,7 @@ COMMANDS = {
 }
 
 
-class Lazily(TyperGroup):
+class Lazily(Group):
     """A group that lists its commands without loading any, and loads the one that is called."""
 
     def __init__(self, **more: Any) -> None:
@@ -96,7 +98,7 @@ def load(name: str) -> Any:
         group.name = name
         return group
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    alone.command(name, help=paragraphs(found.__doc__ or ""))(found)
+    alone.command(name, cls=Command, help=paragraphs(found.__doc__ or ""))(found)
     return typer.main.get_command(alone)
 
 

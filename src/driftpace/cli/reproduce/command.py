@@ -5,8 +5,10 @@ from typing import Annotated
 
 import typer
 
+from driftpace.cli.shared.completing import one_of
 from driftpace.cli.shared.options import Form, Shown
 
+EXPERIMENTS = ("regression", "cost", "classification", "income", "selection", "beyond")
 _PSID = "Your own extract of the Panel Study of Income Dynamics"
 
 
@@ -15,7 +17,8 @@ def reproduce(
         list[str] | None,
         typer.Argument(
             metavar="NAME",
-            help="regression, cost, classification, income, selection, beyond; all of them where none is named.",
+            help=f"{', '.join(EXPERIMENTS)}; all of them where none is named.",
+            autocompletion=one_of(*EXPERIMENTS),
             show_default=False,
         ),
     ] = None,

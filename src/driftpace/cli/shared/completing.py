@@ -1,20 +1,47 @@
-"""What a shell offers when the tab key is pressed behind a command: the names of campaigns."""
+"""What a shell offers when the tab key is pressed behind a command: names of campaigns, of tokens, of experiments."""
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 MOST = 200
+PATIENCE = 1.0
+"""Seconds to wait for others who write: a tab key is pressed again rather than waited for."""
 
 
 def campaign_names(ctx: Any, incomplete: str) -> list[str]:
     """Return the names that begin with what was typed; none where the store cannot be read, for nobody wants a sentence here."""
-    from driftpace.cli.shared.reading import DEFAULT_STORAGE, reader
+    return _names(ctx, incomplete, lambda store: store.heads(search=incomplete, limit=MOST))
+
+
+def token_names(ctx: Any, incomplete: str) -> list[str]:
+    """Return the tokens whose names begin with what was typed."""
+    return _names(ctx, incomplete, lambda store: store.tokens(), quick=False)
+
+
+def one_of(*words: str) -> Callable[[str], list[str]]:
+    """Return what offers some of these words.
+
+    >>> one_of("cost", "income")("c")
+    ['cost']
+    """
+    return lambda incomplete: [one for one in words if one.startswith(incomplete)]
+
+
+def _names(ctx: Any, incomplete: str, found_in: Callable[[Any], Any], *, quick: bool = True) -> list[str]:
+    from driftpace.cli.shared.glance import Glance
+    from driftpace.cli.shared.reading import DEFAULT_STORAGE
 
     place = ctx.params.get("storage") or os.environ.get("DRIFTPACE_STORAGE") or DEFAULT_STORAGE
     try:
-        store = reader(place)
-        heads = store.heads(search=incomplete, limit=MOST)
-        store.close()
+        store: Any = Glance.at(place) if quick else None
+        if store is None:
+            from driftpace.storage import open_store
+
+            store = open_store(place, create=False, wait=PATIENCE)
+        try:
+            return [one.name for one in found_in(store) if one.name.startswith(incomplete)]
+        finally:
+            store.close()
     except Exception:
         return []
-    return [head.name for head in heads if head.name.startswith(incomplete)]

@@ -4,20 +4,30 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from driftpace.cli.shared.completing import token_names
+from driftpace.cli.shared.helping import Command, Group
 from driftpace.cli.shared.options import DryRun, Form, ListForm, Shown, ShownList, Storage
 
 if TYPE_CHECKING:
     from driftpace.storage.store import Token
 
 token = typer.Typer(
+    cls=Group,
     help="Let somebody in who comes from another machine.\n\nOn this machine, driftpace serve needs no token.",
     add_completion=False,
     pretty_exceptions_enable=False,
-    no_args_is_help=False,
+    invoke_without_command=True,
 )
 
 
-@token.command()
+@token.callback()
+def start(context: typer.Context) -> None:
+    """Show what can be done when nothing was asked for."""
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+@token.command(cls=Command)
 def make(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Whose it is, such as nightly.")],
     write: Annotated[bool, typer.Option("--write", help="They may also change campaigns, not only look.")] = False,
@@ -65,7 +75,7 @@ def make(
     print_note(NOTHING if secret is None else f"{said} The secret is shown only now: keep it.")
 
 
-@token.command("list")
+@token.command("list", cls=Command)
 def list_tokens(form: ShownList = ListForm.TABLE, storage: Storage = None) -> None:
     """List the tokens, without their secrets.
 
@@ -89,9 +99,9 @@ def list_tokens(form: ShownList = ListForm.TABLE, storage: Storage = None) -> No
         print("No tokens: nobody may come in from another machine.")
 
 
-@token.command()
+@token.command(cls=Command)
 def remove(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The token.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The token.", autocompletion=token_names)],
     form: Shown = Form.TABLE,
     dry_run: DryRun = False,
     storage: Storage = None,
