@@ -34,6 +34,9 @@ _CAMPAIGNS = (  # what campaigns, stores and tables refuse, as the command line 
     (r"\b(?:LabelStudio|import_tasks)\(project=\.\.\.\)", "--project"),
     (r"\b(?:ask|predict)\(path=\.\.\.\)", "--out"),
     (r"\bCampaign\.\w+\((\w+)=\.\.\.\)", r"--\1"),
+    (r"\bask\(pool=(\d+)\)", r"--pool \1"),
+    (r"\bfor pool=None", "without --pool"),
+    (r"\bfor pool=(\d+)", r"for --pool \1"),
     (r"^(?:ask|tell|predict|init): ", ""),
     (r"\b(ask|tell|forget|override|approve|select)\(\)", r"\1"),
 )
