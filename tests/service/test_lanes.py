@@ -53,3 +53,35 @@ def test_an_error_frees_its_place() -> None:
         return lane.at_work
 
     assert asyncio.run(main()) == 0
+
+
+def test_what_nobody_waits_for_keeps_its_place_while_it_has_a_thread() -> None:
+    async def main() -> list[int]:
+        lane = Lane("reading", threads=1, waiting=1)
+        inside, go = threading.Event(), threading.Event()
+        done: list[int] = []
+
+        def work(number: int) -> None:
+            inside.set()
+            assert go.wait(30.0)
+            done.append(number)
+
+        first = asyncio.create_task(lane.run(work, 1))
+        second = asyncio.create_task(lane.run(work, 2))
+        async with asyncio.timeout(30.0):
+            while not inside.is_set():
+                await asyncio.sleep(0.001)
+            for task in (first, second):
+                task.cancel()
+            await asyncio.wait({first, second})
+            assert first.cancelled()
+            assert second.cancelled()
+            while lane.at_work != 1:  # the second had not begun, and never does
+                await asyncio.sleep(0.001)
+            go.set()
+            while lane.at_work:
+                await asyncio.sleep(0.001)
+            await lane.run(done.append, 3)
+        return done
+
+    assert asyncio.run(main()) == [1, 3]
