@@ -2,11 +2,13 @@
 
 import json
 import logging
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from driftpace.service.logs import JsonLines
+from driftpace.service import logs
+from driftpace.service.logs import Facts, JsonLines
 from driftpace.service.tokens import make_token
 from driftpace.storage.store import Store
 from tests.reference.periods import begun
@@ -97,6 +99,23 @@ def test_what_should_not_happen_is_logged_with_its_id_and_shown_without_a_trace(
     assert len(errors) == 1
     assert answer.headers["X-Request-ID"] in errors[0].getMessage()
     assert "inner workings" in JsonLines().format(errors[0])
+
+
+def test_a_line_is_written_once_and_only_where_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    facts = Facts(event="request", status=200)
+    record = logging.LogRecord("driftpace.service", logging.INFO, "", 0, facts, None, None)
+    written: list[object] = []
+    dumps = json.dumps
+
+    def counted(value: object, **how: Any) -> str:
+        written.append(value)
+        return dumps(value, **how)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(logs, "json", SimpleNamespace(dumps=counted))
+        line = JsonLines().format(record)
+    assert len(written) == 1
+    assert json.loads(line) | {"at": ""} == {"at": "", "level": "info", "logger": "driftpace.service", **facts}
 
 
 def test_a_line_is_json_whatever_was_said() -> None:

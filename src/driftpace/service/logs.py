@@ -7,27 +7,33 @@ from datetime import UTC, datetime
 from typing import Any, TextIO
 
 
-class JsonLines(logging.Formatter):
-    """Writes a record as one JSON object: when, how grave, where from, and what; a message that is JSON already is opened up.
+class Facts(dict[str, Any]):
+    """What a line of the log holds; as a message it is JSON, which is written only where somebody reads it.
 
-    >>> record = logging.LogRecord("driftpace.service", logging.INFO, "", 0, '{"event":"request","status":200}', None, None)
+    >>> str(Facts(event="request", status=200))
+    '{"event":"request","status":200}'
+    """
+
+    def __str__(self) -> str:
+        return json.dumps(self, separators=(",", ":"))
+
+
+class JsonLines(logging.Formatter):
+    """Writes a record as one JSON object: when, how grave, where from, and what.
+
+    >>> record = logging.LogRecord("driftpace.service", logging.INFO, "", 0, Facts(event="request", status=200), None, None)
     >>> json.loads(JsonLines().format(record))["status"]
     200
     """
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line."""
-        said = record.getMessage()
         line: dict[str, Any] = {
             "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             "level": record.levelname.lower(),
             "logger": record.name,
         }
-        try:
-            facts = json.loads(said)
-        except ValueError:
-            facts = None
-        line |= facts if isinstance(facts, dict) else {"message": said}
+        line |= record.msg if isinstance(record.msg, Facts) else {"message": record.getMessage()}
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
         return json.dumps(line, default=str)

@@ -1,6 +1,5 @@
 """Around every request: an id, one line in the log, a count, headers that keep browsers strict, and no traceback for anybody."""
 
-import json
 import logging
 import re
 import secrets
@@ -10,6 +9,7 @@ from typing import Any
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from driftpace.service.failures import failure
+from driftpace.service.logs import Facts
 from driftpace.service.metrics import Metrics
 
 LOGGER = logging.getLogger("driftpace.service")
@@ -60,7 +60,7 @@ class RequestLog:
         try:
             await self._app(scope, receive, sending)
         except Exception:
-            LOGGER.exception(_line({"event": "error", "id": request_id, "route": _route(scope)}))
+            LOGGER.exception(Facts(event="error", id=request_id, route=_route(scope)))
             if status == 0:
                 answer = failure(
                     500, "internal", f"something went wrong that should not; the log has it as {request_id}."
@@ -72,7 +72,7 @@ class RequestLog:
             seconds = time.perf_counter() - began
             method = scope["method"] if scope["method"] in _METHODS else "other"
             self._metrics.answered(_route(scope), method, status, seconds)
-            LOGGER.info(_line(_facts(scope, method, status, seconds, request_id)))
+            LOGGER.info(_facts(scope, method, status, seconds, request_id))
 
 
 def _dressed(scope: Scope, headers: Any, request_id: str) -> list[tuple[bytes, bytes]]:
@@ -93,21 +93,17 @@ def _route(scope: Scope) -> str:
     return str(path)
 
 
-def _facts(scope: Scope, method: str, status: int, seconds: float, request_id: str) -> dict[str, Any]:
+def _facts(scope: Scope, method: str, status: int, seconds: float, request_id: str) -> Facts:
     caller = scope["state"].get("caller")
     campaign = scope.get("path_params", {}).get("name")
-    return {
-        "event": "request",
-        "id": request_id,
-        "who": None if caller is None else caller.name,
-        "by": None if caller is None else caller.by,
-        "method": method,
-        "route": _route(scope),
-        "campaign": campaign if isinstance(campaign, str) and _ID.fullmatch(campaign) else None,
-        "status": status,
-        "ms": round(1000.0 * seconds, 2),
-    }
-
-
-def _line(facts: dict[str, Any]) -> str:
-    return json.dumps(facts, separators=(",", ":"))
+    return Facts(
+        event="request",
+        id=request_id,
+        who=None if caller is None else caller.name,
+        by=None if caller is None else caller.by,
+        method=method,
+        route=_route(scope),
+        campaign=campaign if isinstance(campaign, str) and _ID.fullmatch(campaign) else None,
+        status=status,
+        ms=round(1000.0 * seconds, 2),
+    )
