@@ -51,6 +51,44 @@ def test_a_reader_that_stops_reading_is_no_error(churn: Path) -> None:
     assert done.stderr.strip() in ("0", "141")
 
 
+def shell(line: str) -> subprocess.CompletedProcess[bytes]:
+    """Run a line of bash in which driftpace is the command."""
+    command = f'driftpace() {{ {sys.executable} -m driftpace "$@"; }}; {line}'
+    return subprocess.run(["bash", "-c", command], capture_output=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("driftpace list >&-", 0),
+        ("driftpace ask churn --dry-run 2>&-", 0),
+        ("driftpace list <&- >&- 2>&-", 0),
+        ("driftpace nope >&- 2>&-", 2),
+        ("driftpace tell churn - <&-", 2),
+        ("driftpace init new <&-", 2),
+        ("driftpace list > /dev/full", 2),
+        ("driftpace log churn --format json > /dev/full", 2),
+        ("driftpace nope 2> /dev/full", 2),
+    ],
+)
+def test_streams_that_are_closed_or_full(churn: Path, line: str, code: int) -> None:
+    done = shell(line)
+    assert done.returncode == code, done.stderr
+    assert b"should not have happened" not in done.stderr
+    assert b"Traceback" not in done.stderr
+    assert done.stderr.count(b"\n") <= 1
+
+
+@pytest.mark.parametrize(
+    "words", ["ask $'ch\\xfcrn'", "ask churn --key $'\\xff'", "ask churn --who $'\\xff'", "list --search $'\\xff'"]
+)
+def test_words_that_are_no_text(churn: Path, words: str) -> None:
+    done = shell(f"driftpace {words}")
+    assert b"should not have happened" not in done.stderr
+    assert b"append(" not in done.stderr
+    assert done.returncode in (0, 2)
+
+
 def test_nothing_is_coloured_where_there_is_no_terminal(churn: Path) -> None:
     for words in (("list",), ("ask", "churn"), ("log", "churn")):
         assert "\x1b" not in command(*words).stdout

@@ -61,7 +61,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _print_anything() -> None:
-    """Let a terminal that knows few characters show a question mark instead of failing."""
+    """Let a terminal that knows few characters show a question mark instead of failing, and one that is closed show nothing."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by who started this, as for a service
+            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w", encoding="utf-8"))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -77,5 +80,7 @@ def _cut_off() -> int:
 def _refuse(sentence: str) -> int:
     from driftpace.cli.shared.printing import one_line, print_note
 
-    print_note(f"driftpace: {one_line(' '.join(sentence.split()))}")
+    with suppress(OSError):  # a full disk behind stderr is not worth another code
+        print_note(f"driftpace: {one_line(' '.join(sentence.split()))}")
+        sys.stderr.flush()
     return REFUSED

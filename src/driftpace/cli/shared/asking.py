@@ -34,6 +34,7 @@ _CAMPAIGNS = (  # what campaigns, stores and tables refuse, as the command line 
     (r"\b(?:LabelStudio|import_tasks)\(project=\.\.\.\)", "--project"),
     (r"\b(?:ask|predict)\(path=\.\.\.\)", "--out"),
     (r"\bCampaign\.\w+\((\w+)=\.\.\.\)", r"--\1"),
+    (r"^append\(\w+=\.\.\.\) must be without .*half characters.*", "every word must be in UTF-8; got other bytes."),
     (r"\bask\(pool=(\d+)\)", r"--pool \1"),
     (r"\bfor pool=None", "without --pool"),
     (r"\bfor pool=(\d+)", r"for --pool \1"),
