@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.loop import INIT, MONEY, Run, runner, write_pool
+from tests.cli.loop import INIT, MONEY, Run, period, runner, write_pool
 
 
 @pytest.fixture
@@ -27,3 +27,12 @@ def churn(folder: Path, run: Run) -> Path:
     """The folder, with a campaign begun in it."""
     assert run(*INIT, *MONEY)[0] == 0
     return folder
+
+
+@pytest.fixture
+def two(churn: Path, run: Run) -> Path:
+    """A store with a campaign in its second period and one that was just begun."""
+    period(run, "W1")
+    run("ask", "churn", "--key", "W2")
+    assert run("init", "Prices", "--target", "price", "--epsilon", "0.1")[0] == 0
+    return churn

@@ -106,3 +106,12 @@ def content(path: str = "driftpace.db") -> list[Any]:
         ]
     finally:
         store.close()
+
+
+def in_store(read: Any, path: str = "driftpace.db") -> Any:
+    """Return what is read of a store."""
+    store = open_store(path, create=False)
+    try:
+        return read(store)
+    finally:
+        store.close()

@@ -1,0 +1,24 @@
+"""A campaign goes for good when somebody says so plainly, and only that one."""
+
+from pathlib import Path
+
+from tests.cli.loop import Run, content, in_store
+
+
+def test_only_what_was_meant_goes(two: Path, run: Run) -> None:
+    others = [one for one in content()[0] if one[0].name != "churn"]
+    entries = in_store(lambda store: store.head("churn").seq)
+    url = f"sqlite:///{two.resolve()}/driftpace.db"
+    assert run("remove", "churn", "--yes") == (0, f"churn: is removed from {url}, with {entries} entries.\n", "")
+    assert content()[0] == others
+    code, out, err = run("remove", "churn", "--yes")
+    assert (code, out) == (2, "")
+    assert "there is no campaign 'churn'" in err
+
+
+def test_its_name_is_free_again_and_its_rows_are_gone(two: Path, run: Run) -> None:
+    run("remove", "churn", "--yes")
+    assert b"W1" not in Path("driftpace.db").read_bytes()
+    Path("churn.toml").rename("again.toml")
+    assert run("init", "--file", "again.toml")[0] == 0
+    assert run("log", "churn")[1].count("\n") == 2
