@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Engine, event
 
+from driftpace.service.limits import Limits
 from driftpace.storage import Store, open_store
 from tests.reference.changes import append_next, change, numbers
 
@@ -128,3 +130,29 @@ def test_readers_are_not_kept_waiting_by_a_writer(store: Store, url: str) -> Non
         seen.append(numbers(other, "churn"))
     assert seen == [list(range(number + 1)) for number in range(1, 20)]
     other.close()
+
+
+def test_connections_are_kept_for_as_many_as_a_service_has_threads(store: Store) -> None:
+    limits = Limits()
+    count = limits.reads + limits.fits + limits.plans
+    made: list[object] = []
+    together = threading.Barrier(count)
+
+    def note(*_: object) -> None:
+        made.append(1)
+
+    def look(_: object) -> int:
+        return together.wait(30.0)
+
+    event.listen(Engine, "connect", note)
+    try:
+        for opened in (count, 0):  # the second time all are there
+            made.clear()
+            threads = [threading.Thread(target=store._connections.read, args=(look,)) for _ in range(count)]  # type: ignore[attr-defined]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join(timeout=60)
+            assert len(made) <= opened
+    finally:
+        event.remove(Engine, "connect", note)

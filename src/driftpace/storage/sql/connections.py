@@ -22,6 +22,9 @@ from driftpace.storage.sql.failures import busy, collided, gone, sentence
 from driftpace.storage.sql.statements import Question
 
 T = TypeVar("T")
+KEPT = 16
+"""How many connections are kept for the next to come: as many as a service has threads, for making one costs more than its use."""
+
 Fetch = Callable[[Any, str, Any], Sequence[Any]]
 
 RECONNECTING = 8.0

@@ -8,7 +8,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from driftpace.errors import MissingExtraError, ParameterError, StorageError
 from driftpace.storage.sql.absence import hurried
-from driftpace.storage.sql.connections import Connections
+from driftpace.storage.sql.connections import KEPT, Connections
 from driftpace.storage.sql.failures import sentence
 from driftpace.storage.sql.schema import VERSION
 from driftpace.storage.sql.upgrades import bring_up, refuse_newer, version_of
@@ -105,8 +105,8 @@ def _connections(where: URL, url: str, wait: float) -> Connections:
         engine = create_engine(
             where,
             pool_recycle=1800,
-            pool_size=5,
-            max_overflow=15,
+            pool_size=KEPT,
+            max_overflow=4,
             pool_timeout=wait,
             hide_parameters=True,
         )

@@ -16,7 +16,7 @@ from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.pool import QueuePool
 
 from driftpace.errors import StorageError
-from driftpace.storage.sql.connections import Connections
+from driftpace.storage.sql.connections import KEPT, Connections
 from driftpace.storage.sql.failures import busy, sentence
 from driftpace.storage.sql.network import network_kind_here
 from driftpace.storage.sql.schema import APPLICATION_ID, META, VERSION
@@ -134,8 +134,8 @@ def _connections(path: Path, url: str, wait: float) -> Connections:
         "sqlite+pysqlite://",
         creator=connected,
         poolclass=QueuePool,
-        pool_size=8,
-        max_overflow=120,
+        pool_size=KEPT,
+        max_overflow=112,
         pool_timeout=wait,
         hide_parameters=True,
     )
