@@ -10,6 +10,8 @@ from driftpace.campaign.records import Decision, LedgerRow, Order, Receipt, Serv
 from driftpace.records import Assumption, Money, Plan, Request, StepReport
 from driftpace.storage.store import Entry, Head
 
+_ADDED = {"exhausted": False, "cost": None, "committed": None}
+"""What a summary lacks that was written before there was such a thing."""
 _LEFT_OUT = ("tracker", "request", "report", "history")
 """What an entry of the log holds for machines only: where the campaign stood, and answers that have a form of their own."""
 
@@ -26,6 +28,7 @@ def order_json(order: Order) -> dict[str, Any]:
         "closed": order.closed,
         "code": order.code,
         **request_json(order.request),
+        "cost": money_json(order.cost),
         "approved": decision_json(order.approved),
         "overridden": decision_json(order.overridden),
     }
@@ -128,7 +131,9 @@ def status_json(status: Status) -> dict[str, Any]:
         "last": None if status.last is None else report_json(status.last),
         "rows": status.rows,
         "spent": money_json(status.spent),
+        "committed": money_json(status.committed),
         "money_left": money_json(status.money_left),
+        "to_plan": money_json(status.to_plan),
         "keep_rows": status.keep_rows,
         "entries": status.entries,
         "created_at": status.created_at,
@@ -141,6 +146,7 @@ def head_json(head: Head) -> dict[str, Any]:
     return {
         "name": head.name,
         "entries": head.seq,
+        **_ADDED,
         **head.summary,
         "created_at": head.created_at,
         "updated_at": head.updated_at,
@@ -194,7 +200,7 @@ def decision_json(decision: Decision | None) -> dict[str, Any] | None:
     """Return what a person decided."""
     if decision is None:
         return None
-    return {"samples": decision.samples, "reason": decision.reason, "who": decision.who, "at": decision.at}
+    return {name: getattr(decision, name) for name in ("samples", "asked", "reason", "who", "at")}
 
 
 def money_json(money: Money | None) -> dict[str, str] | None:

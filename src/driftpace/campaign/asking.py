@@ -97,5 +97,6 @@ def order_of_period(store: Store, folded: Folded, period: int) -> Order | None:
         missing=0,
         closed=True,
         request=request_from_plain(closed.body["request"]),
+        cost=None if report.cost is None else report.cost - report.cost,
         **{name: Decision(**closed.body[name]) for name in DECIDED if name in closed.body},
     )

@@ -292,8 +292,9 @@ class Campaign:
     ) -> Order:
         def decide(folded: Folded, draft: Draft) -> tuple[Folded, Order]:
             order = open_order(folded, "override" if samples is not None else "approve", period)
-            asked = order.came + order.request.samples if samples is None else samples
-            body = {"period": order.period, "samples": asked, "reason": reason, "who": who}
+            asked = order.came + order.request.samples
+            wanted = asked if samples is None else samples
+            body = {"period": order.period, "samples": wanted, "asked": asked, "reason": reason, "who": who}
             folded = apply(folded, fold.decision_of(body, draft.at))
             draft.add(kind, body)
             return folded, open_order(folded, kind)

@@ -131,7 +131,7 @@ def after(folded: Folded, entry: Entry, rows: bytes | None) -> Folded:
 
 def decision_of(body: Mapping[str, Any], at: str) -> Decision:
     """Return the decision that an entry holds."""
-    return Decision(samples=body["samples"], reason=body["reason"], who=body["who"], at=at)
+    return Decision(samples=body["samples"], reason=body["reason"], who=body["who"], at=at, asked=body.get("asked"))
 
 
 def replayed(log: Iterable[tuple[Entry, bytes | None]]) -> Iterable[tuple[Entry, Folded]]:

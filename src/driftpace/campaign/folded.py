@@ -15,6 +15,7 @@ from driftpace.campaign.records import Decision, Order
 from driftpace.errors import StateFileError
 from driftpace.records import Request, StepReport
 from driftpace.tracker.branches import BranchedState, Branches
+from driftpace.tracker.branching import chosen
 from driftpace.tracker.exactly import from_plain, to_plain
 from driftpace.tracker.saving import now_from_body, now_to_body
 from driftpace.tracker.state import Settings, State
@@ -63,6 +64,7 @@ class Folded:
             return None
         came = self.state.gathered
         missing = opened.request.samples if opened.overridden is None else max(0, opened.overridden.samples - came)
+        budget = chosen(self.settings, self.state)[0].budget
         return Order(
             campaign=self.definition.name,
             period=self.state.period,
@@ -74,6 +76,7 @@ class Folded:
             request=opened.request,
             approved=opened.approved,
             overridden=opened.overridden,
+            cost=None if budget is None else budget.price(came + missing) - budget.price(came),
         )
 
 

@@ -19,12 +19,16 @@ class Stage(Enum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Decision:
-    """What a person decided about an order: ``samples`` rows for the whole period (as asked, where they approved), and why."""
+    """What a person decided about an order: ``samples`` rows for the whole period (as asked, where they approved), and why.
+
+    ``asked`` is how many the tracker asked for when it was decided.
+    """
 
     samples: int
     reason: str
     who: str
     at: str
+    asked: int | None = None
 
 
 DECIDED = ("approved", "overridden")
@@ -36,8 +40,8 @@ class Order:
     """How many rows a period is to have, and what became of it.
 
     ``samples`` is the whole period, ``came`` what was told so far, ``missing`` what is still to come. ``request`` is what the
-    tracker said and why; where a person decided otherwise, ``overridden`` says so and ``samples`` is theirs. ``key`` is the name
-    the user gave the period, such as 2026-W46.
+    tracker said and why; where a person decided otherwise, ``overridden`` says so and ``samples`` is theirs. ``cost`` is what the
+    missing rows cost, None without a budget. ``key`` is the name the user gave the period, such as 2026-W46.
     """
 
     campaign: str
@@ -50,6 +54,7 @@ class Order:
     request: Request
     approved: Decision | None = None
     overridden: Decision | None = None
+    cost: Money | None = None
 
     @property
     def code(self) -> int:
@@ -110,7 +115,11 @@ class LedgerRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Status:
-    """Where a campaign stands: what to do now in a sentence, the open order, the last report, and the money."""
+    """Where a campaign stands: what to do now in a sentence, the open order, the last report, and the money.
+
+    Of the money, ``spent`` is what the closed periods cost, ``committed`` what the rows cost that came in the open one, and
+    ``money_left`` what is left when they are paid. A plan from this period on, all of its rows included, may spend ``to_plan``.
+    """
 
     name: str
     period: int
@@ -121,7 +130,9 @@ class Status:
     last: StepReport | None
     rows: int
     spent: Money | None
+    committed: Money | None
     money_left: Money | None
+    to_plan: Money | None
     keep_rows: bool
     entries: int
     created_at: str

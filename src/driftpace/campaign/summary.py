@@ -3,7 +3,7 @@
 from typing import Any
 
 from driftpace.campaign.folded import Folded
-from driftpace.campaign.records import FAILED, Stage, Status
+from driftpace.campaign.records import EXHAUSTED, FAILED, Stage, Status
 from driftpace.records import Money
 from driftpace.tracker.branching import chosen
 from driftpace.tracker.spending import Spending
@@ -51,18 +51,22 @@ def target(folded: Folded) -> str:
     return f"{said}, on average" if confidence is None else f"{said}, with probability {confidence:.3g}"
 
 
-def money(folded: Folded) -> tuple[Money | None, Money | None]:
-    """Return what was spent on the closed periods and what is left when the rows told so far are paid; None without a budget."""
+def money(folded: Folded) -> dict[str, Money | None]:
+    """Return the money of :class:`Status` by its names; None without a budget."""
     settings, state = chosen(folded.settings, folded.state)
     if settings.budget is None:
-        return None, None
+        return dict.fromkeys(("spent", "committed", "money_left", "to_plan"))
     spending = Spending.of(settings, state)
-    return Money(state.spent, settings.budget.money.currency), spending.left_after(state.gathered)
+    return {
+        "spent": Money(state.spent, settings.budget.money.currency),
+        "committed": settings.budget.price(state.gathered),
+        "money_left": spending.left_after(state.gathered),
+        "to_plan": spending.left,
+    }
 
 
 def status(folded: Folded, *, updated_at: str) -> Status:
     """Return where the campaign stands."""
-    spent, left = money(folded)
     return Status(
         name=folded.definition.name,
         period=folded.state.period,
@@ -72,8 +76,7 @@ def status(folded: Folded, *, updated_at: str) -> Status:
         order=folded.order,
         last=folded.last,
         rows=folded.rows,
-        spent=spent,
-        money_left=left,
+        **money(folded),
         keep_rows=folded.definition.keep_rows,
         entries=folded.seq,
         created_at=folded.created_at,
@@ -83,7 +86,6 @@ def status(folded: Folded, *, updated_at: str) -> Status:
 
 def summary(folded: Folded) -> dict[str, Any]:
     """Return the plain facts that a list of campaigns shows."""
-    spent, left = money(folded)
     order, last = folded.order, folded.last
     return {
         "period": folded.state.period,
@@ -95,8 +97,9 @@ def summary(folded: Folded) -> dict[str, Any]:
         "came": 0 if order is None else order.came,
         "rows": folded.rows,
         "failed": order is not None and order.code == FAILED,
+        "exhausted": order is not None and order.code == EXHAUSTED,
         "last": None if last is None else {"promised": last.outcome.promised, "outcome": last.outcome.value},
-        "spent": None if spent is None else str(spent),
-        "money_left": None if left is None else str(left),
+        "cost": None if order is None or order.cost is None else str(order.cost),
+        **{name: None if one is None else str(one) for name, one in money(folded).items() if name != "to_plan"},
         "description": folded.definition.description,
     }

@@ -30,6 +30,7 @@ class DecisionAnswer(Answer):
     """What a person decided."""
 
     samples: int
+    asked: int | None
     reason: str
     who: str
     at: str
@@ -175,7 +176,9 @@ class StatusAnswer(Answer):
     last: ReportAnswer | None
     rows: int
     spent: MoneyAnswer | None
+    committed: MoneyAnswer | None
     money_left: MoneyAnswer | None
+    to_plan: MoneyAnswer | None
     keep_rows: bool
     entries: int
     created_at: str
@@ -203,8 +206,11 @@ class HeadAnswer(Answer):
     came: int
     rows: int
     failed: bool
+    exhausted: bool
     last: LastAnswer | None
+    cost: str | None
     spent: str | None
+    committed: str | None
     money_left: str | None
     description: str
     created_at: str

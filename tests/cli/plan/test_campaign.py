@@ -8,7 +8,7 @@ import pytest
 
 from driftpace.campaign import Campaign
 from driftpace.storage import open_store
-from tests.cli.loop import INIT, Run, content, period
+from tests.cli.loop import INIT, Run, content, label, period
 
 
 def test_a_plan_of_what_is_left(churn: Path, run: Run) -> None:
@@ -32,6 +32,19 @@ def test_a_plan_of_what_is_left(churn: Path, run: Run) -> None:
     assert plan["epsilon"] == status.last.epsilon  # what the tolerance came to
     assert len(plan["periods"]) == 10
     assert content() == before
+
+
+def test_a_plan_pays_for_the_rows_of_the_open_period_once(churn: Path, run: Run) -> None:
+    period(run, "W1")
+    period(run, "W2")
+    run("ask", "churn", "--key", "W3", "--select", "pool.csv", "--out", "W3.csv")
+    label(Path("W3.csv"), Path("done.csv"), only=3)
+    assert run("tell", "churn", "done.csv", "--part")[0] == 0
+    status = json.loads(run("status", "churn", "--format", "json")[1])
+    assert Decimal(status["committed"]["amount"]) > 0
+    plan = json.loads(run("plan", "churn", "--format", "json")[1])
+    assert Decimal(plan["budget"]) == Decimal(status["to_plan"]["amount"])
+    assert f", and {status['committed']['amount']} EUR for those that came since; " in run("status", "churn")[1]
 
 
 def test_a_plan_with_other_money(churn: Path, run: Run) -> None:

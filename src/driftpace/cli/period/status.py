@@ -1,6 +1,7 @@
 """``driftpace status``: where a campaign stands, and what to do now."""
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -62,10 +63,18 @@ def lines(found: "Standing") -> list["Line"]:
             (f"{'Last' if head == 'Closed' else ''}", text) for head, text in said if head in ("Closed", "Promise")
         ]
     total = plural(summary["rows"], "row")
-    money = "" if summary["spent"] is None else f", for {summary['spent']}; {summary['money_left']} left"
+    money = (
+        "" if summary["spent"] is None else f", for {summary['spent']}{_since(summary)}; {summary['money_left']} left"
+    )
     about.append(("So far", f"{plural(summary['period'] - 1, 'period')} closed, {total}{money}"))
     about.append(("Changed", f"{found.head.updated_at}, entry {found.head.seq} of the log"))
     return about
+
+
+def _since(summary: Mapping[str, Any]) -> str:
+    """Return what the rows cost that came since the last period was closed."""
+    committed = summary.get("committed")
+    return f", and {committed} for those that came since" if committed and summary["came"] else ""
 
 
 def _slowly(storage: str | None, name: str) -> "Standing":

@@ -60,14 +60,18 @@ def order_lines(order: "Order") -> list["Line"]:
         )
     else:
         lines.append(("Range", f"{plural(high, 'row')} for the whole period; {theory}"))
-    if request.cost is not None and request.money_left is not None:
-        lines.append(("Cost", f"{request.cost} for what is missing; {request.money_left} is left before it is paid"))
+    if order.cost is not None and request.money_left is not None:
+        lines.append(("Cost", f"{order.cost} for what is missing; {request.money_left} is left before it is paid"))
+        if request.money_left < order.cost:
+            beyond = order.cost - request.money_left
+            lines.append(("Careful", f"budget: That is {beyond} more than is left."))
     lines.append(("Promise", _promise(order)))
     for name, decision in (("Approved", order.approved), ("Overridden", order.overridden)):
         if decision is not None:
             by = f" by {decision.who}" if decision.who else ""
             why = f": {decision.reason}" if decision.reason else ""
-            lines.append((name, f"{plural(decision.samples, 'row')}{by}{why}"))
+            instead = f" instead of {decision.asked:,}" if decision.asked not in (None, decision.samples) else ""
+            lines.append((name, f"{plural(decision.samples, 'row')}{instead}{by}{why}"))
     return lines + warnings(request.assumptions)
 
 

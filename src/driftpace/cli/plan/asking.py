@@ -27,7 +27,7 @@ class World:
     first_period: int = 1
     bought_before: bool = False
     budget: "Budget | None" = None
-    money_left: "Money | None" = None
+    money: "Money | None" = None
 
     @property
     def periods_left(self) -> int:
@@ -77,8 +77,17 @@ class World:
             first_period=tracker.period,
             bought_before=bool(history) and history[-1].samples > 0,
             budget=tracker.budget,
-            money_left=tracker.money_left,
+            money=_money(tracker),
         )
+
+
+def _money(tracker: "Tracker") -> "Money | None":
+    """Return what is left as the period begins: a plan from it on pays for all of its rows, those that came too."""
+    from driftpace.tracker.branching import chosen
+    from driftpace.tracker.spending import Spending
+
+    settings, state = chosen(*tracker.inside)
+    return None if settings.budget is None else Spending.of(settings, state).left
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -136,7 +145,7 @@ class Wanted:
             raise _without_gaps(solve, goal)
         assert world.budget is not None
         own = world.budget.goal.later(world.first_period - 1) if solve is None else None
-        return cls(epsilon=epsilon, budget=world.money_left, horizon=world.periods_left, solved=solve, goal=goal or own)
+        return cls(epsilon=epsilon, budget=world.money, horizon=world.periods_left, solved=solve, goal=goal or own)
 
 
 def _without_gaps(solved: str, goal: str) -> ParameterError:

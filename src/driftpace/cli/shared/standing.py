@@ -52,6 +52,8 @@ def _order(head: "Head", opened: Mapping[str, Any]) -> "Order":
     assumptions = tuple(value_of(one) for one in plain.pop("assumptions"))
     request = Request(**{name: value_of(one) for name, one in plain.items()}, assumptions=assumptions)
     decided = {name: None if opened[name] is None else Decision(**opened[name]) for name in ("approved", "overridden")}
+    if decided["overridden"] is not None and request.cost is not None:
+        raise ValueError("what other rows than were asked for cost takes the campaign itself")
     came, missing = head.summary["came"], head.summary["missing"]
     return Order(
         campaign=head.name,
@@ -62,6 +64,7 @@ def _order(head: "Head", opened: Mapping[str, Any]) -> "Order":
         missing=missing,
         closed=False,
         request=request,
+        cost=request.cost,
         **decided,
     )
 

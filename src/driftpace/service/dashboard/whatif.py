@@ -46,7 +46,7 @@ def defaults(campaign: Campaign) -> dict[str, str]:
         "horizon": str(USUAL_HORIZON),
     }
     if budget is not None:
-        left = status.money_left
+        left = status.to_plan
         found |= {
             "budget": "" if left is None else format(left.amount, "f"),
             "fixed": str(budget.get("fixed", 0)),
