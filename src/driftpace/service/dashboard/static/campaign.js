@@ -3,6 +3,7 @@
 import "./charts.js";
 import "./whatif.js";
 import "./decide.js";
+import "./price.js";
 import "./upload.js";
 import "./news.js";
 

@@ -1,29 +1,36 @@
-// The list: found while one types, and read again when one comes back to it.
+// The list: found while one types, and read again when one comes back to it; the last wish wins.
 "use strict";
 import { refresh } from "./fresh.js";
 
+const EVERY = 20;
 const finder = document.getElementById("finder");
 const said = document.getElementById("list-said");
+let asking = null;
+let next = 0;
 
-async function show(address) {
-  const page = await refresh(address);
-  if (page === null) return;
-  said.textContent = page.getElementById("list-said").textContent;
+async function show() {
+  window.clearTimeout(next);
+  asking?.abort();
+  const mine = (asking = new AbortController());
+  const found = await refresh(window.location.href, mine.signal);
+  if (mine !== asking) return;
+  if (found?.page) said.textContent = found.page.getElementById("list-said").textContent;
+  later(found?.wait ?? EVERY);
 }
 
-if (finder !== null) {
-  let waiting = 0;
-  const search = finder.elements.search;
-  search.addEventListener("input", () => {
-    window.clearTimeout(waiting);
-    waiting = window.setTimeout(() => {
-      const address = new URL(window.location.href);
-      address.search = new URLSearchParams(new FormData(finder)).toString();
-      window.history.replaceState(null, "", address);
-      show(address.href);
-    }, 180);
-  });
+function later(seconds) {
+  window.clearTimeout(next);
+  next = window.setTimeout(() => { if (document.hidden) later(EVERY); else show(); }, 1000 * seconds);
 }
 
-window.setInterval(() => { if (!document.hidden) show(window.location.href); }, 20000);
-document.addEventListener("visibilitychange", () => { if (!document.hidden) show(window.location.href); });
+finder?.elements.search.addEventListener("input", () => {
+  asking?.abort(); // what was wished before is wished no more
+  asking = null;
+  const address = new URL(window.location.href);
+  address.search = new URLSearchParams(new FormData(finder)).toString();
+  window.history.replaceState(null, "", address);
+  later(0.18);
+});
+
+later(EVERY);
+document.addEventListener("visibilitychange", () => { if (!document.hidden) show(); });

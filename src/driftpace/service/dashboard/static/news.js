@@ -1,5 +1,6 @@
 // News: the service says when the campaign has changed, whoever changed it, and the page is brought up to date.
 "use strict";
+import { troubled } from "./trouble.js";
 import { refresh } from "./fresh.js";
 import { say, unreachable } from "./service.js";
 
@@ -9,15 +10,24 @@ let shown = Number(campaign.dataset.entries);
 let stream = null;
 let silence = 0;
 let retry = 0;
+let again = 0;
 let busy = null;
 let lost = false;
 
-// Read the page again; one reading at a time, and whoever asks meanwhile gets another one after it.
+// This page without the values of what-if: they are planned for by themselves.
+function here() {
+  const log = new URLSearchParams(window.location.search).get("log");
+  return log === null ? window.location.pathname : `${window.location.pathname}?${new URLSearchParams({ log })}`;
+}
+
+// Read the page again; one reading at a time, and whoever asks meanwhile gets another one after it. What fails is tried again.
 async function update() {
   while (busy !== null) await busy;
+  window.clearTimeout(again);
   busy = (async () => {
-    const page = await refresh();
-    const entries = Number(page?.getElementById("campaign")?.dataset.entries ?? shown);
+    const found = await refresh(here());
+    if (!found?.page) { again = window.setTimeout(update, found ? 1000 * found.wait : LATER); return; }
+    const entries = Number(found.page.getElementById("campaign")?.dataset.entries ?? shown);
     if (entries === shown) return;
     shown = entries;
     say(`Updated: ${document.getElementById("log").dataset.latest || "the campaign has changed."}`);
@@ -30,8 +40,8 @@ function listen() {
   stream = new EventSource(`/api/campaigns/${encodeURIComponent(campaign.dataset.name)}/stream`);
   stream.addEventListener("open", () => {
     quiet();
+    if (lost || troubled()) update(); // a service that was begun anew takes only what a page of its own sends along
     unreachable(false);
-    if (lost) update(); // a service that was begun anew takes only what a page of its own sends along
     lost = false;
   });
   stream.addEventListener("changed", (event) => {
@@ -54,6 +64,7 @@ function quiet() { window.clearTimeout(silence); silence = 0; }
 function hush() {
   quiet();
   window.clearTimeout(retry);
+  window.clearTimeout(again);
   stream?.close();
   stream = null;
 }

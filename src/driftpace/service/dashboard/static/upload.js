@@ -1,79 +1,83 @@
 // Uploading a delivery: a file chosen or dropped, what is to become of the period, and the receipt.
 "use strict";
-import { refuse } from "./decide.js";
+import { known, once, refuse } from "./dialogs.js";
 import { changed } from "./news.js";
-import { write } from "./service.js";
+import { receipt } from "./receipt.js";
+import { say, write } from "./service.js";
 
-const form = document.getElementById("upload-form");
-const rows = (count) => `${Number(count).toLocaleString("en")} row${count === 1 ? "" : "s"}`;
+const dialog = document.getElementById("upload");
+if (dialog !== null) begin(dialog.querySelector("form"));
 
-function receipt(body) {
-  const said = [];
-  if (body.duplicate !== null) said.push(`This delivery was told before (entry ${body.duplicate} of the log); nothing was counted twice.`);
-  else if (body.rows > 0) said.push(`${rows(body.rows)} counted.`);
-  else if (body.report === null) said.push("No row was counted.");
-  if (body.repeated > 0) said.push(`${rows(body.repeated)} told before in this period left out.`);
-  if (body.unlabelled > 0) said.push(`${rows(body.unlabelled)} without a label left out.`);
-  if (body.elsewhere > 0) said.push(`${rows(body.elsewhere)} of another period left out.`);
-  if (body.report !== null) said.push(`Period ${body.report.period} is closed: ${body.report.outcome_sentence}.`);
-  else if (body.order.closed) said.push(`Period ${body.order.period} is closed.`);
-  else if (body.order.missing > 0) said.push(`${rows(body.order.missing)} still missing.`);
-  else said.push("Nothing is missing; the period is open.");
-  return said;
-}
-
-if (form !== null) {
+function begin(form) {
   const file = form.elements.file;
   const drop = document.getElementById("drop");
-  const hint = document.getElementById("drop-hint");
   const shown = form.querySelector(".receipt");
-  const name = document.getElementById("campaign").dataset.name;
-
-  const named = () => { hint.textContent = file.files.length ? `${file.files[0].name}, ${Math.ceil(file.files[0].size / 1024).toLocaleString("en")} kB` : "or drop it here"; };
   const button = form.querySelector('[type="submit"]');
-  const label = () => { button.textContent = file.files.length === 0 && form.elements.final.value === "true" ? "Close the period" : "Upload"; };
+  const done = form.querySelector("[data-closes]");
+
+  function label() {
+    const chosen = file.files[0];
+    document.getElementById("drop-hint").textContent = chosen ? `${chosen.name}, ${Math.ceil(chosen.size / 1024).toLocaleString("en")} kB` : "or drop it here";
+    button.textContent = !chosen && form.elements.final.value === "true" ? "Close the period" : "Upload";
+  }
+
+  // There is a receipt, or none; of a closed period there is nothing more to send.
+  function show(tone, sentences, closed) {
+    const list = document.createElement("ul");
+    list.append(...sentences.map((sentence) => Object.assign(document.createElement("li"), { textContent: sentence })));
+    shown.replaceChildren(list);
+    shown.className = `receipt tone-${tone}`;
+    shown.hidden = sentences.length === 0;
+    done.textContent = shown.hidden ? "Cancel" : "Done";
+    done.classList.toggle("main", closed);
+    for (const one of [drop, form.querySelector("fieldset"), button]) one.hidden = closed;
+  }
+
+  function reset() { form.reset(); show("quiet", [], false); label(); }
+
+  function picked() { refuse(form, ""); show("quiet", [], false); label(); }
+
   form.addEventListener("change", label);
-  document.getElementById("upload").addEventListener("opened", (event) => { form.elements.final.value = event.detail.final; label(); });
-  file.addEventListener("change", () => { named(); refuse(form, ""); shown.hidden = true; });
+  file.addEventListener("change", picked);
+  dialog.addEventListener("opening", (event) => { reset(); form.elements.final.value = event.detail.final; label(); });
+  dialog.addEventListener("close", reset);
   for (const kind of ["dragenter", "dragover"]) drop.addEventListener(kind, (event) => { event.preventDefault(); drop.classList.add("over-it"); });
   for (const kind of ["dragleave", "drop"]) drop.addEventListener(kind, () => drop.classList.remove("over-it"));
   drop.addEventListener("drop", (event) => {
     event.preventDefault();
-    if (event.dataTransfer.files.length) { file.files = event.dataTransfer.files; named(); label(); refuse(form, ""); shown.hidden = true; }
+    if (event.dataTransfer.files.length) { file.files = event.dataTransfer.files; picked(); }
   });
-  document.getElementById("upload").addEventListener("close", () => { form.reset(); named(); shown.hidden = true; form.querySelector("[data-closes]").textContent = "Cancel"; });
 
-  form.addEventListener("submit", async (event) => {
-    event.preventDefault();
-    refuse(form, "");
-    const final = form.elements.final.value;
-    const chosen = file.files[0];
-    if (chosen === undefined && final !== "true") { refuse(form, "Choose a file first."); file.focus(); return; }
-    button.disabled = true;
+  async function send(chosen) {
     button.textContent = chosen === undefined ? "Closing…" : "Uploading…";
-    const answer = await deliver(name, chosen, final, document.getElementById("upload"));
-    button.disabled = false;
+    const answer = await deliver(chosen, form.elements.final.value);
     label();
-    if (!answer.ok) { refuse(form, answer.sentence); return; }
-    const list = document.createElement("ul");
-    list.append(...receipt(answer.body).map((sentence) => { const one = document.createElement("li"); one.textContent = sentence; return one; }));
-    shown.replaceChildren(list);
-    shown.hidden = false;
-    form.querySelector("[data-closes]").textContent = "Done";
-    file.value = "";
-    named();
-    label();
+    if (!answer.ok) { refuse(form, answer.sentence, chosen !== undefined && [413, 415, 422].includes(answer.status) ? file : null); return; }
+    const [tone, sentences] = receipt(answer.body);
     await changed();
+    if (!dialog.open) { say(sentences.join(" ")); return; }
+    file.value = "";
+    label();
+    show(tone, sentences, answer.body.report !== null || answer.body.order.closed);
+    known(dialog);
     shown.focus();
+  }
+
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const chosen = file.files[0];
+    if (chosen === undefined && form.elements.final.value !== "true") { refuse(form, "Choose a file first.", file); return; }
+    refuse(form, "");
+    once(form, () => send(chosen));
   });
 }
 
 // Without a name of its own a delivery is known by its rows, so that sending it twice counts once. It is for the period that the
 // dialog was opened in: where that is closed by now, the service refuses.
-function deliver(name, file, final, meant) {
+function deliver(file, final) {
   const body = file === undefined ? null : new FormData();
   body?.append("file", file, file.name);
-  const query = new URLSearchParams(meant.key === "" ? { period: meant.period } : { key: meant.key });
+  const query = new URLSearchParams(dialog.key === "" ? { period: dialog.period } : { key: dialog.key });
   if (final !== "") query.set("final", final);
-  return write(`/api/campaigns/${encodeURIComponent(name)}/deliveries?${query}`, body);
+  return write(`/api/campaigns/${encodeURIComponent(document.getElementById("campaign").dataset.name)}/deliveries?${query}`, body);
 }

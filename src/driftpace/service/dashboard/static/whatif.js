@@ -1,71 +1,87 @@
-// What if: whatever is moved or typed is planned at once; the last wish wins.
+// What if: whatever is moved or typed is planned at once. The last wish wins, and is tried until it is answered; what is shown is
+// never the plan for other values than those in the form.
 "use strict";
+import { blame } from "./dialogs.js";
 import { read } from "./service.js";
+import { couple, place } from "./sliders.js";
 
+const PAUSE = 220;
 const form = document.getElementById("what-if-form");
 const outcome = document.getElementById("outcome");
+const numbers = [...form.querySelectorAll("input[name]")];
+const sliders = [...form.querySelectorAll("[data-slides]")];
 let waiting = 0;
 let asking = null;
 
-async function plan() {
-  asking?.abort();
-  const mine = (asking = new AbortController());
+function soon(pause = PAUSE) {
+  window.clearTimeout(waiting);
+  asking?.abort(); // nobody waits for it any more
+  asking = null;
   outcome.setAttribute("aria-busy", "true");
-  const wanted = new URLSearchParams(new FormData(form));
-  const answer = await read(`${form.dataset.address}?${wanted}`, mine.signal);
+  waiting = window.setTimeout(plan, pause);
+}
+
+async function plan() {
+  const wrong = numbers.find((input) => input.validity.badInput) ?? null; // such as 1e999: the browser gives it as nothing
+  blame(form, wrong, "outcome");
+  if (wrong !== null) { tell("bad", `“${wrong.labels[0].textContent.trim()}” is not a number that can be planned with.`); return; }
+  share();
+  const mine = (asking = new AbortController());
+  const answer = await read(`${form.dataset.address}?${new URLSearchParams(new FormData(form))}`, mine.signal);
   if (mine !== asking) return;
-  if (answer !== null && answer.ok) {
-    const open = outcome.querySelector("details")?.open ?? false;
-    outcome.replaceChildren(...[...answer.page.body.childNodes].map((one) => document.importNode(one, true)));
-    if (open && outcome.querySelector("details")) outcome.querySelector("details").open = true;
-  } else if (answer !== null) {
-    const said = document.createElement("p");
-    said.textContent = answer.status === 503 ? "The service is busy planning for others; change something to try again." : `The service answered with ${answer.status}.`;
-    outcome.replaceChildren(said);
-  }
+  asking = null;
+  if (answer.ok) { show(answer.page.body.childNodes); return; }
+  tell("wait", `No plan for these values yet. ${answer.sentence.replace(/\.$/, "")}; trying again by itself.`);
+  waiting = window.setTimeout(plan, 1000 * answer.wait);
+}
+
+function show(nodes) {
+  const open = outcome.querySelector("details")?.open ?? false;
+  outcome.replaceChildren(...[...nodes].map((one) => document.importNode(one, true)));
+  if (open && outcome.querySelector("details")) outcome.querySelector("details").open = true;
   outcome.setAttribute("aria-busy", "false");
 }
 
-function soon() {
-  window.clearTimeout(waiting);
-  waiting = window.setTimeout(plan, 220);
+// A sentence in the place of a plan; it is read aloud once, however often it comes.
+function tell(tone, sentence) {
+  outcome.setAttribute("aria-busy", "false");
+  if (outcome.textContent.trim().endsWith(sentence)) return;
+  const box = Object.assign(document.createElement("div"), { className: `outcome tone-${tone}` });
+  const line = Object.assign(document.createElement("p"), { className: "headline" });
+  const sign = Object.assign(document.createElement("span"), { className: "sign", textContent: tone === "bad" ? "✗" : "…" });
+  sign.setAttribute("aria-hidden", "true");
+  line.append(sign, " ", Object.assign(document.createElement("span"), { textContent: sentence }));
+  box.append(line);
+  outcome.replaceChildren(box);
 }
 
-// A slider of 0..100 stands for a fifth to five times the usual value, or for 1 to twice and more.
-function scale(slider) {
-  const input = document.getElementById(slider.dataset.slides);
-  const usual = Number(input.dataset.usual);
-  if (slider.dataset.scale === "even") {
-    const most = Math.min(Number(input.max) || Infinity, Math.max(24, 2 * usual));
-    return { to: (at) => Math.round(1 + (most - 1) * at / 100), from: (value) => 100 * (value - 1) / (most - 1) };
+// The address says what was changed, so that it can be sent to somebody.
+function share() {
+  const address = new URL(window.location.href);
+  const changed = numbers.filter((input) => input.value !== input.dataset.usual);
+  for (const input of numbers) address.searchParams.delete(input.name);
+  for (const input of changed) address.searchParams.set(input.name, input.value);
+  if (changed.length) address.hash = "what-if"; else if (address.hash === "#what-if") address.hash = "";
+  if (address.href !== window.location.href) window.history.replaceState(window.history.state, "", address);
+}
+
+// What is usual goes with the periods; whoever has not changed a number goes along.
+function follow(page) {
+  for (const input of numbers) {
+    const usual = page.getElementById(input.id)?.dataset.usual ?? input.dataset.usual;
+    if (input.value === input.dataset.usual && !input.validity.badInput) input.value = usual;
+    input.dataset.usual = usual;
   }
-  const middle = usual > 0 ? usual : 100;
-  return { to: (at) => Number((middle * 5 ** ((at - 50) / 50)).toPrecision(2)), from: (value) => 50 + 50 * Math.log(value / middle) / Math.log(5) };
+  sliders.forEach(place);
 }
 
-function place(slider) {
-  const input = document.getElementById(slider.dataset.slides);
-  const at = input.value === "" ? 50 : scale(slider).from(Number(input.value));
-  slider.value = Number.isFinite(at) ? Math.min(100, Math.max(0, Math.round(at))) : 50;
-  slider.setAttribute("aria-valuetext", input.value === "" ? "not set" : input.value);
-}
-
-for (const slider of form.querySelectorAll("[data-slides]")) {
-  const input = document.getElementById(slider.dataset.slides);
-  place(slider);
-  slider.addEventListener("input", () => {
-    input.value = slider.value === "50" && input.dataset.usual !== "" ? input.dataset.usual : scale(slider).to(Number(slider.value));
-    slider.setAttribute("aria-valuetext", input.value);
-    soon();
-  });
-  input.addEventListener("input", () => place(slider));
-}
-form.addEventListener("input", (event) => { if (event.target.type !== "range") soon(); });
-form.addEventListener("submit", (event) => { event.preventDefault(); window.clearTimeout(waiting); plan(); });
+sliders.forEach(couple);
+form.addEventListener("input", () => soon());
+form.addEventListener("submit", (event) => { event.preventDefault(); soon(0); });
 document.getElementById("if-reset").addEventListener("click", () => {
-  for (const input of form.querySelectorAll("input[name]")) input.value = input.dataset.usual;
-  form.querySelectorAll("[data-slides]").forEach(place);
-  plan();
+  for (const input of numbers) input.value = input.dataset.usual;
+  sliders.forEach(place);
+  soon(0);
 });
-document.addEventListener("refreshed", () => { soon(); });
-if ("pending" in outcome.dataset) plan();
+document.addEventListener("refreshed", (event) => { follow(event.detail); soon(); });
+if ("pending" in outcome.dataset) soon(0);
