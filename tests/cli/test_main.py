@@ -51,6 +51,16 @@ def test_a_reader_that_stops_reading_is_no_error(churn: Path) -> None:
     assert done.stderr.strip() in ("0", "141")
 
 
+def test_a_package_that_is_missing_is_named(churn: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> Any:
+        return lambda *_, **__: exec(f"import {name}")
+
+    monkeypatch.setattr("driftpace.cli.shared.reading.glanced", missing("no_such_package"))
+    assert run("list") == (2, "", 'driftpace: this needs no_such_package: pip install "driftpace[all]".\n')
+    monkeypatch.setattr("driftpace.cli.shared.reading.glanced", missing("driftpace.no_such_module"))
+    assert run("list")[2].startswith("driftpace: this should not have happened: ModuleNotFoundError")
+
+
 def shell(line: str) -> subprocess.CompletedProcess[bytes]:
     """Run a line of bash in which driftpace is the command."""
     command = f'driftpace() {{ {sys.executable} -m driftpace "$@"; }}; {line}'

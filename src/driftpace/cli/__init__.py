@@ -50,6 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from driftpace.cli.shared.refusing import parsed
 
             return _refuse(parsed(error))
+        if isinstance(error, ModuleNotFoundError) and not (error.name or "driftpace").startswith("driftpace"):
+            return _refuse(f'this needs {error.name}: pip install "driftpace[all]".')
         if os.environ.get("DRIFTPACE_TRACEBACK"):
             raise
         return _refuse(

@@ -12,6 +12,7 @@ app = typer.Typer(
     help="How many fresh labels to buy each period so that a model of a drifting world keeps the accuracy you asked for.\n\n"
     "Begin with: driftpace init NAME. Then, every period: driftpace ask NAME, label the rows, driftpace tell NAME FILE.",
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
 )
 
 

@@ -15,7 +15,8 @@ def test_a_switch_takes_no_value(words: list[str], run: Run) -> None:
     code, out, err = run(*words, "--help")
     assert (code, err) == (0, "")
     assert "<bool>" not in out
-    assert re.search(r"^│ +--help +Show this message", out, re.MULTILINE)
+    assert re.search(r"^│ +--help +-h +Show this message", out, re.MULTILINE)
+    assert run(*words, "-h") == (code, out, err)
 
 
 @pytest.mark.parametrize("name", list(COMMANDS))
