@@ -13,7 +13,9 @@ from driftpace.tables.limits import Limits, clip, refuse_size
 from driftpace.tables.textfile import encoding, lines, number_text
 
 _LARGEST_WHOLE = 2**53
+_LONG = 2**16
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_ESCAPE = re.compile(r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89a-fA-F]..)|.)", re.DOTALL)
 
 
 class _TwinError(ValueError):
@@ -21,14 +23,14 @@ class _TwinError(ValueError):
 
 
 def parse(text: str, what: str, where: str = "") -> Any:
-    """Return what JSON text stands for; NaN is missing, as Python itself writes it, and infinity is refused."""
+    """Return what JSON text stands for; NaN is missing, as Python itself writes it, and infinity is refused.
+
+    Millions of numbers take seconds, and the interpreter changes threads only where Python's own code runs: a long text is read
+    with numbers made there, so that nobody else waits for all of them.
+    """
+    numbers: dict[str, Any] = {"parse_int": _whole, "parse_float": _real} if len(text) > _LONG else {}
     try:
-        value = json.loads(text, object_pairs_hook=_object, parse_constant=_constant)
-        if _SURROGATE.search(text):
-            json.dumps(value, ensure_ascii=False).encode()
-        return value
-    except UnicodeEncodeError:
-        raise DataError(f"{what} must hold text; {where or 'it'} has half of a character, such as \\ud800.") from None
+        value = json.loads(text, object_pairs_hook=_object, parse_constant=_constant, **numbers)
     except RecursionError:
         raise DataError(f"{what} must hold rows of plain values; {where or 'it'} nests without end.") from None
     except _TwinError as error:
@@ -42,6 +44,9 @@ def parse(text: str, what: str, where: str = "") -> Any:
         raise DataError(
             f"{what} must hold finite numbers of an ordinary length; {where or 'it'} does not: {error}."
         ) from None
+    if _SURROGATE.search(text) and _has_half(text):
+        raise DataError(f"{what} must hold text; {where or 'it'} has half of a character, such as \\ud800.")
+    return value
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -55,6 +60,23 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _constant(token: str) -> None:
     if token != "NaN":
         raise ValueError(f"got {token}")
+
+
+def _whole(digits: str) -> int:
+    return int(digits)
+
+
+def _real(digits: str) -> float:
+    return float(digits)
+
+
+def _has_half(text: str) -> bool:
+    r"""Whether a text of JSON writes half of a character, such as \ud800 alone; each escape is looked at once.
+
+    >>> [_has_half(text) for text in (r'"\ud83d\ude00"', r'"\ud83d\ud83d\ude00"', r'"\\ud83d"', r'"\ude00\ud83d"')]
+    [False, True, False, True]
+    """
+    return any(escape[1] for escape in _ESCAPE.finditer(text))
 
 
 def load_document(data: bytes, limits: Limits, what: str) -> Any:
