@@ -55,7 +55,8 @@ Call = Callable[[http.client.HTTPConnection, int, int], list[tuple[str, float]]]
 def main() -> None:
     print(f"\nService on loopback: {ROWS} rows x {FEATURES} features a delivery, about {SECONDS:.0f} s for each line")
     print(
-        "ask and tell take turns, each client on a campaign of its own; a rate is of the time that went into that request"
+        "ask and tell take turns, each client on a campaign of its own; a rate is of the time that went into that request; "
+        "again: asking for an order that is open"
     )
     print(
         f"{'store':12} {'clients':>7} {'what':8} {'requests/s':>10} {'p50 ms':>8} {'p95 ms':>8} {'p99 ms':>8} {'of bare':>8}"
@@ -74,6 +75,7 @@ def main() -> None:
                 load(port, 4, _period, 1.0)  # compile
                 for clients in CLIENTS:
                     show(name, clients, load(port, clients, _status, SECONDS / 2), bare)
+                    show(name, clients, load(port, clients, _again, SECONDS / 2), bare)
                     show(name, clients, load(port, clients, _period, SECONDS), bare)
     quick = "/dev/shm" if Path("/dev/shm").is_dir() else None  # writing them is not what is measured
     with tempfile.TemporaryDirectory(dir=quick) as folder:
@@ -155,6 +157,12 @@ BODIES = _deliveries()
 def _status(line: http.client.HTTPConnection, number: int, turn: int) -> list[tuple[str, float]]:
     del turn
     return [("status", send(line, "GET", f"/api/campaigns/load-{number:02d}"))]
+
+
+def _again(line: http.client.HTTPConnection, number: int, turn: int) -> list[tuple[str, float]]:
+    """Ask for a period that is open: the same order again, and only the first time there is anything to decide."""
+    del turn
+    return [("again", send(line, "POST", f"/api/campaigns/load-{number:02d}/orders", b"{}"))]
 
 
 def _period(line: http.client.HTTPConnection, number: int, turn: int) -> list[tuple[str, float]]:
