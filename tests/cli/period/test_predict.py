@@ -51,7 +51,9 @@ def test_a_file_is_replaced_only_on_request(fitted: Path, run: Run) -> None:
 
 def test_a_dry_run_writes_nothing(fitted: Path, run: Run) -> None:
     before = sorted(os.listdir())
-    assert run("predict", "churn", "pool.csv", "--out", "said.csv", "--dry-run")[2] == "Nothing was written.\n"
+    code, out, err = run("predict", "churn", "pool.csv", "--out", "said.csv", "--dry-run")
+    assert (code, err) == (0, "Nothing was written.\n")
+    assert out == "churn: 600 rows by the model of period 1, would go to said.csv, column churned_predicted.\n"
     assert sorted(os.listdir()) == before
 
 
@@ -62,15 +64,19 @@ def test_a_dry_run_writes_nothing(fitted: Path, run: Run) -> None:
         (("short.csv",), "FILE: the table must have the column 'age'"),
         (("again.csv",), "FILE must not have a column 'churned_predicted', which is where the prediction goes."),
         (("pool.csv", "--out", "x.xlsx"), "--out must end in .csv"),
+        (("pool.csv", "--out", "-"), "--out must end in .csv"),
         (("pool.csv", "--out", "no/x.csv"), "--out must be in a folder that exists; got 'no/x.csv'."),
+        (("pool.csv", "--out", "folder.csv", "--force"), "--out must be a file; 'folder.csv' is a folder."),
     ],
 )
 def test_refusals(fitted: Path, run: Run, words: tuple[str, ...], sentence: str) -> None:
     Path("short.csv").write_text("visits,plan\n1,gold\n")
     Path("again.csv").write_text("age,visits,plan,churned_predicted\n1,1,gold,no\n")
+    Path("folder.csv").mkdir()
     code, out, err = run("predict", "churn", *words)
     assert (code, out) == (2, "")
     assert err.startswith(f"driftpace: {sentence}")
+    assert run("predict", "churn", *words, "--dry-run") == (code, out, err)
 
 
 def test_there_must_be_a_model(churn: Path, run: Run) -> None:

@@ -77,13 +77,16 @@ def test_a_dry_run_writes_nothing(churn: Path, run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("churn", "--out", "pool.csv"), "--out must end in .html; got 'pool.csv'."),
+        (("churn", "--out", "pool.csv"), "--out must end in .html or .htm; got 'pool.csv'."),
+        (("churn", "--out", "folder.html"), "--out must be a file; 'folder.html' is a folder."),
         (("churn", "--out", "no/x.html"), "--out must be in a folder that exists; got 'no/x.html'."),
         (("chrun",), "there is no campaign 'chrun'"),
     ],
 )
 def test_refusals(churn: Path, run: Run, words: tuple[str, ...], sentence: str) -> None:
+    Path("folder.html").mkdir()
     code, out, err = run("report", *words)
+    assert run("report", *words, "--dry-run") == (code, out, err)
     assert (code, out) == (2, "")
     assert err.startswith(f"driftpace: {sentence}")
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from driftpace.cli.shared.tables import content_of, not_readable, readable
+from driftpace.cli.shared.tables import ROW_ENDINGS, content_of, not_readable, readable, require_place
 from driftpace.errors import ParameterError
+from driftpace.tables import write_rows
 
 
 def test_a_file(folder: Path) -> None:
@@ -65,6 +66,31 @@ def test_a_link_is_what_it_leads_to(folder: Path) -> None:
     Path("loose.csv").symlink_to("none.csv")
     assert not_readable(Path("link.csv")) is None
     assert not_readable(Path("loose.csv")) == "does not exist"
+
+
+def test_rows_are_written_as_what_they_can_be_written_as(folder: Path) -> None:
+    for ending in ROW_ENDINGS:
+        require_place(Path(f"new{ending.upper()}"), ROW_ENDINGS)
+        write_rows(f"new{ending}", {"a": [1]})
+    with pytest.raises(ParameterError, match="must end in"):
+        write_rows("new.xlsx", {"a": [1]})
+
+
+@pytest.mark.parametrize(
+    ("out", "sentence"),
+    [
+        ("new.xlsx", "--out must end in .html or .htm; got 'new.xlsx'."),
+        ("", "--out must end in .html or .htm; got ''."),
+        ("no/new.html", "--out must be in a folder that exists; got 'no/new.html'."),
+        ("pool.csv/new.html", "--out must be in a folder that exists; got 'pool.csv/new.html'."),
+        ("folder.html", "--out must be a file; 'folder.html' is a folder."),
+    ],
+)
+def test_places_where_nothing_can_be_written(folder: Path, out: str, sentence: str) -> None:
+    Path("folder.html").mkdir()
+    with pytest.raises(ParameterError) as refused:
+        require_place(Path(out), (".html", ".htm"))
+    assert str(refused.value) == sentence
 
 
 @pytest.mark.parametrize(("text", "shown"), [("Zürich.csv", "Zürich.csv"), ("caf\udce9.csv", "caf?.csv")])

@@ -43,12 +43,14 @@ def predict(
     from driftpace.cli.shared.options import Form
     from driftpace.cli.shared.printing import plural
     from driftpace.cli.shared.reading import campaign_at
-    from driftpace.cli.shared.tables import content_of, read, readable
+    from driftpace.cli.shared.tables import ROW_ENDINGS, content_of, read, readable, require_place
     from driftpace.errors import ParameterError, ProtocolError
     from driftpace.tables.drawing import cells
 
     if out is not None and form is ListForm.CSV:
         raise ParameterError("--format must be table or json beside --out, where the rows go; got csv.")
+    if out is not None:
+        require_place(out, ROW_ENDINGS)
     if out is not None and out.exists() and not force:
         raise ParameterError(f"--out must be a new file, or --force must be given; {str(out)!r} exists.")
     with campaign_at(storage, name) as campaign:
@@ -78,9 +80,10 @@ def predict(
 
         write_rows(out, rows, overwrite=force, owner="predict")
     period = status.period - 1
+    where = f"would go to {out}" if dry_run else f"in {out}"
     print_done(
         Form.JSON if form is ListForm.JSON else Form.TABLE,
-        f"{name}: {plural(count, 'row')} by the model of period {period}, in {out}, column {word}_predicted.",
+        f"{name}: {plural(count, 'row')} by the model of period {period}, {where}, column {word}_predicted.",
         {"name": name, "period": period, "rows": count, "columns": list(added), "file": readable(str(out))},
         dry_run=dry_run,
     )

@@ -26,14 +26,10 @@ def report(
     from driftpace.cli.shared.answering import print_done
     from driftpace.cli.shared.asking import ready_to_report
     from driftpace.cli.shared.reading import campaign_at
-    from driftpace.cli.shared.tables import readable
-    from driftpace.errors import ParameterError
+    from driftpace.cli.shared.tables import readable, require_place
 
     place = Path(f"{name}.html") if out is None else out
-    if place.suffix.lower() not in (".html", ".htm"):
-        raise ParameterError(f"--out must end in .html; got {place.name!r}.")
-    if not place.absolute().parent.is_dir():
-        raise ParameterError(f"--out must be in a folder that exists; got {str(place)!r}.")
+    require_place(place, (".html", ".htm"))
     ready_to_report()
     with campaign_at(storage, name) as campaign:
         from driftpace.cli.report.page import page

@@ -1,6 +1,7 @@
 """Files that people bring: their bytes, which identify a delivery, and their columns as a campaign reads them."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,9 @@ from driftpace.errors import ParameterError
 if TYPE_CHECKING:
     from driftpace.campaign import Definition
     from driftpace.tables import Column, Limits
+
+ROW_ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
+"""What rows can be written as."""
 
 
 def own_limits() -> "Limits":
@@ -44,6 +48,18 @@ def not_readable(path: Path) -> str | None:
     if path.is_file() or path.is_fifo():
         return None
     return "is a folder" if path.is_dir() else "is a device" if path.exists() else "does not exist"
+
+
+def require_place(out: Path, endings: Sequence[str]) -> None:
+    """Refuse a place where no file of such an ending can be written: before the work rather than after it, and in a dry run too."""
+    if out.suffix.lower() not in endings:
+        *others, last = endings
+        shown = f"{', '.join(others)}{' or ' if others else ''}{last}"
+        raise ParameterError(f"--out must end in {shown}; got {readable(out.name)!r}.")
+    if out.is_dir():
+        raise ParameterError(f"--out must be a file; {readable(str(out))!r} is a folder.")
+    if not out.absolute().parent.is_dir():
+        raise ParameterError(f"--out must be in a folder that exists; got {readable(str(out))!r}.")
 
 
 def readable(text: str) -> str:
