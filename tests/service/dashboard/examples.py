@@ -89,6 +89,17 @@ def one(
     return campaign, world
 
 
+def spent(store: Store, name: str = "flat-prices") -> Campaign:
+    """Return a campaign whose money is gone, by an override."""
+    campaign, world = one(store, name, periods=3)
+    order = campaign.override(900, reason="a census", who="Ada")
+    campaign.tell(*world.rows(order.missing), final=True)
+    for _ in range(3):
+        world.move()
+    campaign.ask(key="2026-W32")
+    return campaign
+
+
 def many(store: Store, count: int = 40) -> None:
     """Fill a store with campaigns in every state."""
     for place in range(count):

@@ -1,12 +1,13 @@
 """Charts: whatever the numbers, the drawing is whole, and it is never anything but a drawing."""
 
 import math
+from itertools import pairwise
 from xml.etree import ElementTree as ET
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from driftpace.service.dashboard.drawing import NARROW, WIDE, Chart, highest, ticks
+from driftpace.service.dashboard.drawing import NARROW, WIDE, Chart, highest, ticks, wide
 from driftpace.service.dashboard.figures import finite
 
 VALUES = st.lists(st.none() | st.floats(width=64), min_size=1, max_size=80)
@@ -49,3 +50,43 @@ def test_a_name_of_a_period_is_text() -> None:
     chart = Chart(names=['<script>"'], top=1.0, size=WIDE, key="k")
     assert "<script>" not in chart.svg()
     assert "&lt;script&gt;" in chart.svg()
+
+
+@given(st.floats(min_value=0.0, max_value=1e12))
+def test_what_is_counted_has_whole_ticks(top: float) -> None:
+    steps = ticks(top, whole=True)
+    assert all(step == int(step) for step in steps)
+    assert steps[-1] >= top * (1 - 1e-5)
+    assert len(steps) <= 8
+
+
+def test_the_axes_say_what_they_are() -> None:
+    texts = [
+        one.text for one in ET.fromstring(Chart(names=["1"], top=1.0, size=WIDE, key="k", axis="EUR").svg()).iter()
+    ]
+    assert "EUR" in texts
+    assert "period" in texts
+
+
+def test_what_lies_above_the_chart_is_marked_as_such() -> None:
+    chart = Chart(names=["1", "2"], top=1.0, size=WIDE, key="k")
+    chart.line([0.5, 1.0], "own")
+    assert not chart.beyond
+    chart.line([9.0, 0.5], "own")
+    chart.errors([None, 7.0], [None, 0.1], "teal")
+    assert chart.beyond
+    root = ET.fromstring(chart.svg())
+    above = [one for one in root.iter("polygon") if one.attrib["class"].startswith("beyond")]
+    assert [one.attrib["class"] for one in above] == ["beyond own", "beyond teal"]
+    assert len(list(root.iter("circle"))) == 3  # what is above is no point at the edge
+
+
+def test_names_of_periods_stay_within_the_chart() -> None:
+    for name in ("2026-W46", "WWWWWWWWWWWW", "1"):
+        for size in (WIDE, NARROW):
+            chart = Chart(names=[name] * 40, top=1.0, size=size, key="k")
+            root = ET.fromstring(chart.svg())
+            middles = [float(one.attrib["x"]) for one in root.iter("text") if one.attrib.get("text-anchor") == "middle"]
+            assert middles
+            assert all(wide(name) / 2 < middle < size[0] - wide(name) / 2 for middle in middles)
+            assert all(b - a > wide(name) for a, b in pairwise(middles))

@@ -5,8 +5,9 @@ import pytest
 from driftpace.campaign import Campaign
 from driftpace.service.dashboard import listing
 from driftpace.service.dashboard.listing import PAGE, SHOWN, listed
+from driftpace.service.dashboard.single import view
 from driftpace.storage import MemoryStore
-from tests.service.dashboard.examples import many
+from tests.service.dashboard.examples import many, spent
 
 
 @pytest.fixture(scope="module")
@@ -54,3 +55,22 @@ def test_beyond_the_limit_the_store_pages_by_name(monkeypatch: pytest.MonkeyPatc
         seen += [one.name for one in page.campaigns]
         after = page.after
     assert seen == names
+
+
+def test_a_campaign_without_money_is_no_quiet_one() -> None:
+    store = MemoryStore()
+    campaign = spent(store)
+    order = campaign.status().order
+    assert order is not None
+    assert order.missing == 0
+    Campaign.create({"name": "a-quiet-one", "target": "y", "epsilon": 0.1, "seed": 0}, storage=store)
+    found = listed(store)
+    assert [(one.name, one.need) for one in found.campaigns] == [("flat-prices", "money"), ("a-quiet-one", "ask")]
+    assert found.campaigns[0].phrase.startswith("The money left does not hold the target")
+    assert [one.name for one in listed(store, show="money").campaigns] == ["flat-prices"]
+    assert (view(campaign).need, view(campaign).need_words) == ("money", "Money short")
+
+
+def test_a_summary_of_before_there_was_such_a_word_is_listed() -> None:
+    assert listing.need({"stage": "close", "came": 0, "failed": False}) == "wait"
+    assert listing.need({"stage": "close", "came": 0, "failed": True, "exhausted": True}) == "look"

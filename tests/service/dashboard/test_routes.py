@@ -1,10 +1,12 @@
 """The pages over HTTP, without a browser: what they say, what they refuse, and what protects them."""
 
 import csv
+import html
 import io
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,9 +14,11 @@ import pytest
 from driftpace.campaign import Campaign
 from driftpace.errors import StorageError
 from driftpace.service.dashboard.assets import assets, digest
+from driftpace.service.dashboard.formats import money
+from driftpace.service.dashboard.single import View, view
 from driftpace.storage import Change, MemoryStore
 from tests.reference.serving import Serving, serving
-from tests.service.dashboard.examples import HOSTILE, one
+from tests.service.dashboard.examples import BUDGET, HOSTILE, World, one, through
 
 INLINE = re.compile(r"<script(?![^>]*\bsrc=)|<style|\sstyle=|\son[a-z]+=|javascript:", re.IGNORECASE)
 
@@ -43,7 +47,10 @@ def test_an_empty_store_says_how_to_begin() -> None:
     with serving(MemoryStore(), dashboard=True) as running:
         text = running.client.get("/").text
     assert "No campaign yet" in text
-    assert "driftpace init" in text
+    assert "driftpace init churn\n" in text
+    live = re.search(r'<div id="list" data-live>(.*?)</div>', text, re.DOTALL)
+    assert live is not None
+    assert "No campaign yet" in live.group(1)
 
 
 def test_an_unknown_campaign_is_a_page_with_a_sentence(shop: Serving) -> None:
@@ -85,6 +92,8 @@ def test_a_strange_query_is_answered(shop: Serving, query: str) -> None:
         ({"epsilon": "NaN", "horizon": "6"}, "The target must be a number"),
         ({"epsilon": "1e-300", "horizon": "6"}, "The target must be"),
         ({"horizon": "100000"}, "The number of periods must be a whole number from 1 to 520"),
+        ({"horizon": "1e1000000"}, "The number of periods must be a number; got"),
+        ({"horizon": "1e30"}, "The number of periods must be a whole number from 1 to 520"),
         ({"horizon": "1.5"}, "The number of periods must be a whole number"),
         ({"budget": "-5"}, "The budget must be an amount of money"),
         ({"per_sample": "-5"}, "The price of a row must be"),
@@ -166,3 +175,124 @@ def test_a_store_that_is_away_is_a_page_with_a_sentence(shop: Serving, monkeypat
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
     assert "The server of the store cannot be reached." in answer.text
     assert "driftpace_store_errors_total 1.0" in shop.client.get("/metrics").text
+
+
+def order_card(running: Serving, name: str = "flat-prices") -> str:
+    """Return the words of the order card."""
+    page = running.client.get(f"/campaigns/{name}").text
+    found = re.search(r'<section class="card order".*?</section>', page, re.DOTALL)
+    assert found is not None
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", found.group())).split())
+
+
+def test_an_override_is_told_as_it_was_decided() -> None:
+    store = MemoryStore()
+    campaign, world = one(store, periods=3)
+    order = campaign.status().order
+    assert order is not None
+    with serving(store, dashboard=True) as running:
+        campaign.override(order.samples, reason="as it is", who="Ada")
+        assert f"{order.samples} rows, as many as the tracker asked for, by Ada" in order_card(running)
+        campaign.override(5000, reason="a census", who="Ada")
+        campaign.tell(*world.rows(900), final=False)
+        card = order_card(running)
+        assert f"5,000 rows instead of {order.samples}, by Ada . “a census”" in card
+        assert "instead of 900" not in card
+        assert "tracker's" not in card
+        now = campaign.status().order
+        assert now is not None
+        assert f"above the best with {now.came + now.request.samples} rows" in card
+        beyond = money(view(campaign).over)
+        assert f"The order costs {beyond} more than is left of the budget." in card
+        assert now.cost is not None
+        assert f"Cost of the rows missing {money(now.cost)}" in card
+        page = running.client.get("/campaigns/flat-prices").text
+    assert f'data-purse="{view(campaign).purse}"' in page
+    assert "&#34;per_sample&#34;: 1.5" in page
+
+
+def test_an_override_of_before_its_number_was_kept_is_told_honestly(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = MemoryStore()
+    campaign, _ = one(store, periods=2)
+    campaign.override(77, reason="long ago")
+    order = campaign.status().order
+    assert order is not None
+    assert order.overridden is not None
+    old = replace(order, overridden=replace(order.overridden, asked=None))
+    monkeypatch.setattr(View, "order", property(lambda _: old))
+    with serving(store, dashboard=True) as running:
+        asks = f"77 rows; the tracker asks for {order.came + order.request.samples} now, with what came"
+        assert asks in order_card(running)
+
+
+def test_the_upper_end_that_is_only_a_cap_is_not_called_a_range() -> None:
+    store = MemoryStore()
+    campaign = Campaign.create({"name": "a", "target": "y", "epsilon": 1e-4, "cap": 50, "seed": 0}, storage=store)
+    through(campaign, World(0), 2)
+    order = campaign.ask()
+    assert order.request.interval[1] == 50
+    with serving(store, dashboard=True) as running:
+        card = order_card(running, "a")
+    low = order.request.interval[0]
+    assert ("Range 50 rows" if low == 50 else f"Range at least {low} rows") in card
+
+
+def test_nothing_that_somebody_wrote_turns_the_page_around() -> None:
+    turn = "\u202e"
+    store = MemoryStore()
+    values = {"name": "a", "target": f"y{turn}", "features": [f"x{turn}"], "epsilon": 0.2, "seed": 0}
+    campaign = Campaign.create({**values, "description": f"about{turn}"}, storage=store, who=f"Ada{turn}")
+    campaign.ask(key=f"1{turn}")
+    campaign.tell(*World(0, features=1).rows(9), final=True)
+    campaign.ask(key=f"2{turn}")
+    campaign.override(9, reason=f"so{turn}", who=f"Bo{turn}")
+    with serving(store, dashboard=True) as running:
+        for address in ("/", "/campaigns/a", "/campaigns/a?horizon=3"):
+            page = running.client.get(address).text
+            said = page.replace(f'data-key="2{turn}"', "")  # which the page sends back to the letter
+            assert turn not in said, (address, said[said.index(turn) - 80 :][:100])
+            assert (said != page) == (address != "/")
+
+
+def test_money_is_written_in_one_way() -> None:
+    store = MemoryStore()
+    campaign, world = one(store, periods=1, budget={**BUDGET, "per_sample": 0.5, "total": 1000})
+    while str(campaign.status().money_left)[-6:-4] != ".5":
+        campaign.tell(*world.rows(1), final=False)
+    left = campaign.status().money_left
+    order = campaign.status().order
+    assert left is not None
+    assert order is not None
+    with serving(store, dashboard=True) as running:
+        list_page, card = running.client.get("/").text, order_card(running)
+        page = running.client.get("/campaigns/flat-prices").text
+    assert money(left).endswith(".50 EUR")
+    for text in (list_page, card):
+        assert money(left) in text
+    assert re.search(r"\d\.\d EUR", list_page + page) is None
+
+
+def test_without_scripts_a_page_says_what_to_press_and_keeps_what_was_typed(shop: Serving) -> None:
+    page = shop.client.get("/campaigns/flat-prices").text
+    assert "Press “Plan”" in page
+    page = shop.client.get("/campaigns/flat-prices?horizon=7&epsilon=0.06").text
+    pager = re.search(r'rel="next" href="([^"]*)#log"', page)
+    assert pager is not None
+    after = shop.client.get(f"/campaigns/flat-prices{html.unescape(pager.group(1))}").text
+    assert re.search(r'name="horizon" value="7"', after) is not None
+    assert re.search(r'name="epsilon" value="0.06"', after) is not None
+    assert "Page 2 of" in after
+
+
+def test_the_form_of_a_page_that_is_read_again_goes_with_the_periods() -> None:
+    store = MemoryStore()
+    campaign, world = one(store, periods=2)
+    usual = re.compile(r'name="(\w+)" value="[^"]*" data-usual="([^"]*)"')
+    with serving(store, dashboard=True) as running:
+        before = dict(usual.findall(running.client.get("/campaigns/flat-prices").text))
+        order = campaign.override(3, reason="a holiday")
+        campaign.tell(*world.rows(order.missing), final=True)
+        campaign.ask(key="next")
+        after = dict(usual.findall(running.client.get("/campaigns/flat-prices").text))
+    assert int(after["horizon"]) == int(before["horizon"]) - 1
+    assert float(after["budget"]) == float(before["budget"]) - 24.5

@@ -23,7 +23,9 @@ def test_a_whole_history_reads_as_sentences() -> None:
     lines = [line(entry) for entry in (*campaign.log(), imported)]
     said = {one.kind: one.sentence for one in lines}
     assert set(said) == set(TITLES)
-    assert said["overridden"] == f"The order was set to {order.samples + 9} rows, by Ada: “holiday week”."
+    assert said["overridden"] == (
+        f"The order was set to {order.samples + 9} rows instead of {order.samples}, by Ada: “holiday week”."
+    )
     assert said["selected"] == "2 rows of 500 drawn for labelling from “pool.csv”, by Ada."
     assert said["delivered"].endswith("3 rows without a label were left out.")
     assert said["forgotten"] == "2 rows of period 3 taken back, by Ada: “wrong week”."
@@ -57,3 +59,33 @@ def test_words_of_others_do_not_turn_the_rest_of_a_line_around() -> None:
     }
     said = line(Entry(kind="delivered", at="2026-11-15T10:00:00Z", seq=3, body=body)).sentence
     assert said == "12 rows came for period 2 from “fdp.csv”, by Ada; 1 row told before was left out."
+
+
+def test_a_target_that_is_not_promised_is_no_good_news() -> None:
+    campaign, world = one(MemoryStore(), periods=3)
+    order = campaign.override(2, reason="nobody has time")
+    campaign.tell(*world.rows(order.missing), final=True)
+    certified = [
+        (line(entry), row.report)
+        for entry, row in zip(campaign.log(kinds=["certified"]), campaign.ledger(), strict=True)
+    ]
+    assert {report.outcome.promised for _, report in certified} == {True, False}
+    for said, report in certified:
+        assert said.careful != report.outcome.promised
+        assert (said.title == "Certified") == report.outcome.promised
+        assert ("not promised" in said.sentence) != report.outcome.promised
+        assert "promised, target" not in said.sentence
+
+
+def test_keys_do_not_turn_a_line_around_either() -> None:
+    body = {"period": 2, "key": "\u202e64W", "samples": 0, "came": 0, "who": ""}
+    said = line(Entry(kind="closed", at="2026-11-15T10:00:00Z", seq=3, body=body))
+    assert said.sentence == "Period 2 (64W) closed with no rows, as asked."
+
+
+def test_an_override_of_before_its_number_was_kept_is_shown_too() -> None:
+    body = {"period": 2, "samples": 5, "reason": "so", "who": ""}
+    assert (
+        line(Entry(kind="overridden", at="2026-11-15T10:00:00Z", body=body)).sentence
+        == "The order was set to 5 rows: “so”."
+    )

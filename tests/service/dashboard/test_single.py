@@ -1,5 +1,6 @@
 """What the page of one campaign is made of."""
 
+import json
 import re
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 from driftpace.campaign import Campaign
 from driftpace.records import Money
+from driftpace.service.dashboard.assumed import tally
 from driftpace.service.dashboard.figures import LATEST, Figure
 from driftpace.service.dashboard.rendering import render
 from driftpace.service.dashboard.single import LOG_PAGE, log_of, view
@@ -118,3 +120,99 @@ def test_what_is_missing_in_a_template_is_an_error() -> None:
 
     with pytest.raises(UndefinedError):
         render("message.html", None, title="only")
+
+
+def test_an_override_that_costs_more_than_there_is_says_so() -> None:
+    campaign, _ = one(MemoryStore(), periods=3)
+    assert view(campaign).over is None
+    campaign.override(5000, reason="a census")
+    seen = view(campaign)
+    spent = seen.status.spent
+    assert spent is not None
+    assert seen.over == Money.of(20 + 5000 * 1.5, "EUR") - (Money.of(1200, "EUR") - spent)
+
+
+def test_what_another_number_costs_can_be_computed_from_the_page() -> None:
+    campaign, world = one(MemoryStore(), periods=3)
+    campaign.tell(*world.rows(2), final=False)
+    seen = view(campaign)
+    assert json.loads(seen.prices) == {"fixed": 20, "per_sample": 1.5, "currency": "EUR"}
+    assert seen.status.spent is not None
+    assert Money.of(seen.purse, "EUR") == Money.of(1200, "EUR") - seen.status.spent  # before what came is paid
+    bare = view(Campaign.create({"name": "a", "target": "y", "epsilon": 0.2}, storage=MemoryStore()))
+    assert (bare.prices, bare.purse) == ("", "")
+
+
+def test_all_periods_of_a_chart_are_called_in_one_way() -> None:
+    campaign, _ = one(MemoryStore(), periods=3)
+    weeks = ["2026-W28", "2026-W29", "2026-W30"]
+    assert [row[0] for row in figure(campaign, "promise").rows] == weeks
+    rows = figure(campaign, "rows")
+    labels = re.findall('text-anchor="middle">([^<]*)<', rows.panels[0].wide)
+    assert labels
+    assert all(label.isdigit() for label in labels)  # the planned ones have no key
+    assert [row[0] for row in rows.rows[:5]] == [
+        *(f"{place} ({week})" for place, week in enumerate([*weeks, "2026-W31"], 1)),
+        "5",
+    ]
+    alone = Campaign.create({"name": "b", "target": "y", "epsilon": 0.2, "seed": 0}, storage=MemoryStore())
+    through(alone, World(0), 2)
+    alone.ask(key="last")
+    labels = re.findall('text-anchor="middle">([^<]*)<', figure(alone, "rows").panels[0].wide)
+    assert labels == ["2026-W28", "2026-W29", "last"]
+
+
+def test_rows_are_counted_in_whole_numbers_and_said_in_a_sentence() -> None:
+    campaign = Campaign.create({"name": "a", "target": "y", "epsilon": 0.2, "seed": 0}, storage=MemoryStore())
+    order = campaign.ask()
+    assert figure(campaign, "rows").sentence == f"Of the {order.samples} rows of period 1, none came so far."
+    campaign.tell(*World(0).rows(1), final=False)
+    assert "of period 1, 1 came so far." in figure(campaign, "rows").sentence
+    campaign.forget(reason="a mistake")
+    campaign.override(1, reason="a try")
+    ticks = re.findall('text-anchor="end">([^<]*)<', figure(campaign, "rows").panels[0].wide)
+    assert ticks[:2] == ["0", "1"]
+    assert not any("." in tick for tick in ticks)
+    campaign.override(0, reason="a holiday")
+    assert figure(campaign, "rows").sentence == "Nothing is asked for in period 1."
+
+
+def test_a_promise_is_not_called_held_and_what_nobody_judged_does_not_hold() -> None:
+    campaign, _ = one(MemoryStore(), periods=4)
+    kept = {row[1] for row in figure(campaign, "promise").rows}
+    assert "✓ promised" in kept
+    assert not any("held" in word for word in kept)
+    looks = {judged.sentence: judged.look for judged in view(campaign).assumptions}
+    silent = [sentence for sentence in looks if "nothing is said about" in sentence]
+    assert silent
+    assert {looks[sentence] for sentence in silent} == {"open"}
+    assert tally(view(campaign).assumptions).endswith("not judged yet")
+
+
+def test_a_point_above_the_chart_is_marked_in_it() -> None:
+    campaign = Campaign.create({"name": "a", "target": "y", "epsilon": 0.05, "seed": 0}, storage=MemoryStore())
+    world = World(0)
+    campaign.ask(key="first")
+    campaign.override(6, reason="a try")
+    campaign.tell(*world.rows(6), final=True)
+    through(campaign, world, 4)
+    panel = figure(campaign, "promise").panels[0]
+    bounds = [row.report.risk_bound for row in campaign.ledger()]
+    assert bounds[0] > 2.5 * max(bounds[1:])  # the example is one in which the first period stands out
+    assert panel.beyond
+    assert panel.wide.count('class="beyond') >= 1
+
+
+def test_the_chart_of_a_long_history_says_what_it_leaves_out() -> None:
+    campaign = Campaign.create({"name": "a", "target": "y", "epsilon": 0.2, "seed": 0}, storage=MemoryStore())
+    through(campaign, World(0), LATEST + 1)
+    said = f"The chart shows the last {LATEST} of {LATEST + 1} closed periods; the table has all of them."
+    assert {found.key: found.note for found in view(campaign).figures}["promise"] == said
+    assert figure(campaign, "rows").note == said
+
+
+def test_prices_by_number_are_told_in_the_definition() -> None:
+    tiers = {"total": 3000, "horizon": 20, "tiers": [[1, 2], [50, 1]], "currency": "EUR"}
+    campaign, _ = one(MemoryStore(), periods=1, budget=tiers)
+    facts = dict(view(campaign).facts)
+    assert facts["Budget"] == "3,000 EUR over 20 periods; 0 for an order and 2 for a row, 1 from row 50 on"

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 from driftpace.campaign.records import LedgerRow, Order
+from driftpace.campaign.summary import named as called
 from driftpace.records import Money, Plan
 from driftpace.service.dashboard.drawing import Chart, highest
-from driftpace.service.dashboard.figures import LATEST, Figure, panel
-from driftpace.service.dashboard.formats import count, money, named, number, plural
+from driftpace.service.dashboard.figures import LATEST, Figure, left_out, panel
+from driftpace.service.dashboard.formats import count, money, named, number, plural, straight, tabled
 
 
 def rows(ledger: Sequence[LedgerRow], order: Order | None) -> Figure | None:
@@ -16,8 +17,8 @@ def rows(ledger: Sequence[LedgerRow], order: Order | None) -> Figure | None:
         return None
     past = ledger[-LATEST:]
     future = ahead[:LATEST]
-    names = [named(row.report.period, row.key) for row in past]
-    names += [named(period, order.key if order and period == order.period else None) for period, _, _ in future]
+    periods = _periods(ledger, order)
+    names = named(periods)[len(ledger) - len(past) : len(ledger) + len(future)]
     blank: list[float | None] = [None] * len(past)
     came: list[float | None] = [float(row.report.samples) for row in past]
     asked: list[float | None] = [float(row.report.asked) for row in past]
@@ -42,30 +43,25 @@ def rows(ledger: Sequence[LedgerRow], order: Order | None) -> Figure | None:
     total = sum(row.report.samples for row in ledger)
     said = [f"{plural(total, 'row')} came in {plural(len(ledger), 'closed period')}."] if ledger else []
     if order is not None:
-        which = named(order.period, order.key)
-        said.append(f"In {which}, {order.came:,} of {plural(order.samples, 'row')} are there.")
+        said.append(_so_far(order))
+    labels = tabled(periods)
     body = [
-        (
-            named(row.report.period, row.key),
-            count(row.report.asked),
-            count(row.report.samples),
-            count(row.report.samples_theory),
-        )
-        for row in ledger
+        (label, count(row.report.asked), count(row.report.samples), count(row.report.samples_theory))
+        for label, row in zip(labels, ledger, strict=False)
     ]
-    for place, (period, samples, _) in enumerate(ahead):
+    for place, (label, (_, samples, _)) in enumerate(zip(labels[len(ledger) :], ahead, strict=True)):
         theory = count(order.request.samples_theory) if order and not place else "–"
-        label = named(period, order.key if order and not place else None)
         came_now = count(order.came) if order and not place else "planned"
         body.append((label, count(samples), came_now, theory))
     return Figure(
         key="rows",
         title="Rows asked and come",
         sentence=" ".join(said),
-        panels=(panel("rows", "rows", names, highest(came, asked, planned), draw, tuple(legend)),),
+        panels=(panel("rows", "rows", names, highest(came, asked, planned), draw, tuple(legend), whole=True),),
         columns=("Period", "Asked for", "Came", "Theory alone"),
         rows=tuple(body),
         first=len(ledger) - len(past),
+        note=left_out(len(ledger), len(ahead)),
     )
 
 
@@ -82,18 +78,18 @@ def spending(
     spent, past = nothing, []
     for row in ledger:
         spent = spent + (row.report.cost or nothing)
-        past.append((named(row.report.period, row.key), row.report.cost or nothing, spent))
+        past.append((row.report.cost or nothing, spent))
     ahead, sum_so_far = [], spent
-    for place, (period, _, planned) in enumerate(_ahead(order)):
+    for place, (_, _, planned) in enumerate(_ahead(order)):
         price = (None if place else cost) or planned or nothing
         sum_so_far = sum_so_far + price
-        ahead.append((named(period, order.key if order and not place else None), price, sum_so_far))
-    shown = past[-LATEST:]
-    names = [name for name, _, _ in [*shown, *ahead[:LATEST]]]
+        ahead.append((price, sum_so_far))
+    shown, periods = past[-LATEST:], _periods(ledger, order)
+    names = named(periods)[len(past) - len(shown) : len(past) + min(len(ahead), LATEST)]
     if not names:
         return None
-    before: list[float | None] = [float(so_far) for _, _, so_far in shown]
-    later: list[float | None] = [float(so_far) for _, _, so_far in ahead[:LATEST]]
+    before: list[float | None] = [float(so_far) for _, so_far in shown]
+    later: list[float | None] = [float(so_far) for _, so_far in ahead[:LATEST]]
     blank_before, blank_later = [None] * len(before), [None] * len(later)
     top = max(float(total), highest(before, later))
 
@@ -125,30 +121,34 @@ def spending(
             ),
         ),
         columns=("Period", "Cost", "In all", ""),
-        rows=tuple((name, money(price), money(so_far), "spent") for name, price, so_far in past)
-        + tuple((name, money(price), money(so_far), "planned") for name, price, so_far in ahead),
+        rows=tuple(
+            (name, money(price), money(so_far), "spent" if place < len(past) else "planned")
+            for place, (name, (price, so_far)) in enumerate(zip(tabled(periods), [*past, *ahead], strict=True))
+        ),
         first=len(past) - len(shown),
+        note=left_out(len(past), len(ahead)),
     )
 
 
 def compared(new: Plan, current: Plan | None) -> Figure:
-    """Return a plan beside the one that stands."""
+    """Return a plan beside the one that stands; the chart shows its beginning, the table all of it."""
     last = new.first_period + new.horizon
     first = new.first_period
     if current is not None:
         first, last = min(first, current.first_period), max(last, current.first_period + current.horizon)
-    last = min(last, first + LATEST)
     periods = list(range(first, last))
-    names = [str(period) for period in periods]
+    names = [str(period) for period in periods[:LATEST]]
     ours = [_at(new, period) for period in periods]
     theirs = [None if current is None else _at(current, period) for period in periods]
 
+    shown, beside = ours[:LATEST], theirs[:LATEST]
+
     def draw(chart: Chart) -> None:
         if current is None:
-            chart.bars(ours, "own")
+            chart.bars(shown, "own")
         else:
-            chart.bars(theirs, "slate", share=0.36, shift=-0.2)
-            chart.bars(ours, "own", share=0.36, shift=0.2)
+            chart.bars(beside, "slate", share=0.36, shift=-0.2)
+            chart.bars(shown, "own", share=0.36, shift=0.2)
 
     legend = [("own barkey", "this plan")]
     columns = ["Period", "Rows", "Cost", "Risk"]
@@ -173,9 +173,10 @@ def compared(new: Plan, current: Plan | None) -> Figure:
         key="compared",
         title="Rows to buy, period by period",
         sentence="",
-        panels=(panel("compared", "rows", names, highest(ours, theirs), draw, tuple(legend)),),
+        panels=(panel("compared", "rows", names, highest(shown, beside), draw, tuple(legend), whole=True),),
         columns=tuple(columns),
         rows=tuple(body),
+        note=left_out(0, len(periods)),
     )
 
 
@@ -191,6 +192,22 @@ def _ahead(order: Order | None) -> list[tuple[int, int, Money | None]]:
         for place, (samples, cost) in enumerate(zip(plan.samples, plan.costs, strict=True))
     ]
     return [(order.period, order.samples, found[0][2]), *found[1:]]
+
+
+def _periods(ledger: Sequence[LedgerRow], order: Order | None) -> list[tuple[int, str | None]]:
+    """Return number and key of the closed periods, of the open one, and of those that are planned."""
+    found = [(row.report.period, row.key) for row in ledger]
+    return found + [
+        (period, order.key if order and not place else None) for place, (period, _, _) in enumerate(_ahead(order))
+    ]
+
+
+def _so_far(order: Order) -> str:
+    which = straight(called(order.period, order.key))
+    if order.samples == 0:
+        return f"Nothing is asked for in {which}."
+    came = count(order.came) if order.came else "none"
+    return f"Of the {plural(order.samples, 'row')} of {which}, {came} came so far."
 
 
 def _at(plan: Plan, period: int) -> float | None:

@@ -3,6 +3,10 @@
 from dataclasses import dataclass
 
 from driftpace.campaign.definition import Definition
+from driftpace.service.dashboard.formats import by_number
+
+USUAL_HORIZON = 12
+"""Periods that are planned where nobody says how many, and no money ends."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,7 +30,7 @@ def fields(definition: Definition, *, longest: int) -> tuple[Field, ...]:
     ['', '', '', '', 'periods']
     """
     currency = str((definition.budget or {}).get("currency", ""))
-    tiers = "tiers" in (definition.budget or {})
+    tiers = (definition.budget or {}).get("tiers")
     return (
         Field(
             name="epsilon",
@@ -45,13 +49,13 @@ def fields(definition: Definition, *, longest: int) -> tuple[Field, ...]:
         Field(
             name="per_sample",
             label="Price of a row",
-            hint="in the place of the prices by number" if tiers else "for each label",
+            hint=f"for each label; empty: {by_number(tiers)}" if tiers else "for each label",
             unit=currency,
         ),
         Field(
             name="horizon",
             label="Horizon",
-            hint="periods to look ahead; empty: as long as the money lasts",
+            hint=f"periods to look ahead; empty: as long as the money lasts, {USUAL_HORIZON} without a budget",
             unit="periods",
             least="1",
             most=str(longest),

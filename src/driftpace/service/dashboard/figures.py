@@ -14,6 +14,7 @@ class Figure:
     """A chart as two drawings (beside text, on a phone), and what it says in words and numbers.
 
     ``panels`` are drawings below each other that share the table; ``first`` is the row of the table that the chart begins with.
+    ``note`` says what the chart leaves out.
     """
 
     key: str
@@ -23,16 +24,21 @@ class Figure:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     first: int = 0
+    note: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Panel:
-    """One drawing in two sizes; a legend entry is how it looks (a class) and what it is."""
+    """One drawing in two sizes; a legend entry is how it looks (a class) and what it is.
+
+    ``beyond`` is whether something lies above the chart, which is then drawn as a triangle at its edge.
+    """
 
     axis: str
     legend: tuple[tuple[str, str], ...]
     wide: str
     narrow: str
+    beyond: bool = False
 
 
 def panel(
@@ -42,14 +48,29 @@ def panel(
     top: float,
     draw: Callable[[Chart], None],
     legend: tuple[tuple[str, str], ...],
+    *,
+    whole: bool = False,
 ) -> Panel:
-    """Return a drawing in both sizes."""
-    drawn = []
+    """Return a drawing in both sizes; ``whole`` where the values are counts."""
+    drawn, beyond = [], False
     for size, kind in ((WIDE, "wide"), (NARROW, "narrow")):
-        chart = Chart(names=names, top=top, size=size, key=f"{key}-{kind}")
+        chart = Chart(names=names, top=top, size=size, key=f"{key}-{kind}", axis=axis, whole=whole)
         draw(chart)
+        beyond = beyond or chart.beyond
         drawn.append(chart.svg())
-    return Panel(axis=axis, legend=legend, wide=drawn[0], narrow=drawn[1])
+    return Panel(axis=axis, legend=legend, wide=drawn[0], narrow=drawn[1], beyond=beyond)
+
+
+def left_out(closed: int, planned: int = 0) -> str:
+    """Return what a chart of so many closed and planned periods does not show; the table has all of them.
+
+    >>> left_out(69), left_out(12, 200), left_out(12)
+    ('The chart shows the last 60 of 69 closed periods; the table has all of them.',
+     'The chart shows the next 60 of 200 planned periods; the table has all of them.', '')
+    """
+    said = [f"the last {LATEST} of {closed:,} closed periods"] if closed > LATEST else []
+    said += [f"the next {LATEST} of {planned:,} planned periods"] if planned > LATEST else []
+    return f"The chart shows {' and '.join(said)}; the table has all of them." if said else ""
 
 
 def finite(value: float | None) -> float | None:

@@ -9,7 +9,14 @@ PAGE = 50
 MOST_RANKED = 20_000
 """Up to so many campaigns are put in the order of what needs doing; beyond, by name, which the store does by itself."""
 
-SHOWN = {"look": "Needs a look", "labels": "To label", "close": "To close", "ask": "To ask", "wait": "Nothing to do"}
+SHOWN = {
+    "look": "Needs a look",
+    "money": "Money short",
+    "labels": "To label",
+    "close": "To close",
+    "ask": "To ask",
+    "wait": "Nothing to do",
+}
 """What a campaign may need, the most urgent first."""
 
 
@@ -49,9 +56,13 @@ def need(summary: Any) -> str:
 
     >>> need({"stage": "labels", "missing": 42, "came": 0, "failed": False}), need({"stage": "close", "came": 0})
     ('labels', 'wait')
+    >>> need({"stage": "close", "came": 0, "exhausted": True})
+    'money'
     """
     if summary.get("failed"):
         return "look"
+    if summary.get("exhausted", False):
+        return "money"
     stage = summary.get("stage")
     if stage == "close":
         return "close" if summary.get("came") else "wait"
@@ -63,6 +74,8 @@ def phrase(summary: Any) -> str:
 
     >>> phrase({"stage": "labels", "missing": 1200, "came": 3, "failed": True})
     'An assumption fails; label 1,200 more rows'
+    >>> phrase({"stage": "close", "missing": 0, "came": 0, "exhausted": True})
+    'The money left does not hold the target; close it when it is over'
     """
     stage, missing, came = summary.get("stage"), int(summary.get("missing") or 0), summary.get("came")
     if stage == "labels":
@@ -71,6 +84,8 @@ def phrase(summary: Any) -> str:
         said = "enough came, close it" if came else "nothing to label; close it when it is over"
     else:
         said = "ask how many rows it needs"
+    if summary.get("exhausted", False) and not summary.get("failed"):
+        return "The money left does not hold the target; close it when it is over"
     return f"An assumption fails; {said}" if summary.get("failed") else said[0].upper() + said[1:]
 
 

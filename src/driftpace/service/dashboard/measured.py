@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from driftpace.campaign.records import LedgerRow
 from driftpace.service.dashboard.drawing import Chart, highest
-from driftpace.service.dashboard.figures import LATEST, Figure, finite, panel
-from driftpace.service.dashboard.formats import named, number, plural
+from driftpace.service.dashboard.figures import LATEST, Figure, finite, left_out, panel
+from driftpace.service.dashboard.formats import named, number, plural, tabled
 
 
 def promise(ledger: Sequence[LedgerRow]) -> Figure | None:
@@ -13,7 +13,8 @@ def promise(ledger: Sequence[LedgerRow]) -> Figure | None:
     if not ledger:
         return None
     shown = ledger[-LATEST:]
-    names = [named(row.report.period, row.key) for row in shown]
+    periods = [(row.report.period, row.key) for row in ledger]
+    names = named(periods)[-LATEST:]
     bounds = [finite(row.report.risk_bound) for row in shown]
     certificates = [finite(row.report.certificate) for row in shown]
     targets = [finite(row.report.epsilon) for row in shown]
@@ -65,16 +66,16 @@ def promise(ledger: Sequence[LedgerRow]) -> Figure | None:
     last = ledger[-1].report
     sentence = (
         f"The target was promised in {kept} of {plural(len(ledger), 'closed period')}. "
-        f"The last promise is {number(last.risk_bound)} above the best, and the target is {number(last.epsilon)}."
+        f"The last promise is {_bound(last.risk_bound)}, and the target is {number(last.epsilon)}."
     )
     classes = any(row.served is not None and row.served.accuracy is not None for row in ledger)
-    columns = ("Period", "Promise", "Promised", "Certificate", "Target", "Measured loss", "± 2 errors")
+    columns = ("Period", "Outcome", "Promised", "Certificate", "Target", "Measured loss", "± 2 errors")
     rows = []
-    for row in ledger:
+    for name, row in zip(tabled(periods), ledger, strict=True):
         done = row.served
         cells = [
-            named(row.report.period, row.key),
-            "✓ held" if row.report.outcome.promised else f"✗ {row.report.outcome.value}",
+            name,
+            "✓ promised" if row.report.outcome.promised else f"✗ {row.report.outcome.value}",
             number(row.report.risk_bound),
             number(row.report.certificate),
             number(row.report.epsilon),
@@ -92,7 +93,12 @@ def promise(ledger: Sequence[LedgerRow]) -> Figure | None:
         columns=(*columns, "Right") if classes else columns,
         rows=tuple(rows),
         first=len(ledger) - len(shown),
+        note=left_out(len(ledger)),
     )
+
+
+def _bound(risk: float) -> str:
+    return f"{number(risk)} above the best" if finite(risk) is not None else "no number at all"
 
 
 def drift(ledger: Sequence[LedgerRow]) -> Figure | None:
@@ -101,7 +107,8 @@ def drift(ledger: Sequence[LedgerRow]) -> Figure | None:
     if not known:
         return None
     shown = known[-LATEST:]
-    names = [named(row.report.period, row.key) for row in shown]
+    periods = [(row.report.period, row.key) for row in known]
+    names = named(periods)[-LATEST:]
     values = [finite(row.report.rho) for row in shown]
     uppers = [finite(row.report.rho_upper) for row in shown]
 
@@ -132,12 +139,13 @@ def drift(ledger: Sequence[LedgerRow]) -> Figure | None:
         columns=("Period", "Drift", "Upper end", "Rows say"),
         rows=tuple(
             (
-                named(row.report.period, row.key),
+                name,
                 number(row.report.rho),
                 number(row.report.rho_upper),
                 row.report.status or "–",
             )
-            for row in known
+            for name, row in zip(tabled(periods), known, strict=True)
         ),
         first=len(known) - len(shown),
+        note=left_out(len(known)),
     )

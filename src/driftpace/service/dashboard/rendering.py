@@ -6,10 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 from driftpace.service.dashboard import formats
 from driftpace.service.dashboard.assets import address
+from driftpace.service.dashboard.sentences import quoted
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from starlette.requests import Request
+
+
+class Exactly(str):
+    """Words that machines read again, and that are written into a page to the letter."""
+
+    __slots__ = ()
 
 
 @cache
@@ -21,6 +28,7 @@ def templates() -> "Environment":
         loader=PackageLoader("driftpace.service.dashboard", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_straight,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -28,6 +36,10 @@ def templates() -> "Environment":
         count=formats.count,
         number=formats.number,
         money=formats.money,
+        money_of=formats.money_of,
+        cents=formats.cents,
+        exactly=Exactly,
+        quoted=quoted,
         plural=formats.plural,
         when=formats.when,
         sentence=_sentence,
@@ -59,6 +71,12 @@ def login_page(request: "Request | None" = None, *, sentence: str = "") -> str:
 def message_page(request: "Request | None", *, title: str, sentence: str) -> str:
     """Return a page that says one thing, such as that there is no such campaign."""
     return render("message.html", request, title=title, sentence=_sentence(sentence))
+
+
+def _straight(value: Any) -> Any:
+    """Take out of all that a page says what would turn the direction of writing; what is a piece of a page already has none."""
+    plain = isinstance(value, str) and not isinstance(value, Exactly) and not hasattr(value, "__html__")
+    return formats.straight(value) if plain else value
 
 
 def _capital(text: str) -> str:

@@ -9,14 +9,14 @@ from fastapi.responses import HTMLResponse, Response
 
 from driftpace.campaign import Campaign
 from driftpace.errors import DriftpaceError, StorageError, UnknownCampaignError
-from driftpace.records import Verdict
 from driftpace.service.dashboard import whatif
 from driftpace.service.dashboard.assets import assets
+from driftpace.service.dashboard.assumed import tally
 from driftpace.service.dashboard.fields import fields
 from driftpace.service.dashboard.formats import plural
 from driftpace.service.dashboard.listing import SHOWN, Page, listed
 from driftpace.service.dashboard.rendering import message_page, render
-from driftpace.service.dashboard.single import View, ledger_csv, ledger_text, view
+from driftpace.service.dashboard.single import ledger_csv, ledger_text, view
 from driftpace.service.failures import of_driftpace, retry_after
 from driftpace.service.parts import service_of
 
@@ -82,13 +82,13 @@ async def campaign(
             "campaign.html",
             request,
             view=seen,
-            tally=_tally(seen),
+            tally=tally(seen.assumptions),
             may_write=request.state.caller is None or request.state.caller.may_write,
             fields=fields(seen.definition, longest=longest),
             usual=usual,
             given=usual | asked,
             outcome=whatif.outcome(one, usual | asked, longest=longest) if asked else None,
-            log_address=lambda number: f"?{urlencode({'log': number})}#log",
+            log_address=lambda number: f"?{urlencode(asked | {'log': number})}#log",
         )
 
     return await _page(request, read, plans=bool(asked))
@@ -171,18 +171,10 @@ def _whole(text: str) -> int:
 def _list_words(page: Page) -> str:
     if page.total == 0:
         return "There are none in this store."
-    urgent = sum(page.needs.get(name, 0) for name in ("look", "labels", "close", "ask"))
+    urgent = sum(page.needs.get(name, 0) for name in ("look", "money", "labels", "close", "ask"))
     everything = plural(page.total, "campaign")
     if not page.ranked:
         return f"{everything}, by name."
     if page.search or page.show:
         return f"{plural(page.found, 'campaign')} of {page.total:,}."
     return f"{everything}; {urgent:,} need{'s' if urgent == 1 else ''} something today."
-
-
-def _tally(seen: View) -> str:
-    found = [one.verdict for one in seen.assumptions]
-    words = {Verdict.FAIL: "fails", Verdict.WARN: "needs care", Verdict.PASS: "holds"}
-    many = {Verdict.FAIL: "fail", Verdict.WARN: "need care", Verdict.PASS: "hold"}
-    counts = [(verdict, found.count(verdict)) for verdict in words]
-    return ", ".join(f"{count} {words[one] if count == 1 else many[one]}" for one, count in counts if count)

@@ -1,10 +1,11 @@
 """The log as people read it: each entry in one sentence. What users wrote is put in quotation marks, never taken apart."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 from driftpace.campaign.summary import named
-from driftpace.service.dashboard.formats import number, plural
+from driftpace.service.dashboard.formats import number, plural, straight
 from driftpace.storage.store import Entry
 from driftpace.tracker.exactly import from_plain
 
@@ -21,20 +22,20 @@ TITLES = {
     "certified": "Certified",
     "imported": "Imported",
 }
-_TURNS = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)))
 LONGEST = 600
 """Characters of what somebody wrote that one line of the log shows; the whole is in the JSON."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Line:
-    """One entry of the log: what happened (a word), the sentence, and when."""
+    """One entry of the log: what happened (a word), the sentence, and when; ``careful`` where it is nothing to be glad of."""
 
     seq: int
     kind: str
     title: str
     sentence: str
     at: str
+    careful: bool = False
 
 
 def line(entry: Entry) -> Line:
@@ -44,10 +45,10 @@ def line(entry: Entry) -> Line:
     ...     "repeated": 1, "unlabelled": 0, "who": "Ada"})).sentence
     '12 rows came for period 2 from “w46.csv”, by Ada; 1 row told before was left out.'
     """
-    said = _SENTENCES.get(entry.kind, _other)(entry)
-    return Line(
-        seq=entry.seq, kind=entry.kind, title=TITLES.get(entry.kind, entry.kind), sentence=f"{said}.", at=entry.at
-    )
+    said = straight(_SENTENCES.get(entry.kind, _other)(entry))
+    short = entry.kind == "certified" and not from_plain(entry.body["report"]).outcome.promised
+    title = "Not promised" if short else TITLES.get(entry.kind, straight(entry.kind))
+    return Line(seq=entry.seq, kind=entry.kind, title=title, sentence=f"{said}.", at=entry.at, careful=short)
 
 
 def quoted(text: Any) -> str:
@@ -55,12 +56,12 @@ def quoted(text: Any) -> str:
 
     Marks that turn the direction of writing are left out: they would turn what the page says after the quotation, too.
     """
-    words = " ".join(str(text).translate(_TURNS).split())
+    words = " ".join(straight(str(text)).split())
     return f"“{words if len(words) <= LONGEST else words[: LONGEST - 1] + '…'}”"
 
 
 def _by(entry: Entry) -> str:
-    who = " ".join(str(entry.body.get("who") or "").translate(_TURNS).split())
+    who = " ".join(straight(str(entry.body.get("who") or "")).split())
     return f", by {who[:100]}" if who else ""
 
 
@@ -94,8 +95,9 @@ def _approved(entry: Entry) -> str:
 
 
 def _overridden(entry: Entry) -> str:
-    rows = plural(entry.body["samples"], "row")
-    return f"The order was set to {rows}{_by(entry)}{_because(entry)}"
+    rows, asked = plural(entry.body["samples"], "row"), entry.body.get("asked")
+    instead = f" instead of {asked:,}" if asked is not None and asked != entry.body["samples"] else ""
+    return f"The order was set to {rows}{instead}{_by(entry)}{_because(entry)}"
 
 
 def _selected(entry: Entry) -> str:
@@ -139,8 +141,10 @@ def _fitted(entry: Entry) -> str:
 def _certified(entry: Entry) -> str:
     report = from_plain(entry.body["report"])
     bound, target = number(report.risk_bound), number(report.epsilon)
-    kept = "the target is promised" if report.outcome.promised else "the target is not promised"
-    return f"{bound} above the best promised, target {target}: {kept} ({report.outcome.value})"
+    if report.outcome.promised:
+        return f"The target of {target} is promised: {bound} above the best"
+    far = f"the bound is {bound} above the best" if math.isfinite(report.risk_bound) else "there is no bound yet"
+    return f"The target of {target} is not promised, {far}: {report.outcome.value}"
 
 
 def _imported(entry: Entry) -> str:

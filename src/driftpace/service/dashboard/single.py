@@ -10,16 +10,17 @@ from typing import Any
 from driftpace.campaign import Campaign
 from driftpace.campaign.as_json import ledger_json
 from driftpace.campaign.definition import Definition
-from driftpace.campaign.records import FAILED, LedgerRow, Order, Status
-from driftpace.records import Assumption, Money, Verdict
+from driftpace.campaign.records import EXHAUSTED, FAILED, LedgerRow, Order, Status
+from driftpace.records import Money
 from driftpace.service.dashboard import bought, measured
+from driftpace.service.dashboard.assumed import Assumed, assumed
 from driftpace.service.dashboard.figures import Figure
-from driftpace.service.dashboard.formats import money
+from driftpace.service.dashboard.formats import by_number, money, numeral
 from driftpace.service.dashboard.listing import SHOWN
 from driftpace.service.dashboard.sentences import Line, line
 
 LOG_PAGE = 15
-_WORST_FIRST = {Verdict.FAIL: 0, Verdict.WARN: 1, Verdict.PASS: 2}
+_PRICES = ("fixed", "per_sample", "tiers", "minimum", "currency")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,21 +35,44 @@ class LogPage:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class View:
-    """One campaign as its page shows it."""
+    """One campaign as its page shows it.
+
+    ``cost`` is what the rows that are missing cost, and ``over`` by how much the whole order exceeds the budget. ``prices`` and
+    ``purse`` are for the page to say what another number would cost: the prices as JSON, and what there is for the open period.
+    """
 
     status: Status
     definition: Definition
     need: str
     figures: tuple[Figure, ...]
-    assumptions: tuple[Assumption, ...]
+    assumptions: tuple[Assumed, ...]
     log: LogPage
     facts: tuple[tuple[str, str], ...]
     cost: Money | None
+    over: Money | None = None
+    prices: str = ""
+    purse: str = ""
 
     @property
     def order(self) -> Order | None:
         """The open order."""
         return self.status.order
+
+    @property
+    def currency(self) -> str:
+        """What the money of the campaign is, where that was said."""
+        return str((self.definition.budget or {}).get("currency", ""))
+
+    @property
+    def asked(self) -> int | None:
+        """How many rows the tracker asks for in the whole open period, with what came."""
+        return None if self.order is None else self.order.came + self.order.request.samples
+
+    @property
+    def most(self) -> int | None:
+        """The most rows that the drift at its upper end asks for; None where that is only the cap on an order."""
+        top = 0 if self.order is None else self.order.request.interval[1]
+        return top if top < self.definition.cap else None
 
     @property
     def need_words(self) -> str:
@@ -67,12 +91,13 @@ def view(campaign: Campaign, *, log_page: int = 1) -> View:
     status, definition, ledger = campaign.status(), campaign.definition, campaign.ledger()
     budget = definition.make_budget()
     order = status.order
-    cost = None if order is None else order.request.cost if budget is None else budget.price(order.samples)
+    price = None if order is None or budget is None else budget.price(order.samples)
+    purse = None if budget is None or status.spent is None else budget.money - status.spent
     pictures = (
         measured.promise(ledger),
         measured.drift(ledger),
         bought.rows(ledger, status.order),
-        bought.spending(ledger, status.order, total=None if budget is None else budget.money, cost=cost),
+        bought.spending(ledger, status.order, total=None if budget is None else budget.money, cost=price),
     )
     held = status.order.request.assumptions if status.order else status.last.assumptions if status.last else ()
     return View(
@@ -80,10 +105,13 @@ def view(campaign: Campaign, *, log_page: int = 1) -> View:
         definition=definition,
         need=need_of(status),
         figures=tuple(one for one in pictures if one is not None),
-        assumptions=tuple(sorted(held, key=lambda one: _WORST_FIRST[one.verdict])),
+        assumptions=assumed(held),
         log=log_of(campaign, entries=status.entries, page=log_page),
         facts=facts(definition, status),
-        cost=cost,
+        cost=None if order is None else order.cost,
+        over=price - purse if price is not None and purse is not None and purse < price else None,
+        prices=_prices(definition),
+        purse="" if purse is None else str(purse.amount),
     )
 
 
@@ -94,6 +122,8 @@ def need_of(status: Status) -> str:
         return "ask"
     if order.code == FAILED:
         return "look"
+    if order.code == EXHAUSTED:
+        return "money"
     if order.missing > 0:
         return "labels"
     return "close" if order.came else "wait"
@@ -167,5 +197,14 @@ def _budget_words(definition: Definition) -> str:
     budget, made = definition.budget or {}, definition.make_budget()
     said = f"{money(None if made is None else made.money)} over {budget['horizon']} periods"
     if "tiers" in budget:
-        return f"{said}, priced by the number of rows"
-    return f"{said}; {budget.get('fixed', 0)} for an order and {budget.get('per_sample', 1)} for a row"
+        return f"{said}; {numeral(budget.get('fixed', 0))} for an order and {by_number(budget['tiers'])}"
+    return (
+        f"{said}; {numeral(budget.get('fixed', 0))} for an order and {numeral(budget.get('per_sample', 1))} for a row"
+    )
+
+
+def _prices(definition: Definition) -> str:
+    budget = definition.budget
+    if budget is None:
+        return ""
+    return json.dumps({name: budget[name] for name in _PRICES if name in budget}, default=str)

@@ -1,21 +1,25 @@
 """What-if: another target, budget, price or horizon, planned at once and put beside the plan that stands."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from driftpace.campaign import Campaign
 from driftpace.campaign.definition import make_cost
+from driftpace.campaign.records import Order
 from driftpace.errors import DriftpaceError, ParameterError, TooEarlyError
 from driftpace.records import Plan
 from driftpace.service.dashboard import planwords
 from driftpace.service.dashboard.bought import compared
+from driftpace.service.dashboard.fields import USUAL_HORIZON
 from driftpace.service.dashboard.figures import Figure
+from driftpace.service.dashboard.formats import cents, numeral, plural
 from driftpace.service.planning import plan_within
 
 FIELDS = ("epsilon", "budget", "fixed", "per_sample", "horizon")
-USUAL_HORIZON = 12
+LONGEST = 40
+"""Characters of a number; and no number is further than so many powers of ten from 1, for it would take for ever to write out."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,7 +37,10 @@ class Outcome:
 
 
 def defaults(campaign: Campaign) -> dict[str, str]:
-    """Return what the form starts from: the campaign's own target, the money and the periods that are left, its prices."""
+    """Return what the form starts from: the campaign's own target, the money and the periods that are left, its prices.
+
+    Where a row costs what its tier says, there is no one price of a row, and its field starts empty.
+    """
     status, budget = campaign.status(), campaign.definition.budget
     epsilon = status.order.request.epsilon if status.order else status.last.epsilon if status.last else None
     if epsilon is None or epsilon != epsilon:
@@ -48,9 +55,9 @@ def defaults(campaign: Campaign) -> dict[str, str]:
     if budget is not None:
         left = status.to_plan
         found |= {
-            "budget": "" if left is None else format(left.amount, "f"),
-            "fixed": str(budget.get("fixed", 0)),
-            "per_sample": str(budget.get("per_sample", 1)),
+            "budget": "" if left is None else numeral(left.amount),
+            "fixed": numeral(budget.get("fixed", 0)),
+            "per_sample": "" if "tiers" in budget else numeral(budget.get("per_sample", 1)),
             "horizon": str(max(1, int(budget["horizon"]) - status.period + 1)),
         }
     return found
@@ -65,11 +72,14 @@ def outcome(campaign: Campaign, given: Mapping[str, str], *, longest: int) -> Ou
         return Outcome(tone="wait", headline=f"It is too early to plan: {error.why}.")
     except DriftpaceError as error:
         return Outcome(tone="bad", headline=plainly(str(error)))
-    current = standing(campaign)
+    order = campaign.status().order
+    current = standing(campaign, order)
     more = [planwords.purchases(new)]
     said = None if current is None else planwords.difference(new, current)
     more += [said] if said else []
-    more.append(f"{new.reason[0].upper()}{new.reason[1:].rstrip('.')}.")
+    more += [] if order is None else beside(order, new)
+    reason = cents(new.reason, new.budget.currency)
+    more.append(f"{reason[0].upper()}{reason[1:].rstrip('.')}.")
     return Outcome(
         tone="good" if new.holds else "warn",
         headline=planwords.verdict(new),
@@ -78,10 +88,30 @@ def outcome(campaign: Campaign, given: Mapping[str, str], *, longest: int) -> Ou
     )
 
 
-def standing(campaign: Campaign) -> Plan | None:
-    """Return the plan that the open order goes by."""
-    order = campaign.status().order
-    return None if order is None else order.request.plan
+def standing(campaign: Campaign, order: Order | None) -> Plan | None:
+    """Return the plan that the open order goes by; where a person decided otherwise, it begins with their number."""
+    plan = None if order is None else order.request.plan
+    budget = campaign.definition.make_budget()
+    if order is None or plan is None or budget is None or order.overridden is None:
+        return plan
+    return replace(
+        plan,
+        samples=(order.samples, *plan.samples[1:]),
+        costs=(budget.price(order.samples), *plan.costs[1:]),
+    )
+
+
+def beside(order: Order, new: Plan) -> list[str]:
+    """Return what the open order and a plan have to do with each other, where their first numbers differ."""
+    rows = plural(order.samples, "row")
+    if order.overridden is not None:
+        return [f"The order of this period is overridden: {rows}."]
+    if order.request.plan is None and order.samples != new.samples[0]:
+        looks = (
+            f"the plan at {plural(new.horizon, 'period')} together" if new.horizon > 1 else "the plan by other values"
+        )
+        return [f"The order is {rows}, because it looks at this period alone, and {looks}."]
+    return []
 
 
 def plainly(sentence: str) -> str:
@@ -110,7 +140,7 @@ def _wanted(campaign: Campaign, given: Mapping[str, str], *, longest: int) -> di
         wanted["epsilon"] = float(_number("epsilon", values["epsilon"]))
     if values["horizon"]:
         horizon = _number("horizon", values["horizon"])
-        if horizon != int(horizon) or not 1 <= horizon <= longest:
+        if not 1 <= horizon <= longest or horizon != int(horizon):
             raise ParameterError(
                 f"plan(horizon=...) must be a whole number from 1 to {longest}; got {values['horizon']}."
             )
@@ -124,7 +154,7 @@ def _wanted(campaign: Campaign, given: Mapping[str, str], *, longest: int) -> di
     changed = {
         name: str(_number(name, values[name]))
         for name in ("fixed", "per_sample")
-        if values[name] and values[name] != usual[name]
+        if values[name] and (not usual[name] or _number(name, values[name]) != Decimal(usual[name]))
     }
     if changed.get("per_sample") is not None:
         prices.pop("tiers", None)
@@ -133,11 +163,12 @@ def _wanted(campaign: Campaign, given: Mapping[str, str], *, longest: int) -> di
 
 
 def _number(name: str, text: str) -> Decimal:
+    """Return a number that somebody typed, or refuse it; whatever was typed, that takes no time worth mentioning."""
     try:
-        value = Decimal(text.replace(" ", ""))
+        value = Decimal(text.replace(" ", "")) if len(text) <= LONGEST else Decimal("NaN")
     except InvalidOperation:
         value = Decimal("NaN")
-    if not value.is_finite() or len(text) > 40:
+    if not value.is_finite() or abs(value.adjusted()) > LONGEST:
         owner = "LinearCost" if name in ("fixed", "per_sample") else "plan"
-        raise ParameterError(f"{owner}({name}=...) must be a number; got {text[:40]!r}.")
+        raise ParameterError(f"{owner}({name}=...) must be a number; got {text[:LONGEST]!r}.")
     return value

@@ -1,0 +1,114 @@
+"""What-if: numbers as people type them, prices as they are, and the plan that stands beside the new one."""
+
+import re
+
+import pytest
+
+from driftpace.campaign import Campaign
+from driftpace.records import Money
+from driftpace.service.dashboard.fields import USUAL_HORIZON, fields
+from driftpace.service.dashboard.figures import LATEST
+from driftpace.service.dashboard.whatif import FIELDS, defaults, outcome, standing
+from driftpace.storage import MemoryStore
+from tests.service.dashboard.examples import BUDGET, World, one, through
+
+TIERS = {"total": 3000, "horizon": 20, "tiers": [[1, 2], [50, 1]], "currency": "EUR"}
+
+
+@pytest.fixture(scope="module")
+def campaign() -> Campaign:
+    """A campaign in full swing, which nothing here changes."""
+    return one(MemoryStore(), periods=4)[0]
+
+
+@pytest.mark.parametrize("text", ["1e100000", "-1e100000", "1e-100000", "0e100000", "9" * 60, "1e41"])
+@pytest.mark.parametrize("name", FIELDS)
+def test_a_number_that_no_screen_holds_is_refused_before_anything_is_done_with_it(
+    campaign: Campaign, name: str, text: str
+) -> None:
+    found = outcome(campaign, defaults(campaign) | {name: text}, longest=520)
+    assert found.tone == "bad"
+    assert "must be a number; got" in found.headline
+    assert found.figure is None
+
+
+def test_the_form_starts_from_numbers_as_people_write_them() -> None:
+    campaign, _ = one(MemoryStore(), periods=2, budget={**BUDGET, "total": 7500.0, "fixed": 20.0})
+    usual = defaults(campaign)
+    spent = campaign.status().spent
+    assert spent is not None
+    assert float(usual["budget"]) == 7500 - float(spent)
+    assert usual["fixed"] == "20"
+    assert not usual["budget"].endswith(".0")
+
+
+def test_prices_by_number_are_no_price_of_a_row() -> None:
+    campaign, _ = one(MemoryStore(), periods=3, budget=TIERS)
+    usual = defaults(campaign)
+    assert usual["per_sample"] == ""
+    hint = next(field.hint for field in fields(campaign.definition, longest=520) if field.name == "per_sample")
+    assert "2 for a row, 1 from row 50 on" in hint
+    given = {**usual, "budget": "", "horizon": "6"}
+    by_number = outcome(campaign, given, longest=520).figure
+    dear = outcome(campaign, {**given, "per_sample": "2"}, longest=520).figure
+    assert by_number is not None
+    assert dear is not None
+    rows, cost = int(dear.rows[0][1]), dear.rows[0][2]
+    assert cost == f"{2 * rows} EUR"
+    for text in ("1", "1.0", " 1.00 "):
+        cheap = outcome(campaign, {**given, "per_sample": text}, longest=520).figure
+        assert cheap is not None
+        assert cheap.rows[0][2] == f"{int(cheap.rows[0][1])} EUR"
+
+
+@pytest.mark.parametrize("text", ["1.5", "1.50", " 1.5 "])
+def test_a_price_is_compared_as_a_number(campaign: Campaign, text: str) -> None:
+    usual = defaults(campaign)
+    assert usual["per_sample"] == "1.5"
+    assert outcome(campaign, usual | {"per_sample": text}, longest=520) == outcome(campaign, usual, longest=520)
+
+
+def test_the_current_plan_begins_with_what_was_decided() -> None:
+    campaign, _ = one(MemoryStore(), periods=4)
+    order = campaign.status().order
+    assert order is not None
+    assert order.request.plan is not None
+    assert standing(campaign, order) == order.request.plan
+    decided = campaign.override(order.samples + 40, reason="a fair")
+    plan = standing(campaign, decided)
+    assert plan is not None
+    assert plan.samples == (order.samples + 40, *order.request.plan.samples[1:])
+    assert plan.costs[0] == Money.of(20 + (order.samples + 40) * 1.5, "EUR")
+    found = outcome(campaign, defaults(campaign), longest=520)
+    assert found.figure is not None
+    assert found.figure.rows[0][-1] == str(order.samples + 40)
+    assert f"The order of this period is overridden: {order.samples + 40} rows." in found.more
+
+
+def test_an_order_without_a_plan_is_told_apart_from_the_plan() -> None:
+    store = MemoryStore()
+    values = {"name": "tol", "target": "y", "tolerance": 0.1, "seed": 0}
+    campaign = Campaign.create(values, storage=store)
+    through(campaign, World(0), 4)
+    order = campaign.ask()
+    found = outcome(campaign, defaults(campaign), longest=520)
+    assert found.figure is not None
+    said = f"The order is {order.samples} rows, because it looks at this period alone, and the plan at 12 periods together."
+    assert (said in found.more) == (int(found.figure.rows[0][1]) != order.samples)
+    other = outcome(campaign, {**defaults(campaign), "epsilon": "0.01"}, longest=520)
+    assert said in other.more
+
+
+def test_a_long_plan_is_in_the_table_whole_and_the_chart_says_what_it_shows(campaign: Campaign) -> None:
+    found = outcome(campaign, defaults(campaign) | {"horizon": "90", "budget": ""}, longest=520).figure
+    assert found is not None
+    assert len(found.rows) >= 90
+    assert len(re.findall('class="hit"', found.panels[0].wide)) == LATEST
+    assert found.note == f"The chart shows the next 60 of {len(found.rows)} planned periods; the table has all of them."
+
+
+def test_neither_budget_nor_horizon_is_what_the_hint_says(campaign: Campaign) -> None:
+    hint = next(field.hint for field in fields(campaign.definition, longest=520) if field.name == "horizon")
+    assert f"{USUAL_HORIZON} without a budget" in hint
+    found = outcome(campaign, defaults(campaign) | {"horizon": "", "budget": ""}, longest=520)
+    assert f"in each of {USUAL_HORIZON} periods" in found.headline
