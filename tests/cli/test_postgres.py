@@ -36,6 +36,22 @@ def test_the_loop_on_a_server(folder: Path, run: Run, postgres_url: str, monkeyp
     assert not Path("driftpace.db").exists()
 
 
+def test_a_dry_run_makes_no_tables(folder: Path, run: Run, postgres_url: str) -> None:
+    there = ("--storage", postgres_url)
+    for words in (INIT, ("token", "make", "nightly")):
+        code, out, err = run(*words, "--dry-run", *there)
+        assert (code, err) == (0, "Nothing was written.\n")
+        assert PASSWORD not in out
+    code, _, err = run("list", *there)
+    assert code == 2
+    assert "there is no store at postgresql://" in err
+    assert run(*INIT, *there)[0] == 0
+    Path("churn.toml").unlink()
+    would, does = (run(*INIT, *more, *there) for more in (("--dry-run",), ()))
+    assert would == does
+    assert would[2].endswith("'churn' exists.\n")
+
+
 def test_a_server_that_is_not_there(folder: Path, run: Run) -> None:
     code, out, err = run("list", "--storage", "postgresql://anna:secret@127.0.0.1:1/none")
     assert (code, out) == (2, "")
