@@ -3,15 +3,17 @@
 import { refresh } from "./fresh.js";
 
 const EVERY = 20;
-const finder = document.getElementById("finder");
 const said = document.getElementById("list-said");
 let asking = null;
 let next = 0;
+let finder = null; // the form, while something new is in it
 
 async function show() {
   window.clearTimeout(next);
   asking?.abort();
   const mine = (asking = new AbortController());
+  if (finder !== null) window.history.replaceState(null, "", `?${new URLSearchParams(new FormData(finder))}`);
+  finder = null;
   const found = await refresh(window.location.href, mine.signal);
   if (mine !== asking) return;
   if (found?.page) said.textContent = found.page.getElementById("list-said").textContent;
@@ -23,12 +25,11 @@ function later(seconds) {
   next = window.setTimeout(() => { if (document.hidden) later(EVERY); else show(); }, 1000 * seconds);
 }
 
-finder?.elements.search.addEventListener("input", () => {
+document.addEventListener("input", (event) => { // what is typed in comes with the first campaign, so it may not be there yet
+  if (event.target.form?.id !== "finder") return;
+  finder = event.target.form;
   asking?.abort(); // what was wished before is wished no more
   asking = null;
-  const address = new URL(window.location.href);
-  address.search = new URLSearchParams(new FormData(finder)).toString();
-  window.history.replaceState(null, "", address);
   later(0.18);
 });
 

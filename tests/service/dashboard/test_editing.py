@@ -1,0 +1,173 @@
+"""What-if in a browser: the last wish is answered, and no plan is shown that is not for the values in the form."""
+
+from collections.abc import Callable
+from typing import Any
+
+from playwright.sync_api import Page, Route, expect
+
+from driftpace.campaign import Campaign
+from driftpace.service import make_token
+from driftpace.storage import MemoryStore
+from tests.reference.serving import Serving, serving
+from tests.service.dashboard.browsing import Watched
+from tests.service.dashboard.examples import World, one
+
+Visit = Callable[..., Watched]
+Serve = Callable[..., Serving]
+PLANS = "**/what-if?*"
+
+
+def planned(page: Page) -> Any:
+    """Wait for the first plan and return where plans are shown."""
+    outcome = page.locator("#outcome")
+    outcome.locator("figure").wait_for()
+    return outcome
+
+
+def refuse(route: Route) -> None:
+    route.fulfill(status=503, headers={"Retry-After": "1"}, content_type="text/html", body="busy")
+
+
+def test_the_last_wish_is_tried_until_it_is_answered(shop: Serving, visit: Visit) -> None:
+    page = visit(f"{shop.url}/campaigns/flat-prices", expected=("status of 503",)).page
+    outcome = planned(page)
+    asked: list[str] = []
+
+    def busy(route: Route) -> None:
+        asked.append(route.request.url)
+        if len(asked) < 3:
+            refuse(route)
+        else:
+            route.continue_()
+
+    page.route(PLANS, busy)
+    page.get_by_label("Budget (EUR)", exact=True).fill("90000")
+    expect(outcome).to_contain_text("No plan for these values yet. The service is busy; trying again by itself.")
+    expect(outcome.locator("figure")).to_have_count(0)
+    expect(outcome).to_contain_text("90,000 EUR hold")
+    assert len(asked) == 3
+    assert all("budget=90000" in one for one in asked)
+
+
+def test_a_wish_that_is_over_is_given_up_and_its_answer_not_shown(shop: Serving, visit: Visit) -> None:
+    page = visit(f"{shop.url}/campaigns/flat-prices").page
+    outcome = planned(page)
+    held: list[Route] = []
+    failed: list[str] = []
+    page.on("requestfailed", lambda request: failed.append(request.url))
+
+    def slow(route: Route) -> None:
+        if "budget=70000" in route.request.url:
+            held.append(route)
+        else:
+            route.continue_()
+
+    page.route(PLANS, slow)
+    with page.expect_request(lambda request: "budget=70000" in request.url):
+        page.get_by_label("Budget (EUR)", exact=True).fill("70000")
+    page.get_by_label("Budget (EUR)", exact=True).fill("80000")
+    expect(outcome).to_contain_text("80,000 EUR hold")
+    assert [one for one in failed if "budget=70000" in one]
+    held[0].fulfill(status=200, content_type="text/html", body="<p>70,000 EUR are too late</p>")
+    page.get_by_label("Budget (EUR)", exact=True).fill("81000")
+    expect(outcome).to_contain_text("81,000 EUR hold")
+    expect(outcome).not_to_contain_text("too late")
+
+
+def test_fast_typing_asks_for_few_plans(shop: Serving, visit: Visit) -> None:
+    page = visit(f"{shop.url}/campaigns/flat-prices").page
+    outcome = planned(page)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if "/what-if?" in request.url else None)
+    field = page.get_by_label("Budget (EUR)", exact=True)
+    field.fill("")
+    field.press_sequentially("123456", delay=20)
+    expect(outcome).to_contain_text("123,456 EUR hold")
+    assert len(asked) < 6
+    assert "budget=123456" in asked[-1]
+
+
+def test_what_is_no_number_is_not_taken_for_nothing(shop: Serving, visit: Visit) -> None:
+    page = visit(f"{shop.url}/campaigns/flat-prices").page
+    outcome = planned(page)
+    field = page.get_by_label("Target", exact=True)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if "/what-if?" in request.url else None)
+    for text in ("1e999", "-e"):
+        field.fill("")
+        asked.clear()
+        field.press_sequentially(text)
+        expect(outcome).to_contain_text("“Target” is not a number")
+        expect(outcome.locator("figure")).to_have_count(0)
+        expect(field).to_have_attribute("aria-invalid", "true")
+        assert "outcome" in (field.get_attribute("aria-describedby") or "").split()
+        assert not [one for one in asked if "epsilon=&" in one]
+        field.fill("0.05")
+        planned(page)
+        assert field.get_attribute("aria-invalid") is None
+        assert field.get_attribute("aria-describedby") == "hint-epsilon"
+
+
+def test_a_plan_for_other_values_does_not_stay_when_the_service_is_gone(visit: Visit) -> None:
+    store = MemoryStore()
+    one(store, periods=2)
+    with serving(store, dashboard=True) as running:
+        page = visit(f"{running.url}/campaigns/flat-prices", expected=("ERR_", "Failed to load")).page
+        outcome = planned(page)
+    page.get_by_label("Budget (EUR)", exact=True).fill("90000")
+    expect(outcome).to_contain_text("No plan for these values yet. The service cannot be reached")
+    expect(outcome.locator("figure")).to_have_count(0)
+
+
+def test_a_plan_for_other_values_does_not_stay_when_the_token_is_gone(serve: Serve, visit: Visit) -> None:
+    store = MemoryStore()
+    one(store, periods=2)
+    secret = make_token(store, "desk", scopes=("read",))
+    running = serve(store, always=True)
+    page = visit(f"{running.url}/login", expected=("status of 401",)).page
+    page.get_by_label("Token").fill(secret)
+    page.get_by_role("button", name="Log in").click()
+    page.get_by_role("link", name="flat-prices").click()
+    outcome = planned(page)
+    store.remove_token("desk")
+    page.get_by_label("Budget (EUR)", exact=True).fill("90000")
+    expect(outcome).to_contain_text("You are no longer logged in")
+    expect(outcome.locator("figure")).to_have_count(0)
+
+
+def test_what_nobody_changed_goes_with_the_periods(shop: Serving, visit: Visit) -> None:
+    page = visit(f"{shop.url}/campaigns/flat-prices").page
+    outcome = planned(page)
+    horizon = page.get_by_label("Horizon (periods)", exact=True)
+    page.get_by_label("Price of a row (EUR)", exact=True).fill("3")
+    campaign = Campaign.open("flat-prices", storage=shop.service.store)
+    before = campaign.status()
+    assert before.order is not None
+    campaign.tell(*World(3).rows(before.order.missing), final=True)
+    campaign.ask(key="next")
+    left = int(horizon.input_value())
+    expect(horizon).to_have_value(str(left - 1))
+    assert page.get_by_label("Price of a row (EUR)", exact=True).input_value() == "3"
+    page.get_by_role("button", name="As it is").click()
+    assert horizon.input_value() == str(left - 1)
+    expect(outcome.locator("figure")).to_be_visible()
+
+
+def test_the_address_says_what_was_changed(shop: Serving, visit: Visit) -> None:
+    page = visit(f"{shop.url}/campaigns/flat-prices?log=1").page
+    outcome = planned(page)
+    assert page.url.endswith("/campaigns/flat-prices?log=1")
+    page.get_by_label("Budget (EUR)", exact=True).fill("90000")
+    expect(outcome).to_contain_text("90,000 EUR hold")
+    assert page.url.endswith("/campaigns/flat-prices?log=1&budget=90000#what-if")
+    other = visit(page.url).page
+    expect(other.locator("#outcome")).to_contain_text("90,000 EUR hold")
+    assert other.get_by_label("Budget (EUR)", exact=True).input_value() == "90000"
+    read: list[str] = []
+    other.on("request", lambda request: read.append(request.url))
+    Campaign.open("flat-prices", storage=shop.service.store).tell(*World(3).rows(1), final=False)
+    expect(other.locator("#order .came")).to_contain_text("1 of")
+    assert f"{shop.url}/campaigns/flat-prices?log=1" in read  # the page is read again without being planned for
+    other.get_by_role("button", name="As it is").click()
+    expect(other.locator("#outcome")).not_to_contain_text("90,000 EUR hold")
+    assert other.url.split("#")[0].endswith("/campaigns/flat-prices?log=1")

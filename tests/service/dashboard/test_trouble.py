@@ -1,0 +1,174 @@
+"""When the service cannot answer, or answers late: the page says so where it is seen, and comes right by itself."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from driftpace.campaign import Campaign
+from driftpace.storage import MemoryStore
+from tests.reference.serving import Serving, serving
+from tests.service.dashboard.browsing import Watched
+from tests.service.dashboard.examples import World, one
+
+Visit = Callable[..., Watched]
+Serve = Callable[..., Serving]
+GONE = ("ERR_", "Failed to load")
+
+
+def in_sight(page: Page) -> bool:
+    """Whether the strip is what is seen at its middle, and not below, above or behind something."""
+    return bool(
+        page.evaluate(
+            """() => {
+              const strip = document.getElementById("gone");
+              const box = strip.getBoundingClientRect();
+              const seen = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
+              return box.height > 0 && box.top >= 0 && box.bottom <= window.innerHeight && strip === seen;
+            }"""
+        )
+    )
+
+
+@pytest.mark.parametrize("width", [1200, 360])
+def test_the_strip_is_in_sight_wherever_one_is(visit: Visit, width: int) -> None:
+    store = MemoryStore()
+    one(store, periods=2)
+    with serving(store, dashboard=True) as running:
+        page = visit(f"{running.url}/campaigns/flat-prices", size=(width, 700), expected=GONE).page
+        page.locator("#outcome figure").wait_for()
+    strip = page.locator("#gone")
+    expect(strip).to_be_visible()
+    page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
+    assert in_sight(page)
+    page.evaluate("window.scrollTo(0, 0)")
+    for name, button in (("Override…", "Override"), ("Upload a delivery…", "Upload")):
+        page.get_by_role("button", name=name).click()
+        dialog = page.locator("dialog[open]")
+        assert in_sight(page)
+        assert dialog.get_by_role("alert").filter(has_text="cannot be reached").is_visible()
+        dialog.get_by_role("button", name=button, exact=True).focus()
+        page.evaluate("document.querySelector('dialog[open]').scrollTo(0, 10000)")
+        assert in_sight(page)
+        page.keyboard.press("Escape")
+        expect(page.locator("body > #gone")).to_be_visible()
+        assert in_sight(page)
+
+
+def test_trouble_that_comes_while_a_dialog_is_open_is_seen_in_it(visit: Visit) -> None:
+    store = MemoryStore()
+    one(store, periods=2)
+    with serving(store, dashboard=True) as running:
+        page = visit(f"{running.url}/campaigns/flat-prices", expected=GONE).page
+        page.get_by_role("button", name="Override…").click()
+    expect(page.locator("dialog[open] #gone")).to_contain_text("cannot be reached")
+    assert in_sight(page)
+
+
+def test_a_campaign_that_is_removed_leaves_a_page_that_says_so(serve: Serve, visit: Visit) -> None:
+    store = MemoryStore()
+    one(store, periods=2)
+    running = serve(store)
+    page = visit(f"{running.url}/campaigns/flat-prices", expected=("status of 404",)).page
+    page.locator("#outcome figure").wait_for()
+    store.remove("flat-prices")
+    expect(page.locator("#gone")).to_contain_text("No such campaign", timeout=20_000)
+    expect(page.locator("#gone")).to_contain_text("What you see is old")
+
+
+def test_a_reading_that_failed_once_is_made_again(shop: Serving, visit: Visit) -> None:
+    page = visit(f"{shop.url}/campaigns/flat-prices", expected=("status of 500",)).page
+    page.locator("#outcome figure").wait_for()
+    failures: list[str] = []
+
+    def fail(route: Route) -> None:
+        failures.append(route.request.url)
+        if len(failures) == 1:
+            route.fulfill(status=500, headers={"Retry-After": "1"}, content_type="application/json", body="{}")
+        else:
+            route.continue_()
+
+    page.route("**/campaigns/flat-prices", fail)
+    Campaign.open("flat-prices", storage=shop.service.store).tell(*World(3).rows(3), final=False)
+    expect(page.locator("#gone")).to_contain_text("The service answered with 500")
+    expect(page.locator("#order .came")).to_contain_text("3 of")
+    expect(page.locator("#gone")).to_be_hidden()
+
+
+def test_what_was_looked_for_last_is_what_is_found(serve: Serve, visit: Visit) -> None:
+    store = MemoryStore()
+    for name in ("alpha", "alphabet", "beta"):
+        Campaign.create({"name": name, "target": "y", "epsilon": 0.1, "seed": 0}, storage=store)
+    running = serve(store)
+    page = visit(running.url).page
+    held: list[Route] = []
+
+    def slow(route: Route) -> None:
+        if "search=al" in route.request.url:
+            held.append(route)
+        else:
+            route.continue_()
+
+    page.route("**/?search=*", slow)
+    finder = page.get_by_label("Find a campaign by its name")
+    with page.expect_request(lambda request: "search=al" in request.url):
+        finder.fill("al")
+    finder.fill("beta")
+    expect(page.locator("tbody tr")).to_have_count(1)
+    held[0].continue_()
+    page.evaluate(
+        "() => fetch('/healthz').then((answer) => answer.text())"
+    )  # an answer to the first would be here by then
+    page.evaluate("() => new Promise((done) => setTimeout(done, 150))")
+    assert page.locator("tbody").inner_text().startswith("beta")
+    assert page.url.endswith("?search=beta")
+
+
+def test_a_list_that_cannot_be_read_says_so_and_comes_right(serve: Serve, visit: Visit) -> None:
+    store = MemoryStore()
+    Campaign.create({"name": "alpha", "target": "y", "epsilon": 0.1, "seed": 0}, storage=store)
+    running = serve(store)
+    page = visit(running.url, expected=("status of 503",)).page
+    asked: list[str] = []
+
+    def busy(route: Route) -> None:
+        asked.append(route.request.url)
+        if len(asked) == 1:
+            route.fulfill(status=503, headers={"Retry-After": "1"}, content_type="text/html", body="")
+        else:
+            route.continue_()
+
+    page.route("**/?search=*", busy)
+    page.get_by_label("Find a campaign by its name").fill("nowhere")
+    expect(page.locator("#gone")).to_contain_text("The service is busy")
+    page.get_by_text("Nothing found").wait_for()
+    expect(page.locator("#gone")).to_be_hidden()
+
+
+def test_what_is_sent_right_after_a_restart_is_taken(
+    shop: Serving, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = visit(f"{shop.url}/campaigns/flat-prices", expected=("status of 403",)).page
+    page.locator("#outcome figure").wait_for()
+    page.get_by_role("button", name="Override…").click()
+    page.get_by_label("Rows for the whole period").fill("33")
+    page.get_by_label("Reason (for the log)").fill("typed before")
+    monkeypatch.setattr(shop.service.sessions, "_key", b"as another process would have drawn it")
+    page.get_by_role("button", name="Override", exact=True).click()
+    expect(page.locator("#order .decided")).to_contain_text("typed before")
+    order = Campaign.open("flat-prices", storage=shop.service.store).status().order
+    assert order is not None
+    assert order.samples == 33
+
+
+def test_where_nothing_helps_no_header_is_named(shop: Serving, visit: Visit) -> None:
+    page = visit(f"{shop.url}/campaigns/flat-prices", expected=("status of 403",)).page
+
+    def foreign(route: Route) -> None:
+        said = '{"error": {"code": "csrf", "sentence": "X-CSRF-Token must be the one of this page."}}'
+        route.fulfill(status=403, content_type="application/json", body=said)
+
+    page.route("**/approve", foreign)
+    page.get_by_role("button", name="Approve…").click()
+    page.get_by_role("button", name="Approve", exact=True).click()
+    expect(page.locator("#approve .refused")).to_have_text("The service was begun anew meanwhile. Load the page again.")
