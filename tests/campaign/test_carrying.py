@@ -43,6 +43,10 @@ def test_what_is_imported_goes_on_as_it_would_have(store: Store, carried: Path, 
         theirs.entries,
     )
     assert ours.order is not None
+    assert (ours.order.came, ours.order.samples) == (4, 25)
+    head = store.head(copy.name)
+    assert head is not None
+    assert (head.summary["came"], head.summary["missing"]) == (4, 21), "the list shows the rows of the open period too"
     for campaign in (copy, original):
         campaign.tell(*rows_of(3, 4, 21))
     assert [row.report for row in copy.ledger()] == [row.report for row in original.ledger()]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from driftpace.campaign.records import BUY, EXHAUSTED, FAILED
+from driftpace.campaign.records import BUY, EXHAUSTED, FAILED, SKIP
 from driftpace.errors import ParameterError, ProtocolError
 from driftpace.records import Verdict
 from driftpace.storage.store import Store
@@ -68,3 +68,27 @@ def test_what_is_meant_for_another_period_is_refused_and_a_delivery_that_was_tol
             late()
     assert campaign.status().entries == entries
     assert campaign.override(3, reason="x", period=2).samples == 3
+
+
+def test_rows_that_nobody_asked_for_are_not_called_asked_for(store: Store) -> None:
+    campaign = begun(store)
+    asked = campaign.ask().samples
+    report = campaign.tell(*rows_of(1, 0, 200), final=True).report
+    assert report is not None
+    assert (report.samples, report.asked) == (200, asked)
+    order = campaign.ask()
+    while order.missing:
+        order = campaign.tell(*rows_of(2, order.came, order.missing), final=False).order
+    report = campaign.tell().report
+    assert report is not None
+    assert report.asked == report.samples, "what came was asked for, in one go or in several"
+
+
+def test_a_closed_period_leaves_nothing_to_do_for_a_script(store: Store) -> None:
+    campaign = begun(store)
+    campaign.ask(key="W1")
+    campaign.override(4, reason="no staff")
+    campaign.tell(*rows_of(1, 0, 4))
+    closed = campaign.ask(key="W1")
+    assert closed.closed
+    assert closed.code == SKIP, "whatever failed in it when it was asked for"

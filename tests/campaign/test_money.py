@@ -72,7 +72,9 @@ def test_money_that_is_gone_is_said_in_the_list(store: Store) -> None:
     assert head is not None
     assert (head.summary["exhausted"], head.summary["failed"]) == (True, False)
     assert poor.status().to_plan == Money.of(0)
-    assert poor.status().todo == "There is no money for the rows that period 2 needs: close it with what came."
+    assert poor.status().todo == (
+        "The budget has nothing for the rows that period 2 needs: close it with what came, or override it."
+    )
 
 
 def test_without_a_budget_there_is_no_money(store: Store) -> None:

@@ -17,7 +17,7 @@ from driftpace.campaign.definition import Definition, check_name
 from driftpace.campaign.folded import Folded, fingerprint
 from driftpace.campaign.keeping import Kept, unknown
 from driftpace.campaign.ledger import Ledger, ledger_of
-from driftpace.campaign.orders import drawn_in, open_order
+from driftpace.campaign.orders import awaited_in, drawn_in, open_order
 from driftpace.campaign.records import Decision, Order, Receipt, Status
 from driftpace.campaign.rowbytes import pack_ids
 from driftpace.campaign.summary import named, status
@@ -304,6 +304,10 @@ class Campaign:
     def drawn(self) -> tuple[str, ...]:
         """Return the ids of the rows that were drawn for labelling in the open period."""
         return drawn_in(self._store, self._kept.load())
+
+    def awaited(self) -> tuple[str, ...]:
+        """Return the ids of the rows that were drawn for labelling in the open period and were not told yet."""
+        return awaited_in(self._store, self._kept.load())
 
     def record_draw(
         self,

@@ -24,7 +24,7 @@ from driftpace.campaign.alike import alike
 from driftpace.campaign.campaign import Campaign
 from driftpace.campaign.definition import Definition, check_name
 from driftpace.campaign.folded import Folded, from_checkpoint, to_checkpoint
-from driftpace.campaign.keeping import unknown, utc_now
+from driftpace.campaign.keeping import unknown, utc_now, with_rows
 from driftpace.campaign.summary import summary
 from driftpace.errors import ConflictError, ParameterError, StateFileError
 from driftpace.storage import open_store
@@ -157,6 +157,7 @@ def _read(file: BinaryIO, *, shown: str) -> tuple[list[Entry], dict[int, bytes],
         if last["sha256"] != before:
             raise StateFileError(f"{shown!r} was edited or damaged: its checksum does not match.")
         folded = _checked(entries, rows, base64.b64decode(last["checkpoint"], validate=True), shown)
+        folded = with_rows(folded, {place + 1: data for place, data in rows.items()})
     except StateFileError:
         raise
     except (OSError, EOFError, zlib.error, binascii.Error, ValueError, KeyError, TypeError, AttributeError) as error:

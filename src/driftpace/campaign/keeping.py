@@ -89,7 +89,7 @@ class Kept:
             seqs = () if folded.opened is None else folded.opened.deliveries
             rows = self._store.rows(self._name, seqs) if seqs else {}
             if len(rows) == len(seqs):
-                return _with_rows(folded, rows)
+                return with_rows(folded, rows)
             if found[0] == last:
                 gone = next(seq for seq in seqs if seq not in rows)
                 raise StorageError(
@@ -98,7 +98,7 @@ class Kept:
             last = found[0]
 
 
-def _with_rows(folded: Folded, rows: dict[int, bytes]) -> Folded:
+def with_rows(folded: Folded, rows: dict[int, bytes]) -> Folded:
     """Return the state with the rows of its open period, which the checkpoint left out."""
     if folded.opened is None:
         return folded

@@ -58,11 +58,13 @@ class Order:
 
     @property
     def code(self) -> int:
-        """How a command that asks ends, so that a script knows what to do.
+        """How a command that asks ends, so that a script knows what to do; there is nothing to do in a closed period.
 
         Few rows are no failure while the order brings more, and little money has an ending of its own.
         """
-        if self.missing == 0 and not self.closed and self.overridden is None and self.request.outcome is Outcome.BUDGET:
+        if self.closed:
+            return SKIP
+        if self.missing == 0 and self.overridden is None and self.request.outcome is Outcome.BUDGET:
             return EXHAUSTED
         cured = ("budget", "enough rows") if self.missing > 0 else ("budget",)
         if any(one.verdict is Verdict.FAIL and one.name not in cured for one in self.request.assumptions):

@@ -12,9 +12,9 @@ from driftpace.campaign import fold
 from driftpace.campaign.asking import ask_again, order_of_period
 from driftpace.campaign.closing import close
 from driftpace.campaign.folded import Folded
-from driftpace.campaign.orders import not_open, require_period
+from driftpace.campaign.orders import drawn_before, not_open, require_period, told_in
 from driftpace.campaign.records import Order, Receipt
-from driftpace.campaign.rowbytes import Packed, content, pack, unpack
+from driftpace.campaign.rowbytes import Packed, content, pack
 from driftpace.campaign.writing import Draft
 from driftpace.errors import DataError, ParameterError
 from driftpace.storage.store import Entry, Store
@@ -68,7 +68,10 @@ def tell(
         raise not_open(store, folded, key)
     rows, repeated = 0, 0
     if past is None and packed is not None:
-        folded, rows, repeated = _gather(store, folded, draft, brought, packed, known_by)
+        if not again:
+            packed, late = _without_others(store, folded, packed)
+            left_out["elsewhere"] += late
+        folded, rows, repeated = _gather(store, folded, draft, brought, packed, known_by, left_out)
     if rows:
         folded = ask_again(folded, draft, who=brought.who)
     now = folded.order
@@ -82,20 +85,20 @@ def tell(
 
 
 def _gather(
-    store: Store, folded: Folded, draft: Draft, brought: Delivery, packed: Packed, known_by: str | None
+    store: Store,
+    folded: Folded,
+    draft: Draft,
+    brought: Delivery,
+    packed: Packed,
+    known_by: str | None,
+    left_out: Mapping[str, int],
 ) -> tuple[Folded, int, int]:
     """Lay aside the rows that were not told before in this period; how many those are, and how many were left out."""
-    told, ids = packed.told, packed.ids
-    fresh = _fresh(store, folded, ids)
-    repeated = 0 if fresh is None else len(told.y) - len(fresh)
+    fresh = _fresh(store, folded, packed.ids)
+    repeated = 0 if fresh is None else len(packed.told.y) - len(fresh)
     if fresh is not None and repeated:
-        ids = None if ids is None else tuple(ids[place] for place in fresh)
-        told = replace(
-            told,
-            X=np.ascontiguousarray(told.X[fresh]),
-            y=told.y[fresh],
-            groups=None if told.groups is None else told.groups[fresh],
-        )
+        packed = _only(packed, fresh)
+    told = packed.told
     rows = len(told.y)
     if rows == 0:
         return folded, 0, repeated
@@ -111,13 +114,13 @@ def _gather(
             "period": folded.state.period,
             "rows": rows,
             "repeated": repeated,
-            **brought.left_out,
+            **left_out,
             "source": brought.source,
             "who": brought.who,
             **({} if brought.digest is None else {"digest": brought.digest}),
         },
         key=known_by,
-        rows=pack(Packed(told=told, ids=ids)),
+        rows=pack(packed),
     )
     return after, rows, repeated
 
@@ -151,13 +154,33 @@ def _read(folded: Folded, brought: Delivery) -> Packed | None:
     return Packed(told=Told(X=rows.X, y=y, columns=rows.columns, groups=groups), ids=ids)
 
 
+def _only(packed: Packed, places: list[int]) -> Packed:
+    """Return the rows in those places."""
+    told = packed.told
+    some = replace(
+        told,
+        X=np.ascontiguousarray(told.X[places]),
+        y=told.y[places],
+        groups=None if told.groups is None else told.groups[places],
+    )
+    return Packed(told=some, ids=None if packed.ids is None else tuple(packed.ids[place] for place in places))
+
+
 def _fresh(store: Store, folded: Folded, ids: tuple[str, ...] | None) -> list[int] | None:
     """Return the places of rows whose id was not told in this period; None where all count."""
-    if ids is None or folded.opened is None or not folded.opened.deliveries:
+    if ids is None:
         return None
-    kept = store.rows(folded.definition.name, folded.opened.deliveries)
-    seen = {one for data in kept.values() for one in unpack(data).ids or ()}
-    return [place for place, one in enumerate(ids) if one not in seen]
+    seen = told_in(store, folded)
+    return [place for place, one in enumerate(ids) if one not in seen] if seen else None
+
+
+def _without_others(store: Store, folded: Folded, packed: Packed) -> tuple[Packed, int]:
+    """Leave out rows that were drawn for an earlier period and came late, or in a file that only grows; how many those are."""
+    others = set() if packed.ids is None else drawn_before(store, folded, set(packed.ids))
+    if not others or packed.ids is None:
+        return packed, 0
+    places = [place for place, one in enumerate(packed.ids) if one not in others]
+    return _only(packed, places), len(packed.ids) - len(places)
 
 
 def digest_of(packed: Packed) -> str:

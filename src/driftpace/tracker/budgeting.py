@@ -29,7 +29,7 @@ def ask(settings: Settings, state: State, pool: int | None) -> tuple[State, Requ
     order = state.order
     if order is None or _stale(settings, state, order):
         pool = pool if order is None else order.pool
-        order = _decided(settings, state, spending, pool)
+        order = _decided(settings, state, spending, pool).following(order, state.gathered)
         state = replace(state, order=order)
     return state, _request(settings, state, spending, order)
 

@@ -52,7 +52,8 @@ def request(settings: Settings, pacing: Pacing, state: State, pool: int | None) 
             else look(settings, pacing, state)
         )
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            order = _decided(settings, pacing, state, seen, pool, 0 if order is None else order.batch + 1)
+            decided = _decided(settings, pacing, state, seen, pool, 0 if order is None else order.batch + 1)
+        order = decided.following(order, state.gathered)
         state = replace(state, order=order, looked=seen)
     return state, Request(
         period=state.period,
@@ -299,7 +300,7 @@ def _report(
 ) -> StepReport:
     return StepReport(
         period=period,
-        asked=order.total,
+        asked=order.asked or order.total,  # a state that was saved before may not know it
         samples=came,
         samples_theory=order.theory,
         epsilon=order.epsilon if judged is None else judged.epsilon,

@@ -1,6 +1,6 @@
 """What a tracker is made of and what it remembers, both frozen: the engine maps one state to the next."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -103,7 +103,8 @@ class Order:
 
     ``total`` are the rows to bring and ``theory`` those the rule asks for, before the pool and the drift estimate had their
     say. ``risk`` is what they promise. A practical tracker decides anew when rows came: ``after`` is how many had come when this
-    was decided, ``batch`` the how manieth decision of the period it is. ``plan`` is what a budget led to, this period first.
+    was decided, ``batch`` the how manieth decision of the period it is, and ``asked`` how many rows were asked for in all, which
+    those that came on top are no part of. ``plan`` is what a budget led to, this period first.
     """
 
     total: int
@@ -117,8 +118,13 @@ class Order:
     assumptions: tuple[Assumption, ...] = ()
     after: int = 0
     batch: int = 0
+    asked: int = 0
     status: str | None = None
     plan: Plan | None = None
+
+    def following(self, before: "Order | None", came: int) -> "Order":
+        """Return this order behind the one ``before``: where it wants no more than came, that one says what was asked for."""
+        return replace(self, asked=self.total if before is None or self.total > came else before.asked)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

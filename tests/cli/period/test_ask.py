@@ -103,7 +103,7 @@ def test_no_money_ends_with_twenty(folder: Path, run: Run) -> None:
     order = json.loads(out)
     assert (order["outcome"], order["missing"]) == ("budget", 0)
     assert code == order["code"] == 20
-    assert run("ask", "churn")[1].startswith("churn: Nothing can be bought in period 4: the money is spent.")
+    assert run("ask", "churn")[1].startswith("churn: The budget has nothing for the rows that period 4 needs.")
 
 
 def test_an_assumption_that_fails_ends_with_thirty(folder: Path, run: Run) -> None:

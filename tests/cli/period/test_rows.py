@@ -45,7 +45,7 @@ def test_the_same_question_draws_nothing_and_touches_nothing(churn: Path, run: R
     filled, before = Path("tasks.csv").read_bytes(), content()
     code, out, _ = run(*SELECT, "tasks.csv")
     assert code == 0
-    assert "the 12 rows of this period were drawn before; tasks.csv is left as it is" in out
+    assert "the 12 rows that are missing were drawn before; tasks.csv is left as it is" in out
     assert (Path("tasks.csv").read_bytes(), content()) == (filled, before)
 
 
@@ -55,7 +55,7 @@ def test_a_file_that_is_gone_is_written_again(churn: Path, run: Run) -> None:
     Path("tasks.csv").unlink()
     code, out, _ = run(*SELECT, "tasks.csv")
     assert (code, Path("tasks.csv").read_bytes(), content()) == (0, first, before)
-    assert "the 12 rows drawn before, written again" in out
+    assert "the 12 rows drawn before that are still missing, written again" in out
 
 
 def test_more_are_drawn_when_more_are_asked_for_and_never_the_same(churn: Path, run: Run) -> None:
@@ -224,6 +224,68 @@ def test_two_who_draw_at_the_same_moment_get_the_same_rows(
     monkeypatch.setattr(Campaign, "record_draw", overtaken)
     code, out, _ = run(*SELECT, "second.csv")
     assert code == 0
-    assert "the 12 rows drawn before, written again" in out
+    assert "the 12 rows drawn before that are still missing, written again" in out
     assert rows_of("first.csv") == rows_of("second.csv")
     assert len(drawn()) == 12
+
+
+def test_what_is_still_missing_is_written_again_and_nothing_else(churn: Path, run: Run) -> None:
+    run(*SELECT, "tasks.csv")
+    label(Path("tasks.csv"), Path("some.csv"), only=8)
+    run("tell", "churn", "some.csv")
+    order = json.loads(run("ask", "churn", "--format", "json")[1])
+    first = [row["customer_id"] for row in rows_of("tasks.csv")]
+    if order["missing"] > 4:
+        run("override", "churn", "12", "--reason", "no more this week")
+    code, out, _ = run(*SELECT, "rest.csv")
+    assert code == 0
+    assert "the 4 rows drawn before that are still missing, written again" in out
+    assert [row["customer_id"] for row in rows_of("rest.csv")] == first[8:]
+    run("override", "churn", "20", "--reason", "the team is back")
+    run(*SELECT, "more.csv")
+    assert len(rows_of("more.csv")) == 8, "four of the twelve that are missing are out already"
+    assert "written again" in run(*SELECT, "again.csv")[1]
+    assert {row["customer_id"] for row in rows_of("again.csv")} == {
+        *first[8:],
+        *(row["customer_id"] for row in rows_of("more.csv")),
+    }
+
+
+def test_rows_that_nobody_drew_do_not_make_the_next_draw_larger_each_time(churn: Path, run: Run) -> None:
+    run(*SELECT, "tasks.csv")
+    own = {row["customer_id"] for row in rows_of("tasks.csv")}
+    others = [row for row in rows_of("pool.csv") if row["customer_id"] not in own][:5]
+    with Path("foreign.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, [*others[0], "churned"])
+        writer.writeheader()
+        writer.writerows({**row, "churned": "no"} for row in others)
+    run("tell", "churn", "foreign.csv", "--part")
+    label(Path("tasks.csv"), Path("done.csv"))
+    run("tell", "churn", "done.csv", "--part")
+    run("override", "churn", "30", "--reason", "a fair")
+    run(*SELECT, "next.csv")
+    assert len(rows_of("next.csv")) == 13
+    before = drawn()
+    for name in ("second.csv", "third.csv"):
+        run(*SELECT, name)
+        assert rows_of(name) == rows_of("next.csv")
+    assert drawn() == before
+
+
+def test_a_file_that_only_grows_brings_the_new_rows_alone(churn: Path, run: Run) -> None:
+    run(*SELECT, "one.csv")
+    label(Path("one.csv"), Path("all.csv"))
+    run("tell", "churn", "all.csv", "--close")
+    write_pool(Path("pool.csv"), rows=900)
+    run("ask", "churn", "--key", "W2", "--select", "pool.csv", "--out", "two.csv")
+    fresh = label(Path("two.csv"), Path("done.csv"))
+    again = {row["customer_id"] for row in rows_of("one.csv")} & {row["customer_id"] for row in rows_of("two.csv")}
+    rows = [*rows_of("all.csv"), *(row for row in rows_of("done.csv") if row["customer_id"] not in again)]
+    with Path("all.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    receipt = json.loads(run("tell", "churn", "all.csv", "--part", "--format", "json")[1])
+    assert (receipt["rows"], receipt["elsewhere"]) == (fresh, 12 - len(again))
+    told = json.loads(run("tell", "churn", "all.csv", "--part", "--format", "json")[1])
+    assert told["duplicate"] is not None

@@ -122,18 +122,21 @@ def _drawn(
     rng_key = _rng_key(campaign, order.period)
     begun = campaign.status().period == order.period  # a dry run may speak of the next one
     already = tuple(dict.fromkeys(campaign.drawn())) if begun else ()
-    lacking = order.missing if wanted.instead else max(0, min(order.missing, order.samples - len(already)))
+    waiting = campaign.awaited()[: order.missing] if begun else ()
+    lacking = order.missing if wanted.instead else order.missing - len(waiting)
     out = wanted.out
     there = out is not None and out.exists()
+    if order.missing == 0:
+        return [("Rows", "none are drawn, for none are missing")]
     if lacking == 0 and there:
-        return [("Rows", f"the {len(already):,} rows of this period were drawn before; {out} is left as it is")]
+        return [("Rows", f"the {len(waiting):,} rows that are missing were drawn before; {out} is left as it is")]
     if there:
         also = f" on top of {len(already):,} drawn before" if already else ""
         raise ParameterError(f"--out must be a new file for the {lacking:,} rows to draw{also}; {str(out)!r} exists.")
     pool = read()
     if lacking == 0:
-        drawn = _again(pool, already, definition.id)
-        said = f"the {len(drawn):,} rows drawn before, written again"
+        drawn = _again(pool, waiting, definition.id)
+        said = f"the {len(drawn):,} rows drawn before that are still missing, written again"
     else:
         drawn = draw_rows(
             pool,

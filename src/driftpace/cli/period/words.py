@@ -35,7 +35,7 @@ def sentence(order: "Order") -> str:
     if order.came:
         return f"Enough rows came for {which}: nothing more to label."
     if order.overridden is None and order.request.outcome.name == "BUDGET":
-        return f"Nothing can be bought in {which}: the money is spent."
+        return f"The budget has nothing for the rows that {which} needs."
     return f"Nothing to label in {which}."
 
 
