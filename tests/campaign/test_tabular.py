@@ -97,6 +97,15 @@ def test_what_does_not_fit_the_definition_is_named(changes: dict[str, Any], sent
         labelled(Definition.of(VALUES), _columns(**changes), period=1, known=None, owner="tell")
 
 
+def test_a_label_that_says_nothing_is_none_unless_it_is_a_class() -> None:
+    waiting = _columns(left=["yes", "NA", "no", "none"])
+    found = labelled(Definition.of(VALUES), waiting, period=1, known=None, owner="tell")
+    assert (found.y.tolist(), found.unlabelled) == ([1.0, 0.0], 2)
+    class_of_its_own = Definition.of({**VALUES, "classes": ["none", "yes"]})
+    named = labelled(class_of_its_own, _columns(left=["yes", "NA", "none", "none"]), period=1, known=None, owner="tell")
+    assert (named.y.tolist(), named.unlabelled) == ([1.0, 0.0, 0.0], 1)
+
+
 @pytest.mark.parametrize(
     ("classes", "written"),
     [

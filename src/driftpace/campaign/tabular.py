@@ -57,11 +57,12 @@ def labelled(
     say they were drawn for another period are left out: their label may be long out of date. ``names`` are those that the
     campaign had before, when it was asked for this period.
     """
+    from driftpace.tables.cells import without_marks
     from driftpace.tables.exports import ROW_FOR, ROW_ID, row_for
 
     if definition.target is None:
         raise DataError(f"{owner}: the campaign must know its target to read a table; it was defined without one.")
-    target = _column(columns, definition.target, owner)
+    target = without_marks(_column(columns, definition.target, owner), definition.classes or ())
     keep, elsewhere = ~target.missing, 0
     if ROW_FOR in columns:
         made_for = columns[ROW_FOR]

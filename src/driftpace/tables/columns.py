@@ -31,11 +31,15 @@ _PARQUET = (".parquet", ".pq")
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Column:
-    """Values of one kind: float64 for numbers and flags, datetime64 for times, else objects; ``missing`` says where none is."""
+    """Values of one kind: float64 for numbers and flags, datetime64 for times, else objects; ``missing`` says where none is.
+
+    ``written`` is what a text file has in each cell of numbers or flags, kept where cells are to be copied as they came.
+    """
 
     kind: Kind
     values: np.ndarray[Any, Any]
     missing: BoolArray
+    written: np.ndarray[Any, Any] | None = None
 
 
 def read_columns(source: Any, *, owner: str) -> tuple[str, dict[str, Column]]:

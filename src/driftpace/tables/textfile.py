@@ -5,12 +5,11 @@ import io
 import re
 from collections.abc import Collection, Iterator
 
-import numpy as np
-
-from driftpace.datasets.csvfile import typed_cells
 from driftpace.errors import DataError
-from driftpace.tables.columns import Column, from_arrays
+from driftpace.tables.cells import column_of, text_column
+from driftpace.tables.columns import Column
 from driftpace.tables.limits import LONGEST_LINE, Limits, refuse_size, refuse_twin_names
+from driftpace.typing import FloatArray
 
 _SEPARATORS = (",", ";", "\t")
 _QUOTED = re.compile('"[^"]*"')
@@ -92,29 +91,20 @@ def _got(header: list[str]) -> str:
     return "the names alone" if header else "nothing"
 
 
-def read_csv(
-    data: bytes, limits: Limits, what: str, *, as_text: Collection[str], exact: bool, owner: str
-) -> dict[str, Column]:
+def read_csv(data: bytes, limits: Limits, what: str, *, as_text: Collection[str], exact: bool) -> dict[str, Column]:
     """Return the columns of a CSV file; those named in ``as_text`` stay as they are written, missing where empty."""
     header, columns = read_csv_cells(data, limits, what)
     typed = {}
     for name, cells in zip(header, columns, strict=True):
-        if name in as_text:
-            typed[name] = text_cells(cells)
-            continue
-        typed[name] = typed_cells(cells)
-        if exact and typed[name].dtype.kind in "if" and not _written_alike(cells, typed[name]):
-            typed[name] = text_cells(cells)
+        found = text_column(cells) if name in as_text else column_of(cells)
+        if exact and found.kind == "number" and not _written_alike(cells, found.values):
+            found = text_column(cells)
+        typed[name] = found
         cells.clear()
-    return from_arrays(typed, owner)
+    return typed
 
 
-def text_cells(cells: list[str]) -> "np.ndarray[tuple[int], np.dtype[np.object_]]":
-    """Return cells as texts, None where they are empty."""
-    return np.array([None, *(cell.strip() or None for cell in cells)], dtype=object)[1:]
-
-
-def _written_alike(cells: list[str], numbers: "np.ndarray[tuple[int], np.dtype[np.generic]]") -> bool:
+def _written_alike(cells: list[str], numbers: FloatArray) -> bool:
     """Whether every number would be written as it came, missing ones aside."""
     return all(
         number != number or number_text(number) == cell.strip()

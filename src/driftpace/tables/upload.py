@@ -8,10 +8,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from driftpace import require
-from driftpace.datasets.csvfile import typed_cells
 from driftpace.errors import DataError
 from driftpace.tables import ipc, jsonfile
-from driftpace.tables.columns import Column, from_arrays
+from driftpace.tables.cells import column_of
+from driftpace.tables.columns import Column
 from driftpace.tables.exports import (
     ROW_FOR,
     ROW_ID,
@@ -75,7 +75,8 @@ def read_upload(
     ``data`` is a path, an open binary file, or bytes; only a path touches the file system, never ``name``, which is shown in
     messages and says by its ending what the bytes are. Where neither ``name`` nor ``kind`` does, the bytes themselves do.
     Gzipped files are unpacked. A JSON or CSV file that is an export of Label Studio is recognised and read as
-    :func:`~driftpace.tables.exports.rows_of_export` says, with ``target`` and ``several``.
+    :func:`~driftpace.tables.exports.rows_of_export` says, with ``target`` and ``several``. What the cells of a text file stand for,
+    and which of them are missing, :mod:`driftpace.tables.cells` says.
 
     Columns named in ``as_text`` stay texts as written, so that the ids 7 and 007 are two. With ``exact``, a column of numbers
     that would not be written back as it came (leading zeros, whole numbers beyond 2**53) stays text too.
@@ -157,7 +158,7 @@ def _of_csv(raw: bytes, kind: FileKind, how: _How) -> dict[str, Column]:
     beginning = raw[:65_536].split(b"\n", 1)[0].decode("utf-8", "replace")
     names = {name.strip().strip('"') for name in beginning.removeprefix("\ufeff").split(",")}
     if kind == "csv" and not is_csv_export(names):
-        return read_csv(raw, how.limits, how.what, as_text=how.as_text, exact=how.exact, owner=how.owner)
+        return read_csv(raw, how.limits, how.what, as_text=how.as_text, exact=how.exact)
     header, cells = read_csv_cells(raw, how.limits, how.what)
     if not is_csv_export(header):
         raise DataError(f"{how.what} must be an export of Label Studio; its columns are {clip(', '.join(header))}.")
@@ -203,6 +204,5 @@ def _of_rows(document: Any, how: _How) -> dict[str, Column]:
     typed = _questions(document) if is_full_export(document) else columns.keys()
     for name, column in columns.items():
         if column.kind == "text" and name in typed and name not in how.as_text:
-            cells = np.where(column.missing, "", column.values).tolist()
-            columns[name] = from_arrays({name: typed_cells(cells)}, how.what)[name]
+            columns[name] = column_of(np.where(column.missing, "", column.values).tolist())
     return columns

@@ -20,6 +20,8 @@ FEWEST_COUNTED = 20
 
 def look(values: dict[str, Any], table: Path) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """Return the values with the columns of a table filled in where nothing was given, and what was found, in words."""
+    from driftpace.tables.cells import without_marks
+
     columns = columns_of(table)
     values = dict(values)
     notes = []
@@ -33,7 +35,7 @@ def look(values: dict[str, Any], table: Path) -> tuple[dict[str, Any], list[tupl
             values["id"] = found
             notes.append(("Rows", f"are told apart by {found}"))
     if target in columns and "classes" not in values:
-        words = _words(columns[target])
+        words = _words(without_marks(columns[target], ()))  # NA there is a label that nobody gave yet
         if words is not None and len(words) == 2:
             values["classes"] = words
             notes.append(("Classes", f"{words[0]} (no) and {words[1]} (yes), in {target}"))
@@ -62,6 +64,10 @@ def look(values: dict[str, Any], table: Path) -> tuple[dict[str, Any], list[tupl
             ", ".join(f"{name} ({', '.join(categories[name])})" if name in categories else name for name in usable),
         )
     )
+    gaps = [f"{name} in {int(columns[name].missing.sum()):,}" for name in usable if columns[name].missing.any()]
+    if gaps:
+        rows = next(iter(columns.values())).missing.size
+        notes.append(("Missing", f"{', '.join(gaps)} of {rows:,} rows; rows without a value cannot be told"))
     if left:
         notes.append(("Left out", f"{', '.join(left)}: neither numbers nor a few words"))
     return values, notes

@@ -1,0 +1,135 @@
+"""What cells stand for that are written as text: numbers, flags or words, by one rule wherever they are read.
+
+A column is numbers where every cell is one, and flags where every cell is true or false; empty cells and the marks ``NA``,
+``N/A``, ``NaN``, ``null``, ``None`` and a lone point are missing there. Any other column is words, as they are written, and
+there only an empty cell is missing: ``None`` may be a kind of garage and ``NA`` a country. Whole numbers with leading zeros or
+too large to be exact are codes, such as postcodes and account numbers, and stay words too.
+"""
+
+import re
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+
+from driftpace.tables.columns import Column
+from driftpace.typing import FloatArray
+
+LARGEST_WHOLE = 2**53
+"""Whole numbers beyond this are not exact as floats."""
+_MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "."})
+_FLAGS = {"true": 1.0, "false": 0.0}
+_PADDED = re.compile(r"^\s*[+-]?0\d+\s*$", re.MULTILINE)
+_LONG = re.compile(r"^\s*[+-]?\d{16,}\s*$", re.MULTILINE)
+
+
+def is_mark(text: object) -> bool:
+    """Whether a text is how people write that nothing is there.
+
+    >>> is_mark("NA"), is_mark(" "), is_mark("no")
+    (True, True, False)
+    """
+    return isinstance(text, str) and text.strip().lower() in _MISSING
+
+
+def column_of(cells: Sequence[str], *, exact: bool = False) -> Column:
+    """Return the column that cells make; with ``exact`` it keeps how numbers and flags were written.
+
+    >>> [column_of(cells).kind for cells in (["1", "NA"], ["TRUE", ""], ["1", "two"], ["007", "12"])]
+    ['number', 'flag', 'text', 'text']
+    >>> column_of(["None", "Carport", ""]).missing.tolist()
+    [False, False, True]
+    """
+    values, kind = numbers_of(cells), "number"
+    if values is not None and _are_codes(cells, values):
+        return text_column(cells)
+    if values is None:
+        values, kind = _flags_of(cells), "flag"
+    if values is None:
+        return text_column(cells)
+    written = np.array([None, *cells], dtype=object)[1:] if exact else None
+    return Column(
+        kind="number" if kind == "number" else "flag", values=values, missing=np.isnan(values), written=written
+    )
+
+
+def text_column(cells: Sequence[str]) -> Column:
+    """Return cells as words, missing where they are empty."""
+    texts = [cell.strip() or None for cell in cells]
+    values = np.array([None, *texts], dtype=object)[1:]
+    return Column(kind="text", values=values, missing=np.array([text is None for text in texts], dtype=np.bool_))
+
+
+def numbers_of(cells: Sequence[str]) -> FloatArray | None:
+    """Return the numbers that cells are, NaN where one is missing; None where any is something else.
+
+    >>> numbers_of(["1", "2.50", "NA"])
+    array([1. , 2.5, nan])
+    >>> numbers_of(["1_000"]) is None
+    True
+    """
+    try:
+        found = np.array(list(map(float, cells)), dtype=np.float64)
+    except ValueError:
+        try:
+            found = np.array([np.nan if is_mark(cell) else float(cell) for cell in cells], dtype=np.float64)
+        except ValueError:
+            return None
+    return None if "_" in "".join(cells) else found  # Python's own way to write thousands, and nobody else's
+
+
+def as_numbers(column: Column) -> Column | None:
+    """Return a column as numbers where its cells are numbers, whether its file had them as such or as text; None elsewhere.
+
+    >>> texts = Column(kind="text", values=np.array(["4.0", "n/a"], dtype=object), missing=np.array([False, False]))
+    >>> found = as_numbers(texts)
+    >>> found.values.tolist(), found.missing.tolist()
+    ([4.0, nan], [False, True])
+    """
+    if column.kind in ("number", "flag"):
+        return column
+    if column.kind == "time":
+        return None
+    values = numbers_of(["" if gone else _text(cell) for cell, gone in zip(column.values, column.missing, strict=True)])
+    return None if values is None else Column(kind="number", values=values, missing=np.isnan(values))
+
+
+def without_marks(column: Column, words: Collection[str]) -> Column:
+    """Return a column of words in which marks such as NA are missing, where they are none of ``words``.
+
+    >>> given = column_of(["no", "yes", "NA"])
+    >>> without_marks(given, ["no", "yes"]).missing.tolist(), without_marks(given, ["yes", "NA"]).missing.tolist()
+    ([False, False, True], [False, False, False])
+    """
+    if column.kind not in ("text", "other"):
+        return column
+    there = {cell for cell in column.values[~column.missing].tolist() if isinstance(cell, str)}
+    marks = {cell for cell in there if is_mark(cell) and cell.strip() not in words}
+    if not marks:
+        return column
+    gone = np.array([isinstance(cell, str) and cell in marks for cell in column.values.tolist()], dtype=np.bool_)
+    return Column(kind=column.kind, values=column.values, missing=column.missing | gone)
+
+
+def _text(cell: Any) -> str:
+    if isinstance(cell, bool | np.bool_):
+        return "true" if cell else "false"
+    return cell if isinstance(cell, str) else str(cell)
+
+
+def _flags_of(cells: Sequence[str]) -> FloatArray | None:
+    plain = [cell.strip().lower() for cell in cells]
+    if not all(cell in _FLAGS or cell in _MISSING for cell in set(plain)):
+        return None
+    return np.array([_FLAGS.get(cell, np.nan) for cell in plain], dtype=np.float64)
+
+
+def _are_codes(cells: Sequence[str], numbers: FloatArray) -> bool:
+    """Whether whole numbers are rather names: padded with zeros, or so large that a float would lose digits."""
+    there = numbers[~np.isnan(numbers)]
+    with np.errstate(invalid="ignore"):
+        if not there.size or not np.all(there == np.trunc(there)):
+            return False
+    joined = "\n".join(cells)
+    large = bool(np.abs(there).max() >= LARGEST_WHOLE)
+    return _PADDED.search(joined) is not None or (large and _LONG.search(joined) is not None)

@@ -1,0 +1,40 @@
+"""What a table shows is what the campaign will take, and what it will not take is said before anything is paid for."""
+
+from pathlib import Path
+
+import pytest
+
+from driftpace.campaign import Definition
+from tests.cli.init.test_command import definition
+from tests.cli.loop import Run
+
+
+def begin(run: Run, text: str, *more: str, target: str = "y") -> tuple[Definition, str]:
+    """Begin a campaign of a table."""
+    Path("t.csv").write_text(text)
+    code, out, err = run("init", "t", "--target", target, "--epsilon", "0.1", "--table", "t.csv", "--seed", "1", *more)
+    assert (code, err) == (0, "")
+    return definition("t"), out
+
+
+@pytest.mark.parametrize("word", ["None", "NA", "null"])
+def test_words_such_as_none_are_words_from_init_to_tell(folder: Path, run: Run, word: str) -> None:
+    kinds = (word, "Attached", "Carport")
+    lines = [f"r{n},{kinds[n % 3]},{n * 7 % 11}" for n in range(60)]
+    found, _ = begin(run, "\n".join(["id,garage,x", *lines]), "--classes", "no,yes", target="sold")
+    assert found.categories["garage"] == tuple(sorted(kinds))
+    assert run("ask", "t", "--select", "t.csv", "--out", "tasks.csv")[0] == 0
+    drawn = Path("tasks.csv").read_text().splitlines()
+    assert {line.removesuffix(",") for line in drawn[1:]} < set(lines)
+    assert any(f",{word}," in line for line in drawn)
+    labels = [f"{line}{('no', 'yes', 'NA')[place % 3]}" for place, line in enumerate(drawn[1:])]
+    Path("done.csv").write_text("\n".join([drawn[0], *labels]))
+    code, out, err = run("tell", "t", "done.csv", "--part")
+    assert (code, err) == (0, "")
+    assert f"left out {len(labels) // 3} without a label yet" in out
+
+
+def test_missing_cells_are_said_at_once(folder: Path, run: Run) -> None:
+    lines = [f"r{n},{'' if n < 3 else n % 5},{n * 7 % 11}" for n in range(60)]
+    _, out = begin(run, "\n".join(["id,a,x", *lines]))
+    assert "Missing    a in 3 of 60 rows; rows without a value cannot be told" in out
