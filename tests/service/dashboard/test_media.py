@@ -46,7 +46,7 @@ def test_forced_colours_leave_nothing_to_guess(hall: Serving, visit: Visit, sche
     for kind in ("barkey", "dotkey", "bandkey"):
         ground, _, _ = colours(page, f".key.{kind}")
         assert ground != paper, kind
-        assert not ground.endswith(", 0)"), kind  # not transparent
+        assert not ground.startswith("rgba"), kind  # not transparent
     series = page.evaluate(
         """() => [...document.querySelectorAll("#figure-promise .key")].map((key) => getComputedStyle(key).color)"""
     )
@@ -68,8 +68,11 @@ def test_forced_colours_leave_nothing_to_guess(hall: Serving, visit: Visit, sche
 
 def test_a_chosen_theme_gives_way_to_forced_colours(hall: Serving, visit: Visit) -> None:
     page = visit(f"{hall.url}/campaigns/flat-prices", forced_colors="active", color_scheme="dark").page
-    line = "getComputedStyle(document.querySelector('#figure-drift svg .own')).stroke"
+    line = "getComputedStyle(document.querySelector('#figure-drift svg .line.own')).stroke"
     before = page.evaluate(line)
+    assert (
+        before == colours(page, ".downloads a")[1] == colours(page, ".sections a")[1]
+    )  # the system's, and none of ours
     page.evaluate("document.documentElement.dataset.theme = 'light'")
     assert page.evaluate(line) == before
 
