@@ -97,6 +97,16 @@ def test_what_does_not_fit_the_definition_is_named(changes: dict[str, Any], sent
         labelled(Definition.of(VALUES), _columns(**changes), period=1, known=None, owner="tell")
 
 
+def test_an_id_is_the_same_however_a_file_writes_it() -> None:
+    for written in (["1", "2", "3", "4"], ["1.0", "2.0", "3.00", "4"], [1.0, 2.0, 3.0, 4.0]):
+        found = labelled(Definition.of(VALUES), _columns(customer=written), period=1, known=None, owner="tell")
+        assert found.ids == ["1", "3", "4"]
+    codes = labelled(
+        Definition.of(VALUES), _columns(customer=["01.0", "b", "007", "7"]), period=1, known=None, owner="tell"
+    )
+    assert codes.ids == ["01.0", "007", "7"]
+
+
 def test_a_label_that_says_nothing_is_none_unless_it_is_a_class() -> None:
     waiting = _columns(left=["yes", "NA", "no", "none"])
     found = labelled(Definition.of(VALUES), waiting, period=1, known=None, owner="tell")

@@ -1,16 +1,19 @@
-"""Asking for a period: the steps of ``ask`` on a campaign, and the orders of periods that are over."""
+"""Asking for a period: the steps of ``ask`` on a campaign, with more money too, and the orders of periods that are over."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from driftpace.campaign import fold
 from driftpace.campaign.closing import close
 from driftpace.campaign.folded import Folded, Opened, request_from_plain, request_to_plain
+from driftpace.campaign.funding import budgeted, values_with
 from driftpace.campaign.records import DECIDED, Decision, Order
 from driftpace.campaign.summary import named
 from driftpace.campaign.writing import Draft
 from driftpace.errors import ProtocolError
 from driftpace.records import StepReport
 from driftpace.storage.store import Store
+from driftpace.tracker.branching import chosen
 from driftpace.tracker.exactly import from_plain
 
 
@@ -51,10 +54,10 @@ def _same(before: Opened, after: Opened) -> bool:
     return before.key == after.key and request_to_plain(before.request) == request_to_plain(after.request)
 
 
-def ask_again(folded: Folded, draft: Draft, *, who: str) -> Folded:
-    """Decide anew how many rows are missing, with those that came."""
-    folded, _ = fold.asked(folded, pool=None, key=None)
-    draft.add("asked", _asked_body(folded, None, who))
+def ask_again(folded: Folded, draft: Draft, *, who: str, pool: int | None = None) -> Folded:
+    """Decide anew how many rows are missing, with those that came; ``pool`` is given again where all is decided anew."""
+    folded, _ = fold.asked(folded, pool=pool, key=None)
+    draft.add("asked", _asked_body(folded, pool, who))
     return folded
 
 
@@ -70,6 +73,20 @@ def _asked_body(folded: Folded, pool: int | None, who: str) -> dict[str, Any]:
         "request": request_to_plain(request),
         "who": who,
     }
+
+
+def fund(
+    folded: Folded, draft: Draft, money: object, *, periods: int, prices: Mapping[str, Any], reason: str, who: str
+) -> Folded:
+    """Give the campaign another budget, and make the order of an open period anew."""
+    values = values_with(folded, money, periods, prices)
+    order = chosen(folded.settings, folded.state)[1].order
+    body = {"period": folded.state.period, "budget": values, "money": str(money), "periods": periods}
+    draft.add("budgeted", {**body, "reason": reason, "who": who})
+    folded = budgeted(folded, values)
+    if folded.opened is None:
+        return folded
+    return ask_again(folded, draft, who=who, pool=None if order is None else order.pool)
 
 
 def past_order(store: Store, folded: Folded, key: str) -> Order | None:

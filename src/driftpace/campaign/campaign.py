@@ -11,7 +11,7 @@ from typing import Any, Self
 from driftpace import require
 from driftpace.campaign import fold
 from driftpace.campaign.alike import near
-from driftpace.campaign.asking import ask, ask_again
+from driftpace.campaign.asking import ask, ask_again, fund
 from driftpace.campaign.beginning import first_change
 from driftpace.campaign.definition import Definition, check_name
 from driftpace.campaign.folded import Folded, fingerprint
@@ -298,6 +298,23 @@ class Campaign:
             folded = apply(folded, fold.decision_of(body, draft.at))
             draft.add(kind, body)
             return folded, open_order(folded, kind)
+
+        return self._kept.change(decide, dry_run=dry_run)
+
+    def add_money(
+        self, money: Any, *, reason: str, periods: int = 0, who: str = "", dry_run: bool = False, **prices: Any
+    ) -> Status:
+        """Add ``money`` to the budget, and ``periods`` to its horizon; the order of an open period is made anew.
+
+        What was spent stays spent. ``fixed``, ``per_sample``, ``tiers``, ``minimum`` and ``currency`` are other prices from now on.
+        Where there was no budget, there is one from the open period on.
+        """
+        require.count("Campaign.add_money", periods=periods)
+        why = check_reason("Campaign.add_money", reason)
+
+        def decide(folded: Folded, draft: Draft) -> tuple[Folded, Status]:
+            folded = fund(folded, draft, money, periods=int(periods), prices=prices, reason=why, who=who)
+            return folded, status(folded, updated_at=draft.at)
 
         return self._kept.change(decide, dry_run=dry_run)
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from driftpace.campaign.definition import Definition
 from driftpace.campaign.folded import Folded, Opened
+from driftpace.campaign.funding import budgeted
 from driftpace.campaign.records import Decision
 from driftpace.campaign.rowbytes import unpack
 from driftpace.errors import StateFileError
@@ -115,6 +116,8 @@ def after(folded: Folded, entry: Entry, rows: bytes | None) -> Folded:
             folded = approved(folded, decision_of(body, entry.at))
         case "overridden":
             folded = overridden(folded, decision_of(body, entry.at))
+        case "budgeted":
+            folded = budgeted(folded, body["budget"])
         case "closed":
             folded, _ = closed(folded)
         case "fitted":

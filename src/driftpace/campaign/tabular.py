@@ -222,12 +222,14 @@ def _plainly(word: str) -> str:
 
 
 def _words(column: "Column", keep: BoolArray, name: str, owner: str) -> list[str]:
+    from driftpace.tables.cells import as_ids
+
     gone = column.missing & keep
     if gone.any():
         raise DataError(
             f"{owner}: column {name!r} must have no missing values; row {int(np.argmax(gone)) + 1} has none."
         )
-    return [_word(one, column.kind) for one in column.values[keep]]
+    return as_ids([_word(one, column.kind) for one in column.values[keep]])
 
 
 def _word(value: Any, kind: str) -> str:

@@ -19,6 +19,7 @@ def test_a_whole_history_reads_as_sentences() -> None:
     campaign.forget(reason="wrong week", who="Ada")
     campaign.tell(final=True)
     copied = {"name": "a", "source": "a.campaign", "entries": 9, "who": "Bo"}
+    campaign.add_money(50, periods=3, reason="next quarter", who="Ada", per_sample=1)
     imported = Entry(kind="imported", at="2026-11-15T10:00:00Z", body=copied)
     lines = [line(entry) for entry in (*campaign.log(), imported)]
     said = {one.kind: one.sentence for one in lines}
@@ -29,6 +30,9 @@ def test_a_whole_history_reads_as_sentences() -> None:
     assert said["selected"] == "2 rows of 500 drawn for labelling from “pool.csv”, by Ada."
     assert said["delivered"].endswith("3 rows without a label were left out.")
     assert said["forgotten"] == "2 rows of period 3 taken back, by Ada: “wrong week”."
+    assert said["budgeted"] == (
+        "50 were added to the budget and 3 periods to its horizon from period 4 on, by Ada: “next quarter”."
+    )
     assert said["imported"] == "9 entries before this came from “a.campaign”, by Bo."
     for one_line in lines:
         assert one_line.sentence.endswith(".")

@@ -109,6 +109,9 @@ _WORDS: dict[str, Callable[[Mapping[str, Any], str | None], str]] = {
     "asked": _asked,
     "approved": _decided,
     "overridden": _decided,
+    "budgeted": lambda body, _: (
+        f"period {body['period']}: {body['money']} more for {plural(body['periods'], 'more period')}: {body['reason']}"
+    ),
     "selected": lambda body, _: (
         f"period {body['period']}: {plural(body['rows'], 'row')} drawn of {body['pool']:,} in {body['source'] or 'a pool'}"
     ),

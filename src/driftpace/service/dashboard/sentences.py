@@ -17,6 +17,7 @@ TITLES = {
     "selected": "Drawn",
     "delivered": "Delivered",
     "forgotten": "Taken back",
+    "budgeted": "Budget",
     "closed": "Closed",
     "fitted": "Fitted",
     "certified": "Certified",
@@ -74,6 +75,13 @@ def _created(entry: Entry) -> str:
     past = len(entry.body.get("history") or ())
     before = f", with {plural(past, 'period')} of a tracker before it" if past else ""
     return f"The campaign begins{before}{_by(entry)}"
+
+
+def _budgeted(entry: Entry) -> str:
+    body = entry.body
+    more = f"{straight(str(body['money']))} were added to the budget"
+    last = f" and {plural(body['periods'], 'period')} to its horizon" if body["periods"] else ""
+    return f"{more}{last} from period {body['period']} on{_by(entry)}{_because(entry)}"
 
 
 def _asked(entry: Entry) -> str:
@@ -164,6 +172,7 @@ _SENTENCES = {
     "selected": _selected,
     "delivered": _delivered,
     "forgotten": _forgotten,
+    "budgeted": _budgeted,
     "closed": _closed,
     "fitted": _fitted,
     "certified": _certified,
