@@ -188,3 +188,12 @@ def test_what_cannot_be_drawn_is_refused() -> None:
         draw_rows(_pool("a."), 1, id_column="city", rng_key=[0])
     with pytest.raises(DataError, match="the pool must have at least one column; got none"):
         draw_rows({}, 1, rng_key=[0])
+
+
+def test_a_row_is_known_again_by_its_id_however_that_is_written() -> None:
+    for text in (b"id,a\n1,5\n2,6\n", b"id,a\n1.0,5\n2.0,6\n"):
+        pool = read_upload(text, as_text=["id"])
+        assert row_ids(pool, id_column="id") == ["1", "2"]
+        assert draw_rows(pool, 2, rng_key=(1,), id_column="id", already=["1"]).ids == ("2",)
+    with pytest.raises(DataError, match="'1' is there twice"):
+        row_ids(read_upload(b"id,a\n1,5\n1.0,6\n", as_text=["id"]), id_column="id")

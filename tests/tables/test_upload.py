@@ -153,7 +153,7 @@ def test_ids_are_kept_as_written_and_large_ones_exactly() -> None:
         sink.getvalue(),
         b'{"columns": {"id": [%d, %d]}}' % (large, large + 1),
     ):
-        hows: list[dict[str, Any]] = [{"as_text": ["id"]}, {"exact": True}]
+        hows: list[dict[str, Any]] = [{"as_text": ["id"]}, {"exact": True}, {}]
         for how in hows:
             assert read_upload(content, **how)["id"].values.tolist() == [str(large), str(large + 1)]
 

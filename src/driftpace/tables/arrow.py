@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from driftpace.errors import DataError, DriftpaceError, MissingExtraError
+from driftpace.tables.cells import LARGEST_WHOLE
 from driftpace.tables.columns import Column, from_objects
 from driftpace.tables.limits import Limits, clip, refuse_size, refuse_twin_names, refuse_unpacked
 from driftpace.tables.textfile import number_text
@@ -26,7 +27,6 @@ _BEGINNINGS = (
     "time64[",
     "duration[",
 )
-_LARGEST_WHOLE = 2**53
 
 
 def need_pyarrow(owner: str) -> Any:
@@ -70,10 +70,10 @@ def _is_dictionary(kind: Any) -> bool:
 class Gathered:
     """Columns put together from batches; what is gathered stays within the limits, or a sentence says what does not."""
 
-    def __init__(self, schema: Any, limits: Limits, what: str, *, as_text: Collection[str], exact: bool) -> None:
+    def __init__(self, schema: Any, limits: Limits, what: str, *, as_text: Collection[str]) -> None:
         self._names = [str(name) for name in schema.names]
         self._limits, self._what = limits, what
-        self._as_text, self._exact = frozenset(as_text), exact
+        self._as_text = frozenset(as_text)
         self._pieces: list[list[Any]] = [[] for _ in self._names]
         self._known: list[dict[Any, Any]] = [{} for _ in self._names]
         self._rows = self._kept = self._stood_for = 0
@@ -134,7 +134,7 @@ class Gathered:
             distinct = self._values(self._taken(array.dictionary, pa.array(used[int(missing) :])), place, as_text)
             items = [None, *distinct] if missing else distinct
             return [items[at] for at in places.tolist()]
-        if as_text or kind == "bool" or (self._exact and kind in ("int64", "uint64") and _beyond(array)):
+        if as_text or kind == "bool" or (kind in ("int64", "uint64") and _beyond(array)):
             return self._values(array, place, as_text or kind != "bool")
         if kind in _WHOLE or kind in _BROKEN or kind.startswith("decimal"):
             return array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
@@ -163,7 +163,7 @@ def _beyond(array: Any) -> bool:
     import pyarrow.compute as pc
 
     least, most = (pc.min_max(array)[end].as_py() for end in ("min", "max"))
-    return most is not None and max(abs(least), abs(most)) > _LARGEST_WHOLE
+    return most is not None and max(abs(least), abs(most)) > LARGEST_WHOLE
 
 
 def _joined(pieces: list[Any]) -> Column:

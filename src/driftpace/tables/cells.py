@@ -20,6 +20,7 @@ LARGEST_WHOLE = 2**53
 _MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "."})
 _FLAGS = {"true": 1.0, "false": 0.0}
 _PADDED = re.compile(r"^\s*[+-]?0\d+\s*$", re.MULTILINE)
+_WHOLE = re.compile(r"([+-]?(?:0|[1-9]\d*))\.0+")
 _LONG = re.compile(r"^\s*[+-]?\d{16,}\s*$", re.MULTILINE)
 
 
@@ -92,6 +93,17 @@ def as_numbers(column: Column) -> Column | None:
         return None
     values = numbers_of(["" if gone else _text(cell) for cell, gone in zip(column.values, column.missing, strict=True)])
     return None if values is None else Column(kind="number", values=values, missing=np.isnan(values))
+
+
+def as_ids(texts: Sequence[str]) -> list[str]:
+    """Return texts as the ids they stand for: 7.0 is 7, as spreadsheets and frames write it where some are missing.
+
+    >>> as_ids(["7.0", "007", "7.5", "v1.0"])
+    ['7', '007', '7.5', 'v1.0']
+    """
+    if ".0" not in "\n".join(texts):
+        return list(texts)
+    return [found[1] if (found := _WHOLE.fullmatch(text)) else text for text in texts]
 
 
 def without_marks(column: Column, words: Collection[str]) -> Column:

@@ -13,6 +13,7 @@ import numpy as np
 
 from driftpace import require
 from driftpace.errors import DataError, ParameterError
+from driftpace.tables.cells import as_ids
 from driftpace.tables.columns import Column
 from driftpace.tables.exports import ROW_ID
 from driftpace.tables.jsonfile import as_written
@@ -160,12 +161,13 @@ def row_ids(columns: Mapping[str, Column], *, id_column: str | None = None, owne
     gone = next((place for place, name in enumerate(ids) if not name), None)
     if gone is not None:
         raise DataError(f"{owner}: every row must have an id in {clip(id_column)!r}; row {gone + 1:,} has none.")
-    twins = [name for name, count in Counter(ids).items() if count > 1]
+    names = as_ids([str(name) for name in ids])
+    twins = [name for name, count in Counter(names).items() if count > 1]
     if twins:
         raise DataError(
-            f"{owner}: every row must have its own id in {clip(id_column)!r}; {clip(str(twins[0]))!r} is there twice."
+            f"{owner}: every row must have its own id in {clip(id_column)!r}; {clip(twins[0])!r} is there twice."
         )
-    return [str(name) for name in ids]
+    return names
 
 
 def _digests(columns: Mapping[str, Column]) -> list[str]:

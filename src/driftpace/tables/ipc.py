@@ -20,9 +20,7 @@ _MESSAGES = 100_000
 _BUFFERS = 2_000_000
 
 
-def read_ipc(
-    data: bytes, limits: Limits, what: str, *, as_text: Collection[str], exact: bool, owner: str
-) -> dict[str, Column]:
+def read_ipc(data: bytes, limits: Limits, what: str, *, as_text: Collection[str], owner: str) -> dict[str, Column]:
     """Return the columns of an Arrow IPC file or stream."""
     pa = need_pyarrow(owner)
     from pyarrow import ipc
@@ -37,7 +35,7 @@ def read_ipc(
         ):
             check_schema(reader.schema, what)
             refuse_size(limits, 0, len(reader.schema.names), what)
-            gathered = Gathered(reader.schema, limits, what, as_text=as_text, exact=exact)
+            gathered = Gathered(reader.schema, limits, what, as_text=as_text)
             for batch in _batches(reader, whole_file):
                 gathered.add(batch)
     return gathered.columns()

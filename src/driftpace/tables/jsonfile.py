@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from driftpace.errors import DataError
+from driftpace.tables.cells import LARGEST_WHOLE
 from driftpace.tables.columns import Column, from_objects
 from driftpace.tables.limits import Limits, clip, refuse_size
 from driftpace.tables.textfile import encoding, lines, number_text
 
-_LARGEST_WHOLE = 2**53
 _LONG = 2**16
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _ESCAPE = re.compile(r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89a-fA-F]..)|.)", re.DOTALL)
@@ -158,24 +158,32 @@ def gather(rows: Iterable[Any], limits: Limits, what: str) -> dict[str, list[Any
     return columns
 
 
-def as_columns(
-    table: Mapping[str, list[Any]], what: str, *, as_text: Collection[str], exact: bool
-) -> dict[str, Column]:
-    """Return values by column as columns of one kind each."""
+def as_columns(table: Mapping[str, list[Any]], what: str, *, as_text: Collection[str]) -> dict[str, Column]:
+    """Return values by column as columns of one kind each; whole numbers too large to be exact are texts."""
     columns = {}
     for name, values in table.items():
-        if name in as_text or (exact and _beyond(values)):
-            columns[name] = from_objects([None if value is None else as_written(value) for value in values])
+        if name in as_text:
+            columns[name] = _as_texts(values)
             continue
         try:
             columns[name] = from_objects(values)
         except (OverflowError, ValueError):
             raise DataError(f"{what} must hold numbers below 1e308; column {clip(name)!r} has a larger one.") from None
+        if columns[name].kind == "number" and _are_codes(columns[name], values):
+            columns[name] = _as_texts(values)
     return columns
 
 
-def _beyond(values: list[Any]) -> bool:
-    return any(type(value) is int and abs(value) > _LARGEST_WHOLE for value in values)
+def _as_texts(values: list[Any]) -> Column:
+    return from_objects([None if value is None else as_written(value) for value in values])
+
+
+def _are_codes(column: Column, values: list[Any]) -> bool:
+    there = column.values[~column.missing]
+    if not there.size or np.abs(there).max() < LARGEST_WHOLE:
+        return False
+    whole = [value for value, gone in zip(values, column.missing, strict=True) if not gone]
+    return all(type(value) is int for value in whole) and any(abs(value) > LARGEST_WHOLE for value in whole)
 
 
 def as_written(value: Any) -> str:

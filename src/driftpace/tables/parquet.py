@@ -13,9 +13,7 @@ _DELTA_BYTE_ARRAY = 7
 _CHUNKS = 100_000
 
 
-def read_parquet(
-    data: bytes, limits: Limits, what: str, *, as_text: Collection[str], exact: bool, owner: str
-) -> dict[str, Column]:
+def read_parquet(data: bytes, limits: Limits, what: str, *, as_text: Collection[str], owner: str) -> dict[str, Column]:
     """Return the columns of a Parquet file."""
     pa = need_pyarrow(owner)
     import pyarrow.parquet as pq
@@ -28,7 +26,7 @@ def read_parquet(
         with pq.ParquetFile(
             pa.BufferReader(data), read_dictionary=texts, pre_buffer=False, thrift_container_size_limit=_CHUNKS
         ) as file:
-            gathered = Gathered(file.schema_arrow, limits, what, as_text=as_text, exact=exact)
+            gathered = Gathered(file.schema_arrow, limits, what, as_text=as_text)
             for batch in file.iter_batches(batch_size=_BATCH, use_threads=False):
                 gathered.add(batch)
     return gathered.columns()

@@ -78,8 +78,8 @@ def read_upload(
     :func:`~driftpace.tables.exports.rows_of_export` says, with ``target`` and ``several``. What the cells of a text file stand for,
     and which of them are missing, :mod:`driftpace.tables.cells` says.
 
-    Columns named in ``as_text`` stay texts as written, so that the ids 7 and 007 are two. With ``exact``, a column of numbers
-    that would not be written back as it came (leading zeros, whole numbers beyond 2**53) stays text too.
+    Columns named in ``as_text`` stay texts as written, so that the ids 7 and 007 are two; so do codes, whole numbers with leading
+    zeros or beyond 2**53. With ``exact``, a column of numbers that would not be written back as it came stays text too.
 
     Raises :class:`~driftpace.errors.DataError` or :class:`~driftpace.errors.ParameterError` and nothing else.
 
@@ -108,9 +108,9 @@ def read_upload(
     how = _How(limits=limits, what=what, as_text=names, exact=exact, target=target, several=several, owner=owner)
     try:
         if found == "parquet":
-            return read_parquet(raw, limits, what, as_text=names, exact=exact, owner=owner)
+            return read_parquet(raw, limits, what, as_text=names, owner=owner)
         if found == "arrow":
-            return ipc.read_ipc(raw, limits, what, as_text=names, exact=exact, owner=owner)
+            return ipc.read_ipc(raw, limits, what, as_text=names, owner=owner)
         if found == "csv" or (found == "label-studio" and raw.lstrip()[:1] not in (b"[", b"{")):
             return _of_csv(raw, found, how)
         return _of_json(raw, found, how)
@@ -168,7 +168,7 @@ def _of_csv(raw: bytes, kind: FileKind, how: _How) -> dict[str, Column]:
 def _of_json(raw: bytes, kind: FileKind, how: _How) -> dict[str, Column]:
     if kind == "jsonl":
         table = jsonfile.read_lines(raw, how.limits, how.what)
-        return jsonfile.as_columns(table, how.what, as_text=how.as_text, exact=how.exact)
+        return jsonfile.as_columns(table, how.what, as_text=how.as_text)
     document = jsonfile.load_document(raw, how.limits, how.what)
     if is_full_export(document) or is_short_export(document):
         return _of_rows(document, how)
@@ -177,7 +177,7 @@ def _of_json(raw: bytes, kind: FileKind, how: _How) -> dict[str, Column]:
             f"{how.what} must be an export of Label Studio: tasks with data and annotations; it is other JSON."
         )
     table = jsonfile.table_of_document(document, how.limits, how.what)
-    return jsonfile.as_columns(table, how.what, as_text=how.as_text, exact=how.exact)
+    return jsonfile.as_columns(table, how.what, as_text=how.as_text)
 
 
 def _questions(document: Any) -> frozenset[str]:
@@ -198,9 +198,7 @@ def _of_rows(document: Any, how: _How) -> dict[str, Column]:
     rows = rows_of_export(document, target=how.target, several=how.several, owner=how.owner)
     if not rows:
         raise DataError(f"{how.what} must have at least one labelled task; nobody has labelled any.")
-    columns = jsonfile.as_columns(
-        jsonfile.gather(rows, how.limits, how.what), how.what, as_text=how.as_text, exact=how.exact
-    )
+    columns = jsonfile.as_columns(jsonfile.gather(rows, how.limits, how.what), how.what, as_text=how.as_text)
     typed = _questions(document) if is_full_export(document) else columns.keys()
     for name, column in columns.items():
         if column.kind == "text" and name in typed and name not in how.as_text:

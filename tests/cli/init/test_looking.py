@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from driftpace.campaign import Definition
+from driftpace.tables import write_rows
 from tests.cli.init.test_command import definition
 from tests.cli.loop import Run
 
@@ -38,3 +39,13 @@ def test_missing_cells_are_said_at_once(folder: Path, run: Run) -> None:
     lines = [f"r{n},{'' if n < 3 else n % 5},{n * 7 % 11}" for n in range(60)]
     _, out = begin(run, "\n".join(["id,a,x", *lines]))
     assert "Missing    a in 3 of 60 rows; rows without a value cannot be told" in out
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_long_ids_tell_rows_apart_in_every_kind_of_file(folder: Path, run: Run, ending: str) -> None:
+    rows = {"id": [2**53 + n for n in range(40)], "a": [n % 7 for n in range(40)]}
+    write_rows(f"huge.{ending}", rows)
+    code, out, _ = run("init", "t", "--target", "y", "--epsilon", "0.1", "--table", f"huge.{ending}")
+    assert code == 0
+    assert "Rows       are told apart by id" in out
+    assert (definition("t").id, definition("t").features) == ("id", ("a",))
