@@ -69,16 +69,17 @@ def test_the_axes_say_what_they_are() -> None:
 
 
 def test_what_lies_above_the_chart_is_marked_as_such() -> None:
+    within = Chart(names=["1", "2"], top=1.0, size=WIDE, key="k")
+    within.line([0.5, 1.0], "own")
+    assert not within.beyond
     chart = Chart(names=["1", "2"], top=1.0, size=WIDE, key="k")
-    chart.line([0.5, 1.0], "own")
-    assert not chart.beyond
     chart.line([9.0, 0.5], "own")
     chart.errors([None, 7.0], [None, 0.1], "teal")
     assert chart.beyond
     root = ET.fromstring(chart.svg())
     above = [one for one in root.iter("polygon") if one.attrib["class"].startswith("beyond")]
     assert [one.attrib["class"] for one in above] == ["beyond own", "beyond teal"]
-    assert len(list(root.iter("circle"))) == 3  # what is above is no point at the edge
+    assert len(list(root.iter("circle"))) == 1  # what is above is no point at the edge
 
 
 def test_names_of_periods_stay_within_the_chart() -> None:

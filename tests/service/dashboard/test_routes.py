@@ -201,12 +201,15 @@ def test_an_override_is_told_as_it_was_decided() -> None:
         assert "tracker's" not in card
         now = campaign.status().order
         assert now is not None
-        assert f"above the best with {now.came + now.request.samples} rows" in card
+        assert now.request.plan is not None
+        assert now.request.plan.samples[0] == order.samples  # the bound is that of the plan, whatever came
+        assert f"above the best with {order.samples} rows" in card
         beyond = money(view(campaign).over)
         assert f"The order costs {beyond} more than is left of the budget." in card
         assert now.cost is not None
         assert f"Cost of the rows missing {money(now.cost)}" in card
         page = running.client.get("/campaigns/flat-prices").text
+    assert f'data-asked="{order.samples}"' in page  # what both dialogs say
     assert f'data-purse="{view(campaign).purse}"' in page
     assert "&#34;per_sample&#34;: 1.5" in page
 
@@ -221,7 +224,7 @@ def test_an_override_of_before_its_number_was_kept_is_told_honestly(monkeypatch:
     old = replace(order, overridden=replace(order.overridden, asked=None))
     monkeypatch.setattr(View, "order", property(lambda _: old))
     with serving(store, dashboard=True) as running:
-        asks = f"77 rows; the tracker asks for {order.came + order.request.samples} now, with what came"
+        asks = f"77 rows; the tracker asks for {view(campaign).asked} now"
         assert asks in order_card(running)
 
 

@@ -41,6 +41,8 @@ def test_a_long_history_shows_its_end_and_the_table_all_of_it() -> None:
     assert len(found.rows) == LATEST + 9
     assert found.first == 9
     assert places(found.panels[0].wide) == LATEST
+    said = f"The chart shows the last {LATEST} of {LATEST + 9} closed periods; the table has all of them."
+    assert (found.note, figure(campaign, "rows").note) == (said, said)
 
 
 def test_the_ledger_in_the_table_is_the_ledger() -> None:
@@ -203,16 +205,20 @@ def test_a_point_above_the_chart_is_marked_in_it() -> None:
     assert panel.wide.count('class="beyond') >= 1
 
 
-def test_the_chart_of_a_long_history_says_what_it_leaves_out() -> None:
-    campaign = Campaign.create({"name": "a", "target": "y", "epsilon": 0.2, "seed": 0}, storage=MemoryStore())
-    through(campaign, World(0), LATEST + 1)
-    said = f"The chart shows the last {LATEST} of {LATEST + 1} closed periods; the table has all of them."
-    assert {found.key: found.note for found in view(campaign).figures}["promise"] == said
-    assert figure(campaign, "rows").note == said
-
-
 def test_prices_by_number_are_told_in_the_definition() -> None:
     tiers = {"total": 3000, "horizon": 20, "tiers": [[1, 2], [50, 1]], "currency": "EUR"}
     campaign, _ = one(MemoryStore(), periods=1, budget=tiers)
     facts = dict(view(campaign).facts)
     assert facts["Budget"] == "3,000 EUR over 20 periods; 0 for an order and 2 for a row, 1 from row 50 on"
+
+
+def test_what_the_tracker_asks_for_is_not_what_came() -> None:
+    campaign, world = one(MemoryStore(), periods=3, budget=None)
+    campaign.override(500, reason="a census")
+    campaign.tell(*world.rows(100), final=False)
+    assert view(campaign).asked == 100  # with these rows it decides anew, and they are enough
+    planned, world = one(MemoryStore(), periods=3)
+    asked = view(planned).asked
+    planned.override(500, reason="a census")
+    planned.tell(*world.rows(100), final=False)
+    assert view(planned).asked == asked

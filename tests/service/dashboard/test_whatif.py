@@ -93,10 +93,12 @@ def test_an_order_without_a_plan_is_told_apart_from_the_plan() -> None:
     order = campaign.ask()
     found = outcome(campaign, defaults(campaign), longest=520)
     assert found.figure is not None
-    said = f"The order is {order.samples} rows, because it looks at this period alone, and the plan at 12 periods together."
-    assert (said in found.more) == (int(found.figure.rows[0][1]) != order.samples)
-    other = outcome(campaign, {**defaults(campaign), "epsilon": "0.01"}, longest=520)
-    assert said in other.more
+    said = [
+        one for one in found.more if one.startswith(f"The order is {order.samples} rows: it looks at this period alone")
+    ]
+    assert len(said) == (int(found.figure.rows[0][1]) != order.samples)
+    finer = outcome(campaign, {**defaults(campaign), "epsilon": "0.01"}, longest=520)
+    assert any(one.startswith(f"The order is {order.samples} rows: ") and "at 12 periods" in one for one in finer.more)
 
 
 def test_a_long_plan_is_in_the_table_whole_and_the_chart_says_what_it_shows(campaign: Campaign) -> None:

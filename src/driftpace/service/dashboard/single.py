@@ -65,8 +65,11 @@ class View:
 
     @property
     def asked(self) -> int | None:
-        """How many rows the tracker asks for in the whole open period, with what came."""
-        return None if self.order is None else self.order.came + self.order.request.samples
+        """How many rows the tracker asks for in the whole open period: by its plan, or with what came."""
+        if self.order is None:
+            return None
+        request = self.order.request
+        return self.order.came + request.samples if request.plan is None else request.plan.samples[0]
 
     @property
     def most(self) -> int | None:

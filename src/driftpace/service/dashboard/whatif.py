@@ -107,10 +107,10 @@ def beside(order: Order, new: Plan) -> list[str]:
     if order.overridden is not None:
         return [f"The order of this period is overridden: {rows}."]
     if order.request.plan is None and order.samples != new.samples[0]:
-        looks = (
-            f"the plan at {plural(new.horizon, 'period')} together" if new.horizon > 1 else "the plan by other values"
-        )
-        return [f"The order is {rows}, because it looks at this period alone, and {looks}."]
+        alone = "it looks at this period alone, and may ask for more when they have come"
+        return [
+            f"The order is {rows}: {alone}; the plan looks at {plural(new.horizon, 'period')} and waits for nothing."
+        ]
     return []
 
 
