@@ -20,6 +20,7 @@ EACH: dict[str, list[tuple[str, ...]]] = {
         ("ask", "churn", "--key", "W2", "--select", "pool.csv", "--out", "more.csv", "--instead"),
     ],
     "tell": [("tell", "churn", "done.csv"), ("tell", "churn", "done.csv", "--part"), ("tell", "churn", "--close")],
+    "budget": [("budget", "churn", "--add", "100", "--reason", "r")],
     "report": [("report", "churn"), ("report", "churn", "--out", "old.html")],
     "predict": [
         ("predict", "churn", "pool.csv", "--out", "p.csv"),
