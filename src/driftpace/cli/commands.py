@@ -48,7 +48,10 @@ COMMANDS = {
         "campaigns.listing", "list_campaigns", "List the campaigns of a store, with what each waits for.", BEGIN
     ),
     "budget": Known(
-        "campaigns.budget", "budget", "Add money to a campaign, and periods that it has to last for.", BEGIN
+        "campaigns.budget",
+        "budget",
+        "Add money to the budget of a campaign, and periods that it has to last for.",
+        BEGIN,
     ),
     "ledger": Known(
         "campaigns.ledger", "ledger", "Show every closed period: what was promised, and what was measured.", BEGIN
