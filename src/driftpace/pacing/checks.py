@@ -200,7 +200,7 @@ def _target(pace: Pace, judged: Judgement) -> Assumption:
     name = "target"
     slopes = judged.coordinates.white(judged.model)[pace.parts[-1]]
     explained = 0.5 * float(slopes @ slopes)
-    told = f"The model explains about {explained:.2g} of the loss, and the target is {judged.epsilon:.2g}"
+    told = f"The columns lower the loss by about {explained:.2g}, and the target is {judged.epsilon:.2g}"
     if judged.epsilon <= 0.5 * explained:
         return _assumption(name, Verdict.PASS, f"{told}.")
     verdict = Verdict.WARN if judged.quadratic or judged.epsilon <= explained else Verdict.FAIL

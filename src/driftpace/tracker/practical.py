@@ -107,7 +107,7 @@ def _decided(
         risk=risk,
         interval=(min(wanted.low, came + left), min(max(wanted.high, came + now), came + left)),
         outcome=outcome,
-        reason=_reason(pacing, pace, judged, wanted, came, limit if short else None),
+        reason=_reason(pacing, pace, judged, wanted, came, limit if short else None, first_step=state.period == 2),
         epsilon=judged.epsilon,
         assumptions=checks(
             pace,
@@ -180,8 +180,13 @@ def _risk_after(pacing: Pacing, pace: Pace, judged: Judgement, rows: int) -> flo
     return pacing.criterion(judged).risk(pace.sizes, after)
 
 
-def _reason(pacing: Pacing, pace: Pace, judged: Judgement, wanted: Need, came: int, limit: int | None) -> str:
-    """Return the decision in a sentence. What is compared with the target is a mean, or a quantile at the confidence."""
+def _reason(
+    pacing: Pacing, pace: Pace, judged: Judgement, wanted: Need, came: int, limit: int | None, *, first_step: bool
+) -> str:
+    """Return the decision in a sentence. What is compared with the target is a mean, or a quantile at the confidence.
+
+    In the ``first_step``, before any row of the second period, what the model costs is a guess, and is called one.
+    """
     risk = pacing.judged_by(judged.epsilon).risk(pace.sizes, judged.variances)
     cost = (
         f"is expected to cost {risk:.2g}"
@@ -189,6 +194,8 @@ def _reason(pacing: Pacing, pace: Pace, judged: Judgement, wanted: Need, came: i
         else f"costs at most {risk:.2g} with confidence {pacing.confidence:g}"
     )
     known = f"with the {counted(came)} that came the model {cost}" if came else f"the last model {cost} by now"
+    if first_step and not came:
+        known = f"how fast the world moves is not known yet, and a fast one is allowed for: {known}"
     if wanted.all == 0:
         return f"{known}, and the target is {judged.epsilon:.3g}: that is enough"
     rows = max(wanted.all, wanted.now)

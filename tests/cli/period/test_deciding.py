@@ -34,8 +34,10 @@ def test_rows_are_taken_back(asked: Path, run: Run) -> None:
     run("tell", "churn", "done.csv", "--part")
     code, out, _ = run("forget", "churn", "--reason", "swapped labels")
     assert code == 0
-    assert out.startswith("churn: Label 12 rows for period 1 (W1).\n")
+    assert out.startswith("churn: 12 rows were taken back. Label 12 rows for period 1 (W1).\n")
     assert "12 rows taken back: swapped labels" in run("log", "churn")[1]
+    again = run("forget", "churn", "--reason", "swapped labels")[1]
+    assert again.startswith("churn: No rows were there to be taken back. Label 12 rows for period 1 (W1).\n")
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from driftpace.cli.shared.options import DryRun, Form, Name, Shown, Storage, Who
+from driftpace.cli.shared.printing import plural
 
 if TYPE_CHECKING:
     from driftpace.campaign.records import Order
@@ -77,11 +78,13 @@ def forget(
     from driftpace.cli.shared.reading import campaign_at
 
     with campaign_at(storage, name) as campaign:
+        before = campaign.status().order
         order = campaign.forget(reason=reason, who=who_am_i(who), dry_run=dry_run)
-    _print(order, form, dry_run=dry_run)
+    rows = "No rows were there to be" if before is None or not before.came else f"{plural(before.came, 'row')} were"
+    _print(order, form, dry_run=dry_run, first=f"{rows} taken back. ")
 
 
-def _print(order: "Order", form: Form, *, dry_run: bool) -> None:
+def _print(order: "Order", form: Form, *, dry_run: bool, first: str = "") -> None:
     from driftpace.cli.period.words import order_lines, sentence
     from driftpace.cli.shared.printing import print_answer, print_json, print_note
 
@@ -90,6 +93,6 @@ def _print(order: "Order", form: Form, *, dry_run: bool) -> None:
 
         print_json(order_json(order))
     else:
-        print_answer(f"{order.campaign}: {sentence(order)}", order_lines(order))
+        print_answer(f"{order.campaign}: {first}{sentence(order)}", order_lines(order))
     if dry_run:
         print_note("Nothing was written.")

@@ -62,10 +62,12 @@ class World:
             raise ParameterError(f"NAME must be a campaign, or a file that Tracker.save() wrote; {name!r} {what}.")
         with campaign_at(storage, name) as campaign:
             world = cls._of_tracker(campaign.tracker(), name)
-            last = campaign.status().last
-        if world.epsilon is None and last is not None and math.isfinite(last.epsilon):
-            world = replace(world, epsilon=last.epsilon)  # what the tolerance came to
-        return world
+            status = campaign.status()
+        if world.epsilon is not None:
+            return world
+        came_to = [status.order.request.epsilon] if status.order is not None else []
+        came_to += [status.last.epsilon] if status.last is not None else []  # what the tolerance came to
+        return replace(world, epsilon=next((one for one in came_to if math.isfinite(one)), None))
 
     @classmethod
     def _of_tracker(cls, tracker: "Tracker", name: str) -> "World":
