@@ -132,7 +132,19 @@ def test_a_hook_needs_its_secret_even_on_loopback(served: Serving, store: Store)
 @pytest.mark.parametrize("always", [True, False])
 @pytest.mark.parametrize(
     "header",
-    ["Forwarded", "X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Port", "X-Real-IP", "Via", "X-Original-Host"],
+    [
+        *(
+            "Forwarded",
+            "X-Forwarded-For",
+            "X-Forwarded-Proto",
+            "X-Forwarded-Port",
+            "X-Real-IP",
+            "Via",
+            "X-Original-Host",
+        ),
+        *("X_Forwarded_For", "Fly-Client-IP", "Fastly-Client-IP", "X-Envoy-External-Address", "CF-Connecting-IP"),
+        *("True-Client-IP", "X-Cluster-Client-IP", "Client-IP", "CDN-Loop", "X-Azure-ClientIP", "X-Amzn-Trace-Id"),
+    ],
 )
 def test_what_came_through_a_proxy_is_not_local(store: Store, header: str, always: bool) -> None:
     with serving(store, always=always) as running:

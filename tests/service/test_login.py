@@ -1,5 +1,8 @@
 """The page beyond loopback: log in, write, log out."""
 
+import html
+import re
+import time
 from collections.abc import Iterator
 
 import httpx
@@ -70,8 +73,66 @@ def test_a_session_ends_with_the_log_out_or_with_its_token(afar: Serving, store:
     assert afar.client.get("/api/session").status_code == 401
 
 
-def test_a_token_for_hooks_opens_no_page(afar: Serving, store: Store) -> None:
-    assert log_in(afar, make_token(store, "tool", ["hook"])).status_code == 401
+def test_a_token_for_hooks_opens_no_page_and_is_told_so(afar: Serving, store: Store) -> None:
+    for _ in range(8):  # nobody guessed anything, so nobody has to wait
+        answer = log_in(afar, make_token(store, f"tool-{time.monotonic_ns()}", ["hook"]))
+        assert answer.status_code == 403
+    assert "opens no page" in answer.text
+    assert "not known" not in answer.text
+    assert "Set-Cookie" not in answer.headers
+
+
+def test_the_page_says_how_a_token_is_made(afar: Serving) -> None:
+    assert "driftpace token make NAME" in afar.client.get("/login").text
+
+
+def test_logging_in_again_ends_the_session_before(afar: Serving, store: Store) -> None:
+    log_in(afar, make_token(store, "ann"))
+    before = {"Cookie": "; ".join(f"{name}={value}" for name, value in afar.client.cookies.items())}
+    log_in(afar, make_token(store, "bob"))
+    assert afar.client.get("/api/session").json()["name"] == "bob"
+    afar.client.cookies.clear()
+    assert afar.client.get("/api/session", headers=before).status_code == 401
+
+
+@pytest.mark.parametrize("path", ["/campaigns/churn", "/campaigns/churn?log=2&epsilon=0.1", "/?search=a+b&show=look"])
+def test_who_logs_in_comes_to_the_page_that_was_asked_for(afar: Serving, store: Store, path: str) -> None:
+    sent_on = afar.client.get(path, headers={"Accept": "text/html"})
+    assert sent_on.status_code == 303
+    form = afar.client.get(sent_on.headers["Location"]).text
+    named = re.search(r'name="next" value="([^"]*)"', form)
+    assert named is not None
+    wanted = html.unescape(named[1])
+    assert wanted == path
+    wrong = afar.client.post("/login", data={"token": "dp_wrong", "next": wanted})
+    assert named[0] in wrong.text  # a slip of the finger does not lose it
+    answer = afar.client.post("/login", data={"token": make_token(store, "ann"), "next": wanted})
+    assert (answer.status_code, answer.headers["Location"]) == (303, path)
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        "https://evil.example/",
+        "//evil.example",
+        "/\\evil.example",
+        "/\t/evil.example",
+        "/campaigns/..//evil.example",
+        "javascript:alert(1)",
+        "campaigns/a",
+        "/api/campaigns",
+        "/login",
+        "/logout",
+        "/campaigns/a\r\nSet-Cookie: x=y",
+        "/campaigns/a#b",
+        "/?" + "a" * 600,
+        "",
+    ],
+)
+def test_nobody_is_led_elsewhere_after_the_log_in(afar: Serving, store: Store, wanted: str) -> None:
+    assert 'name="next"' not in afar.client.get("/login", params={"next": wanted}).text
+    answer = afar.client.post("/login", data={"token": make_token(store, "ann"), "next": wanted})
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/")
 
 
 def test_a_foreign_page_logs_nobody_in(afar: Serving, store: Store) -> None:
@@ -94,7 +155,7 @@ def test_who_fails_often_has_to_wait_even_with_the_right_token(afar: Serving, st
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"\xff\xfe", b"token", b"&" * 100, b"a=1" + b"&a=1" * 100, b"token=" + b"x" * 100_000]
+    "body", [b"", b"\xff\xfe", b"token", b"&" * 100, b"a=1" + b"&a=1" * 100, b"token=" + b"x" * 2000]
 )
 def test_what_is_no_form_is_no_log_in(afar: Serving, body: bytes) -> None:
     assert afar.client.post("/login", content=body).status_code == 401

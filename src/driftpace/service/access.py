@@ -15,8 +15,10 @@ _OPEN = frozenset({"/healthz", "/readyz", "/login", "/logout", "/favicon.ico"})
 _READS = re.compile(r"/api/campaigns/[^/]+/(plans|predictions)")
 _HOOK = re.compile(r"/api/hooks/[^/]+/[^/]+")
 _FORWARDED = re.compile(
-    r"forwarded|via|x-forwarded-.+|x-original-.+|x-real-ip|x-client-ip|x-cluster-client-ip|true-client-ip|cf-connecting-ip"
+    r"forwarded|via|cdn-loop|(x-)?remote-addr|x-forwarded(-.+)?|x-(original|envoy|varnish|azure|appengine|amz|amzn|akamai)(-.+)?"
+    r"|(cf|fly|fastly|cloudfront|akamai)-.+|(.+-)?(client|real|connecting|remote|source|peer|origin|proxyuser)-?ip(v6)?"
 )
+"""What proxies and the edges of content networks put on a request; no browser and no client does."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,7 +46,7 @@ class Access:
         """
         if self.always or not self.is_local or peer is None or not is_loopback(peer):
             return False
-        return version != "1.0" and not any(_FORWARDED.fullmatch(name) for name in headers)
+        return version != "1.0" and not any(_FORWARDED.fullmatch(name.replace("_", "-")) for name in headers)
 
     def knows_host(self, host: str) -> bool:
         """Whether a request was sent to this machine by its own name.

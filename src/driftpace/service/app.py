@@ -14,13 +14,16 @@ from starlette.responses import Response
 from driftpace.errors import DriftpaceError, StorageError
 from driftpace.service.access import Access
 from driftpace.service.bodiless import Bodiless
-from driftpace.service.failures import Refused, failure, of_driftpace, of_http, of_validation, retry_after
+from driftpace.service.early import Early
+from driftpace.service.failures import Refused, of_driftpace, of_http, retry_after
 from driftpace.service.guard import Guard
 from driftpace.service.limits import Limits
 from driftpace.service.parts import Service
 from driftpace.service.receiving import Receiving
+from driftpace.service.refusing import refusal
 from driftpace.service.requestlog import RequestLog
 from driftpace.service.routes import campaigns, deliveries, health, hooks, orders, plans, session
+from driftpace.service.validation import of_validation
 from driftpace.storage.store import Store
 
 _PAGES = "driftpace.service.dashboard.routes"
@@ -50,6 +53,7 @@ def create_app(
         openapi_url="/api/openapi.json",
         redirect_slashes=False,
         middleware=[
+            Middleware(Early),
             Middleware(RequestLog, metrics=service.metrics),
             Middleware(Guard, service=service),
             Middleware(Receiving, limits=service.limits),
@@ -78,25 +82,22 @@ def _add_pages(app: FastAPI) -> None:
 
 def _add_failures(app: FastAPI, service: Service) -> None:
     async def of_own(request: Request, error: Exception) -> Response:
-        del request
         assert isinstance(error, DriftpaceError)
         if isinstance(error, StorageError):
             service.metrics.store_errors.inc()
         status, code, sentence = of_driftpace(error, store_url=service.store.url)
-        return failure(status, code, sentence, retry_after(status))
+        return refusal(request.scope, status, code, sentence, retry_after(status))
 
     async def of_framework(request: Request, error: Exception) -> Response:
-        del request
         assert isinstance(error, HTTPException)
         if isinstance(error, Refused):
-            return failure(error.status_code, error.code, str(error.detail), error.headers)
+            return refusal(request.scope, error.status_code, error.code, str(error.detail), error.headers)
         code, sentence = of_http(error.status_code, error.detail)
-        return failure(error.status_code, code, sentence, error.headers)
+        return refusal(request.scope, error.status_code, code, sentence, error.headers)
 
     async def of_request(request: Request, error: Exception) -> Response:
-        del request
         assert isinstance(error, RequestValidationError)
-        return failure(*of_validation(error.errors()))
+        return refusal(request.scope, *of_validation(error.errors()))
 
     app.add_exception_handler(DriftpaceError, of_own)
     app.add_exception_handler(HTTPException, of_framework)
@@ -112,7 +113,7 @@ def _describe(app: FastAPI) -> None:
             described = made()
             parts = described.setdefault("components", {})
             parts["securitySchemes"] = {
-                "token": {"type": "http", "scheme": "bearer", "description": "What `driftpace token` made."},
+                "token": {"type": "http", "scheme": "bearer", "description": "What `driftpace token make` printed."},
                 "hook": {"type": "apiKey", "in": "header", "name": "X-Driftpace-Secret", "description": "The same."},
             }
             for name in ("HTTPValidationError", "ValidationError"):

@@ -2,12 +2,17 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from driftpace.errors import ParameterError
 
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
+AMOUNT_PATTERN = r"^[0-9]{1,12}(\.[0-9]{1,6})?$"
+PRICE_PATTERN = r"^[0-9]{1,9}(\.[0-9]{1,6})?$"
+CURRENCY_PATTERN = r"^[A-Z]{3}$"
 _TEXT = r"^[^\x00-\x08\x0b-\x1f]*$"
+_MOST_NAMES = 100
+_MOST_COLUMNS = 1000
 
 Name = Annotated[str, Field(pattern=NAME_PATTERN, max_length=100)]
 Key = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]+$")]
@@ -16,23 +21,36 @@ Reason = Annotated[str, Field(min_length=1, max_length=2000)]
 Amount = (
     Annotated[int, Field(ge=0, le=10**12)]
     | Annotated[float, Field(ge=0, le=1e12)]
-    | Annotated[str, Field(pattern=r"^[0-9]{1,12}(\.[0-9]{1,6})?$")]
+    | Annotated[str, Field(pattern=AMOUNT_PATTERN)]
 )
 Price = (
     Annotated[int, Field(ge=0, le=10**9)]
     | Annotated[float, Field(ge=0, le=1e9)]
-    | Annotated[str, Field(pattern=r"^[0-9]{1,9}(\.[0-9]{1,6})?$")]
+    | Annotated[str, Field(pattern=PRICE_PATTERN)]
 )
-Tier = Annotated[list[Any], Field(min_length=2, max_length=2)]
+Tier = Annotated[list[Price], Field(min_length=2, max_length=2)]
 Share = Annotated[float, Field(gt=0, lt=1)]
 Count = Annotated[int, Field(ge=0, le=10**9)]
 Period = Annotated[int, Field(ge=1, le=10**9)]
+
+
+def _few(most: int) -> Any:
+    """Return a check that refuses an object of too many names at once, rather than find fault with each of them."""
+
+    def check(value: Any) -> Any:
+        if isinstance(value, dict) and len(value) > most:
+            raise ValueError(f"an object of at most {most:,} names")
+        return value
+
+    return check
 
 
 class Sent(BaseModel):
     """Plain values, taken as they are: "1" is no number."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+    _names = model_validator(mode="before")(_few(_MOST_NAMES))
 
     def given(self) -> dict[str, Any]:
         """Return what was sent, without what was left out."""
@@ -46,7 +64,7 @@ class Prices(Sent):
     per_sample: Price | None = None
     tiers: Annotated[list[Tier], Field(min_length=1, max_length=50)] | None = None
     minimum: Price | None = None
-    currency: Annotated[str, Field(pattern=r"^[A-Z]{3}$")] | None = None
+    currency: Annotated[str, Field(pattern=CURRENCY_PATTERN)] | None = None
 
 
 class BudgetSent(Prices):
@@ -69,7 +87,11 @@ class DefinitionSent(Sent):
     features: Annotated[list[Word], Field(min_length=1, max_length=1000)] | None = None
     classes: Annotated[list[Word], Field(min_length=2, max_length=2)] | None = None
     categories: (
-        Annotated[dict[Word, Annotated[list[Word], Field(min_length=2, max_length=1000)]], Field(max_length=1000)]
+        Annotated[
+            dict[Word, Annotated[list[Word], Field(min_length=2, max_length=1000)]],
+            Field(max_length=_MOST_COLUMNS),
+            BeforeValidator(_few(_MOST_COLUMNS)),
+        ]
         | None
     ) = None
     id: Word | None = None

@@ -1,7 +1,7 @@
 """One shape for everything that goes wrong: ``{"error": {"code": ..., "sentence": ...}}``."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from fastapi import HTTPException
@@ -65,18 +65,22 @@ def busy(sentence: str, *, seconds: float = 1.0, status: int = 503) -> Refused:
 
 
 def failure(status: int, code: str, sentence: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
-    """Return the answer; half characters, which no answer can carry, are written out, and what is sent is not sent back whole.
+    """Return the answer.
 
     >>> len(failure(422, "parameter", "got " + "x" * 100_000).body) < 1100
     True
     """
-    plain = " ".join(sentence[: 4 * _LONGEST].split()).encode("utf-8", "backslashreplace").decode()
-    plain = plain if len(plain) <= _LONGEST else f"{plain[: _LONGEST - 1]}…"
     return JSONResponse(
-        {"error": {"code": code, "sentence": plain}},
+        {"error": {"code": code, "sentence": in_brief(sentence)}},
         status_code=status,
         headers=None if headers is None else dict(headers),
     )
+
+
+def in_brief(sentence: str) -> str:
+    """Return a sentence as an answer can carry it: half characters are written out, and what is sent is not sent back whole."""
+    plain = " ".join(sentence[: 4 * _LONGEST].split()).encode("utf-8", "backslashreplace").decode()
+    return plain if len(plain) <= _LONGEST else f"{plain[: _LONGEST - 1]}…"
 
 
 def of_driftpace(error: DriftpaceError, *, store_url: str) -> tuple[int, str, str]:
@@ -99,19 +103,6 @@ def of_http(status: int, detail: object) -> tuple[str, str]:
         400: "the body of the request cannot be read.",
     }
     return _CODES.get(status, "refused"), said.get(status, str(detail))
-
-
-def of_validation(errors: Sequence[Mapping[str, Any]]) -> tuple[int, str, str]:
-    """Return status, code and sentence for a request that is not what its description says."""
-    first = errors[0] if errors else {"loc": (), "msg": "it is not", "type": ""}
-    if first.get("type") == "json_invalid":
-        return 400, "malformed", "the body of the request must be JSON; it is not."
-    place = [str(one) for one in first.get("loc", ())]
-    where = ".".join(place[1:]) or (place[0] if place else "request")
-    said = str(first.get("msg", "")).rstrip(".")
-    owner = place[0] if place else "request"
-    sentence = f"{owner}({where[:120]}=...) must be as its description says; {said[:1].lower()}{said[1:300]}."
-    return 422, "invalid", sentence
 
 
 def declared(*statuses: int) -> dict[int | str, dict[str, Any]]:

@@ -1,6 +1,8 @@
 """The door: every request is let in, sent to log in, or refused before anything else looks at it."""
 
+import re
 import secrets
+from urllib.parse import urlencode
 
 from starlette.requests import cookie_parser
 from starlette.responses import RedirectResponse, Response
@@ -8,10 +10,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from driftpace.errors import DriftpaceError, StorageError
 from driftpace.service.access import LOCAL, SAFE, Access, Caller, from_browser, is_followed, needed, same_origin
-from driftpace.service.failures import Refused, failure, of_driftpace, retry_after
+from driftpace.service.failures import Refused, of_driftpace, retry_after
 from driftpace.service.parts import Service
+from driftpace.service.refusing import refusal, wants_page
 from driftpace.service.tokens import find_digest, find_token
 from driftpace.storage.store import Token
+
+_LOCAL = re.compile(r"/(?:campaigns/[A-Za-z0-9][A-Za-z0-9._-]{0,99})?(?:\?[A-Za-z0-9._~%&=+*-]*)?")
+"""The pages that people look at: the list, and one campaign."""
 
 
 class Guard:
@@ -40,19 +46,26 @@ class Guard:
         try:
             await self._enter(scope, headers, given)
         except Refused as refused:
-            await _refusal(scope, headers, refused)(scope, receive, send)
+            await _refusal(scope, refused)(scope, receive, send)
             return
         except DriftpaceError as error:
             if isinstance(error, StorageError):
                 self._metrics.store_errors.inc()
             status, code, sentence = of_driftpace(error, store_url=self._store.url)
-            await failure(status, code, sentence, retry_after(status))(scope, receive, send)
+            await refusal(scope, status, code, sentence, retry_after(status))(scope, receive, send)
             return
         fresh = given is None and state["caller"] is not None and state["caller"].by == "loopback"
         await self._app(scope, receive, self._with_cookie(scope, headers, send) if fresh else send)
 
     async def _enter(self, scope: Scope, headers: dict[str, str], session: str | None) -> None:
         method, path = scope["method"], scope["path"]
+        if "content-length" in headers and "transfer-encoding" in headers:
+            raise Refused(  # a proxy in front may go by the other one, and take the rest for a request of its own
+                400,
+                "malformed",
+                "a request must have Content-Length or Transfer-Encoding; it has both.",
+                headers={"Connection": "close"},
+            )
         need = needed(method, path)
         if need is None:
             if method not in SAFE and not same_origin(headers):
@@ -101,7 +114,7 @@ class Guard:
                     "Host must be localhost, 127.0.0.1 or [::1] with the port of the service, without a token.",
                 )
             return LOCAL
-        raise _unknown("Authorization must be 'Bearer' and a token that `driftpace token` made")
+        raise _unknown("Authorization must be 'Bearer' and a token that `driftpace token make` made")
 
     def _with_cookie(self, scope: Scope, headers: dict[str, str], send: Send) -> Send:
         """Return a way of sending that gives a page the session its CSRF token belongs to."""
@@ -157,8 +170,23 @@ def _foreign() -> Refused:
     return Refused(403, "origin", "a page that asks for this must be one of this service; it is a foreign one.")
 
 
-def _refusal(scope: Scope, headers: dict[str, str], refused: Refused) -> Response:
-    wants_page = "text/html" in headers.get("accept", "") and not scope["path"].startswith("/api/")
-    if refused.status_code == 401 and scope["method"] in ("GET", "HEAD") and wants_page:
-        return RedirectResponse("/login", status_code=303)
-    return failure(refused.status_code, refused.code, str(refused.detail), refused.headers)
+def _refusal(scope: Scope, refused: Refused) -> Response:
+    if refused.status_code == 401 and scope["method"] in ("GET", "HEAD") and wants_page(scope):
+        return RedirectResponse(login_address(scope), status_code=303)
+    return refusal(scope, refused.status_code, refused.code, str(refused.detail), refused.headers)
+
+
+def login_address(scope: Scope) -> str:
+    """Return where to log in, and come back from."""
+    query = scope.get("query_string", b"").decode("latin-1")
+    wanted = local_path(scope["path"] + (f"?{query}" if query else ""))
+    return "/login" if wanted == "/" else f"/login?{urlencode({'next': wanted})}"
+
+
+def local_path(wanted: str) -> str:
+    """Return a page of ours to go to after the log-in; whatever might lead elsewhere, or is no page, is the first one.
+
+    >>> [local_path(one) for one in ("/campaigns/churn?log=2", "https://evil.example/", "//evil.example", "/login")]
+    ['/campaigns/churn?log=2', '/', '/', '/']
+    """
+    return wanted if len(wanted) <= 500 and _LOCAL.fullmatch(wanted) else "/"

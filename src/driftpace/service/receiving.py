@@ -6,18 +6,23 @@ import time
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from driftpace.service.failures import Refused, busy, failure
+from driftpace.service.failures import Refused, busy
 from driftpace.service.limits import Limits
+from driftpace.service.refusing import refusal
 from driftpace.tables.limits import size
 
 _TABLE = re.compile(r"/api/campaigns/[^/]+/(deliveries|predictions)|/api/hooks/[^/]+/[^/]+")
+_DEFINITIONS = "/api/campaigns"
 _CLOSE = {"Connection": "close"}
-_LINGER_BYTES = 4 * 2**20
-_LINGER_SECONDS = 1.0
+_DECISION = 64 * 2**10
+_STRANGER = 2 * 2**10
 
 
 class Receiving:
-    """Hands on the body of a request piece by piece, within limits."""
+    """Hands on the body of a request piece by piece, within limits.
+
+    Who is not known, such as somebody who logs in, may send little, and it takes nothing of the memory that all bodies share.
+    """
 
     def __init__(self, app: ASGIApp, *, limits: Limits) -> None:
         self._app = app
@@ -29,16 +34,25 @@ class Receiving:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        most = self._limits.tables.bytes if _TABLE.fullmatch(scope["path"]) else self._limits.body
+        known = scope.get("state", {}).get("caller") is not None
+        most = self._most(scope["path"]) if known else _STRANGER
         length = _length(scope)
         if length is None or length > most:
-            await _refuse_early(_malformed() if length is None else _too_large(most), receive, send)
+            refused = _malformed() if length is None else _too_large(most)
+            answer = refusal(scope, refused.status_code, refused.code, str(refused.detail), refused.headers)
+            await answer(scope, receive, send)
             return
-        body = _Body(self, receive, most, self._limits)
+        body = _Body(self if known else None, receive, most, self._limits)
         try:
             await self._app(scope, body.receive, send)
         finally:
-            self._held -= body.taken
+            self._held -= body.held
+
+    def _most(self, path: str) -> int:
+        """Return how much may be sent to an address: a table, a definition, or a few values."""
+        if _TABLE.fullmatch(path):
+            return self._limits.tables.bytes
+        return self._limits.body if path == _DEFINITIONS else min(self._limits.body, _DECISION)
 
     def hold(self, count: int) -> None:
         """Take so many bytes of the memory that all bodies share."""
@@ -48,14 +62,15 @@ class Receiving:
 
 
 class _Body:
-    def __init__(self, shared: Receiving, receive: Receive, most: int, limits: Limits) -> None:
+    def __init__(self, shared: Receiving | None, receive: Receive, most: int, limits: Limits) -> None:
         self._shared = shared
         self._receive = receive
         self._most = most
         self._until = time.monotonic() + limits.body_seconds
         self._piece = limits.piece_seconds
         self._over = False
-        self.taken = 0
+        self._taken = 0
+        self.held = 0
 
     async def receive(self) -> Message:
         if self._over:  # what comes now is that the client goes away, and that may take its time
@@ -66,10 +81,12 @@ class _Body:
         except TimeoutError:
             raise Refused(408, "too_slow", "the body of the request took too long to come.", headers=_CLOSE) from None
         count = len(message.get("body", b""))
-        if self.taken + count > self._most:
+        if self._taken + count > self._most:
             raise _too_large(self._most)
-        self._shared.hold(count)
-        self.taken += count
+        self._taken += count
+        if self._shared is not None:
+            self._shared.hold(count)
+            self.held += count
         self._over = message["type"] != "http.request" or not message.get("more_body", False)
         return message
 
@@ -90,21 +107,3 @@ def _too_large(most: int) -> Refused:
 
 def _malformed() -> Refused:
     return Refused(400, "malformed", "Content-Length must be a whole number; it is not.", headers=_CLOSE)
-
-
-async def _refuse_early(refused: Refused, receive: Receive, send: Send) -> None:
-    """Answer before the body has come, then drop a little of what is on its way, so that the answer is read before the end."""
-    answer = failure(refused.status_code, refused.code, str(refused.detail), refused.headers)
-    await send({"type": "http.response.start", "status": answer.status_code, "headers": answer.raw_headers})
-    await send({"type": "http.response.body", "body": bytes(answer.body), "more_body": True})
-    dropped = 0
-    try:
-        async with asyncio.timeout(_LINGER_SECONDS):
-            while dropped < _LINGER_BYTES:
-                message = await receive()
-                dropped += len(message.get("body", b""))
-                if message["type"] != "http.request" or not message.get("more_body", False):
-                    break
-    except TimeoutError:
-        pass
-    await send({"type": "http.response.body", "body": b"", "more_body": False})

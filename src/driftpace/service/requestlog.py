@@ -6,11 +6,15 @@ import secrets
 import time
 from typing import Any
 
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from driftpace.service.early import has_left
 from driftpace.service.failures import failure
 from driftpace.service.logs import Facts
 from driftpace.service.metrics import Metrics
+from driftpace.service.refusing import refusal
 
 LOGGER = logging.getLogger("driftpace.service")
 
@@ -30,6 +34,8 @@ _HEADERS: tuple[tuple[bytes, bytes], ...] = (
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=(), payment=()"),
 )
 _NO_STORE = (b"cache-control", b"no-store")
+_LEFT = 499
+"""What the log says of a client that hung up before it was answered; nobody is sent this."""
 
 
 class RequestLog:
@@ -59,20 +65,33 @@ class RequestLog:
 
         try:
             await self._app(scope, receive, sending)
+        except ClientDisconnect:
+            status = _LEFT
         except Exception:
             LOGGER.exception(Facts(event="error", id=request_id, route=_route(scope)))
             if status == 0:
-                answer = failure(
-                    500, "internal", f"something went wrong that should not; the log has it as {request_id}."
-                )
-                await answer(scope, receive, sending)
+                said = f"something went wrong that should not; the log has it as {request_id}."
+                await _broken(scope, said)(scope, receive, sending)
             else:
                 status = 500
         finally:
+            status = _LEFT if has_left(scope) else status
             seconds = time.perf_counter() - began
             method = scope["method"] if scope["method"] in _METHODS else "other"
             self._metrics.answered(_route(scope), method, status, seconds)
             LOGGER.info(_facts(scope, method, status, seconds, request_id))
+
+
+def _broken(scope: Scope, said: str) -> Response:
+    try:
+        return refusal(scope, 500, "internal", said)
+    except Exception:  # it may be the pages that are broken
+        return failure(500, "internal", said)
+
+
+def bare_headers(request_id: str) -> list[tuple[bytes, bytes]]:
+    """Return what every answer has, for one that is given before there is a request."""
+    return [_NO_STORE, *_HEADERS, (b"x-request-id", request_id.encode())]
 
 
 def _dressed(scope: Scope, headers: Any, request_id: str) -> list[tuple[bytes, bytes]]:

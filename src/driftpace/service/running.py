@@ -107,7 +107,7 @@ def _require_token(store: Store, host: str) -> None:
     if not store.tokens():
         raise ParameterError(
             f"serve(host=...) must be 127.0.0.1 until there is a token, for others could come in; got {host!r}. "
-            "`driftpace token` makes one."
+            "`driftpace token make NAME` makes one."
         )
 
 

@@ -44,3 +44,12 @@ def digest() -> str:
 def address(name: str) -> str:
     """Return where a file is."""
     return f"/static/{digest()}/{name}"
+
+
+def kept(given: str) -> str:
+    """Return for how long a browser may keep a file that it asked for under an address: for ever under its own, else not at all.
+
+    >>> kept(digest()), kept("0123456789ab")
+    ('public, max-age=31536000, immutable', 'no-store')
+    """
+    return "public, max-age=31536000, immutable" if given == digest() else "no-store"

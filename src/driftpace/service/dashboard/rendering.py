@@ -63,9 +63,9 @@ def render(template: str, request: "Request | None", **values: Any) -> str:
     )
 
 
-def login_page(request: "Request | None" = None, *, sentence: str = "") -> str:
-    """Return the page where a token is shown; ``sentence`` is why the last one was refused."""
-    return render("login.html", request, sentence=sentence)
+def login_page(request: "Request | None" = None, *, sentence: str = "", wanted: str = "/") -> str:
+    """Return the page where a token is shown; ``sentence`` is why the last one was refused, ``wanted`` where to go after."""
+    return render("login.html", request, sentence=sentence, wanted=wanted)
 
 
 def message_page(request: "Request | None", *, title: str, sentence: str) -> str:

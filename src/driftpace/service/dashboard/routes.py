@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse, Response
 from driftpace.campaign import Campaign
 from driftpace.errors import DriftpaceError, StorageError, UnknownCampaignError
 from driftpace.service.dashboard import whatif
-from driftpace.service.dashboard.assets import assets
+from driftpace.service.dashboard.assets import assets, kept
 from driftpace.service.dashboard.assumed import tally
 from driftpace.service.dashboard.fields import fields
 from driftpace.service.dashboard.formats import plural
@@ -19,6 +19,7 @@ from driftpace.service.dashboard.rendering import message_page, render
 from driftpace.service.dashboard.single import ledger_csv, ledger_text, view
 from driftpace.service.failures import of_driftpace, retry_after
 from driftpace.service.parts import service_of
+from driftpace.service.waiting import while_waited_for
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
@@ -128,12 +129,12 @@ async def ledger_as_json(request: Request, name: str) -> Response:
 
 
 @router.get("/static/{digest}/{name}")
-async def static(digest: str, name: str) -> Response:  # noqa: ARG001
-    """Answer with a script or a style sheet; an old address gives the new file."""
+async def static(digest: str, name: str) -> Response:
+    """Answer with a script or a style sheet; an old address gives the new file, which nobody keeps under that address."""
     found = assets().get(name)
     if found is None:
         return Response("there is no such file.\n", status_code=404, media_type="text/plain")
-    headers = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
+    headers = {"Cache-Control": kept(digest), "X-Content-Type-Options": "nosniff"}
     return Response(found.data, headers={**headers, "Content-Type": found.kind})
 
 
@@ -141,8 +142,8 @@ async def _page(request: Request, read: Callable[[], str], *, plans: bool = Fals
     service = service_of(request)
     headers = {"Content-Security-Policy": POLICY, "Cache-Control": "no-store"}
     try:
-        lane = service.plans if plans else service.reads
-        return HTMLResponse(await lane.run(read), headers=headers)
+        text = await (while_waited_for(request, service.plans, read) if plans else service.reads.run(read))
+        return HTMLResponse(text, headers=headers)
     except DriftpaceError as error:
         status, _, sentence = of_driftpace(error, store_url=service.store.url)
         title = "No such campaign" if isinstance(error, UnknownCampaignError) else "That did not work"

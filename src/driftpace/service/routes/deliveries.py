@@ -13,6 +13,7 @@ from driftpace.service.delivered import predict, read_rows, take_upload, tell
 from driftpace.service.failures import declared
 from driftpace.service.parts import service_of, who
 from driftpace.service.routes.answering import CampaignName, as_json
+from driftpace.service.waiting import while_waited_for
 
 router = APIRouter(prefix="/api/campaigns/{name}", tags=["deliveries"])
 
@@ -128,4 +129,4 @@ async def predictions(request: Request, name: CampaignName) -> Response:
         campaign = service.handles.reader(name)
         return as_json(predict(campaign, read_rows(upload, campaign, service.limits.tables, owner="predictions")))
 
-    return await service.plans.run(run)
+    return await while_waited_for(request, service.plans, run)

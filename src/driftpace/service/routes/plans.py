@@ -13,6 +13,7 @@ from driftpace.service.failures import declared
 from driftpace.service.parts import service_of
 from driftpace.service.planning import plan_within
 from driftpace.service.routes.answering import CampaignName, as_json
+from driftpace.service.waiting import while_waited_for
 
 router = APIRouter(prefix="/api/campaigns/{name}", tags=["plans"])
 
@@ -32,4 +33,4 @@ async def plan(request: Request, name: CampaignName, wanted: Annotated[PlanSent,
         cost = make_cost(prices) if prices else None
         return as_json(plan_json(plan_within(campaign, service.limits.horizon, cost=cost, **asked)))
 
-    return await service.plans.run(run)
+    return await while_waited_for(request, service.plans, run)

@@ -1,0 +1,146 @@
+"""Answers that go out before the body has come, over real sockets: they are read, and then the line is cut."""
+
+import json
+import logging
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from driftpace.service.limits import Limits
+from driftpace.service.tokens import make_token
+from driftpace.storage.store import Store
+from driftpace.tables.limits import Limits as TableLimits
+from tests.reference.periods import begun
+from tests.reference.serving import Serving, serving
+from tests.reference.wire import answer_of, connect, request, trickling
+
+MIB = 2**20
+
+
+@pytest.fixture
+def afar(store: Store) -> Iterator[Serving]:
+    limits = Limits(tables=TableLimits(bytes=4 * MIB), in_flight=6 * MIB)
+    with serving(store, host="0.0.0.0", limits=limits) as running:
+        yield running
+
+
+def too_often(running: Serving) -> None:
+    """Fail to log in until there is a wait."""
+    for _ in range(8):
+        running.client.post("/login", data={"token": "dp_wrong"})
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [("POST", "/api/campaigns", 401), ("POST", "/login", 429), ("GET", "/healthz", 200), ("GET", "/nowhere", 401)],
+)
+@pytest.mark.parametrize("announced", ["Content-Length: 1500", "Transfer-Encoding: chunked"])
+def test_who_is_answered_before_the_body_came_is_not_waited_for(
+    afar: Serving, method: str, path: str, status: int, announced: str
+) -> None:
+    if status == 429:
+        too_often(afar)
+    with connect(afar) as wire:
+        wire.sendall(request(afar, method, path, announced) + (b"5dc\r\n" if "chunked" in announced else b""))
+        with trickling(wire):
+            answer = answer_of(wire)  # it would fail here if nobody hung up
+    assert answer.startswith(f"HTTP/1.1 {status} ".encode())
+    assert b"connection: close" in answer.lower()
+
+
+def test_who_sent_everything_keeps_the_connection(afar: Serving) -> None:
+    for _ in range(2):
+        answer = afar.client.post("/api/campaigns", content=b"{}")
+        assert answer.status_code == 401
+        assert "Connection" not in answer.headers
+
+
+def test_a_client_in_the_middle_of_sending_reads_why_it_is_refused(afar: Serving) -> None:
+    answer = afar.client.post("/api/campaigns/churn/deliveries", content=(b"x" * MIB for _ in range(3)))
+    assert (answer.status_code, answer.json()["error"]["code"]) == (401, "unknown_caller")
+
+
+def test_who_asks_whether_to_go_on_is_told_no_at_once(afar: Serving) -> None:
+    with connect(afar) as wire:
+        wire.sendall(request(afar, "POST", "/api/campaigns", "Content-Length: 100", "Expect: 100-continue"))
+        answer = answer_of(wire)
+    assert answer.startswith(b"HTTP/1.1 401 ")
+    assert b" 100 " not in answer
+
+
+def test_what_comes_with_a_get_is_ignored(store: Store) -> None:
+    begun(store, "churn")
+    limits = Limits(piece_seconds=0.2, body_seconds=0.2, stream_seconds=1.0, poll_seconds=0.1, heartbeat_seconds=0.1)
+    with serving(store, limits=limits) as running:
+        shown = running.client.request("GET", "/api/campaigns/churn", content=b"x" * 1000)
+        assert (shown.status_code, shown.json()["name"]) == (200, "churn")
+        with connect(running) as wire:
+            wire.sendall(request(running, "GET", "/api/campaigns/churn/stream", "Content-Length: 1000"))
+            answer = answer_of(wire)
+        assert answer.startswith(b"HTTP/1.1 200 ")
+        assert answer.count(b"still here") > 2  # it went on longer than a body may take
+
+
+def test_nobody_without_a_token_takes_the_memory_of_others(afar: Serving, store: Store) -> None:
+    begun(store, "churn").ask()
+    shown = {"Authorization": f"Bearer {make_token(store, 'a', ['write'])}", "Content-Type": "text/csv"}
+    wires = [connect(afar) for _ in range(14)]
+    try:
+        for number, wire in enumerate(wires):
+            how = f"Content-Length: {MIB}" if number % 2 else "Transfer-Encoding: chunked"
+            part = b"x" * (MIB - 1)
+            try:
+                wire.sendall(request(afar, "POST", "/login", how))
+                wire.sendall(part if number % 2 else b"%x\r\n" % len(part) + part)
+            except OSError:  # hung up on already
+                pass
+        answer = afar.client.post("/api/campaigns/churn/deliveries", content=b"x" * (3 * MIB), headers=shown)
+        assert answer.status_code == 422  # read, and found to be no table
+        assert {answer_of(wire)[9:12] for wire in wires} <= {b"413", b""}
+    finally:
+        for wire in wires:
+            wire.close()
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/api/campaigns", "/login"])
+def test_a_request_that_says_twice_how_long_it_is_is_refused(served: Serving, path: str) -> None:
+    hidden = request(served, "GET", "/healthz")
+    with connect(served) as wire:
+        wire.sendall(
+            request(served, "POST", path, f"Content-Length: {5 + len(hidden)}", "Transfer-Encoding: chunked")
+            + b"0\r\n\r\n"
+            + hidden
+        )
+        answer = answer_of(wire)
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert b"it has both" in answer
+    assert answer.count(b"HTTP/1.1") == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/api/campaigns/churn/deliveries", "text/csv"),
+        ("/api/campaigns/churn/deliveries", "multipart/form-data; boundary=b"),
+        ("/api/campaigns/churn/orders", "application/json"),
+        ("/api/campaigns", "application/json"),
+    ],
+)
+def test_who_hangs_up_in_the_middle_of_a_body_is_a_quiet_line(
+    store: Store, caplog: pytest.LogCaptureFixture, path: str, kind: str
+) -> None:
+    begun(store, "churn").ask()
+    with caplog.at_level(logging.INFO), serving(store) as running:
+        with connect(running) as wire:
+            announced = ("Content-Length: 1000", f"Content-Type: {kind}")
+            wire.sendall(request(running, "POST", path, *announced, body=b"--b\r\n"))
+        until = time.monotonic() + 20.0
+        while not (lines := [one for one in caplog.records if one.name == "driftpace.service"]):
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        counted = running.client.get("/metrics").text
+    assert [record.levelname for record in caplog.records if record.levelno > logging.INFO] == []
+    assert json.loads(lines[0].getMessage())["status"] == 499
+    assert 'status="499"' in counted
+    assert 'status="500"' not in counted

@@ -1,0 +1,95 @@
+"""A browser that is refused gets a page, everybody else JSON."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from driftpace.service.dashboard.assets import assets
+from driftpace.service.limits import Limits
+from driftpace.storage.store import Store
+from tests.reference.periods import begun
+from tests.reference.serving import Serving, serving
+
+BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+
+
+@pytest.fixture
+def pages(store: Store) -> Iterator[Serving]:
+    begun(store, "churn")
+    with serving(store, dashboard=True, limits=Limits(reads=1, reads_waiting=1)) as running:
+        yield running
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "said"),
+    [
+        ("/nowhere", 404, "There is nothing at this address."),
+        ("/campaigns/nope/ledger.csv", 404, "There is no campaign named"),
+        ("/campaigns/nope/ledger.json", 404, "There is no campaign named"),
+        ("/campaigns/nope", 404, "There is no campaign named"),
+        (f"/?search={'x' * 300}", 422, "In the address, search must be at most 200 characters long"),
+    ],
+)
+def test_a_browser_gets_a_page(pages: Serving, path: str, status: int, said: str) -> None:
+    answer = pages.client.get(path, headers=BROWSER)
+    assert answer.status_code == status
+    assert answer.headers["Content-Type"].startswith("text/html")
+    assert said in answer.text
+    assert 'href="/"' in answer.text  # a way on
+    plain = pages.client.get(path)
+    assert plain.status_code == status
+    if path != "/campaigns/nope":
+        assert plain.json()["error"]["sentence"]
+
+
+def test_the_api_answers_in_json_whoever_asks(pages: Serving) -> None:
+    answer = pages.client.get("/api/campaigns/nope", headers=BROWSER)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "unknown_campaign")
+
+
+def test_who_has_to_wait_before_the_next_log_in_reads_so(pages: Serving) -> None:
+    for _ in range(8):
+        answer = pages.client.post("/login", data={"token": "dp_wrong"}, headers=BROWSER)
+    assert answer.status_code == 429
+    assert int(answer.headers["Retry-After"]) >= 1
+    assert "Wait a little" in answer.text
+
+
+def test_a_busy_service_says_so_on_a_page(pages: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
+    at_work = pages.service.reads
+    monkeypatch.setattr(at_work, "at_work", 2)
+    answer = pages.client.get("/", headers=BROWSER)
+    assert answer.status_code == 503
+    assert answer.headers["Retry-After"] == "2"
+    assert "Busy for the moment" in answer.text
+
+
+def test_what_should_not_happen_is_a_page_with_its_id(
+    pages: Serving, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise RuntimeError("inner workings")
+
+    monkeypatch.setattr(type(store), "count", broken)
+    answer = pages.client.get("/", headers=BROWSER)
+    assert answer.status_code == 500
+    assert answer.headers["X-Request-ID"] in answer.text
+    assert "inner" not in answer.text
+
+
+def test_words_of_the_address_are_words_on_the_page(pages: Serving) -> None:
+    answer = pages.client.get("/campaigns/%3Cscript%3Ealert(1)%3C%2Fscript%3E", headers=BROWSER)
+    assert answer.status_code == 404
+    assert "<script>alert" not in answer.text
+
+
+def test_an_old_address_of_a_file_is_kept_by_nobody(pages: Serving) -> None:
+    shown = pages.client.get("/login").text
+    digest = shown.split("/static/")[1].split("/")[0]
+    for name in assets():
+        now = pages.client.get(f"/static/{digest}/{name}")
+        old = pages.client.get(f"/static/0123456789ab/{name}")
+        assert "immutable" in now.headers["Cache-Control"]
+        assert old.headers["Cache-Control"] == "no-store"
+        assert now.content == old.content
