@@ -1,12 +1,15 @@
 """What-if in a browser: the last wish is answered, and no plan is shown that is not for the values in the form."""
 
+import time
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, Route, expect
 
 from driftpace.campaign import Campaign
-from driftpace.service import make_token
+from driftpace.service import Limits, make_token
+from driftpace.service.dashboard import whatif
 from driftpace.storage import MemoryStore
 from tests.reference.serving import Serving, serving
 from tests.service.dashboard.browsing import Watched
@@ -72,6 +75,28 @@ def test_a_wish_that_is_over_is_given_up_and_its_answer_not_shown(shop: Serving,
     page.get_by_label("Budget (EUR)", exact=True).fill("81000")
     expect(outcome).to_contain_text("81,000 EUR hold")
     expect(outcome).not_to_contain_text("too late")
+
+
+def test_many_wishes_to_a_slow_planner_end_with_the_last(
+    serve: Serve, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = MemoryStore()
+    one(store, periods=2)
+    running = serve(store, limits=Limits(plans=1, plans_waiting=1))
+    page = visit(f"{running.url}/campaigns/flat-prices", expected=("status of 503",)).page
+    outcome = planned(page)
+    quick = whatif.outcome
+
+    def slow(*args: Any, **named: Any) -> Any:
+        time.sleep(1.0)  # as a long plan takes
+        return quick(*args, **named)
+
+    monkeypatch.setattr(whatif, "outcome", slow)
+    field = page.get_by_label("Budget (EUR)", exact=True)
+    for place in range(6):
+        with page.expect_request(lambda request, place=place: f"budget={90000 + place}" in request.url):
+            field.fill(str(90000 + place))
+    expect(outcome).to_contain_text("90,005 EUR hold", timeout=20_000)
 
 
 def test_fast_typing_asks_for_few_plans(shop: Serving, visit: Visit) -> None:
