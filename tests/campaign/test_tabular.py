@@ -84,17 +84,29 @@ def test_a_label_of_another_period_is_none_of_this() -> None:
     [
         ({"left": ["yes", None, "perhaps", "no"]}, "target 'left' must be 'no' or 'yes'; row 3 has 'perhaps'"),
         ({"region": ["south", "north", "east", "north"]}, "must hold one of north, south, west, .*; got 'east'"),
-        ({"age": [20, 30, None, 50]}, "column 'age' must have no missing values; row 3 has none"),
+        ({"age": [20, 30, None, 50]}, "feature 'age' must have a value in every row; row 3 has none"),
         (
             {"age": ["a", "b", "c", "d"]},
             "feature 'age' must be numbers; it holds text; give its words in the definition",
         ),
-        ({"customer": [1, 2, None, 4]}, "column 'customer' must have no missing values; row 3"),
+        ({"age": ["20", "30", "4o", "50"]}, "feature 'age' must be numbers; row 3 has '4o'"),
+        ({"age": ["20", "30", "NA", "50"]}, "feature 'age' must have a value in every row; row 3 has none"),
+        ({"age": ["20", "30", "1_000", "50"]}, "feature 'age' must be numbers; row 3 has '1_000'"),
+        ({"customer": [1, 2, None, 4]}, "column 'customer' must have a value in every row; row 3"),
     ],
 )
 def test_what_does_not_fit_the_definition_is_named(changes: dict[str, Any], sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
         labelled(Definition.of(VALUES), _columns(**changes), period=1, known=None, owner="tell")
+
+
+@pytest.mark.parametrize("age", [["20", "30.50", "40", "5e1"], ["20", "-", 40, "50.0"], ["020", None, "40", 50]])
+def test_a_number_is_one_whether_its_file_has_it_as_a_number_or_as_text(age: list[Any]) -> None:
+    found = labelled(Definition.of(VALUES), _columns(age=age), period=1, known=None, owner="tell")
+    assert found.rows.X[:, 0].tolist() == [20.0, 40.0, 50.0]
+    prices = Definition.of({"name": "a", "target": "age", "features": ["customer"], "epsilon": 0.1})
+    kept = labelled(prices, _columns(age=[*age[:1], "NA", *age[2:]]), period=1, known=None, owner="tell")
+    assert (kept.y.tolist(), kept.unlabelled) == ([20.0, 40.0, 50.0], 1)
 
 
 def test_an_id_is_the_same_however_a_file_writes_it() -> None:

@@ -158,10 +158,15 @@ def test_ids_are_kept_as_written_and_large_ones_exactly() -> None:
             assert read_upload(content, **how)["id"].values.tolist() == [str(large), str(large + 1)]
 
 
-def test_exact_keeps_as_text_what_would_be_written_otherwise() -> None:
-    columns = read_upload(b"zip,price,age\n00501,1.50,41\n10001,2,\n", exact=True)
-    assert {name: column.kind for name, column in columns.items()} == {"zip": "text", "price": "text", "age": "number"}
+def test_exact_knows_how_numbers_and_flags_were_written_and_codes_stay_text() -> None:
+    text = b"zip,price,age,member\n00501,1.50,41,TRUE\n10001,2,NA,\n"
+    columns = read_upload(text, exact=True)
+    kinds = {name: column.kind for name, column in columns.items()}
+    assert kinds == {"zip": "text", "price": "number", "age": "number", "member": "flag"}
     assert columns["zip"].values.tolist() == ["00501", "10001"]
+    written = {name: None if one.written is None else one.written.tolist() for name, one in columns.items()}
+    assert written == {"zip": None, "price": ["1.50", "2"], "age": ["41", "NA"], "member": ["TRUE", ""]}
+    assert all(column.written is None for column in read_upload(text).values())
 
 
 def test_nan_is_missing_in_json_as_python_writes_it() -> None:

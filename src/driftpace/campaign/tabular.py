@@ -95,23 +95,15 @@ def feature_rows(
     for name in _features(definition, columns, known, owner):
         column = _column(columns, name, owner)
         there = np.ones(column.missing.size, dtype=np.bool_) if keep is None else keep
-        gone = column.missing & there
-        if gone.any():
-            raise DataError(
-                f"{owner}: column {name!r} must have no missing values; row {int(np.argmax(gone)) + 1} has none."
-            )
         if name in definition.categories:
+            _refuse_missing(column, there, name, owner)
             levels = definition.categories[name]
             words = _level_words(column, there, name, levels, owner)
             names += [f"{name}={level}" for level in levels[1:]]
             values += [(words == level).astype(np.float64) for level in levels[1:]]
-        elif column.kind in ("number", "flag"):
-            names.append(name)
-            values.append(np.asarray(column.values, dtype=np.float64)[there])
         else:
-            found = sorted({str(one) for one in column.values[there]})[:6] if column.kind == "text" else []
-            hint = f"; give its words in the definition: categories.{name} = {found}" if found else ""
-            raise DataError(f"{owner}: feature {name!r} must be numbers; it holds {column.kind}{hint}.")
+            names.append(name)
+            values.append(_numbers(column, there, "feature", name, owner))
     twice = next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None
     if twice is not None:
         raise DataError(f"{owner}: no column may be called {twice!r}, which stands for a word of another; rename it.")
@@ -179,11 +171,44 @@ def _target(definition: Definition, column: "Column", keep: BoolArray, owner: st
                     f"row {place + 1} has {word!r:.80}."
                 )
         return np.array([float(meant[word] == definition.classes[1]) for word in written])
-    if column.kind not in ("number", "flag"):
-        found = sorted({str(one) for one in values})
-        hint = f': classes = ["{found[0]}", "{found[1]}"] in the definition says so' if len(found) == 2 else ""
-        raise DataError(f"{owner}: target {definition.target!r} must be numbers; it holds {column.kind}{hint}.")
-    return np.asarray(values, dtype=np.float64)
+    return _numbers(column, keep, "target", str(definition.target), owner)
+
+
+def _numbers(column: "Column", keep: BoolArray, role: str, name: str, owner: str) -> FloatArray:
+    """Return the numbers of the rows that are kept, whether their file has them as numbers or as text that is one."""
+    from driftpace.tables.cells import as_numbers
+
+    kept = column if keep.all() else _some(column, keep)
+    found = as_numbers(kept)
+    if found is None:
+        raise DataError(f"{owner}: {role} {name!r} must be numbers; {_no_numbers(kept, keep, role, name)}.")
+    if found.missing.any():
+        row = int(np.flatnonzero(keep)[np.argmax(found.missing)]) + 1
+        raise DataError(f"{owner}: {role} {name!r} must have a value in every row; row {row:,} has none.")
+    return np.asarray(found.values, dtype=np.float64)
+
+
+def _some(column: "Column", keep: BoolArray) -> "Column":
+    from driftpace.tables.columns import Column
+
+    return Column(kind=column.kind, values=column.values[keep], missing=column.missing[keep])
+
+
+def _no_numbers(kept: "Column", keep: BoolArray, role: str, name: str) -> str:
+    """Return what there is instead of numbers: the first cell that is none, or words and where they are to be defined."""
+    if kept.kind != "text":
+        return f"it holds {'dates' if kept.kind == 'time' else 'several kinds of values'}"
+    from driftpace.tables.cells import numbers_each
+
+    none = np.isnan(numbers_each(kept)) & ~kept.missing
+    if not none.all():
+        place = int(np.argmax(none))
+        return f"row {int(np.flatnonzero(keep)[place]) + 1:,} has {str(kept.values[place])!r:.80}"
+    found = sorted({str(one) for one in kept.values})
+    if role == "feature":
+        return f"it holds text; give its words in the definition: categories.{name} = {found[:6]}"
+    two = f': classes = ["{found[0]}", "{found[1]}"] in the definition says so' if len(found) == 2 else ""
+    return f"it holds text{two}"
 
 
 def _level_words(
@@ -221,14 +246,18 @@ def _plainly(word: str) -> str:
         return word
 
 
-def _words(column: "Column", keep: BoolArray, name: str, owner: str) -> list[str]:
-    from driftpace.tables.cells import as_ids
-
+def _refuse_missing(column: "Column", keep: BoolArray, name: str, owner: str) -> None:
     gone = column.missing & keep
     if gone.any():
         raise DataError(
-            f"{owner}: column {name!r} must have no missing values; row {int(np.argmax(gone)) + 1} has none."
+            f"{owner}: column {name!r} must have a value in every row; row {int(np.argmax(gone)) + 1:,} has none."
         )
+
+
+def _words(column: "Column", keep: BoolArray, name: str, owner: str) -> list[str]:
+    from driftpace.tables.cells import as_ids
+
+    _refuse_missing(column, keep, name, owner)
     return as_ids([_word(one, column.kind) for one in column.values[keep]])
 
 

@@ -95,6 +95,21 @@ def as_numbers(column: Column) -> Column | None:
     return None if values is None else Column(kind="number", values=values, missing=np.isnan(values))
 
 
+def numbers_each(column: Column) -> FloatArray:
+    """Return each cell as a number, NaN where it is missing or none; a column of something else may hold some.
+
+    >>> numbers_each(column_of(["4", "purple", ""])).tolist()
+    [4.0, nan, nan]
+    """
+    if column.kind in ("number", "flag"):
+        return column.values
+    if column.kind == "time":
+        return np.full(column.values.size, np.nan)
+    texts = ["" if gone else _text(cell) for cell, gone in zip(column.values, column.missing, strict=True)]
+    known = {text: numbers_of([text]) for text in set(texts)}
+    return np.array([np.nan if (one := known[text]) is None else one[0] for text in texts], dtype=np.float64)
+
+
 def as_ids(texts: Sequence[str]) -> list[str]:
     """Return texts as the ids they stand for: 7.0 is 7, as spreadsheets and frames write it where some are missing.
 

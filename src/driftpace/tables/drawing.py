@@ -190,12 +190,13 @@ def _framed(words: Sequence[str | None]) -> bytes:
 
 
 def texts(column: Column) -> list[str | None]:
-    """Return the cells of a column as the texts that stand for them, None where missing.
+    """Return the cells of a column as the texts that stand for them, as they were written where that is known; None where missing.
 
     >>> texts(Column(kind="number", values=np.array([7.0, np.nan]), missing=np.array([False, True])))
     ['7', None]
     """
-    return [None if gone else as_written(value) for value, gone in zip(cells(column), column.missing, strict=True)]
+    plain = cells(column) if column.written is None else [cell.strip() for cell in column.written.tolist()]
+    return [None if gone else as_written(value) for value, gone in zip(plain, column.missing, strict=True)]
 
 
 def cells(column: Column) -> list[Any]:

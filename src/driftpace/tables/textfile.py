@@ -9,7 +9,6 @@ from driftpace.errors import DataError
 from driftpace.tables.cells import column_of, text_column
 from driftpace.tables.columns import Column
 from driftpace.tables.limits import LONGEST_LINE, Limits, refuse_size, refuse_twin_names
-from driftpace.typing import FloatArray
 
 _SEPARATORS = (",", ";", "\t")
 _QUOTED = re.compile('"[^"]*"')
@@ -96,20 +95,9 @@ def read_csv(data: bytes, limits: Limits, what: str, *, as_text: Collection[str]
     header, columns = read_csv_cells(data, limits, what)
     typed = {}
     for name, cells in zip(header, columns, strict=True):
-        found = text_column(cells) if name in as_text else column_of(cells)
-        if exact and found.kind == "number" and not _written_alike(cells, found.values):
-            found = text_column(cells)
-        typed[name] = found
+        typed[name] = text_column(cells) if name in as_text else column_of(cells, exact=exact)
         cells.clear()
     return typed
-
-
-def _written_alike(cells: list[str], numbers: FloatArray) -> bool:
-    """Whether every number would be written as it came, missing ones aside."""
-    return all(
-        number != number or number_text(number) == cell.strip()
-        for cell, number in zip(cells, numbers.tolist(), strict=True)
-    )
 
 
 def number_text(number: float) -> str:

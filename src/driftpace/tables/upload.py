@@ -79,7 +79,7 @@ def read_upload(
     and which of them are missing, :mod:`driftpace.tables.cells` says.
 
     Columns named in ``as_text`` stay texts as written, so that the ids 7 and 007 are two; so do codes, whole numbers with leading
-    zeros or beyond 2**53. With ``exact``, a column of numbers that would not be written back as it came stays text too.
+    zeros or beyond 2**53. With ``exact``, columns of numbers and flags in a text file know how their cells were written.
 
     Raises :class:`~driftpace.errors.DataError` or :class:`~driftpace.errors.ParameterError` and nothing else.
 

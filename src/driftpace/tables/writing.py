@@ -21,17 +21,24 @@ from driftpace.tables.jsonfile import as_written
 _ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 
 
-def rows_of(columns: Mapping[str, Column], drawn: Drawn, *, id_column: str | None = None) -> dict[str, list[Any]]:
-    """Return the drawn rows as plain values by column, with ``driftpace_id`` before them where no column of theirs is their id."""
-    picked = {name: _pick(column, drawn) for name, column in columns.items() if name != ROW_ID}
+def rows_of(
+    columns: Mapping[str, Column], drawn: Drawn, *, id_column: str | None = None, as_text: bool = False
+) -> dict[str, list[Any]]:
+    """Return the drawn rows as plain values by column, with ``driftpace_id`` before them where no column of theirs is their id.
+
+    With ``as_text``, which suits a text file, cells are as they were written where the columns know it: 27.50, TRUE and NA stay
+    so. Elsewhere a number is a number.
+    """
+    picked = {name: _pick(column, drawn, as_text) for name, column in columns.items() if name != ROW_ID}
     if id_column is not None and id_column != ROW_ID:
         return picked
     return {ROW_ID: list(drawn.ids), **picked}
 
 
-def _pick(column: Column, drawn: Drawn) -> list[Any]:
-    some = Column(kind=column.kind, values=column.values[drawn.places], missing=column.missing[drawn.places])
-    return cells(some)
+def _pick(column: Column, drawn: Drawn, as_text: bool) -> list[Any]:
+    if as_text and column.written is not None:
+        return list(column.written[drawn.places].tolist())
+    return cells(Column(kind=column.kind, values=column.values[drawn.places], missing=column.missing[drawn.places]))
 
 
 def write_rows(

@@ -1,6 +1,8 @@
 """What a table shows is what the campaign will take, and what it will not take is said before anything is paid for."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -49,3 +51,37 @@ def test_long_ids_tell_rows_apart_in_every_kind_of_file(folder: Path, run: Run, 
     assert code == 0
     assert "Rows       are told apart by id" in out
     assert (definition("t").id, definition("t").features) == ("id", ("a",))
+
+
+def test_what_was_drawn_can_be_told_in_every_kind_of_file(folder: Path, run: Run) -> None:
+    lines = [f"r{n},{n % 9}.0,{n % 7}.50,{('TRUE', 'FALSE')[n % 2]}" for n in range(80)]
+    begin(run, "\n".join(["id,a,b,c", *lines]))
+    texts = {}
+    for ending in ("csv", "jsonl", "parquet", "json"):
+        Path(f"tasks.{ending}").unlink(missing_ok=True)
+        shape = ("--as", "label-studio") if ending == "json" else ()
+        assert run("ask", "t", "--select", "t.csv", "--out", f"tasks.{ending}", *shape)[0] == 0
+        texts[ending] = Path(f"tasks.{ending}").read_bytes()
+    drawn = [line.removesuffix(",") for line in texts["csv"].decode().split()[1:]]
+    assert set(drawn) < set(lines), "cells are copied as they are"
+    rows = [json.loads(line) for line in texts["jsonl"].decode().splitlines()]
+    assert [[row["a"], row["b"], row["c"]] for row in rows] == [
+        [float(a), float(b), c == "TRUE"] for _, a, b, c in (line.split(",") for line in drawn)
+    ]
+    told = {"csv": "\n".join(["id,a,b,c,y", *(f"{line},{place}" for place, line in enumerate(drawn))])}
+    told["jsonl"] = "\n".join(json.dumps({**row, "y": place}) for place, row in enumerate(rows))
+    found = [
+        {"id": place, "data": task["data"], "annotations": [_answer(place)]}
+        for place, task in enumerate(json.loads(texts["json"]))
+    ]
+    told["json"] = json.dumps(found)
+    for ending, text in told.items():
+        Path(f"done.{ending}").write_text(text)
+        code, out, err = run("tell", "t", f"done.{ending}", "--part", "--dry-run", "--format", "json")
+        assert (code, err) == (0, "Nothing was written.\n")
+        assert json.loads(out)["rows"] == len(drawn)
+
+
+def _answer(value: int) -> dict[str, Any]:
+    given = {"from_name": "y", "to_name": "x", "type": "number", "value": {"number": value}}
+    return {"result": [given], "was_cancelled": False, "created_at": "2026-11-16T00:00:00Z"}

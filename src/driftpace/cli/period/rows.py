@@ -85,12 +85,10 @@ def pool_of(campaign: "Campaign", wanted: Wanted) -> Callable[[], Any]:
 
     @cache
     def read() -> Any:
-        from driftpace.cli.shared.tables import own_limits
-        from driftpace.tables import read_upload
+        from driftpace.cli.shared import tables
 
-        identity = campaign.definition.id
-        as_text = [] if identity is None else [identity]
-        return read_upload(wanted.select, owner="ask", limits=own_limits(), as_text=as_text, exact=True)
+        name = tables.readable(wanted.select.name)
+        return tables.read(campaign.definition, name, wanted.select, owner="ask", exact=True)
 
     return read
 
@@ -191,7 +189,8 @@ def _put(campaign: "Campaign", order: "Order", pool: Any, drawn: "Drawn", wanted
     from driftpace.tables import rows_of, write_rows
 
     definition, out = campaign.definition, wanted.out
-    rows = rows_of(pool, drawn, id_column=definition.id)
+    as_text = wanted.shape == "table" and out is not None and out.suffix.lower() in (".csv", ".tsv")
+    rows = rows_of(pool, drawn, id_column=definition.id, as_text=as_text and wanted.label_studio is None)
     if definition.target is not None:
         rows.pop(definition.target, None)
     lines = []

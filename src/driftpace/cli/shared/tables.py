@@ -71,8 +71,10 @@ def readable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def read(definition: "Definition", name: str, data: bytes, *, owner: str, exact: bool = False) -> "dict[str, Column]":
-    """Return the columns of a file; ids and words stay as they were written, and with ``exact`` so does every other cell."""
+def read(
+    definition: "Definition", name: str, data: bytes | Path, *, owner: str, exact: bool = False
+) -> "dict[str, Column]":
+    """Return the columns of a file; ids and words stay as they were written, and ``exact`` keeps how all else was written too."""
     from driftpace.tables import read_upload
 
     as_text = [*definition.categories, *(one for one in (definition.id, definition.groups) if one is not None)]
