@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 
 from driftpace.campaign import Campaign
 from driftpace.service import Limits
+from driftpace.service.dashboard.formats import cents
 from driftpace.storage import MemoryStore
 from tests.reference.serving import Serving, serving
 from tests.service.dashboard.browsing import Watched
@@ -37,7 +38,7 @@ def test_from_the_list_to_a_closed_period(shop: Serving, visit: Visit, tmp_path:
     page.get_by_role("link", name="flat-prices").click()
     order = page.locator("#order")
     assert order.locator(".big-number").inner_text() == str(asked.missing)
-    assert asked.request.reason in order.inner_text()
+    assert cents(asked.request.reason, "EUR") in order.inner_text()
 
     page.get_by_label("Budget (EUR)", exact=True).fill("100000")
     page.get_by_text("100,000 EUR hold").wait_for()
@@ -55,7 +56,7 @@ def test_from_the_list_to_a_closed_period(shop: Serving, visit: Visit, tmp_path:
     assert campaign.status().order == asked  # nothing was sent
     dialog.get_by_label("Reason").fill("two streets were added")
     dialog.get_by_role("button", name="Override", exact=True).click()
-    page.get_by_text("31 rows instead of").wait_for()
+    order.locator(".decided").filter(has_text="31 rows instead of").wait_for()
     assert page.evaluate("document.activeElement.id") == "open-override"
     now = campaign.status().order
     assert now is not None
