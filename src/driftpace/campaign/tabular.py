@@ -9,7 +9,7 @@ import numpy as np
 
 from driftpace.campaign.definition import Definition
 from driftpace.errors import DataError
-from driftpace.tracker.intake import Rows
+from driftpace.tracker.intake import LARGEST, Rows
 from driftpace.typing import BoolArray, FloatArray
 
 if TYPE_CHECKING:
@@ -109,6 +109,50 @@ def feature_rows(
         raise DataError(f"{owner}: no column may be called {twice!r}, which stands for a word of another; rename it.")
     size = len(values[0]) if values else 0
     return Rows(X=np.column_stack([np.empty((size, 0)), *values]), columns=tuple(names))
+
+
+def untellable(
+    definition: Definition, columns: Columns, *, known: tuple[str, ...] | None, owner: str
+) -> dict[str, BoolArray]:
+    r"""Return why rows of a pool would be refused once they are labelled, and which those are; a lacking column is refused here.
+
+    >>> from driftpace.tables import read_upload
+    >>> definition = Definition.of({"name": "a", "target": "y", "features": ["x"], "epsilon": 0.1})
+    >>> pool = read_upload(b"id,x\n1,5\n2,\n3,six\n")
+    >>> {why: rows.tolist() for why, rows in untellable(definition, pool, known=None, owner="ask").items()}
+    {'without x': [False, True, False], 'with no number as x': [False, False, True]}
+    """
+    from driftpace.tables.cells import numbers_each, without_marks
+
+    found: dict[str, BoolArray] = {}
+    for name in _features(definition, columns, known, owner):
+        column = _column(columns, name, owner)
+        if name in definition.categories:
+            levels = definition.categories[name]
+            written = [_word(one, column.kind) for one in column.values]
+            meant = _meant(written, levels)
+            bad = np.array([meant[word] is None for word in written], dtype=np.bool_)
+            found[f"with another {name} than {listed(levels)}"] = bad & ~column.missing
+        else:
+            column = without_marks(column, ())
+            with np.errstate(invalid="ignore"):
+                bad = ~(np.abs(numbers_each(column)) <= LARGEST)
+            found[f"with no number as {name}"] = bad & ~column.missing
+        found[f"without {name}"] = column.missing
+    if definition.groups is not None and isinstance(definition.l2, tuple):
+        found[f"without {definition.groups}"] = _column(columns, definition.groups, owner).missing
+    return {why: rows for why, rows in sorted(found.items(), reverse=True) if rows.any()}
+
+
+def listed(words: Sequence[str]) -> str:
+    """Return words in a row, in quotes where they would run into each other.
+
+    >>> listed(["basic", "gold"]), listed(["Rome, Italy", ""])
+    ('basic, gold', '"Rome, Italy", ""')
+    """
+    return ", ".join(
+        f'"{word}"' if "," in word or '"' in word or word != word.strip() or not word else word for word in words
+    )
 
 
 def predicted(definition: Definition, scores: FloatArray) -> Predicted:

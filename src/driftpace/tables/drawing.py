@@ -18,7 +18,7 @@ from driftpace.tables.columns import Column
 from driftpace.tables.exports import ROW_ID
 from driftpace.tables.jsonfile import as_written
 from driftpace.tables.limits import clip
-from driftpace.typing import IntArray
+from driftpace.typing import BoolArray, IntArray
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -46,6 +46,7 @@ def draw_rows(
     rng_key: Sequence[int],
     strata: str | None = None,
     already: Collection[str] = (),
+    leave: BoolArray | None = None,
     id_column: str | None = None,
     owner: str = "draw_rows",
 ) -> Drawn:
@@ -57,7 +58,7 @@ def draw_rows(
     never draw from a small stratum.) Rows without a value are a stratum of their own.
 
     A row is known again by ``id_column``, or else by what it holds and how many equal rows stand before it; rows whose ids are
-    in ``already`` are left out. A pool that is smaller than the order gives all it has.
+    in ``already`` are left out, and so are those where ``leave`` is true. A pool that is smaller than the order gives all it has.
 
     >>> from driftpace.tables import read_upload
     >>> pool = read_upload(b"id,city\n1,Rome\n2,Oslo\n3,Rome\n4,Rome\n5,Oslo\n6,Rome\n", as_text=["id"])
@@ -74,6 +75,9 @@ def draw_rows(
         raise ParameterError(f"{owner}(already=...) must be a collection of ids; got one text.")
     before = frozenset(already)
     eligible = np.array([place for place, name in enumerate(ids) if name not in before], dtype=np.int64)
+    rows = len(ids)
+    if leave is not None:
+        eligible, rows = eligible[~leave[eligible]], rows - int(leave.sum())
     rng = np.random.default_rng([len(key), *key])
     count = min(samples, eligible.size)
     shares = None
@@ -84,7 +88,7 @@ def draw_rows(
     return Drawn(
         places=places,
         ids=tuple(ids[place] for place in places.tolist()),
-        sentence=_sentence(samples, count, eligible.size, len(ids), strata),
+        sentence=_sentence(samples, count, eligible.size, rows, strata),
         pool=eligible.size,
         strata=shares,
     )

@@ -170,7 +170,7 @@ def test_json_stays_alone_on_stdout(churn: Path, run: Run) -> None:
         (("--project", "3"), "--project must come with --select"),
         (("--as", "label-studio"), "--as must come with --select"),
         (("--select", "pool.csv"), "--select must come with --out, the file for the drawn rows; got none."),
-        (("--select", "none.csv", "--out", "t.csv"), "--select must be a file of rows; 'none.csv' does not exist."),
+        (("--select", "gone.csv", "--out", "t.csv"), "--select must be a file of rows; 'gone.csv' does not exist."),
         (("--select", ".", "--out", "t.csv"), "--select must be a file of rows; '.' is a folder."),
         (
             ("--select", "pool.csv", "--out", "t.xlsx"),
@@ -195,11 +195,18 @@ def test_json_stays_alone_on_stdout(churn: Path, run: Run) -> None:
             ("--select", "twice.csv", "--out", "t.csv"),
             "every row must have its own id in 'customer_id'; '7' is there twice.",
         ),
+        (("--select", "lacks.csv", "--out", "t.csv"), "--select: the table must have the column 'visits'; it has"),
+        (
+            ("--select", "none.csv", "--out", "t.csv"),
+            "--select must have rows that can be told; none.csv has none: 1 without visits, 1 with no number as age.",
+        ),
         (("--select", "pool.csv", "--label-studio", "http://127.0.0.1:1"), "--label-studio must come with --project"),
     ],
 )
 def test_refusals(churn: Path, run: Run, more: tuple[str, ...], sentence: str) -> None:
     Path("bad.csv").write_bytes(b"customer_id,age\n1,\xff\xfe\xfa\n")
+    Path("lacks.csv").write_text("customer_id,age,plan\n7,1,gold\n")
+    Path("none.csv").write_text("customer_id,age,visits,plan\n7,1,,gold\n8,old,2,gold\n")
     Path("twice.csv").write_text("customer_id,age,visits,plan\n7,1,2,gold\n7,1,2,gold\n")
     before = content()
     code, out, err = run("ask", "churn", "--key", "W1", *more)
@@ -289,3 +296,19 @@ def test_a_file_that_only_grows_brings_the_new_rows_alone(churn: Path, run: Run)
     assert (receipt["rows"], receipt["elsewhere"]) == (fresh, 12 - len(again))
     told = json.loads(run("tell", "churn", "all.csv", "--part", "--format", "json")[1])
     assert told["duplicate"] is not None
+
+
+def test_rows_that_could_not_be_told_are_not_drawn_and_counted(churn: Path, run: Run) -> None:
+    lines = ["customer_id,age,visits,plan"]
+    lines += [f"{n},{'' if n < 5 else 40 + n},{n % 3},{'purple' if n in (4, 5) else 'gold'}" for n in range(20)]
+    Path("pool.csv").write_text("\n".join(lines))
+    code, out, _ = run(*SELECT, "tasks.csv")
+    assert code == 0
+    assert "Rows       12 of the 14 rows, at random;" in out
+    assert (
+        "Left out   6 of the 20 rows of the pool, which could not be told: 5 without age, 2 with another plan than"
+        in out
+    )
+    assert {int(row["customer_id"]) for row in rows_of("tasks.csv")} <= set(range(6, 20))
+    label(Path("tasks.csv"), Path("done.csv"))
+    assert json.loads(run("tell", "churn", "done.csv", "--part", "--format", "json")[1])["rows"] == 12

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from driftpace.campaign.records import Order
     from driftpace.cli.shared.printing import Line
     from driftpace.tables import Drawn
+    from driftpace.typing import BoolArray
 
 _ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 _TRIES = 5
@@ -132,16 +133,19 @@ def _drawn(
         also = f" on top of {len(already):,} drawn before" if already else ""
         raise ParameterError(f"--out must be a new file for the {lacking:,} rows to draw{also}; {str(out)!r} exists.")
     pool = read()
+    left: list[Line] = []
     if lacking == 0:
         drawn = _again(pool, waiting, definition.id)
         said = f"the {len(drawn):,} rows drawn before that are still missing, written again"
     else:
+        leave, left = _untellable(campaign, pool, wanted)
         drawn = draw_rows(
             pool,
             lacking,
             rng_key=rng_key,
             strata=wanted.stratify,
             already=already,
+            leave=leave,
             id_column=definition.id,
             owner="ask",
         )
@@ -149,13 +153,33 @@ def _drawn(
     if lacking and len(drawn) == 0:
         raise ParameterError(f"--select must have rows that were not drawn before; {wanted.select.name} has none left.")
     if dry_run:
-        return [("Rows", said)]
+        return [("Rows", said), *left]
     if lacking:
         source = readable(wanted.select.name)
         campaign.record_draw(
             drawn.ids, period=order.period, before=already, source=source, pool_rows=drawn.pool, who=who
         )
-    return [("Rows", said), *_put(campaign, order, pool, drawn, wanted)]
+    return [("Rows", said), *left, *_put(campaign, order, pool, drawn, wanted)]
+
+
+def _untellable(campaign: "Campaign", pool: Any, wanted: Wanted) -> "tuple[BoolArray, list[Line]]":
+    """Return which rows are not drawn, for tell would have to refuse them with their labels; and how many those are, and why."""
+    import numpy as np
+
+    from driftpace.campaign.folded import from_checkpoint
+    from driftpace.campaign.tabular import untellable
+
+    kept = campaign.store.checkpoint(campaign.name)
+    known = None if kept is None else from_checkpoint(*kept).state.columns
+    found = untellable(campaign.definition, pool, known=known, owner="--select")
+    leave = np.zeros(next(iter(pool.values())).missing.size, dtype=np.bool_)
+    for rows in found.values():
+        leave |= rows
+    why = ", ".join(f"{int(rows.sum()):,} {one}" for one, rows in found.items())
+    if leave.all():
+        raise ParameterError(f"--select must have rows that can be told; {wanted.select.name} has none: {why}.")
+    said = f"{int(leave.sum()):,} of the {leave.size:,} rows of the pool, which could not be told: {why}"
+    return leave, [("Left out", said)] if found else []
 
 
 def _again(pool: Any, ids: tuple[str, ...], id_column: str | None) -> "Drawn":
