@@ -8,6 +8,8 @@ def check_key(owner: str, name: str, value: str | None) -> str | None:
     if value is None:
         return None
     text = check_text(owner, name, value, longest=200)
+    if "\n" in text or "\t" in text:
+        raise ParameterError(f"{owner}({name}=...) must be one line without tabs; got {text!r:.80}.")
     if not text:
         raise ParameterError(f"{owner}({name}=...) must be a name such as 2026-W46; got an empty one.")
     return text

@@ -87,14 +87,14 @@ def warnings(assumptions: Iterable["Assumption"]) -> list["Line"]:
 def report_lines(report: "StepReport", key: str | None) -> list["Line"]:
     """Return what became of a closed period."""
     which = called(report.period, key)
-    kept = "the target is held" if report.outcome.promised else _plain(report.outcome.value)
     lines = [
         ("Closed", f"{which}: {plural(report.samples, 'row')} came, {report.asked:,} were asked for"),
-        ("Promise", f"{kept}; {number(report.risk_bound)} above the best promised, asked {number(report.epsilon)}"),
+        ("Promise", _kept(report)),
     ]
     if report.certificate is not None:
-        lines.append(("Certified", f"at most {number(report.certificate)} above the best, by the rows themselves"))
-    if report.status is not None:
+        rows = "the rows themselves" if report.samples else "the rows of earlier periods"
+        lines.append(("Certified", f"at most {number(report.certificate)} above the best, by {rows}"))
+    if report.status is not None and report.samples:
         lines.append(("Drift", f"{report.status}{_moved(report)}"))
     if report.selected is not None:
         lines.append(("Chosen", f"{report.selected.chosen}"))
@@ -141,6 +141,14 @@ def _promise(order: "Order") -> str:
     if request.outcome.promised:
         return f"{number(request.risk_bound)} above the best; {asked}"
     return f"none: {_plain(request.outcome.value)}; {asked}"
+
+
+def _kept(report: "StepReport") -> str:
+    """Return what is promised of the new model, and where nothing is, why."""
+    asked = f"asked {number(report.epsilon)}"
+    if report.outcome.promised:
+        return f"the target is held; {number(report.risk_bound)} above the best promised, {asked}"
+    return f"none: {_plain(report.outcome.value)}; {number(report.risk_bound)} above the best is expected, {asked}"
 
 
 def _moved(report: "StepReport") -> str:

@@ -72,7 +72,7 @@ def _cards(status: "Status", ledger: tuple["LedgerRow", ...]) -> str:
             (
                 "Last promise",
                 "Held" if kept else "Not held",
-                f"{number(last.risk_bound)} above the best promised, asked {number(last.epsilon)}",
+                f"{number(last.risk_bound)} above the best {'promised' if kept else 'expected'}, asked {number(last.epsilon)}",
                 "good" if kept else "bad",
             )
         )
