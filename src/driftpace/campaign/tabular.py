@@ -129,8 +129,8 @@ def untellable(
         column = _column(columns, name, owner)
         if name in definition.categories:
             levels = definition.categories[name]
-            written = [_word(one, column.kind) for one in column.values]
-            meant = _meant(written, levels)
+            written = [word_of(one, column.kind) for one in column.values]
+            meant = meanings(written, levels)
             bad = np.array([meant[word] is None for word in written], dtype=np.bool_)
             found[f"with another {name} than {listed(levels)}"] = bad & ~column.missing
         else:
@@ -206,8 +206,8 @@ def _column(columns: Columns, name: str, owner: str) -> "Column":
 def _target(definition: Definition, column: "Column", keep: BoolArray, owner: str) -> FloatArray:
     values = column.values[keep]
     if definition.classes is not None:
-        written = [_word(one, column.kind) for one in values]
-        meant = _meant(written, definition.classes)
+        written = [word_of(one, column.kind) for one in values]
+        meant = meanings(written, definition.classes)
         for place, word in zip(np.flatnonzero(keep), written, strict=True):
             if meant[word] is None:
                 raise DataError(
@@ -258,8 +258,8 @@ def _no_numbers(kept: "Column", keep: BoolArray, role: str, name: str) -> str:
 def _level_words(
     column: "Column", keep: BoolArray, name: str, levels: tuple[str, ...], owner: str
 ) -> "np.ndarray[Any, Any]":
-    written = [_word(one, column.kind) for one in column.values[keep]]
-    meant = _meant(written, levels)
+    written = [word_of(one, column.kind) for one in column.values[keep]]
+    meant = meanings(written, levels)
     for word in meant:
         if meant[word] is None:
             raise DataError(
@@ -268,7 +268,7 @@ def _level_words(
     return np.array([meant[word] for word in written], dtype=object)
 
 
-def _meant(written: Sequence[str], words: Sequence[str]) -> dict[str, str | None]:
+def meanings(written: Sequence[str], words: Sequence[str]) -> dict[str, str | None]:
     """Return, for each different word as a file has it, which of ``words`` it stands for; None where it is none of them.
 
     It is itself, or else the only one that is the same number or truth: files write 1 as 1.0 where some are missing, and true as
@@ -302,10 +302,11 @@ def _words(column: "Column", keep: BoolArray, name: str, owner: str) -> list[str
     from driftpace.tables.cells import as_ids
 
     _refuse_missing(column, keep, name, owner)
-    return as_ids([_word(one, column.kind) for one in column.values[keep]])
+    return as_ids([word_of(one, column.kind) for one in column.values[keep]])
 
 
-def _word(value: Any, kind: str) -> str:
+def word_of(value: Any, kind: str) -> str:
+    """Return the word that a cell is."""
     if kind == "flag":
         return "true" if value else "false"
     if isinstance(value, float | np.floating) and float(value).is_integer():

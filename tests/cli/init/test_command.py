@@ -34,6 +34,7 @@ def test_a_few_words_and_a_table(folder: Path, run: Run) -> None:
     assert (found.budget["total"], found.budget["horizon"], found.budget["currency"]) == ("500", 12, "EUR")
     assert out.splitlines() == [
         f"churn: begun in sqlite:///{folder.resolve()}/driftpace.db.",
+        "Predicts   which of no, yes (churned), by logistic regression",
         "Rows       are told apart by customer_id",
         "Features   age, visits, plan (basic, gold)",
         "File       churn.toml, to read and to keep",

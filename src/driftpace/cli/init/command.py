@@ -45,6 +45,15 @@ def init(
             rich_help_panel=_ABOUT,
         ),
     ] = None,
+    loss: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LOSS",
+            help="squared or huber for numbers, logistic or hinge for classes. Default: as the target is.",
+            show_default=False,
+            rich_help_panel=_ABOUT,
+        ),
+    ] = None,
     identity: Annotated[
         str | None,
         typer.Option(
@@ -141,6 +150,7 @@ def init(
         "table": table,
         "features": features,
         "classes": classes,
+        "loss": loss,
         "id": identity,
         "epsilon": epsilon,
         "tolerance": tolerance,

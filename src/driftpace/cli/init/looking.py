@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from driftpace.cli.init.aiming import aim
 from driftpace.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -20,11 +21,9 @@ FEWEST_COUNTED = 20
 
 def look(values: dict[str, Any], table: Path) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """Return the values with the columns of a table filled in where nothing was given, and what was found, in words."""
-    from driftpace.tables.cells import without_marks
-
     columns = columns_of(table)
     values = dict(values)
-    notes = []
+    notes: list[tuple[str, str]] = []
     target = values.get("target")
     for name, option in ((values.get("id"), "--id"), *((one, "--features") for one in values.get("features", []))):
         if name is not None and name not in columns:
@@ -34,11 +33,7 @@ def look(values: dict[str, Any], table: Path) -> tuple[dict[str, Any], list[tupl
         if found is not None:
             values["id"] = found
             notes.append(("Rows", f"are told apart by {found}"))
-    if target in columns and "classes" not in values:
-        words = _words(without_marks(columns[target], ()))  # NA there is a label that nobody gave yet
-        if words is not None and len(words) == 2:
-            values["classes"] = words
-            notes.append(("Classes", f"{words[0]} (no) and {words[1]} (yes), in {target}"))
+    notes += aim(values, columns, table.name)
     categories = {}
     usable, left = [], []
     for name in values.get("features") or columns:

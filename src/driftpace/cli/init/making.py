@@ -22,6 +22,7 @@ _OPTIONS = (
     "table",
     "features",
     "classes",
+    "loss",
     "id",
     "epsilon",
     "tolerance",
@@ -143,7 +144,7 @@ def _option(name: str) -> str:
 def values_of(name: str, given: dict[str, Any]) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """Return the values of a definition, with what a table shows filled in, and what is to be said about that."""
     values: dict[str, Any] = {"name": name}
-    for one in ("target", "id", "epsilon", "tolerance", "seed", "keep_rows"):
+    for one in ("target", "loss", "id", "epsilon", "tolerance", "seed", "keep_rows"):
         if one in given:
             values[one] = given[one]
     for one in ("features", "classes"):
@@ -175,6 +176,7 @@ def _begin(
     """Begin it, and write its file to ``place``; or from a ``file`` that is there."""
     from driftpace.campaign import Campaign
     from driftpace.campaign.as_json import status_json
+    from driftpace.cli.init.aiming import predicts
     from driftpace.cli.shared.answering import print_done
     from driftpace.cli.shared.reading import found_at
     from driftpace.storage import MemoryStore
@@ -203,7 +205,7 @@ def _begin(
             "storage": where,
             "file": readable(str(file if place is None else place)),
         },
-        notes=notes,
+        notes=[("Predicts", predicts(definition)), *notes],
         lines=[("File", said), ("Now", f"driftpace ask {name}")],
         dry_run=how.dry_run,
     )
