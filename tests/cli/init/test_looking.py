@@ -82,6 +82,35 @@ def test_what_was_drawn_can_be_told_in_every_kind_of_file(folder: Path, run: Run
         assert json.loads(out)["rows"] == len(drawn)
 
 
+def test_columns_that_say_nothing_new_are_left_out_and_named(folder: Path, run: Run) -> None:
+    lines = [f"{n % 7},3,{n % 7}.0,{'ab'[n % 2]},{'xy'[n % 2]},x,{n % 5}" for n in range(60)]
+    text = "\n".join(["a,period,again,grade,letter,kind,b", *lines])
+    found, out = begin(run, text)
+    assert found.features == ("a", "grade", "b")
+    said = "Left out   period, kind: the same in every row; again: the same as a; letter: the same as grade"
+    assert said in out
+    run("ask", "t")
+    assert run("ask", "t", "--select", "t.csv", "--out", "tasks.csv")[0] == 0
+
+
+def test_a_column_that_was_named_is_kept_and_warned_of(folder: Path, run: Run) -> None:
+    lines = [f"{n % 7},3" for n in range(60)]
+    found, out = begin(run, "\n".join(["a,period", *lines]), "--features", "a,period")
+    assert found.features == ("a", "period")
+    assert "Careful    period: the same in every row, so that it says nothing new" in out
+
+
+def test_codes_are_no_numbers_unless_they_are_named(folder: Path, run: Run) -> None:
+    lines = [f"{n % 7},{n % 30:03}" for n in range(60)]
+    text = "\n".join(["a,zip", *lines])
+    found, out = begin(run, text)
+    assert found.features == ("a",)
+    assert "Left out   zip: neither numbers nor a few words" in out
+    Path("t.toml").unlink()
+    Path("driftpace.db").unlink()
+    assert begin(run, text, "--features", "a,zip")[0].features == ("a", "zip")
+
+
 def _answer(value: int) -> dict[str, Any]:
     given = {"from_name": "y", "to_name": "x", "type": "number", "value": {"number": value}}
     return {"result": [given], "was_cancelled": False, "created_at": "2026-11-16T00:00:00Z"}

@@ -1,5 +1,6 @@
 """What a table shows of a campaign: which columns are numbers, which are words and which, what tells rows apart."""
 
+import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,20 +35,26 @@ def look(values: dict[str, Any], table: Path) -> tuple[dict[str, Any], list[tupl
             values["id"] = found
             notes.append(("Rows", f"are told apart by {found}"))
     notes += aim(values, columns, table.name)
-    categories = {}
-    usable, left = [], []
+    categories: dict[str, list[str]] = {}
+    usable: list[str] = []
+    left: dict[str, list[str]] = {}
+    seen: dict[bytes, str] = {}
     for name in values.get("features") or columns:
-        column = columns[name]
         if name in (target, values.get("id"), values.get("groups")):
             continue
-        words = _words(column)
-        if column.kind in ("number", "flag"):
-            usable.append(name)
-        elif words is not None and 2 <= len(words) <= MOST_WORDS:
-            usable.append(name)
+        numbers, words = _of_use(columns[name], named="features" in values)
+        if numbers is None and (words is None or not 1 <= len(words) <= MOST_WORDS):
+            left.setdefault("neither numbers nor a few words", []).append(name)
+            continue
+        again = _says_nothing_new(numbers, columns[name], seen, name)
+        if again is not None and ("features" not in values or (words is not None and len(words) < 2)):
+            left.setdefault(again, []).append(name)
+            continue
+        if again is not None:
+            notes.append(("Careful", f"{name}: {again}, so that it says nothing new"))
+        usable.append(name)
+        if numbers is None and words is not None:
             categories[name] = words
-        else:
-            left.append(name)
     if not usable:
         raise ParameterError(f"--table must have a column to predict from; {table.name} has {', '.join(columns)}.")
     values["features"] = usable
@@ -64,7 +71,7 @@ def look(values: dict[str, Any], table: Path) -> tuple[dict[str, Any], list[tupl
         rows = next(iter(columns.values())).missing.size
         notes.append(("Missing", f"{', '.join(gaps)} of {rows:,} rows; rows without a value cannot be told"))
     if left:
-        notes.append(("Left out", f"{', '.join(left)}: neither numbers nor a few words"))
+        notes.append(("Left out", "; ".join(f"{', '.join(names)}: {why}" for why, names in left.items())))
     return values, notes
 
 
@@ -103,6 +110,30 @@ def _counts(column: "Column") -> bool:
     if column.kind != "number" or column.missing.any() or column.values.size < FEWEST_COUNTED:
         return False
     return bool(np.all(np.diff(np.sort(column.values)) == 1.0))
+
+
+def _of_use(column: "Column", *, named: bool) -> "tuple[Column | None, list[str] | None]":
+    """Return a column as numbers, or its different words; neither where it is of no use. Codes are numbers where they are named."""
+    from driftpace.tables.cells import as_numbers
+
+    numbers = column if column.kind in ("number", "flag") else as_numbers(column) if named else None
+    return numbers, None if numbers is not None else _words(column)
+
+
+def _says_nothing_new(numbers: "Column | None", column: "Column", seen: dict[bytes, str], name: str) -> str | None:
+    """Return why a column says nothing that those before it did not: it never changes, or repeats one. None where it says some."""
+    if numbers is not None:
+        there = numbers.values[~numbers.missing]
+        codes, one = numbers.values + 0.0, there.size > 0 and bool((there == there[0]).all())
+    else:
+        order: dict[Any, int] = {}
+        codes = np.array([order.setdefault(cell, len(order)) for cell in column.values.tolist()], dtype=np.float64)
+        one = len(order) - int(None in order) == 1
+    if one:
+        return "the same in every row"
+    digest = hashlib.sha256(codes.tobytes()).digest() + bytes([numbers is None])
+    before = seen.setdefault(digest, name)
+    return None if before == name else f"the same as {before}"
 
 
 def _words(column: "Column") -> list[str] | None:
