@@ -111,6 +111,13 @@ def test_codes_are_no_numbers_unless_they_are_named(folder: Path, run: Run) -> N
     assert begin(run, text, "--features", "a,zip")[0].features == ("a", "zip")
 
 
+@pytest.mark.parametrize("days", [("2026-11-16", "2026-11-17"), ("16.11.2026", "1.12.2026"), ("2026-W46", "2026-W47")])
+def test_dates_are_no_words(folder: Path, run: Run, days: tuple[str, str]) -> None:
+    found, out = begin(run, "\n".join(["a,day", *(f"{n % 7},{days[n % 2]}" for n in range(60))]))
+    assert (found.features, dict(found.categories)) == (("a",), {})
+    assert "Left out   day: dates" in out
+
+
 def _answer(value: int) -> dict[str, Any]:
     given = {"from_name": "y", "to_name": "x", "type": "number", "value": {"number": value}}
     return {"result": [given], "was_cancelled": False, "created_at": "2026-11-16T00:00:00Z"}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from driftpace.cli.init.aiming import aim
+from driftpace.cli.init.aiming import aim, are_dates
 from driftpace.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -41,6 +41,9 @@ def look(values: dict[str, Any], table: Path) -> tuple[dict[str, Any], list[tupl
     seen: dict[bytes, str] = {}
     for name in values.get("features") or columns:
         if name in (target, values.get("id"), values.get("groups")):
+            continue
+        if _are_dates(columns[name]):
+            left.setdefault("dates", []).append(name)
             continue
         numbers, words = _of_use(columns[name], named="features" in values)
         if numbers is None and (words is None or not 1 <= len(words) <= MOST_WORDS):
@@ -118,6 +121,13 @@ def _of_use(column: "Column", *, named: bool) -> "tuple[Column | None, list[str]
 
     numbers = column if column.kind in ("number", "flag") else as_numbers(column) if named else None
     return numbers, None if numbers is not None else _words(column)
+
+
+def _are_dates(column: "Column") -> bool:
+    """Whether a column is dates, or names of weeks and the like: those of the next period are none of the words of this one."""
+    if column.kind == "time":
+        return True
+    return column.kind == "text" and are_dates({str(one) for one in column.values[~column.missing]})
 
 
 def _says_nothing_new(numbers: "Column | None", column: "Column", seen: dict[bytes, str], name: str) -> str | None:
