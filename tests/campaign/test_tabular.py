@@ -95,6 +95,10 @@ def test_a_label_of_another_period_is_none_of_this() -> None:
         ({"age": ["20", "30", "4o", "50"]}, "feature 'age' must be numbers; row 3 has '4o'"),
         ({"age": ["20", "30", "NA", "50"]}, "feature 'age' must have a value in every row; row 3 has none"),
         ({"age": ["20", "30", "1_000", "50"]}, "feature 'age' must be numbers; row 3 has '1_000'"),
+        (
+            {"age": ["31,7", "3,0", "1.234,5", "5,5"]},
+            "it holds numbers with a decimal comma, such as .*; write a point",
+        ),
         ({"customer": [1, 2, None, 4]}, "column 'customer' must have a value in every row; row 3"),
     ],
 )

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from driftpace.errors import DataError
 from driftpace.tables import read_upload
 from driftpace.tables.cells import column_of, is_mark
 
@@ -32,3 +33,28 @@ def test_words_are_read_alike_whatever_the_file_and_whoever_reads(mark: str) -> 
         for as_text in ((), ("garage",)):
             column = read_upload(text.encode(), name=name, as_text=as_text)["garage"]
             assert (column.values.tolist(), column.missing.tolist()) == (cells, [False] * 3)
+
+
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_decimal_commas_are_read_where_they_can_be_nothing_else(separator: str) -> None:
+    rows = [("id", "age", "n"), ("1,0", "31,7", "3"), ("2,0", "40", "4"), ("3,0", "", "5")]
+    text = "\n".join(separator.join(row) for row in rows).encode()
+    found = read_upload(text, as_text=["id"], exact=True)
+    assert {name: column.kind for name, column in found.items()} == {"id": "text", "age": "number", "n": "number"}
+    assert found["age"].values[:2].tolist() == [31.7, 40.0]
+    assert found["age"].missing.tolist() == [False, False, True]
+    beside_points = read_upload(text.replace(b"4\n", b"4.5\n"), as_text=["id"])
+    assert (beside_points["age"].kind, beside_points["n"].kind) == ("text", "number")
+    assert read_upload(b'age,n\n"31,7",3\n')["age"].kind == "text"
+
+
+@pytest.mark.parametrize("first", ["sep=;", '"sep=;"'])
+def test_a_first_line_may_name_the_separator(first: str) -> None:
+    found = read_upload(f"{first}\r\na,b;c\r\n1;2\r\n".encode())
+    assert {name: column.values.tolist() for name, column in found.items()} == {"a,b": [1.0], "c": [2.0]}
+    with pytest.raises(DataError, match="must have 2 cells on every line; line 3 has 3"):
+        read_upload(f"{first}\na;b\n1;2;3\n".encode())
+
+
+def test_python_s_own_thousands_are_no_number() -> None:
+    assert column_of(["1_000", "2"]).kind == "text"

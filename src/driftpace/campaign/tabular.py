@@ -1,5 +1,6 @@
 """From the columns of a table to the rows of a campaign, by its definition; and from predictions back to the words of the table."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from driftpace.tables.columns import Column
 
 Columns = Mapping[str, "Column"]
+_COMMA = re.compile(r"[+-]?[\d.]*\d,\d+")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -249,6 +251,8 @@ def _no_numbers(kept: "Column", keep: BoolArray, role: str, name: str) -> str:
         place = int(np.argmax(none))
         return f"row {int(np.flatnonzero(keep)[place]) + 1:,} has {str(kept.values[place])!r:.80}"
     found = sorted({str(one) for one in kept.values})
+    if any(_COMMA.fullmatch(word) for word in found):
+        return f"it holds numbers with a decimal comma, such as {found[0]!r:.80}; write a point instead"
     if role == "feature":
         return f"it holds text; give its words in the definition: categories.{name} = {found[:6]}"
     two = f': classes = ["{found[0]}", "{found[1]}"] in the definition says so' if len(found) == 2 else ""

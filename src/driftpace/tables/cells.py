@@ -19,6 +19,7 @@ LARGEST_WHOLE = 2**53
 """Whole numbers beyond this are not exact as floats."""
 _MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "."})
 _FLAGS = {"true": 1.0, "false": 0.0}
+_COMMA = re.compile(r"[+-]?\d+(?:,\d+)?(?:[eE][+-]?\d+)?")
 _PADDED = re.compile(r"^\s*[+-]?0\d+\s*$", re.MULTILINE)
 _WHOLE = re.compile(r"([+-]?(?:0|[1-9]\d*))\.0+")
 _LONG = re.compile(r"^\s*[+-]?\d{16,}\s*$", re.MULTILINE)
@@ -108,6 +109,18 @@ def numbers_each(column: Column) -> FloatArray:
     texts = ["" if gone else _text(cell) for cell, gone in zip(column.values, column.missing, strict=True)]
     known = {text: numbers_of([text]) for text in set(texts)}
     return np.array([np.nan if (one := known[text]) is None else one[0] for text in texts], dtype=np.float64)
+
+
+def with_commas(cells: Sequence[str]) -> Column | None:
+    """Return cells as numbers where all of them are and some have a decimal comma; None elsewhere.
+
+    >>> with_commas(["31,7", "-2", "NA"]).values.tolist(), with_commas(["1.234,5"])
+    ([31.7, -2.0, nan], None)
+    """
+    if "," not in "".join(cells) or not all(_COMMA.fullmatch(cell.strip()) or is_mark(cell) for cell in cells):
+        return None
+    values = numbers_of([cell.replace(",", ".") for cell in cells])
+    return None if values is None else Column(kind="number", values=values, missing=np.isnan(values))
 
 
 def as_ids(texts: Sequence[str]) -> list[str]:

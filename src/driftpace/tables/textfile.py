@@ -6,12 +6,13 @@ import re
 from collections.abc import Collection, Iterator
 
 from driftpace.errors import DataError
-from driftpace.tables.cells import column_of, text_column
+from driftpace.tables.cells import column_of, text_column, with_commas
 from driftpace.tables.columns import Column
 from driftpace.tables.limits import LONGEST_LINE, Limits, refuse_size, refuse_twin_names
 
 _SEPARATORS = (",", ";", "\t")
 _QUOTED = re.compile('"[^"]*"')
+_SAID = re.compile(r'"?sep=([,;\t])"?')
 _LINES_PER_ROW = 4  # empty lines and cells of several lines are well
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
@@ -46,14 +47,22 @@ def lines(data: bytes, limits: Limits, what: str) -> Iterator[str]:
 def read_csv_cells(data: bytes, limits: Limits, what: str) -> tuple[list[str], list[list[str]]]:
     """Return the names and, for each column, its cells as they are written.
 
-    The separator is the comma, semicolon or tab that the first line has most of outside quotes; a tab in a .tsv file.
-    Empty lines are left out.
+    The separator is the comma, semicolon or tab that the first line has most of outside quotes; a tab in a .tsv file; or what a
+    first line such as ``sep=;`` says, as spreadsheets write it. Empty lines are left out.
     """
+    return _read_cells(data, limits, what)[1:]
+
+
+def _read_cells(data: bytes, limits: Limits, what: str) -> tuple[str, list[str], list[list[str]]]:
+    """Return the separator, the names and the cells."""
     source = lines(data, limits, what)
     first = next(source, "")
-    separator = (
-        "\t" if what.lower().endswith((".tsv", ".tsv.gz")) else max(_SEPARATORS, key=_QUOTED.sub("", first).count)
-    )
+    said = _SAID.fullmatch(first.strip())
+    if said:
+        first = next(source, "")
+    tabs = what.lower().endswith((".tsv", ".tsv.gz"))
+    separator = said[1] if said else "\t" if tabs else max(_SEPARATORS, key=_QUOTED.sub("", first).count)
+    above = 1 if said else 0
 
     def again() -> Iterator[str]:
         yield first
@@ -70,7 +79,7 @@ def read_csv_cells(data: bytes, limits: Limits, what: str) -> tuple[list[str], l
                 continue
             if len(row) != len(header):
                 raise DataError(
-                    f"{what} must have {len(header)} cells on every line; line {reader.line_num} has {len(row)}."
+                    f"{what} must have {len(header)} cells on every line; line {reader.line_num + above} has {len(row)}."
                 )
             rows += 1
             if rows & 1023 == 0:
@@ -78,12 +87,12 @@ def read_csv_cells(data: bytes, limits: Limits, what: str) -> tuple[list[str], l
             for cells, cell in zip(columns, row, strict=True):
                 cells.append(cell)
     except csv.Error as error:
-        raise DataError(f"{what} must be a CSV file; line {reader.line_num}: {error}.") from None
+        raise DataError(f"{what} must be a CSV file; line {reader.line_num + above}: {error}.") from None
     if not rows:
         raise DataError(f"{what} must have a line of names and at least one row; got {_got(header)}.")
     refuse_size(limits, rows, len(header), what)
     refuse_twin_names(header, what)
-    return header, columns
+    return separator, header, columns
 
 
 def _got(header: list[str]) -> str:
@@ -91,13 +100,20 @@ def _got(header: list[str]) -> str:
 
 
 def read_csv(data: bytes, limits: Limits, what: str, *, as_text: Collection[str], exact: bool) -> dict[str, Column]:
-    """Return the columns of a CSV file; those named in ``as_text`` stay as they are written, missing where empty."""
-    header, columns = read_csv_cells(data, limits, what)
-    typed = {}
+    """Return the columns of a CSV file; those named in ``as_text`` stay as they are written, missing where empty.
+
+    Where the separator is no comma and no number has a point, columns of numbers with decimal commas are numbers.
+    """
+    separator, header, columns = _read_cells(data, limits, what)
+    typed, commas, points = {}, {}, False
     for name, cells in zip(header, columns, strict=True):
         typed[name] = text_column(cells) if name in as_text else column_of(cells, exact=exact)
+        if separator != "," and name not in as_text:
+            points = points or (typed[name].kind == "number" and "." in "".join(cells))
+            if typed[name].kind == "text" and (found := with_commas(cells)) is not None:
+                commas[name] = found
         cells.clear()
-    return typed
+    return typed if points else typed | commas
 
 
 def number_text(number: float) -> str:
