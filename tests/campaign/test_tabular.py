@@ -99,6 +99,7 @@ def test_a_label_of_another_period_is_none_of_this() -> None:
             {"age": ["31,7", "3,0", "1.234,5", "5,5"]},
             "it holds numbers with a decimal comma, such as .*; write a point",
         ),
+        ({"age": [20, 30, np.inf, 50]}, "feature 'age' must be finite; row 3 has inf"),
         ({"customer": [1, 2, None, 4]}, "column 'customer' must have a value in every row; row 3"),
     ],
 )

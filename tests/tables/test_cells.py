@@ -58,3 +58,10 @@ def test_a_first_line_may_name_the_separator(first: str) -> None:
 
 def test_python_s_own_thousands_are_no_number() -> None:
     assert column_of(["1_000", "2"]).kind == "text"
+
+
+@pytest.mark.parametrize("before", [0, 1, 2_000])
+def test_the_line_that_is_no_text_is_the_one_that_is_named(before: int) -> None:
+    text = "name\n" + "Oslo\n" * before + "Köln\n" + "Oslo\n" * 5_000
+    with pytest.raises(DataError, match=f"; line {before + 2:,} is neither: save the file as UTF-8"):
+        read_upload(text.encode("latin-1"), kind="csv")

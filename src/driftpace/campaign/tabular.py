@@ -231,6 +231,10 @@ def _numbers(column: "Column", keep: BoolArray, role: str, name: str, owner: str
     if found.missing.any():
         row = int(np.flatnonzero(keep)[np.argmax(found.missing)]) + 1
         raise DataError(f"{owner}: {role} {name!r} must have a value in every row; row {row:,} has none.")
+    wild = ~np.isfinite(found.values)
+    if wild.any():
+        row = int(np.flatnonzero(keep)[np.argmax(wild)]) + 1
+        raise DataError(f"{owner}: {role} {name!r} must be finite; row {row:,} has {found.values[wild][0]!s}.")
     return np.asarray(found.values, dtype=np.float64)
 
 

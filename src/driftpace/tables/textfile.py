@@ -40,8 +40,20 @@ def lines(data: bytes, limits: Limits, what: str) -> Iterator[str]:
                 yield line
         except UnicodeError:
             raise DataError(
-                f"{what} must be text in UTF-8, or in UTF-16 with a byte order mark; it is neither after line {number:,}."
+                f"{what} must be text in UTF-8, or in UTF-16 with a byte order mark; {_bad_line(data)}."
             ) from None
+
+
+def _bad_line(data: bytes) -> str:
+    """Return where text is no UTF-8 any more."""
+    if encoding(data) != "utf-8-sig":
+        return "it is neither"
+    for number, line in enumerate(io.BytesIO(data), start=1):
+        try:
+            line.decode()
+        except UnicodeError:
+            return f"line {number:,} is neither: save the file as UTF-8"
+    return "it is neither"
 
 
 def read_csv_cells(data: bytes, limits: Limits, what: str) -> tuple[list[str], list[list[str]]]:

@@ -204,7 +204,7 @@ def test_rows_may_come_through_a_pipe(asked: Path) -> None:
         (("pool.csv",), "FILE: the table must have the column 'churned'; it has customer_id, age, visits, plan."),
         (("words.csv",), "FILE: target 'churned' must be 'no' or 'yes'; row 1 has 'maybe'."),
         (("unknown.csv",), "FILE: column 'plan' must hold one of basic, gold, as the definition says; got 'silver'."),
-        (("gone.csv",), "FILE: column 'age' must have no missing values; row 1 has none."),
+        (("gone.csv",), "FILE: feature 'age' must have a value in every row; row 1 has none."),
         (("bytes.csv",), "bytes.csv must be text in UTF-8"),
         (("empty.csv",), "empty.csv must hold at least one row; it is empty."),
         (("book.xlsx",), "book.xlsx must be a CSV, Parquet, JSON, JSON lines or Arrow file"),
