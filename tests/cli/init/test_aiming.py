@@ -75,3 +75,20 @@ def test_what_can_never_be_told_is_refused(
     assert (code, out) == (2, "")
     assert err.startswith(f"driftpace: {sentence}")
     assert not Path("driftpace.db").exists()
+
+
+@pytest.mark.parametrize("target", ["Churned", "chruned", "churnd"])
+def test_a_target_that_is_nearly_a_column_is_a_slip(folder: Path, run: Run, target: str) -> None:
+    Path("t.csv").write_text(table("1", "0").replace("y", "churned"))
+    words = ("init", "t", "--target", target, "--epsilon", "0.1", "--table", "t.csv")
+    code, _, err = run(*words)
+    assert code == 2
+    assert "did you mean 'churned'? If not, say with --features what to predict from." in err
+    assert run(*words, "--features", "a,b")[0] == 0
+
+
+def test_a_target_may_be_missing_in_the_table(folder: Path, run: Run) -> None:
+    text = table("1", "0", "5").replace("y", "score1")
+    found, out = begin(run, text, target="score2")
+    assert found.features == ("a", "b", "score1")
+    assert "Target     score2 is no column of t.csv: it is what people fill in" in out

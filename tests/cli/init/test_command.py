@@ -36,6 +36,7 @@ def test_a_few_words_and_a_table(folder: Path, run: Run) -> None:
         f"churn: begun in sqlite:///{folder.resolve()}/driftpace.db.",
         "Predicts   which of no, yes (churned), by logistic regression",
         "Rows       are told apart by customer_id",
+        "Target     churned is no column of pool.csv: it is what people fill in",
         "Features   age, visits, plan (basic, gold)",
         "File       churn.toml, to read and to keep",
         "Now        driftpace ask churn",

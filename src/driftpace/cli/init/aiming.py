@@ -1,6 +1,7 @@
 """What is to be predicted: a number, or which of two words; and what can never be told is refused before labels are bought."""
 
 import re
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,7 @@ _YES = frozenset(["yes", "y", "true", "t", "ja", "oui", "si", "sí", "da", "tak"
 _DATE = re.compile(
     r"\d{4}-?(W|Q)\d{1,2}|\d{4}[-/.]\d{1,2}([-/.]\d{1,2}([T ].*)?)?|\d{1,2}[-/.]\d{1,2}[-/.](\d{2}|\d{4})( .*)?"
 )
+_NUMBER = re.compile(r"\d+")
 _BY = {
     "squared": "by least squares",
     "huber": "by the loss of Huber",
@@ -49,8 +51,12 @@ def aim(values: dict[str, Any], columns: "dict[str, Column]", table: str) -> lis
     from driftpace.tables.cells import without_marks
 
     target, given = values.get("target"), values.get("classes")
-    if target is None or target not in columns:
+    if target is None:
         return []
+    if target not in columns:
+        if "features" not in values:
+            _refuse_typo(target, columns, table)
+        return [("Target", f"{target} is no column of {table}: it is what people fill in")]
     column = without_marks(columns[target], given or ())  # NA there is a label that nobody gave yet
     if column.missing.all():
         return []
@@ -117,6 +123,17 @@ def _two_words(column: "Column", target: str, table: str, *, only_numbers: bool)
     plain = [one.lower() for one in found]
     turned = (plain[1] in _NO and plain[0] not in _NO) or (plain[0] in _YES and plain[1] not in _YES)
     return found[::-1] if turned else found
+
+
+def _refuse_typo(target: str, columns: "dict[str, Column]", table: str) -> None:
+    """Refuse a target that is hardly called otherwise than a column: that one would be a feature, and give everything away."""
+    called = {name.lower(): name for name in columns}
+    near = get_close_matches(target.lower(), called, n=1, cutoff=0.8)
+    if near and (near[0] == target.lower() or _NUMBER.sub("", near[0]) != _NUMBER.sub("", target.lower())):
+        raise ParameterError(
+            f"--target must be a column of {table}, or called otherwise than all of them; got {target!r}: "
+            f"did you mean {called[near[0]]!r}? If not, say with --features what to predict from."
+        )
 
 
 def _refuse_others(column: "Column", classes: list[str], target: str, table: str) -> None:
