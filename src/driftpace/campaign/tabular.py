@@ -271,7 +271,7 @@ def _level_words(
     for word in meant:
         if meant[word] is None:
             raise DataError(
-                f"{owner}: column {name!r} must hold one of {', '.join(levels)}, as the definition says; got {word!r:.80}: leave "
+                f"{owner}: column {name!r} must hold one of {listed(levels)}, as the definition says; got {word!r:.80}: leave "
                 f"such rows out, or begin a campaign whose categories.{name} has that word too."
             )
     return np.array([meant[word] for word in written], dtype=object)

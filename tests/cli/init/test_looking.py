@@ -118,6 +118,12 @@ def test_dates_are_no_words(folder: Path, run: Run, days: tuple[str, str]) -> No
     assert "Left out   day: dates" in out
 
 
+def test_words_with_commas_are_told_apart(folder: Path, run: Run) -> None:
+    lines = [f"{n % 7},{('Oslo', chr(34) + 'Rome, Italy' + chr(34))[n % 2]}" for n in range(60)]
+    _, out = begin(run, "\n".join(["a,city", *lines]))
+    assert 'Features   a, city (Oslo, "Rome, Italy")' in out
+
+
 def _answer(value: int) -> dict[str, Any]:
     given = {"from_name": "y", "to_name": "x", "type": "number", "value": {"number": value}}
     return {"result": [given], "was_cancelled": False, "created_at": "2026-11-16T00:00:00Z"}

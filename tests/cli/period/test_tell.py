@@ -203,7 +203,10 @@ def test_rows_may_come_through_a_pipe(asked: Path) -> None:
         (("--label-studio", "http://127.0.0.1:1"), "--label-studio must come with --project"),
         (("pool.csv",), "FILE: the table must have the column 'churned'; it has customer_id, age, visits, plan."),
         (("words.csv",), "FILE: target 'churned' must be 'no' or 'yes'; row 1 has 'maybe'."),
-        (("unknown.csv",), "FILE: column 'plan' must hold one of basic, gold, as the definition says; got 'silver'."),
+        (
+            ("unknown.csv",),
+            "FILE: column 'plan' must hold one of basic, gold, as the definition says; got 'silver': leave such rows",
+        ),
         (("gone.csv",), "FILE: feature 'age' must have a value in every row; row 1 has none."),
         (("bytes.csv",), "bytes.csv must be text in UTF-8"),
         (("empty.csv",), "empty.csv must hold at least one row; it is empty."),

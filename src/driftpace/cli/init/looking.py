@@ -22,6 +22,8 @@ FEWEST_COUNTED = 20
 
 def look(values: dict[str, Any], table: Path) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """Return the values with the columns of a table filled in where nothing was given, and what was found, in words."""
+    from driftpace.campaign.tabular import listed
+
     columns = columns_of(table)
     values = dict(values)
     notes: list[tuple[str, str]] = []
@@ -66,7 +68,7 @@ def look(values: dict[str, Any], table: Path) -> tuple[dict[str, Any], list[tupl
     notes.append(
         (
             "Features",
-            ", ".join(f"{name} ({', '.join(categories[name])})" if name in categories else name for name in usable),
+            ", ".join(f"{name} ({listed(categories[name])})" if name in categories else name for name in usable),
         )
     )
     gaps = [f"{name} in {int(columns[name].missing.sum()):,}" for name in usable if columns[name].missing.any()]
