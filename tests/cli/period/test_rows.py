@@ -312,3 +312,13 @@ def test_rows_that_could_not_be_told_are_not_drawn_and_counted(churn: Path, run:
     assert {int(row["customer_id"]) for row in rows_of("tasks.csv")} <= set(range(6, 20))
     label(Path("tasks.csv"), Path("done.csv"))
     assert json.loads(run("tell", "churn", "done.csv", "--part", "--format", "json")[1])["rows"] == 12
+
+
+def test_labels_that_the_pool_has_already_are_left_out_and_counted(churn: Path, run: Run) -> None:
+    lines = ["customer_id,age,visits,plan,churned"]
+    lines += [f"{n},{40 + n},{n % 3},gold,{('no', 'yes', '', 'NA')[n % 4]}" for n in range(12)]
+    Path("pool.csv").write_text("\n".join(lines))
+    code, out, _ = run(*SELECT, "tasks.csv")
+    assert code == 0
+    assert "Careful    6 of them have a label in pool.csv, which is left out, for it may be of another time;" in out
+    assert [row["churned"] for row in rows_of("tasks.csv")] == [""] * 12

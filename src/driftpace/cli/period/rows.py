@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from driftpace.errors import ConflictError, ParameterError
 
 if TYPE_CHECKING:
-    from driftpace.campaign import Campaign
+    from driftpace.campaign import Campaign, Definition
     from driftpace.campaign.records import Order
     from driftpace.cli.shared.printing import Line
     from driftpace.tables import Drawn
@@ -208,6 +208,18 @@ def _rng_key(campaign: "Campaign", period: int) -> tuple[int, ...]:
     return seed, period, before
 
 
+def _labelled_before(definition: "Definition", pool: Any, drawn: "Drawn", wanted: Wanted) -> list["Line"]:
+    """Return how many of the rows have a label in the pool already, which is not written: it may be one of long ago."""
+    from driftpace.tables.cells import without_marks
+
+    column = without_marks(pool[definition.target], definition.classes or ())
+    count = int((~column.missing[drawn.places]).sum())
+    if not count:
+        return []
+    said = f"{count:,} of them have a label in {wanted.select.name}, which is left out, for it may be of another time"
+    return [("Careful", f"{said}; tell {wanted.select.name} itself where it is of this period")]
+
+
 def _put(campaign: "Campaign", order: "Order", pool: Any, drawn: "Drawn", wanted: Wanted) -> list["Line"]:
     """Write the rows, as a table with an empty column for the label or as tasks."""
     from driftpace.tables import rows_of, write_rows
@@ -215,9 +227,9 @@ def _put(campaign: "Campaign", order: "Order", pool: Any, drawn: "Drawn", wanted
     definition, out = campaign.definition, wanted.out
     as_text = wanted.shape == "table" and out is not None and out.suffix.lower() in (".csv", ".tsv")
     rows = rows_of(pool, drawn, id_column=definition.id, as_text=as_text and wanted.label_studio is None)
-    if definition.target is not None:
-        rows.pop(definition.target, None)
     lines = []
+    if definition.target is not None and rows.pop(definition.target, None) is not None:
+        lines = _labelled_before(definition, pool, drawn, wanted)
     if out is not None and wanted.shape == "table":
         empty = () if definition.target is None else (definition.target,)
         write_rows(out, rows, empty=empty, owner="ask")
