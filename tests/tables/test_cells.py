@@ -65,3 +65,9 @@ def test_the_line_that_is_no_text_is_the_one_that_is_named(before: int) -> None:
     text = "name\n" + "Oslo\n" * before + "Köln\n" + "Oslo\n" * 5_000
     with pytest.raises(DataError, match=f"; line {before + 2:,} is neither: save the file as UTF-8"):
         read_upload(text.encode("latin-1"), kind="csv")
+
+
+def test_codes_are_whole_numbers_that_a_float_would_change() -> None:
+    texts = (["9007199254740993", "1"], ["007", "8"], [str(10**400), "1"])
+    numbers = (["1000000000000000", "9007199254740992.0"], ["9007199254740992", "1"], ["1e20", "0"], ["0", "0.5"])
+    assert [column_of(cells).kind for cells in (*texts, *numbers)] == ["text"] * 3 + ["number"] * 4

@@ -22,7 +22,7 @@ _FLAGS = {"true": 1.0, "false": 0.0}
 _COMMA = re.compile(r"[+-]?\d+(?:,\d+)?(?:[eE][+-]?\d+)?")
 _PADDED = re.compile(r"^\s*[+-]?0\d+\s*$", re.MULTILINE)
 _WHOLE = re.compile(r"([+-]?(?:0|[1-9]\d*))\.0+")
-_LONG = re.compile(r"^\s*[+-]?\d{16,}\s*$", re.MULTILINE)
+_LONG = re.compile(r"^\s*[+-]?(\d{16,})\s*$", re.MULTILINE)
 
 
 def is_mark(text: object) -> bool:
@@ -171,5 +171,7 @@ def _are_codes(cells: Sequence[str], numbers: FloatArray) -> bool:
         if not there.size or not np.all(there == np.trunc(there)):
             return False
     joined = "\n".join(cells)
+    if _PADDED.search(joined) is not None:
+        return True
     large = bool(np.abs(there).max() >= LARGEST_WHOLE)
-    return _PADDED.search(joined) is not None or (large and _LONG.search(joined) is not None)
+    return large and any((len(one), one) > (16, str(LARGEST_WHOLE)) for one in _LONG.findall(joined))
