@@ -55,7 +55,10 @@ def stands(name: str, store: str = "driftpace.db") -> dict[str, Any]:
 
 def test_beginning(folder: Path, run: Run) -> None:
     would, err = answered(run, *INIT, "--dry-run")
-    notes = "Rows are told apart by customer_id\nFeatures age, visits, plan (basic, gold)\n"
+    notes = (
+        "Predicts which of no, yes (churned), by logistic regression\nRows are told apart by customer_id\n"
+        "Target churned is no column of pool.csv: it is what people fill in\nFeatures age, visits, plan (basic, gold)\n"
+    )
     assert err == f"{notes}Nothing was written.\n"
     assert (would["name"], would["stage"], would["storage"], would["file"]) == (
         "churn",
