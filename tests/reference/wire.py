@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from tests.reference.serving import Serving
 
 
-def connect(running: Serving, *, seconds: float = 20.0) -> socket.socket:
+def connect(running: Serving, *, seconds: float = 30.0) -> socket.socket:
     """Return a connection on which nobody waits longer than that."""
     return socket.create_connection(("127.0.0.1", running.port), timeout=seconds)
 

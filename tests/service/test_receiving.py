@@ -2,7 +2,6 @@
 
 import resource
 import socket
-import threading
 import time
 from collections.abc import Iterator
 
@@ -13,6 +12,7 @@ from driftpace.storage.store import Store
 from driftpace.tables.limits import Limits as TableLimits
 from tests.reference.periods import begun
 from tests.reference.serving import Serving, serving
+from tests.reference.wire import answer_of, connect, request, trickling
 
 MIB = 2**20
 GIB = 2**30
@@ -29,24 +29,8 @@ def small(store: Store) -> Iterator[Serving]:
         yield running
 
 
-def connect(running: Serving) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", running.port), timeout=30.0)
-
-
 def head(running: Serving, *lines: str, path: str = PATH) -> bytes:
-    wanted = [f"POST {path} HTTP/1.1", f"Host: 127.0.0.1:{running.port}", "Content-Type: text/csv", *lines, "", ""]
-    return "\r\n".join(wanted).encode()
-
-
-def answer_of(wire: socket.socket) -> bytes:
-    """Return everything until the server hangs up."""
-    pieces = []
-    try:
-        while piece := wire.recv(65_536):
-            pieces.append(piece)
-    except ConnectionResetError:
-        pass
-    return b"".join(pieces)
+    return request(running, "POST", path, "Content-Type: text/csv", *lines)
 
 
 def push(wire: socket.socket, piece: bytes, total: int) -> int:
@@ -122,20 +106,8 @@ def test_a_body_that_stops_coming_is_not_waited_for(small: Serving) -> None:
 def test_a_body_that_trickles_is_not_waited_for(small: Serving) -> None:
     with connect(small) as wire:
         wire.sendall(head(small, "Content-Length: 100000"))
-        over = threading.Event()
-
-        def trickle() -> None:
-            try:
-                while not over.wait(0.05):
-                    wire.sendall(b"x")
-            except OSError:
-                pass
-
-        thread = threading.Thread(target=trickle)
-        thread.start()
-        answer = answer_of(wire)
-        over.set()
-        thread.join(10.0)
+        with trickling(wire):
+            answer = answer_of(wire)
     assert answer.startswith(b"HTTP/1.1 408 ")
 
 
