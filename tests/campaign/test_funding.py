@@ -70,6 +70,7 @@ def test_a_campaign_without_a_budget_has_one_from_now_on(store: Store) -> None:
         ("1e1000000", {}, "must be an amount of money"),
         (-500, {}, "total"),
         (10, {"price": 3}, "price=.* must be one of fixed, per_sample"),
+        (10, {"tiers": [[1, 2]], "per_sample": 1}, "per_sample=.* must be left out beside tiers"),
         (10, {"reason": " "}, "must say why"),
         (10, {"periods": -1}, "periods"),
     ],
@@ -91,3 +92,13 @@ def test_the_budget_of_an_adopted_tracker_is_its_own(store: Store) -> None:
     campaign = Campaign.create(tracker, name="adopted", storage=store)
     with pytest.raises(ProtocolError, match="a budget of its own"):
         campaign.add_money(10, reason="r")
+
+
+def test_tiers_stand_in_the_place_of_one_price_and_the_other_way_round(store: Store) -> None:
+    campaign = begun(store, budget=BUDGET)
+    campaign.add_money(0, reason="a discount", tiers=[[1, 2], [50, 1]])
+    assert "per_sample" not in (campaign.definition.budget or {})
+    campaign.add_money(0, reason="no discount", per_sample=3)
+    assert "tiers" not in (campaign.definition.budget or {})
+    campaign.ask()
+    assert campaign.override(10, reason="a trial").cost == Money.of(35, "EUR")

@@ -35,11 +35,10 @@ def values_with(folded: Folded, money: object, periods: int, prices: Mapping[str
         if periods < 1:
             raise ParameterError(f"{_OWNER}(periods=...) must be 1 at least where there was no budget; got {periods}.")
         before = {"total": 0, "horizon": folded.state.period - 1}
-    values = {**before, **{name: one for name, one in prices.items() if one is not None}}
-    if prices.get("tiers") is not None:
-        values.pop("per_sample", None)
-    elif prices.get("per_sample") is not None:
-        values.pop("tiers", None)
+    given = {name: one for name, one in prices.items() if one is not None}
+    over = {"tiers": "per_sample", "per_sample": "tiers"}  # each stands in the place of the other
+    kept = {name: one for name, one in before.items() if over.get(name) not in given}
+    values = {**kept, **given}
     values["total"] = format(_decimal(before["total"]) + _decimal(money), "f")
     values["horizon"] = int(before["horizon"]) + periods
     return values

@@ -66,6 +66,18 @@ class Prices(Sent):
     minimum: Price | None = None
     currency: Annotated[str, Field(pattern=CURRENCY_PATTERN)] | None = None
 
+    def prices(self) -> dict[str, Any]:
+        """Return the prices that were sent."""
+        return {name: value for name, value in self.given().items() if name in Prices.model_fields}
+
+
+class MoneySent(Prices):
+    """Money to add, for how many more periods, and why; other prices from now on, where any are given."""
+
+    money: Amount
+    periods: Annotated[int, Field(ge=0, le=10_000)] = 0
+    reason: Reason
+
 
 class BudgetSent(Prices):
     """What there is to spend, over how many periods."""
@@ -159,7 +171,3 @@ class PlanSent(Prices):
     budget: Amount | None = None
     horizon: Annotated[int, Field(ge=1, le=10_000)] | None = None
     gap: Annotated[str, Field(max_length=40)] | None = None
-
-    def prices(self) -> dict[str, Any]:
-        """Return the prices that were sent."""
-        return {name: value for name, value in self.given().items() if name in Prices.model_fields}

@@ -1,0 +1,43 @@
+"""More money for a campaign, over REST."""
+
+import pytest
+
+from driftpace.storage.store import Store
+from tests.reference.periods import begun
+from tests.reference.serving import Serving
+
+PLACE = "/api/campaigns/churn/budget"
+MONEY = {"money": "80.50", "periods": 4, "reason": "a grant", "per_sample": 1, "currency": "EUR"}
+
+
+def test_money_is_added_and_the_open_order_made_anew(served: Serving, store: Store) -> None:
+    campaign = begun(store, "churn")
+    campaign.ask()
+    answer = served.client.post(PLACE, json=MONEY)
+    assert answer.status_code == 200
+    assert answer.json()["to_plan"] == {"amount": "80.50", "currency": "EUR"}
+    assert [entry.kind for entry in campaign.log()] == ["created", "asked", "budgeted", "asked"]
+    more = served.client.post(PLACE, json={"money": 10, "reason": "more"}).json()
+    assert more["to_plan"]["amount"] == "90.50"
+    assert campaign.log()[2].body["who"] == "local"
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        ({"periods": 600}, "must leave at most 520 periods to plan for; got 600"),
+        ({"money": "-5"}, "money"),
+        ({"money": "1e99"}, "money"),
+        ({"reason": ""}, "reason"),
+        ({"tiers": [[1, 2]], "per_sample": 1}, "per_sample"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_changes_nothing(
+    served: Serving, store: Store, more: dict[str, object], sentence: str
+) -> None:
+    campaign = begun(store, "churn")
+    before = campaign.log()
+    answer = served.client.post(PLACE, json={**MONEY, **more})
+    assert answer.status_code == 422
+    assert sentence in answer.json()["error"]["sentence"]
+    assert campaign.log() == before
