@@ -108,3 +108,10 @@ NAMELESS = """
   .map((one) => one.outerHTML.slice(0, 120))
 """
 """Things to use or to go to that have no name."""
+
+
+def point_at(place: Any) -> None:
+    """Move the pointer there when the page has come to rest: what is scrolled has no tip, and a scroll is told a frame later."""
+    place.scroll_into_view_if_needed()
+    place.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    place.hover()

@@ -11,7 +11,7 @@ from driftpace.campaign import Campaign
 from driftpace.service import make_token
 from driftpace.storage import MemoryStore
 from tests.reference.serving import Serving, serving
-from tests.service.dashboard.browsing import CONTRAST, NAMELESS, Watched, watched
+from tests.service.dashboard.browsing import CONTRAST, NAMELESS, Watched, point_at, watched
 from tests.service.dashboard.examples import HOSTILE, World, one
 
 Visit = Callable[..., Watched]
@@ -180,7 +180,8 @@ def test_paper_has_no_buttons(hall: Serving, visit: Visit) -> None:
 
 def test_a_chart_answers_to_the_pointer(hall: Serving, visit: Visit) -> None:
     page = visit(f"{hall.url}/campaigns/flat-prices").page
-    page.locator("#figure-promise .hit[data-row='2']:visible").first.hover()
+    page.locator("#outcome figure").wait_for()
+    point_at(page.locator("#figure-promise .hit[data-row='2']:visible").first)
     tip = page.locator(".tip")
     expect(tip).to_be_visible()
     assert "2026-W30" in tip.inner_text()

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from driftpace.storage import MemoryStore
 from tests.reference.serving import Serving, serving
-from tests.service.dashboard.browsing import Watched
+from tests.service.dashboard.browsing import Watched, point_at
 from tests.service.dashboard.examples import one
 
 Visit = Callable[..., Watched]
@@ -81,10 +81,7 @@ def test_paper_shows_what_the_screen_shows(hall: Serving, visit: Visit) -> None:
     page = visit(f"{hall.url}/campaigns/flat-prices").page
     page.locator("#outcome figure").wait_for()
     page.locator("#figure-drift summary").click()
-    hit = page.locator("#figure-promise .hit[data-row='2']:visible").first
-    hit.scroll_into_view_if_needed()  # what is scrolled has no tip, and a scroll is told a frame later
-    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    hit.hover()
+    point_at(page.locator("#figure-promise .hit[data-row='2']:visible").first)
     expect(page.locator(".tip")).to_be_visible()
     page.emulate_media(media="print")
     expect(page.locator(".tip")).to_be_hidden()
