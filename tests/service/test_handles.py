@@ -15,30 +15,30 @@ def test_handles_are_bounded_and_open_again() -> None:
     for place in range(6):
         begun(store, f"c{place}")
     handles = Handles(store, most=2)
-    first = handles.writer("c0")
+    first = handles.campaign("c0")
     for place in range(1, 6):
-        assert handles.writer(f"c{place}").name == f"c{place}"
-    assert handles.writer("c0") is not first
-    assert handles.writer("c0").status() == first.status()
+        assert handles.campaign(f"c{place}").name == f"c{place}"
+    assert handles.campaign("c0") is not first
+    assert handles.campaign("c0").status() == first.status()
 
 
 def test_what_is_gone_is_unknown_to_a_handle_that_was_kept() -> None:
     store = MemoryStore()
     begun(store, "churn")
     handles = Handles(store)
-    assert handles.reader("churn").status().period == 1
+    assert handles.campaign("churn").status().period == 1
     store.remove("churn")
     with pytest.raises(UnknownCampaignError):
-        handles.reader("churn").status()
+        handles.campaign("churn").status()
     with pytest.raises(UnknownCampaignError):
-        handles.reader("never")
+        handles.campaign("never")
 
 
 def test_a_campaign_is_read_while_it_is_changed(rng: np.random.Generator) -> None:
     store = MemoryStore()
     begun(store, "churn").ask()
     handles = Handles(store)
-    writer, reader = handles.writer("churn"), handles.reader("churn")
+    writer, reader = handles.campaign("churn"), handles.campaign("churn")
     inside, go = threading.Event(), threading.Event()
     append = store.append
 
@@ -79,10 +79,10 @@ def test_what_was_just_written_is_not_read_again(rng: np.random.Generator) -> No
     begun(store, "churn")
     handles = Handles(store)
     for period in range(1, 4):
-        handles.writer("churn").ask()
-        assert handles.reader("churn").status().stage.value == "labels"
-        handles.writer("churn").tell(*rows(rng, 30), final=True)
-        assert handles.reader("churn").status().period == period + 1
+        handles.campaign("churn").ask()
+        assert handles.campaign("churn").status().stage.value == "labels"
+        handles.campaign("churn").tell(*rows(rng, 30), final=True)
+        assert handles.campaign("churn").status().period == period + 1
     assert store.read == 1
 
 
@@ -90,13 +90,13 @@ def test_what_others_wrote_is_read_once_by_all_who_want_to_know(rng: np.random.G
     store = Counting()
     begun(store, "churn")
     handles = Handles(store)
-    assert handles.reader("churn").status().period == 1
+    assert handles.campaign("churn").status().period == 1
     other = Campaign.open("churn", storage=store)
     other.ask()
     store.read, store.slowly = 0, threading.Event()
     seen: list[str] = []
     threads = [
-        threading.Thread(target=lambda: seen.append(handles.reader("churn").status().stage.value)) for _ in range(8)
+        threading.Thread(target=lambda: seen.append(handles.campaign("churn").status().stage.value)) for _ in range(8)
     ]
     for thread in threads:
         thread.start()

@@ -1,6 +1,7 @@
 """Asking for a period: the steps of ``ask`` on a campaign, with more money too, and the orders of periods that are over."""
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 from driftpace.campaign import fold
@@ -11,7 +12,7 @@ from driftpace.campaign.records import DECIDED, Decision, Order
 from driftpace.campaign.summary import named
 from driftpace.campaign.writing import Draft
 from driftpace.errors import ProtocolError
-from driftpace.records import StepReport
+from driftpace.records import Money, StepReport
 from driftpace.storage.store import Store
 from driftpace.tracker.branching import chosen
 from driftpace.tracker.exactly import from_plain
@@ -114,6 +115,6 @@ def order_of_period(store: Store, folded: Folded, period: int) -> Order | None:
         missing=0,
         closed=True,
         request=request_from_plain(closed.body["request"]),
-        cost=None if report.cost is None else report.cost - report.cost,
+        cost=None if report.cost is None else Money(Decimal(0), report.cost.currency),
         **{name: Decision(**closed.body[name]) for name in DECIDED if name in closed.body},
     )

@@ -168,8 +168,8 @@ class Campaign:
         Without rows, ``tell()`` closes. ``ids`` tell rows apart: those told before in this period are not counted again.
         ``delivery`` names the whole delivery (by default it is known by its rows): one that was told before is not counted,
         unless ``again``; with ``final=True`` it still closes its period. ``digest`` says what came under that name: the name with
-        another digest is refused. ``key`` and ``period`` (its number) say which
-        period the rows are meant for, and that must be the open one. ``source``, ``unlabelled`` and ``elsewhere`` go into the log.
+        another digest is refused. ``key`` and ``period`` (its number) say which period the rows are meant for, and that must be the
+        open one. ``source``, ``unlabelled`` and ``elsewhere`` go into the log.
         """
         require.count("Campaign.tell", unlabelled=unlabelled, elsewhere=elsewhere)
         left_out = {"unlabelled": int(unlabelled), "elsewhere": int(elsewhere)}

@@ -3,8 +3,8 @@
 ``create_app`` gives an ASGI application over an opened store and ``run`` serves it; both load the web packages when called. Pages
 come from :mod:`driftpace.service.dashboard`, where it is installed. What they may lean on:
 
-- ``request.app.state.service`` is a :class:`~driftpace.service.parts.Service`: ``store``, ``handles.reader(name)`` (a campaign for
-  reading), ``limits``, and ``await service.reads.run(function, ...)`` to leave the event loop while a store is read;
+- ``request.app.state.service`` is a :class:`~driftpace.service.parts.Service`: ``store``, ``handles.campaign(name)``,
+  ``limits``, and ``await service.reads.run(function, ...)`` to leave the event loop while a store is read;
 - ``request.state.caller`` says who asks (``name``, ``scopes``, ``may_write``);
 - ``request.state.csrf`` goes into the page, and comes back as the header ``X-CSRF-Token`` of everything that writes;
 - ``/login`` and ``/logout`` exist; a page that is asked for without being known leads to ``/login``;

@@ -16,8 +16,8 @@ class Handles:
     >>> store = MemoryStore()
     >>> made = Campaign.create({"name": "churn", "target": "left", "epsilon": 0.1}, storage=store)
     >>> handles = Handles(store)
-    >>> handles.reader("churn") is handles.reader("churn"), handles.reader("churn") is handles.writer("churn")
-    (True, True)
+    >>> handles.campaign("churn") is handles.campaign("churn")
+    True
     """
 
     def __init__(self, store: Store, *, most: int = 128) -> None:
@@ -26,15 +26,8 @@ class Handles:
         self._kept: OrderedDict[str, Campaign] = OrderedDict()
         self._lock = threading.Lock()
 
-    def reader(self, name: str) -> Campaign:
-        """Return a campaign to look at, or raise UnknownCampaignError."""
-        return self._handle(name)
-
-    def writer(self, name: str) -> Campaign:
-        """Return a campaign to change, or raise UnknownCampaignError."""
-        return self._handle(name)
-
-    def _handle(self, name: str) -> Campaign:
+    def campaign(self, name: str) -> Campaign:
+        """Return a campaign to look at or to change, or raise UnknownCampaignError."""
         with self._lock:
             found = self._kept.get(name)
             if found is not None:

@@ -240,10 +240,8 @@ def test_what_is_still_missing_is_written_again_and_nothing_else(churn: Path, ru
     run(*SELECT, "tasks.csv")
     label(Path("tasks.csv"), Path("some.csv"), only=8)
     run("tell", "churn", "some.csv")
-    order = json.loads(run("ask", "churn", "--format", "json")[1])
     first = [row["customer_id"] for row in rows_of("tasks.csv")]
-    if order["missing"] > 4:
-        run("override", "churn", "12", "--reason", "no more this week")
+    run("override", "churn", "12", "--reason", "no more this week")
     code, out, _ = run(*SELECT, "rest.csv")
     assert code == 0
     assert "the 4 rows drawn before that are still missing, written again" in out

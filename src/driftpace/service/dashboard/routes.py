@@ -77,7 +77,7 @@ async def campaign(
     service = service_of(request)
 
     def read() -> str:
-        one = service.handles.reader(name)
+        one = service.handles.campaign(name)
         seen, usual, longest = view(one, log_page=_whole(log)), whatif.defaults(one), service.limits.horizon
         return render(
             "campaign.html",
@@ -110,7 +110,7 @@ async def what_if(
     service = service_of(request)
 
     def read() -> str:
-        found = whatif.outcome(service.handles.reader(name), given, longest=service.limits.horizon)
+        found = whatif.outcome(service.handles.campaign(name), given, longest=service.limits.horizon)
         return render("outcome.html", request, outcome=found)
 
     return await _page(request, read, plans=True)
@@ -155,7 +155,7 @@ async def _page(request: Request, read: Callable[[], str], *, plans: bool = Fals
 
 async def _download(request: Request, name: str, kind: str, write: Callable[[Campaign], str]) -> Response:
     service = service_of(request)
-    text = await service.reads.run(lambda: write(service.handles.reader(name)))
+    text = await service.reads.run(lambda: write(service.handles.campaign(name)))
     kinds = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
     headers = {"Content-Disposition": f'attachment; filename="{name}-ledger.{kind}"', "Content-Type": kinds[kind]}
     return Response(text.encode(), headers={**headers, "Cache-Control": "no-store"})

@@ -22,7 +22,7 @@ async def add_money(request: Request, name: CampaignName, added: Annotated[Money
     service, by = service_of(request), who(request)
 
     def run() -> Response:
-        campaign = service.handles.writer(name)
+        campaign = service.handles.campaign(name)
         own, period = campaign.definition.budget, campaign.status().period
         ahead = added.periods + (0 if own is None else max(0, int(own["horizon"]) - period + 1))
         if ahead > service.limits.horizon:

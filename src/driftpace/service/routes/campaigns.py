@@ -65,14 +65,14 @@ async def create_campaign(request: Request, definition: DefinitionSent) -> Respo
 async def campaign_status(request: Request, name: CampaignName) -> Response:
     """Say where a campaign stands, and what to do now."""
     service = service_of(request)
-    return await service.reads.run(lambda: as_json(status_json(service.handles.reader(name).status())))
+    return await service.reads.run(lambda: as_json(status_json(service.handles.campaign(name).status())))
 
 
 @router.get("/{name}/definition", response_model=DefinitionAnswer, responses=declared(404, 422))
 async def campaign_definition(request: Request, name: CampaignName) -> Response:
     """Say what a campaign is about."""
     service = service_of(request)
-    return await service.reads.run(lambda: as_json(service.handles.reader(name).definition.to_values()))
+    return await service.reads.run(lambda: as_json(service.handles.campaign(name).definition.to_values()))
 
 
 @router.get("/{name}/reports", response_model=ReportsAnswer, responses=declared(404, 422))
@@ -86,7 +86,7 @@ async def campaign_reports(
     service = service_of(request)
 
     def look() -> Response:
-        campaign = service.handles.reader(name)
+        campaign = service.handles.campaign(name)
         _require(service, name)
         rows = [row for row in campaign.ledger() if row.report.period > after]
         more = rows[limit - 1].report.period if len(rows) > limit else None
@@ -106,7 +106,7 @@ async def campaign_log(
     service = service_of(request)
 
     def look() -> Response:
-        found = service.handles.reader(name).log(after=after, limit=limit + 1)
+        found = service.handles.campaign(name).log(after=after, limit=limit + 1)
         more = found[limit - 1].seq if len(found) > limit else None
         return as_json({"entries": [entry_json(one) for one in found[:limit]], "next": more})
 
@@ -127,7 +127,7 @@ async def campaign_log(
 async def campaign_export(request: Request, name: CampaignName) -> Response:
     """Return the whole campaign as one file, rows included where they were kept."""
     service = service_of(request)
-    pieces = await service.reads.run(lambda: exported(service.handles.reader(name)))
+    pieces = await service.reads.run(lambda: exported(service.handles.campaign(name)))
     first = await service.reads.run(next, pieces, b"")
 
     async def file() -> AsyncIterator[bytes]:

@@ -90,7 +90,7 @@ async def deliver(
         raise ParameterError("deliveries(body=...) must hold rows, unless final=true closes the period; it is empty.")
 
     def run() -> tuple[Response, Any]:
-        campaign = service.handles.writer(name)
+        campaign = service.handles.campaign(name)
         found = read_rows(upload, campaign, service.limits.tables, owner="deliveries") if upload.data else None
         receipt = tell(
             campaign,
@@ -126,7 +126,7 @@ async def predictions(request: Request, name: CampaignName) -> Response:
         raise ParameterError("predictions(body=...) must hold rows; it is empty.")
 
     def run() -> Response:
-        campaign = service.handles.reader(name)
+        campaign = service.handles.campaign(name)
         return as_json(predict(campaign, read_rows(upload, campaign, service.limits.tables, owner="predictions")))
 
     return await while_waited_for(request, service.plans, run)

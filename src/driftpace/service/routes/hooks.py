@@ -47,7 +47,7 @@ async def label_studio(request: Request, name: CampaignName) -> Response:
     body = await request.body()
 
     def run() -> tuple[Response, Receipt | None]:
-        campaign = service.handles.writer(name)
+        campaign = service.handles.campaign(name)
         known = "x" * 16  # who it is from was settled at the door
         call = parse_webhook(body, {SECRET_HEADER: known}, known, target=campaign.definition.target)
         drawn = set(campaign.drawn())

@@ -23,7 +23,7 @@ async def ask(request: Request, name: CampaignName, asked: Annotated[AskSent, Bo
     service, by = service_of(request), who(request)
 
     def run() -> Response:
-        return as_json(order_json(service.handles.writer(name).ask(key=asked.key, pool=asked.pool, who=by)))
+        return as_json(order_json(service.handles.campaign(name).ask(key=asked.key, pool=asked.pool, who=by)))
 
     answer = await service.fits.run(run)
     service.metrics.orders.inc()
@@ -37,7 +37,7 @@ async def current(request: Request, name: CampaignName) -> Response:
     service = service_of(request)
 
     def look() -> Response:
-        status = service.handles.reader(name).status()
+        status = service.handles.campaign(name).status()
         if status.order is None:
             raise Refused(404, "no_order", f"no order is open in period {status.period}; POST orders asks for one.")
         return as_json(order_json(status.order))
@@ -51,7 +51,7 @@ async def approve(request: Request, name: CampaignName, approved: Annotated[Appr
     service, by = service_of(request), who(request)
 
     def run() -> Response:
-        campaign = service.handles.writer(name)
+        campaign = service.handles.campaign(name)
         return as_json(order_json(campaign.approve(reason=approved.reason, period=approved.period, who=by)))
 
     answer = await service.fits.run(run)
@@ -65,7 +65,7 @@ async def override(request: Request, name: CampaignName, decided: Annotated[Over
     service, by = service_of(request), who(request)
 
     def run() -> Response:
-        campaign = service.handles.writer(name)
+        campaign = service.handles.campaign(name)
         order = campaign.override(decided.samples, reason=decided.reason, period=decided.period, who=by)
         return as_json(order_json(order))
 
@@ -80,7 +80,7 @@ async def forget(request: Request, name: CampaignName, said: Annotated[ForgetSen
     service, by = service_of(request), who(request)
 
     def run() -> Response:
-        campaign = service.handles.writer(name)
+        campaign = service.handles.campaign(name)
         return as_json(order_json(campaign.forget(reason=said.reason, period=said.period, who=by)))
 
     answer = await service.fits.run(run)

@@ -24,7 +24,7 @@ async def plan(request: Request, name: CampaignName, wanted: Annotated[PlanSent,
     service = service_of(request)
 
     def run() -> Response:
-        campaign = service.handles.reader(name)
+        campaign = service.handles.campaign(name)
         prices = wanted.prices()
         if prices:
             own = campaign.definition.budget or {}
