@@ -38,7 +38,7 @@ def test_a_campaign_is_read_while_it_is_changed(rng: np.random.Generator) -> Non
     store = MemoryStore()
     begun(store, "churn").ask()
     handles = Handles(store)
-    writer, reader = handles.campaign("churn"), handles.campaign("churn")
+    campaign = handles.campaign("churn")
     inside, go = threading.Event(), threading.Event()
     append = store.append
 
@@ -48,15 +48,15 @@ def test_a_campaign_is_read_while_it_is_changed(rng: np.random.Generator) -> Non
         return append(*given)  # type: ignore[arg-type]
 
     store.append = slow  # type: ignore[method-assign, assignment]
-    thread = threading.Thread(target=writer.tell, args=rows(rng, 5), kwargs={"final": False})
+    thread = threading.Thread(target=campaign.tell, args=rows(rng, 5), kwargs={"final": False})
     thread.start()
     assert inside.wait(30.0)
-    order = reader.status().order
+    order = campaign.status().order
     assert order is not None
     assert order.came == 0  # and it came back although the other is locked
     go.set()
     thread.join(30.0)
-    order = reader.status().order
+    order = campaign.status().order
     assert order is not None
     assert order.came == 5
 
