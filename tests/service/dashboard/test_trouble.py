@@ -16,17 +16,15 @@ Serve = Callable[..., Serving]
 GONE = ("ERR_", "Failed to load")
 
 
-def in_sight(page: Page) -> bool:
-    """Whether the strip is what is seen at its middle, and not below, above or behind something."""
-    return bool(
-        page.evaluate(
-            """() => {
-              const strip = document.getElementById("gone");
-              const box = strip.getBoundingClientRect();
-              const seen = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
-              return box.height > 0 && box.top >= 0 && box.bottom <= window.innerHeight && strip === seen;
-            }"""
-        )
+def in_sight(page: Page) -> None:
+    """Wait until the strip is what is seen at its middle, and not below, above or behind something."""
+    page.wait_for_function(
+        """() => {
+          const strip = document.getElementById("gone");
+          const box = strip.getBoundingClientRect();
+          const seen = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
+          return box.height > 0 && box.top >= 0 && box.bottom <= window.innerHeight && strip === seen;
+        }"""
     )
 
 
@@ -40,19 +38,19 @@ def test_the_strip_is_in_sight_wherever_one_is(visit: Visit, width: int) -> None
     strip = page.locator("#gone")
     expect(strip).to_be_visible()
     page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
-    assert in_sight(page)
+    in_sight(page)
     page.evaluate("window.scrollTo(0, 0)")
     for name, button in (("Override…", "Override"), ("Upload a delivery…", "Upload")):
         page.get_by_role("button", name=name).click()
         dialog = page.locator("dialog[open]")
-        assert in_sight(page)
+        in_sight(page)
         assert dialog.get_by_role("alert").filter(has_text="cannot be reached").is_visible()
         dialog.get_by_role("button", name=button, exact=True).focus()
         page.evaluate("document.querySelector('dialog[open]').scrollTo(0, 10000)")
-        assert in_sight(page)
+        in_sight(page)
         page.keyboard.press("Escape")
         expect(page.locator("body > #gone")).to_be_visible()
-        assert in_sight(page)
+        in_sight(page)
 
 
 def test_trouble_that_comes_while_a_dialog_is_open_is_seen_in_it(visit: Visit) -> None:
@@ -62,7 +60,7 @@ def test_trouble_that_comes_while_a_dialog_is_open_is_seen_in_it(visit: Visit) -
         page = visit(f"{running.url}/campaigns/flat-prices", expected=GONE).page
         page.get_by_role("button", name="Override…").click()
     expect(page.locator("dialog[open] #gone")).to_contain_text("cannot be reached")
-    assert in_sight(page)
+    in_sight(page)
 
 
 def test_a_campaign_that_is_removed_leaves_a_page_that_says_so(serve: Serve, visit: Visit) -> None:

@@ -17,6 +17,7 @@ export function warn(kind, sentence) {
 export function clear(kind = trouble) {
   if (trouble !== kind) return;
   trouble = "";
+  strip.textContent = "";
   strip.hidden = true;
 }
 
