@@ -28,6 +28,10 @@ def order_json(order: Order) -> dict[str, Any]:
         "closed": order.closed,
         "code": order.code,
         **request_json(order.request),
+        "risk_bound": number(order.risk_bound),
+        "outcome": order.outcome.name.lower(),
+        "outcome_sentence": order.outcome.value,
+        "promised": order.outcome.promised,
         "cost": money_json(order.cost),
         "approved": decision_json(order.approved),
         "overridden": decision_json(order.overridden),
@@ -104,6 +108,7 @@ def ledger_json(row: LedgerRow) -> dict[str, Any]:
         "closed_at": row.closed_at,
         **report_json(row.report),
         "served": served_json(row.served),
+        "overridden": decision_json(row.overridden),
     }
 
 
@@ -200,7 +205,7 @@ def decision_json(decision: Decision | None) -> dict[str, Any] | None:
     """Return what a person decided."""
     if decision is None:
         return None
-    return {name: getattr(decision, name) for name in ("samples", "asked", "reason", "who", "at")}
+    return {name: getattr(decision, name) for name in ("samples", "asked", "reason", "who", "at", "risk_bound")}
 
 
 def money_json(money: Money | None) -> dict[str, str] | None:

@@ -296,8 +296,9 @@ class Campaign:
             wanted = asked if samples is None else samples
             body = {"period": order.period, "samples": wanted, "asked": asked, "reason": reason, "who": who}
             folded = apply(folded, fold.decision_of(body, draft.at))
-            draft.add(kind, body)
-            return folded, open_order(folded, kind)
+            now = open_order(folded, kind)
+            draft.add(kind, body if now.overridden is None else {**body, "risk_bound": now.overridden.risk_bound})
+            return folded, now
 
         return self._kept.change(decide, dry_run=dry_run)
 

@@ -12,16 +12,19 @@ import numpy as np
 
 from driftpace.campaign.definition import Definition
 from driftpace.campaign.folded import Folded, Opened
+from driftpace.campaign.foretelling import foretold
 from driftpace.campaign.funding import budgeted
 from driftpace.campaign.records import Decision
 from driftpace.campaign.rowbytes import unpack
 from driftpace.errors import StateFileError
 from driftpace.records import Request, StepReport
 from driftpace.storage.store import Entry
+from driftpace.tracker.branches import BranchedState, Branches
 from driftpace.tracker.branching import apply
 from driftpace.tracker.events import Asked, Closed, Forgot, Told
 from driftpace.tracker.exactly import from_plain
 from driftpace.tracker.saving import now_from_body
+from driftpace.tracker.state import Settings, State
 
 
 def created(entry: Entry) -> Folded:
@@ -44,8 +47,18 @@ def asked(folded: Folded, *, pool: int | None, key: str | None) -> tuple[Folded,
     if folded.opened is None:
         opened = Opened(key=key, request=request, seen=seen)
     else:
-        opened = replace(folded.opened, key=folded.opened.key or key, request=request, seen=seen)
+        mine = _foretold(folded.settings, state, folded.opened.overridden)
+        opened = replace(folded.opened, key=folded.opened.key or key, request=request, seen=seen, overridden=mine)
     return replace(folded, state=state, opened=opened), request
+
+
+def _foretold(
+    settings: Settings | Branches, state: State | BranchedState, decision: Decision | None
+) -> Decision | None:
+    """Return an override with the risk of its own number, as it is foretold now."""
+    if decision is None:
+        return None
+    return replace(decision, risk_bound=foretold(settings, state, decision.samples))
 
 
 def delivered(folded: Folded, told: Told, *, seq: int) -> Folded:
@@ -75,9 +88,10 @@ def approved(folded: Folded, decision: Decision) -> Folded:
 
 
 def overridden(folded: Folded, decision: Decision) -> Folded:
-    """Let a person's number stand in the place of the order."""
+    """Let a person's number stand in the place of the order, with the risk that is foretold for it."""
     assert folded.opened is not None
-    return replace(folded, opened=replace(folded.opened, overridden=decision, approved=None))
+    mine = _foretold(folded.settings, folded.state, decision)
+    return replace(folded, opened=replace(folded.opened, overridden=mine, approved=None))
 
 
 def imported(folded: Folded, name: str) -> Folded:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from driftpace.campaign.records import LedgerRow, Served
+from driftpace.campaign.records import Decision, LedgerRow, Served
 from driftpace.storage.store import Store
 from driftpace.tracker.exactly import from_plain
 
@@ -25,6 +25,10 @@ class Ledger(tuple[LedgerRow, ...]):
         columns["closed_at"] = [row.closed_at for row in self]
         for name in ("loss", "error", "accuracy"):
             columns[f"served_{name}"] = [None if row.served is None else getattr(row.served, name) for row in self]
+        for name in ("samples", "risk_bound"):
+            columns[f"overridden_{name}"] = [
+                None if row.overridden is None else getattr(row.overridden, name) for row in self
+            ]
         return columns
 
     def to_frame(self, backend: str | None = None) -> Any:
@@ -38,14 +42,16 @@ def ledger_of(store: Store, name: str) -> Ledger:
     """Return the closed periods in order; those of a tracker that was adopted come first."""
     rows: list[LedgerRow] = []
     key: str | None = None
+    mine: dict[str, Any] | None = None
     for entry in store.entries(name, kinds=("created", "closed", "certified")):
         if entry.kind == "created":
             rows += [LedgerRow(key=None, closed_at=entry.at, report=from_plain(one)) for one in entry.body["history"]]
         elif entry.kind == "closed":
-            key = entry.body["key"]
+            key, mine = entry.body["key"], entry.body.get("overridden")
         else:
             report, served = from_plain(entry.body["report"]), _served(entry.body["served"])
-            rows.append(LedgerRow(key=key, closed_at=entry.at, report=report, served=served))
+            overridden = None if mine is None else Decision(**mine)
+            rows.append(LedgerRow(key=key, closed_at=entry.at, report=report, served=served, overridden=overridden))
     return Ledger(rows)
 
 

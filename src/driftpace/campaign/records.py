@@ -1,5 +1,6 @@
 """What a campaign answers: frozen facts, which the command line prints and the service sends."""
 
+import math
 from dataclasses import dataclass
 from enum import Enum
 
@@ -21,7 +22,8 @@ class Stage(Enum):
 class Decision:
     """What a person decided about an order: ``samples`` rows for the whole period (as asked, where they approved), and why.
 
-    ``asked`` is how many the tracker asked for when it was decided.
+    ``asked`` is how many the tracker asked for when it was decided. ``risk_bound`` is the risk that the tracker foretells for an
+    override's own number of rows, anew whenever it is asked; None where it can foretell none.
     """
 
     samples: int
@@ -29,7 +31,10 @@ class Decision:
     who: str
     at: str
     asked: int | None = None
+    risk_bound: float | None = None
 
+
+_ROUNDING = 1.0 + 1e-12  # by which a bound that meets its target may exceed it in floating point
 
 DECIDED = ("approved", "overridden")
 """What a person may have decided about an order, by its name in it."""
@@ -55,6 +60,25 @@ class Order:
     approved: Decision | None = None
     overridden: Decision | None = None
     cost: Money | None = None
+
+    @property
+    def risk_bound(self) -> float:
+        """The risk foretold for the order as it stands: for a person's number, where they decided otherwise; inf where none is."""
+        if self.overridden is None:
+            return self.request.risk_bound
+        return math.inf if self.overridden.risk_bound is None else self.overridden.risk_bound
+
+    @property
+    def outcome(self) -> Outcome:
+        """How the order comes out as it stands: a person's number promises the target, or falls short of it."""
+        request = self.request
+        if self.overridden is None:
+            return request.outcome
+        if self.risk_bound <= request.epsilon * _ROUNDING:
+            return Outcome.MET if self.samples else Outcome.ENOUGH
+        if not request.outcome.promised:
+            return request.outcome
+        return Outcome.SHORT if math.isfinite(self.risk_bound) else Outcome.PILOT
 
     @property
     def code(self) -> int:
@@ -107,12 +131,13 @@ class Served:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LedgerRow:
-    """One closed period: what was promised and what was measured."""
+    """One closed period: what was promised and what was measured; ``overridden`` where a person had put their number in."""
 
     key: str | None
     closed_at: str
     report: StepReport
     served: Served | None = None
+    overridden: Decision | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

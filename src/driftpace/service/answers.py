@@ -27,13 +27,14 @@ class AssumptionAnswer(Answer):
 
 
 class DecisionAnswer(Answer):
-    """What a person decided."""
+    """What a person decided; ``risk_bound`` is the risk foretold for an override's own number of rows."""
 
     samples: int
     asked: int | None
     reason: str
     who: str
     at: str
+    risk_bound: float | None
 
 
 class PlannedAnswer(Answer):
@@ -143,6 +144,7 @@ class LedgerAnswer(ReportAnswer):
     key: str | None
     closed_at: str
     served: ServedAnswer | None
+    overridden: DecisionAnswer | None
 
 
 class ReportsAnswer(Answer):

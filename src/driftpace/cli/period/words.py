@@ -1,5 +1,6 @@
 """An order and a report in plain words: how many rows, why, what they cost, and whether the promise stands."""
 
+import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -138,9 +139,12 @@ def _promise(order: "Order") -> str:
         if request.epsilon == request.epsilon
         else "the target is not known in numbers yet"
     )
-    if request.outcome.promised:
-        return f"{number(request.risk_bound)} above the best; {asked}"
-    return f"none: {_plain(request.outcome.value)}; {asked}"
+    mine = "" if order.overridden is None else f" with {plural(order.samples, 'row')}"
+    if order.outcome.promised:
+        return f"{number(order.risk_bound)} above the best{mine}; {asked}"
+    if mine and math.isfinite(order.risk_bound):
+        return f"none: {number(order.risk_bound)} above the best is expected{mine}; {asked}"
+    return f"none: {_plain(order.outcome.value)}; {asked}"
 
 
 def _kept(report: "StepReport") -> str:

@@ -183,12 +183,14 @@ def ledger_text(ledger: Sequence[LedgerRow]) -> str:
 
 
 def _flat(row: dict[str, Any]) -> dict[str, Any]:
-    served, cost = row["served"] or {}, row["cost"] or {}
+    served, cost, mine = row["served"] or {}, row["cost"] or {}, row["overridden"] or {}
     kept = {name: value for name, value in row.items() if not isinstance(value, dict | list) and name != "seconds"}
     kept.pop("served", None)
     kept.pop("selected", None)
+    kept.pop("overridden", None)
     kept |= {"cost": cost.get("amount"), "currency": cost.get("currency")}
     kept |= {f"served_{name}": served.get(name) for name in ("rows", "loss", "error", "accuracy")}
+    kept |= {f"overridden_{name}": mine.get(name) for name in ("samples", "risk_bound")}
     return {name: _tame(value) for name, value in kept.items()}
 
 
