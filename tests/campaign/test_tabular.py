@@ -85,7 +85,7 @@ def test_a_label_of_another_period_is_none_of_this() -> None:
         ({"left": ["yes", None, "perhaps", "no"]}, "target 'left' must be 'no' or 'yes'; row 3 has 'perhaps'"),
         (
             {"region": ["south", "north", "east", "north"]},
-            "must hold one of north, south, west, .*; got 'east': leave such rows out, or begin a campaign whose ",
+            "must hold one of north, south, west, .*; got 'east': leave such rows out, or say which of these any other word ",
         ),
         ({"age": [20, 30, None, 50]}, "feature 'age' must have a value in every row; row 3 has none"),
         (

@@ -6,7 +6,7 @@ Numbers that are no finite numbers become null, money an amount in words (exact)
 import math
 from typing import Any
 
-from driftpace.campaign.records import Decision, LedgerRow, Order, Receipt, Served, Status
+from driftpace.campaign.records import CountedAs, Decision, LedgerRow, Order, Receipt, Served, Status
 from driftpace.records import Assumption, Money, Plan, Request, StepReport
 from driftpace.storage.store import Entry, Head
 
@@ -67,6 +67,18 @@ def receipt_json(receipt: Receipt) -> dict[str, Any]:
         "duplicate": receipt.duplicate,
         "order": order_json(receipt.order),
         "report": None if receipt.report is None else report_json(receipt.report),
+        "others": [counted_json(one) for one in receipt.others],
+    }
+
+
+def counted_json(counted: CountedAs) -> dict[str, Any]:
+    """Return rows whose words count as another one."""
+    return {
+        "column": counted.column,
+        "word": counted.word,
+        "rows": counted.rows,
+        "words": counted.words,
+        "found": list(counted.found),
     }
 
 

@@ -5,7 +5,8 @@ decides anew. So any number of processes may work on one campaign, and what was 
 """
 
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 from driftpace import require
@@ -18,10 +19,11 @@ from driftpace.campaign.folded import Folded, fingerprint
 from driftpace.campaign.keeping import Kept, unknown
 from driftpace.campaign.ledger import Ledger, ledger_of
 from driftpace.campaign.orders import awaited_in, drawn_in, open_order
+from driftpace.campaign.others import amend, counted_as
 from driftpace.campaign.records import Decision, Order, Receipt, Status
 from driftpace.campaign.rowbytes import pack_ids
 from driftpace.campaign.summary import named, status
-from driftpace.campaign.tabular import Columns, Predicted, feature_rows, labelled, predicted
+from driftpace.campaign.tabular import Columns, Predicted, feature_rows, labelled, predicted, unlisted
 from driftpace.campaign.taking import Delivery, tell
 from driftpace.campaign.texts import check_key, check_reason, check_text
 from driftpace.campaign.writing import Draft
@@ -244,6 +246,7 @@ class Campaign:
                 source=source,
                 left_out={"unlabelled": found.unlabelled, "elsewhere": found.elsewhere},
                 who=who,
+                unlisted=found.unlisted,
             )
 
         return self._tell(bring, final=final, key=key, period=period, again=again, dry_run=dry_run)
@@ -315,7 +318,23 @@ class Campaign:
 
         def decide(folded: Folded, draft: Draft) -> tuple[Folded, Status]:
             folded = fund(folded, draft, money, periods=int(periods), prices=prices, reason=why, who=who)
-            return folded, status(folded, updated_at=draft.at)
+            return folded, status(replace(folded, seq=draft.next_seq - 1), updated_at=draft.at)
+
+        return self._kept.change(decide, dry_run=dry_run)
+
+    def amend(self, *, others: Mapping[str, str], reason: str, who: str = "", dry_run: bool = False) -> Status:
+        """Say which of its listed words any other word of a column counts as, from now on: ``others={"city": "Milan"}``.
+
+        Without it, a row with a word that ``categories`` does not list is refused. What was told stays as it was, and an order
+        stands. Where all of it holds already, nothing is written.
+        """
+        why = check_reason("Campaign.amend", reason)
+
+        def decide(folded: Folded, draft: Draft) -> tuple[Folded, Status]:
+            folded = amend(folded, draft, others, reason=why, who=who)
+            if not draft.entries:
+                return folded, self.status()
+            return folded, status(replace(folded, seq=draft.next_seq - 1), updated_at=draft.at)
 
         return self._kept.change(decide, dry_run=dry_run)
 
@@ -379,8 +398,10 @@ class Campaign:
             raise ProtocolError(
                 f"predict() came before the first period was closed; {folded.definition.name!r} has no model yet."
             )
-        rows = feature_rows(folded.definition, columns, known=folded.state.columns, owner="Campaign.predict")
-        return predicted(folded.definition, self._now().scores(rows))
+        definition, known, owner = folded.definition, folded.state.columns, "Campaign.predict"
+        rows = feature_rows(definition, columns, known=known, owner=owner)
+        others = counted_as(definition, unlisted(definition, columns, known=known, owner=owner))
+        return predicted(definition, self._now().scores(rows), others=others)
 
     def tracker(self) -> Tracker:
         """Return a tracker that stands where the campaign stands; what is done with it is not written anywhere."""

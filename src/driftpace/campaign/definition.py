@@ -1,18 +1,19 @@
 """What a campaign is about: the columns, the loss, the target, the money; as a table of plain values, such as a TOML file holds.
 
-=================  =========================================================================================
+=================  ==========================================================================================================
 name               letters, digits, dot, dash and underscore
 target             the column to predict
 features           the columns the model sees; left out: every numeric column of the first delivery
 classes            two words, the one that counts as no first, where the target is a class and not 0/1
 categories         for a column of words, its words in a list; the first is the one the others are compared to
+others             for a column of words, which of them any word counts as that is not listed; left out: such rows are refused
 id, groups         the column that tells rows apart, and the one that says whose they are
 loss, l2           "squared", "huber", "logistic" or "hinge"; a penalty, or a list to choose from
 epsilon            how much worse than the best model is accepted; or tolerance, within a share of the best loss
 confidence         hold the target in each period with that probability instead of in the mean
 certificate, pool, cap, fit_intercept, seed, keep_rows, description
 budget             total, horizon, fixed, per_sample, tiers, minimum, currency, gap
-=================  =========================================================================================
+=================  ==========================================================================================================
 """
 
 import re
@@ -61,6 +62,7 @@ class Definition:
     features: tuple[str, ...] | None = None
     classes: tuple[str, str] | None = None
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    others: Mapping[str, str] = field(default_factory=dict)
     id: str | None = None
     groups: str | None = None
     loss: str = "squared"
@@ -97,6 +99,7 @@ class Definition:
         if "classes" in given and (len(given["classes"]) != 2 or len(set(given["classes"])) != 2):
             raise ParameterError(f"Campaign(classes=...) must be two different words; got {given['classes']!r}.")
         given["categories"] = _categories(given.get("categories", {}))
+        given["others"] = check_others("Campaign", given.get("others", {}), given["categories"])
         given["loss"] = given.get("loss", "logistic" if "classes" in given else "squared")
         require.choice("Campaign", LOSSES, loss=given["loss"])
         given["l2"] = _penalty(given)
@@ -134,7 +137,7 @@ class Definition:
         plain: dict[str, Any] = {}
         for one in fields(self):
             value = getattr(self, one.name)
-            default = {} if one.name == "categories" else one.default
+            default = {} if one.name in ("categories", "others") else one.default
             if value != default:
                 plain[one.name] = _plain(value)
         return plain
@@ -226,6 +229,28 @@ def _categories(value: Any) -> dict[str, tuple[str, ...]]:
             )
         found[str(name)] = levels
     return found
+
+
+def check_others(owner: str, value: Any, categories: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+    """Return which listed word any other counts as, for each column given, or refuse it: both must be in ``categories``."""
+    if not isinstance(value, Mapping):
+        raise ParameterError(f"{owner}(others=...) must give one word for each column; got {value!r:.80}.")
+    for name, word in value.items():
+        if name not in categories:
+            near = get_close_matches(str(name), categories, n=1)
+            there = (
+                f"there {'are' if len(categories) > 1 else 'is'} {', '.join(categories)}"
+                if categories
+                else "there are none"
+            )
+            hint = f"did you mean {near[0]!r}?" if near else f"{there}."
+            raise ParameterError(f"{owner}(others=...) must be of columns in categories; got {name!r:.80}: {hint}")
+        if word not in categories[name]:
+            words = list(categories[name])
+            raise ParameterError(
+                f"{owner}(others=...) must be one of {words!r:.80} for {name!r:.80}; got {word!r:.80}."
+            )
+    return dict(value)
 
 
 def _penalty(given: Mapping[str, Any]) -> float | tuple[float, ...]:

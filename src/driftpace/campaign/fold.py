@@ -14,6 +14,7 @@ from driftpace.campaign.definition import Definition
 from driftpace.campaign.folded import Folded, Opened
 from driftpace.campaign.foretelling import foretold
 from driftpace.campaign.funding import budgeted
+from driftpace.campaign.others import amended
 from driftpace.campaign.records import Decision
 from driftpace.campaign.rowbytes import unpack
 from driftpace.errors import StateFileError
@@ -132,6 +133,8 @@ def after(folded: Folded, entry: Entry, rows: bytes | None) -> Folded:
             folded = overridden(folded, decision_of(body, entry.at))
         case "budgeted":
             folded = budgeted(folded, body["budget"])
+        case "amended":
+            folded = amended(folded, body["others"])
         case "closed":
             folded, _ = closed(folded)
         case "fitted":

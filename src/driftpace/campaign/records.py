@@ -97,13 +97,38 @@ class Order:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class CountedAs:
+    """Rows with a word in ``column`` that the definition does not list, and that counts as ``word``.
+
+    ``words`` is how many different ones they hold, and ``found`` the first few of them.
+
+    >>> CountedAs(column="city", word="Milan", rows=3, words=2, found=("Bari", "Turin")).sentence
+    '3 rows with another city than those listed (Bari, Turin) count as Milan'
+    """
+
+    column: str
+    word: str
+    rows: int
+    words: int
+    found: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        """What became of them, in words."""
+        more = f" and {self.words - len(self.found):,} more" if self.words > len(self.found) else ""
+        rows, count = ("row", "counts") if self.rows == 1 else ("rows", "count")
+        which = f"another {self.column} than those listed ({', '.join(self.found)}{more})"
+        return f"{self.rows:,} {rows} with {which} {count} as {self.word}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Receipt:
     """What became of a delivery.
 
     ``rows`` were counted. Left out are those that were told before in this period (``repeated``, by their id), that had no target
     (``unlabelled``), or that were drawn for another period (``elsewhere``). ``duplicate`` is the number of the entry that brought
     the same delivery before, and then nothing was counted. ``report`` is there when the delivery closed its period, and
-    ``order`` is the order as it stands after it.
+    ``order`` is the order as it stands after it. ``others`` are the counted rows whose words count as another one.
     """
 
     rows: int
@@ -113,6 +138,7 @@ class Receipt:
     unlabelled: int = 0
     elsewhere: int = 0
     duplicate: int | None = None
+    others: tuple[CountedAs, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

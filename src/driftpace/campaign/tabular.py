@@ -1,6 +1,7 @@
 """From the columns of a table to the rows of a campaign, by its definition; and from predictions back to the words of the table."""
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -9,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from driftpace.campaign.definition import Definition
+from driftpace.campaign.others import Unlisted
+from driftpace.campaign.records import CountedAs
 from driftpace.errors import DataError
 from driftpace.tracker.intake import LARGEST, Rows
 from driftpace.typing import BoolArray, FloatArray
@@ -22,7 +25,10 @@ _COMMA = re.compile(r"[+-]?[\d.]*\d,\d+")
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Labelled:
-    """Rows with a target; ``unlabelled`` counts those that have none yet, ``elsewhere`` those drawn for another period."""
+    """Rows with a target; ``unlabelled`` counts those that have none yet, ``elsewhere`` those drawn for another period.
+
+    ``unlisted`` are the words in them that count as another one, by column.
+    """
 
     rows: Rows
     y: FloatArray
@@ -30,6 +36,7 @@ class Labelled:
     groups: list[Any] | None
     unlabelled: int
     elsewhere: int
+    unlisted: Unlisted
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -37,11 +44,13 @@ class Predicted:
     """What the model says of each row: a number, or one of the two classes as the definition calls them.
 
     ``score`` is the linear score and ``probability`` that of the second class, where the loss is logistic; None elsewhere.
+    ``others`` are the rows whose words count as another one.
     """
 
     values: list[Any]
     score: FloatArray
     probability: FloatArray | None
+    others: tuple[CountedAs, ...] = ()
 
 
 def labelled(
@@ -81,7 +90,15 @@ def labelled(
     groups = None
     if definition.groups is not None and isinstance(definition.l2, tuple):
         groups = _words(_column(columns, definition.groups, owner), keep, definition.groups, owner)
-    return Labelled(rows=rows, y=y, ids=ids, groups=groups, unlabelled=int(target.missing.sum()), elsewhere=elsewhere)
+    return Labelled(
+        rows=rows,
+        y=y,
+        ids=ids,
+        groups=groups,
+        unlabelled=int(target.missing.sum()),
+        elsewhere=elsewhere,
+        unlisted=unlisted(definition, columns, known=known, owner=owner, keep=keep),
+    )
 
 
 def feature_rows(
@@ -100,7 +117,7 @@ def feature_rows(
         if name in definition.categories:
             _refuse_missing(column, there, name, owner)
             levels = definition.categories[name]
-            words = _level_words(column, there, name, levels, owner)
+            words = _level_words(column, there, name, definition, owner)
             names += [f"{name}={level}" for level in levels[1:]]
             values += [(words == level).astype(np.float64) for level in levels[1:]]
         else:
@@ -111,6 +128,28 @@ def feature_rows(
         raise DataError(f"{owner}: no column may be called {twice!r}, which stands for a word of another; rename it.")
     size = len(values[0]) if values else 0
     return Rows(X=np.column_stack([np.empty((size, 0)), *values]), columns=tuple(names))
+
+
+def unlisted(
+    definition: Definition,
+    columns: Columns,
+    *,
+    known: tuple[str, ...] | None,
+    owner: str,
+    keep: BoolArray | None = None,
+) -> dict[str, list[str | None]]:
+    """Return the words of the rows that are kept, in each column where any word may stand; None where it is one that is listed."""
+    if not definition.others:
+        return {}
+    found: dict[str, list[str | None]] = {}
+    for name in _features(definition, columns, known, owner):
+        if name in definition.others:
+            column = _column(columns, name, owner)
+            values = column.values if keep is None else column.values[keep]
+            written = [word_of(one, column.kind) for one in values]
+            meant = meanings(written, definition.categories[name])
+            found[name] = [word if meant[word] is None else None for word in written]
+    return found
 
 
 def untellable(
@@ -133,7 +172,8 @@ def untellable(
             levels = definition.categories[name]
             written = [word_of(one, column.kind) for one in column.values]
             meant = meanings(written, levels)
-            bad = np.array([meant[word] is None for word in written], dtype=np.bool_)
+            refused = name not in definition.others
+            bad = np.array([refused and meant[word] is None for word in written], dtype=np.bool_)
             found[f"with another {name} than {listed(levels)}"] = bad & ~column.missing
         else:
             column = without_marks(column, ())
@@ -157,16 +197,17 @@ def listed(words: Sequence[str]) -> str:
     )
 
 
-def predicted(definition: Definition, scores: FloatArray) -> Predicted:
+def predicted(definition: Definition, scores: FloatArray, *, others: tuple[CountedAs, ...] = ()) -> Predicted:
     """Return predictions in the words of the table."""
     if definition.loss not in ("logistic", "hinge"):
-        return Predicted(values=scores.tolist(), score=scores, probability=None)
+        return Predicted(values=scores.tolist(), score=scores, probability=None, others=others)
     words: tuple[Any, Any] = definition.classes or (0, 1)
     chance = None
     if definition.loss == "logistic":
         with np.errstate(over="ignore"):
             chance = 1.0 / (1.0 + np.exp(-scores))
-    return Predicted(values=[words[int(one >= 0.0)] for one in scores], score=scores, probability=chance)
+    values = [words[int(one >= 0.0)] for one in scores]
+    return Predicted(values=values, score=scores, probability=chance, others=others)
 
 
 def _features(definition: Definition, columns: Columns, known: tuple[str, ...] | None, owner: str) -> list[str]:
@@ -264,17 +305,20 @@ def _no_numbers(kept: "Column", keep: BoolArray, role: str, name: str) -> str:
 
 
 def _level_words(
-    column: "Column", keep: BoolArray, name: str, levels: tuple[str, ...], owner: str
+    column: "Column", keep: BoolArray, name: str, definition: Definition, owner: str
 ) -> "np.ndarray[Any, Any]":
+    levels, other = definition.categories[name], definition.others.get(name)
     written = [word_of(one, column.kind) for one in column.values[keep]]
     meant = meanings(written, levels)
     for word in meant:
-        if meant[word] is None:
+        if meant[word] is None and other is None:
+            command = f"driftpace amend {definition.name} --other {shlex.quote(f'{name}={levels[0]}')}"
             raise DataError(
                 f"{owner}: column {name!r} must hold one of {listed(levels)}, as the definition says; got {word!r:.80}: leave "
-                f"such rows out, or begin a campaign whose categories.{name} has that word too."
+                f"such rows out, or say which of these any other word counts as, for this campaign by amend (such as "
+                f"{command} --reason ...), for a new one by others.{name} in its definition."
             )
-    return np.array([meant[word] for word in written], dtype=object)
+    return np.array([other if meant[word] is None else meant[word] for word in written], dtype=object)
 
 
 def meanings(written: Sequence[str], words: Sequence[str]) -> dict[str, str | None]:

@@ -3,17 +3,19 @@
 import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from driftpace.campaign import fold
+from driftpace.campaign.as_json import counted_json
 from driftpace.campaign.asking import ask_again, order_of_period
 from driftpace.campaign.closing import close
 from driftpace.campaign.folded import Folded
 from driftpace.campaign.orders import drawn_before, not_open, require_period, told_in
-from driftpace.campaign.records import Order, Receipt
+from driftpace.campaign.others import Unlisted, counted_as
+from driftpace.campaign.records import CountedAs, Order, Receipt
 from driftpace.campaign.rowbytes import Packed, content, pack
 from driftpace.campaign.writing import Draft
 from driftpace.errors import DataError, ParameterError
@@ -29,7 +31,8 @@ _OWNER = "Campaign.tell"
 class Delivery:
     """Rows as somebody brought them, with what is known about them; none where X is None.
 
-    ``name`` is what the delivery is known by, where somebody named it, and ``digest`` what came under that name.
+    ``name`` is what the delivery is known by, where somebody named it, and ``digest`` what came under that name. ``unlisted`` are
+    words that count as another one, by column.
     """
 
     X: Any
@@ -41,6 +44,7 @@ class Delivery:
     source: str
     left_out: Mapping[str, int]
     who: str
+    unlisted: Unlisted = field(default_factory=dict)
 
 
 def tell(
@@ -67,11 +71,12 @@ def tell(
     if order is None or (key is not None and order.key != key):
         raise not_open(store, folded, key)
     rows, repeated = 0, 0
+    others: tuple[CountedAs, ...] = ()
     if past is None and packed is not None:
         if not again:
             packed, late = _without_others(store, folded, packed)
             left_out["elsewhere"] += late
-        folded, rows, repeated = _gather(store, folded, draft, brought, packed, known_by, left_out)
+        folded, rows, repeated, others = _gather(store, folded, draft, brought, packed, known_by, left_out)
     if rows:
         folded = ask_again(folded, draft, who=brought.who)
     now = folded.order
@@ -81,7 +86,9 @@ def tell(
     if final or (final is None and (packed is None or (now.missing == 0 and not nothing))):
         folded, report = close(folded, draft, who=brought.who, why="")
         now = replace(now, closed=True, missing=0)
-    return folded, Receipt(rows=rows, order=now, report=report, repeated=repeated, duplicate=seq, **left_out)
+    return folded, Receipt(
+        rows=rows, order=now, report=report, repeated=repeated, duplicate=seq, others=others, **left_out
+    )
 
 
 def _gather(
@@ -92,8 +99,8 @@ def _gather(
     packed: Packed,
     known_by: str | None,
     left_out: Mapping[str, int],
-) -> tuple[Folded, int, int]:
-    """Lay aside the rows that were not told before in this period; how many those are, and how many were left out."""
+) -> tuple[Folded, int, int, tuple[CountedAs, ...]]:
+    """Lay aside the rows that were not told before in this period; how many those are and were left out, and words of others."""
     fresh = _fresh(store, folded, packed.ids)
     repeated = 0 if fresh is None else len(packed.told.y) - len(fresh)
     if fresh is not None and repeated:
@@ -101,13 +108,15 @@ def _gather(
     told = packed.told
     rows = len(told.y)
     if rows == 0:
-        return folded, 0, repeated
+        return folded, 0, repeated, ()
     seq = draft.next_seq
     try:
         after = fold.delivered(folded, told, seq=seq)
     except DataError as error:
         said = str(error)
         raise DataError(f"{_OWNER}(X=...) {said}" if said.startswith("must ") else said) from None
+    told_ids = None if packed.ids is None else set(packed.ids)
+    others = counted_as(folded.definition, brought.unlisted, ids=brought.ids, told=told_ids)
     draft.add(
         "delivered",
         {
@@ -118,11 +127,12 @@ def _gather(
             "source": brought.source,
             "who": brought.who,
             **({} if brought.digest is None else {"digest": brought.digest}),
+            **({"others": [counted_json(one) for one in others]} if others else {}),
         },
         key=known_by,
         rows=pack(packed),
     )
-    return after, rows, repeated
+    return after, rows, repeated, others
 
 
 def _read(folded: Folded, brought: Delivery) -> Packed | None:

@@ -16,6 +16,8 @@ target = {target}
 {classes}
 # Columns of words among the features, with all their words; the first is what the others are compared to.
 {categories}
+# What any other word of such a column counts as: one of those listed. Left out: rows with another word are refused.
+{others}
 # What tells rows apart (so that a row told twice counts once), and whose rows they are (kept together in cross-validation).
 {id}
 {groups}
@@ -58,6 +60,7 @@ _EXAMPLES: Mapping[str, Any] = {
     "fit_intercept": True,
     "seed": 1,
 }
+_CATEGORIES: Mapping[str, Any] = {"region": ["north", "south"]}
 _BUDGET: Mapping[str, Any] = {"total": 5000, "horizon": 12, "fixed": 50, "per_sample": 1.2, "currency": "EUR"}
 
 
@@ -75,10 +78,16 @@ def template(values: Mapping[str, Any], *, file: str = "campaign.toml") -> str:
         name=_value(values.get("name", "my-campaign")),
         target=_value(values.get("target", "y")),
         keep_rows=_value(values.get("keep_rows", True)),
-        categories=_table("categories", values.get("categories"), {"region": ["north", "south"]}, inline=True),
+        categories=_table("categories", values.get("categories"), _CATEGORIES, inline=True),
+        others=_table("others", values.get("others"), _first_words(values.get("categories")), inline=True),
         budget=_table("budget", values.get("budget"), _BUDGET, inline=False),
         **filled,
     )
+
+
+def _first_words(categories: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the first word of each column: what others are compared to is the least that they can be taken for."""
+    return {name: words[0] for name, words in (categories or _CATEGORIES).items()}
 
 
 def _line(name: str, values: Mapping[str, Any], example: Any) -> str:

@@ -53,6 +53,9 @@ COMMANDS = {
         "Add money to the budget of a campaign, and periods that it has to last for.",
         BEGIN,
     ),
+    "amend": Known(
+        "campaigns.amend", "amend", "Say what words count as that a campaign does not list, from now on.", BEGIN
+    ),
     "ledger": Known(
         "campaigns.ledger", "ledger", "Show every closed period: what was promised, and what was measured.", BEGIN
     ),

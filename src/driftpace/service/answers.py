@@ -154,6 +154,16 @@ class ReportsAnswer(Answer):
     next: int | None
 
 
+class CountedAnswer(Answer):
+    """Rows with words in a column that are not listed, and count as one that is; ``found`` are the first of the ``words``."""
+
+    column: str
+    word: str
+    rows: int
+    words: int
+    found: list[str]
+
+
 class ReceiptAnswer(Answer):
     """What became of a delivery; ``duplicate`` is the entry that brought it before."""
 
@@ -164,6 +174,7 @@ class ReceiptAnswer(Answer):
     duplicate: int | None
     order: OrderAnswer
     report: ReportAnswer | None
+    others: list[CountedAnswer]
 
 
 class StatusAnswer(Answer):
@@ -257,6 +268,7 @@ class PredictionsAnswer(Answer):
     predictions: list[float | int | str | None]
     scores: list[float | None]
     probabilities: list[float | None] | None
+    others: list[CountedAnswer]
 
 
 class HookAnswer(Answer):

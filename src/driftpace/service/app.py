@@ -22,7 +22,7 @@ from driftpace.service.parts import Service
 from driftpace.service.receiving import Receiving
 from driftpace.service.refusing import refusal
 from driftpace.service.requestlog import RequestLog
-from driftpace.service.routes import budget, campaigns, deliveries, health, hooks, orders, plans, session
+from driftpace.service.routes import amend, budget, campaigns, deliveries, health, hooks, orders, plans, session
 from driftpace.service.validation import of_validation
 from driftpace.storage.store import Store
 
@@ -63,7 +63,7 @@ def create_app(
     app.state.service = service
     if dashboard:
         _add_pages(app)
-    for part in (campaigns, orders, budget, deliveries, plans, hooks, health, session):
+    for part in (campaigns, amend, orders, budget, deliveries, plans, hooks, health, session):
         app.include_router(part.router)
     _add_failures(app, service)
     _describe(app)

@@ -45,6 +45,9 @@ def _few(most: int) -> Any:
     return check
 
 
+Words = Annotated[dict[Word, Word], Field(max_length=_MOST_COLUMNS), BeforeValidator(_few(_MOST_COLUMNS))]
+
+
 class Sent(BaseModel):
     """Plain values, taken as they are: "1" is no number."""
 
@@ -79,6 +82,13 @@ class MoneySent(Prices):
     reason: Reason
 
 
+class AmendSent(Sent):
+    """For columns of words, which of those listed any other word counts as, and why."""
+
+    others: Annotated[Words, Field(min_length=1)]
+    reason: Reason
+
+
 class BudgetSent(Prices):
     """What there is to spend, over how many periods."""
 
@@ -106,6 +116,7 @@ class DefinitionSent(Sent):
         ]
         | None
     ) = None
+    others: Words | None = None
     id: Word | None = None
     groups: Word | None = None
     loss: Literal["squared", "huber", "logistic", "hinge"] | None = None

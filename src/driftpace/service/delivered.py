@@ -9,7 +9,7 @@ from starlette.formparsers import MultiPartParser
 from starlette.requests import Request
 
 from driftpace.campaign import Campaign, Definition, Receipt
-from driftpace.campaign.as_json import number
+from driftpace.campaign.as_json import counted_json, number
 from driftpace.errors import DataError, ParameterError
 from driftpace.service.failures import Refused
 from driftpace.tables.columns import Column
@@ -139,12 +139,13 @@ def predict(campaign: Campaign, found: dict[str, Column] | Arrays) -> dict[str, 
     """Return what the model says of rows."""
     if isinstance(found, Arrays):
         values = [number(float(one)) for one in campaign.predict(found.X)]
-        return {"predictions": values, "scores": values, "probabilities": None}
+        return {"predictions": values, "scores": values, "probabilities": None, "others": []}
     said = campaign.predict_table(found)
     return {
         "predictions": [number(one) if isinstance(one, float) else one for one in said.values],
         "scores": [number(float(one)) for one in said.score],
         "probabilities": None if said.probability is None else [number(float(one)) for one in said.probability],
+        "others": [counted_json(one) for one in said.others],
     }
 
 

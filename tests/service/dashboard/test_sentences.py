@@ -21,7 +21,9 @@ def test_a_whole_history_reads_as_sentences() -> None:
     copied = {"name": "a", "source": "a.campaign", "entries": 9, "who": "Bo"}
     campaign.add_money(50, periods=3, reason="next quarter", who="Ada", per_sample=1)
     imported = Entry(kind="imported", at="2026-11-15T10:00:00Z", body=copied)
-    lines = [line(entry) for entry in (*campaign.log(), imported)]
+    words = {"period": 4, "others": {"city": "Milan"}, "reason": "a new shop", "who": "Ada"}
+    amended = Entry(kind="amended", at="2026-11-15T10:00:00Z", body=words)
+    lines = [line(entry) for entry in (*campaign.log(), imported, amended)]
     said = {one.kind: one.sentence for one in lines}
     assert set(said) == set(TITLES)
     assert said["overridden"] == (
@@ -33,6 +35,7 @@ def test_a_whole_history_reads_as_sentences() -> None:
     assert said["budgeted"] == (
         "50 were added to the budget and 3 periods to its horizon from period 4 on, by Ada: “next quarter”."
     )
+    assert said["amended"] == "From period 4 on any other “city” counts as “Milan”, by Ada: “a new shop”."
     assert said["imported"] == "9 entries before this came from “a.campaign”, by Bo."
     for one_line in lines:
         assert one_line.sentence.endswith(".")

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from driftpace.cli.campaigns.amend import counts
 from driftpace.cli.shared.options import ListForm, Name, ShownList, Storage
 from driftpace.cli.shared.printing import plural
 
@@ -82,7 +83,11 @@ def _delivered(body: Mapping[str, Any], _: str | None) -> str:
         (body["repeated"], "told before"),
     ]
     out = "".join(f"; {count:,} {why}" for count, why in left if count)
-    return f"period {body['period']}: {plural(body['rows'], 'row')} came{source}{out}"
+    other = "".join(
+        f"; {one['rows']:,} with another {one['column']} than those listed, as {one['word']}"
+        for one in body.get("others", ())
+    )
+    return f"period {body['period']}: {plural(body['rows'], 'row')} came{source}{out}{other}"
 
 
 def _decided(body: Mapping[str, Any], _: str | None) -> str:
@@ -112,6 +117,7 @@ _WORDS: dict[str, Callable[[Mapping[str, Any], str | None], str]] = {
     "budgeted": lambda body, _: (
         f"period {body['period']}: {body['money']} more for {plural(body['periods'], 'more period')}: {body['reason']}"
     ),
+    "amended": lambda body, _: f"period {body['period']}: {counts(body['others'])}: {body['reason']}",
     "selected": lambda body, _: (
         f"period {body['period']}: {plural(body['rows'], 'row')} drawn of {body['pool']:,} in {body['source'] or 'a pool'}"
     ),

@@ -41,7 +41,7 @@ def predict(
     """
     from driftpace.cli.shared.answering import print_done
     from driftpace.cli.shared.options import Form
-    from driftpace.cli.shared.printing import plural
+    from driftpace.cli.shared.printing import one_line, plural, print_note
     from driftpace.cli.shared.reading import campaign_at
     from driftpace.cli.shared.tables import ROW_ENDINGS, content_of, read, readable, require_place
     from driftpace.errors import ParameterError, ProtocolError
@@ -72,8 +72,11 @@ def predict(
             raise ParameterError(f"FILE must not have a column {one!r}, which is where the prediction goes.")
     rows |= added
     count = len(found.values)
+    others = [("Others", one.sentence) for one in found.others]
     if out is None:
         _print_rows(rows, form or ListForm.CSV)
+        for head, said in others:
+            print_note(f"{head} {one_line(said)}")
         return
     if not dry_run:
         from driftpace.tables import write_rows
@@ -85,6 +88,7 @@ def predict(
         Form.JSON if form is ListForm.JSON else Form.TABLE,
         f"{name}: {plural(count, 'row')} by the model of period {period}, {where}, column {word}_predicted.",
         {"name": name, "period": period, "rows": count, "columns": list(added), "file": readable(str(out))},
+        notes=others,
         dry_run=dry_run,
     )
 

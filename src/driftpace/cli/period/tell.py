@@ -99,6 +99,7 @@ def _print(receipt: "Receipt", source: str, form: Form, *, dry_run: bool) -> Non
             lines = report_lines(receipt.report, receipt.order.key)
         elif not receipt.order.closed:
             lines = [("Now", sentence(receipt.order)), ("Why", receipt.order.request.reason)]
-        print_answer(f"{receipt.order.campaign}: {taken(receipt, source)}", lines)
+        others = [("Others", one.sentence) for one in receipt.others]
+        print_answer(f"{receipt.order.campaign}: {taken(receipt, source)}", [*others, *lines])
     if dry_run:
         print_note("Nothing was written.")

@@ -21,6 +21,7 @@ _CAMPAIGNS = (  # what campaigns, stores and tables refuse, as the command line 
     (r"\bCampaign\.(?:tell|predict)\((?:X|y|ids|groups)=\.\.\.\)", "FILE"),
     (r"^Campaign\.(?:tell|predict): ", "FILE: "),
     (r"\bCampaign\.override\(samples=\.\.\.\)", "ROWS"),
+    (r"\bCampaign\.amend\(others=\.\.\.\)", "--other"),
     (r"\b(?:Campaign|Campaign\.create|make_token)\(name=\.\.\.\)", "NAME"),
     (r"\bmake_token\(expires_days=\.\.\.\)", "--days"),
     (r"\bCampaign\(file=\.\.\.\)", "--file"),

@@ -18,6 +18,7 @@ TITLES = {
     "delivered": "Delivered",
     "forgotten": "Taken back",
     "budgeted": "Budget",
+    "amended": "Amended",
     "closed": "Closed",
     "fitted": "Fitted",
     "certified": "Certified",
@@ -82,6 +83,12 @@ def _budgeted(entry: Entry) -> str:
     more = f"{straight(str(body['money']))} were added to the budget"
     last = f" and {plural(body['periods'], 'period')} to its horizon" if body["periods"] else ""
     return f"{more}{last} from period {body['period']} on{_by(entry)}{_because(entry)}"
+
+
+def _amended(entry: Entry) -> str:
+    others = entry.body["others"].items()
+    said = ", ".join(f"any other {quoted(column)} counts as {quoted(word)}" for column, word in others)
+    return f"From period {entry.body['period']} on {said}{_by(entry)}{_because(entry)}"
 
 
 def _asked(entry: Entry) -> str:
@@ -173,6 +180,7 @@ _SENTENCES = {
     "delivered": _delivered,
     "forgotten": _forgotten,
     "budgeted": _budgeted,
+    "amended": _amended,
     "closed": _closed,
     "fitted": _fitted,
     "certified": _certified,

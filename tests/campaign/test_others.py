@@ -1,0 +1,210 @@
+"""A word that a campaign does not list counts as one that it does, where somebody said so: at its beginning, or later."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from driftpace.campaign import Campaign, Definition
+from driftpace.campaign.as_json import receipt_json
+from driftpace.campaign.carrying import export_campaign, import_campaign
+from driftpace.campaign.tabular import untellable
+from driftpace.campaign.template import template
+from driftpace.errors import DataError, ParameterError
+from driftpace.storage import MemoryStore
+from driftpace.storage.store import Store
+from driftpace.tables.columns import Column, read_columns
+from tests.reference.campaigns import ticking
+
+CITIES = ("Rome", "Milan", "Turin")
+VALUES: dict[str, Any] = {
+    "name": "rents",
+    "target": "rent",
+    "features": ["size", "city"],
+    "categories": {"city": list(CITIES)},
+    "id": "flat",
+    "epsilon": 0.1,
+    "seed": 0,
+}
+
+
+def begun(store: Store, **more: Any) -> Campaign:
+    return Campaign.create({**VALUES, **more}, storage=store, clock=ticking())
+
+
+def flats(first: int, count: int, *, others: int = 0, instead: str = "Bari") -> dict[str, Column]:
+    """Return flats of the three cities; the first few are in another one."""
+    rng = np.random.default_rng(first)
+    size, city = rng.normal(size=count), rng.choice(CITIES, count).astype(object)
+    rent = size + (city == "Milan") + 0.1 * rng.normal(size=count)
+    city[:others] = instead
+    table = {"flat": [f"f{first + one}" for one in range(count)], "size": size, "city": city, "rent": rent}
+    return read_columns(table, owner="test")[1]
+
+
+def test_a_new_word_is_refused_with_both_ways_out(store: Store) -> None:
+    campaign = begun(store)
+    campaign.ask()
+    sentence = (
+        r"'city' must hold one of Rome, Milan, Turin, as the definition says; got 'Bari': leave such rows out, .* for this "
+        r"campaign by amend \(such as driftpace amend rents --other city=Rome --reason ...\), for a new one by others.city in"
+    )
+    with pytest.raises(DataError, match=sentence):
+        campaign.tell_table(flats(0, 30, others=3))
+
+
+@pytest.mark.parametrize("said", ["at the beginning", "later"])
+def test_other_words_count_as_the_one_that_was_said(store: Store, said: str) -> None:
+    campaign = begun(store, **({"others": {"city": "Milan"}} if said == "at the beginning" else {}))
+    campaign.ask()
+    if said == "later":
+        campaign.amend(others={"city": "Milan"}, reason="a new shop", who="Ada")
+    receipt = campaign.tell_table(flats(0, 40, others=3), final=True)
+    (counted,) = receipt.others
+    assert counted.sentence == "3 rows with another city than those listed (Bari) count as Milan"
+    assert receipt_json(receipt)["others"] == [
+        {"column": "city", "word": "Milan", "rows": 3, "words": 1, "found": ["Bari"]}
+    ]
+    (entry,) = campaign.log(kinds=("delivered",))
+    assert entry.body["others"] == receipt_json(receipt)["others"]
+    as_milan = begun(MemoryStore())
+    as_milan.ask()
+    plain = as_milan.tell_table(flats(0, 40, others=3, instead="Milan"), final=True)
+    assert plain.others == ()
+    assert np.array_equal(campaign.tracker().coef, as_milan.tracker().coef)
+    there = {"size": [1.0, 1.0, 1.0], "city": ["Oslo", "Milan", "Bari"]}
+    found = campaign.predict_table(read_columns(there, owner="test")[1])
+    assert found.values[0] == found.values[1] == found.values[2]
+    assert [one.sentence for one in found.others] == [
+        "2 rows with another city than those listed (Oslo, Bari) count as Milan"
+    ]
+
+
+def test_an_amendment_is_in_the_log_and_an_order_stands(store: Store) -> None:
+    campaign = begun(store)
+    order = campaign.ask(key="W1")
+    status = campaign.amend(others={"city": "Milan"}, reason="a new shop", who="Ada")
+    assert (status.order, status.entries) == (order, 3)
+    (entry,) = campaign.log(kinds=("amended",))
+    assert dict(entry.body) == {"period": 1, "others": {"city": "Milan"}, "reason": "a new shop", "who": "Ada"}
+    assert Campaign.open("rents", storage=store).definition.others == {"city": "Milan"}
+    assert campaign.definition.to_values()["others"] == {"city": "Milan"}
+
+
+def test_saying_the_same_again_writes_nothing(store: Store) -> None:
+    campaign = begun(store)
+    first = campaign.amend(others={"city": "Milan"}, reason="a new shop")
+    before = campaign.log()
+    assert campaign.amend(others={"city": "Milan"}, reason="once more") == first == campaign.status()
+    assert campaign.log() == before
+    assert campaign.amend(others={"city": "Rome"}, reason="after all", dry_run=True).entries == 3
+    assert campaign.log() == before
+    campaign.amend(others={"city": "Rome"}, reason="after all")
+    assert campaign.definition.others == {"city": "Rome"}
+
+
+@pytest.mark.parametrize(
+    ("others", "reason", "sentence"),
+    [
+        ({"ciyt": "Milan"}, "r", r"others=.* must be of columns in categories; got 'ciyt': did you mean 'city'\?"),
+        ({"size": "Milan"}, "r", r"got 'size': there is city\."),
+        ({"city": "Bari"}, "r", r"must be one of \['Rome', 'Milan', 'Turin'\] for 'city'; got 'Bari'\."),
+        ({"city": ["Rome"]}, "r", r"must be one of .* for 'city'; got \['Rome'\]\."),
+        ({}, "r", "must name one column at least; got none"),
+        ("city=Milan", "r", "must give one word for each column; got 'city=Milan'"),
+        ({"city": "Milan"}, " ", "must say why"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_changes_nothing(store: Store, others: Any, reason: str, sentence: str) -> None:
+    campaign = begun(store)
+    before = campaign.log()
+    with pytest.raises(ParameterError, match=sentence):
+        campaign.amend(others=others, reason=reason)
+    assert campaign.log() == before
+
+
+def test_a_definition_names_columns_and_words_that_there_are() -> None:
+    with pytest.raises(
+        ParameterError, match=r"Campaign\(others=...\) must be of columns in categories; .* there are none"
+    ):
+        Definition.of({**VALUES, "features": None, "categories": {}, "others": {"city": "Milan"}})
+    with pytest.raises(ParameterError, match=r"Campaign\(others=...\) must be one of .*; got 'Bari'"):
+        Definition.of({**VALUES, "others": {"city": "Bari"}})
+    written = 'name = "a"\nepsilon = 0.1\n[categories]\ncity = ["Rome", "Milan"]\n[others]\ncity = "Milan"\n'
+    assert Definition.of_toml(written).others == {"city": "Milan"}
+    assert "others" not in Definition.of(VALUES).to_values()
+
+
+def test_the_campaign_file_offers_the_first_word_and_keeps_what_was_said() -> None:
+    text = template(VALUES)
+    assert '\n# others = { city = "Rome" }\n' in text
+    assert Definition.of_toml(text).others == {}
+    said = {**VALUES, "others": {"city": "Turin"}}
+    assert Definition.of_toml(template(said)) == Definition.of(said)
+
+
+def test_a_history_with_an_amendment_folds_to_the_same_bits(store: Store, tmp_path: Path) -> None:
+    campaign = begun(store)
+    campaign.ask()
+    campaign.tell_table(flats(0, 20), final=False)
+    campaign.amend(others={"city": "Turin"}, reason="new shops")
+    campaign.tell_table(flats(20, 20, others=4), final=True)
+    campaign.ask()
+    *_, (last, folded) = campaign.replay()
+    assert (last.seq, folded.definition) == (campaign.status().entries, campaign.definition)
+    export_campaign(campaign, tmp_path / "rents.campaign")
+    copy = import_campaign(tmp_path / "rents.campaign", storage=MemoryStore(), name="copy")
+    assert copy.definition.others == {"city": "Turin"}
+    assert copy.ask().request == campaign.ask().request
+
+
+def test_only_rows_that_count_are_said_to(store: Store) -> None:
+    campaign = begun(store, others={"city": "Milan"})
+    campaign.ask()
+    first = campaign.tell_table(flats(0, 10, others=4), final=False)
+    assert [one.rows for one in first.others] == [4]
+    overlap = read_columns(
+        {
+            "flat": ["f0", "f1", "n1"],
+            "size": [1.0, 2.0, 3.0],
+            "city": ["Bari", "Oslo", "Lima"],
+            "rent": [1.0, 2.0, 3.0],
+        },
+        owner="test",
+    )[1]
+    again = campaign.tell_table(overlap, final=False)
+    assert (again.rows, again.repeated) == (1, 2)
+    assert [(one.rows, one.found) for one in again.others] == [(1, ("Lima",))]
+    assert campaign.tell_table(overlap, final=False).others == ()
+
+
+def test_a_cell_that_is_empty_is_no_other_word(store: Store) -> None:
+    campaign = begun(store, others={"city": "Milan"})
+    campaign.ask()
+    table = flats(0, 5)
+    gone = Column(
+        kind="text", values=np.array([None, *table["city"].values[1:]], dtype=object), missing=np.arange(5) == 0
+    )
+    with pytest.raises(DataError, match="column 'city' must have a value in every row; row 1 has none"):
+        campaign.tell_table({**table, "city": gone})
+
+
+def test_rows_that_can_be_told_now_are_drawn(store: Store) -> None:
+    pool = flats(0, 10, others=3)
+    refused = untellable(Definition.of(VALUES), pool, known=None, owner="ask")
+    assert [int(rows.sum()) for rows in refused.values()] == [3]
+    assert untellable(Definition.of({**VALUES, "others": {"city": "Rome"}}), pool, known=None, owner="ask") == {}
+
+
+def test_many_words_of_any_kind_leave_a_short_log(store: Store) -> None:
+    campaign = begun(store, others={"city": "Milan"})
+    campaign.ask()
+    table = flats(0, 9)
+    odd = ["\ud800", "x" * 500, "\0", "\x1b[31m", "日本", "a", "b", "c", "Rome"]
+    city = Column(kind="text", values=np.array(odd, dtype=object), missing=np.zeros(9, dtype=np.bool_))
+    (counted,) = campaign.tell_table({**table, "city": city}, final=False).others
+    assert (counted.rows, counted.words, len(counted.found)) == (8, 8, 5)
+    assert max(len(word) for word in counted.found) == 80
+    assert counted.sentence.endswith(" and 3 more) count as Milan")
+    assert campaign.log()[-2].body["others"][0]["found"] == list(counted.found)

@@ -1,0 +1,83 @@
+"""What words count as that a campaign does not list, over REST."""
+
+import httpx
+import pytest
+
+from driftpace.service.tokens import make_token
+from driftpace.storage.store import Store
+from tests.reference.periods import begun
+from tests.reference.serving import Serving, serving
+
+PLACE = "/api/campaigns/rents/amend"
+SAID = {"others": {"city": "Milan"}, "reason": "a new shop"}
+CITIES = {"features": ["size", "city"], "categories": {"city": ["Rome", "Milan"]}}
+ROWS = b"size,city,y\n" + b"".join(
+    f"{one},{('Rome', 'Milan', 'Bari')[one % 3]},{one % 7}\n".encode() for one in range(30)
+)
+
+
+def test_a_new_word_is_told_once_somebody_said_what_it_counts_as(served: Serving, store: Store) -> None:
+    campaign = begun(store, "rents", **CITIES)
+    campaign.ask()
+    deliveries = {"url": "/api/campaigns/rents/deliveries", "content": ROWS, "headers": {"Content-Type": "text/csv"}}
+    refused = served.client.post(**deliveries)  # type: ignore[arg-type]
+    assert refused.status_code == 422
+    assert "for this campaign by amend" in refused.json()["error"]["sentence"]
+    answer = served.client.post(PLACE, json=SAID)
+    assert answer.status_code == 200
+    assert answer.json() == served.client.get("/api/campaigns/rents").json()
+    assert served.client.post(PLACE, json=SAID).json() == answer.json()
+    assert [entry.kind for entry in campaign.log()] == ["created", "asked", "amended"]
+    assert campaign.log()[2].body["who"] == "local"
+    assert served.client.get("/api/campaigns/rents/definition").json()["others"] == {"city": "Milan"}
+    counted = [{"column": "city", "word": "Milan", "rows": 10, "words": 1, "found": ["Bari"]}]
+    told = served.client.post(**deliveries, params={"final": "true"})  # type: ignore[arg-type]
+    assert told.json()["others"] == counted
+    said = served.client.post(
+        "/api/campaigns/rents/predictions", content=ROWS, headers={"Content-Type": "text/csv"}
+    ).json()
+    assert said["others"] == counted
+    logged = served.client.get("/api/campaigns/rents/log").json()["entries"]
+    assert [entry["others"] for entry in logged if entry["kind"] == "delivered"] == [counted]
+
+
+def test_a_campaign_may_begin_with_it(served: Serving) -> None:
+    values = {"name": "rents", "target": "y", "epsilon": 0.1, **CITIES, "others": {"city": "Rome"}}
+    assert served.client.post("/api/campaigns", json=values).status_code == 201
+    assert served.client.get("/api/campaigns/rents/definition").json()["others"] == {"city": "Rome"}
+    wrong = served.client.post("/api/campaigns", json={**values, "name": "b", "others": {"city": "Bari"}})
+    assert wrong.status_code == 422
+    assert "must be one of ['Rome', 'Milan'] for 'city'; got 'Bari'" in wrong.json()["error"]["sentence"]
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        ({"others": {"town": "Milan"}}, "must be of columns in categories; got 'town': there is city"),
+        ({"others": {"city": "Bari"}}, "must be one of ['Rome', 'Milan'] for 'city'; got 'Bari'"),
+        ({"others": {}}, "others"),
+        ({"others": "city=Milan"}, "others"),
+        ({"reason": ""}, "reason"),
+        ({"reason": " "}, "reason"),
+        ({"more": 1}, "more"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_changes_nothing(
+    served: Serving, store: Store, more: dict[str, object], sentence: str
+) -> None:
+    campaign = begun(store, "rents", **CITIES)
+    before = campaign.log()
+    answer = served.client.post(PLACE, json={**SAID, **more})
+    assert answer.status_code == 422
+    assert sentence in answer.json()["error"]["sentence"]
+    assert campaign.log() == before
+
+
+def test_who_may_only_read_may_not_say_it(store: Store) -> None:
+    begun(store, "rents", **CITIES)
+    reads = make_token(store, "reads", ["read"])
+    with serving(store, host="0.0.0.0") as afar:
+        headers = {"Authorization": f"Bearer {reads}"}
+        with httpx.Client(base_url=afar.url, headers=headers, trust_env=False) as client:
+            assert client.post(PLACE, json=SAID).status_code == 403
+            assert client.get("/api/campaigns/rents").json()["entries"] == 1
