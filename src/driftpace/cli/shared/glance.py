@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote
 
+from driftpace.storage.at_rest import Rest, at_rest
 from driftpace.storage.store import Entry, Head
 
 VERSION = 1
@@ -25,29 +26,32 @@ _ENTRY = (
 class Glance:
     """The part of a store's contract that reads; :meth:`at` returns None where the place is not for it."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: Path, rest: Rest | None) -> None:
         self._connection = connection
+        self._path, self._rest = path, rest
         self.url = f"sqlite:///{path}"
 
     @classmethod
     def at(cls, place: str) -> Self | None:
         """Return a look at the store in that place; None where it is no SQLite file of the version known here."""
-        scheme, mark, rest = place.partition("://")
-        if mark and (scheme != "sqlite" or not rest.startswith("/") or "?" in rest):
+        scheme, mark, named = place.partition("://")
+        if mark and (scheme != "sqlite" or not named.startswith("/") or "?" in named):
             return None
-        path = Path(os.path.realpath(Path(rest[1:] if mark else place).expanduser()))
+        path = Path(os.path.realpath(Path(named[1:] if mark else place).expanduser()))
         if not path.is_file():
             return None
         connection = None
+        rest = at_rest(path)
+        mode = "rw" if rest is None else "ro&immutable=1"
         try:
-            connection = sqlite3.connect(f"file:{quote(os.fsencode(path))}?mode=rw", uri=True, timeout=10.0)
+            connection = sqlite3.connect(f"file:{quote(os.fsencode(path))}?mode={mode}", uri=True, timeout=10.0)
             connection.execute("PRAGMA query_only = ON")  # and not mode=ro, which would leave files of its own behind
             (ours,) = connection.execute("PRAGMA application_id").fetchone()
             found = (
                 connection.execute("SELECT version FROM driftpace_meta").fetchone() if ours == APPLICATION_ID else ()
             )
             if found == (VERSION,):
-                return cls(connection, path)
+                return cls(connection, path, rest)
         except (sqlite3.Error, ValueError):
             pass
         if connection is not None:
@@ -95,11 +99,21 @@ class Glance:
         from driftpace.errors import StorageError
 
         try:
-            return self._connection.execute(asked, values).fetchall()
+            found = self._connection.execute(asked, values).fetchall()
         except UnicodeEncodeError:  # half a character, which no name has
             return []
         except sqlite3.Error as error:
+            self._refuse_change()
             raise StorageError(f"the store at {self.url} cannot be read: {error}.") from None
+        self._refuse_change()
+        return found
+
+    def _refuse_change(self) -> None:
+        """Refuse what was read of a file without locks while somebody wrote to it."""
+        from driftpace.errors import StorageError
+
+        if self._rest is not None and at_rest(self._path) != self._rest:
+            raise StorageError(f"the store at {self.url} was changed while it was read; try again.")
 
 
 def _head(row: Any) -> Head:

@@ -25,6 +25,9 @@ T = TypeVar("T")
 KEPT = 16
 """How many connections are kept for the next to come: as many as a service has threads, for making one costs more than its use."""
 
+TRIES = 20
+"""How often a file is read again that others wrote to meanwhile."""
+
 Fetch = Callable[[Any, str, Any], Sequence[Any]]
 
 RECONNECTING = 8.0
@@ -38,14 +41,25 @@ class Connections:
     """The way to a database.
 
     ``wait``: seconds to wait for others; ``in_turn``: threads of this process write one by one; ``fetch``: how the driver is
-    asked outside any transaction.
+    asked outside any transaction; ``still``: what tells whether a file that is read without locks was left alone meanwhile.
 
     A SQLite connection must not cross a fork, nor a session with a server be shared by two processes. So before a fork the
     transactions under way are waited for and every connection is closed; afterwards both sides open their own.
     """
 
-    def __init__(self, engine: Engine, reader: Engine, url: str, *, fetch: Fetch, wait: float, in_turn: bool) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        reader: Engine,
+        url: str,
+        *,
+        fetch: Fetch,
+        wait: float,
+        in_turn: bool,
+        still: Callable[[], object] | None = None,
+    ) -> None:
         self.url = url
+        self._still = still
         self._engine, self._reader, self._wait = engine, reader, wait
         self._fetch, self._failure = fetch, engine.dialect.loaded_dbapi.Error
         self._turn = threading.Lock() if in_turn else None
@@ -61,7 +75,7 @@ class Connections:
         Only what was in the middle of being written is tried for :data:`RECONNECTING`, for whoever waits wants to know.
         """
         prompt = Connections(self._engine, self._reader, self.url, fetch=self._fetch, wait=self._wait, in_turn=False)
-        prompt._turn = self._turn
+        prompt._turn, prompt._still = self._turn, self._still
         prompt._absence = Absence(patience=PROMPT, pause=PAUSE)
         return prompt
 
@@ -72,7 +86,7 @@ class Connections:
             with self._reader.connect() as connection:
                 return work(connection)
 
-        return self._tried(once)
+        return self._tried(lambda: self._undisturbed(once))
 
     def ask(self, question: Question, values: dict[str, Any]) -> Sequence[Any]:
         """Return the rows that a question finds, outside any transaction and straight from the driver."""
@@ -90,7 +104,7 @@ class Connections:
             finally:
                 line.close()
 
-        return self._tried(once)
+        return self._tried(lambda: self._undisturbed(once))
 
     def write(self, work: Callable[[Connection, bool], T], *, patience: float | None = None) -> T:
         """Run ``work(connection, again)`` in one transaction; ``again``: an earlier try of it may have been written.
@@ -113,6 +127,22 @@ class Connections:
             return result
 
         return self._tried(once, patience=patience, in_doubt=lambda: doubt)
+
+    def _undisturbed(self, once: Callable[[], T]) -> T:
+        """Read, and read again where somebody wrote to a file meanwhile that is read without locks."""
+        if self._still is None:
+            return once()
+        for _ in range(TRIES):
+            before = self._still()
+            try:
+                found = once()
+            except (SQLAlchemyError, self._failure):
+                if self._still() == before:
+                    raise
+            else:
+                if self._still() == before:
+                    return found
+        raise StorageError(f"the store at {self.url} was changed by others all the time while it was read; try again.")
 
     def close(self) -> None:
         """Close the connections that are not in use; others are opened when needed."""

@@ -1,12 +1,14 @@
 """Campaigns in one SQLite file: a write-ahead log, everything on the disk before a change counts, waiting instead of "locked".
 
 Rows that are dropped are overwritten with zeros in the file; in the log beside it (``-wal``) they stand until it is written over,
-or until the last process closes the store.
+or until the last process closes the store. A file that may only be read here is read (see :mod:`driftpace.storage.at_rest`), and
+what would be written is refused.
 """
 
 import os
 import sqlite3
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -16,6 +18,7 @@ from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.pool import QueuePool
 
 from driftpace.errors import StorageError
+from driftpace.storage.at_rest import Rest, at_rest, changes_beside, may_be_written
 from driftpace.storage.sql.connections import KEPT, Connections
 from driftpace.storage.sql.failures import busy, sentence
 from driftpace.storage.sql.network import network_kind_here
@@ -23,6 +26,7 @@ from driftpace.storage.sql.schema import APPLICATION_ID, META, VERSION
 from driftpace.storage.sql.upgrades import bring_up, refuse_newer
 
 _READS = "driftpace_reads"
+_RESTING = "ro&immutable=1"
 
 
 def open_sqlite(path: Path, *, create: bool, wait: float) -> Connections:
@@ -31,7 +35,7 @@ def open_sqlite(path: Path, *, create: bool, wait: float) -> Connections:
     url = f"sqlite:///{path}"
     try:
         _refuse_place(path)
-        version = _version_in(path, wait)
+        version = _version_in(path, url, wait)
         if version is None and not create:
             raise StorageError(f"there is no store at {path}; `driftpace init` makes one.")
         if version is None:
@@ -61,7 +65,7 @@ def _refuse_place(path: Path) -> None:
         raise StorageError(f"the store at {path} cannot be made: there is no folder {path.parent}.")
 
 
-def _version_in(path: Path, wait: float) -> int | None:
+def _version_in(path: Path, url: str, wait: float) -> int | None:
     """Return the version of the tables in a file; None where it is missing or empty; refuse a file of somebody else's.
 
     The file is opened for reading, through SQLite alone: opening and closing it by hand would drop the locks of this process.
@@ -69,10 +73,15 @@ def _version_in(path: Path, wait: float) -> int | None:
     if not path.exists():
         return None
     try:
-        return _asked(path, "ro", wait)
+        return _asked(path, _RESTING if at_rest(path) else "ro", wait)
     except sqlite3.OperationalError as error:
         if error.sqlite_errorname not in {"SQLITE_READONLY_ROLLBACK", "SQLITE_READONLY_RECOVERY", "SQLITE_CANTOPEN"}:
             raise
+        if error.sqlite_errorname == "SQLITE_CANTOPEN" and changes_beside(path) and not may_be_written(path):
+            raise StorageError(
+                f"the store at {url} may only be read here and has changes beside it ({path.name}-wal) that are not in it yet; "
+                "open it once as somebody who may write there, or copy both files to a folder of your own."
+            ) from None
         return _asked(path, "rw", wait)  # a crash left something to be undone, which a reader may not do
 
 
@@ -112,19 +121,29 @@ def _bring_up(connection: Connection, url: str) -> None:
     connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
 
 
-def _connected(path: Path, mode: str, wait: float) -> sqlite3.Connection:
-    return sqlite3.connect(
+class _Line(sqlite3.Connection):
+    """A connection; ``rest`` is that of the file where it is read as it is, without locks."""
+
+    rest: Rest | None = None
+
+
+def _connected(path: Path, mode: str, wait: float) -> _Line:
+    connection: _Line = sqlite3.connect(
         f"file:{quote(os.fsencode(path))}?mode={mode}",
         uri=True,
         timeout=wait,
         isolation_level=None,
         check_same_thread=False,
+        factory=_Line,
     )
+    return connection
 
 
 def _connections(path: Path, url: str, wait: float) -> Connections:
     def connected() -> sqlite3.Connection:
-        connection = _connected(path, "rw", wait)
+        rest = at_rest(path)
+        connection = _connected(path, "rw" if rest is None else _RESTING, wait)
+        connection.rest = rest
         for pragma in ("foreign_keys = ON", "synchronous = FULL", "secure_delete = ON", "trusted_schema = OFF"):
             connection.execute(f"PRAGMA {pragma}")
         connection.execute(f"PRAGMA journal_size_limit = {64 << 20}")
@@ -141,7 +160,8 @@ def _connections(path: Path, url: str, wait: float) -> Connections:
     )
     _listen(engine, path)
     reader = engine.execution_options(**{_READS: True})
-    return Connections(engine, reader, url, fetch=_fetch, wait=wait, in_turn=True)
+    still = None if may_be_written(path) else partial(at_rest, path)
+    return Connections(engine, reader, url, fetch=_fetch, wait=wait, in_turn=True, still=still)
 
 
 def _fetch(connection: sqlite3.Connection, text: str, parameters: Any) -> list[Any]:
@@ -155,12 +175,14 @@ def _listen(engine: Engine, path: Path) -> None:
             connection.exec_driver_sql("BEGIN IMMEDIATE")
 
     @event.listens_for(engine, "connect")
-    def connect(_: Any, record: Any) -> None:
+    def connect(connection: _Line, record: Any) -> None:
         record.info["file"] = _file_at(path)
+        record.info["rest"] = connection.rest
 
     @event.listens_for(engine, "checkout")
     def checkout(_: Any, record: Any, __: Any) -> None:
-        if record.info["file"] != _file_at(path):
+        rest = record.info["rest"]
+        if record.info["file"] != _file_at(path) or (rest is not None and rest != at_rest(path)):
             raise DisconnectionError("the file is another one now")
 
 
