@@ -14,7 +14,7 @@ import pytest
 from driftpace.campaign import Campaign
 from driftpace.errors import StorageError
 from driftpace.service.dashboard.assets import assets, digest
-from driftpace.service.dashboard.formats import money
+from driftpace.service.dashboard.formats import money, number
 from driftpace.service.dashboard.single import View, view
 from driftpace.storage import Change, MemoryStore
 from tests.reference.serving import Serving, serving
@@ -201,9 +201,7 @@ def test_an_override_is_told_as_it_was_decided() -> None:
         assert "tracker's" not in card
         now = campaign.status().order
         assert now is not None
-        assert now.request.plan is not None
-        assert now.request.plan.samples[0] == order.samples  # the bound is that of the plan, whatever came
-        assert f"above the best with {order.samples} rows" in card
+        assert f"{number(now.risk_bound)} above the best with 5,000 rows" in card
         beyond = money(view(campaign).over)
         assert f"The order costs {beyond} more than is left of the budget." in card
         assert now.cost is not None

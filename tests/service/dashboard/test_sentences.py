@@ -13,7 +13,7 @@ def test_a_whole_history_reads_as_sentences() -> None:
     order = campaign.status().order
     assert order is not None
     campaign.record_draw(["a", "b"], source="pool.csv", pool_rows=500, who="Ada")
-    campaign.override(order.samples + 9, reason="holiday week", who="Ada")
+    risk = campaign.override(order.samples + 9, reason="holiday week", who="Ada").risk_bound
     campaign.approve(who="Bo")
     campaign.tell(*world.rows(2), final=False, unlabelled=3)
     campaign.forget(reason="wrong week", who="Ada")
@@ -27,7 +27,8 @@ def test_a_whole_history_reads_as_sentences() -> None:
     said = {one.kind: one.sentence for one in lines}
     assert set(said) == set(TITLES)
     assert said["overridden"] == (
-        f"The order was set to {order.samples + 9} rows instead of {order.samples}, by Ada: “holiday week”."
+        f"The order was set to {order.samples + 9} rows instead of {order.samples}; {risk:.3g} above the best is foretold "
+        "for it, by Ada: “holiday week”."
     )
     assert said["selected"] == "2 rows of 500 drawn for labelling from “pool.csv”, by Ada."
     assert said["delivered"].endswith("3 rows without a label were left out.")

@@ -1,5 +1,7 @@
 """What the page of one campaign is made of."""
 
+import csv
+import io
 import json
 import re
 
@@ -11,9 +13,9 @@ from driftpace.records import Money
 from driftpace.service.dashboard.assumed import tally
 from driftpace.service.dashboard.figures import LATEST, Figure
 from driftpace.service.dashboard.rendering import render
-from driftpace.service.dashboard.single import LOG_PAGE, log_of, view
+from driftpace.service.dashboard.single import LOG_PAGE, ledger_csv, log_of, view
 from driftpace.storage import MemoryStore
-from tests.service.dashboard.examples import World, one, through
+from tests.service.dashboard.examples import BUDGET, World, one, through
 
 
 def figure(campaign: Campaign, key: str) -> Figure:
@@ -132,6 +134,30 @@ def test_an_override_that_costs_more_than_there_is_says_so() -> None:
     spent = seen.status.spent
     assert spent is not None
     assert seen.over == Money.of(20 + 5000 * 1.5, "EUR") - (Money.of(1200, "EUR") - spent)
+
+
+def test_what_is_short_of_a_budget_is_said() -> None:
+    campaign, _ = one(MemoryStore(), periods=3, budget={**BUDGET, "horizon": 4})
+    seen = view(campaign)
+    assert (seen.budget, seen.last, seen.short, seen.broke) == ("1,200 EUR over 4 periods", 4, "", False)
+    campaign.override(0, reason="a holiday")
+    campaign.tell(final=True)
+    assert view(campaign).short.startswith("The 4 periods of the budget are over")
+    assert view(campaign).broke
+    poor, _ = one(MemoryStore(), periods=2, budget={**BUDGET, "total": 90, "horizon": 3})
+    assert view(poor).short == "The money left does not hold the target over this period: more money might."
+    free = view(one(MemoryStore(), periods=1, budget=None)[0])
+    assert (free.budget, free.last, free.short, free.broke) == ("", None, "", False)
+
+
+def test_the_ledger_of_a_spreadsheet_says_what_was_overridden() -> None:
+    campaign, world = one(MemoryStore(), periods=2)
+    campaign.override(9, reason="a holiday")
+    campaign.tell(*world.rows(9), final=True)
+    mine = campaign.ledger()[-1].overridden
+    rows = list(csv.DictReader(io.StringIO(ledger_csv(campaign.ledger()))))
+    assert [row["overridden_samples"] for row in rows] == ["", "", "9"]
+    assert float(rows[-1]["overridden_risk_bound"]) == mine.risk_bound
 
 
 def test_what_another_number_costs_can_be_computed_from_the_page() -> None:

@@ -112,7 +112,9 @@ def _approved(entry: Entry) -> str:
 def _overridden(entry: Entry) -> str:
     rows, asked = plural(entry.body["samples"], "row"), entry.body.get("asked")
     instead = f" instead of {asked:,}" if asked is not None and asked != entry.body["samples"] else ""
-    return f"The order was set to {rows}{instead}{_by(entry)}{_because(entry)}"
+    risk = entry.body.get("risk_bound")
+    foretold = "" if risk is None else f"; {number(risk)} above the best is foretold for it"
+    return f"The order was set to {rows}{instead}{foretold}{_by(entry)}{_because(entry)}"
 
 
 def _selected(entry: Entry) -> str:

@@ -11,11 +11,11 @@ from driftpace.campaign import Campaign
 from driftpace.campaign.as_json import ledger_json
 from driftpace.campaign.definition import Definition
 from driftpace.campaign.records import EXHAUSTED, FAILED, LedgerRow, Order, Status
-from driftpace.records import Money
+from driftpace.records import Money, Outcome
 from driftpace.service.dashboard import bought, measured
 from driftpace.service.dashboard.assumed import Assumed, assumed
 from driftpace.service.dashboard.figures import Figure
-from driftpace.service.dashboard.formats import by_number, money, numeral
+from driftpace.service.dashboard.formats import by_number, money, numeral, plural
 from driftpace.service.dashboard.listing import SHOWN
 from driftpace.service.dashboard.sentences import Line, line
 
@@ -39,6 +39,8 @@ class View:
 
     ``cost`` is what the rows that are missing cost, and ``over`` by how much the whole order exceeds the budget. ``prices`` and
     ``purse`` are for the page to say what another number would cost: the prices as JSON, and what there is for the open period.
+    ``budget`` is the budget in words, "" where nothing can be added to one, ``last`` its last period, and ``short`` says where
+    money is short or the periods of the budget are over.
     """
 
     status: Status
@@ -52,6 +54,9 @@ class View:
     over: Money | None = None
     prices: str = ""
     purse: str = ""
+    budget: str = ""
+    last: int | None = None
+    short: str = ""
 
     @property
     def order(self) -> Order | None:
@@ -76,6 +81,11 @@ class View:
         """The most rows that the drift at its upper end asks for; None where that is only the cap on an order."""
         top = 0 if self.order is None else self.order.request.interval[1]
         return top if top < self.definition.cap else None
+
+    @property
+    def broke(self) -> bool:
+        """Whether more money is the first thing that the campaign needs."""
+        return bool(self.short) and (self.need == "money" or self.status.period > (self.last or 0))
 
     @property
     def need_words(self) -> str:
@@ -114,8 +124,24 @@ def view(campaign: Campaign, *, log_page: int = 1) -> View:
         cost=None if order is None else order.cost,
         over=price - purse if price is not None and purse is not None and purse < price else None,
         prices=_prices(definition),
-        purse="" if purse is None else str(purse.amount),
+        purse="" if purse is None else format(purse.amount, "f"),
+        budget="" if budget is None else f"{money(budget.money)} over {plural(budget.horizon, 'period')}",
+        last=None if budget is None else budget.horizon,
+        short="" if budget is None else short_of(status, budget.horizon),
     )
+
+
+def short_of(status: Status, last: int) -> str:
+    """Return what is short of a budget whose last period that is: periods, or money for the target; "" where nothing is."""
+    if status.period > last:
+        which = plural(last, "period")
+        return f"The {which} of the budget {'is' if last == 1 else 'are'} over: more money and periods let it go on."
+    request = None if status.order is None else status.order.request
+    if request is None or (request.outcome is not Outcome.BUDGET and (request.plan is None or request.plan.holds)):
+        return ""
+    left = last - status.period + 1
+    over = "this period" if left == 1 else f"the {left:,} periods left"
+    return f"The money left does not hold the target over {over}: more money might."
 
 
 def need_of(status: Status) -> str:

@@ -1,9 +1,10 @@
-// One campaign: charts that answer to the pointer, what-if, decisions, uploads, and news from elsewhere.
+// One campaign: charts that answer to the pointer, what-if, decisions, money, uploads, and news from elsewhere.
 "use strict";
 import "./charts.js";
 import "./whatif.js";
 import "./decide.js";
 import "./price.js";
+import "./money.js";
 import "./upload.js";
 import "./news.js";
 

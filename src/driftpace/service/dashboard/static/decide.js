@@ -27,9 +27,14 @@ for (const form of document.querySelectorAll("form[data-decides]")) {
 
 async function decide(form, decides, wanted) {
   const answer = await write(`/api/campaigns/${encodeURIComponent(name)}/orders/current/${decides}`, JSON.stringify(wanted), { "Content-Type": "application/json" });
-  if (!answer.ok) { refuse(form, answer.sentence, answer.status === 422 ? form.elements.samples ?? form.elements.reason : null); return; }
+  if (!answer.ok) { refuse(form, answer.sentence, answer.status === 422 ? form.elements[answer.about] ?? form.elements.samples ?? form.elements.reason : null); return; }
   form.elements.reason.value = "";
   form.closest("dialog").close();
   await changed();
-  say(decides === "approve" ? "The order is approved." : `The order is now ${wanted.samples.toLocaleString("en")} row${wanted.samples === 1 ? "" : "s"}.`);
+  say(decides === "approve" ? "The order is approved." : `The order is now ${wanted.samples.toLocaleString("en")} row${wanted.samples === 1 ? "" : "s"}: ${promise(answer.body)}.`);
+}
+
+function promise({ promised, risk_bound: risk }) {
+  if (promised) return "the target is promised";
+  return risk === null ? "too little is known to promise anything" : `${Number(risk.toPrecision(3))} above the best is expected, and the target not promised`;
 }

@@ -33,9 +33,12 @@ for (const dialog of document.querySelectorAll("dialog")) {
   });
 }
 
-// The numbers of the order as it stands now.
+// The numbers of the order, and of the budget, as they stand now.
 function number(dialog) {
-  for (const place of dialog.querySelectorAll("[data-now]")) place.textContent = Number(order()[place.dataset.now]).toLocaleString("en");
+  for (const place of dialog.querySelectorAll("[data-now]")) {
+    const now = order()[place.dataset.now];
+    place.textContent = now === "" || Number.isNaN(Number(now)) ? now : Number(now).toLocaleString("en");
+  }
 }
 
 // Say what is wrong, at the field that is wrong where it is known; an empty sentence takes it back.
@@ -81,6 +84,12 @@ function meanwhile(dialog) {
   if (!dialog.open || dialog.sending || dialog.seen === seen()) return;
   const now = order();
   const place = dialog.querySelector(".meanwhile");
+  if (dialog.dataset.about === "budget") {
+    place.textContent = `The campaign changed meanwhile: of ${now.budget}, ${now.left} are left.`;
+    place.hidden = false;
+    number(dialog);
+    return;
+  }
   place.textContent = now.period !== dialog.period ? `Period ${dialog.period} was closed meanwhile.` : `The order changed meanwhile: ${now.came} of ${now.samples} rows came.`;
   place.hidden = false;
   if (now.period === dialog.period) number(dialog);

@@ -21,18 +21,20 @@ function here() {
 }
 
 // Read the page again; one reading at a time, and whoever asks meanwhile gets another one after it. What fails is tried again.
+// True where the page is up to date now.
 async function update() {
   while (busy !== null) await busy;
   window.clearTimeout(again);
   busy = (async () => {
     const found = await refresh(here());
-    if (!found?.page) { again = window.setTimeout(update, found ? 1000 * found.wait : LATER); return; }
+    if (!found?.page) { again = window.setTimeout(update, found ? 1000 * found.wait : LATER); return false; }
     const entries = Number(found.page.getElementById("campaign")?.dataset.entries ?? shown);
-    if (entries === shown) return;
+    if (entries === shown) return true;
     shown = entries;
     say(`Updated: ${document.getElementById("log").dataset.latest || "the campaign has changed."}`);
+    return true;
   })();
-  try { await busy; } finally { busy = null; }
+  try { return await busy; } finally { busy = null; }
 }
 
 function listen() {

@@ -15,7 +15,7 @@ export function price(rows, { fixed = 0, minimum = 0, per_sample: each = 1, tier
   return tiers.reduce((sum, [start, one], place) => sum + Number(one) * Math.max(0, Math.min(billed, after(place) - 1) - start + 1), Number(fixed));
 }
 
-function money(amount, currency) {
+export function money(amount, currency) {
   const exact = Number(amount.toPrecision(15));
   const digits = Number.isInteger(exact) ? 0 : 2;
   return `${exact.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: 6 })} ${currency}`.trim();

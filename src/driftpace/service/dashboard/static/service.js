@@ -62,7 +62,7 @@ async function post(address, body, headers) {
   const said = await answer.json().catch(() => null);
   if (answer.ok) return { ok: true, body: said };
   if (answer.status === 401) return { ok: false, status: 401, sentence: OUT };
-  return { ok: false, status: answer.status, code: said?.error?.code, sentence: plain(said?.error?.sentence ?? `The service answered with ${answer.status}.`) };
+  return { ok: false, status: answer.status, code: said?.error?.code, about: named(said?.error?.sentence), sentence: plain(said?.error?.sentence ?? `The service answered with ${answer.status}.`) };
 }
 
 // A sentence that names a call and its parameter, as programs are told it, without the call: deliveries(body=...) is the file here.
@@ -70,6 +70,9 @@ function plain(sentence) {
   const said = sentence.replace(/^[\w.]+\((\w+)=\.\.\.\) /, (_, name) => `${name === "body" ? "the file" : name} `).replace(/^[\w.]+: /, "");
   return said.charAt(0).toUpperCase() + said.slice(1);
 }
+
+// The field that such a sentence is about, where it names one.
+function named(sentence = "") { return /^[\w.]+\((\w+)=\.\.\.\) /.exec(sentence)?.[1]; }
 
 async function renew() {
   const answer = await read(window.location.pathname);

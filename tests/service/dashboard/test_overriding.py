@@ -1,0 +1,47 @@
+"""An override on the page: what its own number promises is said at once, stands in the order, and is in the log."""
+
+from collections.abc import Callable
+
+from playwright.sync_api import expect
+
+from driftpace.campaign import Campaign
+from driftpace.service.dashboard.formats import number
+from driftpace.storage import MemoryStore
+from tests.reference.serving import Serving
+from tests.service.dashboard.browsing import Watched
+from tests.service.dashboard.examples import one
+
+Visit = Callable[..., Watched]
+Serve = Callable[..., Serving]
+
+
+def test_a_number_of_ones_own_promises_what_it_promises(shop: Serving, visit: Visit) -> None:
+    campaign = Campaign.open("flat-prices", storage=shop.service.store)
+    page = visit(f"{shop.url}/campaigns/flat-prices").page
+    promise = page.locator("#order .facts div", has=page.get_by_text("Promise", exact=True)).locator("dd")
+    for rows, promised in ((3, False), (120, True)):
+        page.get_by_role("button", name="Override…").click()
+        page.get_by_label("Rows for the whole period").fill(str(rows))
+        page.locator("#override-reason").fill("a trial")
+        page.get_by_role("button", name="Override", exact=True).click()
+        note = page.locator("#note")
+        expect(note).to_contain_text(f"The order is now {rows} rows: ")
+        order = campaign.status().order
+        assert order is not None
+        assert order.outcome.promised is promised
+        risk = number(order.risk_bound)
+        if promised:
+            expect(note).to_contain_text("the target is promised.")
+            expect(promise).to_have_text(f"✓ {risk} above the best with {rows} rows")
+        else:
+            expect(note).to_contain_text(f"{risk} above the best is expected, and the target not promised.")
+            expect(promise).to_have_text(f"! none {risk} above the best is expected with {rows} rows")
+        expect(page.locator("#log .log-said").first).to_contain_text(f"{risk} above the best is foretold for it")
+
+
+def test_before_anything_is_known_it_promises_nothing(serve: Serve, visit: Visit) -> None:
+    store = MemoryStore()
+    campaign, _ = one(store, periods=0)
+    campaign.override(500, reason="plenty")
+    page = visit(f"{serve(store).url}/campaigns/flat-prices").page
+    expect(page.locator("#order .facts")).to_contain_text("none too little is known to promise anything yet")
