@@ -2,7 +2,7 @@
 
 from driftpace.pacing.certifying import certificate
 from driftpace.pacing.checks import Supply, checks, counted, status
-from driftpace.pacing.outlook import Foreseen, outlook_of
+from driftpace.pacing.outlook import Foreseen, outlook_of, outlook_with_rows
 from driftpace.pacing.pacer import (
     FIRST_ROWS,
     PILOT,
@@ -15,6 +15,7 @@ from driftpace.pacing.pacer import (
     first_pace,
     judge,
     need,
+    next_batch,
     seen_from,
 )
 from driftpace.pacing.rows import Rows
@@ -38,7 +39,9 @@ __all__ = [
     "first_pace",
     "judge",
     "need",
+    "next_batch",
     "outlook_of",
+    "outlook_with_rows",
     "seen_from",
     "status",
     "variances_after",

@@ -8,6 +8,7 @@ import numpy as np
 
 from driftpace import require
 from driftpace.bounds import FormulaBound, Nature
+from driftpace.pacing.bank import Bank
 from driftpace.pacing.pacer import Judgement, Pace, Pacing, closed, drift
 from driftpace.pacing.rows import Rows
 from driftpace.planning import Outlook
@@ -108,12 +109,20 @@ def outlook_of(pacing: Pacing, pace: Pace, rows: Rows, judged: Judgement) -> Out
     must have its pilot rows, the start is as far away as the pilot leaves possible, so that the samples of the period are all of
     them, the pilot included; and the drift is what is plausible before any was seen.
     """
-    if pace.banks:
-        squared = float(pace.sizes @ np.array([view.moments(view.shares)[1] for view in judged.views]))
-        banks = judged.banks
-    else:
-        squared = float(pace.sizes @ np.array([view.variance[0] for view in judged.views]))
-        banks = closed(pace, rows, judged).banks
+    squared = float(pace.sizes @ np.array([view.moments(view.shares)[1] for view in judged.views]))
+    return _outlook(pacing, pace, judged, squared, judged.banks or closed(pace, rows, judged).banks)
+
+
+def outlook_with_rows(pacing: Pacing, pace: Pace, rows: Rows, judged: Judgement) -> Outlook:
+    """Return the same in a later period when rows of it came: its samples are further ones, and the drift is as the rows show it.
+
+    (Not in a first period: the variances of so few rows are those along their own axes, and plans from them buy too little.)
+    """
+    squared = float(pace.sizes @ judged.variances)
+    return _outlook(pacing, pace, judged, squared, closed(pace, rows, judged).banks)
+
+
+def _outlook(pacing: Pacing, pace: Pace, judged: Judgement, squared: float, banks: tuple[Bank, ...]) -> Outlook:
     bound = Foreseen(noise=judged.noise_upper, size=pace.size, scale=_scale(pacing, pace, judged))
     return Outlook(bound=bound, rho=drift(banks)[0], start=math.sqrt(squared), steps="walk")
 

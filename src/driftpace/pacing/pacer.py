@@ -326,24 +326,26 @@ def need(pacing: Pacing, pace: Pace, judged: Judgement, *, came: int, batch: int
     first = not pace.banks
     pilot = PILOT * pace.size - pace.memory.rows - came  # a model passes through fewer, and looks certain
     missing = min(max(missing, pilot), most)
-    least = max(LEAST, came // 10)
-    if missing == 0:
-        now = 0
-    elif first:
-        now = max(min(missing, came), least)
-    else:
-        now = max(math.ceil(SHARE * missing) if batch < BATCHES else missing, least)
-    now = min(now, max(missing, least), most)
     after = variances_after(sizes, judged.variances, judged.noise_upper, missing)
     low, high = (missing, missing) if first else _range(criterion, judged, sizes, most)
     return Need(
-        now=now,
+        now=min(next_batch(pace, missing, came=came, batch=batch), most),
         all=missing,
         theory=_theory(judged, pace),
         low=came + min(low, missing),
         high=came + max(high, missing),
         risk=criterion.risk(sizes, after),
     )
+
+
+def next_batch(pace: Pace, missing: int, *, came: int, batch: int) -> int:
+    """Return how many of the rows that seem to be missing are asked for next: they may show that fewer are enough."""
+    least = max(LEAST, came // 10)
+    if missing == 0:
+        return 0
+    if not pace.banks:
+        return max(min(missing, came), least)
+    return max(math.ceil(SHARE * missing) if batch < BATCHES else missing, least)
 
 
 def _range(criterion: Criterion, judged: Judgement, sizes: FloatArray, most: int) -> tuple[int, int]:

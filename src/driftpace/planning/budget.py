@@ -6,7 +6,7 @@ import numpy as np
 
 from driftpace import require
 from driftpace.errors import ParameterError
-from driftpace.planning.costs import Cost, LinearCost, Price, budget_units, in_money
+from driftpace.planning.costs import Cost, LinearCost, Price, budget_units, divisible, in_money
 from driftpace.planning.door import GAPS
 from driftpace.planning.gaps import Gap
 from driftpace.records import Money
@@ -16,7 +16,9 @@ from driftpace.records import Money
 class Budget:
     """``total`` money for the rows of ``horizon`` periods, counted from a tracker's first one; ``cost`` is what an order costs.
 
-    The rows of a period are one order, however many deliveries they come in. What is made small are the gaps of the risk above
+    A period is paid as one order, however many deliveries it comes in. ``batches`` is whether its rows may be asked for in several
+    batches, each of which may show that fewer are enough; by default so where a row costs the same however it is ordered, and not
+    where an order has a price of its own, which every batch might cost. What is made small are the gaps of the risk above
     the target: by ``gap`` their "mean", the "largest" of them, the largest "run" that never falls, or a goal of one's own;
     ``weights``, one for each period, say which periods count more. ``adjacent`` is the paper's rule that samples need neighbours
     in time, so that the drift can be seen; by default it is kept where the tracker's estimate of the drift compares neighbouring
@@ -37,6 +39,7 @@ class Budget:
     gap: Gap | str = "mean"
     weights: tuple[float, ...] | None = None
     adjacent: bool | None = None
+    batches: bool | None = None
 
     def __post_init__(self) -> None:
         require.count("Budget", least=1, horizon=self.horizon)
@@ -44,6 +47,8 @@ class Budget:
             raise ParameterError(f"Budget(cost=...) must be a cost, with currency, unit and units; got {self.cost!r}.")
         if self.adjacent is not None:
             require.switch("Budget", adjacent=self.adjacent)
+        if self.batches is not None:
+            require.switch("Budget", batches=self.batches)
         if self.weights is not None:
             object.__setattr__(self, "weights", tuple(require.vector("Budget", weights=self.weights).tolist()))
         object.__setattr__(self, "horizon", int(self.horizon))
@@ -86,6 +91,11 @@ class Budget:
     def goal(self) -> Gap:
         """What is made small."""
         return GAPS[self.gap](self.weights) if isinstance(self.gap, str) else self.gap
+
+    @property
+    def in_batches(self) -> bool:
+        """Whether the rows of a period may be asked for in several batches."""
+        return divisible(self.cost) if self.batches is None else self.batches
 
     def price(self, samples: int) -> Money:
         """Return what an order of ``samples`` costs."""

@@ -211,6 +211,15 @@ def price(cost: Cost, samples: int) -> Money:
     return in_money(cost, int(cost.units(np.array([samples]))[0]))
 
 
+def divisible(cost: Cost) -> bool:
+    """Whether parts of an order are sure to cost together what the whole costs: so much a sample, and nothing else.
+
+    >>> divisible(LinearCost(per_sample=2)), divisible(LinearCost(fixed=5)), divisible(LinearCost(minimum=25))
+    (True, False, False)
+    """
+    return isinstance(cost, LinearCost) and cost.fixed == 0 and cost.minimum <= 1
+
+
 def in_money(cost: Cost, units: int, currency: str = "") -> Money:
     """Return units of the cost as money, in its currency, or in ``currency`` where the cost has none.
 

@@ -1,6 +1,8 @@
-"""Orders within a budget: the plan says how many rows a period has, in one order, and the money says how many it can have.
+"""Orders within a budget: the plan says how many rows a period has, and the money says how many it can have.
 
-While too little is known to plan, a pilot is bought: what the method asks for without a budget, as far as the money goes.
+While too little is known to plan, a pilot is bought: what the method asks for without a budget, as far as the money goes. Where
+batches cost no more than one order does, the rows of each batch are looked at and the rest is planned anew: about half of what is
+foretold is then enough in a world that stands still.
 """
 
 import math
@@ -9,8 +11,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from driftpace.errors import TooEarlyError
-from driftpace.pacing import PILOT, Pacing, Supply, checks, judge, need, outlook_of, status
-from driftpace.planning import Outlook
+from driftpace.pacing import (
+    PILOT,
+    Pacing,
+    Supply,
+    checks,
+    judge,
+    need,
+    next_batch,
+    outlook_of,
+    outlook_with_rows,
+    status,
+)
+from driftpace.planning import LinearCost, Outlook
 from driftpace.records import Assumption, Outcome, Plan, Request, StepReport, Verdict
 from driftpace.rules import Terms
 from driftpace.rules.deciding import risk_at
@@ -24,7 +37,7 @@ from driftpace.tracker.terms import terms_of
 
 
 def ask(settings: Settings, state: State, pool: int | None) -> tuple[State, Request]:
-    """Return what to bring in this period, what it costs and the plan ahead: decided once, but that a pilot is decided apart."""
+    """Return what to bring in this period, what it costs and the plan ahead: decided once, or anew with every batch that came."""
     spending = Spending.of(settings, state)
     order = state.order
     if order is None or _stale(settings, state, order):
@@ -35,8 +48,11 @@ def ask(settings: Settings, state: State, pool: int | None) -> tuple[State, Requ
 
 
 def _stale(settings: Settings, state: State, order: Order) -> bool:
-    """Whether rows came since a pilot was asked for, or were taken back."""
-    return isinstance(settings.method, Pacing) and order.plan is None and order.after != state.gathered
+    """Whether rows came since a pilot or a batch was asked for, or were taken back."""
+    if not isinstance(settings.method, Pacing) or order.after == state.gathered:
+        return False
+    assert settings.budget is not None
+    return order.plan is None or settings.budget.in_batches
 
 
 def _request(settings: Settings, state: State, spending: Spending, order: Order) -> Request:
@@ -112,26 +128,31 @@ def _over(settings: Settings, state: State, spending: Spending, pool: int | None
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Supply:
-    """What a period can have: at most ``limit`` rows, what is ``beyond`` it, and the ``least`` that is of use, if any is bought."""
+    """What a period can have: at most ``limit`` rows, what is ``beyond`` it, and the ``least`` that is of use, if any is bought.
+
+    Of the rows that ``came`` the outlook has ``seen`` none or all.
+    """
 
     limit: int
     beyond: Outcome
     came: int = 0
+    seen: int = 0
     least: int = 0
     needed: int = 0
 
 
 def _planned(spending: Spending, outlook: Outlook, epsilon: float, supply: _Supply) -> tuple[Plan, Outcome, Assumption]:
     """Return the plan, as the period can follow it, how it comes out, and what is to be said of the money."""
-    problem = spending.problem(outlook, epsilon)
-    plan = plan_ahead(problem)
+    seen = supply.seen
+    problem = spending.problem(outlook, epsilon, seen)
+    plan = spending.with_rows(plan_ahead(problem), seen)
     most = spending.most(supply.limit)
     rows = max(plan.samples[0], min(supply.needed, most))
     if rows > 0:
         rows = max(min(rows, supply.limit), min(supply.least, most))
     rows = max(rows, supply.came)
-    if rows != plan.samples[0]:
-        plan = plan_around(problem, rows, spending.left_after(rows))
+    if rows != plan.samples[0] or not plan.spent <= plan.budget or (seen and not isinstance(problem.cost, LinearCost)):
+        plan = spending.with_rows(plan_around(problem, rows - seen, spending.left_after(rows)), seen)
     if plan.gaps[0] == 0.0:
         outcome = Outcome.MET if rows else Outcome.ENOUGH
     elif rows >= supply.limit:
@@ -140,7 +161,7 @@ def _planned(spending: Spending, outlook: Outlook, epsilon: float, supply: _Supp
         outcome = Outcome.INFEASIBLE
     else:
         outcome = Outcome.BUDGET
-    return plan, outcome, verdict(problem, plan)
+    return plan, outcome, verdict(spending, problem, plan, supply.seen)
 
 
 # ---- a tracker made of parts
@@ -169,7 +190,7 @@ def _of_parts(settings: Settings, state: State, spending: Spending, pool: int | 
         risk=plan.risks[0],
         interval=(plan.samples[0], plan.samples[0]),
         outcome=outcome,
-        reason=reason(spending, plan),
+        reason=reason(spending, plan, 0, plan.samples[0]),
         epsilon=settings.epsilon,
         assumptions=(told,),
         plan=plan,
@@ -209,22 +230,27 @@ def _practical(settings: Settings, pacing: Pacing, state: State, spending: Spend
     judged = judge(pacing, pace, rows)
     if not finite(judged):
         return overflow(pool, came, batch, judged.epsilon)
-    supply = _Supply(limit=limit, beyond=beyond, came=came, needed=PILOT * pace.size - pace.memory.rows)
-    outlook = outlook_of(pacing, pace, rows, judged)
+    needed, seen = PILOT * pace.size - pace.memory.rows, came if pace.banks else 0
+    supply = _Supply(limit=limit, beyond=beyond, came=came, seen=seen, needed=needed)
+    outlook = (outlook_with_rows if seen else outlook_of)(pacing, pace, rows, judged)
     plan, outcome, told = _planned(spending, outlook, judged.epsilon, supply)
-    total, risk = plan.samples[0], plan.risks[0]
-    if in_pilot(pace, total):
+    period, risk = plan.samples[0], plan.risks[0]
+    if in_pilot(pace, period):
         outcome, risk = beyond, math.inf
     wanted = need(pacing, pace, judged, came=came, batch=batch, most=BEYOND)
-    exhausted = outcome is Outcome.POOL and total == came
+    exhausted = outcome is Outcome.POOL and period == came
+    total, interval = period, (period, period)
+    if spending.budget.in_batches:
+        total = min(came + next_batch(pace, period - came, came=came, batch=batch), max(limit, came))
+        interval = (min(wanted.low, total), max(total, period, min(wanted.high, limit)))
     return Order(
         total=total,
         theory=wanted.theory,
         pool=pool,
         risk=risk,
-        interval=(total, total),
+        interval=interval,
         outcome=outcome,
-        reason=reason(spending, plan),
+        reason=reason(spending, plan, came, total - came),
         epsilon=judged.epsilon,
         assumptions=(
             *checks(pace, rows, judged, Supply(came=came, missing=wanted.all, exhausted=exhausted)),

@@ -260,7 +260,7 @@ def _missed(settings: Settings, order: Order, came: int, limit: int, beyond: Out
     """Return why a target was missed: too few rows came, or all that could be had; with a budget, all that were planned."""
     if settings.budget is None:
         return beyond if came >= limit else Outcome.SHORT
-    if came < order.total:
+    if came < (order.total if order.plan is None else order.plan.samples[0]):
         return Outcome.SHORT
     return Outcome.SETTLING if order.outcome.promised else order.outcome
 

@@ -74,18 +74,34 @@ class Spending:
         units = budget_units(self.budget.cost, self.left) // max(self.periods, 1)
         return affordable_units(self.budget.cost, units, cap)
 
-    def problem(self, outlook: Outlook, epsilon: float) -> Problem:
-        """Return what is to be planned in this period."""
+    def problem(self, outlook: Outlook, epsilon: float, came: int = 0) -> Problem:
+        """Return what is to be planned in this period when ``came`` rows of it are there: those after them, and what is left.
+
+        Further rows are no order of their own. What the planner will take them to cost beyond what they do, a fixed price that
+        is paid already, is money that it has more.
+        """
+        price = self.budget.price
+        money = self.left_after(came) + (price(came) + price(1) - price(came + 1))
         return Problem(
             outlook=outlook,
             epsilon=epsilon,
-            budget=self.left,
+            budget=money if money.amount > 0 else self.left_after(came),
             horizon=self.periods,
             cost=self.budget.cost,
             gap=self.budget.goal.later(self.period - 1),
             adjacent=self.adjacent,
             bought_before=self.bought,
             first_period=self.period,
+        )
+
+    def with_rows(self, plan: Plan, came: int) -> Plan:
+        """Return the plan of :meth:`problem` as one of the whole period, the rows that came included."""
+        rows = came + plan.samples[0]
+        return replace(
+            plan,
+            samples=(rows, *plan.samples[1:]),
+            costs=(self.budget.price(rows), *plan.costs[1:]),
+            budget=self.left,
         )
 
 
@@ -140,8 +156,9 @@ def missed_period(problem: Problem, plan: Plan) -> int | None:
     return next((index for index, gap in enumerate(plan.gaps) if gap > 0.0 and counts[index]), None)
 
 
-def verdict(problem: Problem, plan: Plan) -> Assumption:
+def verdict(spending: Spending, problem: Problem, plan: Plan, came: int) -> Assumption:
     """Return whether the money holds the target in the periods left, and where it does not, the target that it can hold."""
+    left = spending.left_after(came)
     index, over = missed_period(problem, plan), in_words(plan.horizon, "period")
     if index is None:
         spare = str(plan.left) if plan.left.amount > 0 else "nothing"
@@ -149,17 +166,17 @@ def verdict(problem: Problem, plan: Plan) -> Assumption:
             Verdict.PASS, f"The money left holds the target of {plan.epsilon:.3g} over {over}, with {spare} to spare."
         )
     where = f"the risk is {plan.risks[index]:.4g} in period {plan.first_period + index}"
-    best = best_target(problem, accuracy=ACCURACY).epsilon
-    if affordable_units(problem.cost, budget_units(problem.cost, problem.budget), 1) == 0:
+    best = best_target(replace(problem, budget=left), accuracy=ACCURACY).epsilon
+    if spending.most(came + 1) <= came:
         return said(
             Verdict.FAIL,
-            f"The money left, {problem.budget}, buys nothing any more, and the target of {plan.epsilon:.3g} is missed: {where}, "
+            f"The money left, {left}, buys nothing any more, and the target of {plan.epsilon:.3g} is missed: {where}, "
             f"and at most {best:.4g} over {over}.",
         )
     beside = ", in neighbouring periods only," if problem.adjacent else ""
     return said(
         Verdict.WARN,
-        f"The money left, {problem.budget},{beside} does not hold the target of {plan.epsilon:.3g} over {over}: {where}; "
+        f"The money left, {left},{beside} does not hold the target of {plan.epsilon:.3g} over {over}: {where}; "
         f"it can hold {best:.4g}.",
     )
 
@@ -169,25 +186,37 @@ def said(verdict: Verdict, sentence: str) -> Assumption:
     return Assumption(name="budget", verdict=verdict, sentence=sentence)
 
 
-def reason(spending: Spending, plan: Plan) -> str:
-    """Return in plain words why this number: what is left, what is bought in this period, and when something is bought next."""
-    now, later = plan.samples[0], plan.samples[1:]
+def reason(spending: Spending, plan: Plan, came: int, now: int) -> str:
+    """Return in plain words why this number: what is left, what is bought in this period, and when something is bought next.
+
+    Of what is bought in this period, ``came`` rows are there, and ``now`` further ones are asked for.
+    """
+    rows, later = plan.samples[0], plan.samples[1:]
     wait = next((index for index, count in enumerate(later) if count), None)
-    this = f"{in_words(now, 'row')} in this period for {plan.costs[0]}" if now else "none in this period"
+    this = _in_this_period(spending, rows, came, now)
     if wait is None:
         then = ", and none after it" if later else ""
     elif wait == 0:
         then = f", {later[0]} in the next one"
-    elif now:
+    elif rows:
         then = f", none in the next {in_words(wait, 'period')}" if wait > 1 else ", none in the next one"
     else:
         then = f", {later[wait]} in period {plan.first_period + 1 + wait}"
     beyond = spending.beyond_after(0)
     spent = f"; {in_full(beyond)} more was spent than there was" if beyond is not None else ""
     return (
-        f"{in_words(plan.horizon, 'period')} and {in_full(spending.left)} are left: {this}{then}; "
+        f"{in_words(plan.horizon, 'period')} and {in_full(spending.left_after(came))} are left: {this}{then}; "
         f"that leaves a risk of {plan.risks[0]:.3g}, and the target is {plan.epsilon:.3g}{spent}"
     )
+
+
+def _in_this_period(spending: Spending, rows: int, came: int, now: int) -> str:
+    price = spending.budget.price
+    if rows == came:
+        return f"no more than the {in_words(came, 'row')} that came in this period" if came else "none in this period"
+    more = " more" if came else ""
+    told = f"{rows - came}{more} {'row' if rows - came == 1 else 'rows'} in this period for {price(rows) - price(came)}"
+    return told if came + now >= rows else f"{told}, {now} of them first, since they may show that fewer are enough"
 
 
 def in_words(count: int, thing: str) -> str:
