@@ -1,10 +1,13 @@
 """A page that is watched: errors, refusals of the content policy and requests to other places fail the test."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
+
+PATIENCE = 60_000
+"""Milliseconds for which a page is waited for: as long as a busy machine may take, for nobody waits longer than it takes."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -33,7 +36,7 @@ def watched(
     parts = urlsplit(address)
     context = browser.new_context(viewport={"width": size[0], "height": size[1]}, **how)
     try:
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(PATIENCE)
         page = context.new_page()
         seen = Watched(page=page, home=parts.netloc, expected=expected)
         page.on("console", lambda line: seen.complain(line.text) if line.type in ("error", "warning") else None)
@@ -108,6 +111,31 @@ NAMELESS = """
   .map((one) => one.outerHTML.slice(0, 120))
 """
 """Things to use or to go to that have no name."""
+
+
+class Held:
+    """Answers of the service that are kept back until they are let go; ``page.route(address, held)``."""
+
+    def __init__(self, *, first: Sequence[Callable[[Any], None]] = ()) -> None:
+        self.asked: list[str] = []
+        self._first = list(first)
+        self._kept: list[Any] | None = []
+
+    def __call__(self, route: Any) -> None:
+        """Answer as the first ones are to be answered, and keep the others back."""
+        self.asked.append(route.request.url)
+        if self._first:
+            self._first.pop(0)(route)
+        elif self._kept is None:
+            route.continue_()
+        else:
+            self._kept.append(route)
+
+    def let_go(self) -> None:
+        """Let the service answer what was kept back, and whatever comes from now on."""
+        kept, self._kept = self._kept or [], None
+        for route in kept:
+            route.continue_()
 
 
 def point_at(place: Any) -> None:

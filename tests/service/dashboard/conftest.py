@@ -11,7 +11,7 @@ import pytest
 from driftpace.storage import MemoryStore
 from driftpace.storage.store import Store
 from tests.reference.serving import Serving, serving
-from tests.service.dashboard.browsing import Watched, watched
+from tests.service.dashboard.browsing import PATIENCE, Watched, watched
 from tests.service.dashboard.examples import one
 
 
@@ -22,8 +22,9 @@ def browser() -> Iterator[Any]:
     if found is None:
         assert os.environ.get("CI") != "true", "no chromium, chromium-browser or google-chrome on PATH"
         pytest.skip("no chromium, chromium-browser or google-chrome on PATH")
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         made = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
         try:

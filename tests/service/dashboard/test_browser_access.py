@@ -93,6 +93,8 @@ def test_everything_has_a_name_and_a_place(hall: Serving, visit: Visit) -> None:
     page = visit(hall.url, expected=REFUSED).page
     for address in PAGES:
         page.goto(hall.url + address)
+        if "flat" in address:
+            page.locator("#outcome figure").wait_for()
         assert page.evaluate(NAMELESS) == [], address
         assert page.locator("h1").count() == 1, address
         assert page.get_by_role("banner").count() == 1
@@ -103,6 +105,7 @@ def test_everything_has_a_name_and_a_place(hall: Serving, visit: Visit) -> None:
         levels = page.evaluate("[...document.querySelectorAll('h1,h2,h3')].map((one) => Number(one.localName[1]))")
         assert all(after <= before + 1 for before, after in pairwise(levels))
     page.goto(f"{hall.url}/campaigns/flat-prices")
+    page.locator("#outcome figure").wait_for()
     for figure in page.locator("figure").all():
         assert figure.locator("table caption").count() == 1
         assert figure.get_attribute("aria-label")
@@ -114,7 +117,7 @@ def test_by_keyboard_alone(hall: Serving, visit: Visit) -> None:
     page.keyboard.press("Tab")
     assert page.evaluate(focused) == "Skip to the content"
     page.keyboard.press("Enter")
-    assert page.evaluate("document.activeElement.id") == "main"
+    expect(page.locator("#main")).to_be_focused()
 
     def tab_to(wanted: str) -> None:
         for _ in range(60):
@@ -138,13 +141,13 @@ def test_by_keyboard_alone(hall: Serving, visit: Visit) -> None:
         )
     page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
-    assert page.evaluate("document.activeElement.id") == "open-override"
+    expect(page.locator("#open-override")).to_be_focused()
     page.locator("#if-horizon + input[type=range]").focus()
     before = page.get_by_label("Horizon (periods)", exact=True).input_value()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
-    assert page.get_by_label("Horizon (periods)", exact=True).input_value() != before
+    expect(page.get_by_label("Horizon (periods)", exact=True)).not_to_have_value(before)
 
 
 def test_hostile_words_are_words(hall: Serving, visit: Visit) -> None:
@@ -166,8 +169,8 @@ def test_without_scripts_everything_can_be_read_and_planned(hall: Serving, visit
     assert page.get_by_role("button", name="Override…").count() == 0
     page.get_by_label("Budget (EUR)", exact=True).fill("90000")
     page.get_by_role("button", name="Plan").click()
-    assert "90,000 EUR hold" in page.locator("#outcome").inner_text()
-    assert page.get_by_label("Budget (EUR)", exact=True).input_value() == "90000"
+    expect(page.locator("#outcome")).to_contain_text("90,000 EUR hold")
+    expect(page.get_by_label("Budget (EUR)", exact=True)).to_have_value("90000")
 
 
 def test_paper_has_no_buttons(hall: Serving, visit: Visit) -> None:
@@ -184,8 +187,8 @@ def test_a_chart_answers_to_the_pointer(hall: Serving, visit: Visit) -> None:
     point_at(page.locator("#figure-promise .hit[data-row='2']:visible").first)
     tip = page.locator(".tip")
     expect(tip).to_be_visible()
-    assert "2026-W30" in tip.inner_text()
-    assert "Certificate" in tip.inner_text()
+    expect(tip).to_contain_text("2026-W30")
+    expect(tip).to_contain_text("Certificate")
 
 
 def test_a_token_opens_the_door_and_reading_is_not_writing(serve: Serve, visit: Visit) -> None:
@@ -197,7 +200,7 @@ def test_a_token_opens_the_door_and_reading_is_not_writing(serve: Serve, visit: 
     page.wait_for_url("**/login?next=*")
     page.get_by_label("Token").fill("wrong")
     page.get_by_role("button", name="Log in").click()
-    assert "not known" in page.get_by_role("alert").filter(has_text="token").inner_text()
+    expect(page.get_by_role("alert").filter(has_text="token")).to_contain_text("not known")
     page.get_by_label("Token").fill(secret)
     page.get_by_role("button", name="Log in").click()
     page.wait_for_url("**/campaigns/flat-prices")  # where one was going
@@ -217,21 +220,29 @@ def test_a_revoked_token_takes_nothing_from_who_is_typing(serve: Serve, visit: V
     page.get_by_role("button", name="Log in").click()
     page.get_by_role("link", name="flat-prices").click()
     page.get_by_role("button", name="Override…").click()
-    page.get_by_label("Reason (for the log)").fill("as I was saying")
+    page.locator("#override").get_by_label("Reason (for the log)").fill("as I was saying")
     store.remove_token("desk")
     campaign.tell(*world.rows(1), final=False)
     expect(page.get_by_text("no longer logged in").first).to_be_visible()
     page.get_by_role("button", name="Override", exact=True).click()
     expect(page.get_by_role("alert").filter(has_text="no longer logged in").last).to_be_visible()
-    assert page.get_by_label("Reason (for the log)").input_value() == "as I was saying"
+    assert page.locator("#override").get_by_label("Reason (for the log)").input_value() == "as I was saying"
 
 
 def test_what_watches_the_pages_can_complain(hall: Serving, browser: Any) -> None:
-    with pytest.raises(AssertionError, match="Content Security Policy"), watched(browser, hall.url) as seen:
+    with (
+        pytest.raises(AssertionError, match="Content Security Policy"),
+        watched(browser, hall.url) as seen,
+        seen.page.expect_console_message(),
+    ):
         seen.page.evaluate(
             "document.body.append(Object.assign(document.createElement('script'), { textContent: '1' }))"
         )
-    with pytest.raises(AssertionError, match=r"127\.0\.0\.1:9"), watched(browser, hall.url) as seen:
+    with (
+        pytest.raises(AssertionError, match=r"127\.0\.0\.1:9"),
+        watched(browser, hall.url) as seen,
+        seen.page.expect_console_message(),
+    ):
         seen.page.evaluate("fetch('http://127.0.0.1:9/').catch(() => null)")
     with watched(browser, hall.url) as seen:
         seen.page.evaluate("document.querySelector('h1').style.color = '#cccccc'")

@@ -33,5 +33,7 @@ document.addEventListener("input", (event) => { // what is typed in comes with t
   later(0.18);
 });
 
-later(EVERY);
+const search = document.getElementById("search");
+if (search !== null && search.value !== search.defaultValue) finder = search.form; // typed before this script came
+later(finder === null ? EVERY : 0);
 document.addEventListener("visibilitychange", () => { if (!document.hidden) show(); });

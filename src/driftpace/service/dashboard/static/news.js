@@ -52,7 +52,7 @@ function listen() {
   stream.addEventListener("error", () => {
     lost = true;
     if (stream?.readyState !== EventSource.CLOSED) { // it tries again by itself
-      if (silence === 0) silence = window.setTimeout(() => unreachable(true), 2500);
+      if (silence === 0) silence = window.setTimeout(() => { silence = 0; unreachable(true); }, 2500); // and at its next try again: a late answer takes it back
       return;
     }
     quiet(); // refused, such as too many streams: look now and then instead

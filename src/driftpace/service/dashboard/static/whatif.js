@@ -84,4 +84,4 @@ document.getElementById("if-reset").addEventListener("click", () => {
   soon(0);
 });
 document.addEventListener("refreshed", (event) => { follow(event.detail); soon(); });
-if ("pending" in outcome.dataset) soon(0);
+if ("pending" in outcome.dataset || numbers.some((input) => input.value !== "" && input.value !== input.defaultValue)) soon(0); // typed before this script came
