@@ -12,7 +12,7 @@ loss, l2           "squared", "huber", "logistic" or "hinge"; a penalty, or a li
 epsilon            how much worse than the best model is accepted; or tolerance, within a share of the best loss
 confidence         hold the target in each period with that probability instead of in the mean
 certificate, pool, cap, fit_intercept, seed, keep_rows, description
-budget             total, horizon, fixed, per_sample, tiers, minimum, currency, gap
+budget             total, horizon, fixed, per_sample, tiers, minimum, currency, gap, batches
 =================  ==========================================================================================================
 """
 
@@ -36,7 +36,7 @@ LOSSES = ("squared", "huber", "logistic", "hinge")
 CLASS_L2 = 1e-3
 """The penalty of classes where none is given: without one, classes that a line separates have no best model."""
 
-_BUDGET = ("total", "horizon", "fixed", "per_sample", "tiers", "minimum", "currency", "gap")
+_BUDGET = ("total", "horizon", "fixed", "per_sample", "tiers", "minimum", "currency", "gap", "batches")
 _WORDS = ("target", "id", "groups", "description")
 
 
@@ -161,6 +161,7 @@ class Definition:
             horizon=self.budget["horizon"],
             cost=make_cost(self.budget),
             gap=self.budget.get("gap", "mean"),
+            batches=self.budget.get("batches"),
         )
 
     def make_tracker(self, *, rng: int) -> "Tracker":
