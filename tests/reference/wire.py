@@ -5,10 +5,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tests.reference.serving import Serving
+from tests.reference.serving import PATIENCE, Serving
 
 
-def connect(running: Serving, *, seconds: float = 30.0) -> socket.socket:
+def connect(running: Serving, *, seconds: float = PATIENCE) -> socket.socket:
     """Return a connection on which nobody waits longer than that."""
     return socket.create_connection(("127.0.0.1", running.port), timeout=seconds)
 
@@ -48,4 +48,4 @@ def trickling(wire: socket.socket) -> Iterator[None]:
         yield
     finally:
         over.set()
-        thread.join(30.0)
+        thread.join(PATIENCE)

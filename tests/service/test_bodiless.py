@@ -2,7 +2,6 @@
 
 import http.client
 import logging
-import time
 from collections.abc import Iterator
 
 import numpy as np
@@ -11,7 +10,7 @@ import pytest
 from driftpace.service.tokens import make_token
 from driftpace.storage.store import Store
 from tests.reference.periods import begun
-from tests.reference.serving import Serving, serving
+from tests.reference.serving import Serving, poll, serving
 
 ITS_OWN = {"date", "x-request-id", "set-cookie"}
 """Headers that differ from one answer to the next."""
@@ -67,10 +66,7 @@ def test_the_line_can_be_used_again_behind_it(whole: Serving) -> None:
 def test_a_stream_that_nobody_reads_is_over(whole: Serving) -> None:
     for _ in range(3):
         assert whole.client.head("/api/campaigns/churn/stream").headers["Content-Type"].startswith("text/event-stream")
-    until = time.monotonic() + 30.0
-    while whole.service.watch.streams and time.monotonic() < until:
-        time.sleep(0.01)
-    assert whole.service.watch.streams == 0
+    poll(lambda: whole.service.watch.streams == 0)
 
 
 def test_what_takes_no_get_takes_no_head(whole: Serving) -> None:

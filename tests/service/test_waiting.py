@@ -2,8 +2,6 @@
 
 import logging
 import threading
-import time
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,7 +12,7 @@ from driftpace.service.limits import Limits
 from driftpace.service.routes import plans
 from driftpace.storage.store import Store
 from tests.reference.periods import begun
-from tests.reference.serving import serving
+from tests.reference.serving import PATIENCE, poll, serving
 from tests.reference.wire import connect, request
 
 BODY = b'{"horizon": 3}'
@@ -23,13 +21,6 @@ ASKED = [
     ("GET", "/campaigns/churn/what-if?horizon=3", b""),
     ("GET", "/campaigns/churn?horizon=3", b""),
 ]
-
-
-def eventually(holds: Callable[[], bool]) -> None:
-    until = time.monotonic() + 20.0
-    while not holds():
-        assert time.monotonic() < until
-        time.sleep(0.005)
 
 
 @pytest.mark.parametrize(("method", "path", "body"), ASKED)
@@ -42,7 +33,7 @@ def test_a_plan_whose_client_is_gone_is_not_begun_and_gives_up_its_place(
 
     def slow(*args: Any, **named: Any) -> Any:
         begins.append(1)
-        assert go.wait(30.0)
+        assert go.wait(PATIENCE)
         return real(*args, **named)
 
     for module in (plans, whatif):
@@ -53,20 +44,20 @@ def test_a_plan_whose_client_is_gone_is_not_begun_and_gives_up_its_place(
         kind = ("Content-Type: application/json", f"Content-Length: {len(body)}") if body else ()
         first = connect(running)
         first.sendall(request(running, method, path, *kind, body=body))
-        eventually(lambda: len(begins) == 1)
+        poll(lambda: len(begins) == 1)
         for _ in range(5):  # each more than there is room for, if those who left stayed
             wires = [connect(running) for _ in range(2)]
             for wire in wires:
                 wire.sendall(request(running, method, path, *kind, body=body))
-            eventually(lambda: lane.at_work == 3)
+            poll(lambda: lane.at_work == 3)
             for wire in wires:
                 wire.close()
-            eventually(lambda: lane.at_work == 1)
+            poll(lambda: lane.at_work == 1)
         first.close()  # what has begun keeps its place until it is over
-        eventually(lambda: sum('"status":499' in one.getMessage() for one in caplog.records) == 11)
+        poll(lambda: sum('"status":499' in one.getMessage() for one in caplog.records) == 11)
         assert lane.at_work == 1
         go.set()
-        eventually(lambda: lane.at_work == 0)
+        poll(lambda: lane.at_work == 0)
         assert len(begins) == 1
         assert running.client.request(method, path, content=body or None, headers=_json(body)).status_code in (200, 409)
         assert len(begins) == 2

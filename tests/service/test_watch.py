@@ -2,8 +2,7 @@
 
 import json
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import httpx
 import pytest
@@ -13,7 +12,7 @@ from driftpace.errors import StorageError
 from driftpace.service.limits import Limits
 from driftpace.storage.store import Store
 from tests.reference.periods import begun
-from tests.reference.serving import Serving, serving
+from tests.reference.serving import Serving, poll, serving
 
 QUICK = Limits(streams=2, poll_seconds=0.05, heartbeat_seconds=0.2)
 PATH = "/api/campaigns/churn/stream"
@@ -24,15 +23,6 @@ def quick(store: Store) -> Iterator[Serving]:
     begun(store, "churn")
     with serving(store, limits=QUICK) as running:
         yield running
-
-
-def poll(holds: Callable[[], bool]) -> bool:
-    until = time.monotonic() + 30.0
-    while time.monotonic() < until:
-        if holds():
-            return True
-        time.sleep(0.01)
-    return False
 
 
 def entries(lines: Iterator[str]) -> Iterator[int]:
@@ -85,7 +75,7 @@ def test_streams_are_bounded_and_let_go_of(quick: Serving) -> None:
             assert third.status_code == 503
             assert "Retry-After" in third.headers
         assert "driftpace_streams 2.0" in quick.client.get("/metrics").text
-    assert poll(lambda: quick.service.watch.streams == 0)
+    poll(lambda: quick.service.watch.streams == 0)
     with quick.client.stream("GET", PATH) as again:
         assert again.status_code == 200
 
@@ -128,6 +118,6 @@ def test_streams_end_when_the_service_stops(store: Store) -> None:
 
         thread = threading.Thread(target=listen)
         thread.start()
-        assert poll(lambda: running.service.watch.streams == 1)
+        poll(lambda: running.service.watch.streams == 1)
     thread.join(30.0)
     assert ended.is_set()

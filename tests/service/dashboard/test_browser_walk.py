@@ -1,7 +1,6 @@
 """Through the whole page in a real browser, as a person goes through it."""
 
 import re
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,19 +11,12 @@ from driftpace.campaign import Campaign
 from driftpace.service import Limits
 from driftpace.service.dashboard.formats import cents
 from driftpace.storage import MemoryStore
-from tests.reference.serving import Serving, serving
+from tests.reference.serving import Serving, poll, serving
 from tests.service.dashboard.browsing import Watched
 from tests.service.dashboard.examples import World, one
 
 Visit = Callable[..., Watched]
 Serve = Callable[..., Serving]
-
-
-def until(there: Callable[[], bool], seconds: float = 60.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not there():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def campaign_of(shop: Serving, name: str = "flat-prices") -> Campaign:
@@ -141,13 +133,13 @@ def test_a_decision_about_a_closed_period_is_none_about_the_next(shop: Serving, 
 
 def test_a_page_that_nobody_looks_at_listens_to_nothing(shop: Serving, visit: Visit) -> None:
     page = visit(f"{shop.url}/campaigns/flat-prices").page
-    until(lambda: shop.service.watch.streams == 1)
+    poll(lambda: shop.service.watch.streams == 1)
     look = "(hidden) => { Object.defineProperty(document, 'hidden', { configurable: true, get: () => hidden }); "
     look += "document.dispatchEvent(new Event('visibilitychange')); }"
     page.evaluate(look, True)
     X, y = World(3).rows(5)
     campaign_of(shop).tell(X, y, final=False)
-    until(lambda: shop.service.watch.streams == 0)
+    poll(lambda: shop.service.watch.streams == 0)
     page.evaluate(look, False)
     expect(page.locator("#order .came")).to_contain_text("5 of")
 
@@ -157,7 +149,7 @@ def test_too_many_streams_are_no_reason_to_be_old(serve: Serve, visit: Visit) ->
     campaign, world = one(store, periods=2)
     running = serve(store, limits=Limits(streams=1))
     visit(f"{running.url}/campaigns/flat-prices")
-    until(lambda: running.service.watch.streams == 1)
+    poll(lambda: running.service.watch.streams == 1)
     page = visit(f"{running.url}/campaigns/flat-prices", expected=("status of 503",)).page
     campaign.tell(*world.rows(1), final=False)
     expect(page.locator("#order .came")).to_contain_text("1 of")
