@@ -21,7 +21,7 @@ def test_each_column_becomes_what_it_holds(tmp_path: Path) -> None:
     found = _read(tmp_path, 'a,b,c,d,e\n1,1.5,x,true,\n2,NA,"y, z",False,3\n\n-3,inf,null,TRUE,4\n')
     assert found["a"].dtype == np.int64
     np.testing.assert_array_equal(found["b"], [1.5, np.nan, np.inf])
-    assert found["c"].tolist() == ["x", "y, z", None]
+    assert found["c"].tolist() == ["x", "y, z", "null"]
     assert found["d"].tolist() == [True, False, True]
     np.testing.assert_array_equal(found["e"], [np.nan, 3.0, 4.0])
     assert _read(tmp_path, "a,b\ntrue,x\n,y\nfalse,z\n")["a"].tolist() == [True, None, False]

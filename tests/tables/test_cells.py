@@ -4,9 +4,10 @@ import json
 
 import pytest
 
+from driftpace.datasets.cells import is_mark
 from driftpace.errors import DataError
 from driftpace.tables import read_upload
-from driftpace.tables.cells import column_of, is_mark
+from driftpace.tables.cells import column_of
 
 MARKS = ("NA", "N/A", "nan", "null", "None", ".")
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from driftpace import require
 from driftpace.backtest.periods import group_by_period
 from driftpace.datasets import Table
 from driftpace.errors import DataError, ParameterError
+from driftpace.tables.cells import without_marks
 from driftpace.tables.columns import Column, read_columns
 from driftpace.tracker.intake import LARGEST
 from driftpace.typing import BoolArray, FloatArray, IntArray
@@ -76,11 +78,11 @@ def read_table(
     those a ``Table`` recommends, else every numeric column but the two; the notes say which. ``groups`` names a column that
     says whose a row is (a person, a shop), where some have several: cross-validation keeps them together.
 
-    Rows without a target are left out and counted. A missing feature or period is refused, or with ``missing="drop"`` its
-    row is left out and counted. Texts among the features become columns of 0 and 1, one for each level but the most frequent
-    (``categories="refuse"``: are refused). Columns that never change are left out. With ``standardise`` every feature has mean 0
-    and standard deviation 1 over all periods together. A target of two words or flags becomes 0 and 1. ``owner`` is the
-    function that the sentences name.
+    Rows without a target are left out and counted; in a file NA and its like are none, and no period either. A missing feature
+    or period is refused, or with ``missing="drop"`` its row is left out and counted. Texts among the features become columns of
+    0 and 1, one for each level but the most frequent (``categories="refuse"``: are refused). Columns that never change are left
+    out. With ``standardise`` every feature has mean 0 and standard deviation 1 over all periods together. A target of two words
+    or flags becomes 0 and 1. ``owner`` is the function that the sentences name.
 
     >>> panel = read_table({"year": [1] * 5 + [2] * 5, "x": range(10), "y": range(10)}, period="year", target="y")
     >>> panel.periods, panel.features, panel.sizes
@@ -93,6 +95,8 @@ def read_table(
     notes = list(frame.notes) if isinstance(frame, Table) else []
     period = _named(columns, period, frame, "period", owner)
     target = _named(columns, target, frame, "target", owner)
+    if isinstance(frame, str | PathLike):  # a file says NA where nobody gave a label yet; among features it is a word
+        columns |= {name: without_marks(columns[name], ()) for name in (period, target)}
     if period == target:
         raise ParameterError(f"{owner}(target=...) must be another column than the period; got {target!r} for both.")
     if groups is not None:

@@ -1,21 +1,20 @@
-"""CSV files, with the standard library alone: what is a number becomes a number, what is empty is missing."""
+"""CSV files, with the standard library alone; what a cell stands for is in :mod:`driftpace.datasets.cells`."""
 
 import csv
 import gzip
 import io
 import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from driftpace.datasets.cells import are_codes, flags_of, numbers_of, numbers_with_commas, words_of
 from driftpace.errors import DataError
 
 _SEPARATORS = (",", ";", "\t")
-_MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "."})
-_FLAGS = {"true": True, "false": False}
 
 
 def read_csv(path: Path, *, owner: str) -> dict[str, np.ndarray[Any, Any]]:
@@ -23,8 +22,8 @@ def read_csv(path: Path, *, owner: str) -> dict[str, np.ndarray[Any, Any]]:
 
     The separator is the comma, semicolon or tab that the first line has most of. A column of numbers becomes int64 where all
     are whole, else float64 with NaN where a cell is missing; true and false become bool, or objects with None where a cell is
-    missing; anything else stays text (objects, None where missing). Missing is an empty cell or one of NA, N/A, NaN, null, None
-    and a lone point.
+    missing; there NA, N/A, NaN, null, None and a lone point are missing too. Anything else stays text (objects), and only an empty
+    cell is None. Where the separator is no comma and no number has a point, columns of numbers with decimal commas are numbers.
     """
     try:
         text = _text(path)
@@ -50,7 +49,19 @@ def read_csv(path: Path, *, owner: str) -> dict[str, np.ndarray[Any, Any]]:
     if not header or not rows:
         raise DataError(f"{owner}: {path.name} must have a line of names and at least one row; got none.")
     refuse_twins(header, f"{owner}: {path.name}")
-    return {name: typed_cells(cells) for name, cells in zip(header, zip(*rows, strict=True), strict=True)}
+    columns = dict(zip(header, zip(*rows, strict=True), strict=True))
+    typed = {name: typed_cells(cells) for name, cells in columns.items()}
+    return typed if separator == "," else typed | _with_commas(columns, typed)
+
+
+def _with_commas(
+    columns: Mapping[str, Sequence[str]], typed: Mapping[str, np.ndarray[Any, Any]]
+) -> dict[str, np.ndarray[Any, Any]]:
+    """Return the columns whose numbers have decimal commas; none where any number has a point, for a comma may be other things."""
+    if any(array.dtype.kind in "if" and "." in "".join(columns[name]) for name, array in typed.items()):
+        return {}
+    found = {name: numbers_with_commas(columns[name]) for name, array in typed.items() if array.dtype.kind == "O"}
+    return {name: numbers for name, numbers in found.items() if numbers is not None}
 
 
 def refuse_twins(names: Sequence[str], what: str) -> None:
@@ -68,22 +79,18 @@ def _text(path: Path) -> str:
 def typed_cells(cells: Sequence[str]) -> np.ndarray[Any, Any]:
     """Return the cells of one column as what they all are: numbers, flags or texts, as :func:`read_csv` says.
 
-    >>> typed_cells(["1", "NA", "2.5"])
-    array([1. , nan, 2.5])
+    >>> typed_cells(["1", "NA", "2.5"]), typed_cells(["Carport", "NA", ""])
+    (array([1. , nan, 2.5]), array(['Carport', 'NA', None], dtype=object))
     """
-    try:
-        return _whole_if_all_are(np.array(list(map(float, cells))))
-    except ValueError:
-        pass
-    plain: list[str | None] = [None if cell.strip().lower() in _MISSING else cell.strip() for cell in cells]
-    try:
-        return np.array([np.nan if cell is None else float(cell) for cell in plain])
-    except ValueError:
-        pass
-    if all(cell is None or cell.lower() in _FLAGS for cell in plain):
-        flags = [None if cell is None else _FLAGS[cell.lower()] for cell in plain]
-        return np.array(flags, dtype=object if None in flags else np.bool_)
-    return np.array(plain, dtype=object)
+    numbers = numbers_of(cells)
+    if numbers is not None:
+        return np.array(words_of(cells), dtype=object) if are_codes(cells, numbers) else _whole_if_all_are(numbers)
+    flags = flags_of(cells)
+    if flags is None:
+        return np.array(words_of(cells), dtype=object)
+    if not np.isnan(flags).any():
+        return flags.astype(np.bool_)
+    return np.array([None if flag != flag else bool(flag) for flag in flags.tolist()], dtype=object)
 
 
 def _whole_if_all_are(numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from driftpace import require
+from driftpace.datasets.cells import numbers_of
 from driftpace.datasets.csvfile import read_csv
 from driftpace.datasets.prices import CPI_U
 from driftpace.datasets.table import Table
@@ -157,6 +158,9 @@ def _numbers(columns: dict[str, np.ndarray[Any, Any]], name: str, role: str) -> 
         hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(columns)}."
         raise ParameterError(f"{_OWNER}({role}=...) must be a column of the file; got {name!r}: {hint}")
     column = columns[name]
+    written = numbers_of([str(cell) for cell in column]) if column.dtype.kind == "O" else None  # codes such as 08
+    if written is not None:
+        return written
     if column.dtype.kind not in "biuf":
         other = next((cell for cell in column.tolist() if isinstance(cell, str | bool)), None)
         raise DataError(f"{_OWNER}({role}=...) must be a column of numbers; {name!r} has {other!r}.")

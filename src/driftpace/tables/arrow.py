@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from driftpace.datasets.cells import LARGEST_WHOLE
 from driftpace.errors import DataError, DriftpaceError, MissingExtraError
-from driftpace.tables.cells import LARGEST_WHOLE
 from driftpace.tables.columns import Column, from_objects
 from driftpace.tables.limits import Limits, clip, refuse_size, refuse_twin_names, refuse_unpacked
 from driftpace.tables.textfile import number_text

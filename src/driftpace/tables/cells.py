@@ -1,10 +1,4 @@
-"""What cells stand for that are written as text: numbers, flags or words, by one rule wherever they are read.
-
-A column is numbers where every cell is one, and flags where every cell is true or false; empty cells and the marks ``NA``,
-``N/A``, ``NaN``, ``null``, ``None`` and a lone point are missing there. Any other column is words, as they are written, and
-there only an empty cell is missing: ``None`` may be a kind of garage and ``NA`` a country. Whole numbers with leading zeros or
-too large to be exact are codes, such as postcodes and account numbers, and stay words too.
-"""
+"""Columns of cells that are written as text, as :mod:`driftpace.datasets.cells` says what each stands for."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -12,26 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from driftpace.datasets.cells import are_codes, flags_of, is_mark, numbers_of, numbers_with_commas, words_of
 from driftpace.tables.columns import Column
 from driftpace.typing import FloatArray
 
-LARGEST_WHOLE = 2**53
-"""Whole numbers beyond this are not exact as floats."""
-_MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "."})
-_FLAGS = {"true": 1.0, "false": 0.0}
-_COMMA = re.compile(r"[+-]?\d+(?:,\d+)?(?:[eE][+-]?\d+)?")
-_PADDED = re.compile(r"^\s*[+-]?0\d+\s*$", re.MULTILINE)
 _WHOLE = re.compile(r"([+-]?(?:0|[1-9]\d*))\.0+")
-_LONG = re.compile(r"^\s*[+-]?(\d{16,})\s*$", re.MULTILINE)
-
-
-def is_mark(text: object) -> bool:
-    """Whether a text is how people write that nothing is there.
-
-    >>> is_mark("NA"), is_mark(" "), is_mark("no")
-    (True, True, False)
-    """
-    return isinstance(text, str) and text.strip().lower() in _MISSING
 
 
 def column_of(cells: Sequence[str], *, exact: bool = False) -> Column:
@@ -43,10 +22,10 @@ def column_of(cells: Sequence[str], *, exact: bool = False) -> Column:
     [False, False, True]
     """
     values, kind = numbers_of(cells), "number"
-    if values is not None and _are_codes(cells, values):
+    if values is not None and are_codes(cells, values):
         return text_column(cells)
     if values is None:
-        values, kind = _flags_of(cells), "flag"
+        values, kind = flags_of(cells), "flag"
     if values is None:
         return text_column(cells)
     written = np.array([None, *cells], dtype=object)[1:] if exact else None
@@ -57,27 +36,9 @@ def column_of(cells: Sequence[str], *, exact: bool = False) -> Column:
 
 def text_column(cells: Sequence[str]) -> Column:
     """Return cells as words, missing where they are empty."""
-    texts = [cell.strip() or None for cell in cells]
+    texts = words_of(cells)
     values = np.array([None, *texts], dtype=object)[1:]
     return Column(kind="text", values=values, missing=np.array([text is None for text in texts], dtype=np.bool_))
-
-
-def numbers_of(cells: Sequence[str]) -> FloatArray | None:
-    """Return the numbers that cells are, NaN where one is missing; None where any is something else.
-
-    >>> numbers_of(["1", "2.50", "NA"])
-    array([1. , 2.5, nan])
-    >>> numbers_of(["1_000"]) is None
-    True
-    """
-    try:
-        found = np.array(list(map(float, cells)), dtype=np.float64)
-    except ValueError:
-        try:
-            found = np.array([np.nan if is_mark(cell) else float(cell) for cell in cells], dtype=np.float64)
-        except ValueError:
-            return None
-    return None if "_" in "".join(cells) else found  # Python's own way to write thousands, and nobody else's
 
 
 def as_numbers(column: Column) -> Column | None:
@@ -117,9 +78,7 @@ def with_commas(cells: Sequence[str]) -> Column | None:
     >>> with_commas(["31,7", "-2", "NA"]).values.tolist(), with_commas(["1.234,5"])
     ([31.7, -2.0, nan], None)
     """
-    if "," not in "".join(cells) or not all(_COMMA.fullmatch(cell.strip()) or is_mark(cell) for cell in cells):
-        return None
-    values = numbers_of([cell.replace(",", ".") for cell in cells])
+    values = numbers_with_commas(cells)
     return None if values is None else Column(kind="number", values=values, missing=np.isnan(values))
 
 
@@ -155,23 +114,3 @@ def _text(cell: Any) -> str:
     if isinstance(cell, bool | np.bool_):
         return "true" if cell else "false"
     return cell if isinstance(cell, str) else str(cell)
-
-
-def _flags_of(cells: Sequence[str]) -> FloatArray | None:
-    plain = [cell.strip().lower() for cell in cells]
-    if not all(cell in _FLAGS or cell in _MISSING for cell in set(plain)):
-        return None
-    return np.array([_FLAGS.get(cell, np.nan) for cell in plain], dtype=np.float64)
-
-
-def _are_codes(cells: Sequence[str], numbers: FloatArray) -> bool:
-    """Whether whole numbers are rather names: padded with zeros, or so large that a float would lose digits."""
-    there = numbers[~np.isnan(numbers)]
-    with np.errstate(invalid="ignore"):
-        if not there.size or not np.all(there == np.trunc(there)):
-            return False
-    joined = "\n".join(cells)
-    if _PADDED.search(joined) is not None:
-        return True
-    large = bool(np.abs(there).max() >= LARGEST_WHOLE)
-    return large and any((len(one), one) > (16, str(LARGEST_WHOLE)) for one in _LONG.findall(joined))

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from driftpace.datasets.cells import LARGEST_WHOLE
 from driftpace.errors import DataError
-from driftpace.tables.cells import LARGEST_WHOLE
 from driftpace.tables.columns import Column, from_objects
 from driftpace.tables.limits import Limits, clip, refuse_size
 from driftpace.tables.textfile import encoding, lines, number_text
