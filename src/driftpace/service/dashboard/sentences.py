@@ -134,7 +134,12 @@ def _delivered(entry: Entry) -> str:
     if body.get("unlabelled"):
         out.append(f"{plural(body['unlabelled'], 'row')} without a label")
     left = sum(int(body.get(name) or 0) for name in ("repeated", "unlabelled"))
-    return f"{said}; {' and '.join(out)} {'was' if left == 1 else 'were'} left out" if out else said
+    said = f"{said}; {' and '.join(out)} {'was' if left == 1 else 'were'} left out" if out else said
+    others = "".join(
+        f"; {plural(one['rows'], 'row')} with another {quoted(one['column'])} than those listed, taken for {quoted(one['word'])}"
+        for one in body.get("others", ())
+    )
+    return f"{said}{others}"
 
 
 def _forgotten(entry: Entry) -> str:

@@ -176,7 +176,9 @@ def facts(definition: Definition, status: Status) -> tuple[tuple[str, str], ...]
     found.append(("Features", ", ".join(definition.features) if definition.features else "every numeric column"))
     if definition.classes is not None:
         found.append(("Classes", " or ".join(definition.classes)))
-    found += [(f"Words of {name}", ", ".join(words)) for name, words in definition.categories.items()]
+    for name, words in definition.categories.items():
+        other = f"; any other counts as {definition.others[name]}" if name in definition.others else ""
+        found.append((f"Words of {name}", f"{', '.join(words)}{other}"))
     if definition.id is not None:
         found.append(("Rows told apart by", definition.id))
     if definition.groups is not None:
