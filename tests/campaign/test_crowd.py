@@ -18,6 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:De
 
 FORK = multiprocessing.get_context("fork")
 WORKERS, PERIODS, ROWS = 16, 2, 3
+PATIENCE = 300.0
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -43,9 +44,9 @@ def crowd(target: Any, url: str, *more: Any) -> list[Any]:
     processes = [FORK.Process(target=run, args=(worker,)) for worker in range(WORKERS)]
     for process in processes:
         process.start()
-    found = sorted((answers.get(timeout=120) for _ in processes), key=lambda answer: int(answer[0]))
+    found = sorted((answers.get(timeout=PATIENCE) for _ in processes), key=lambda answer: int(answer[0]))
     for process in processes:
-        process.join(timeout=60)
+        process.join(timeout=PATIENCE)
     answers.close()
     assert [failed for _, _, failed in found if failed is not None] == []
     return [answer for _, answer, _ in found]
@@ -82,7 +83,7 @@ def in_step(url: str, worker: int, together: Any) -> list[Any]:
 
 
 def test_in_step(url: str) -> None:
-    seen = crowd(in_step, url, FORK.Barrier(WORKERS, timeout=60))
+    seen = crowd(in_step, url, FORK.Barrier(WORKERS, timeout=PATIENCE))
     store = open_store(url, create=False)
     campaign = Campaign.open("prices", storage=store)
     log = {entry.seq: entry for entry in campaign.log()}

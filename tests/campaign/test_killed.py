@@ -28,7 +28,7 @@ from tests.reference.working import DEFINITION, Command, digest_of, timeless, wa
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")  # of newer Pythons
 
 KILLS = int(os.environ.get("DRIFTPACE_KILLS", "60"))
-PATIENCE = 60.0
+PATIENCE = 120.0
 BOUNDARIES = 41
 
 
@@ -170,10 +170,10 @@ def test_kills_at_random_instants(url: str, rng: np.random.Generator, capsys: py
         worker.hear(int(rng.integers(0, 16)))
         time.sleep(rng.uniform(0.0, 0.012))
 
-    while so_far.kills < KILLS:
+    while so_far.kills < KILLS or (KILLS >= 50 and set(so_far.interrupted) != {"ask", "tell", "close"}):
         a_life(url, so_far, end=end)
+        assert so_far.kills < 10 * KILLS
     examined(url, so_far)
-    assert KILLS < 50 or set(so_far.interrupted) == {"ask", "tell", "close"}
     if "DRIFTPACE_KILLS" in os.environ:
         said = f"{len(so_far.done)} acknowledged, {so_far.period - 1} periods, interrupted {dict(so_far.interrupted)}"
         with capsys.disabled():

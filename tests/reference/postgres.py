@@ -6,6 +6,7 @@ disk, which makes it quick. A server cannot run as root, so there it runs as ``p
 
 import os
 import pwd
+import secrets
 import shutil
 import signal
 import socket
@@ -13,12 +14,13 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 USER, PASSWORD = "ada", "not-in-any-message"
-PATIENCE = 60.0
+PATIENCE = 120.0
 
 
 def binaries() -> Path | None:
@@ -56,9 +58,7 @@ class Server:
         made += ["--no-sync", "--encoding=UTF8", "--locale=C"]
         done = subprocess.run([*self._before, *made], cwd=self.folder, capture_output=True, text=True, timeout=PATIENCE)
         assert done.returncode == 0, done.stderr
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = int(free.getsockname()[1])
+        self.port = _free_port()
         self.start()
 
     def _unprivileged(self) -> list[str]:
@@ -125,6 +125,15 @@ class Server:
                 self._process.kill()
                 self._process.wait()
             shutil.rmtree(self.folder)
+
+
+def _free_port() -> int:
+    """Return a port below those that the system hands out, so that nobody gets it while the server is stopped."""
+    while True:
+        port = 20_000 + secrets.randbelow(12_000)
+        with socket.socket() as free, suppress(OSError):
+            free.bind(("127.0.0.1", port))
+            return port
 
 
 @pytest.fixture(scope="session")

@@ -45,8 +45,12 @@ def test_a_server_that_is_gone_is_a_quick_503_and_comes_back_by_itself(
         assert sum(slept) <= connections.PROMPT  # the first one waits a moment, the others not at all
         assert running.client.get("/healthz").status_code == 200
         own_postgres_server.start()
-        now[0] = connections.PAUSE
-        poll(lambda: running.client.get("/readyz").status_code == 200)
+
+        def ready() -> bool:
+            now[0] += connections.PAUSE
+            return running.client.get("/readyz").status_code == 200
+
+        poll(ready)
         assert running.client.post("/api/campaigns/churn/orders", json={}).status_code == 200
     store.close()
 

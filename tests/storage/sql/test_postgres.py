@@ -13,7 +13,7 @@ from driftpace.storage import Store, Token, open_store
 from driftpace.storage.sql import connections
 from tests.reference.breaking_line import Line, breaking_line
 from tests.reference.changes import change, numbers
-from tests.reference.postgres import PASSWORD, Server
+from tests.reference.postgres import PASSWORD, PATIENCE, Server
 
 
 @pytest.fixture
@@ -78,8 +78,8 @@ def test_a_wrong_password_is_a_sentence(postgres_url: str) -> None:
 def test_a_server_that_is_not_there_is_a_sentence() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    said = refused(lambda: open_store(f"postgresql://ada:{PASSWORD}@127.0.0.1:{port}/labels"))
+        port = free.getsockname()[1]  # held, so that nobody else listens there meanwhile
+        said = refused(lambda: open_store(f"postgresql://ada:{PASSWORD}@127.0.0.1:{port}/labels"))
     assert "cannot be reached: Connection refused" in said
     assert "no.such.host.invalid" in refused(
         lambda: open_store(f"postgresql://ada:{PASSWORD}@no.such.host.invalid/labels")
@@ -228,6 +228,7 @@ def test_a_server_that_goes_away_and_comes_back(
     with monkeypatch.context() as patched:
         patched.setattr(connections, "RECONNECTING", 0.2)
         assert "cannot be reached" in refused(lambda: store.append("churn", 1, change(1)))
+    monkeypatch.setattr(connections, "RECONNECTING", PATIENCE)
     waiting = threading.Thread(target=store.append, args=("churn", 1, change(1)))
     waiting.start()
     server.start()
@@ -236,7 +237,10 @@ def test_a_server_that_goes_away_and_comes_back(
     store.close()
 
 
-def test_a_server_that_stops_in_the_middle_of_many_changes(own_postgres_server: Server) -> None:
+def test_a_server_that_stops_in_the_middle_of_many_changes(
+    own_postgres_server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "RECONNECTING", PATIENCE)
     server = own_postgres_server
     store = open_store(server.url())
     store.create("churn", change())

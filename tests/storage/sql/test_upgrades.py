@@ -142,7 +142,7 @@ def test_sixteen_processes_open_a_new_or_an_old_store_at_once(
     processes = [fork.Process(target=_open, args=(url, start, done)) for _ in range(16)]
     for process in processes:
         process.start()
-    answers = [done.get(timeout=60) for _ in processes]
+    answers = [done.get(timeout=120) for _ in processes]
     for process in processes:
         process.join(timeout=60)
     done.close()
