@@ -8,7 +8,7 @@ said.setAttribute("role", "status");
 const order = () => document.getElementById("order").dataset;
 
 // p(K) = fixed + each row at the price of its tier; an order below the minimum is billed as one of it, none costs nothing.
-export function price(rows, { fixed = 0, minimum = 0, per_sample: each = 1, tiers = [[1, each]] }) {
+function price(rows, { fixed = 0, minimum = 0, per_sample: each = 1, tiers = [[1, each]] }) {
   if (rows === 0) return 0;
   const billed = Math.max(rows, minimum);
   const after = (place) => tiers[place + 1]?.[0] ?? Infinity;
