@@ -135,7 +135,7 @@ def short_of(status: Status, last: int) -> str:
     """Return what is short of a budget whose last period that is: periods, or money for the target; "" where nothing is."""
     if status.period > last:
         which = plural(last, "period")
-        return f"The {which} of the budget {'is' if last == 1 else 'are'} over: more money and periods let it go on."
+        return f"The {which} of the budget {'is' if last == 1 else 'are'} over: more of them, with money or without, let it go on."
     request = None if status.order is None else status.order.request
     if request is None or (request.outcome is not Outcome.BUDGET and (request.plan is None or request.plan.holds)):
         return ""
