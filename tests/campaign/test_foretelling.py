@@ -97,6 +97,19 @@ def test_whoever_chooses_the_number_of_the_plan_is_promised_what_it_promises() -
     assert campaign.override(plan.samples[0] + 50, reason="more").risk_bound < order.request.risk_bound
 
 
+def test_that_is_so_in_the_middle_of_a_period_that_buys_in_batches() -> None:
+    campaign = begun(MemoryStore(), budget={"total": 400, "horizon": 6, "per_sample": 1})
+    for period in (1, 2):
+        run_period(campaign, period)
+    campaign.ask()
+    order = campaign.tell(*rows_of(3, 0, 3), final=False).order
+    plan = order.request.plan
+    assert plan is not None
+    assert order.samples < plan.samples[0], "the next batch is less than all that is planned"
+    assert campaign.override(plan.samples[0], reason="as planned").risk_bound == order.request.risk_bound
+    assert campaign.override(order.samples, reason="one batch").outcome is Outcome.SHORT
+
+
 def test_of_several_candidates_the_one_that_is_worst_off_counts() -> None:
     campaign = begun(MemoryStore(), l2=[0.01, 0.1, 3.0])
     for period in (1, 2):
