@@ -8,11 +8,15 @@ from typing import Any
 
 import pytest
 
+from driftpace.service import Limits
 from driftpace.storage import MemoryStore
 from driftpace.storage.store import Store
 from tests.reference.serving import Serving, serving
 from tests.service.dashboard.browsing import PATIENCE, Watched, watched
 from tests.service.dashboard.examples import one
+
+QUICK = Limits(poll_seconds=0.1)
+"""What others do appears sooner than it has to, so that nobody waits for it."""
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +42,7 @@ def shop() -> Iterator[Serving]:
     """A service with one campaign in full swing."""
     store = MemoryStore()
     one(store, periods=4)
-    with serving(store, dashboard=True) as running:
+    with serving(store, dashboard=True, limits=QUICK) as running:
         yield running
 
 
@@ -48,7 +52,7 @@ def serve() -> Iterator[Callable[..., Serving]]:
     with ExitStack() as stack:
 
         def begin(store: Store, **how: Any) -> Serving:
-            return stack.enter_context(serving(store, dashboard=True, **how))
+            return stack.enter_context(serving(store, dashboard=True, **{"limits": QUICK, **how}))
 
         yield begin
 
