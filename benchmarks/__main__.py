@@ -18,7 +18,7 @@ NAMES = (
     "selection",
     "service",
 )
-"""What runs without a name. worlds_study takes hours and is asked for: make study."""
+"""What runs without a name. worlds_study takes hours and batches one of them: they are asked for (make study, a name)."""
 
 
 def main() -> None:

@@ -112,7 +112,7 @@ def _study(case: Case, runs: int, periods: int) -> Found:
         risk=float(risk.mean()) / case.epsilon,
         labels=float(samples.mean()),
         total=float(samples.sum(axis=1).mean()),
-        oracle=_oracle(case, min(runs, ORACLE_RUNS), periods) if case.loss == "squared" else math.nan,
+        oracle=oracle(case, min(runs, ORACLE_RUNS), periods) if case.loss == "squared" else math.nan,
         coverage=float(within[counted].mean()) if counted.any() else math.nan,
         coverage_all=float(within[known].mean()) if known.any() else math.nan,
         error=float(np.std(each, ddof=1)) / math.sqrt(len(each)) if len(each) > 1 else math.nan,
@@ -184,7 +184,7 @@ def _shares(counts: Counter[str], cells: int) -> str:
     return ", ".join(f"{name} {100 * count / cells:.0f} %" for name, count in counts.most_common())
 
 
-def _oracle(case: Case, runs: int, periods: int) -> float:
+def oracle(case: Case, runs: int, periods: int) -> float:
     """Return the total labels of the best constant size with the best constant anchor, in coordinates where H is the identity."""
     size = case.features + 1
     worlds = [case.world(run) for run in range(runs)]

@@ -2,7 +2,7 @@
 
 While too little is known to plan, a pilot is bought: what the method asks for without a budget, as far as the money goes. Where
 batches cost no more than one order does, the rows of each batch are looked at and the rest is planned anew: about half of what is
-foretold is then enough in a world that stands still.
+foretold is then enough in a world that stands still (docs/benchmarks.md).
 """
 
 import math

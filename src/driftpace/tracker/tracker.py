@@ -49,10 +49,11 @@ class Tracker:
     estimates how fast the world moves, ``rule`` turns both into a number of samples, ``constants`` are what you know of the
     problem (the rest is estimated), ``domain`` is where coefficients live. :meth:`as_in_paper` puts together the paper's method.
 
-    With a ``budget`` (:class:`~driftpace.Budget`: money, periods, prices) the rows of a period are one order, and how many that has
-    is what the best plan for the money left says, made anew in every period: none, in many of them, where an order has a fixed
-    price. Nothing is asked that the money cannot pay. Requests carry their cost and the plan ahead, reports the true price of their
-    rows; and as soon as the money is seen not to hold the target, the request says so, with the target that it can hold.
+    With a ``budget`` (:class:`~driftpace.Budget`: money, periods, prices) the rows of a period are paid as one order, and how many
+    that has is what the best plan for the money left says, made anew in every period: none, in many of them, where an order has a
+    fixed price; and made anew with every batch that came, where batches cost nothing more. Nothing is asked that the money cannot
+    pay. Requests carry their cost and the plan ahead, reports the true price of their rows; and as soon as the money is seen not to
+    hold the target, the request says so, with the target that it can hold.
 
     With a list ``l2=[0.01, 0.1, 1.0]`` the penalty is chosen too: one tracker for each value inside this one, each from its
     own last model; a period asks for the largest of their requests, and when its rows came cross-validation picks the model
