@@ -73,7 +73,7 @@ def test_money_that_is_gone_is_said_in_the_list(store: Store) -> None:
     assert (head.summary["exhausted"], head.summary["failed"]) == (True, False)
     assert poor.status().to_plan == Money.of(0)
     assert poor.status().todo == (
-        "The budget has nothing for the rows that period 2 needs: close it with what came, or override it."
+        "The budget has nothing for the rows that period 2 needs: close it with what came, add money, or override it."
     )
 
 

@@ -208,9 +208,12 @@ def plan_json(plan: Plan) -> dict[str, Any]:
     }
 
 
-def assumptions_json(assumptions: tuple[Assumption, ...]) -> list[dict[str, str]]:
+def assumptions_json(assumptions: tuple[Assumption, ...]) -> list[dict[str, Any]]:
     """Return what a promise rests on."""
-    return [{"name": one.name, "verdict": one.verdict.value, "sentence": one.sentence} for one in assumptions]
+    return [
+        {"name": one.name, "verdict": one.verdict.value, "sentence": one.sentence, "judged": one.judged}
+        for one in assumptions
+    ]
 
 
 def decision_json(decision: Decision | None) -> dict[str, Any] | None:

@@ -69,8 +69,8 @@ def checks(pace: Pace, rows: Rows, judged: Judgement, supply: Supply) -> tuple[A
     )
 
 
-def _assumption(name: str, verdict: Verdict, sentence: str) -> Assumption:
-    return Assumption(name=name, verdict=verdict, sentence=sentence)
+def _assumption(name: str, verdict: Verdict, sentence: str, *, judged: bool = True) -> Assumption:
+    return Assumption(name=name, verdict=verdict, sentence=sentence, judged=judged)
 
 
 def _curvature(pace: Pace, rows: Rows, judged: Judgement) -> Assumption:
@@ -110,7 +110,7 @@ def _tails(rows: Rows, judged: Judgement) -> Assumption:
             f"No noise is seen in the {counted(count)} that came; if others have some, more are needed.",
         )
     if judged.found is None or count < 40:
-        return _assumption(name, Verdict.PASS, f"With {counted(count)} nothing is said about tails.")
+        return _assumption(name, Verdict.PASS, f"With {counted(count)} nothing is said about tails.", judged=False)
     largest = judged.found.largest
     usual = min(4.0 * math.log(count) / count, 0.5)  # what the largest of so many squared Gaussian scores has
     told = f"One row of {count} carries {100 * largest:.0f} % of the noise"
@@ -127,7 +127,8 @@ def _exchangeable(rows: Rows, judged: Judgement) -> Assumption:
 
     name, half = "exchangeable rows", len(rows) // 2
     if judged.found is None or half < 10:
-        return _assumption(name, Verdict.PASS, f"With {counted(len(rows))} nothing is said about their order.")
+        said = f"With {counted(len(rows))} nothing is said about their order."
+        return _assumption(name, Verdict.PASS, said, judged=False)
     slopes, rest = judged.found.slopes, len(rows) - half
     gap = slopes[:half] @ rows.X[:half] / half - slopes[half:] @ rows.X[half:] / rest
     standard = np.square(judged.coordinates.inverse @ gap) / (

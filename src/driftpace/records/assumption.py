@@ -14,8 +14,12 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Assumption:
-    """One thing a promise rests on, whether it holds, and a sentence about it."""
+    """One thing a promise rests on, whether it holds, and a sentence about it.
+
+    ``judged`` is False where too little came to judge it: it then passes for want of anything against it.
+    """
 
     name: str
     verdict: Verdict
     sentence: str
+    judged: bool = True

@@ -19,11 +19,12 @@ class MoneyAnswer(Answer):
 
 
 class AssumptionAnswer(Answer):
-    """What a promise rests on, and whether it holds."""
+    """What a promise rests on, and whether it holds; ``judged`` is false where too little came to say."""
 
     name: str
     verdict: str
     sentence: str
+    judged: bool
 
 
 class DecisionAnswer(Answer):

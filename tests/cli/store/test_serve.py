@@ -22,10 +22,10 @@ def test_it_serves_and_stops(churn: Path) -> None:
             line = process.stdout.readline()
             found = re.search(r"http://127\.0\.0\.1:\d+", line)
             assert found is not None, line
-            with urlopen(f"{found[0]}/api/campaigns", timeout=20) as answer:
+            with urlopen(f"{found[0]}/api/campaigns", timeout=60) as answer:
                 body = json.load(answer)
             process.send_signal(signal.SIGINT)
-            process.wait(30)
+            process.wait(120)
         finally:
             process.kill()
         assert process.stderr is not None
@@ -41,10 +41,10 @@ def test_a_machine_learns_where(churn: Path, host: str, shown: str) -> None:
         assert process.stdout is not None
         try:
             said = json.loads(process.stdout.readline())
-            with urlopen(f"{said['url']}/api/campaigns", timeout=20) as answer:
+            with urlopen(f"{said['url']}/api/campaigns", timeout=60) as answer:
                 body = json.load(answer)
             process.send_signal(signal.SIGINT)
-            rest = process.communicate(timeout=30)[0]
+            rest = process.communicate(timeout=120)[0]
         finally:
             process.kill()
     assert (said.keys(), said["storage"]) == ({"storage", "url"}, f"sqlite:///{churn.resolve()}/driftpace.db")

@@ -1,10 +1,17 @@
 """What the page says of words that nobody listed."""
 
+from collections.abc import Callable
+from pathlib import Path
+
+from playwright.sync_api import expect
+
 from driftpace.campaign import Campaign
 from driftpace.service.dashboard.sentences import line
 from driftpace.service.dashboard.single import facts
 from driftpace.storage import MemoryStore
 from driftpace.tables.columns import from_arrays
+from tests.reference.serving import Serving
+from tests.service.dashboard.browsing import Watched
 
 VALUES = {
     "name": "rents",
@@ -30,3 +37,18 @@ def test_the_page_says_what_other_words_count_as_and_which_rows_had_one() -> Non
     assert line(delivered).sentence == (
         "3 rows came for period 1; 1 row with another “city” than those listed, taken for “Milan”."
     )
+
+
+def test_a_receipt_says_which_rows_count_as_another_word(
+    serve: Callable[..., Serving], visit: Callable[..., Watched], tmp_path: Path
+) -> None:
+    store = MemoryStore()
+    Campaign.create({**VALUES, "others": {"city": "Milan"}}, storage=store).ask()
+    page = visit(f"{serve(store).url}/campaigns/rents").page
+    file = tmp_path / "rents.csv"
+    file.write_text("size,city,rent\n1,Bari,1\n2,Rome,2\n3,Milan,3\n")
+    page.get_by_role("button", name="Upload a delivery…").click()
+    page.get_by_label("File", exact=True).set_input_files(file)
+    page.get_by_role("button", name="Upload", exact=True).click()
+    expect(page.locator(".receipt")).to_contain_text("3 rows counted.")
+    expect(page.locator(".receipt")).to_contain_text("1 row with another city than those listed counts as Milan.")

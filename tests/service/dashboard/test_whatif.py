@@ -114,3 +114,18 @@ def test_neither_budget_nor_horizon_is_what_the_hint_says(campaign: Campaign) ->
     assert f"{USUAL_HORIZON} without a budget" in hint
     found = outcome(campaign, defaults(campaign) | {"horizon": "", "budget": ""}, longest=520)
     assert f"in each of {USUAL_HORIZON} periods" in found.headline
+
+
+def test_an_order_in_batches_is_said_to_be_a_part_of_its_plan() -> None:
+    money = {"total": 3000, "horizon": 20, "per_sample": 2, "currency": "EUR"}
+    campaign, _ = one(MemoryStore(), periods=2, budget=money)
+    order = campaign.status().order
+    assert order is not None
+    plan = order.request.plan
+    assert plan is not None
+    assert 0 < order.samples < plan.samples[0]
+    assert order.cost == Money.of(2 * order.samples, "EUR")
+    found = outcome(campaign, defaults(campaign), longest=520)
+    assert f"The order is {order.samples} rows so far, of {plan.samples[0]} rows that its plan has" in " ".join(
+        found.more
+    )

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from driftpace.records import Assumption, Verdict
+from driftpace.records import Assumption
 
 _LOOKS = {
     "fail": ("✗", "fails", "fail"),
@@ -13,8 +13,6 @@ _LOOKS = {
 }
 """The worst first: its sign, its word, and how several of it are counted."""
 _ONE = {"warn": "needs care", "open": "is not judged yet"}
-_NOTHING_SAID = "nothing is said about"
-"""How the tracker words that there are too few rows to judge."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,7 +37,8 @@ class Assumed:
 def assumed(held: Sequence[Assumption]) -> tuple[Assumed, ...]:
     """Return assumptions for the page, the worst first.
 
-    >>> few = Assumption(name="tails", verdict=Verdict.PASS, sentence="With 0 rows nothing is said about tails.")
+    >>> from driftpace.records import Verdict
+    >>> few = Assumption(name="tails", verdict=Verdict.PASS, sentence="None came.", judged=False)
     >>> assumed([few])[0].words
     'open'
     """
@@ -64,4 +63,4 @@ def tally(held: Sequence[Assumed]) -> str:
 
 
 def _look(one: Assumption) -> str:
-    return "open" if one.verdict is Verdict.PASS and _NOTHING_SAID in one.sentence else one.verdict.value
+    return one.verdict.value if one.judged else "open"

@@ -106,7 +106,11 @@ def beside(order: Order, new: Plan) -> list[str]:
     rows = plural(order.samples, "row")
     if order.overridden is not None:
         return [f"The order of this period is overridden: {rows}."]
-    if order.request.plan is None and order.samples != new.samples[0]:
+    plan = order.request.plan
+    if plan is not None and order.samples < plan.samples[0]:
+        period = f"of {plural(plan.samples[0], 'row')} that its plan has for this period"
+        return [f"The order is {rows} so far, {period}: they may show that fewer are enough."]
+    if plan is None and order.samples != new.samples[0]:
         alone = "it looks at this period alone, and may ask for more when they have come"
         return [
             f"The order is {rows}: {alone}; the plan looks at {plural(new.horizon, 'period')} and waits for nothing."
