@@ -241,7 +241,8 @@ def _practical(settings: Settings, pacing: Pacing, state: State, spending: Spend
     exhausted = outcome is Outcome.POOL and period == came
     total, interval = period, (period, period)
     if spending.budget.in_batches:
-        total = min(came + next_batch(pace, period - came, came=came, batch=batch), max(limit, came))
+        last = batch > 0 and plan.gaps[0] > 0.0  # money that is short is spent anyway: one look is enough
+        total = period if last else min(came + next_batch(pace, period - came, came=came, batch=batch), period)
         interval = (min(wanted.low, total), max(total, period, min(wanted.high, limit)))
     return Order(
         total=total,
