@@ -97,6 +97,19 @@ def test_whoever_chooses_the_number_of_the_plan_is_promised_what_it_promises() -
     assert campaign.override(plan.samples[0] + 50, reason="more").risk_bound < order.request.risk_bound
 
 
+@pytest.mark.parametrize("fixed", [0, 5])
+def test_that_is_so_in_a_first_period_when_its_pilot_came(fixed: int) -> None:
+    campaign = begun(MemoryStore(), budget={**BUDGET, "fixed": fixed})
+    order, came = campaign.ask(), 0
+    while order.request.plan is None:
+        rows = order.missing
+        order = campaign.tell(*rows_of(1, came, rows), final=False).order
+        came += rows
+    plan = order.request.plan
+    assert plan.samples[0] > came
+    assert campaign.override(plan.samples[0], reason="as planned").risk_bound == plan.risks[0]
+
+
 def test_that_is_so_in_the_middle_of_a_period_that_buys_in_batches() -> None:
     campaign = begun(MemoryStore(), budget={"total": 400, "horizon": 6, "per_sample": 1})
     for period in (1, 2):

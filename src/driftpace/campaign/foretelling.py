@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from driftpace.pacing import Pacing, outlook_of, variances_after
+from driftpace.pacing import Pacing, outlook_from_here, variances_after
 from driftpace.rules.deciding import risk_at
 from driftpace.tracker.branches import BranchedState, Branches
 from driftpace.tracker.outlooks import proven_distance
@@ -57,5 +57,5 @@ def _practical(settings: Settings, pacing: Pacing, state: State, rows: int) -> f
     if settings.budget is None:
         after = variances_after(sizes, judged.variances, judged.noise_upper, rows - came)
         return pacing.criterion(judged).risk(sizes, after)
-    bound = outlook_of(pacing, seen.pace, seen.rows, judged).bound
-    return bound(math.sqrt(float(sizes @ judged.variances)), rows - came)
+    outlook, there = outlook_from_here(pacing, seen.pace, seen.rows, judged)
+    return outlook.bound(outlook.start, rows - there)

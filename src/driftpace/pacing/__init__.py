@@ -2,7 +2,7 @@
 
 from driftpace.pacing.certifying import certificate
 from driftpace.pacing.checks import Supply, checks, counted, status
-from driftpace.pacing.outlook import Foreseen, outlook_of, outlook_with_rows
+from driftpace.pacing.outlook import Foreseen, outlook_from_here, outlook_of
 from driftpace.pacing.pacer import (
     FIRST_ROWS,
     PILOT,
@@ -40,8 +40,8 @@ __all__ = [
     "judge",
     "need",
     "next_batch",
+    "outlook_from_here",
     "outlook_of",
-    "outlook_with_rows",
     "seen_from",
     "status",
     "variances_after",

@@ -113,13 +113,16 @@ def outlook_of(pacing: Pacing, pace: Pace, rows: Rows, judged: Judgement) -> Out
     return _outlook(pacing, pace, judged, squared, judged.banks or closed(pace, rows, judged).banks)
 
 
-def outlook_with_rows(pacing: Pacing, pace: Pace, rows: Rows, judged: Judgement) -> Outlook:
-    """Return the same in a later period when rows of it came: its samples are further ones, and the drift is as the rows show it.
+def outlook_from_here(pacing: Pacing, pace: Pace, rows: Rows, judged: Judgement) -> tuple[Outlook, int]:
+    """Return the outlook with the rows that came in sight, and how many it has: the samples of this period are those beyond them.
 
-    (Not in a first period: the variances of so few rows are those along their own axes, and plans from them buy too little.)
+    The drift is then as the rows show it. In a first period none are in sight: the variances of few rows are those along their own
+    axes, and plans from them buy too little.
     """
+    if not pace.banks or len(rows) == 0:
+        return outlook_of(pacing, pace, rows, judged), 0
     squared = float(pace.sizes @ judged.variances)
-    return _outlook(pacing, pace, judged, squared, closed(pace, rows, judged).banks)
+    return _outlook(pacing, pace, judged, squared, closed(pace, rows, judged).banks), len(rows)
 
 
 def _outlook(pacing: Pacing, pace: Pace, judged: Judgement, squared: float, banks: tuple[Bank, ...]) -> Outlook:

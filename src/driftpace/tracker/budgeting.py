@@ -19,8 +19,7 @@ from driftpace.pacing import (
     judge,
     need,
     next_batch,
-    outlook_of,
-    outlook_with_rows,
+    outlook_from_here,
     status,
 )
 from driftpace.planning import LinearCost, Outlook
@@ -230,9 +229,9 @@ def _practical(settings: Settings, pacing: Pacing, state: State, spending: Spend
     judged = judge(pacing, pace, rows)
     if not finite(judged):
         return overflow(pool, came, batch, judged.epsilon)
-    needed, seen = PILOT * pace.size - pace.memory.rows, came if pace.banks else 0
+    outlook, seen = outlook_from_here(pacing, pace, rows, judged)
+    needed = PILOT * pace.size - pace.memory.rows
     supply = _Supply(limit=limit, beyond=beyond, came=came, seen=seen, needed=needed)
-    outlook = (outlook_with_rows if seen else outlook_of)(pacing, pace, rows, judged)
     plan, outcome, told = _planned(spending, outlook, judged.epsilon, supply)
     period, risk = plan.samples[0], plan.risks[0]
     if in_pilot(pace, period):
