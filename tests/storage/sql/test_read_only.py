@@ -1,7 +1,6 @@
 """A store that may only be read is read; what would be written is refused, and nothing is left behind."""
 
 import os
-import shutil
 import sqlite3
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from driftpace.storage import Store, Token, open_store
 from driftpace.storage.sql.store import SqlStore
 from tests.reference.changes import change, numbers
 from tests.reference.nobody import as_nobody, open_folder
+from tests.reference.small_disk import in_a_small_file_system
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")  # of newer Pythons
 
@@ -242,15 +242,6 @@ store.close()
 
 
 def test_a_disk_that_may_only_be_read_is_read(tmp_path: Path) -> None:
-    folder = tmp_path / "small"
-    folder.mkdir()
-    private = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--map-root-user", "--mount"]
-    if shutil.which("unshare") is None or subprocess.run([*private, "true"], capture_output=True).returncode != 0:
-        pytest.skip("this machine permits no name space for mounts")
-    mount = 'mount -t tmpfs -o size=1m tmpfs "$1" || exit 77; exec "$2" -W error -c "$3" "$1/labels.db" "$1"'
-    command = [*private, "sh", "-c", mount, "sh", str(folder), sys.executable, _MOUNTED]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=Path(__file__).parents[3])
-    if done.returncode == 77:
-        pytest.skip("this machine permits no mount")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == f"the store at sqlite:///{folder.resolve()}/labels.db is read-only; nothing was written.\n"
+    said = in_a_small_file_system(tmp_path, _MOUNTED)
+    place = (tmp_path / "small").resolve()
+    assert said == f"the store at sqlite:///{place}/labels.db is read-only; nothing was written.\n"

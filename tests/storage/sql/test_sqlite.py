@@ -1,25 +1,21 @@
 """What can go wrong with a file: a sentence, and nothing corrupted."""
 
-import multiprocessing
 import os
 import shutil
 import sqlite3
 import stat
-import subprocess
-import sys
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from driftpace.errors import DriftpaceError, StorageError
+from driftpace.errors import StorageError
 from driftpace.storage import Store, open_store
 from tests.reference.changes import change, numbers
+from tests.reference.nobody import as_nobody, open_folder
+from tests.reference.small_disk import in_a_small_file_system
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")  # of newer Pythons
-
-NOBODY = 65534
 
 
 @pytest.fixture
@@ -104,98 +100,21 @@ assert numbers(again, "churn") == list(range(written + 1))
 again.close()
 """
 
-_READ_ONLY = """
-import subprocess, sys
-from driftpace.errors import StorageError
-from driftpace.storage import open_store
-from tests.reference.changes import change, numbers
-
-path, folder = sys.argv[1], sys.argv[2]
-store = open_store(path)
-store.create("churn", change())
-store.close()
-subprocess.run(["mount", "-o", "remount,ro", folder], check=True)
-try:
-    store = open_store(path)
-    store.append("churn", 1, change(1))
-except StorageError as error:
-    print(error)
-subprocess.run(["mount", "-o", "remount,rw", folder], check=True)
-store = open_store(path)
-assert numbers(store, "churn") == [0]
-assert store.append("churn", 1, change(1)) == 2
-store.close()
-"""
-
-
-def _in_a_small_file_system(tmp_path: Path, script: str) -> str:
-    """Run a script in a name space of its own in which a folder is a file system of one megabyte; nothing is left of it."""
-    folder = tmp_path / "small"
-    folder.mkdir()
-    private = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--map-root-user", "--mount"]
-    if shutil.which("unshare") is None or subprocess.run([*private, "true"], capture_output=True).returncode != 0:
-        pytest.skip("this machine permits no name space for mounts")
-    mount = 'mount -t tmpfs -o size=1m tmpfs "$1" || exit 77; exec "$2" -W error -c "$3" "$1/labels.db" "$1"'
-    command = [*private, "sh", "-c", mount, "sh", str(folder), sys.executable, script]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=Path(__file__).parents[3])
-    if done.returncode == 77:
-        pytest.skip("this machine permits no mount")
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
 
 def test_a_full_disk_is_a_sentence_and_loses_nothing(tmp_path: Path) -> None:
-    said = _in_a_small_file_system(tmp_path, _FULL)
+    said = in_a_small_file_system(tmp_path, _FULL)
     assert "there is no room left on the disk of the store at" in said
     assert said.count("\n") == 1
 
 
-def test_a_read_only_disk_is_a_sentence(tmp_path: Path) -> None:
-    said = _in_a_small_file_system(tmp_path, _READ_ONLY)
-    assert "the store at " in said
-    assert "read-only" in said or "cannot be opened" in said
-    assert said.count("\n") == 1
-
-
-def _as_nobody(work: Callable[[], object]) -> str:
-    """Run something as a user whom permissions bind, in a process of its own; return the sentence it raised."""
-    fork = multiprocessing.get_context("fork")
-    receiving, sending = fork.Pipe(duplex=False)
-
-    def child() -> None:
-        if os.geteuid() == 0:
-            os.setgroups([])
-            os.setgid(NOBODY)
-            os.setuid(NOBODY)
-        try:
-            work()
-            sending.send("nothing was raised")
-        except DriftpaceError as error:
-            sending.send(f"{type(error).__name__}: {error}")
-        except BaseException as error:
-            sending.send(f"not a sentence: {error!r}")
-
-    process = fork.Process(target=child)
-    process.start()
-    sending.close()
-    said = str(receiving.recv())
-    receiving.close()
-    process.join(timeout=60)
-    return said
-
-
 @pytest.fixture
-def open_folder() -> Iterator[Path]:
-    """A folder that every user may enter and write to."""
-    folder = Path(tempfile.mkdtemp(prefix="driftpace-"))
-    folder.chmod(0o777)
-    yield folder
-    folder.chmod(0o777)
-    shutil.rmtree(folder)
+def folder() -> Iterator[Path]:
+    with open_folder() as made:
+        yield made
 
 
-def test_a_read_only_file_is_a_sentence(open_folder: Path) -> None:
-    path = open_folder / "labels.db"
+def test_a_read_only_file_is_a_sentence(folder: Path) -> None:
+    path = folder / "labels.db"
     store = open_store(path)
     store.create("churn", change())
     store.close()
@@ -206,24 +125,24 @@ def test_a_read_only_file_is_a_sentence(open_folder: Path) -> None:
         assert numbers(store, "churn") == [0]
         store.append("churn", 1, change(1))
 
-    assert _as_nobody(write).startswith("StorageError: the store at sqlite:///")
-    assert "is read-only; nothing was written." in _as_nobody(write)
+    assert as_nobody(write).startswith("StorageError: the store at sqlite:///")
+    assert "is read-only; nothing was written." in as_nobody(write)
     assert numbers(store, "churn") == [0]
     store.close()
 
 
-def test_a_folder_that_may_not_be_written_is_a_sentence(open_folder: Path) -> None:
-    open_folder.chmod(0o555)
-    said = _as_nobody(lambda: open_store(open_folder / "labels.db"))
+def test_a_folder_that_may_not_be_written_is_a_sentence(folder: Path) -> None:
+    folder.chmod(0o555)
+    said = as_nobody(lambda: open_store(folder / "labels.db"))
     assert said.startswith("StorageError: the store at ")
     assert "cannot be opened: it is gone, or its folder may not be read and written." in said
-    assert list(open_folder.iterdir()) == []
+    assert list(folder.iterdir()) == []
 
 
-def test_a_folder_that_may_not_be_entered_is_a_sentence(open_folder: Path) -> None:
-    open_store(open_folder / "labels.db").close()
-    open_folder.chmod(0o000)
-    said = _as_nobody(lambda: open_store(open_folder / "labels.db"))
+def test_a_folder_that_may_not_be_entered_is_a_sentence(folder: Path) -> None:
+    open_store(folder / "labels.db").close()
+    folder.chmod(0o000)
+    said = as_nobody(lambda: open_store(folder / "labels.db"))
     assert said.startswith("StorageError: the store at ")
 
 
