@@ -6,6 +6,8 @@ import pytest
 
 from driftpace.campaign import Campaign
 from driftpace.campaign.as_json import order_json, status_json
+from driftpace.campaign.records import EXHAUSTED
+from driftpace.cli.period.words import sentence
 from driftpace.records import Money
 from driftpace.storage.store import Store
 from tests.reference.campaigns import begun, rows_of
@@ -73,8 +75,25 @@ def test_money_that_is_gone_is_said_in_the_list(store: Store) -> None:
     assert (head.summary["exhausted"], head.summary["failed"]) == (True, False)
     assert poor.status().to_plan == Money.of(0)
     assert poor.status().todo == (
-        "The budget has nothing for the rows that period 2 needs: close it with what came, add money, or override it."
+        "The budget has nothing for the rows that period 2 needs: close it without, add money, or override it."
     )
+
+
+def test_money_that_is_kept_for_later_periods_is_not_called_enough(store: Store) -> None:
+    """All that the plan has for a period came, and the target is out of reach: that is said, and the script is told."""
+    campaign = begun(store, epsilon=0.001, budget={"total": 120, "horizon": 6, "fixed": 10, "per_sample": 1})
+    order, came = campaign.ask(), 0
+    while order.missing:
+        rows = order.missing
+        order = campaign.tell(*rows_of(1, came, rows), final=False).order
+        came += rows
+    left = campaign.status().money_left
+    assert left is not None
+    assert left.amount > 20
+    assert order.code == EXHAUSTED
+    said = "All rows came that the budget has for period 1: "
+    assert campaign.status().todo == f"{said}close it, add money, or override it."
+    assert sentence(order) == f"{said}nothing more to label."
 
 
 def test_without_a_budget_there_is_no_money(store: Store) -> None:

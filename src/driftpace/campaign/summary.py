@@ -35,8 +35,10 @@ def todo(folded: Folded) -> str:
     if order.missing > 0:
         more = "more " if order.came else ""
         return f"Label {order.missing:,} {more}row{'s' if order.missing != 1 else ''} for {which}."
+    if order.code == EXHAUSTED and order.came:
+        return f"All rows came that the budget has for {which}: close it, add money, or override it."
     if order.code == EXHAUSTED:
-        return f"The budget has nothing for the rows that {which} needs: close it with what came, add money, or override it."
+        return f"The budget has nothing for the rows that {which} needs: close it without, add money, or override it."
     if order.came:
         return f"Enough rows came for {which}: close it."
     return f"Nothing to label in {which}: close it when it is over."

@@ -33,9 +33,11 @@ def sentence(order: "Order") -> str:
             rows = plural(order.missing, "row").replace(" ", " more ", 1)
             return f"Label {rows} for {which}; {order.came:,} of {order.samples:,} came."
         return f"Label {plural(order.missing, 'row')} for {which}."
+    broke = order.overridden is None and order.request.outcome.name == "BUDGET"
     if order.came:
-        return f"Enough rows came for {which}: nothing more to label."
-    if order.overridden is None and order.request.outcome.name == "BUDGET":
+        enough = f"All rows came that the budget has for {which}" if broke else f"Enough rows came for {which}"
+        return f"{enough}: nothing more to label."
+    if broke:
         return f"The budget has nothing for the rows that {which} needs."
     return f"Nothing to label in {which}."
 
