@@ -57,6 +57,7 @@ def test_what_is_refused(more: dict[str, Any], sentence: str) -> None:
         ({"cap": 0}, r"Campaign\(cap=\.\.\.\) must be"),
         ({"budget": {"total": 0, "horizon": 3}}, r"Campaign\(total=\.\.\.\) must pay for one sample"),
         ({"budget": {"total": 5, "horizon": 0}}, r"Campaign\(horizon=\.\.\.\) must be"),
+        ({"budget": {"total": 5, "horizon": 2, "batches": "no"}}, r"Campaign\(batches=\.\.\.\) must be True or False"),
     ],
 )
 def test_what_no_tracker_can_be_made_of(more: dict[str, Any], sentence: str) -> None:
@@ -72,12 +73,13 @@ def test_the_values_of_a_definition_give_it_back() -> None:
         "classes": ["no", "yes"],
         "l2": [0.001, 0.1],
         "keep_rows": False,
-        "budget": {"total": "100", "horizon": 4, "tiers": [[1, "2"], [10, "1"]], "currency": "EUR"},
+        "budget": {"total": "100", "horizon": 4, "tiers": [[1, "2"], [10, "1"]], "currency": "EUR", "batches": True},
     }
     definition = Definition.of(values)
     assert Definition.of(definition.to_values()) == definition
     tracker = definition.make_tracker(rng=3)
-    assert tracker.budget == Budget(total=100, horizon=4, cost=TieredCost(tiers=((1, 2), (10, 1)), currency="EUR"))
+    cost = TieredCost(tiers=((1, 2), (10, 1)), currency="EUR")
+    assert tracker.budget == Budget(total=100, horizon=4, cost=cost, batches=True)
     assert len(tracker.models["l2=0.001"]) == 1 + 2 + 1, "age, two of three regions, the intercept"
 
 
