@@ -2,20 +2,18 @@
 
 from driftpace.pacing.certifying import certificate
 from driftpace.pacing.checks import Supply, checks, counted, status
+from driftpace.pacing.needing import Need, need, next_batch
 from driftpace.pacing.outlook import Foreseen, outlook_from_here, outlook_of
 from driftpace.pacing.pacer import (
     FIRST_ROWS,
     PILOT,
     Judgement,
-    Need,
     Pace,
     Pacing,
     closed,
     drift,
     first_pace,
     judge,
-    need,
-    next_batch,
     seen_from,
 )
 from driftpace.pacing.rows import Rows
