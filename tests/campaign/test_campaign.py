@@ -20,16 +20,7 @@ from driftpace.losses import LinearLoss, SquaredLoss
 from driftpace.storage import MemoryStore
 from driftpace.storage.store import Change, Entry, Store
 from driftpace.tracker import Tracker
-from tests.reference.campaigns import VALUES, begun, rows_of, run_period
-
-BUDGET = {"total": 900, "horizon": 12, "fixed": 60, "per_sample": 1, "currency": "EUR"}
-SHAPES: dict[str, dict[str, Any]] = {
-    "plain": {},
-    "candidates": {"l2": [0.0, 0.1]},
-    "budget": {"budget": BUDGET},
-    "confidence": {"confidence": 0.9},
-    "forgetful": {"keep_rows": False},
-}
+from tests.reference.campaigns import SHAPES, VALUES, begun, rows_of, run_period
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -17,16 +17,7 @@ from driftpace.errors import (
 from driftpace.storage import MemoryStore
 from driftpace.storage.store import Store
 from driftpace.tracker.intake import Rows
-from tests.reference.campaigns import begun, rows_of
-
-BUDGET = {"total": 900, "horizon": 12, "fixed": 60, "per_sample": 1, "currency": "EUR"}
-SHAPES: dict[str, dict[str, Any]] = {
-    "plain": {},
-    "candidates": {"l2": [0.0, 0.1]},
-    "budget": {"budget": BUDGET},
-    "confidence": {"confidence": 0.9},
-    "forgetful": {"keep_rows": False},
-}
+from tests.reference.campaigns import BUDGET, begun, rows_of
 
 
 def test_a_delivery_counts_once_however_often_it_is_told(store: Store) -> None:

@@ -12,6 +12,16 @@ from driftpace.worlds import DriftingRegression
 
 VALUES: dict[str, Any] = {"name": "prices", "target": "price", "epsilon": 0.1, "seed": 1}
 
+BUDGET = {"total": 900, "horizon": 12, "fixed": 60, "per_sample": 1, "currency": "EUR"}
+SHAPES: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "candidates": {"l2": [0.0, 0.1]},
+    "budget": {"budget": BUDGET},
+    "batches": {"budget": {**BUDGET, "fixed": 0}},
+    "confidence": {"confidence": 0.9},
+    "forgetful": {"keep_rows": False},
+}
+
 
 def ticking() -> Callable[[], str]:
     """Return a clock of its own: every look is a second later, so two runs write the same times."""
