@@ -2,6 +2,7 @@
 
 import pytest
 
+from driftpace.campaign import Campaign
 from driftpace.storage.store import Store
 from tests.reference.periods import begun
 from tests.reference.serving import Serving
@@ -41,3 +42,15 @@ def test_what_cannot_be_is_refused_and_changes_nothing(
     assert answer.status_code == 422
     assert sentence in answer.json()["error"]["sentence"]
     assert campaign.log() == before
+
+
+@pytest.mark.parametrize("batches", [True, False])
+def test_whether_orders_come_in_batches_is_said_over_rest_too(served: Serving, store: Store, batches: bool) -> None:
+    budget = {"total": 100, "horizon": 4, "fixed": 5, "batches": batches}
+    values = {"name": "rents", "target": "y", "epsilon": 0.1, "budget": budget}
+    assert served.client.post("/api/campaigns", json=values).status_code == 201
+    found = Campaign.open("rents", storage=store).tracker().budget
+    assert found is not None
+    assert found.in_batches is batches
+    wrong = served.client.post("/api/campaigns", json={**values, "name": "b", "budget": {**budget, "batches": "no"}})
+    assert wrong.status_code == 422

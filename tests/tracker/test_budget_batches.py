@@ -86,6 +86,20 @@ def test_the_first_batch_is_a_part_of_the_plan_and_says_so() -> None:
     assert second.money_left == request.money_left - request.cost
 
 
+def test_reason_and_verdict_speak_of_the_same_money() -> None:
+    """Also in a first period, whose plan has its pilot still to pay: what is left is what the rows that came leave."""
+    tracker, draw = tracker_of(40, 6, epsilon=0.01), draws(4, noise=1.0)
+    tracker.tell(*draw(1)(tracker.ask().samples), final=False)
+    for period in (1, 2):
+        request = tracker.ask()
+        (told,) = [one for one in request.assumptions if one.name == "budget"]
+        assert f"and {request.money_left} are left: " in request.reason
+        assert told.sentence.startswith(f"The money left, {request.money_left}, does not hold the target")
+        tracker.tell(*draw(period)(3), final=False)
+        assert tracker.ask().money_left != request.money_left
+        tracker.tell()
+
+
 def test_a_batch_that_was_asked_for_stays_until_rows_come() -> None:
     tracker, draw = tracker_of(2000, 6), draws(5, noise=1.0)
     tracker.step(draw(1))

@@ -95,6 +95,7 @@ class BudgetSent(Prices):
     total: Amount
     horizon: Annotated[int, Field(ge=1, le=10_000)]
     gap: Annotated[str, Field(max_length=40)] | None = None
+    batches: bool | None = None
 
 
 class DefinitionSent(Sent):

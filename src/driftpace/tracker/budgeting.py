@@ -150,7 +150,10 @@ def _planned(spending: Spending, outlook: Outlook, epsilon: float, supply: _Supp
     if rows > 0:
         rows = max(min(rows, supply.limit), min(supply.least, most))
     rows = max(rows, supply.came)
-    if rows != plan.samples[0] or not plan.spent <= plan.budget or (seen and not isinstance(problem.cost, LinearCost)):
+    unsure = seen > 0 and not isinstance(
+        problem.cost, LinearCost
+    )  # then what further rows cost is taken roughly: no proof
+    if rows != plan.samples[0] or not plan.spent <= plan.budget or unsure:
         plan = spending.with_rows(plan_around(problem, rows - seen, spending.left_after(rows)), seen)
     if plan.gaps[0] == 0.0:
         outcome = Outcome.MET if rows else Outcome.ENOUGH
@@ -160,7 +163,7 @@ def _planned(spending: Spending, outlook: Outlook, epsilon: float, supply: _Supp
         outcome = Outcome.INFEASIBLE
     else:
         outcome = Outcome.BUDGET
-    return plan, outcome, verdict(spending, problem, plan, supply.seen)
+    return plan, outcome, verdict(spending, problem, plan, came=supply.came, seen=seen)
 
 
 # ---- a tracker made of parts

@@ -156,8 +156,11 @@ def missed_period(problem: Problem, plan: Plan) -> int | None:
     return next((index for index, gap in enumerate(plan.gaps) if gap > 0.0 and counts[index]), None)
 
 
-def verdict(spending: Spending, problem: Problem, plan: Plan, came: int) -> Assumption:
-    """Return whether the money holds the target in the periods left, and where it does not, the target that it can hold."""
+def verdict(spending: Spending, problem: Problem, plan: Plan, *, came: int, seen: int) -> Assumption:
+    """Return whether the money holds the target in the periods left, and where it does not, the target that it can hold.
+
+    Of the rows that ``came`` in this period the problem has ``seen`` none or all.
+    """
     left = spending.left_after(came)
     index, over = missed_period(problem, plan), in_words(plan.horizon, "period")
     if index is None:
@@ -166,7 +169,7 @@ def verdict(spending: Spending, problem: Problem, plan: Plan, came: int) -> Assu
             Verdict.PASS, f"The money left holds the target of {plan.epsilon:.3g} over {over}, with {spare} to spare."
         )
     where = f"the risk is {plan.risks[index]:.4g} in period {plan.first_period + index}"
-    best = best_target(replace(problem, budget=left), accuracy=ACCURACY).epsilon
+    best = best_target(replace(problem, budget=spending.left_after(seen)), accuracy=ACCURACY).epsilon
     if spending.most(came + 1) <= came:
         return said(
             Verdict.FAIL,
