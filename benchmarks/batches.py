@@ -21,8 +21,8 @@ from benchmarks.world_cases import Case
 from benchmarks.world_runs import oracle
 from driftpace import Budget, LinearCost, SquaredLoss, Tracker
 from driftpace.backtest.workers import one_thread
+from driftpace.synthetic.paths import Shape
 from driftpace.typing import FloatArray
-from driftpace.worlds.paths import Shape
 
 EPSILON = 0.05
 MOVES: tuple[tuple[Shape, float], ...] = (

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
-from driftpace.experiments.cost.courses import Course, Job, Method, follow
-from driftpace.experiments.cost.setting import EPSILON, NOISE, PERIODS
 from driftpace.typing import FloatArray
+from paper.cost.courses import Course, Job, Method, follow
+from paper.cost.setting import EPSILON, NOISE, PERIODS
 
 METHODS: dict[str, Method] = {
     "exact plan": "plan",

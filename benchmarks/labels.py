@@ -8,7 +8,7 @@ import numpy as np
 from driftpace import Ball, Constants, SquaredLoss, Tracker
 from driftpace.drift import Drift, Prequential, RecentChange
 from driftpace.learners import AnchoredErm, Learner, Sgd
-from driftpace.worlds import DriftingRegression
+from driftpace.synthetic import DriftingRegression
 
 LOSS, DOMAIN, FIRST = SquaredLoss(), Ball(radius=60.0), (50, 50)
 SETTLED = 20

@@ -15,8 +15,8 @@ from collections.abc import Callable
 import numpy as np
 
 from benchmarks.sgd import ratio, rounds
-from driftpace.experiments.montecarlo import RegressionStudy
 from driftpace.typing import FloatArray
+from paper.montecarlo import RegressionStudy
 
 RUNS, PERIODS, SAMPLES, FEATURES = 1_000, 25, 200, 2
 NOISE, SHIFT = 0.08, 8.0

@@ -32,8 +32,8 @@ from driftpace.bounds import (
     WeightedClosedForm,
 )
 from driftpace.losses import LogisticLoss, SmoothedHinge, SquaredLoss
+from driftpace.synthetic import BoundedRegression, TwoClasses
 from driftpace.typing import FloatArray
-from driftpace.worlds import BoundedRegression, TwoClasses
 from tests.reference.holding import SQUARES, Squares
 from tests.reference.minimisers import least_squares, newton
 from tests.reference.monte_carlo import ball, gaussian_rows, sgd, squared_slope

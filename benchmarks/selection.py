@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from driftpace.constraints import WholeSpace
 from driftpace.learners.minimise import minimise
 from driftpace.losses import LinearLoss, LogisticLoss, SquaredLoss
 from driftpace.selection import Design, Held, left_out, losses_left_out, make_folds
-from driftpace.sets import WholeSpace
 from driftpace.typing import FloatArray
 
 GRID = tuple(np.logspace(-3.0, 1.0, 10))

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 from driftpace.compiled import compiled
+from driftpace.constraints import Ball
 from driftpace.learners import Sgd
 from driftpace.losses import LogisticLoss, SmoothedHinge, SquaredLoss
 from driftpace.records import Constants
-from driftpace.sets import Ball
 from driftpace.typing import FloatArray
 
 SIZES = ((1_000_000, 10), (200_000, 100), (20_000, 1_000))
@@ -37,7 +37,7 @@ import numpy as np
 from driftpace.learners import Sgd
 from driftpace.losses import SquaredLoss
 from driftpace.records import Constants
-from driftpace.sets import WholeSpace
+from driftpace.constraints import WholeSpace
 imported = time.perf_counter()
 X, y = np.ones((200, {features})), np.ones(200)
 known = Constants.given(m=1.0, A=1.0, B=400.0)

@@ -7,7 +7,7 @@ do not. docs/method.md cites what this prints.
 import numpy as np
 
 from driftpace import SquaredLoss, Tracker
-from driftpace.worlds import Shape, ShapedRegression
+from driftpace.synthetic import Shape, ShapedRegression
 
 EPSILON, COST, NOISE = 0.01, 0.0022, 0.5
 RUNS, PERIODS = 60, 15

@@ -8,9 +8,9 @@ from zlib import crc32
 from driftpace import SquaredLoss
 from driftpace.errors import ParameterError
 from driftpace.losses import LogisticLoss, Loss, SmoothedHinge
-from driftpace.worlds import ShapedClasses, ShapedRegression
-from driftpace.worlds.paths import Shape
-from driftpace.worlds.shaped_regression import NoiseKind
+from driftpace.synthetic import ShapedClasses, ShapedRegression
+from driftpace.synthetic.paths import Shape
+from driftpace.synthetic.shaped_regression import NoiseKind
 
 FEATURES = (2, 10, 50)
 CONDITIONS = (1.0, 100.0)

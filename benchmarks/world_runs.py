@@ -13,9 +13,9 @@ from driftpace.backtest.promise import Promise, promise
 from driftpace.backtest.workers import one_thread
 from driftpace.backtest.yardstick import PILOT_PERIODS, ROWS_PER_COEFFICIENT, find_best_constant
 from driftpace.records import StepReport, Verdict
+from driftpace.synthetic import ShapedClasses, ShapedRegression
+from driftpace.synthetic.shaped_regression import RegressionPeriod
 from driftpace.typing import FloatArray
-from driftpace.worlds import ShapedClasses, ShapedRegression
-from driftpace.worlds.shaped_regression import RegressionPeriod
 
 LEVEL = 0.95
 CAP = 20_000

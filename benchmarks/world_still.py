@@ -4,8 +4,8 @@ import numpy as np
 
 from driftpace import SquaredLoss, Tracker
 from driftpace.backtest.workers import one_thread
+from driftpace.synthetic import ShapedRegression
 from driftpace.typing import FloatArray
-from driftpace.worlds import ShapedRegression
 
 DECADE = 10
 

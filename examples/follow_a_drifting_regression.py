@@ -24,8 +24,8 @@ from rich.table import Table
 
 from driftpace import Ball, Constants, SquaredLoss, Tracker
 from driftpace.learners import Sgd
+from driftpace.synthetic import DriftingRegression
 from driftpace.typing import FloatArray
-from driftpace.worlds import DriftingRegression
 
 EPSILON, RHO, NOISE, PERIODS = 0.1, 1.0, 0.08, 25
 LOSS, DOMAIN, FIRST = SquaredLoss(), Ball(radius=30.0), (50, 50)

@@ -40,7 +40,7 @@ import numpy as np
 from driftpace.learners import Sgd
 from driftpace.losses import SquaredLoss
 from driftpace.records import Constants
-from driftpace.sets import WholeSpace
+from driftpace.constraints import WholeSpace
 fitted = Sgd().fit(
     SquaredLoss(), WholeSpace(), np.zeros(1), np.ones((3, 1)), np.ones(3), distance=1.0,
     constants=Constants.given(m=1.0, A=1.0, B=1.0),

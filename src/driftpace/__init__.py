@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from driftpace.backtest import backtest as backtest
     from driftpace.bounds import smallest_samples as smallest_samples
     from driftpace.campaign import Campaign as Campaign
+    from driftpace.constraints import Ball as Ball
+    from driftpace.constraints import Box as Box
+    from driftpace.constraints import WholeSpace as WholeSpace
     from driftpace.errors import DriftpaceError as DriftpaceError
     from driftpace.losses import HuberLoss as HuberLoss
     from driftpace.losses import LogisticLoss as LogisticLoss
@@ -24,9 +27,6 @@ if TYPE_CHECKING:
     from driftpace.records import Outcome as Outcome
     from driftpace.records import Request as Request
     from driftpace.records import StepReport as StepReport
-    from driftpace.sets import Ball as Ball
-    from driftpace.sets import Box as Box
-    from driftpace.sets import WholeSpace as WholeSpace
     from driftpace.tracker import Tracker as Tracker
 
 __version__ = "0.1.0"
@@ -55,8 +55,8 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Ball": "sets",
-    "Box": "sets",
+    "Ball": "constraints",
+    "Box": "constraints",
     "Budget": "planning",
     "Campaign": "campaign",
     "Constants": "records",
@@ -71,16 +71,16 @@ _HOMES = {
     "StepReport": "records",
     "TieredCost": "planning",
     "Tracker": "tracker",
-    "WholeSpace": "sets",
+    "WholeSpace": "constraints",
     "plan": "planning",
     "smallest_samples": "bounds",
 }
 
 _PARTS = frozenset(
     {
-        *("backtest", "bounds", "campaign", "concentration", "datasets", "drift", "errors", "evidence", "labelling"),
-        *("learners", "losses", "pacing", "planning", "records", "rules", "schedules", "service", "sets", "storage"),
-        *("tables", "testing", "tracker", "worlds"),
+        *("backtest", "bounds", "campaign", "constants", "constraints", "datasets", "drift", "errors", "labelling"),
+        *("adaptive", "learners", "losses", "planning", "records", "rules", "schedules", "service", "storage"),
+        *("tables", "testing", "synthetic", "tracker"),
     }
 )
 """Packages that need no import of their own; ``backtest`` is one that can be called."""

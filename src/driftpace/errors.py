@@ -1,28 +1,82 @@
-"""Every error driftpace raises on purpose.
+"""Exceptions raised by driftpace.
 
 ::
 
     DriftpaceError
-    ├── ParameterError      a parameter is outside what is allowed          (also a ValueError)
-    │   └── UnknownConstantError    a constant is needed and not known yet
-    ├── DataError           rows that cannot be used                        (also a ValueError)
-    ├── ProtocolError       a call that came out of order                   (also a RuntimeError)
-    │   └── TooEarlyError           too little is known yet to look ahead
-    ├── StateFileError      a saved state that cannot be read back          (also a ValueError)
-    ├── StorageError        a store that cannot be used: full, read-only, damaged, gone (also a RuntimeError)
-    │   └── ConflictError           somebody else wrote first
-    ├── UnknownCampaignError    no campaign of that name is in the store    (also a LookupError)
-    ├── LabellingError      a labelling tool that cannot be reached or refuses (also a RuntimeError)
-    │   ├── UnavailableError        it did not answer, or was too busy
+    ├── ParameterError          a parameter is outside its allowed range            (also a ValueError)
+    │   └── UnknownConstantError    a constant is required but neither given nor estimated yet
+    ├── DataError               rows or files that cannot be used                   (also a ValueError)
+    ├── ProtocolError           a call out of order, such as tell before ask        (also a RuntimeError)
+    │   └── TooEarlyError           not enough data yet to look ahead
+    ├── StateFileError          a saved state that cannot be read back              (also a ValueError)
+    ├── StorageError            a store that is full, read-only, damaged or gone    (also a RuntimeError)
+    │   └── ConflictError           a concurrent writer committed first
+    ├── UnknownCampaignError    no such campaign in the store                       (also a LookupError)
+    ├── LabellingError          a labelling tool that is unreachable or refuses     (also a RuntimeError)
+    │   ├── UnavailableError        no answer, or too busy
     │   └── WrongSecretError        a webhook call without the shared secret
-    └── MissingExtraError   an optional package that is not installed       (also an ImportError)
+    └── MissingExtraError       an optional dependency is not installed             (also an ImportError)
 
-One grammar for all of them: the owner and the parameter, what is allowed, what came. An error leaves everything as it was.
+All messages share one grammar: the owner and the parameter, what is allowed, what was given. Owner and parameter are
+fields of the exception, so that each layer can name them in its own terms (:meth:`DriftpaceError.renamed`) without parsing
+the sentence. A call that raises changes nothing.
 """
+
+from typing import Self
 
 
 class DriftpaceError(Exception):
-    """The root of the tree: catch this to catch everything driftpace raises on purpose."""
+    """Base class of all exceptions raised by driftpace.
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong, such as ``"must be positive; got -1."``. Without an owner this is the whole message.
+    owner : str, optional
+        The callable whose parameter is wrong, such as ``"Tracker.tell"``.
+    name : str, optional
+        The parameter.
+
+    Examples
+    --------
+    >>> error = ParameterError("must be positive and finite; got -1.0.", owner="Ball", name="radius")
+    >>> str(error)
+    'Ball(radius=...) must be positive and finite; got -1.0.'
+    >>> str(error.renamed(subject="--radius"))
+    '--radius must be positive and finite; got -1.0.'
+    """
+
+    def __init__(self, problem: str = "", *, owner: str | None = None, name: str | None = None) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.owner = owner
+        self.name = name
+        self.subject: str | None = None
+
+    def __str__(self) -> str:
+        if self.subject is not None:
+            return f"{self.subject} {self.problem}"
+        if self.owner is None:
+            return self.problem
+        return f"{self.owner}({self.name}=...) {self.problem}" if self.name else f"{self.owner}: {self.problem}"
+
+    def renamed(self, *, owner: str | None = None, name: str | None = None, subject: str | None = None) -> Self:
+        """Return a copy that names the parameter in the terms of another layer.
+
+        Parameters
+        ----------
+        owner, name : str, optional
+            Replace those of this error.
+        subject : str, optional
+            Replaces ``owner(name=...)`` as a whole, such as ``"--epsilon"``.
+        """
+        copy = type(self).__new__(type(self), *self.args)
+        copy.args = self.args
+        copy.__dict__.update(self.__dict__)
+        copy.owner = self.owner if owner is None else owner
+        copy.name = self.name if name is None else name
+        copy.subject = subject
+        return copy
 
 
 class ParameterError(DriftpaceError, ValueError):

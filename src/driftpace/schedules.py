@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driftpace import require
+from driftpace import validation
 from driftpace.typing import FloatArray
 
 
@@ -25,8 +25,8 @@ class InverseTime:
     shift: float = 0.0
 
     def __post_init__(self) -> None:
-        require.positive("InverseTime", scale=self.scale)
-        require.nonnegative("InverseTime", shift=self.shift)
+        validation.positive("InverseTime", scale=self.scale)
+        validation.nonnegative("InverseTime", shift=self.shift)
 
     def steps(self, updates: int, distance: float | None = None) -> FloatArray:
         """Return mu_1 .. mu_updates; ``distance`` is not used."""
@@ -45,7 +45,7 @@ class ConstantSteps:
     step: float
 
     def __post_init__(self) -> None:
-        require.positive("ConstantSteps", step=self.step)
+        validation.positive("ConstantSteps", step=self.step)
 
     def steps(self, updates: int, distance: float | None = None) -> FloatArray:
         """Return mu_1 .. mu_updates; ``distance`` is not used."""
@@ -70,14 +70,14 @@ class GreedySteps:
     limit: float = np.inf
 
     def __post_init__(self) -> None:
-        require.positive("GreedySteps", m=self.m)
-        require.nonnegative("GreedySteps", A=self.A, B=self.B)
+        validation.positive("GreedySteps", m=self.m)
+        validation.nonnegative("GreedySteps", A=self.A, B=self.B)
 
     def steps(self, updates: int, distance: float | None = None) -> FloatArray:
         """Return mu_1 .. mu_updates tuned to the start ``distance``, which is needed."""
         if distance is None:
             distance = -1.0
-        require.nonnegative("GreedySteps.steps", distance=distance)
+        validation.nonnegative("GreedySteps.steps", distance=distance)
         squared, steps = distance**2, np.zeros(updates)
         for k in range(updates):
             noise = self.A + self.B * squared

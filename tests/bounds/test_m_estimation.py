@@ -6,8 +6,8 @@ import pytest
 from driftpace.bounds import Anchored, AnchoredMinimiser, Minimiser, Nature, OrdinaryLeastSquares
 from driftpace.errors import ParameterError
 from driftpace.losses import LinearLoss, LogisticLoss, SmoothedHinge
+from driftpace.synthetic import TwoClasses
 from driftpace.testing import check_bound
-from driftpace.worlds import TwoClasses
 from tests.reference.holding import hold
 from tests.reference.minimisers import newton
 

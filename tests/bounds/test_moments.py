@@ -7,7 +7,7 @@ from driftpace.bounds import SecondMoment
 from driftpace.bounds.moments import bounded_start
 from driftpace.errors import ParameterError
 from driftpace.losses import SquaredLoss
-from driftpace.worlds import BoundedRegression
+from driftpace.synthetic import BoundedRegression
 from tests.reference.holding import SQUARES, Squares
 from tests.reference.monte_carlo import measure
 

@@ -10,9 +10,9 @@ from driftpace.bounds import FullPasses, PenalisedMinimiser, StableMinimiser, sm
 from driftpace.errors import ParameterError
 from driftpace.losses import LinearLoss, LogisticLoss, SmoothedHinge, SquaredLoss
 from driftpace.records import Outcome
+from driftpace.synthetic import BoundedRegression, TwoClasses
 from driftpace.testing import check_bound
 from driftpace.typing import FloatArray
-from driftpace.worlds import BoundedRegression, TwoClasses
 from tests.reference.holding import hold
 from tests.reference.minimisers import least_squares, newton
 

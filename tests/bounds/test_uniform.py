@@ -7,9 +7,9 @@ from driftpace.bounds import LogarithmicAverage, RobustAverage, SecondMoment, Un
 from driftpace.errors import ParameterError
 from driftpace.losses import LogisticLoss
 from driftpace.records import Outcome
+from driftpace.synthetic import TwoClasses
 from driftpace.testing import check_bound
 from driftpace.typing import FloatArray
-from driftpace.worlds import TwoClasses
 from tests.reference.holding import SQUARES, Squares, hold
 from tests.reference.monte_carlo import ball, gaussian_rows, measure, sgd, squared_slope
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from driftpace.bounds import SecondMoment, Weighted, WeightedBounded, WeightedClosedForm, average_certificate
 from driftpace.errors import ParameterError
 from driftpace.losses import LogisticLoss, SmoothedHinge
+from driftpace.synthetic import TwoClasses
 from driftpace.testing import check_bound
 from driftpace.typing import FloatArray
-from driftpace.worlds import TwoClasses
 from tests.reference.holding import SQUARES, Squares, hold
 from tests.reference.monte_carlo import ball, gaussian_rows, measure, sgd, squared_slope
 

@@ -12,10 +12,10 @@ from driftpace.campaign import Campaign
 from driftpace.campaign.as_json import entry_json, ledger_json, order_json
 from driftpace.campaign.folded import Folded, from_checkpoint
 from driftpace.campaign.foretelling import foretold
+from driftpace.constraints import Ball
 from driftpace.drift import KnownDrift
 from driftpace.losses import SquaredLoss
 from driftpace.records import Outcome
-from driftpace.sets import Ball
 from driftpace.storage import MemoryStore
 from driftpace.tracker import Tracker
 from driftpace.tracker.branches import BranchedState, Branches

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from driftpace.concentration import series_converges, standard_error
+from driftpace.constants.concentration import series_converges, standard_error
 from driftpace.drift import (
     BernsteinMargin,
     Combined,

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from driftpace import bounds as b
+from driftpace.constraints import Ball, Box, Set, WholeSpace
 from driftpace.errors import ParameterError, UnknownConstantError
 from driftpace.learners import AnchoredErm, Learner
 from driftpace.learners.minimise import TOLERANCE
 from driftpace.losses import HuberLoss, LinearLoss, LogisticLoss, Loss, SmoothedHinge, SquaredLoss
 from driftpace.records import Constants, Fit, Outcome
-from driftpace.sets import Ball, Box, Set, WholeSpace
 from driftpace.typing import FloatArray
 
 KNOWN = Constants.given(m=1.0, M=1.0, m_rows=0.5, noise=0.5, spread=1.5, sigma_star=0.6, G=2.0)

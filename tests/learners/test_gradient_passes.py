@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from driftpace.bounds import FullPasses
+from driftpace.constraints import Ball, WholeSpace
 from driftpace.errors import ParameterError
 from driftpace.learners import GradientPasses, Learner
 from driftpace.losses import LogisticLoss, SquaredLoss
 from driftpace.records import Constants, Outcome
-from driftpace.sets import Ball, WholeSpace
 
 CONSTANTS = Constants.given(m=0.2, M=2.0, m_rows=0.2, L=2.0, sigma_star=0.5)
 

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from driftpace.constraints import Ball, Box, Set, WholeSpace
 from driftpace.errors import ParameterError
 from driftpace.learners import Learner, Sgd
 from driftpace.losses import HuberLoss, LinearLoss, LogisticLoss, Loss, SmoothedHinge, SquaredLoss
 from driftpace.records import Constants, Fit, Outcome
 from driftpace.schedules import ConstantSteps, GreedySteps, InverseTime
-from driftpace.sets import Ball, Box, Set, WholeSpace
 from driftpace.typing import FloatArray
 from tests.reference import naive_sgd as naive
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from driftpace import Ball, Budget, Constants, LinearCost, SquaredLoss, Tracker
+from driftpace.synthetic import DriftingRegression
 from driftpace.typing import FloatArray
-from driftpace.worlds import DriftingRegression
 
 COST = LinearCost(fixed=20, per_sample=1, currency="EUR")
 KNOWN = Constants.given(m=1.0, M=1.0, A=0.16, B=4.0)

@@ -7,8 +7,8 @@ import numpy as np
 
 from driftpace.campaign import Campaign, Receipt
 from driftpace.storage.store import Store
+from driftpace.synthetic import DriftingRegression
 from driftpace.typing import FloatArray
-from driftpace.worlds import DriftingRegression
 
 VALUES: dict[str, Any] = {"name": "prices", "target": "price", "epsilon": 0.1, "seed": 1}
 

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from driftpace.experiments import (
+from driftpace.typing import FloatArray
+from paper import (
     Asked,
     Claim,
     Comparison,
@@ -15,8 +16,7 @@ from driftpace.experiments import (
     Sensitivity,
     Series,
 )
-from driftpace.experiments.asked import mapped
-from driftpace.typing import FloatArray
+from paper.asked import mapped
 
 
 def curve(label: str, role: str, y: FloatArray, width: float = 0.0, **more: object) -> Series:

@@ -7,8 +7,8 @@ import numpy as np
 
 from driftpace.bounds import ClosedForm, ConstantStep, GaussianLeastSquares, Greedy, LastIterate, NoiseModel
 from driftpace.losses import LinearLoss, LogisticLoss, SmoothedHinge, SquaredLoss
+from driftpace.synthetic import BoundedRegression, TwoClasses
 from driftpace.typing import FloatArray
-from driftpace.worlds import BoundedRegression, TwoClasses
 from tests.reference.holding import Squares
 from tests.reference.monte_carlo import Draw, Project, gaussian_rows, sgd, squared_slope
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from driftpace.adaptive import Judgement, Pace, Pacing, Rows, Supply, checks, first_pace, judge
+from driftpace.adaptive.bank import Foretold
+from driftpace.adaptive.look import Look, look, metric
+from driftpace.adaptive.memory import Memory, NoiseSums, no_memory
 from driftpace.losses import LinearLoss, SquaredLoss
-from driftpace.pacing import Judgement, Pace, Pacing, Rows, Supply, checks, first_pace, judge
-from driftpace.pacing.bank import Foretold
-from driftpace.pacing.look import Look, look, metric
-from driftpace.pacing.memory import Memory, NoiseSums, no_memory
 from driftpace.records import Assumption
 from driftpace.typing import FloatArray
 

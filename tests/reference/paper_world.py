@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from driftpace import Ball, Constants, SquaredLoss, Tracker
-from driftpace.worlds import DriftingRegression
+from driftpace.synthetic import DriftingRegression
 
 LOSS = SquaredLoss()
 EPSILON = 0.1

@@ -9,8 +9,8 @@ import numpy as np
 from driftpace import SquaredLoss, Tracker
 from driftpace.losses import Loss
 from driftpace.records import StepReport, Verdict
+from driftpace.synthetic import ShapedClasses, ShapedRegression
 from driftpace.typing import FloatArray
-from driftpace.worlds import ShapedClasses, ShapedRegression
 
 SQUARED = SquaredLoss()
 Draw = Callable[[int], tuple[FloatArray, FloatArray]]

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from driftpace.bounds import FormulaBound, Nature, RiskBound
+from driftpace.constraints import Ball, Set, WholeSpace
 from driftpace.learners import AnchoredErm, GradientPasses, Learner, Sgd
 from driftpace.losses import HuberLoss, Loss, SmoothedHinge, SquaredLoss
 from driftpace.records import Constants, Fit
-from driftpace.sets import Ball, Set, WholeSpace
+from driftpace.synthetic import BoundedRegression, GaussianRegression, TwoClasses
 from driftpace.testing import check_learner
 from driftpace.typing import FloatArray
-from driftpace.worlds import BoundedRegression, GaussianRegression, TwoClasses
 
 pytestmark = pytest.mark.statistical
 

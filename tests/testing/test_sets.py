@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from driftpace.sets import Ball, Box, Set, WholeSpace
+from driftpace.constraints import Ball, Box, Set, WholeSpace
 from driftpace.testing import check_set
 from driftpace.typing import FloatArray
 

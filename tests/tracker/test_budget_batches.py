@@ -10,8 +10,8 @@ from driftpace import Budget, LinearCost, SquaredLoss, TieredCost, Tracker
 from driftpace.errors import ParameterError
 from driftpace.planning import OwnCost
 from driftpace.records import Money, Outcome
+from driftpace.synthetic.shaped_regression import ShapedRegression
 from driftpace.typing import FloatArray
-from driftpace.worlds.shaped_regression import ShapedRegression
 from tests.reference.budgeted import draws
 
 EACH = LinearCost(per_sample="0.5", currency="EUR")

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from driftpace import SquaredLoss, Tracker
+from driftpace.adaptive import FIRST_ROWS
 from driftpace.errors import ProtocolError
-from driftpace.pacing import FIRST_ROWS
 from driftpace.records import Outcome, StepReport, Verdict
 from driftpace.typing import FloatArray
 from tests.tracker.test_tracker import fingerprint

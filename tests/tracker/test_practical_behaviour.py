@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from driftpace.worlds import Shape, ShapedRegression
+from driftpace.synthetic import Shape, ShapedRegression
 from tests.reference.practical import follow
 
 EPSILON = 0.05

@@ -15,11 +15,11 @@ import pytest
 from scipy.stats import chi2
 
 from driftpace import LogisticLoss, SmoothedHinge, SquaredLoss
+from driftpace.adaptive import look as look_module
+from driftpace.adaptive import pacer
 from driftpace.backtest.promise import promise
 from driftpace.losses import Loss
-from driftpace.pacing import look as look_module
-from driftpace.pacing import pacer
-from driftpace.worlds import NoiseKind, Shape, ShapedClasses, ShapedRegression
+from driftpace.synthetic import NoiseKind, Shape, ShapedClasses, ShapedRegression
 from tests.reference.practical import Followed, follow
 
 EPSILON, LEVEL, PERIODS = 0.05, 0.95, 20

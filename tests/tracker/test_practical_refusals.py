@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from driftpace import Ball, LogisticLoss, SquaredLoss, Tracker
+from driftpace.adaptive import judge
 from driftpace.errors import DataError, ParameterError
-from driftpace.pacing import judge
 from driftpace.records import Outcome
 from driftpace.tracker import practical
 from tests.tracker.test_practical import TRUTH, default, rows

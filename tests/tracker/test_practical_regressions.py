@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from driftpace import LogisticLoss, Tracker
+from driftpace.adaptive import judge
 from driftpace.errors import DataError
-from driftpace.pacing import judge
 from driftpace.records import Outcome, Verdict
 from driftpace.tracker import practical
 from tests.tracker.test_practical import after, default, rows

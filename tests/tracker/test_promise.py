@@ -17,7 +17,7 @@ from driftpace.errors import ParameterError
 from driftpace.learners import AnchoredErm, GradientPasses, Sgd
 from driftpace.records import Outcome
 from driftpace.rules import DoNotUpdate
-from driftpace.worlds import DriftingRegression
+from driftpace.synthetic import DriftingRegression
 
 Z = float(stats.norm.isf(1e-6))
 LOSS = SquaredLoss()

@@ -10,17 +10,17 @@ import polars as pl
 import pytest
 
 from driftpace import Ball, Budget, Constants, LinearCost, LogisticLoss, SquaredLoss, Tracker
+from driftpace.constants import PooledEvidence
 from driftpace.errors import DataError, ParameterError, ProtocolError, StateFileError
-from driftpace.evidence import PooledEvidence
 from driftpace.learners import AnchoredErm, Sgd
 from driftpace.losses import HuberLoss
 from driftpace.records import Outcome, Verdict
 from driftpace.rules import DoNotUpdate, UpdatePast
 from driftpace.selection import Candidate, Selection
+from driftpace.synthetic import DriftingRegression, GaussianRegression, ShapedRegression
 from driftpace.tracker.branches import BranchedState
 from driftpace.tracker.branching import apply, replay
 from driftpace.tracker.events import Asked, Closed, Event, Forgot, Told
-from driftpace.worlds import DriftingRegression, GaussianRegression, ShapedRegression
 
 GRID = [0.0, 0.1, 1.0]
 

@@ -257,7 +257,7 @@ def test_candidates_are_as_if_alone_whatever_happens(run: int, tmp_path: Path) -
 def test_a_candidate_that_cannot_be_fitted_is_named(rng: np.random.Generator) -> None:
     class Wild(AnchoredErm):
         def fit(self, *_: Any, **__: Any) -> Any:
-            raise DataError("Tracker.tell(X=...) must be of a size that a fit can follow; got an overflow.")
+            raise DataError("must be of a size that a fit can follow; got an overflow.", owner="Tracker.tell", name="X")
 
     tracker = mixed(Wild(), Constants.given(m=1.0, M=1.0, noise=1.0))
     tracker.ask()

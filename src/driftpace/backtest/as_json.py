@@ -43,7 +43,11 @@ def from_json(text: str) -> BacktestResult:
             for one in body["assumptions"]
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise DataError(f"from_json(text=...) must be what to_json wrote; {error!r} was in the way.") from None
+        raise DataError(
+            f"must be what to_json wrote; {error!r} was in the way.",
+            owner="from_json",
+            name="text",
+        ) from None
     return BacktestResult(**given)
 
 
@@ -51,11 +55,11 @@ def _body(text: str) -> dict[str, Any]:
     try:
         body = json.loads(text)
     except ValueError:
-        raise DataError(f"from_json(text=...) must be what to_json wrote; got {text[:40]!r}.") from None
+        raise DataError(f"must be what to_json wrote; got {text[:40]!r}.", owner="from_json", name="text") from None
     if not isinstance(body, dict) or body.get("kind") != "driftpace.backtest":
-        raise DataError(f"from_json(text=...) must be what to_json wrote; got {text[:40]!r}.")
+        raise DataError(f"must be what to_json wrote; got {text[:40]!r}.", owner="from_json", name="text")
     if body.get("schema") != SCHEMA:
-        raise DataError(f"from_json(text=...) must have schema {SCHEMA}; got {body.get('schema')!r}.")
+        raise DataError(f"must have schema {SCHEMA}; got {body.get('schema')!r}.", owner="from_json", name="text")
     return body
 
 

@@ -33,6 +33,8 @@ rows 'rare' did not: leave it out, or give the loss an l2 above 0.
         shown = re.sub(r"\bcolumn (\d+)", lambda number: repr(features[int(number[1])]), found[2])
         which = "one of them" if " and " in shown else "it"
         raise DataError(
-            f"backtest(features=...) must change in the rows that are bought, each in its own way; in {found[1]} rows {shown} "
-            f"did not: leave {which} out, or give the loss an l2 above 0."
+            f"must change in the rows that are bought, each in its own way; in {found[1]} rows {shown} "
+            f"did not: leave {which} out, or give the loss an l2 above 0.",
+            owner="backtest",
+            name="features",
         ) from None

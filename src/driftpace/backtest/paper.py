@@ -7,9 +7,9 @@ from driftpace.backtest.job import Job
 from driftpace.backtest.measure import Measured, measure
 from driftpace.backtest.population import Population
 from driftpace.backtest.rows import Rows
+from driftpace.constraints import Ball
 from driftpace.losses import LinearLoss
 from driftpace.records import Constants
-from driftpace.sets import Ball
 from driftpace.tracker import Tracker
 from driftpace.typing import FloatArray
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from driftpace.backtest.many import mean_losses
+from driftpace.constraints import WholeSpace
 from driftpace.errors import DataError
 from driftpace.learners.minimise import minimise
 from driftpace.losses import Loss, SquaredLoss
 from driftpace.records import Outcome
-from driftpace.sets import WholeSpace
 from driftpace.typing import FloatArray, IntArray
 
 
@@ -60,7 +60,9 @@ def find_population(label: str, loss: Loss, X: FloatArray, y: FloatArray, groups
         best, _, outcome = minimise(objective, WholeSpace(), np.zeros(rows.shape[1]), rows, targets, 0.0)
     if outcome is Outcome.NONFINITE:
         raise DataError(
-            f"backtest(period=...) must give periods of moderate numbers; those of {label!r} overflowed: rescale the columns."
+            f"must give periods of moderate numbers; those of {label!r} overflowed: rescale the columns.",
+            owner="backtest",
+            name="period",
         )
     hessian = objective.hessian(best, rows, targets)
     gradients = objective.row_gradients(best, rows, targets)

@@ -21,9 +21,13 @@ def prepare(panel: Panel, *, loss: Loss | None, asked: Asked, test_fraction: flo
     loss = _default_loss(panel, asked.l2) if loss is None else loss
     _fits(panel, loss)
     if asked.l2 is not None and loss.l2 != 0.0:
-        raise ParameterError(f"backtest(l2=...) must be the only penalty; got a loss that has l2={loss.l2!r} besides.")
+        raise ParameterError(
+            f"must be the only penalty; got a loss that has l2={loss.l2!r} besides.",
+            owner="backtest",
+            name="l2",
+        )
     if len(panel.periods) < 2:
-        raise DataError(f"backtest(period=...) must name at least two periods; got {len(panel.periods)}.")
+        raise DataError(f"must name at least two periods; got {len(panel.periods)}.", owner="backtest", name="period")
     for label, X in zip(panel.periods, panel.X, strict=True):
         _enough(label, len(X), X.shape[1] + 1, test_fraction)
     _nothing_twice(panel, loss)
@@ -59,12 +63,14 @@ def _default_loss(panel: Panel, l2: tuple[float, ...] | None) -> Loss:
 def _fits(panel: Panel, loss: object) -> None:
     """Refuse what is no loss, and a loss of two classes where there are more."""
     if not isinstance(loss, Loss):
-        raise ParameterError(f"backtest(loss=...) must be a loss such as SquaredLoss(); got {loss!r}.")
+        raise ParameterError(f"must be a loss such as SquaredLoss(); got {loss!r}.", owner="backtest", name="loss")
     values = np.unique(np.concatenate(panel.y)).size
     if classifies(loss) and values > 2:
         raise DataError(
-            f"backtest(loss=...) must be a loss of numbers, such as squared, for target {panel.target!r}; "
-            f"{type(loss).__name__} is for two classes, and there are {values:,} different values."
+            f"must be a loss of numbers, such as squared, for target {panel.target!r}; "
+            f"{type(loss).__name__} is for two classes, and there are {values:,} different values.",
+            owner="backtest",
+            name="loss",
         )
 
 
@@ -74,8 +80,10 @@ def _nothing_twice(panel: Panel, loss: Loss) -> None:
     if twins.size:
         names = [repr(panel.features[index]) for index in twins]
         raise DataError(
-            f"backtest(features=...) must each say something of their own; {', '.join(names[:-1])} and {names[-1]} "
-            "together say the same twice: drop one of them, or give the loss an l2 above 0."
+            f"must each say something of their own; {', '.join(names[:-1])} and {names[-1]} "
+            "together say the same twice: drop one of them, or give the loss an l2 above 0.",
+            owner="backtest",
+            name="features",
         )
 
 
@@ -98,8 +106,10 @@ def _enough(label: str, rows: int, coefficients: int, test_fraction: float) -> N
     pool = rows - count_test_rows(rows, test_fraction) if rows > 1 else 0
     if pool <= coefficients:
         raise DataError(
-            f"backtest(period=...) must give each period more training rows than the {coefficients} coefficients; period "
-            f"{label!r} has {rows} rows, of which {pool} are for training: merge periods, or use fewer features."
+            f"must give each period more training rows than the {coefficients} coefficients; period "
+            f"{label!r} has {rows} rows, of which {pool} are for training: merge periods, or use fewer features.",
+            owner="backtest",
+            name="period",
         )
 
 
@@ -108,8 +118,10 @@ def _something_is_lost(populations: tuple[Population, ...]) -> None:
     for now in populations:
         if now.least <= _NOTHING * max(float(np.mean(np.square(now.y))), 1.0):
             raise DataError(
-                "backtest(tolerance=...) must be a share of a loss above zero; the best model of period "
-                f"{now.label!r} fits every row exactly: give epsilon instead."
+                "must be a share of a loss above zero; the best model of period "
+                f"{now.label!r} fits every row exactly: give epsilon instead.",
+                owner="backtest",
+                name="tolerance",
             )
 
 

@@ -4,7 +4,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from driftpace import require
+from driftpace import validation
 from driftpace.backtest.following import Asked, TrackerMaker
 from driftpace.backtest.gathering import gather_choices, gather_ledger, worst_assumptions
 from driftpace.backtest.job import Job
@@ -126,17 +126,17 @@ def replay(
 ) -> BacktestResult:
     """Replay a panel that was read before; the parameters are those of :func:`backtest`."""
     began = time.perf_counter()
-    require.count(_OWNER, least=1, runs=runs)
-    require.count(_OWNER, least=0, seed=seed)
-    require.fraction(_OWNER, test_fraction=test_fraction)
-    require.nonnegative(_OWNER, price=price)
-    require.switch(_OWNER, baselines=baselines)
+    validation.count(_OWNER, least=1, runs=runs)
+    validation.count(_OWNER, least=0, seed=seed)
+    validation.fraction(_OWNER, test_fraction=test_fraction)
+    validation.nonnegative(_OWNER, price=price)
+    validation.switch(_OWNER, baselines=baselines)
     if workers is not None:
-        require.count(_OWNER, least=1, workers=workers)
+        validation.count(_OWNER, least=1, workers=workers)
     _one_target(epsilon, tolerance, confidence)
-    require.fraction(_OWNER, certificate=certificate)
+    validation.fraction(_OWNER, certificate=certificate)
     if l2 is not None and tracker is not None:
-        raise ParameterError("backtest(l2=...) must be None with a tracker of your own; got both.")
+        raise ParameterError("must be None with a tracker of your own; got both.", owner="backtest", name="l2")
     asked = Asked(
         epsilon=epsilon,
         tolerance=tolerance,
@@ -200,11 +200,13 @@ def _one_target(epsilon: float | None, tolerance: float | None, confidence: floa
     if (epsilon is None) == (tolerance is None):
         came = "neither" if epsilon is None else "both"
         raise ParameterError(
-            f"backtest(epsilon=...) or backtest(tolerance=...) must be given, and only one; got {came}."
+            f"or backtest(tolerance=...) must be given, and only one; got {came}.",
+            owner="backtest",
+            name="epsilon",
         )
     if epsilon is not None:
-        require.positive(_OWNER, epsilon=epsilon)
+        validation.positive(_OWNER, epsilon=epsilon)
     if tolerance is not None:
-        require.positive(_OWNER, tolerance=tolerance)
+        validation.positive(_OWNER, tolerance=tolerance)
     if confidence is not None:
-        require.fraction(_OWNER, confidence=confidence)
+        validation.fraction(_OWNER, confidence=confidence)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from driftpace import require
+from driftpace import validation
 from driftpace.backtest.periods import group_by_period
 from driftpace.datasets import Table
 from driftpace.errors import DataError, ParameterError
@@ -88,9 +88,9 @@ def read_table(
     >>> panel.periods, panel.features, panel.sizes
     (('1', '2'), ('x',), (5, 5))
     """
-    require.switch(owner, standardise=standardise)
-    require.choice(owner, ("one-hot", "refuse"), categories=categories)
-    require.choice(owner, ("refuse", "drop"), missing=missing)
+    validation.switch(owner, standardise=standardise)
+    validation.choice(owner, ("one-hot", "refuse"), categories=categories)
+    validation.choice(owner, ("refuse", "drop"), missing=missing)
     given, columns = read_columns(frame, owner=owner)
     notes = list(frame.notes) if isinstance(frame, Table) else []
     period = _named(columns, period, frame, "period", owner)
@@ -98,11 +98,19 @@ def read_table(
     if isinstance(frame, str | PathLike):  # a file says NA where nobody gave a label yet; among features it is a word
         columns |= {name: without_marks(columns[name], ()) for name in (period, target)}
     if period == target:
-        raise ParameterError(f"{owner}(target=...) must be another column than the period; got {target!r} for both.")
+        raise ParameterError(
+            f"must be another column than the period; got {target!r} for both.",
+            owner=owner,
+            name="target",
+        )
     if groups is not None:
         groups = _named(columns, groups, frame, "groups", owner)
         if groups in (period, target):
-            raise ParameterError(f"{owner}(groups=...) must be another column than period and target; got {groups!r}.")
+            raise ParameterError(
+                f"must be another column than period and target; got {groups!r}.",
+                owner=owner,
+                name="groups",
+            )
     chosen = _features(columns, features, frame, period, target, owner, notes, groups)
 
     keep = _kept(columns, period, target, [*chosen, *([groups] if groups else [])], missing, owner, notes)
@@ -143,13 +151,15 @@ def _named(columns: dict[str, Column], name: str | None, source: object, role: s
     if name is None:
         if not isinstance(source, Table):
             raise ParameterError(
-                f"{owner}({role}=...) must be the name of a column; got None: it has {', '.join(columns) or 'none'}."
+                f"must be the name of a column; got None: it has {', '.join(columns) or 'none'}.",
+                owner=owner,
+                name=role,
             )
         name = source.period if role == "period" else source.target
     if name not in columns:
         near = get_close_matches(str(name), columns, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(columns) or 'none'}."
-        raise ParameterError(f"{owner}({role}=...) must be a column of the table; got {name!r}: {hint}")
+        raise ParameterError(f"must be a column of the table; got {name!r}: {hint}", owner=owner, name=role)
     return name
 
 
@@ -175,17 +185,19 @@ def _features(
             notes.append(f"Not among the features, because not numeric: {', '.join(left)}.")
     else:
         if isinstance(features, str):
-            raise ParameterError(f"{owner}(features=...) must be a list of names; got the text {features!r}.")
+            raise ParameterError(f"must be a list of names; got the text {features!r}.", owner=owner, name="features")
         chosen = [_named(columns, name, source, "features", owner) for name in features]
     for name in chosen:
         if name in apart or chosen.count(name) > 1:
             role = "period" if name == period else "target" if name == target else "group"
             what = "twice" if chosen.count(name) > 1 else f"which is the {role}"
             raise ParameterError(
-                f"{owner}(features=...) must be different columns, neither period nor target; got {name!r}, {what}."
+                f"must be different columns, neither period nor target; got {name!r}, {what}.",
+                owner=owner,
+                name="features",
             )
     if not chosen:
-        raise ParameterError(f"{owner}(features=...) must be at least one column; got none.")
+        raise ParameterError("must be at least one column; got none.", owner=owner, name="features")
     return chosen
 
 

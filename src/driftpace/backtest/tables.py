@@ -75,7 +75,7 @@ def to_frame(result: BacktestResult, *, backend: str = "polars") -> Any:
     What only the tracker says (bound, certificate, drift, status) is missing in the rows of the others.
     """
     if backend not in ("pandas", "polars"):
-        raise ParameterError(f"to_frame(backend=...) must be one of 'pandas', 'polars'; got {backend!r}.")
+        raise ParameterError(f"must be one of 'pandas', 'polars'; got {backend!r}.", owner="to_frame", name="backend")
     columns = _columns(result)
     try:
         if backend == "polars":

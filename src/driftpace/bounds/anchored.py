@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from driftpace import require
+from driftpace import validation
 from driftpace.bounds.base import FormulaBound
 from driftpace.bounds.protocol import Factors, Nature
 from driftpace.typing import FloatArray, IntArray
@@ -57,9 +57,9 @@ class Anchored(FormulaBound):
     rate: ClassVar[float] = -1.0
 
     def __post_init__(self) -> None:
-        require.nonnegative("Anchored", noise=self.noise)
-        require.count("Anchored", least=1, features=self.features)
-        require.positive("Anchored", h=self.h)
+        validation.nonnegative("Anchored", noise=self.noise)
+        validation.count("Anchored", least=1, features=self.features)
+        validation.positive("Anchored", h=self.h)
 
     @property
     def conditions(self) -> tuple[str, ...]:
@@ -121,7 +121,7 @@ class Anchored(FormulaBound):
 
     def reach(self, risk: float) -> float:
         """Return sqrt(2 risk/h), which is exact."""
-        require.nonnegative("Anchored.reach", risk=risk)
+        validation.nonnegative("Anchored.reach", risk=risk)
         return math.sqrt(2.0 * risk / self.h)
 
     def guess(self, distance: float, epsilon: float) -> float:
@@ -161,8 +161,8 @@ class AnchoredTuned(FormulaBound):
     rate: ClassVar[float] = -1.0
 
     def __post_init__(self) -> None:
-        require.count("AnchoredTuned", least=1, features=self.features)
-        require.positive("AnchoredTuned", noise=self.noise, tuned=self.tuned, h=self.h)
+        validation.count("AnchoredTuned", least=1, features=self.features)
+        validation.positive("AnchoredTuned", noise=self.noise, tuned=self.tuned, h=self.h)
 
     @property
     def name(self) -> str:
@@ -209,7 +209,7 @@ class AnchoredTuned(FormulaBound):
 
     def reach(self, risk: float) -> float:
         """Return sqrt(2 risk/h), which is exact."""
-        require.nonnegative("AnchoredTuned.reach", risk=risk)
+        validation.nonnegative("AnchoredTuned.reach", risk=risk)
         return math.sqrt(2.0 * risk / self.h)
 
 
@@ -230,7 +230,7 @@ def anchor_strength(spread: float, distance: float, samples: int) -> float:
     >>> anchor_strength(1.0, 0.5, 10), anchor_strength(1.0, 0.0, 10)
     (0.4, inf)
     """
-    require.nonnegative("anchor_strength", spread=spread, distance=distance)
-    require.count("anchor_strength", least=1, samples=samples)
+    validation.nonnegative("anchor_strength", spread=spread, distance=distance)
+    validation.count("anchor_strength", least=1, samples=samples)
     below = samples * distance * distance
     return spread / below if below > 0.0 else math.inf

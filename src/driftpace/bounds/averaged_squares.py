@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from driftpace import require
+from driftpace import validation
 from driftpace.bounds.base import FormulaBound
 from driftpace.bounds.protocol import Factors, Nature
 from driftpace.errors import ParameterError
@@ -35,14 +35,18 @@ class _ConstantStepSquares(FormulaBound):
 
     def __post_init__(self) -> None:
         owner = type(self).__name__
-        require.nonnegative(owner, noise=self.noise)
-        require.count(owner, least=1, features=self.features)
-        require.positive(owner, R2=self.R2, step=self.step)
+        validation.nonnegative(owner, noise=self.noise)
+        validation.count(owner, least=1, features=self.features)
+        validation.positive(owner, R2=self.R2, step=self.step)
         for name, value in (("m", self.m), ("M", self.M)):
             if value is not None:
-                require.positive(owner, **{name: value})
+                validation.positive(owner, **{name: value})
         if self.step * self.R2 > 1.0 + 1e-12:
-            raise ParameterError(f"{owner}(step=...) must be at most 1/R2={1.0 / self.R2:.6g}; got {self.step!r}.")
+            raise ParameterError(
+                f"must be at most 1/R2={1.0 / self.R2:.6g}; got {self.step!r}.",
+                owner=owner,
+                name="step",
+            )
         self._check(owner)
 
     def _check(self, owner: str) -> None:
@@ -83,7 +87,7 @@ class _ConstantStepSquares(FormulaBound):
 
     def reach(self, risk: float) -> float:
         """Return sqrt(2 risk/m), by strong convexity; infinity when m is not known."""
-        require.nonnegative(f"{type(self).__name__}.reach", risk=risk)
+        validation.nonnegative(f"{type(self).__name__}.reach", risk=risk)
         return math.inf if self.m is None else math.sqrt(2.0 * risk / self.m)
 
 
@@ -103,7 +107,11 @@ class BachMoulines(_ConstantStepSquares):
 
     def _check(self, owner: str) -> None:
         if not self.g < 1.0:
-            raise ParameterError(f"{owner}(step=...) must be below 1/R2={1.0 / self.R2:.6g}; got {self.step!r}.")
+            raise ParameterError(
+                f"must be below 1/R2={1.0 / self.R2:.6g}; got {self.step!r}.",
+                owner=owner,
+                name="step",
+            )
 
     name: ClassVar[str] = "averaged least-squares SGD (Bach and Moulines)"
 
@@ -146,11 +154,15 @@ class TailAverage(_ConstantStepSquares):
     skip: float = 0.5
 
     def _check(self, owner: str) -> None:
-        require.fraction(owner, skip=self.skip)
+        validation.fraction(owner, skip=self.skip)
         if self.m is None:
-            raise ParameterError(f"{owner}(m=...) must be given; got None.")
+            raise ParameterError("must be given; got None.", owner=owner, name="m")
         if not self.g < 1.0:
-            raise ParameterError(f"{owner}(step=...) must be below 1/R2={1.0 / self.R2:.6g}; got {self.step!r}.")
+            raise ParameterError(
+                f"must be below 1/R2={1.0 / self.R2:.6g}; got {self.step!r}.",
+                owner=owner,
+                name="step",
+            )
 
     name: ClassVar[str] = "tail average of least-squares SGD (Jain and others)"
 
@@ -198,9 +210,9 @@ class AveragedSquares(_ConstantStepSquares):
     well_specified: bool = True
 
     def _check(self, owner: str) -> None:
-        require.nonnegative(owner, skip=self.skip)
+        validation.nonnegative(owner, skip=self.skip)
         if self.skip > 0.0:
-            require.fraction(owner, skip=self.skip)
+            validation.fraction(owner, skip=self.skip)
 
     @property
     def name(self) -> str:

@@ -4,7 +4,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
-from driftpace import require
+from driftpace import validation
 from driftpace.bounds.protocol import Factors, Nature
 
 
@@ -100,7 +100,7 @@ class FormulaBound(ABC):
 
     def smallest(self, distance: float, epsilon: float, cap: int) -> int | None:
         """Return the least K <= cap with bound(distance, K) <= epsilon, or None."""
-        require.distance(type(self).__name__, distance=distance)
+        validation.distance(type(self).__name__, distance=distance)
         if self.start(distance) <= epsilon:
             return 0
         if cap < 1:
@@ -113,8 +113,8 @@ class FormulaBound(ABC):
 
     def _best(self, distance: float, samples: int) -> tuple[float, int]:
         owner = type(self).__name__
-        require.distance(owner, distance=distance)
-        require.count(owner, samples=samples)
+        validation.distance(owner, distance=distance)
+        validation.count(owner, samples=samples)
         best, at = float(self.start(distance)), 0
         for used in self.candidates(samples):
             if 1 <= used <= samples and (value := float(self.raw(distance, used))) < best:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from driftpace import require
+from driftpace import validation
 from driftpace.bounds.moments import SecondMoment
 from driftpace.errors import ParameterError
 from driftpace.typing import FloatArray
@@ -21,18 +21,26 @@ def average_certificate(
     >>> alpha.round(4), beta.round(4)
     (array([4.7   , 2.35  , 1.5667, 1.175 ]), array([0.008, 0.008, 0.008, 0.008]))
     """
-    require.positive("average_certificate", m=m)
+    validation.positive("average_certificate", m=m)
     steps, weights = np.asarray(steps, dtype=float), np.asarray(weights, dtype=float)
     if steps.ndim != 1 or weights.shape != steps.shape or not (steps > 0.0).all():
         raise ParameterError(
-            f"average_certificate(steps=...) must be positive, as many as weights; got {steps.shape} and {weights.shape}."
+            f"must be positive, as many as weights; got {steps.shape} and {weights.shape}.",
+            owner="average_certificate",
+            name="steps",
         )
     if not (weights >= 0.0).all() or not (weights[:1] > 0.0).all():
         raise ParameterError(
-            f"average_certificate(weights=...) must be zero or more, the first positive; got {weights}."
+            f"must be zero or more, the first positive; got {weights}.",
+            owner="average_certificate",
+            name="weights",
         )
     if (moment.C * steps >= 2.0).any():
-        raise ParameterError(f"average_certificate(steps=...) must be below 2/C={2.0 / moment.C}; got {steps.max()}.")
+        raise ParameterError(
+            f"must be below 2/C={2.0 / moment.C}; got {steps.max()}.",
+            owner="average_certificate",
+            name="steps",
+        )
     shrink = np.maximum(0.0, 1.0 - 2.0 * m * steps + moment.per_distance(m=m) * steps**2)
     a, s = np.ones(steps.size), np.zeros(steps.size)
     for k in range(1, steps.size):

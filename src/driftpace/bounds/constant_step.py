@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from driftpace import require
+from driftpace import validation
 from driftpace.bounds.distance import DistanceBound
 from driftpace.bounds.protocol import Factors
 from driftpace.errors import ParameterError
@@ -45,11 +45,13 @@ class ConstantStep(DistanceBound):
     step: float
 
     def _check(self) -> None:
-        require.positive("ConstantStep", step=self.step)
+        validation.positive("ConstantStep", step=self.step)
         limit = self.batch_noise.step_limit
         if self.step > limit * (1.0 + 1e-12):
             raise ParameterError(
-                f"ConstantStep(step=...) must be at most {limit:.6g}, where the noise model ends; got {self.step!r}."
+                f"must be at most {limit:.6g}, where the noise model ends; got {self.step!r}.",
+                owner="ConstantStep",
+                name="step",
             )
 
     name: ClassVar[str] = "last iterate of SGD, constant step"

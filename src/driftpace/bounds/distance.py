@@ -5,7 +5,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-from driftpace import require
+from driftpace import validation
 from driftpace.bounds.base import FormulaBound
 from driftpace.bounds.noise import NoiseModel
 from driftpace.bounds.protocol import Nature
@@ -29,10 +29,10 @@ class DistanceBound(FormulaBound):
 
     def __post_init__(self) -> None:
         owner = type(self).__name__
-        require.positive(owner, m=self.m, M=self.M)
-        require.count(owner, least=1, batch=self.batch)
+        validation.positive(owner, m=self.m, M=self.M)
+        validation.count(owner, least=1, batch=self.batch)
         if self.m > self.M:
-            raise ParameterError(f"{owner}(m=...) must be at most M={self.M!r}; got {self.m!r}.")
+            raise ParameterError(f"must be at most M={self.M!r}; got {self.m!r}.", owner=owner, name="m")
         self._check()
 
     def _check(self) -> None:
@@ -63,5 +63,5 @@ class DistanceBound(FormulaBound):
 
     def reach(self, risk: float) -> float:
         """Return sqrt(2 risk/M): the squared distance itself was bounded, by 2 risk/M (theory S1)."""
-        require.nonnegative(f"{type(self).__name__}.reach", risk=risk)
+        validation.nonnegative(f"{type(self).__name__}.reach", risk=risk)
         return math.sqrt(2.0 * risk / self.M)

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from driftpace import require
+from driftpace import validation
 from driftpace.bounds.base import FormulaBound
 from driftpace.bounds.protocol import Factors, Nature
 from driftpace.errors import ParameterError
@@ -33,11 +33,15 @@ class OrdinaryLeastSquares(FormulaBound):
     rate: ClassVar[float] = -1.0
 
     def __post_init__(self) -> None:
-        require.nonnegative("OrdinaryLeastSquares", noise=self.noise)
-        require.count("OrdinaryLeastSquares", least=1, features=self.features)
-        require.positive("OrdinaryLeastSquares", m=self.m, M=self.M)
+        validation.nonnegative("OrdinaryLeastSquares", noise=self.noise)
+        validation.count("OrdinaryLeastSquares", least=1, features=self.features)
+        validation.positive("OrdinaryLeastSquares", m=self.m, M=self.M)
         if self.m > self.M:
-            raise ParameterError(f"OrdinaryLeastSquares(m=...) must be at most M={self.M!r}; got {self.m!r}.")
+            raise ParameterError(
+                f"must be at most M={self.M!r}; got {self.m!r}.",
+                owner="OrdinaryLeastSquares",
+                name="m",
+            )
 
     @property
     def conditions(self) -> tuple[str, ...]:
@@ -69,7 +73,7 @@ class OrdinaryLeastSquares(FormulaBound):
 
     def reach(self, risk: float) -> float:
         """Return sqrt(2 risk/m), by strong convexity."""
-        require.nonnegative("OrdinaryLeastSquares.reach", risk=risk)
+        validation.nonnegative("OrdinaryLeastSquares.reach", risk=risk)
         return math.sqrt(2.0 * risk / self.m)
 
     def guess(self, distance: float, epsilon: float) -> float:

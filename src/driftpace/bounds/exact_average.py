@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from driftpace import require
+from driftpace import validation
 from driftpace.bounds.base import FormulaBound
 from driftpace.bounds.protocol import Factors, Nature
 from driftpace.errors import ParameterError
@@ -42,12 +42,16 @@ class ExactAverage(FormulaBound):
     nature: ClassVar[Nature] = Nature.EXACT
 
     def __post_init__(self) -> None:
-        require.nonnegative("ExactAverage", noise=self.noise)
-        require.count("ExactAverage", least=1, features=self.features)
-        require.positive("ExactAverage", step=self.step, h=self.h)
+        validation.nonnegative("ExactAverage", noise=self.noise)
+        validation.count("ExactAverage", least=1, features=self.features)
+        validation.positive("ExactAverage", step=self.step, h=self.h)
         if not self.g < 2.0:
             limit = 2.0 / (self.h * (self.features + 2.0))
-            raise ParameterError(f"ExactAverage(step=...) must be below 2/(h(d+2))={limit:.6g}; got {self.step!r}.")
+            raise ParameterError(
+                f"must be below 2/(h(d+2))={limit:.6g}; got {self.step!r}.",
+                owner="ExactAverage",
+                name="step",
+            )
 
     @property
     def rate(self) -> float:
@@ -121,7 +125,7 @@ class ExactAverage(FormulaBound):
 
     def reach(self, risk: float) -> float:
         """Return sqrt(2 risk/h), which is exact."""
-        require.nonnegative("ExactAverage.reach", risk=risk)
+        validation.nonnegative("ExactAverage.reach", risk=risk)
         return math.sqrt(2.0 * risk / self.h)
 
 

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from driftpace import require
+from driftpace import validation
 from driftpace.bounds.base import FormulaBound
 from driftpace.bounds.protocol import Factors, Nature
 
@@ -30,10 +30,10 @@ class AnchoredFixedDesign(FormulaBound):
     nature: ClassVar[Nature] = Nature.THESE_ROWS
 
     def __post_init__(self) -> None:
-        require.nonnegative("AnchoredFixedDesign", noise=self.noise, strength=self.strength)
-        require.vector("AnchoredFixedDesign", eigenvalues=self.eigenvalues)
-        require.nonnegative("AnchoredFixedDesign", eigenvalues=min(self.eigenvalues))
-        require.positive("AnchoredFixedDesign", eigenvalues=max(self.eigenvalues))
+        validation.nonnegative("AnchoredFixedDesign", noise=self.noise, strength=self.strength)
+        validation.vector("AnchoredFixedDesign", eigenvalues=self.eigenvalues)
+        validation.nonnegative("AnchoredFixedDesign", eigenvalues=min(self.eigenvalues))
+        validation.positive("AnchoredFixedDesign", eigenvalues=max(self.eigenvalues))
 
     @property
     def name(self) -> str:
@@ -78,6 +78,6 @@ class AnchoredFixedDesign(FormulaBound):
 
     def reach(self, risk: float) -> float:
         """Return sqrt(2 risk/m), m the smallest eigenvalue; infinity when it is zero."""
-        require.nonnegative("AnchoredFixedDesign.reach", risk=risk)
+        validation.nonnegative("AnchoredFixedDesign.reach", risk=risk)
         least = min(self.eigenvalues)
         return math.sqrt(2.0 * risk / least) if least > 0.0 else math.inf

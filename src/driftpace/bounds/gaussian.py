@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from driftpace import require
+from driftpace import validation
 from driftpace.bounds.base import FormulaBound
 from driftpace.bounds.gaussian_table import GaussianTable, gaussian_table
 from driftpace.bounds.noise import NoiseModel
@@ -50,15 +50,21 @@ class GaussianLeastSquares(FormulaBound):
     nature: ClassVar[Nature] = Nature.EXACT
 
     def __post_init__(self) -> None:
-        values = require.vector("GaussianLeastSquares", eigenvalues=self.eigenvalues)
+        values = validation.vector("GaussianLeastSquares", eigenvalues=self.eigenvalues)
         if values.size == 0 or not values.min() > 0.0:
-            raise ParameterError("GaussianLeastSquares(eigenvalues=...) must be one or more numbers, all above zero.")
+            raise ParameterError(
+                "must be one or more numbers, all above zero.",
+                owner="GaussianLeastSquares",
+                name="eigenvalues",
+            )
         object.__setattr__(self, "eigenvalues", tuple(sorted(values.tolist(), reverse=True)))
-        require.nonnegative("GaussianLeastSquares", noise=self.noise)
-        require.count("GaussianLeastSquares", least=1, batch=self.batch)
+        validation.nonnegative("GaussianLeastSquares", noise=self.noise)
+        validation.count("GaussianLeastSquares", least=1, batch=self.batch)
         if not isinstance(self.schedule, InverseTime | ConstantSteps):
             raise ParameterError(
-                f"GaussianLeastSquares(schedule=...) must be InverseTime or ConstantSteps; got {self.schedule!r}."
+                f"must be InverseTime or ConstantSteps; got {self.schedule!r}.",
+                owner="GaussianLeastSquares",
+                name="schedule",
             )
 
     @property
@@ -116,7 +122,7 @@ class GaussianLeastSquares(FormulaBound):
         """Return the largest alpha over directions, and beta; past the horizon, those at the horizon."""
         if self._isotropic:
             return self._scalar().factors(samples)
-        require.count("GaussianLeastSquares.factors", samples=samples)
+        validation.count("GaussianLeastSquares.factors", samples=samples)
         alpha, beta = self._table().at(samples // self.batch)
         return Factors(alpha=alpha, beta=beta)
 
@@ -124,7 +130,7 @@ class GaussianLeastSquares(FormulaBound):
         """Return the least K <= cap with bound(distance, K) <= epsilon, or None."""
         if self._isotropic:
             return self._scalar().smallest(distance, epsilon, cap)
-        require.distance("GaussianLeastSquares.smallest", distance=distance)
+        validation.distance("GaussianLeastSquares.smallest", distance=distance)
         if self.start(distance) <= epsilon:
             return 0
         steps = self._table().first(distance * distance, epsilon, cap // self.batch)
@@ -132,15 +138,15 @@ class GaussianLeastSquares(FormulaBound):
 
     def reach(self, risk: float) -> float:
         """Return sqrt(2 risk/lam_min): the risk was followed, not the distance, so the flattest direction decides."""
-        require.nonnegative("GaussianLeastSquares.reach", risk=risk)
+        validation.nonnegative("GaussianLeastSquares.reach", risk=risk)
         return math.sqrt(2.0 * risk / self.eigenvalues[-1])
 
     def _best(self, distance: float, samples: int) -> tuple[float, int]:
         if self._isotropic:
             scalar = self._scalar()
             return scalar(distance, samples), scalar.used(distance, samples)
-        require.distance("GaussianLeastSquares", distance=distance)
-        require.count("GaussianLeastSquares", samples=samples)
+        validation.distance("GaussianLeastSquares", distance=distance)
+        validation.count("GaussianLeastSquares", samples=samples)
         value, steps = self._table().least(distance * distance, samples // self.batch)
         return value, steps * self.batch
 

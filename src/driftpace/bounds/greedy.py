@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from driftpace import require
+from driftpace import validation
 from driftpace.bounds.distance import DistanceBound
 from driftpace.bounds.protocol import Factors
 from driftpace.schedules import GreedySteps
@@ -92,8 +92,8 @@ class Greedy(GreedyBound):
         """
         from driftpace.bounds.kernels import greedy
 
-        require.nonnegative("Greedy.tuned_factors", tuned=tuned)
-        require.count("Greedy.tuned_factors", samples=samples)
+        validation.nonnegative("Greedy.tuned_factors", tuned=tuned)
+        validation.count("Greedy.tuned_factors", samples=samples)
         noise = self.batch_noise
         a, s = greedy.tuned(tuned**2, samples // self.batch, self.m, noise.A, self.spread, noise.step_limit)
         return Factors(alpha=0.5 * self.M * float(a), beta=0.5 * self.M * float(s))

@@ -28,7 +28,11 @@ class Least:
 
     def __post_init__(self) -> None:
         if not self.bounds or not all(isinstance(bound, RiskBound) for bound in self.bounds):
-            raise ParameterError(f"Least(bounds=...) must be one or more bounds in a tuple; got {self.bounds!r}.")
+            raise ParameterError(
+                f"must be one or more bounds in a tuple; got {self.bounds!r}.",
+                owner="Least",
+                name="bounds",
+            )
 
     @property
     def name(self) -> str:

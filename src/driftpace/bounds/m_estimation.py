@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from driftpace import require
+from driftpace import validation
 from driftpace.bounds.anchored import anchor_strength, harmonic
 from driftpace.bounds.base import FormulaBound
 from driftpace.bounds.protocol import Factors, Nature
@@ -40,11 +40,11 @@ class Minimiser(FormulaBound):
     rate: ClassVar[float] = -1.0
 
     def __post_init__(self) -> None:
-        require.nonnegative("Minimiser", spread=self.spread, margin=self.margin)
-        require.count("Minimiser", least=1, features=self.features)
-        require.positive("Minimiser", m=self.m, M=self.M)
+        validation.nonnegative("Minimiser", spread=self.spread, margin=self.margin)
+        validation.count("Minimiser", least=1, features=self.features)
+        validation.positive("Minimiser", m=self.m, M=self.M)
         if self.m > self.M:
-            raise ParameterError(f"Minimiser(m=...) must be at most M={self.M!r}; got {self.m!r}.")
+            raise ParameterError(f"must be at most M={self.M!r}; got {self.m!r}.", owner="Minimiser", name="m")
 
     @property
     def conditions(self) -> tuple[str, ...]:
@@ -69,7 +69,7 @@ class Minimiser(FormulaBound):
 
     def reach(self, risk: float) -> float:
         """Return sqrt(2 risk/m), by strong convexity."""
-        require.nonnegative("Minimiser.reach", risk=risk)
+        validation.nonnegative("Minimiser.reach", risk=risk)
         return math.sqrt(2.0 * risk / self.m)
 
     def guess(self, distance: float, epsilon: float) -> float:
@@ -102,9 +102,9 @@ class AnchoredMinimiser(FormulaBound):
     rate: ClassVar[float] = -1.0
 
     def __post_init__(self) -> None:
-        require.nonnegative("AnchoredMinimiser", spread=self.spread, margin=self.margin)
-        require.count("AnchoredMinimiser", least=1, features=self.features)
-        require.positive("AnchoredMinimiser", h=self.h)
+        validation.nonnegative("AnchoredMinimiser", spread=self.spread, margin=self.margin)
+        validation.count("AnchoredMinimiser", least=1, features=self.features)
+        validation.positive("AnchoredMinimiser", h=self.h)
 
     @property
     def conditions(self) -> tuple[str, ...]:
@@ -143,7 +143,7 @@ class AnchoredMinimiser(FormulaBound):
 
     def reach(self, risk: float) -> float:
         """Return sqrt(2 risk/h)."""
-        require.nonnegative("AnchoredMinimiser.reach", risk=risk)
+        validation.nonnegative("AnchoredMinimiser.reach", risk=risk)
         return math.sqrt(2.0 * risk / self.h)
 
     def guess(self, distance: float, epsilon: float) -> float:

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from driftpace import require
+from driftpace import validation
 
 _ROWS = "rows are independent draws of the period's distribution, each used once"
 
@@ -28,7 +28,7 @@ class SecondMoment:
     conditions: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        require.nonnegative("SecondMoment", A=self.A, B=self.B, C=self.C)
+        validation.nonnegative("SecondMoment", A=self.A, B=self.B, C=self.C)
 
     @classmethod
     def row_smooth(cls, *, sigma_star: float, L: float) -> "SecondMoment":
@@ -37,8 +37,8 @@ class SecondMoment:
         >>> SecondMoment.row_smooth(sigma_star=0.5, L=4.0).C
         8.0
         """
-        require.nonnegative("SecondMoment.row_smooth", sigma_star=sigma_star)
-        require.positive("SecondMoment.row_smooth", L=L)
+        validation.nonnegative("SecondMoment.row_smooth", sigma_star=sigma_star)
+        validation.positive("SecondMoment.row_smooth", L=L)
         return cls(
             A=2.0 * sigma_star**2,
             C=2.0 * L,
@@ -57,8 +57,8 @@ class SecondMoment:
         >>> SecondMoment.least_squares(noise=0.08, trace=2.0, R2=4.0).A
         0.16
         """
-        require.nonnegative("SecondMoment.least_squares", noise=noise)
-        require.positive("SecondMoment.least_squares", trace=trace, R2=R2)
+        validation.nonnegative("SecondMoment.least_squares", noise=noise)
+        validation.positive("SecondMoment.least_squares", trace=trace, R2=R2)
         return cls(
             A=noise * trace,
             C=R2,

@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from driftpace import require
+from driftpace import validation
 from driftpace.bounds.base import FormulaBound
 from driftpace.bounds.protocol import Factors, Nature
 from driftpace.errors import ParameterError
@@ -39,8 +39,8 @@ class StableMinimiser(FormulaBound):
     rate: ClassVar[float] = -1.0
 
     def __post_init__(self) -> None:
-        require.positive("StableMinimiser", m=self.m)
-        require.nonnegative("StableMinimiser", G=self.G)
+        validation.positive("StableMinimiser", m=self.m)
+        validation.nonnegative("StableMinimiser", G=self.G)
 
     @property
     def conditions(self) -> tuple[str, ...]:
@@ -77,7 +77,7 @@ class StableMinimiser(FormulaBound):
 
     def reach(self, risk: float) -> float:
         """Return sqrt(2 risk/m), by strong convexity."""
-        require.nonnegative("StableMinimiser.reach", risk=risk)
+        validation.nonnegative("StableMinimiser.reach", risk=risk)
         return math.sqrt(2.0 * risk / self.m)
 
 
@@ -104,7 +104,7 @@ class PenalisedMinimiser(FormulaBound):
 
     def __post_init__(self) -> None:
         _check_curvature("PenalisedMinimiser", self.m, self.M)
-        require.nonnegative("PenalisedMinimiser", trace_sigma=self.trace_sigma)
+        validation.nonnegative("PenalisedMinimiser", trace_sigma=self.trace_sigma)
 
     @property
     def conditions(self) -> tuple[str, ...]:
@@ -132,7 +132,7 @@ class PenalisedMinimiser(FormulaBound):
 
     def reach(self, risk: float) -> float:
         """Return sqrt(2 risk/M): the bound is (M/2) times one on the squared distance (theory S1)."""
-        require.nonnegative("PenalisedMinimiser.reach", risk=risk)
+        validation.nonnegative("PenalisedMinimiser.reach", risk=risk)
         return math.sqrt(2.0 * risk / self.M)
 
 
@@ -165,14 +165,18 @@ class FullPasses(FormulaBound):
 
     def __post_init__(self) -> None:
         _check_curvature("FullPasses", self.m, self.M)
-        require.nonnegative("FullPasses", trace_sigma=self.trace_sigma)
-        require.count("FullPasses", least=1, passes=self.passes)
+        validation.nonnegative("FullPasses", trace_sigma=self.trace_sigma)
+        validation.count("FullPasses", least=1, passes=self.passes)
         if self.L is not None and not self.M <= self.L < math.inf:
-            raise ParameterError(f"FullPasses(L=...) must be at least M={self.M!r}, and finite; got {self.L!r}.")
+            raise ParameterError(
+                f"must be at least M={self.M!r}, and finite; got {self.L!r}.",
+                owner="FullPasses",
+                name="L",
+            )
         if self.eta is not None:
-            require.positive("FullPasses", eta=self.eta)
+            validation.positive("FullPasses", eta=self.eta)
         if self.contraction is not None:
-            require.fraction("FullPasses", contraction=self.contraction)
+            validation.fraction("FullPasses", contraction=self.contraction)
 
     @property
     def name(self) -> str:
@@ -243,8 +247,8 @@ class FullPasses(FormulaBound):
 
     def passes_needed(self, distance: float, epsilon: float, *, share: float = 0.1) -> int:
         """Return the least T with q^(T/2) d0 <= share sqrt(2 epsilon/M): passes then add little to the root of the risk."""
-        require.nonnegative("FullPasses.passes_needed", distance=distance)
-        require.positive("FullPasses.passes_needed", epsilon=epsilon, share=share)
+        validation.nonnegative("FullPasses.passes_needed", distance=distance)
+        validation.positive("FullPasses.passes_needed", epsilon=epsilon, share=share)
         left = share * math.sqrt(2.0 * epsilon / self.M)
         if distance <= left:
             return 0
@@ -254,7 +258,7 @@ class FullPasses(FormulaBound):
 
     def reach(self, risk: float) -> float:
         """Return sqrt(2 risk/M): the bound is (M/2) times one on the squared distance (theory S1)."""
-        require.nonnegative("FullPasses.reach", risk=risk)
+        validation.nonnegative("FullPasses.reach", risk=risk)
         return math.sqrt(2.0 * risk / self.M)
 
     def _parts(self, samples: int) -> tuple[float, float]:
@@ -263,9 +267,9 @@ class FullPasses(FormulaBound):
 
 
 def _check_curvature(owner: str, m: float, M: float) -> None:
-    require.positive(owner, m=m, M=M)
+    validation.positive(owner, m=m, M=M)
     if m > M:
-        raise ParameterError(f"{owner}(m=...) must be at most M={M!r}; got {m!r}.")
+        raise ParameterError(f"must be at most M={M!r}; got {m!r}.", owner=owner, name="m")
 
 
 def _minimised(m: float, M: float, trace_sigma: float) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from driftpace import require
+from driftpace import validation
 from driftpace.errors import ParameterError
 
 _INTERIOR = "the gradient of the risk is zero at the minimiser (it is not on the border of the set)"
@@ -32,12 +32,16 @@ class NoiseModel:
     limit_follows_B: bool = False
 
     def __post_init__(self) -> None:
-        require.nonnegative("NoiseModel", A=self.A, B=self.B)
+        validation.nonnegative("NoiseModel", A=self.A, B=self.B)
         if not self.step_limit > 0.0:
-            raise ParameterError(f"NoiseModel(step_limit=...) must be above zero; got {self.step_limit!r}.")
+            raise ParameterError(f"must be above zero; got {self.step_limit!r}.", owner="NoiseModel", name="step_limit")
         for name, kept, whole in (("A_kept", self.A_kept, self.A), ("B_kept", self.B_kept, self.B)):
             if kept is not None and not 0.0 <= kept <= whole:
-                raise ParameterError(f"NoiseModel({name}=...) must be between 0 and {name[0]}={whole!r}; got {kept!r}.")
+                raise ParameterError(
+                    f"must be between 0 and {name[0]}={whole!r}; got {kept!r}.",
+                    owner="NoiseModel",
+                    name=name,
+                )
 
     @classmethod
     def second_moment(cls, *, A: float, B: float, M: float | None = None) -> "NoiseModel":
@@ -52,7 +56,7 @@ class NoiseModel:
         conditions = [_ROWS, f"a row's gradient has E||g||^2 <= {A:.4g} + {B:.4g} ||w - w*||^2"]
         if M is None or M * M > B:
             return cls(A=A, B=B, conditions=tuple(conditions))
-        require.positive("NoiseModel.second_moment", M=M)
+        validation.positive("NoiseModel.second_moment", M=M)
         return cls(A=A, B=B, A_kept=0.0, B_kept=M * M, conditions=(*conditions, _INTERIOR))
 
     @classmethod
@@ -66,8 +70,8 @@ class NoiseModel:
         >>> noise.A, noise.B, noise.step_limit
         (0.5, 8.0, 0.25)
         """
-        require.nonnegative("NoiseModel.row_smooth", sigma_star=sigma_star)
-        require.positive("NoiseModel.row_smooth", L=L, m=m)
+        validation.nonnegative("NoiseModel.row_smooth", sigma_star=sigma_star)
+        validation.positive("NoiseModel.row_smooth", L=L, m=m)
         _at_least("row_smooth", "L", L, "m", m)
         _at_least("row_smooth", "L", L, "M", M or m)
         return cls(
@@ -96,8 +100,8 @@ class NoiseModel:
         >>> model.A, model.B, model.step_limit
         (0.16, 4.0, 0.5)
         """
-        require.nonnegative("NoiseModel.least_squares", noise=noise)
-        require.positive("NoiseModel.least_squares", trace=trace, R2=R2, m=m)
+        validation.nonnegative("NoiseModel.least_squares", noise=noise)
+        validation.positive("NoiseModel.least_squares", trace=trace, R2=R2, m=m)
         _at_least("least_squares", "R2", R2, "m", m)
         _at_least("least_squares", "R2", R2, "M", M or m)
         return cls(
@@ -126,8 +130,8 @@ class NoiseModel:
         >>> model.A, model.B, model.step_limit
         (0.25, 3.0, 0.5)
         """
-        require.nonnegative("NoiseModel.variance", sigma=sigma, V=V)
-        require.positive("NoiseModel.variance", m=m, M=M)
+        validation.nonnegative("NoiseModel.variance", sigma=sigma, V=V)
+        validation.positive("NoiseModel.variance", m=m, M=M)
         _at_least("variance", "M", M, "m", m)
         return cls(
             A=sigma**2,
@@ -146,7 +150,7 @@ class NoiseModel:
         """Return the same for the mean gradient of ``rows`` rows (theory 1.7): X becomes X_kept + (X - X_kept)/rows."""
         if rows == 1:
             return self
-        require.count("NoiseModel.batched", least=1, rows=rows)
+        validation.count("NoiseModel.batched", least=1, rows=rows)
         A_kept = self.A if self.A_kept is None else self.A_kept
         B_kept = self.B if self.B_kept is None else self.B_kept
         A, B = A_kept + (self.A - A_kept) / rows, B_kept + (self.B - B_kept) / rows

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from driftpace import require
+from driftpace import validation
 from driftpace.bounds.constant_step import ConstantStep, geometric
 from driftpace.bounds.distance import DistanceBound
 from driftpace.bounds.protocol import Factors
@@ -39,14 +39,17 @@ class LastIterate(DistanceBound):
     def _check(self) -> None:
         if not isinstance(self.schedule, InverseTime | ConstantSteps):
             raise ParameterError(
-                "LastIterate(schedule=...) must be InverseTime or ConstantSteps (Greedy bounds the tuned steps); "
-                f"got {self.schedule!r}."
+                f"must be InverseTime or ConstantSteps (Greedy bounds the tuned steps); got {self.schedule!r}.",
+                owner="LastIterate",
+                name="schedule",
             )
         limit = self.batch_noise.step_limit
         if self._step(1) > limit * (1.0 + 1e-12):
             raise ParameterError(
-                f"LastIterate(schedule=...) must have no step longer than {limit:.6g}, where the noise model ends; "
-                f"its first is {self._step(1):.6g}."
+                f"must have no step longer than {limit:.6g}, where the noise model ends; "
+                f"its first is {self._step(1):.6g}.",
+                owner="LastIterate",
+                name="schedule",
             )
 
     name: ClassVar[str] = "last iterate of SGD, exact recursion"
@@ -90,13 +93,13 @@ class LastIterate(DistanceBound):
 
     def factors(self, samples: int) -> Factors:
         """Return alpha = (M/2) a and beta = (M/2) s."""
-        require.count("LastIterate.factors", samples=samples)
+        validation.count("LastIterate.factors", samples=samples)
         a, s = self._state(samples)
         return Factors(alpha=0.5 * self.M * a, beta=0.5 * self.M * s)
 
     def smallest(self, distance: float, epsilon: float, cap: int) -> int | None:
         """Return the least K <= cap with bound(distance, K) <= epsilon, or None: a bisection over checkpoints."""
-        require.distance("LastIterate.smallest", distance=distance)
+        validation.distance("LastIterate.smallest", distance=distance)
         if self.start(distance) <= epsilon:
             return 0
         if cap < 1:

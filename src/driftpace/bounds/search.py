@@ -2,7 +2,7 @@
 
 import math
 
-from driftpace import require
+from driftpace import validation
 from driftpace.bounds.protocol import RiskBound
 from driftpace.records import Outcome, Sizing
 
@@ -20,9 +20,9 @@ def smallest_samples(bound: RiskBound, distance: float, epsilon: float, cap: int
     >>> answer.samples, answer.outcome.name, answer.risk <= 0.1 < answer.risk_one_fewer
     (19, 'MET', True)
     """
-    require.distance("smallest_samples", distance=distance)
-    require.positive("smallest_samples", epsilon=epsilon)
-    require.count("smallest_samples", cap=cap)
+    validation.distance("smallest_samples", distance=distance)
+    validation.positive("smallest_samples", epsilon=epsilon)
+    validation.count("smallest_samples", cap=cap)
     met = bound.smallest(distance, epsilon, cap)
     samples = cap if met is None else met
     decider = getattr(bound, "decided_by", None)

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from driftpace import require
+from driftpace import validation
 from driftpace.bounds.base import FormulaBound
 from driftpace.bounds.moments import SecondMoment, bounded_start
 from driftpace.bounds.protocol import Factors, Nature
@@ -39,11 +39,13 @@ class UniformAverage(FormulaBound):
     nature: ClassVar[Nature] = Nature.UPPER
 
     def __post_init__(self) -> None:
-        require.positive("UniformAverage", m=self.m, step=self.step)
+        validation.positive("UniformAverage", m=self.m, step=self.step)
         limit = self.moment.B / self.m + 0.5 * self.moment.C  # 1/limit: B mu^2/(2v) <= m/2, and v > 0
         if self.step * limit > 1.0 + 1e-12 or self._gain <= 0.0:
             raise ParameterError(
-                f"UniformAverage(step=...) must be at most 1/(B/m + C/2)={1.0 / limit:.6g}; got {self.step!r}."
+                f"must be at most 1/(B/m + C/2)={1.0 / limit:.6g}; got {self.step!r}.",
+                owner="UniformAverage",
+                name="step",
             )
 
     @property
@@ -97,7 +99,7 @@ class UniformAverage(FormulaBound):
 
     def reach(self, risk: float) -> float:
         """Return sqrt(2 risk/m), by strong convexity."""
-        require.nonnegative("UniformAverage.reach", risk=risk)
+        validation.nonnegative("UniformAverage.reach", risk=risk)
         return math.sqrt(2.0 * risk / self.m)
 
     def guess(self, distance: float, epsilon: float) -> float:
@@ -127,8 +129,8 @@ class LogarithmicAverage(FormulaBound):
     rate: ClassVar[float] = -1.0
 
     def __post_init__(self) -> None:
-        require.positive("LogarithmicAverage", m=self.m)
-        require.nonnegative("LogarithmicAverage", G2=self.G2)
+        validation.positive("LogarithmicAverage", m=self.m)
+        validation.nonnegative("LogarithmicAverage", G2=self.G2)
 
     @property
     def conditions(self) -> tuple[str, ...]:
@@ -165,7 +167,7 @@ class LogarithmicAverage(FormulaBound):
 
     def reach(self, risk: float) -> float:
         """Return sqrt(2 risk/m), by strong convexity."""
-        require.nonnegative("LogarithmicAverage.reach", risk=risk)
+        validation.nonnegative("LogarithmicAverage.reach", risk=risk)
         return math.sqrt(2.0 * risk / self.m)
 
 
@@ -191,9 +193,9 @@ class RobustAverage(FormulaBound):
     rate: ClassVar[float] = -0.5
 
     def __post_init__(self) -> None:
-        require.nonnegative("RobustAverage", A=self.A)
+        validation.nonnegative("RobustAverage", A=self.A)
         if self.m is not None:
-            require.positive("RobustAverage", m=self.m)
+            validation.positive("RobustAverage", m=self.m)
 
     @property
     def conditions(self) -> tuple[str, ...]:
@@ -206,8 +208,8 @@ class RobustAverage(FormulaBound):
 
     def step(self, distance: float, samples: int) -> float:
         """Return d0/sqrt(A K), the step for which this bound is true."""
-        require.positive("RobustAverage.step", A=self.A)
-        require.count("RobustAverage.step", least=1, samples=samples)
+        validation.positive("RobustAverage.step", A=self.A)
+        validation.count("RobustAverage.step", least=1, samples=samples)
         return distance / math.sqrt(self.A * samples)
 
     def weights(self, samples: int) -> FloatArray:
@@ -224,7 +226,7 @@ class RobustAverage(FormulaBound):
 
     def reach(self, risk: float) -> float:
         """Return sqrt(2 risk/m), by strong convexity; infinity when m is not known."""
-        require.nonnegative("RobustAverage.reach", risk=risk)
+        validation.nonnegative("RobustAverage.reach", risk=risk)
         return math.inf if self.m is None else math.sqrt(2.0 * risk / self.m)
 
     def guess(self, distance: float, epsilon: float) -> float:

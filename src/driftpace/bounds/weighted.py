@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from driftpace import require
+from driftpace import validation
 from driftpace.bounds.base import FormulaBound
 from driftpace.bounds.moments import SecondMoment, bounded_start
 from driftpace.bounds.protocol import Factors, Nature
@@ -40,8 +40,8 @@ class WeightedBounded(FormulaBound):
     rate: ClassVar[float] = -1.0
 
     def __post_init__(self) -> None:
-        require.positive("WeightedBounded", m=self.m)
-        require.nonnegative("WeightedBounded", G2=self.G2)
+        validation.positive("WeightedBounded", m=self.m)
+        validation.nonnegative("WeightedBounded", G2=self.G2)
 
     @property
     def conditions(self) -> tuple[str, ...]:
@@ -83,7 +83,7 @@ class WeightedBounded(FormulaBound):
 
     def reach(self, risk: float) -> float:
         """Return sqrt(2 risk/m), by strong convexity."""
-        require.nonnegative("WeightedBounded.reach", risk=risk)
+        validation.nonnegative("WeightedBounded.reach", risk=risk)
         return math.sqrt(2.0 * risk / self.m)
 
 
@@ -99,9 +99,9 @@ class _Weighted(FormulaBound):
 
     def __post_init__(self) -> None:
         owner = type(self).__name__
-        require.positive(owner, m=self.m)
+        validation.positive(owner, m=self.m)
         if self.M is not None:
-            require.positive(owner, M=self.M)
+            validation.positive(owner, M=self.M)
 
     @property
     def rate(self) -> float:
@@ -153,7 +153,7 @@ class _Weighted(FormulaBound):
 
     def reach(self, risk: float) -> float:
         """Return sqrt(2 risk/m), by strong convexity."""
-        require.nonnegative(f"{type(self).__name__}.reach", risk=risk)
+        validation.nonnegative(f"{type(self).__name__}.reach", risk=risk)
         return math.sqrt(2.0 * risk / self.m)
 
 

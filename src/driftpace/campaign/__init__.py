@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from driftpace.lazily import lazily
+from driftpace.lazy import lazy
 
 if TYPE_CHECKING:
     from driftpace.campaign.campaign import Campaign
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["Campaign", "Definition", "LedgerRow", "Order", "Receipt", "Served", "Stage", "Status"]
 
 if not TYPE_CHECKING:  # a type checker knows the names above, and is to refuse any other
-    __getattr__ = lazily(
+    __getattr__ = lazy(
         __name__,
         {
             "Campaign": "campaign",

@@ -16,7 +16,9 @@ def first_change(definition: Definition, tracker: Tracker, *, at: str, who: str)
     settings, state = tracker.inside
     if state.order is not None:
         raise ParameterError(
-            f"Campaign.create(what=...) must be a tracker between two periods; got one with period {state.period} open."
+            f"must be a tracker between two periods; got one with period {state.period} open.",
+            owner="Campaign.create",
+            name="what",
         )
     entry = Entry(
         kind="created",
@@ -32,7 +34,9 @@ def first_change(definition: Definition, tracker: Tracker, *, at: str, who: str)
         folded = fold.created(entry)
     except ParameterError:  # a part that could only be named
         raise ParameterError(
-            "Campaign.create(what=...) must be made of driftpace's own parts, for its state is kept in a store; "
-            f"got {tracker!r} with a part of one's own."
+            "must be made of driftpace's own parts, for its state is kept in a store; "
+            f"got {tracker!r} with a part of one's own.",
+            owner="Campaign.create",
+            name="what",
         ) from None
     return Change(entries=[entry], checkpoint=to_checkpoint(folded), summary=summary(folded))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
-from driftpace import require
+from driftpace import validation
 from driftpace.campaign import fold
 from driftpace.campaign.alike import near
 from driftpace.campaign.asking import ask, ask_again, fund
@@ -85,7 +85,11 @@ class Campaign:
             values = what.to_values()
         elif tracker is None:
             if not isinstance(what, dict):
-                raise ParameterError(f"Campaign.create(what=...) must be a definition or a tracker; got {what!r:.80}.")
+                raise ParameterError(
+                    f"must be a definition or a tracker; got {what!r:.80}.",
+                    owner="Campaign.create",
+                    name="what",
+                )
             values = dict(what)
         if name is not None:
             values["name"] = name
@@ -101,7 +105,9 @@ class Campaign:
         except ConflictError:
             if not load_if_exists:
                 raise ParameterError(
-                    f"Campaign.create(name=...) must be a name that is free; got {definition.name!r}, which exists."
+                    f"must be a name that is free; got {definition.name!r}, which exists.",
+                    owner="Campaign.create",
+                    name="name",
                 ) from None
         return campaign
 
@@ -138,7 +144,7 @@ class Campaign:
         """
         key = check_key("Campaign.ask", "key", key)
         if pool is not None:
-            require.count("Campaign.ask", least=0, pool=pool)
+            validation.count("Campaign.ask", least=0, pool=pool)
             pool = int(pool)  # a count of NumPy's is no JSON
 
         return self._kept.change(
@@ -173,7 +179,7 @@ class Campaign:
         another digest is refused. ``key`` and ``period`` (its number) say which period the rows are meant for, and that must be the
         open one. ``source``, ``unlabelled`` and ``elsewhere`` go into the log.
         """
-        require.count("Campaign.tell", unlabelled=unlabelled, elsewhere=elsewhere)
+        validation.count("Campaign.tell", unlabelled=unlabelled, elsewhere=elsewhere)
         left_out = {"unlabelled": int(unlabelled), "elsewhere": int(elsewhere)}
         delivery = check_key("Campaign.tell", "delivery", delivery)
         digest = check_key("Campaign.tell", "digest", digest)
@@ -194,9 +200,9 @@ class Campaign:
     ) -> Receipt:
         """Take what is brought to the campaign where it stands when it is written, and not where it stood when it was read."""
         if final is not None:
-            require.switch("Campaign.tell", final=final)
+            validation.switch("Campaign.tell", final=final)
         key = check_key("Campaign.tell", "key", key)
-        require.switch("Campaign.tell", again=again)
+        validation.switch("Campaign.tell", again=again)
 
         return self._kept.change(
             lambda folded, draft: tell(
@@ -274,7 +280,7 @@ class Campaign:
 
         ``period`` is the one that you looked at: where another is open by now, that is refused.
         """
-        require.count("Campaign.override", samples=samples)
+        validation.count("Campaign.override", samples=samples)
         why = check_reason("Campaign.override", reason)
         return self._decided("overridden", fold.overridden, int(samples), why, period, who, dry_run)
 
@@ -313,7 +319,7 @@ class Campaign:
         What was spent stays spent. ``fixed``, ``per_sample``, ``tiers``, ``minimum`` and ``currency`` are other prices from now on.
         Where there was no budget, there is one from the open period on.
         """
-        require.count("Campaign.add_money", periods=periods)
+        validation.count("Campaign.add_money", periods=periods)
         why = check_reason("Campaign.add_money", reason)
 
         def decide(folded: Folded, draft: Draft) -> tuple[Folded, Status]:

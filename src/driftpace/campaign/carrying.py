@@ -98,7 +98,7 @@ def import_campaign(
         check_name(name)
     where = Path(path)
     if not where.is_file():
-        raise ParameterError(f"import(path=...) must be a file that export wrote; got {os.fspath(path)!r}.")
+        raise ParameterError(f"must be a file that export wrote; got {os.fspath(path)!r}.", owner="import", name="path")
     shown = where.name.encode("utf-8", "replace").decode()  # a name on a disk may be no UTF-8, which no log can keep
     with where.open("rb") as file:
         entries, rows, folded = _read(file, shown=shown)
@@ -112,7 +112,7 @@ def import_campaign(
     store = open_store(storage, create=not dry_run)
     change = Change(entries=entries, checkpoint=to_checkpoint(folded), summary=summary(folded), rows=rows)
     called = folded.definition.name
-    taken = ParameterError(f"import(name=...) must be a name that is free; got {called!r}, which exists.")
+    taken = ParameterError(f"must be a name that is free; got {called!r}, which exists.", owner="import", name="name")
     if store.head(called) is not None:
         raise taken
     if not dry_run:

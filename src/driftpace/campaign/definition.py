@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from driftpace import require
+from driftpace import validation
 from driftpace.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -83,25 +83,29 @@ class Definition:
             if name not in known:
                 near = get_close_matches(str(name), known, n=1)
                 hint = f"did you mean {near[0]!r}?" if near else f"got {name!r}; there are {', '.join(known)}."
-                raise ParameterError(f"Campaign({name}=...) must be a setting of a campaign; {hint}")
+                raise ParameterError(f"must be a setting of a campaign; {hint}", owner="Campaign", name=name)
         given = {name: value for name, value in values.items() if value is not None}
         given["name"] = check_name(given.get("name"))
         for name in _WORDS:
             if name in given and (not isinstance(given[name], str) or "\0" in given[name]):
-                raise ParameterError(f"Campaign({name}=...) must be a text; got {given[name]!r}.")
+                raise ParameterError(f"must be a text; got {given[name]!r}.", owner="Campaign", name=name)
         for name in ("fit_intercept", "keep_rows"):
-            require.switch("Campaign", **{name: given.get(name, True)})
+            validation.switch("Campaign", **{name: given.get(name, True)})
         if "seed" in given:
-            require.count("Campaign", seed=given["seed"])
+            validation.count("Campaign", seed=given["seed"])
         for name in ("features", "classes"):
             if name in given:
                 given[name] = _words(name, given[name])
         if "classes" in given and (len(given["classes"]) != 2 or len(set(given["classes"])) != 2):
-            raise ParameterError(f"Campaign(classes=...) must be two different words; got {given['classes']!r}.")
+            raise ParameterError(
+                f"must be two different words; got {given['classes']!r}.",
+                owner="Campaign",
+                name="classes",
+            )
         given["categories"] = _categories(given.get("categories", {}))
         given["others"] = check_others("Campaign", given.get("others", {}), given["categories"])
         given["loss"] = given.get("loss", "logistic" if "classes" in given else "squared")
-        require.choice("Campaign", LOSSES, loss=given["loss"])
+        validation.choice("Campaign", LOSSES, loss=given["loss"])
         given["l2"] = _penalty(given)
         if "budget" in given:
             given["budget"] = _budget(given["budget"])
@@ -115,7 +119,7 @@ class Definition:
         try:
             values = tomllib.loads(text.decode("utf-8-sig") if isinstance(text, bytes) else text)
         except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise ParameterError(f"Campaign(file=...) must be TOML; {error}.") from None
+            raise ParameterError(f"must be TOML; {error}.", owner="Campaign", name="file") from None
         return cls.of(values)
 
     def _check_columns(self) -> None:
@@ -123,13 +127,19 @@ class Definition:
         used = [*roles.values(), *(self.features or ())]
         twice = next((name for name in used if used.count(name) > 1), None)
         if twice is not None:
-            raise ParameterError(f"Campaign(features=...) must name each column once; got {twice!r} twice.")
+            raise ParameterError(f"must name each column once; got {twice!r} twice.", owner="Campaign", name="features")
         for name in self.categories:
             if self.features is not None and name not in self.features:
-                raise ParameterError(f"Campaign(categories=...) must be of features; got {name!r}, which is none.")
+                raise ParameterError(
+                    f"must be of features; got {name!r}, which is none.",
+                    owner="Campaign",
+                    name="categories",
+                )
         if self.classes is not None and self.loss not in ("logistic", "hinge"):
             raise ParameterError(
-                f"Campaign(loss=...) must be 'logistic' or 'hinge' where classes are given; got {self.loss!r}."
+                f"must be 'logistic' or 'hinge' where classes are given; got {self.loss!r}.",
+                owner="Campaign",
+                name="loss",
             )
 
     def to_values(self) -> dict[str, Any]:
@@ -195,8 +205,10 @@ def check_name(name: object) -> str:
     """Return the name of a campaign, or refuse it: it stands in addresses and file names."""
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise ParameterError(
-            f"Campaign(name=...) must be up to 100 letters, digits, dots, dashes and underscores, "
-            f"a letter or digit first; got {str(name)[:120]!r}."
+            f"must be up to 100 letters, digits, dots, dashes and underscores, "
+            f"a letter or digit first; got {str(name)[:120]!r}.",
+            owner="Campaign",
+            name="name",
         )
     return name
 
@@ -214,19 +226,25 @@ def make_cost(prices: Mapping[str, Any]) -> Any:
 def _words(name: str, value: Any) -> tuple[str, ...]:
     good = isinstance(value, list | tuple) and value and all(isinstance(one, str) and "\0" not in one for one in value)
     if not good:
-        raise ParameterError(f"Campaign({name}=...) must be a list of names; got {value!r:.80}.")
+        raise ParameterError(f"must be a list of names; got {value!r:.80}.", owner="Campaign", name=name)
     return tuple(value)
 
 
 def _categories(value: Any) -> dict[str, tuple[str, ...]]:
     if not isinstance(value, Mapping):
-        raise ParameterError(f"Campaign(categories=...) must give a list of words for each column; got {value!r:.80}.")
+        raise ParameterError(
+            f"must give a list of words for each column; got {value!r:.80}.",
+            owner="Campaign",
+            name="categories",
+        )
     found = {}
     for name, words in value.items():
         levels = _words("categories", words)
         if len(levels) < 2 or len(set(levels)) != len(levels):
             raise ParameterError(
-                f"Campaign(categories=...) must be two different words at least; got {list(levels)!r:.80} for {name!r}."
+                f"must be two different words at least; got {list(levels)!r:.80} for {name!r}.",
+                owner="Campaign",
+                name="categories",
             )
         found[str(name)] = levels
     return found
@@ -235,7 +253,7 @@ def _categories(value: Any) -> dict[str, tuple[str, ...]]:
 def check_others(owner: str, value: Any, categories: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
     """Return which listed word any other counts as, for each column given, or refuse it: both must be in ``categories``."""
     if not isinstance(value, Mapping):
-        raise ParameterError(f"{owner}(others=...) must give one word for each column; got {value!r:.80}.")
+        raise ParameterError(f"must give one word for each column; got {value!r:.80}.", owner=owner, name="others")
     for name, word in value.items():
         if name not in categories:
             near = get_close_matches(str(name), categories, n=1)
@@ -245,11 +263,17 @@ def check_others(owner: str, value: Any, categories: Mapping[str, tuple[str, ...
                 else "there are none"
             )
             hint = f"did you mean {near[0]!r}?" if near else f"{there}."
-            raise ParameterError(f"{owner}(others=...) must be of columns in categories; got {name!r:.80}: {hint}")
+            raise ParameterError(
+                f"must be of columns in categories; got {name!r:.80}: {hint}",
+                owner=owner,
+                name="others",
+            )
         if word not in categories[name]:
             words = list(categories[name])
             raise ParameterError(
-                f"{owner}(others=...) must be one of {words!r:.80} for {name!r:.80}; got {word!r:.80}."
+                f"must be one of {words!r:.80} for {name!r:.80}; got {word!r:.80}.",
+                owner=owner,
+                name="others",
             )
     return dict(value)
 
@@ -258,15 +282,19 @@ def _penalty(given: Mapping[str, Any]) -> float | tuple[float, ...]:
     l2 = given.get("l2", CLASS_L2 if given["loss"] in ("logistic", "hinge") else 0.0)
     several = isinstance(l2, list | tuple)
     for one in l2 if several else (l2,):
-        require.nonnegative("Campaign", l2=one)
+        validation.nonnegative("Campaign", l2=one)
     if several and not l2:
-        raise ParameterError("Campaign(l2=...) must be a number, or a list of some; got an empty list.")
+        raise ParameterError("must be a number, or a list of some; got an empty list.", owner="Campaign", name="l2")
     return tuple(float(one) for one in l2) if several else float(l2)
 
 
 def _budget(value: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping):
-        raise ParameterError(f"Campaign(budget=...) must be a table with total and horizon; got {value!r:.80}.")
+        raise ParameterError(
+            f"must be a table with total and horizon; got {value!r:.80}.",
+            owner="Campaign",
+            name="budget",
+        )
     for name in value:
         if name not in _BUDGET:
             near = get_close_matches(str(name), _BUDGET, n=1)

@@ -25,7 +25,7 @@ def values_with(folded: Folded, money: object, periods: int, prices: Mapping[str
     """
     unknown = next((name for name in prices if name not in _PRICES), None)
     if unknown is not None:
-        raise ParameterError(f"{_OWNER}({unknown}=...) must be one of {', '.join(_PRICES)}.")
+        raise ParameterError(f"must be one of {', '.join(_PRICES)}.", owner=_OWNER, name=unknown)
     before = folded.definition.budget
     if before is None and chosen(folded.settings, folded.state)[0].budget is not None:
         raise ProtocolError(
@@ -33,7 +33,11 @@ def values_with(folded: Folded, money: object, periods: int, prices: Mapping[str
         )
     if before is None:
         if periods < 1:
-            raise ParameterError(f"{_OWNER}(periods=...) must be 1 at least where there was no budget; got {periods}.")
+            raise ParameterError(
+                f"must be 1 at least where there was no budget; got {periods}.",
+                owner=_OWNER,
+                name="periods",
+            )
         before = {"total": 0, "horizon": folded.state.period - 1}
     given = {name: one for name, one in prices.items() if one is not None}
     over = {"tiers": "per_sample", "per_sample": "tiers"}  # each stands in the place of the other
@@ -71,5 +75,5 @@ def _decimal(value: object) -> Decimal:
     except InvalidOperation:
         found = Decimal("NaN")
     if not found.is_finite() or abs(found.adjusted()) > _LONGEST:
-        raise ParameterError(f"{_OWNER}(money=...) must be an amount of money; got {value!r:.80}.")
+        raise ParameterError(f"must be an amount of money; got {value!r:.80}.", owner=_OWNER, name="money")
     return found

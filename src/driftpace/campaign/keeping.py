@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from driftpace import require
+from driftpace import validation
 from driftpace.campaign import fold
 from driftpace.campaign.folded import Folded, from_checkpoint
 from driftpace.campaign.rowbytes import unpack
@@ -37,7 +37,7 @@ class Kept:
 
     def change(self, decide: Decide[Answer], *, dry_run: bool) -> Answer:
         """Read, decide, append; again where somebody else was faster. A dry run appends nothing."""
-        require.switch("Campaign", dry_run=dry_run)
+        validation.switch("Campaign", dry_run=dry_run)
         until = time.monotonic() + PATIENCE
         pause = 0.002
         with self._changing:

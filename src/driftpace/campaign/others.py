@@ -30,7 +30,7 @@ def amend(folded: Folded, draft: Draft, others: object, *, reason: str, who: str
     """Amend the campaign; where all of it holds already, nothing is written."""
     given = check_others(_OWNER, others, folded.definition.categories)
     if not given:
-        raise ParameterError(f"{_OWNER}(others=...) must name one column at least; got none.")
+        raise ParameterError("must name one column at least; got none.", owner=_OWNER, name="others")
     after = amended(folded, given)
     if after.definition == folded.definition:
         return folded

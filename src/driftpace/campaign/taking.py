@@ -114,7 +114,7 @@ def _gather(
         after = fold.delivered(folded, told, seq=seq)
     except DataError as error:
         said = str(error)
-        raise DataError(f"{_OWNER}(X=...) {said}" if said.startswith("must ") else said) from None
+        raise DataError(f"{said}" if said.startswith("must ") else said, owner=_OWNER, name="X") from None
     told_ids = None if packed.ids is None else set(packed.ids)
     others = counted_as(folded.definition, brought.unlisted, ids=brought.ids, told=told_ids)
     draft.add(
@@ -139,17 +139,21 @@ def _read(folded: Folded, brought: Delivery) -> Packed | None:
     """Return the rows, checked against those that came before; None where nothing was brought."""
     if brought.X is None and brought.y is None:
         if brought.groups is not None or brought.ids is not None:
-            raise DataError(f"{_OWNER}(X=...) must come together with groups and ids; got None.")
+            raise DataError("must come together with groups and ids; got None.", owner=_OWNER, name="X")
         return None
     if (brought.X is None) != (brought.y is None):
         missing = "X" if brought.X is None else "y"
-        raise DataError(f"{_OWNER}({missing}=...) must come together with the other; got None.")
+        raise DataError("must come together with the other; got None.", owner=_OWNER, name=missing)
     rows = read_rows(brought.X, owner=_OWNER, features=folded.state.features, columns=folded.state.columns)
     y = read_targets(brought.y, owner=_OWNER, rows=len(rows.X))
     groups = None
     if brought.groups is not None:
         if isinstance(folded.settings, Settings):
-            raise ParameterError(f"{_OWNER}(groups=...) must be None without candidates to compare (l2 is one number).")
+            raise ParameterError(
+                "must be None without candidates to compare (l2 is one number).",
+                owner=_OWNER,
+                name="groups",
+            )
         given = brought.groups
         whose = np.array(given, dtype=object) if isinstance(given, list | tuple) else given
         groups = read_groups(whose, owner=_OWNER, rows=len(y))
@@ -157,10 +161,14 @@ def _read(folded: Folded, brought: Delivery) -> Packed | None:
     if brought.ids is not None:
         ids = tuple(str(one) for one in brought.ids)
         if len(ids) != len(y):
-            raise DataError(f"{_OWNER}(ids=...) must have one entry for each of the {len(y)} rows; got {len(ids)}.")
+            raise DataError(
+                f"must have one entry for each of the {len(y)} rows; got {len(ids)}.",
+                owner=_OWNER,
+                name="ids",
+            )
         if len(set(ids)) < len(ids):
             twice = Counter(ids).most_common(1)[0][0]
-            raise DataError(f"{_OWNER}(ids=...) must tell the rows apart; got {twice!r:.80} twice.")
+            raise DataError(f"must tell the rows apart; got {twice!r:.80} twice.", owner=_OWNER, name="ids")
     return Packed(told=Told(X=rows.X, y=y, columns=rows.columns, groups=groups), ids=ids)
 
 
@@ -207,8 +215,10 @@ def _told_before(store: Store, folded: Folded, known_by: str, digest: str | None
     period = found.body["period"]
     if digest is not None and found.body.get("digest") not in (None, digest):
         raise ParameterError(
-            f"{_OWNER}(delivery=...) must name one delivery; {known_by!r:.80} named other rows in period {period} "
-            f"(entry {found.seq} of the log)."
+            f"must name one delivery; {known_by!r:.80} named other rows in period {period} "
+            f"(entry {found.seq} of the log).",
+            owner=_OWNER,
+            name="delivery",
         )
     order = folded.order
     if order is not None and order.period == period:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from driftpace import require
+from driftpace import validation
 from driftpace.datasets.cells import numbers_of
 from driftpace.datasets.csvfile import read_csv
 from driftpace.datasets.prices import CPI_U
@@ -74,8 +74,8 @@ def load_psid_extract(
     >>> table.notes[0]
     '1 of 3 rows left out: earned is not positive.'
     """
-    require.switch(_OWNER, deflate=deflate)
-    require.count(_OWNER, income_lag=income_lag)
+    validation.switch(_OWNER, deflate=deflate)
+    validation.count(_OWNER, income_lag=income_lag)
     low, high = _two_ages(ages)
     file = Path(path)
     wanted = {"year": year, "income": income, "age": age, "education": education}
@@ -86,7 +86,11 @@ def load_psid_extract(
     extra = {name: _numbers(columns, name, "more") for name in more}
     clash = sorted(set(extra) & {"year", "income", "log_income", "age", "education", *_quartic_names()})
     if clash:
-        raise ParameterError(f"{_OWNER}(more=...) must be names that the table does not use itself; got {clash[0]!r}.")
+        raise ParameterError(
+            f"must be names that the table does not use itself; got {clash[0]!r}.",
+            owner=_OWNER,
+            name="more",
+        )
 
     keep, notes = _kept(values, extra, wanted, low, high)
     values = {role: column[keep] for role, column in values.items()}
@@ -130,15 +134,15 @@ def _quartic_names() -> tuple[str, ...]:
 
 
 def _two_ages(ages: object) -> tuple[float, float]:
-    low, high = require.vector(_OWNER, length=2, ages=ages).tolist()
+    low, high = validation.vector(_OWNER, length=2, ages=ages).tolist()
     if low > high:
-        raise ParameterError(f"{_OWNER}(ages=...) must be the youngest and the oldest; got {ages!r}.")
+        raise ParameterError(f"must be the youngest and the oldest; got {ages!r}.", owner=_OWNER, name="ages")
     return low, high
 
 
 def _read(path: Path) -> dict[str, np.ndarray[Any, Any]]:
     if not path.is_file():
-        raise ParameterError(f"{_OWNER}(path=...) must be an existing CSV or Stata file; got {str(path)!r}.")
+        raise ParameterError(f"must be an existing CSV or Stata file; got {str(path)!r}.", owner=_OWNER, name="path")
     if path.suffix.lower() != ".dta":
         return read_csv(path, owner=_OWNER)
     try:
@@ -156,14 +160,14 @@ def _numbers(columns: dict[str, np.ndarray[Any, Any]], name: str, role: str) -> 
     if name not in columns:
         near = get_close_matches(str(name), columns, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(columns)}."
-        raise ParameterError(f"{_OWNER}({role}=...) must be a column of the file; got {name!r}: {hint}")
+        raise ParameterError(f"must be a column of the file; got {name!r}: {hint}", owner=_OWNER, name=role)
     column = columns[name]
     written = numbers_of([str(cell) for cell in column]) if column.dtype.kind == "O" else None  # codes such as 08
     if written is not None:
         return written
     if column.dtype.kind not in "biuf":
         other = next((cell for cell in column.tolist() if isinstance(cell, str | bool)), None)
-        raise DataError(f"{_OWNER}({role}=...) must be a column of numbers; {name!r} has {other!r}.")
+        raise DataError(f"must be a column of numbers; {name!r} has {other!r}.", owner=_OWNER, name=role)
     return column.astype(np.float64)
 
 

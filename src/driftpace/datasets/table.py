@@ -9,7 +9,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from driftpace import require
+from driftpace import validation
 from driftpace.errors import DataError, MissingExtraError, ParameterError
 
 _BACKENDS = ("polars", "pandas", "pyarrow")
@@ -41,7 +41,11 @@ class Table:
         columns = {name: _read_only(name, values) for name, values in self.columns.items()}
         lengths = {values.size for values in columns.values()}
         if len(lengths) != 1:
-            raise DataError(f"Table(columns=...) must be columns of one length; got lengths {sorted(lengths)}.")
+            raise DataError(
+                f"must be columns of one length; got lengths {sorted(lengths)}.",
+                owner="Table",
+                name="columns",
+            )
         object.__setattr__(self, "columns", columns)
         for name in (self.period, self.target, *self.features):
             self[name]
@@ -63,14 +67,18 @@ class Table:
     def to_frame(self, backend: str | None = None) -> Any:
         """Return a frame of ``backend`` ("pandas", "polars", "pyarrow"), or of the first that is installed."""
         if backend is not None:
-            require.choice("Table.to_frame", _BACKENDS, backend=backend)
+            validation.choice("Table.to_frame", _BACKENDS, backend=backend)
         return nw.from_dict(dict(self.columns), backend=_installed(backend)).to_native()
 
 
 def _read_only(name: str, values: Any) -> np.ndarray[Any, Any]:
     array = np.array(values)
     if array.ndim != 1:
-        raise DataError(f"Table(columns=...) must be one-dimensional arrays; column {name!r} has shape {array.shape}.")
+        raise DataError(
+            f"must be one-dimensional arrays; column {name!r} has shape {array.shape}.",
+            owner="Table",
+            name="columns",
+        )
     array.flags.writeable = False
     return array
 

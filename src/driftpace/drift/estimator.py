@@ -49,10 +49,16 @@ class Drift:
     def __post_init__(self) -> None:
         name = type(self.one_step).__name__
         if self.correction and not self.one_step.correctable:
-            raise ParameterError(f"Drift(correction=...) must be False with {name}: D_n is about Direct; got True.")
+            raise ParameterError(
+                f"must be False with {name}: D_n is about Direct; got True.",
+                owner="Drift",
+                name="correction",
+            )
         if self.one_step.squared and isinstance(self.margin, TheoreticalMargin):
             raise ParameterError(
-                f"Drift(margin=...) must not be TheoreticalMargin with {name}, which measures squares; got {self.margin!r}."
+                f"must not be TheoreticalMargin with {name}, which measures squares; got {self.margin!r}.",
+                owner="Drift",
+                name="margin",
             )
 
     @property

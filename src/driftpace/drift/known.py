@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from driftpace import require
+from driftpace import validation
 from driftpace.losses.protocol import Loss
 from driftpace.records import DriftEstimate, Seen
 
@@ -27,7 +27,7 @@ class KnownDrift:
     held_out: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
-        require.nonnegative("KnownDrift", rho=self.rho)
+        validation.nonnegative("KnownDrift", rho=self.rho)
 
     def init(self, features: int) -> NothingToRemember:
         """Return the empty state."""

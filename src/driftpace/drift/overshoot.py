@@ -2,7 +2,7 @@
 
 import math
 
-from driftpace import require
+from driftpace import validation
 
 
 def overshoot_bound(
@@ -39,6 +39,6 @@ def printed_overshoot_bound(
 def _check(
     owner: str, rho: float, epsilon: float, m: float, M: float, scatter: float, sigma: float, samples: int
 ) -> None:
-    require.positive(owner, m=m, M=M)
-    require.nonnegative(owner, rho=rho, epsilon=epsilon, scatter=scatter, sigma=sigma)
-    require.count(owner, least=1, samples=samples)
+    validation.positive(owner, m=m, M=M)
+    validation.nonnegative(owner, rho=rho, epsilon=epsilon, scatter=scatter, sigma=sigma)
+    validation.count(owner, least=1, samples=samples)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from driftpace import require
+from driftpace import validation
 from driftpace.errors import LabellingError, MissingExtraError, ParameterError, UnavailableError
 from driftpace.tables.limits import clip, size
 
@@ -45,8 +45,8 @@ class Door:
         transport: Any = None,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
-        require.positive("LabelStudio", timeout=timeout)
-        require.count("LabelStudio", retries=retries)
+        validation.positive("LabelStudio", timeout=timeout)
+        validation.count("LabelStudio", retries=retries)
         self.url = _checked(url)
         if (
             not isinstance(token, str)
@@ -55,7 +55,9 @@ class Door:
             or not token.strip().isprintable()
         ):
             raise ParameterError(
-                "LabelStudio(token=...) must be the token of an account, as Label Studio shows it; got none."
+                "must be the token of an account, as Label Studio shows it; got none.",
+                owner="LabelStudio",
+                name="token",
             )
         self._token, self._retries, self._pause, self._timeout = token.strip(), retries, pause, timeout
         self._personal = self._token.count(".") == 2
@@ -205,8 +207,14 @@ def _checked(url: str) -> str:
         fine = False
     if not fine or parts.query or parts.fragment or not url.isprintable() or " " in url:
         raise ParameterError(
-            f"LabelStudio(url=...) must be an address such as http://127.0.0.1:8080; got {clip(repr(url))}."
+            f"must be an address such as http://127.0.0.1:8080; got {clip(repr(url))}.",
+            owner="LabelStudio",
+            name="url",
         )
     if parts.username is not None or parts.password is not None:
-        raise ParameterError("LabelStudio(url=...) must not hold a name or password; give the token as token=.")
+        raise ParameterError(
+            "must not hold a name or password; give the token as token=.",
+            owner="LabelStudio",
+            name="url",
+        )
     return url.rstrip("/")

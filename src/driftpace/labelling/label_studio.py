@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from time import sleep
 from typing import Any, Self
 
-from driftpace import require
+from driftpace import validation
 from driftpace.errors import LabellingError, ParameterError, UnavailableError
 from driftpace.labelling.asking import Door
 from driftpace.labelling.webhook import ACTIONS, SECRET_HEADER, check_secret
@@ -77,7 +77,9 @@ class LabelStudio:
         """Return the number of a fresh project with this screen (:func:`~driftpace.labelling.labelling_config` makes one)."""
         if not isinstance(title, str) or not 3 <= len(title) <= 50 or not title.isprintable():
             raise ParameterError(
-                f"create_project(title=...) must be a text of 3 to 50 characters; got {clip(repr(title))}."
+                f"must be a text of 3 to 50 characters; got {clip(repr(title))}.",
+                owner="create_project",
+                name="title",
             )
         made = self._door.post("/api/projects/", {"title": title, "label_config": config})
         return _number(made, "id", "a project")
@@ -87,10 +89,14 @@ class LabelStudio:
 
         Where the server breaks off in the middle, what arrived is looked up before the rest is sent again.
         """
-        require.count("import_tasks", least=1, project=project, batch=batch)
+        validation.count("import_tasks", least=1, project=project, batch=batch)
         wanted = {_task_id(task): task for task in tasks}
         if len(wanted) != len(tasks):
-            raise ParameterError("import_tasks(tasks=...) must be tasks of different driftpace ids; got one twice.")
+            raise ParameterError(
+                "must be tasks of different driftpace ids; got one twice.",
+                owner="import_tasks",
+                name="tasks",
+            )
         there = self.task_ids(project)
         missing = [row_id for row_id in wanted if row_id not in there]
         already = len(wanted) - len(missing)
@@ -149,7 +155,7 @@ class LabelStudio:
 
         Registered again for the same address, the webhook that is there is changed.
         """
-        require.count("register_webhook", least=1, project=project)
+        validation.count("register_webhook", least=1, project=project)
         check_secret(secret)
         body = {
             "project": project,
@@ -170,7 +176,7 @@ class LabelStudio:
 
     def _pages(self, project: int, query: Mapping[str, str]) -> Iterator[dict[str, Any]]:
         """Return the tasks of a project page after page, each once, until as many came as the server says there are."""
-        require.count("LabelStudio", least=1, project=project)
+        validation.count("LabelStudio", least=1, project=project)
         seen: set[Any] = set()
         for page in range(1, _MOST_PAGES):
             answer = self._door.get("/api/tasks", {"project": project, "page": page, "page_size": 100, **query})
@@ -198,7 +204,9 @@ def _task_id(task: Mapping[str, Any]) -> tuple[str, str]:
     data = task.get("data")
     if not isinstance(data, Mapping) or not data.get(ROW_ID):
         raise ParameterError(
-            f"import_tasks(tasks=...) must be tasks with {ROW_ID} in their data, as to_tasks makes them."
+            f"must be tasks with {ROW_ID} in their data, as to_tasks makes them.",
+            owner="import_tasks",
+            name="tasks",
         )
     return _key(data)
 
@@ -209,8 +217,10 @@ def _moment(since: str | datetime) -> str:
         moment = datetime.fromisoformat(since) if isinstance(since, str) else since
     except ValueError:
         raise ParameterError(
-            f"LabelStudio(since=...) must be a moment in ISO 8601; got {clip(str(since))!r}."
+            f"must be a moment in ISO 8601; got {clip(str(since))!r}.",
+            owner="LabelStudio",
+            name="since",
         ) from None
     if moment.tzinfo is None:
-        raise ParameterError(f"LabelStudio(since=...) must have a time zone; got {moment.isoformat()}.")
+        raise ParameterError(f"must have a time zone; got {moment.isoformat()}.", owner="LabelStudio", name="since")
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -39,7 +39,7 @@ def to_tasks(
     listed = names if shown is None else list(shown)
     unknown = [name for name in listed if name not in names]
     if unknown:
-        raise ParameterError(f"to_tasks(shown=...) must be columns of the rows; got {clip(unknown[0])!r}.")
+        raise ParameterError(f"must be columns of the rows; got {clip(unknown[0])!r}.", owner="to_tasks", name="shown")
     about = {"campaign": campaign, "period": period, "order": order}
     known = {name: value for name, value in about.items() if value is not None}
     tasks = []
@@ -73,7 +73,7 @@ def labelling_config(
     for name, word in (("target", target), ("question", question or "?"), ("shown", shown)):
         _refuse_odd(name, word)
     if not shown.isidentifier():
-        raise ParameterError(f"labelling_config(shown=...) must be a plain name; got {clip(shown)!r}.")
+        raise ParameterError(f"must be a plain name; got {clip(shown)!r}.", owner="labelling_config", name="shown")
     lines = [f"  <Text name={quoteattr('row' if target != 'row' else 'shown')} value={quoteattr('$' + shown)}/>"]
     lines.append(f"  <Header value={quoteattr(question or target)}/>")
     to = f"toName={quoteattr('row' if target != 'row' else 'shown')}"
@@ -95,7 +95,9 @@ def _classes(classes: Sequence[str]) -> list[str]:
     words = list(classes)
     if isinstance(classes, str) or len(words) < 2 or len({*map(str, words)}) != len(words):
         raise ParameterError(
-            f"labelling_config(classes=...) must be two or more different words; got {clip(repr(classes))}."
+            f"must be two or more different words; got {clip(repr(classes))}.",
+            owner="labelling_config",
+            name="classes",
         )
     for word in words:
         _refuse_odd("classes", word)
@@ -105,4 +107,4 @@ def _classes(classes: Sequence[str]) -> list[str]:
 def _refuse_odd(name: str, word: object) -> None:
     """Refuse what XML cannot hold, or holds otherwise than it was given."""
     if not isinstance(word, str) or not word or word != word.strip() or not word.isprintable():
-        raise ParameterError(f"labelling_config({name}=...) must be a printable text; got {clip(repr(word))}.")
+        raise ParameterError(f"must be a printable text; got {clip(repr(word))}.", owner="labelling_config", name=name)

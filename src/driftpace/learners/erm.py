@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driftpace import require
+from driftpace import validation
 from driftpace.bounds import (
     Anchored,
     AnchoredFixedDesign,
@@ -16,11 +16,11 @@ from driftpace.bounds import (
     RiskBound,
     StableMinimiser,
 )
+from driftpace.constraints.protocol import Set
 from driftpace.errors import ParameterError
 from driftpace.learners.minimise import minimise
 from driftpace.losses.protocol import Loss
 from driftpace.records import Constants, Fit, Outcome
-from driftpace.sets.protocol import Set
 from driftpace.typing import FloatArray
 
 FORMS = ("harmonic", "m-estimation", "fixed-design", "ols", "penalised", "stable")
@@ -57,7 +57,7 @@ class AnchoredErm:
     >>> learner.bound(constants, features=2).smallest(1.0, 0.1, cap=100)
     7
     >>> from driftpace.losses import SquaredLoss
-    >>> from driftpace.sets import WholeSpace
+    >>> from driftpace.constraints import WholeSpace
     >>> X, y = np.array([[1.0], [1.0]]), np.array([1.0, 3.0])
     >>> learner.fit(SquaredLoss(), WholeSpace(), np.zeros(1), X, y, constants=constants, distance=0.5).coef
     array([1.])
@@ -68,13 +68,17 @@ class AnchoredErm:
     eigenvalues: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
-        require.choice("AnchoredErm", FORMS, form=self.form)
+        validation.choice("AnchoredErm", FORMS, form=self.form)
         if self.strength is not None:
-            require.nonnegative("AnchoredErm", strength=self.strength)
+            validation.nonnegative("AnchoredErm", strength=self.strength)
         elif self.form == "fixed-design":
-            raise ParameterError("AnchoredErm(strength=...) must be given with form='fixed-design'; got None.")
+            raise ParameterError(
+                "must be given with form='fixed-design'; got None.",
+                owner="AnchoredErm",
+                name="strength",
+            )
         if self.eigenvalues is not None:
-            values = require.vector("AnchoredErm", eigenvalues=self.eigenvalues).tolist()
+            values = validation.vector("AnchoredErm", eigenvalues=self.eigenvalues).tolist()
             object.__setattr__(self, "eigenvalues", tuple(values))
 
     @property
@@ -84,7 +88,7 @@ class AnchoredErm:
 
     def bound(self, constants: Constants, features: int) -> RiskBound:
         """Return what this learner promises when these constants hold; ParameterError where nothing is known to be true."""
-        require.count("AnchoredErm.bound", least=1, features=features)
+        validation.count("AnchoredErm.bound", least=1, features=features)
         m, M = constants.safe("m"), constants.safe("M")
         if self.form == "fixed-design":
             assert self.strength is not None
@@ -96,8 +100,10 @@ class AnchoredErm:
             return AnchoredMinimiser(spread=constants.safe("spread"), features=features, h=self._alike(m, M))
         if self.strength:
             raise ParameterError(
-                f"AnchoredErm(strength=...) must be {'0 or ' if self.form == 'm-estimation' else ''}left to the bound with "
-                f"form={self.form!r}, as no bound is known for another; got {self.strength!r}."
+                f"must be {'0 or ' if self.form == 'm-estimation' else ''}left to the bound with "
+                f"form={self.form!r}, as no bound is known for another; got {self.strength!r}.",
+                owner="AnchoredErm",
+                name="strength",
             )
         if self.form in ("ols", "harmonic"):
             return OrdinaryLeastSquares(noise=constants.safe("noise"), features=features, m=m, M=M)

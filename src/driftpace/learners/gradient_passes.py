@@ -4,11 +4,11 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from driftpace import require
+from driftpace import validation
 from driftpace.bounds import FullPasses, RiskBound
+from driftpace.constraints.protocol import Set
 from driftpace.losses.protocol import Loss
 from driftpace.records import Constants, Fit, Outcome
-from driftpace.sets.protocol import Set
 from driftpace.typing import FloatArray
 
 
@@ -29,13 +29,13 @@ class GradientPasses:
     eta: float | None = None
 
     def __post_init__(self) -> None:
-        require.count("GradientPasses", least=1, passes=self.passes)
+        validation.count("GradientPasses", least=1, passes=self.passes)
         if self.eta is not None:
-            require.positive("GradientPasses", eta=self.eta)
+            validation.positive("GradientPasses", eta=self.eta)
 
     def bound(self, constants: Constants, features: int) -> RiskBound:
         """Return what so many passes promise."""
-        require.count("GradientPasses.bound", least=1, features=features)
+        validation.count("GradientPasses.bound", least=1, features=features)
         return FullPasses(
             m=constants.safe("m_rows"),
             M=constants.safe("M"),

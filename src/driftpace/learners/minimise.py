@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from driftpace.constraints import WholeSpace
+from driftpace.constraints.protocol import Set
 from driftpace.learners.quadratic import nearest_minimiser, on_set
 from driftpace.losses import HuberLoss, SquaredLoss
 from driftpace.losses.protocol import Loss
 from driftpace.records import Outcome
-from driftpace.sets import WholeSpace
-from driftpace.sets.protocol import Set
 from driftpace.typing import FloatArray
 
 TOLERANCE = 1e-10
@@ -81,7 +81,7 @@ def minimise(
     A point is a minimiser when h (w - Pi(w - g/h)), h the rows' mean smoothness, is at most 1e-10 of the gradients of single
     rows; inside the set that is the gradient g itself.
 
-    >>> from driftpace.sets import Ball
+    >>> from driftpace.constraints import Ball
     >>> X, y = np.eye(2), np.array([3.0, 4.0])
     >>> minimise(SquaredLoss(), Ball(1.0), np.zeros(2), X, y, 0.0)[0]
     array([0.6, 0.8])

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from driftpace.constraints.protocol import Set
 from driftpace.learners.plan import Plan
 from driftpace.losses.protocol import Loss
-from driftpace.sets.protocol import Set
 from driftpace.typing import FloatArray
 
 

@@ -92,7 +92,9 @@ def _last(sgd: Recipe, constants: Constants, features: int, schedule: Schedule) 
         values = (m,) * features
     if values is None or len(values) != features:
         raise ParameterError(
-            f"Sgd(eigenvalues=...) must be {features} numbers when form='gaussian', unless m = M; got {sgd.eigenvalues!r}."
+            f"must be {features} numbers when form='gaussian', unless m = M; got {sgd.eigenvalues!r}.",
+            owner="Sgd",
+            name="eigenvalues",
         )
     return GaussianLeastSquares(eigenvalues=values, noise=constants.safe("noise"), schedule=schedule, batch=sgd.batch)
 

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from driftpace.constraints import Ball, Box, WholeSpace
+from driftpace.constraints.protocol import Set
 from driftpace.learners.kernels import AHEAD_FEATURES, GRAM_FEATURES, work_space
 from driftpace.learners.own_pass import own_pass
 from driftpace.learners.plan import Plan, make_plan
@@ -15,8 +17,6 @@ from driftpace.losses import HuberLoss, LogisticLoss, SmoothedHinge, SquaredLoss
 from driftpace.losses.protocol import Loss
 from driftpace.records import Constants, Fit, Outcome
 from driftpace.schedules import GreedySteps
-from driftpace.sets import Ball, Box, WholeSpace
-from driftpace.sets.protocol import Set
 from driftpace.typing import FloatArray
 
 _NONE = np.zeros(0)

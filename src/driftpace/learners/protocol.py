@@ -3,9 +3,9 @@
 from typing import Protocol, runtime_checkable
 
 from driftpace.bounds.protocol import RiskBound
+from driftpace.constraints.protocol import Set
 from driftpace.losses.protocol import Loss
 from driftpace.records import Constants, Fit
-from driftpace.sets.protocol import Set
 from driftpace.typing import FloatArray
 
 

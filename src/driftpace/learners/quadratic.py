@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from driftpace.sets import Ball, Box, WholeSpace
-from driftpace.sets.protocol import Set
+from driftpace.constraints import Ball, Box, WholeSpace
+from driftpace.constraints.protocol import Set
 from driftpace.typing import FloatArray
 
 _WELL = 1e-9  # a Hessian with a reciprocal condition number above this is solved as it is

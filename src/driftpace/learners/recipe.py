@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from driftpace import require
+from driftpace import validation
 from driftpace.errors import ParameterError
 from driftpace.learners.forms import FORMS
 from driftpace.schedules import ConstantSteps, GreedySteps, InverseTime, Schedule
@@ -32,27 +32,33 @@ class Recipe:
     def __post_init__(self) -> None:
         owner = type(self).__name__
         if not isinstance(self.steps, InverseTime | ConstantSteps | GreedySteps):
-            require.choice(owner, STEPS, steps=self.steps)
-        require.choice(owner, OUTPUTS, output=self.output)
-        require.choice(owner, tuple(FORMS), form=self.form)
-        require.count(owner, least=1, batch=self.batch)
+            validation.choice(owner, STEPS, steps=self.steps)
+        validation.choice(owner, OUTPUTS, output=self.output)
+        validation.choice(owner, tuple(FORMS), form=self.form)
+        validation.count(owner, least=1, batch=self.batch)
         if self.shift is not None:
-            require.nonnegative(owner, shift=self.shift)
+            validation.nonnegative(owner, shift=self.shift)
             if self.steps not in ("inverse-time", "harmonic"):
                 raise ParameterError(
-                    f"{owner}(shift=...) must be left out with steps={self.steps!r}; got {self.shift!r}."
+                    f"must be left out with steps={self.steps!r}; got {self.shift!r}.",
+                    owner=owner,
+                    name="shift",
                 )
         if self.step is not None:
-            require.positive(owner, step=self.step)
+            validation.positive(owner, step=self.step)
             if self.steps != "constant":
                 raise ParameterError(
-                    f"{owner}(step=...) must be left out with steps={self.steps!r}; got {self.step!r}."
+                    f"must be left out with steps={self.steps!r}; got {self.step!r}.",
+                    owner=owner,
+                    name="step",
                 )
         if self.eigenvalues is not None:
-            values = require.vector(owner, eigenvalues=self.eigenvalues).tolist()
-            require.positive(owner, eigenvalues=min(values, default=0.0))
+            values = validation.vector(owner, eigenvalues=self.eigenvalues).tolist()
+            validation.positive(owner, eigenvalues=min(values, default=0.0))
             if self.form != "gaussian":
                 raise ParameterError(
-                    f"{owner}(eigenvalues=...) must be left out with form={self.form!r}; got {values!r}."
+                    f"must be left out with form={self.form!r}; got {values!r}.",
+                    owner=owner,
+                    name="eigenvalues",
                 )
             object.__setattr__(self, "eigenvalues", tuple(values))

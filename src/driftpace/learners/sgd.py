@@ -2,15 +2,15 @@
 
 from dataclasses import dataclass
 
-from driftpace import require
+from driftpace import validation
 from driftpace.bounds import RiskBound
+from driftpace.constraints.protocol import Set
 from driftpace.learners.pairing import paired_bound, resolved_schedule, with_spectrum
 from driftpace.learners.passes import one_pass
 from driftpace.learners.recipe import Recipe
 from driftpace.losses.protocol import Loss
 from driftpace.records import Constants, Fit
 from driftpace.schedules import Schedule
-from driftpace.sets.protocol import Set
 from driftpace.typing import FloatArray
 
 
@@ -57,7 +57,7 @@ class Sgd(Recipe):
 
     def bound(self, constants: Constants, features: int) -> RiskBound:
         """Return what this learner promises when these constants hold; ParameterError where nothing is known to be true."""
-        require.count("Sgd.bound", least=1, features=features)
+        validation.count("Sgd.bound", least=1, features=features)
         return paired_bound(self, with_spectrum(self, constants), features)
 
     def fit(

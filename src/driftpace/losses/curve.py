@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from driftpace import require
+from driftpace import validation
 from driftpace.typing import FloatArray
 
 ScalarFunction = Callable[[FloatArray, FloatArray], FloatArray]
@@ -30,4 +30,4 @@ class Curve:
     curvature: float
 
     def __post_init__(self) -> None:
-        require.positive("Curve", curvature=self.curvature)
+        validation.positive("Curve", curvature=self.curvature)

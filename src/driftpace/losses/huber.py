@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from driftpace import require
+from driftpace import validation
 from driftpace.losses.curve import Curve
 from driftpace.losses.linear import LinearLoss
 from driftpace.losses.targets import encode_numbers
@@ -31,7 +31,7 @@ class HuberLoss(LinearLoss):
 
     def __post_init__(self) -> None:
         LinearLoss.__post_init__(self)
-        require.positive("HuberLoss", threshold=self.threshold)
+        validation.positive("HuberLoss", threshold=self.threshold)
 
     @property
     def shape(self) -> float:

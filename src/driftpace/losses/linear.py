@@ -17,7 +17,7 @@ from typing import Self
 
 import numpy as np
 
-from driftpace import require
+from driftpace import validation
 from driftpace.losses.curve import Curve
 from driftpace.typing import FloatArray
 
@@ -39,8 +39,8 @@ class LinearLoss(ABC):
 
     def __post_init__(self) -> None:
         owner = type(self).__name__
-        require.nonnegative(owner, l2=self.l2)
-        require.count(owner, unpenalised=self.unpenalised)
+        validation.nonnegative(owner, l2=self.l2)
+        validation.count(owner, unpenalised=self.unpenalised)
 
     @property
     @abstractmethod

@@ -19,7 +19,7 @@ the risk rule   (34, 27, 26, 27) costs 194, mean gap 0.000
 
 from dataclasses import replace
 
-from driftpace import require
+from driftpace import validation
 from driftpace.planning.costs import MOST_SAMPLES, affordable_units, budget_units, in_money
 from driftpace.planning.planned import planned
 from driftpace.planning.problem import Problem
@@ -40,7 +40,7 @@ def periodic(problem: Problem, every: int) -> Plan:
     The budget is divided by the number of times that samples are bought, ceil(T/every): K = max{K : p(K) <= P/ceil(T/every)},
     and 0 where that buys none (eq. costPeriodic, corrected as theory I17).
     """
-    require.count("periodic", least=1, every=every)
+    validation.count("periodic", least=1, every=every)
     when = "every period" if every == 1 else f"every {every} periods"
     return _in_instants(problem, every=every, method=when, when=when)
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from driftpace import require
+from driftpace import validation
 from driftpace.errors import ParameterError
 from driftpace.planning.costs import Cost, LinearCost, Price, budget_units, divisible, in_money
 from driftpace.planning.door import GAPS
@@ -42,15 +42,19 @@ class Budget:
     batches: bool | None = None
 
     def __post_init__(self) -> None:
-        require.count("Budget", least=1, horizon=self.horizon)
+        validation.count("Budget", least=1, horizon=self.horizon)
         if isinstance(self.cost, type) or not isinstance(self.cost, Cost):
-            raise ParameterError(f"Budget(cost=...) must be a cost, with currency, unit and units; got {self.cost!r}.")
+            raise ParameterError(
+                f"must be a cost, with currency, unit and units; got {self.cost!r}.",
+                owner="Budget",
+                name="cost",
+            )
         if self.adjacent is not None:
-            require.switch("Budget", adjacent=self.adjacent)
+            validation.switch("Budget", adjacent=self.adjacent)
         if self.batches is not None:
-            require.switch("Budget", batches=self.batches)
+            validation.switch("Budget", batches=self.batches)
         if self.weights is not None:
-            object.__setattr__(self, "weights", tuple(require.vector("Budget", weights=self.weights).tolist()))
+            object.__setattr__(self, "weights", tuple(validation.vector("Budget", weights=self.weights).tolist()))
         object.__setattr__(self, "horizon", int(self.horizon))
         object.__setattr__(self, "total", self._money())
         self._check_gap()
@@ -63,12 +67,18 @@ class Budget:
 
     def _check_gap(self) -> None:
         if isinstance(self.gap, str):
-            require.choice("Budget", tuple(GAPS), gap=self.gap)
+            validation.choice("Budget", tuple(GAPS), gap=self.gap)
         elif isinstance(self.gap, type) or not isinstance(self.gap, Gap):
-            raise ParameterError(f"Budget(gap=...) must be a goal such as 'mean' or MeanGap(); got {self.gap!r}.")
+            raise ParameterError(
+                f"must be a goal such as 'mean' or MeanGap(); got {self.gap!r}.",
+                owner="Budget",
+                name="gap",
+            )
         elif self.weights is not None:
             raise ParameterError(
-                f"Budget(weights=...) must be part of the goal where one is given; got {self.weights!r} beside {self.gap!r}."
+                f"must be part of the goal where one is given; got {self.weights!r} beside {self.gap!r}.",
+                owner="Budget",
+                name="weights",
             )
 
     def _check_total(self) -> None:
@@ -78,7 +88,9 @@ class Budget:
             raise ParameterError(str(error).replace("plan(budget=...)", "Budget(total=...)")) from None
         if int(self.cost.units(np.array([1]))[0]) > units:
             raise ParameterError(
-                f"Budget(total=...) must pay for one sample at least, which costs {self.price(1)}; got {self.money}."
+                f"must pay for one sample at least, which costs {self.price(1)}; got {self.money}.",
+                owner="Budget",
+                name="total",
             )
 
     @property

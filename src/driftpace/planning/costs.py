@@ -14,7 +14,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from driftpace import require
+from driftpace import validation
 from driftpace.errors import ParameterError
 from driftpace.records import Money
 from driftpace.typing import IntArray
@@ -81,7 +81,7 @@ class LinearCost:
     def __post_init__(self) -> None:
         named: dict[str, object] = {"fixed": self.fixed, "per_sample": self.per_sample}
         (fixed, each), currency = _amounts("LinearCost", self.currency, named)
-        require.count("LinearCost", minimum=self.minimum)
+        validation.count("LinearCost", minimum=self.minimum)
         unit, bill = _bill("LinearCost", fixed, ((1, each),), self.minimum)
         _keep(self, fixed=fixed, per_sample=each, currency=currency, unit=unit, _bill=bill)
 
@@ -114,15 +114,21 @@ class TieredCost:
             pairs = [(start, each) for start, each in self.tiers]
         except (TypeError, ValueError):
             raise ParameterError(
-                f"TieredCost(tiers=...) must be pairs (from which sample on, price); got {self.tiers!r}."
+                f"must be pairs (from which sample on, price); got {self.tiers!r}.",
+                owner="TieredCost",
+                name="tiers",
             ) from None
-        starts = require.counts("TieredCost", least=1, tiers=[start for start, _ in pairs])
+        starts = validation.counts("TieredCost", least=1, tiers=[start for start, _ in pairs])
         if not starts or starts[0] != 1 or any(a >= b for a, b in itertools.pairwise(starts)):
-            raise ParameterError(f"TieredCost(tiers=...) must start at sample 1 and rise; got starts {list(starts)}.")
+            raise ParameterError(
+                f"must start at sample 1 and rise; got starts {list(starts)}.",
+                owner="TieredCost",
+                name="tiers",
+            )
         named: dict[str, object] = {"fixed": self.fixed}
         named |= {f"tiers[{index}]": each for index, (_, each) in enumerate(pairs)}
         (fixed, *prices), currency = _amounts("TieredCost", self.currency, named)
-        require.count("TieredCost", minimum=self.minimum)
+        validation.count("TieredCost", minimum=self.minimum)
         tiers = tuple(zip(starts, prices, strict=True))
         unit, bill = _bill("TieredCost", fixed, tiers, self.minimum)
         _keep(self, tiers=tiers, fixed=fixed, currency=currency, unit=unit, _bill=bill)
@@ -153,14 +159,18 @@ class OwnCost:
 
     def __post_init__(self) -> None:
         if not callable(self.function):
-            raise ParameterError(f"OwnCost(function=...) must be a function of the samples; got {self.function!r}.")
+            raise ParameterError(
+                f"must be a function of the samples; got {self.function!r}.",
+                owner="OwnCost",
+                name="function",
+            )
         unit = Money.of(self.unit, owner="OwnCost", name="unit").amount
         if unit == 0:
-            raise ParameterError(f"OwnCost(unit=...) must be positive; got {self.unit!r}.")
+            raise ParameterError(f"must be positive; got {self.unit!r}.", owner="OwnCost", name="unit")
         _keep(self, unit=unit, currency=Money.of(0, self.currency, owner="OwnCost").currency)
         if self._price(0) != 0:
             none = self._shown(self._price(0))
-            raise ParameterError(f"OwnCost(function=...) must be 0 for 0 samples; got {none}.")
+            raise ParameterError(f"must be 0 for 0 samples; got {none}.", owner="OwnCost", name="function")
 
     def units(self, samples: npt.ArrayLike) -> IntArray:
         """Return the price of each number of samples, in units."""
@@ -176,8 +186,10 @@ class OwnCost:
             for (fewer, less), (more, dearer) in itertools.pairwise(row):
                 if less > dearer:
                     raise ParameterError(
-                        "OwnCost(function=...) must never be less for more samples; "
-                        f"got {self._shown(less)} for {fewer} samples and {self._shown(dearer)} for {more}."
+                        "must never be less for more samples; "
+                        f"got {self._shown(less)} for {fewer} samples and {self._shown(dearer)} for {more}.",
+                        owner="OwnCost",
+                        name="function",
                     )
             self._counts.insert(at, count)
             self._known[count] = units
@@ -188,8 +200,9 @@ class OwnCost:
         amount = _decimal(answer, self.currency)
         if amount is None or not amount.is_finite() or amount < 0:
             raise ParameterError(
-                f"OwnCost(function=...) must give an amount of money that is finite and at least 0; "
-                f"got {answer!r} for {count} samples."
+                f"must give an amount of money that is finite and at least 0; got {answer!r} for {count} samples.",
+                owner="OwnCost",
+                name="function",
             )
         if amount > _EXACT.multiply(MOST_UNITS, self.unit):
             raise _beyond("OwnCost(function=...)", count, answer, self.unit)
@@ -207,7 +220,7 @@ def price(cost: Cost, samples: int) -> Money:
     >>> str(price(LinearCost(fixed=5, per_sample="0.25", minimum=10, currency="EUR"), 4))
     '7.5 EUR'
     """
-    require.count("price", samples=samples)
+    validation.count("price", samples=samples)
     return in_money(cost, int(cost.units(np.array([samples]))[0]))
 
 
@@ -237,11 +250,13 @@ def budget_units(cost: Cost, budget: Money) -> int:
     """
     amount = Money.of(budget, cost.currency, owner="plan", name="budget").amount
     if amount < 0:
-        raise ParameterError(f"plan(budget=...) must be 0 or more; got {budget}.")
+        raise ParameterError(f"must be 0 or more; got {budget}.", owner="plan", name="budget")
     units = int(_EXACT.divide_int(amount, cost.unit))
     if units > MOST_UNITS:
         raise ParameterError(
-            f"plan(budget=...) must be at most {MOST_UNITS} times the unit of the prices, {cost.unit}; got {budget}."
+            f"must be at most {MOST_UNITS} times the unit of the prices, {cost.unit}; got {budget}.",
+            owner="plan",
+            name="budget",
         )
     return units
 
@@ -252,7 +267,7 @@ def affordable(cost: Cost, budget: Money, cap: int = MOST_SAMPLES) -> int:
     >>> affordable(LinearCost(fixed=5, per_sample=2), Money.of(12)), affordable(LinearCost(fixed=5), Money.of(5))
     (3, 0)
     """
-    require.count("affordable", cap=cap)
+    validation.count("affordable", cap=cap)
     return affordable_units(cost, budget_units(cost, budget), cap)
 
 
@@ -338,7 +353,7 @@ def _counted(samples: npt.ArrayLike) -> IntArray:
     if counts.size == 0:
         return np.zeros(counts.shape, dtype=np.int64)
     if counts.dtype.kind not in "iu" or counts.min() < 0 or counts.max() > np.iinfo(np.int64).max:
-        raise ParameterError(f"units(samples=...) must be whole numbers of at least 0; got {samples!r}.")
+        raise ParameterError(f"must be whole numbers of at least 0; got {samples!r}.", owner="units", name="samples")
     return counts.astype(np.int64)
 
 

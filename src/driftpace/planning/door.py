@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from driftpace import require
+from driftpace import validation
 from driftpace.bounds import Anchored, RiskBound
 from driftpace.errors import ParameterError
 from driftpace.planning.costs import Cost, LinearCost
@@ -71,7 +71,7 @@ def plan(
     outlook = _outlook(outlook, noise=noise, features=features, rho=rho, start=start, bound=bound)
     cost = LinearCost() if cost is None else cost
     if isinstance(cost, type) or not isinstance(cost, Cost):
-        raise ParameterError(f"plan(cost=...) must be a cost, with currency, unit and units; got {cost!r}.")
+        raise ParameterError(f"must be a cost, with currency, unit and units; got {cost!r}.", owner="plan", name="cost")
     given = {"epsilon": epsilon, "budget": budget, "horizon": horizon}
     missing = [name for name, value in given.items() if value is None]
     if len(missing) > 1:
@@ -79,9 +79,9 @@ def plan(
             f"plan(epsilon=..., budget=..., horizon=...) must be given but for one of them; got neither {' nor '.join(missing)}."
         )
     if horizon is not None:
-        require.count("plan", least=1, horizon=horizon)
+        validation.count("plan", least=1, horizon=horizon)
         if horizon > LONGEST:
-            raise ParameterError(f"plan(horizon=...) must be at most {LONGEST:,} periods; got {horizon}.")
+            raise ParameterError(f"must be at most {LONGEST:,} periods; got {horizon}.", owner="plan", name="horizon")
     problem = Problem(
         outlook=outlook,
         epsilon=1.0 if epsilon is None else epsilon,
@@ -110,11 +110,13 @@ def plan(
 
 def _gap(gap: Gap | str, weights: tuple[float, ...] | None) -> Gap:
     if isinstance(gap, str):
-        require.choice("plan", tuple(GAPS), gap=gap)
-        return GAPS[gap](None if weights is None else tuple(require.vector("plan", weights=weights).tolist()))
+        validation.choice("plan", tuple(GAPS), gap=gap)
+        return GAPS[gap](None if weights is None else tuple(validation.vector("plan", weights=weights).tolist()))
     if weights is not None:
         raise ParameterError(
-            f"plan(weights=...) must be part of the goal where one is given; got {weights!r} beside {gap!r}."
+            f"must be part of the goal where one is given; got {weights!r} beside {gap!r}.",
+            owner="plan",
+            name="weights",
         )
     return gap
 
@@ -128,7 +130,9 @@ def _outlook(outlook: Outlook | None, **numbers: Any) -> Outlook:
     rho, start, bound = numbers["rho"], numbers["start"], numbers["bound"]
     if rho is None:
         raise ParameterError(
-            "plan(rho=...) must be given where there is no outlook: how far the best model moves; got None."
+            "must be given where there is no outlook: how far the best model moves; got None.",
+            owner="plan",
+            name="rho",
         )
     if bound is None:
         missing = [name for name in ("noise", "features") if numbers[name] is None]
@@ -136,11 +140,15 @@ def _outlook(outlook: Outlook | None, **numbers: Any) -> Outlook:
             raise ParameterError(
                 f"plan({missing[0]}=...) must be given where there is no outlook and no bound; got None."
             )
-        require.positive("plan", noise=numbers["noise"])
+        validation.positive("plan", noise=numbers["noise"])
         bound = Anchored(noise=numbers["noise"], features=numbers["features"])
         start = 3.0 * float(np.sqrt(numbers["noise"])) if start is None else start
     elif beside := [name for name in ("noise", "features") if numbers[name] is not None]:
         raise ParameterError(f"plan({beside[0]}=...) must be left out beside a bound; got {numbers[beside[0]]!r}.")
     if start is None:
-        raise ParameterError("plan(start=...) must be given beside a bound: how far the first model is; got None.")
+        raise ParameterError(
+            "must be given beside a bound: how far the first model is; got None.",
+            owner="plan",
+            name="start",
+        )
     return Outlook(bound=bound, rho=rho, start=start)

@@ -8,7 +8,7 @@ beginning is followed until one plan is left.
 
 from dataclasses import replace
 
-from driftpace import require
+from driftpace import validation
 from driftpace.planning.averaging import price_money
 from driftpace.planning.costs import in_money
 from driftpace.planning.examples import GOALS, corrected, few_plans, own_goal, printed_form
@@ -40,7 +40,7 @@ def plan_exactly(problem: Problem, *, accuracy: float = ACCURACY) -> Plan:
     >>> plan.samples, plan.value, plan.proven_gap
     ((19, 13, 14, 14, 13, 14, 23, 0), 0.0148865, 0.0)
     """
-    require.nonnegative("plan", accuracy=accuracy)
+    validation.nonnegative("plan", accuracy=accuracy)
     return _plan(Search.of(problem, accuracy))
 
 

@@ -12,7 +12,7 @@ from typing import ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from driftpace import require
+from driftpace import validation
 from driftpace.errors import ParameterError
 from driftpace.typing import FloatArray
 
@@ -54,21 +54,24 @@ class _Weighted:
         if self.weights is None:
             return
         owner = type(self).__name__
-        weights = require.vector(owner, weights=self.weights)
+        weights = validation.vector(owner, weights=self.weights)
         if not (weights.size and weights.min() >= 0.0 and 0.0 < float(weights.max()) <= _HEAVIEST):
             raise ParameterError(
-                f"{owner}(weights=...) must be numbers from 0 to {_HEAVIEST:.0e}, one for each period and not all 0; "
-                f"got {self.weights!r}."
+                f"must be numbers from 0 to {_HEAVIEST:.0e}, one for each period and not all 0; got {self.weights!r}.",
+                owner=owner,
+                name="weights",
             )
         object.__setattr__(self, "weights", tuple(weights.tolist()))
 
     def check(self, horizon: int) -> None:
         """Refuse a horizon that has not one period for each weight."""
         owner = type(self).__name__
-        require.count(owner, least=1, horizon=horizon)
+        validation.count(owner, least=1, horizon=horizon)
         if self.weights is not None and len(self.weights) != horizon:
             raise ParameterError(
-                f"{owner}(weights=...) must be as many as the periods, {horizon}; got {len(self.weights)} weights."
+                f"must be as many as the periods, {horizon}; got {len(self.weights)} weights.",
+                owner=owner,
+                name="weights",
             )
 
     def shares(self, horizon: int) -> FloatArray:
@@ -81,7 +84,7 @@ class _Weighted:
 
         Where all weights that are left are 0, nothing that is left counts, and the value is 0.
         """
-        require.count(f"{type(self).__name__}.later", first=first)
+        validation.count(f"{type(self).__name__}.later", first=first)
         rest = copy.copy(self)
         if self.weights is not None:
             if first >= len(self.weights):
@@ -168,10 +171,14 @@ class OwnGap:
 
     def __post_init__(self) -> None:
         if not callable(self.function):
-            raise ParameterError(f"OwnGap(function=...) must be a function of the gaps; got {self.function!r}.")
+            raise ParameterError(
+                f"must be a function of the gaps; got {self.function!r}.",
+                owner="OwnGap",
+                name="function",
+            )
         if not (isinstance(self.name, str) and self.name):
-            raise ParameterError(f"OwnGap(name=...) must be a few words; got {self.name!r}.")
-        require.count("OwnGap", gone=self.gone)
+            raise ParameterError(f"must be a few words; got {self.name!r}.", owner="OwnGap", name="name")
+        validation.count("OwnGap", gone=self.gone)
 
     def __call__(self, gaps: FloatArray) -> float:
         """Return what the function makes of the gaps."""
@@ -183,26 +190,30 @@ class OwnGap:
             value = math.nan
         if not 0.0 <= value < math.inf:
             raise ParameterError(
-                f"OwnGap(function=...) must give a finite number of at least 0; got {answer!r} for the gaps {seen.tolist()}."
+                f"must give a finite number of at least 0; got {answer!r} for the gaps {seen.tolist()}.",
+                owner="OwnGap",
+                name="function",
             )
         return value
 
     def check(self, horizon: int) -> None:
         """Try the function on random pairs of gaps, one never below the other, and refuse it where the larger ones count less."""
-        require.count("OwnGap", least=1, horizon=horizon)
+        validation.count("OwnGap", least=1, horizon=horizon)
         rng = np.random.default_rng(4)
         for trial in range(_TRIALS):
             small, added = _random_step(rng, horizon, trial)
             less, more = self(small), self(small + added)
             if more < less - TIE * less:
                 raise ParameterError(
-                    f"OwnGap(function=...) must never be less for larger gaps; got {less!r} for {small.tolist()} "
-                    f"and {more!r} for {(small + added).tolist()}."
+                    f"must never be less for larger gaps; got {less!r} for {small.tolist()} "
+                    f"and {more!r} for {(small + added).tolist()}.",
+                    owner="OwnGap",
+                    name="function",
                 )
 
     def later(self, first: int) -> "OwnGap":
         """Return the same goal for the periods from index ``first`` (from 0) on."""
-        require.count("OwnGap.later", first=first)
+        validation.count("OwnGap.later", first=first)
         return OwnGap(self.function, self.name, self.gone + first)
 
 

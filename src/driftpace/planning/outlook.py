@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Literal
 
-from driftpace import require
+from driftpace import validation
 from driftpace.bounds import RiskBound
 from driftpace.errors import ParameterError
 
@@ -43,21 +43,25 @@ class Outlook:
     steps: Steps = "worst"
 
     def __post_init__(self) -> None:
-        require.distance("Outlook", rho=self.rho, start=self.start)
+        validation.distance("Outlook", rho=self.rho, start=self.start)
         if not isinstance(self.bound, RiskBound):
-            raise ParameterError(f"Outlook(bound=...) must be a risk bound; got {self.bound!r}.")
+            raise ParameterError(f"must be a risk bound; got {self.bound!r}.", owner="Outlook", name="bound")
         _wide(self.diameter)
         if self.m is not None:
-            require.positive("Outlook", m=self.m)
+            validation.positive("Outlook", m=self.m)
             self._check_convexity(self.m)
-        require.choice("Outlook", ("worst", "walk", "printed"), steps=self.steps)
+        validation.choice("Outlook", ("worst", "walk", "printed"), steps=self.steps)
         if not math.isfinite(self.bound(self.first_distance(0), 0)):
             raise ParameterError(
-                f"Outlook(bound=...) must say what the risk is when nothing is bought; got infinity from {self.bound.name}."
+                f"must say what the risk is when nothing is bought; got infinity from {self.bound.name}.",
+                owner="Outlook",
+                name="bound",
             )
         if math.isinf(self.diameter) and math.isinf(self.reach(1.0)):
             raise ParameterError(
-                f"Outlook(m=...) must be given, or a finite diameter: {self.bound.name} says nothing of distances; got {self.m!r}."
+                f"must be given, or a finite diameter: {self.bound.name} says nothing of distances; got {self.m!r}.",
+                owner="Outlook",
+                name="m",
             )
 
     def _check_convexity(self, m: float) -> None:
@@ -65,7 +69,9 @@ class Outlook:
         start = self.bound(math.sqrt(2.0 / m), 0)
         if start < 1.0 - 1e-9:
             raise ParameterError(
-                f"Outlook(m=...) must be at most M = {m * start:.6g}, the smoothness of the bound; got {m!r}."
+                f"must be at most M = {m * start:.6g}, the smoothness of the bound; got {m!r}.",
+                owner="Outlook",
+                name="m",
             )
 
     def reach(self, risk: float) -> float:
@@ -97,4 +103,4 @@ class Outlook:
 
 def _wide(diameter: object) -> None:
     if isinstance(diameter, bool) or not (isinstance(diameter, Real) and float(diameter) > 0.0):
-        raise ParameterError(f"Outlook(diameter=...) must be positive, or infinite; got {diameter!r}.")
+        raise ParameterError(f"must be positive, or infinite; got {diameter!r}.", owner="Outlook", name="diameter")

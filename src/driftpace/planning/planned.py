@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from driftpace import require
+from driftpace import validation
 from driftpace.errors import ParameterError
 from driftpace.planning.costs import budget_units, in_money
 from driftpace.planning.course import course, gaps_over
@@ -42,20 +42,26 @@ def planned(
     >>> plan.gaps, plan.value, str(plan.spent), str(plan.left)
     ((0.0, 0.072, 0.0), 0.024, '100 EUR', '0 EUR')
     """
-    counts = require.counts("planned", samples=list(samples))
+    counts = validation.counts("planned", samples=list(samples))
     if len(counts) != problem.horizon:
         raise ParameterError(
-            f"planned(samples=...) must be one number for each of the {problem.horizon} periods; got {len(counts)}."
+            f"must be one number for each of the {problem.horizon} periods; got {len(counts)}.",
+            owner="planned",
+            name="samples",
         )
     units = [int(cost) for cost in problem.cost.units(np.array(counts, dtype=np.int64))]
     if within_budget and sum(units) > budget_units(problem.cost, problem.budget):
         spent = in_money(problem.cost, sum(units), problem.budget.currency)
-        raise ParameterError(f"planned(samples=...) must cost at most {problem.budget}; got {spent}.")
+        raise ParameterError(f"must cost at most {problem.budget}; got {spent}.", owner="planned", name="samples")
     risks = course(problem.outlook, counts)
     gaps = gaps_over(risks, problem.epsilon)
     value = problem.gap(gaps)
     if lower > value + _ROUNDING * (value + problem.epsilon):
-        raise ParameterError(f"planned(lower=...) must be at most the value of the plan, {value!r}; got {lower!r}.")
+        raise ParameterError(
+            f"must be at most the value of the plan, {value!r}; got {lower!r}.",
+            owner="planned",
+            name="lower",
+        )
     return Plan(
         first_period=problem.first_period,
         samples=counts,

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from driftpace import require
+from driftpace import validation
 from driftpace.errors import ParameterError
 from driftpace.planning.costs import Cost, budget_units
 from driftpace.planning.gaps import Gap
@@ -40,16 +40,20 @@ class Problem:
     first_period: int = 1
 
     def __post_init__(self) -> None:
-        require.positive("plan", epsilon=self.epsilon)
-        require.count("plan", least=1, horizon=self.horizon)
-        require.count("plan", first_period=self.first_period)
-        require.switch("plan", adjacent=self.adjacent, bought_before=self.bought_before)
+        validation.positive("plan", epsilon=self.epsilon)
+        validation.count("plan", least=1, horizon=self.horizon)
+        validation.count("plan", first_period=self.first_period)
+        validation.switch("plan", adjacent=self.adjacent, bought_before=self.bought_before)
         if not isinstance(self.outlook, Outlook):
-            raise ParameterError(f"plan(outlook=...) must be an Outlook; got {self.outlook!r}.")
+            raise ParameterError(f"must be an Outlook; got {self.outlook!r}.", owner="plan", name="outlook")
         if isinstance(self.cost, type) or not isinstance(self.cost, Cost):
-            raise ParameterError(f"plan(cost=...) must be a cost, with currency, unit and units; got {self.cost!r}.")
+            raise ParameterError(
+                f"must be a cost, with currency, unit and units; got {self.cost!r}.",
+                owner="plan",
+                name="cost",
+            )
         if isinstance(self.gap, type) or not isinstance(self.gap, Gap):
-            raise ParameterError(f"plan(gap=...) must be a gap, such as MeanGap(); got {self.gap!r}.")
+            raise ParameterError(f"must be a gap, such as MeanGap(); got {self.gap!r}.", owner="plan", name="gap")
         self.gap.check(self.horizon)
         object.__setattr__(self, "budget", Money.of(self.budget, self.cost.currency, owner="plan", name="budget"))
         budget_units(self.cost, self.budget)

@@ -12,7 +12,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from driftpace import require
+from driftpace import validation
 from driftpace.errors import ParameterError
 from driftpace.planning.ascent import ascend
 from driftpace.planning.costs import MOST_UNITS, Cost, LinearCost, budget_units, in_money
@@ -59,9 +59,13 @@ class Segment:
     bought_before: bool = False
 
     def __post_init__(self) -> None:
-        require.positive("Segment", weight=self.weight)
+        validation.positive("Segment", weight=self.weight)
         if self.weight > _HEAVIEST:
-            raise ParameterError(f"Segment(weight=...) must be at most {_HEAVIEST:.0e}; got {self.weight!r}.")
+            raise ParameterError(
+                f"must be at most {_HEAVIEST:.0e}; got {self.weight!r}.",
+                owner="Segment",
+                name="weight",
+            )
 
     def problem(self, budget: Money) -> Problem:
         """Return what this segment plans when it has a budget of its own."""
@@ -123,7 +127,7 @@ def plan_segments(
     >>> shared.plans["fast"].spent.amount > shared.plans["slow"].spent.amount, shared.proven_gap < 0.05
     (True, True)
     """
-    require.nonnegative("plan_segments", accuracy=accuracy)
+    validation.nonnegative("plan_segments", accuracy=accuracy)
     money = _checked(segments, budget)
     if len(segments) == 1:
         return _alone(segments, money, accuracy)
@@ -131,8 +135,9 @@ def plan_segments(
     limit = int(money.amount // coin)
     if limit > MOST_UNITS:
         raise ParameterError(
-            f"plan_segments(budget=...) must be at most {MOST_UNITS} times the largest coin that all prices are made of, "
-            f"{coin}; got {money}."
+            f"must be at most {MOST_UNITS} times the largest coin that all prices are made of, {coin}; got {money}.",
+            owner="plan_segments",
+            name="budget",
         )
     total = sum(segment.weight for segment in segments.values())
     kinds = {name: _kind(segment) for name, segment in segments.items()}
@@ -182,16 +187,26 @@ def _kind(segment: Segment) -> object:
 def _checked(segments: Mapping[str, Segment], budget: Money | float | str) -> Money:
     """Return the budget in the currency of all segments."""
     if not isinstance(segments, Mapping) or not segments:
-        raise ParameterError(f"plan_segments(segments=...) must be one or more segments by name; got {segments!r}.")
+        raise ParameterError(
+            f"must be one or more segments by name; got {segments!r}.",
+            owner="plan_segments",
+            name="segments",
+        )
     for name, segment in segments.items():
         if not isinstance(segment, Segment):
-            raise ParameterError(f"plan_segments(segments=...) must hold segments; got {segment!r} for {name!r}.")
+            raise ParameterError(
+                f"must hold segments; got {segment!r} for {name!r}.",
+                owner="plan_segments",
+                name="segments",
+            )
         if not isinstance(name, str):
-            raise ParameterError(f"plan_segments(segments=...) must be named by words; got {name!r}.")
+            raise ParameterError(f"must be named by words; got {name!r}.", owner="plan_segments", name="segments")
     currencies = sorted({segment.cost.currency for segment in segments.values()} - {""})
     if len(currencies) > 1:
         raise ParameterError(
-            f"plan_segments(segments=...) must all have prices in one currency; got {', '.join(currencies)}."
+            f"must all have prices in one currency; got {', '.join(currencies)}.",
+            owner="plan_segments",
+            name="segments",
         )
     return Money.of(budget, *currencies, owner="plan_segments", name="budget")
 

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from driftpace import require
+from driftpace import validation
 from driftpace.errors import ParameterError
 from driftpace.planning.costs import MOST_UNITS, budget_units, in_money
 from driftpace.planning.course import course
@@ -31,8 +31,10 @@ def cheapest(problem: Problem, *, accuracy: float = ACCURACY) -> Plan:
     found = plan_exactly(replace(problem, budget=ceiling), accuracy=accuracy)
     if not found.holds:
         raise ParameterError(
-            f"plan(epsilon=...) must be a target that samples can reach; got {problem.epsilon!r}, and the best that "
-            f"{ceiling} could hold is {found.largest_risk:.4g}."
+            f"must be a target that samples can reach; got {problem.epsilon!r}, and the best that "
+            f"{ceiling} could hold is {found.largest_risk:.4g}.",
+            owner="plan",
+            name="epsilon",
         )
     return replace(found, budget=found.spent)
 
@@ -81,7 +83,9 @@ def longest(problem: Problem, *, accuracy: float = ACCURACY) -> Plan:
             low, best = middle, found
     if best is None:
         raise ParameterError(
-            f"plan(budget=...) must hold the target of {problem.epsilon:g} for one period at least; got {problem.budget}."
+            f"must hold the target of {problem.epsilon:g} for one period at least; got {problem.budget}.",
+            owner="plan",
+            name="budget",
         )
     more = "and not for one more" if refuted else "and no plan for one more was found, which is no proof"
     return replace(best, reason=f"{problem.budget} hold the target for {best.horizon} periods, {more}")
@@ -120,7 +124,7 @@ class TradeOff:
 
 def trade_off(problem: Problem, *, points: int = 12, accuracy: float = ACCURACY) -> tuple[TradeOff, ...]:
     """Return the lowest target that each of several budgets holds, from a tenth of the problem's budget to twice it."""
-    require.count("trade_off", least=2, points=points)
+    validation.count("trade_off", least=2, points=points)
     units = budget_units(problem.cost, problem.budget)
     found = []
     for share in np.geomspace(0.1, 2.0, points):
@@ -143,7 +147,9 @@ def _enough(problem: Problem) -> Money:
         count = most
     if count is None:
         raise ParameterError(
-            f"plan(epsilon=...) must be a target that orders of up to {most:,} samples reach; got {problem.epsilon!r}."
+            f"must be a target that orders of up to {most:,} samples reach; got {problem.epsilon!r}.",
+            owner="plan",
+            name="epsilon",
         )
     each = int(problem.cost.units(np.array([max(count, 1)]))[0])
     units = min(each * problem.horizon, MOST_UNITS)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from driftpace.lazily import lazily
+from driftpace.lazy import lazy
 
 if TYPE_CHECKING:
     from driftpace.records.assumption import Assumption, Verdict
@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # a type checker knows the names above, and is to refuse any other
-    __getattr__ = lazily(
+    __getattr__ = lazy(
         __name__,
         {
             "Assumption": "assumption",

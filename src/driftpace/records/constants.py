@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, fields
 
-from driftpace import require
+from driftpace import validation
 from driftpace.errors import ParameterError, UnknownConstantError
 from driftpace.records.estimate import Estimate
 
@@ -64,14 +64,20 @@ class Constants:
         for name, number in numbers.items():
             if name not in known:
                 raise ParameterError(
-                    f"Constants.given({name}=...) is not a constant; the names are {', '.join(sorted(known))}."
+                    f"is not a constant; the names are {', '.join(sorted(known))}.",
+                    owner="Constants.given",
+                    name=name,
                 )
             if name in _MAY_BE_ZERO:
-                require.nonnegative("Constants.given", **{name: number})
+                validation.nonnegative("Constants.given", **{name: number})
             else:
-                require.positive("Constants.given", **{name: number})
+                validation.positive("Constants.given", **{name: number})
         if "m" in numbers and "M" in numbers and numbers["m"] > numbers["M"]:
-            raise ParameterError(f"Constants.given(m=...) must be at most M={numbers['M']!r}; got {numbers['m']!r}.")
+            raise ParameterError(
+                f"must be at most M={numbers['M']!r}; got {numbers['m']!r}.",
+                owner="Constants.given",
+                name="m",
+            )
         return cls(**{name: Estimate.given(number) for name, number in numbers.items()})
 
     def knows(self, *names: str) -> bool:
@@ -86,11 +92,17 @@ class Constants:
         estimate: Estimate | None = getattr(self, name)
         if estimate is None:
             raise UnknownConstantError(
-                f"Constants({name}=...) is needed here and not known; give it, or let it be estimated."
+                "is needed here and not known; give it, or let it be estimated.",
+                owner="Constants",
+                name=name,
             )
         end = estimate.lower if name in ("m", "m_rows") else estimate.upper
         if not math.isfinite(end):
-            raise UnknownConstantError(f"Constants({name}=...) is needed here and known only to be at most {end}.")
+            raise UnknownConstantError(
+                f"is needed here and known only to be at most {end}.",
+                owner="Constants",
+                name=name,
+            )
         return end
 
     def updated(self, other: "Constants") -> "Constants":

@@ -29,10 +29,14 @@ class Money:
     def of(cls, amount: object, currency: str = "", *, owner: str = "Money", name: str = "amount") -> "Money":
         """Return money of a number, a numeral or money itself; a float means the decimal it is printed as."""
         if not isinstance(currency, str):
-            raise ParameterError(f"{owner}(currency=...) must be a word such as 'EUR', or empty; got {currency!r}.")
+            raise ParameterError(
+                f"must be a word such as 'EUR', or empty; got {currency!r}.",
+                owner=owner,
+                name="currency",
+            )
         if isinstance(amount, Money):
             if amount.currency != currency and amount.currency and currency:
-                raise ParameterError(f"{owner}({name}=...) must be in {currency}; got {amount}.")
+                raise ParameterError(f"must be in {currency}; got {amount}.", owner=owner, name=name)
             return amount if amount.currency else cls(amount.amount, currency)
         try:
             value = Decimal(str(amount)) if not isinstance(amount, bool) else None
@@ -40,10 +44,12 @@ class Money:
             value = None
         if value is None or not value.is_finite() or not 0 <= value <= LARGEST:
             raise ParameterError(
-                f"{owner}({name}=...) must be an amount of money from 0 to {LARGEST:.0e}; got {amount!r}."
+                f"must be an amount of money from 0 to {LARGEST:.0e}; got {amount!r}.",
+                owner=owner,
+                name=name,
             )
         if value != value.quantize(_FINEST_UNIT, context=_EXACT):
-            raise ParameterError(f"{owner}({name}=...) must have at most 9 decimals; got {amount!r}.")
+            raise ParameterError(f"must have at most 9 decimals; got {amount!r}.", owner=owner, name=name)
         return cls(value.copy_abs(), currency)
 
     def __add__(self, other: "Money") -> "Money":
@@ -65,7 +71,9 @@ class Money:
     def _same(self, other: "Money") -> None:
         if not isinstance(other, Money) or other.currency != self.currency:
             raise ParameterError(
-                f"Money(currency=...) must be the same in what is added or compared; got {self!s} and {other!s}."
+                f"must be the same in what is added or compared; got {self!s} and {other!s}.",
+                owner="Money",
+                name="currency",
             )
 
     def __float__(self) -> float:

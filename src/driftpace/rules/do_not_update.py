@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from driftpace import require
+from driftpace import validation
 from driftpace.rules.deciding import decide, proven_start, risk_at
 from driftpace.rules.distance import Track
 from driftpace.rules.protocol import Decision, Terms, Trained
@@ -35,9 +35,9 @@ class DoNotUpdate:
     track: Track = "risk"
 
     def __post_init__(self) -> None:
-        require.choice("DoNotUpdate", ("risk", "distance"), track=self.track)
+        validation.choice("DoNotUpdate", ("risk", "distance"), track=self.track)
         object.__setattr__(
-            self, "first_samples", require.counts("DoNotUpdate", least=1, first_samples=self.first_samples)
+            self, "first_samples", validation.counts("DoNotUpdate", least=1, first_samples=self.first_samples)
         )
 
     def init(self) -> LastRisk:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from driftpace import require
+from driftpace import validation
 from driftpace.bounds import RiskBound
 from driftpace.records import Sizing
 from driftpace.rules.deciding import risk_at, smallest
@@ -33,9 +33,9 @@ def sizes_when_known(
     >>> sizes.steady.samples
     11
     """
-    require.nonnegative("sizes_when_known", rho=rho)
-    require.positive("sizes_when_known", m=m, epsilon=epsilon, diameter=diameter)
-    require.choice("sizes_when_known", ("risk", "distance"), track=track)
+    validation.nonnegative("sizes_when_known", rho=rho)
+    validation.positive("sizes_when_known", m=m, epsilon=epsilon, diameter=diameter)
+    validation.choice("sizes_when_known", ("risk", "distance"), track=track)
     steady = min(reach(bound, m, epsilon, track) + rho, diameter)
     return KnownSizes(first=smallest(bound, diameter, epsilon, cap), steady=smallest(bound, steady, epsilon, cap))
 
@@ -59,10 +59,10 @@ def risk_sequence(
     >>> [round(risk, 3) for risk in risk_sequence(bound, [200, 11, 11, 11], rho=1.0, m=1.0, diameter=20.0)]
     [0.002, 0.052, 0.076, 0.083]
     """
-    require.nonnegative("risk_sequence", rho=rho)
-    require.positive("risk_sequence", m=m)
-    require.count("risk_sequence", least=1, given=given)
-    require.choice("risk_sequence", ("risk", "distance"), track=track)
+    validation.nonnegative("risk_sequence", rho=rho)
+    validation.positive("risk_sequence", m=m)
+    validation.count("risk_sequence", least=1, given=given)
+    validation.choice("risk_sequence", ("risk", "distance"), track=track)
     risks: list[float] = []
     for count in samples:
         known = len(risks) >= given

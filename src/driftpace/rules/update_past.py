@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from driftpace import require
+from driftpace import validation
 from driftpace.bounds import Factors, RiskBound
 from driftpace.rules.deciding import decide, is_blind, proven_start, risk_at
 from driftpace.rules.distance import Track
@@ -40,10 +40,10 @@ class UpdatePast:
     window: int = 256
 
     def __post_init__(self) -> None:
-        require.choice("UpdatePast", ("risk", "distance"), track=self.track)
-        require.count("UpdatePast", least=2, window=self.window)
+        validation.choice("UpdatePast", ("risk", "distance"), track=self.track)
+        validation.count("UpdatePast", least=2, window=self.window)
         object.__setattr__(
-            self, "first_samples", require.counts("UpdatePast", least=1, first_samples=self.first_samples)
+            self, "first_samples", validation.counts("UpdatePast", least=1, first_samples=self.first_samples)
         )
 
     def init(self) -> Past:

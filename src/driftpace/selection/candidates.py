@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
 
-from driftpace import require
+from driftpace import validation
 from driftpace.errors import ParameterError
 from driftpace.losses import LinearLoss
 from driftpace.selection.choice import CHOOSING, Choosing
@@ -32,15 +32,19 @@ class Candidate:
 
     def __post_init__(self) -> None:
         if not isinstance(self.label, str) or not self.label:
-            raise ParameterError(f"Candidate(label=...) must be a word; got {self.label!r}.")
+            raise ParameterError(f"must be a word; got {self.label!r}.", owner="Candidate", name="label")
         columns: Any = self.columns
         if columns is None:
             return
         listed = isinstance(columns, tuple | list) and len(columns) > 0
         if not listed or not all(isinstance(one, str | Integral) and not isinstance(one, bool) for one in columns):
-            raise ParameterError(f"Candidate(columns=...) must be names or places of columns; got {columns!r}.")
+            raise ParameterError(
+                f"must be names or places of columns; got {columns!r}.",
+                owner="Candidate",
+                name="columns",
+            )
         if len(set(columns)) < len(columns):
-            raise ParameterError(f"Candidate(columns=...) must be different columns; got {columns!r}.")
+            raise ParameterError(f"must be different columns; got {columns!r}.", owner="Candidate", name="columns")
         object.__setattr__(self, "columns", tuple(one if isinstance(one, str) else int(one) for one in columns))
 
 
@@ -70,19 +74,25 @@ class Selection:
     def __post_init__(self) -> None:
         candidates = self.candidates
         if not isinstance(candidates, tuple | list) or not all(isinstance(one, Candidate) for one in candidates):
-            raise ParameterError(f"Selection(candidates=...) must be Candidates; got {candidates!r:.80}.")
+            raise ParameterError(f"must be Candidates; got {candidates!r:.80}.", owner="Selection", name="candidates")
         object.__setattr__(self, "candidates", tuple(candidates))
         if len(candidates) < 2:
-            raise ParameterError(f"Selection(candidates=...) must be at least two; got {len(candidates)}.")
+            raise ParameterError(f"must be at least two; got {len(candidates)}.", owner="Selection", name="candidates")
         if len(set(self.labels)) < len(candidates):
             twice = next(label for label in self.labels if self.labels.count(label) > 1)
-            raise ParameterError(f"Selection(candidates=...) must have labels of their own; got {twice!r} twice.")
-        require.count("Selection", least=2, folds=self.folds)
-        require.choice("Selection", CHOOSING, choosing=self.choosing)
-        require.nonnegative("Selection", memory=self.memory)
+            raise ParameterError(
+                f"must have labels of their own; got {twice!r} twice.",
+                owner="Selection",
+                name="candidates",
+            )
+        validation.count("Selection", least=2, folds=self.folds)
+        validation.choice("Selection", CHOOSING, choosing=self.choosing)
+        validation.nonnegative("Selection", memory=self.memory)
         if self.memory >= 1.0:
             raise ParameterError(
-                f"Selection(memory=...) must be below 1, or nothing is ever forgotten; got {self.memory!r}."
+                f"must be below 1, or nothing is ever forgotten; got {self.memory!r}.",
+                owner="Selection",
+                name="memory",
             )
 
     @property
@@ -105,14 +115,20 @@ class Selection:
         """Return one candidate for each penalty, in rising order; ``constants`` are one for each, in the order given."""
         values = read_l2(owner, l2)
         if not isinstance(loss, LinearLoss):
-            raise ParameterError(f"{owner}(loss=...) must be a LinearLoss when l2 is a list; got {loss!r}.")
+            raise ParameterError(f"must be a LinearLoss when l2 is a list; got {loss!r}.", owner=owner, name="loss")
         if constants is not None and not isinstance(constants, Sequence):
             raise ParameterError(
-                f"{owner}(constants=...) must be one for each of {len(values)} l2; got {constants!r:.80}."
+                f"must be one for each of {len(values)} l2; got {constants!r:.80}.",
+                owner=owner,
+                name="constants",
             )
         known = [None] * len(values) if constants is None else list(constants)
         if len(known) != len(values):
-            raise ParameterError(f"{owner}(constants=...) must be one for each of {len(values)} l2; got {len(known)}.")
+            raise ParameterError(
+                f"must be one for each of {len(values)} l2; got {len(known)}.",
+                owner=owner,
+                name="constants",
+            )
         pairs = sorted(zip(values, known, strict=True), key=lambda pair: pair[0])
         return cls(
             candidates=tuple(
@@ -127,15 +143,21 @@ class Selection:
 def read_l2(owner: str, l2: Any) -> tuple[float, ...]:
     """Return penalties to choose among: at least two different numbers of zero or more; refuse anything else."""
     if isinstance(l2, str) or not hasattr(l2, "__iter__") or getattr(l2, "ndim", 1) != 1:
-        raise ParameterError(f"{owner}(l2=...) must be a list of numbers; got {l2!r}.")
+        raise ParameterError(f"must be a list of numbers; got {l2!r}.", owner=owner, name="l2")
     values = list(l2)
     for value in values:
-        require.nonnegative(owner, l2=value)
+        validation.nonnegative(owner, l2=value)
     if len(values) < 2:
         raise ParameterError(
-            f"{owner}(l2=...) must be at least two numbers to choose among; got {len(values)}: one belongs into the loss."
+            f"must be at least two numbers to choose among; got {len(values)}: one belongs into the loss.",
+            owner=owner,
+            name="l2",
         )
     values = [abs(float(value)) for value in values]  # there is one zero
     if len({f"{value:g}" for value in values}) < len(values):
-        raise ParameterError(f"{owner}(l2=...) must be different numbers; got {values!r}: six digits tell them apart.")
+        raise ParameterError(
+            f"must be different numbers; got {values!r}: six digits tell them apart.",
+            owner=owner,
+            name="l2",
+        )
     return tuple(values)

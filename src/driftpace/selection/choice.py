@@ -6,7 +6,7 @@ from typing import Literal, Self, get_args
 
 import numpy as np
 
-from driftpace import require
+from driftpace import validation
 from driftpace.errors import DataError
 from driftpace.records import Selected
 from driftpace.typing import FloatArray, IntArray
@@ -43,7 +43,9 @@ class Tally:
         losses = np.asarray(losses, dtype=np.float64)
         if losses.ndim != 2 or losses.shape[1] == 0:
             raise DataError(
-                f"Tally.of(losses=...) must be candidates by rows, and not empty; got shape {losses.shape}."
+                f"must be candidates by rows, and not empty; got shape {losses.shape}.",
+                owner="Tally.of",
+                name="losses",
             )
         lost = np.asarray(~np.isfinite(losses).all(axis=1))
         losses = np.where(lost[:, None], 0.0, losses)
@@ -118,11 +120,13 @@ def choose(
     >>> choose(("a", "b"), tally, folds=2).chosen, choose(("a", "b"), tally, choosing="one-standard-error", folds=2).chosen
     ('a', 'b')
     """
-    require.choice("choose", CHOOSING, choosing=choosing)
+    validation.choice("choose", CHOOSING, choosing=choosing)
     scores, errors = tally.scores, tally.errors
     if len(scores) != len(candidates):
         raise DataError(
-            f"choose(tally=...) must have a score for each of {len(candidates)} candidates; got {len(scores)}."
+            f"must have a score for each of {len(candidates)} candidates; got {len(scores)}.",
+            owner="choose",
+            name="tally",
         )
     least = int(np.argmin(scores))
     taken = last

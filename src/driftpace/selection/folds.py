@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from driftpace import require
+from driftpace import validation
 from driftpace.errors import DataError
 from driftpace.typing import FloatArray, IntArray
 
@@ -32,15 +32,17 @@ def make_folds(
     Traceback (most recent call last):
     driftpace.errors.DataError: make_folds(folds=...) must be at most the 3 rows; got 5.
     """
-    require.count(_OWNER, least=0, rows=rows)
-    require.count(_OWNER, least=2, folds=folds)
+    validation.count(_OWNER, least=0, rows=rows)
+    validation.count(_OWNER, least=2, folds=folds)
     for name, labels in (("classes", classes), ("groups", groups)):
         if labels is not None and np.shape(labels) != (rows,):
             raise DataError(
-                f"{_OWNER}({name}=...) must have one entry for each of {rows} rows; got {np.shape(labels)}."
+                f"must have one entry for each of {rows} rows; got {np.shape(labels)}.",
+                owner=_OWNER,
+                name=name,
             )
     if rows < folds:
-        raise DataError(f"{_OWNER}(folds=...) must be at most the {rows} rows; got {folds}.")
+        raise DataError(f"must be at most the {rows} rows; got {folds}.", owner=_OWNER, name="folds")
     rng = np.random.default_rng(rng)
     if groups is None:
         return _of_rows(rows, folds, rng, classes)
@@ -110,7 +112,7 @@ def _of_groups(folds: int, rng: np.random.Generator, groups: IntArray, classes: 
     """
     names, of_row = np.unique(groups, return_inverse=True)
     if len(names) < folds:
-        raise DataError(f"{_OWNER}(folds=...) must be at most the {len(names)} groups of rows; got {folds}.")
+        raise DataError(f"must be at most the {len(names)} groups of rows; got {folds}.", owner=_OWNER, name="folds")
     labels, of_class = np.unique(np.zeros(len(groups)) if classes is None else classes, return_inverse=True)
     counts = np.zeros((len(names), len(labels)))
     np.add.at(counts, (of_row, of_class), 1.0)
@@ -136,5 +138,7 @@ def _of_groups(folds: int, rng: np.random.Generator, groups: IntArray, classes: 
 def _missing(label: float, count: int, what: str, folds: int) -> DataError:
     what = what if count > 1 else what[:-1]
     return DataError(
-        f"{_OWNER}(folds=...) must leave every class in every fold; class {label:g} has {count} {what}, for {folds} folds."
+        f"must leave every class in every fold; class {label:g} has {count} {what}, for {folds} folds.",
+        owner=_OWNER,
+        name="folds",
     )

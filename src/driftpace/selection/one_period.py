@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from driftpace.constraints import WholeSpace
 from driftpace.errors import DataError, ParameterError
 from driftpace.learners.minimise import minimise
 from driftpace.losses import LinearLoss, classifies
@@ -14,7 +15,6 @@ from driftpace.selection.candidates import read_l2
 from driftpace.selection.choice import Choosing, Tally, choose
 from driftpace.selection.folds import make_folds
 from driftpace.selection.leave_out import Design, Held, left_out, losses_left_out
-from driftpace.sets import WholeSpace
 from driftpace.typing import FloatArray, IntArray
 
 _OWNER = "select_l2"
@@ -45,20 +45,24 @@ def select_l2(
     """
     values = sorted(read_l2(_OWNER, l2))
     if not isinstance(loss, LinearLoss):
-        raise ParameterError(f"{_OWNER}(loss=...) must be a LinearLoss; got {loss!r}.")
+        raise ParameterError(f"must be a LinearLoss; got {loss!r}.", owner=_OWNER, name="loss")
     X = _numbers("X", X)
     if X.ndim != 2 or X.shape[1] == 0 or not np.isfinite(X).all():
-        raise DataError(f"{_OWNER}(X=...) must be finite rows by columns; got shape {X.shape}.")
+        raise DataError(f"must be finite rows by columns; got shape {X.shape}.", owner=_OWNER, name="X")
     y = loss.encode(_numbers("y", y))
     if y.shape != (len(X),):
-        raise DataError(f"{_OWNER}(y=...) must have one entry for each of {len(X)} rows; got shape {y.shape}.")
+        raise DataError(f"must have one entry for each of {len(X)} rows; got shape {y.shape}.", owner=_OWNER, name="y")
     codes: IntArray | None = None
     if groups is not None:
         names = np.asarray(groups, dtype=object)
         if names.shape != y.shape:
-            raise DataError(f"{_OWNER}(groups=...) must have one entry for each of {len(y)} rows; got {names.shape}.")
+            raise DataError(
+                f"must have one entry for each of {len(y)} rows; got {names.shape}.",
+                owner=_OWNER,
+                name="groups",
+            )
         if any(_missing(name) for name in names):
-            raise DataError(f"{_OWNER}(groups=...) must have no missing entries; got some.")
+            raise DataError("must have no missing entries; got some.", owner=_OWNER, name="groups")
         codes = np.unique(names.astype(np.str_), return_inverse=True)[1]
     classes = y if classifies(loss) else None
     fold = make_folds(len(y), folds, rng=rng, classes=classes, groups=codes)
@@ -90,4 +94,4 @@ def _numbers(name: str, values: Any) -> FloatArray:
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise DataError(f"{_OWNER}({name}=...) must be numbers; got others.") from None
+        raise DataError("must be numbers; got others.", owner=_OWNER, name=name) from None

@@ -140,10 +140,18 @@ class DefinitionSent(Sent):
         Its categories make no more columns than a table may have, and an order need not plan for more periods than anybody may.
         """
         if self.budget is not None and self.budget.horizon > longest:
-            raise ParameterError(f"Budget(horizon=...) must be at most {longest} here; got {self.budget.horizon}.")
+            raise ParameterError(
+                f"must be at most {longest} here; got {self.budget.horizon}.",
+                owner="Budget",
+                name="horizon",
+            )
         words = sum(len(levels) - 1 for levels in (self.categories or {}).values())
         if words + len(self.features or ()) > most_columns:
-            raise ParameterError(f"Campaign(categories=...) must make at most {most_columns:,} columns; got {words:,}.")
+            raise ParameterError(
+                f"must make at most {most_columns:,} columns; got {words:,}.",
+                owner="Campaign",
+                name="categories",
+            )
         return self.given()
 
 

@@ -85,7 +85,7 @@ async def _take_form(request: Request) -> Upload:
         try:
             file = form.get("file")
             if file is None or isinstance(file, str):
-                raise ParameterError("deliveries(file=...) must be a file in the form; got none.")
+                raise ParameterError("must be a file in the form; got none.", owner="deliveries", name="file")
             return Upload(data=await file.read(), kind=None, name=clip(file.filename or "") or None)
         finally:
             await form.close()
@@ -130,7 +130,7 @@ def tell(campaign: Campaign, found: dict[str, Column] | Arrays | None, **how: An
         return campaign.tell(final=True, key=how["key"], period=how["period"], who=how["who"])
     if isinstance(found, Arrays):
         if found.y is None:
-            raise DataError("deliveries(y=...) must come together with X; got none.")
+            raise DataError("must come together with X; got none.", owner="deliveries", name="y")
         return campaign.tell(found.X, found.y, ids=found.ids, groups=found.groups, **how)
     return campaign.tell_table(found, **how)
 
@@ -155,14 +155,18 @@ def _arrays(document: dict[str, Any], limits: Limits, owner: str) -> Arrays:
             raise DataError(f"{owner}({clip(name)}=...) must be one of X, y, ids and groups beside X.")
     X = _numbers(document["X"], "X", 2, owner)
     if X.shape[0] > limits.rows or X.shape[1] > limits.columns:
-        raise DataError(f"{owner}(X=...) must have at most {limits.rows:,} rows of {limits.columns:,}; got {X.shape}.")
+        raise DataError(
+            f"must have at most {limits.rows:,} rows of {limits.columns:,}; got {X.shape}.",
+            owner=owner,
+            name="X",
+        )
     y = None if document.get("y") is None else _numbers(document["y"], "y", 1, owner)
     ids = document.get("ids")
     if ids is not None and not (isinstance(ids, list) and all(isinstance(one, str | int) for one in ids)):
-        raise DataError(f"{owner}(ids=...) must be an array of texts; it is not.")
+        raise DataError("must be an array of texts; it is not.", owner=owner, name="ids")
     groups = document.get("groups")
     if groups is not None and not (isinstance(groups, list) and all(isinstance(one, str | int) for one in groups)):
-        raise DataError(f"{owner}(groups=...) must be an array of texts; it is not.")
+        raise DataError("must be an array of texts; it is not.", owner=owner, name="groups")
     return Arrays(
         X=X,
         y=y,
@@ -178,5 +182,5 @@ def _numbers(value: Any, name: str, dimensions: int, owner: str) -> Any:
         array = np.empty(0, dtype=object)
     if array.ndim != dimensions or array.dtype.kind not in "iuf" or array.size == 0:
         shape = "rows of numbers, all of one length" if dimensions == 2 else "an array of numbers"
-        raise DataError(f"{owner}({name}=...) must be {shape}; it is not.")
+        raise DataError(f"must be {shape}; it is not.", owner=owner, name=name)
     return array.astype(np.float64)

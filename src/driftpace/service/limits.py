@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, fields
 
-from driftpace import require
+from driftpace import validation
 from driftpace.tables.limits import Limits as TableLimits
 
 _MIB = 2**20
@@ -47,6 +47,6 @@ class Limits:
 
     def __post_init__(self) -> None:
         whole = [one.name for one in fields(self) if one.type in (int, "int")]
-        require.count("Limits", least=1, **{name: getattr(self, name) for name in whole})
+        validation.count("Limits", least=1, **{name: getattr(self, name) for name in whole})
         seconds = [one.name for one in fields(self) if one.type in (float, "float")]
-        require.positive("Limits", **{name: getattr(self, name) for name in seconds})
+        validation.positive("Limits", **{name: getattr(self, name) for name in seconds})

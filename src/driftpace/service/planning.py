@@ -12,7 +12,7 @@ def plan_within(campaign: Campaign, longest: int, **wanted: Any) -> Plan:
     """Return a plan of at most ``longest`` periods; money without a horizon is planned for as long as it lasts, up to that."""
     horizon, budget = wanted.get("horizon"), wanted.get("budget")
     if horizon is not None and horizon > longest:
-        raise ParameterError(f"plan(horizon=...) must be at most {longest} periods here; got {horizon}.")
+        raise ParameterError(f"must be at most {longest} periods here; got {horizon}.", owner="plan", name="horizon")
     if horizon is None and budget is not None:
         far = campaign.plan(**{**wanted, "horizon": longest, "gap": "largest"})
         if far.holds:
@@ -20,5 +20,9 @@ def plan_within(campaign: Campaign, longest: int, **wanted: Any) -> Plan:
     if horizon is None and budget is None:
         own, period = campaign.definition.budget, campaign.status().period
         if own is not None and int(own["horizon"]) - period + 1 > longest:
-            raise ParameterError(f"plan(horizon=...) must be given, and at most {longest} periods here; got none.")
+            raise ParameterError(
+                f"must be given, and at most {longest} periods here; got none.",
+                owner="plan",
+                name="horizon",
+            )
     return campaign.plan(**wanted)

@@ -7,7 +7,7 @@ from typing import Any
 
 import uvicorn
 
-from driftpace import require
+from driftpace import validation
 from driftpace.errors import ParameterError, StorageError
 from driftpace.service.access import Access, is_loopback
 from driftpace.service.app import create_app
@@ -35,9 +35,9 @@ def run(
     Without set-up the service is for the machine it runs on. Any other ``host`` needs a token in the store, for nobody could come
     in otherwise. ``token_always`` asks for one on loopback too, such as behind a proxy. Port 0 takes any free one.
     """
-    require.count("serve", port=port)
+    validation.count("serve", port=port)
     if port > 65_535:
-        raise ParameterError(f"serve(port=...) must be at most 65535; got {port}.")
+        raise ParameterError(f"must be at most 65535; got {port}.", owner="serve", name="port")
     limits = Limits() if limits is None else limits
     store = open_store(storage)
     try:
@@ -106,8 +106,10 @@ def _one_thread_each() -> Any:
 def _require_token(store: Store, host: str) -> None:
     if not store.tokens():
         raise ParameterError(
-            f"serve(host=...) must be 127.0.0.1 until there is a token, for others could come in; got {host!r}. "
-            "`driftpace token make NAME` makes one."
+            f"must be 127.0.0.1 until there is a token, for others could come in; got {host!r}. "
+            "`driftpace token make NAME` makes one.",
+            owner="serve",
+            name="host",
         )
 
 
@@ -117,7 +119,9 @@ def _bound(host: str, port: int) -> socket.socket:
         place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     except OSError as error:
         raise ParameterError(
-            f"serve(host=...) must be an address of this machine; got {host!r}: {error.strerror}."
+            f"must be an address of this machine; got {host!r}: {error.strerror}.",
+            owner="serve",
+            name="host",
         ) from None
     # The protocol has to be named: asyncio sends small pieces at once (TCP_NODELAY) only on sockets that say they are TCP.
     listening = socket.socket(place[0], socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -129,7 +133,9 @@ def _bound(host: str, port: int) -> socket.socket:
         listening.close()
         if error.errno == errno.EADDRINUSE:
             raise ParameterError(
-                f"serve(port=...) must be a port that is free; got {port}, where something listens already."
+                f"must be a port that is free; got {port}, where something listens already.",
+                owner="serve",
+                name="port",
             ) from None
         raise StorageError(f"serve(host=..., port=...) cannot listen at {host}:{port}: {error.strerror}.") from None
     return listening

@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
-from driftpace import require
+from driftpace import validation
 from driftpace.errors import ConflictError, ParameterError
 from driftpace.storage.store import Store, Token
 
@@ -42,27 +42,41 @@ def make_token(
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise ParameterError(
-            "make_token(name=...) must be up to 100 letters, digits, dots, dashes, underscores and @, "
-            f"a letter or digit first; got {str(name)[:120]!r}."
+            "must be up to 100 letters, digits, dots, dashes, underscores and @, "
+            f"a letter or digit first; got {str(name)[:120]!r}.",
+            owner="make_token",
+            name="name",
         )
     wanted = tuple(dict.fromkeys(scopes))
     for scope in wanted:
-        require.choice("make_token", SCOPES, scopes=scope)
+        validation.choice("make_token", SCOPES, scopes=scope)
     if not wanted:
-        raise ParameterError(f"make_token(scopes=...) must be one of {', '.join(SCOPES)} at least; got none.")
+        raise ParameterError(
+            f"must be one of {', '.join(SCOPES)} at least; got none.",
+            owner="make_token",
+            name="scopes",
+        )
     made = datetime.now(UTC) if now is None else now
     expires = None
     if expires_days is not None:
-        require.positive("make_token", expires_days=expires_days)
+        validation.positive("make_token", expires_days=expires_days)
         if expires_days > 36_500:
-            raise ParameterError(f"make_token(expires_days=...) must be at most 36,500; got {expires_days!r}.")
+            raise ParameterError(
+                f"must be at most 36,500; got {expires_days!r}.",
+                owner="make_token",
+                name="expires_days",
+            )
         expires = _moment(made + timedelta(days=expires_days))
     secret = PREFIX + secrets.token_urlsafe(32)
     token = Token(name=name, digest=digest(secret), scopes=wanted, created_at=_moment(made), expires_at=expires)
     try:
         store.add_token(token)
     except ConflictError:
-        raise ParameterError(f"make_token(name=...) must be a name that is free; got {name!r}, which exists.") from None
+        raise ParameterError(
+            f"must be a name that is free; got {name!r}, which exists.",
+            owner="make_token",
+            name="name",
+        ) from None
     return secret
 
 

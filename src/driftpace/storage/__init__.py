@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from driftpace.lazily import lazily
+from driftpace.lazy import lazy
 
 if TYPE_CHECKING:
     from driftpace.storage.memory import MemoryStore
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # a type checker knows the names above, and is to refuse any other
-    __getattr__ = lazily(
+    __getattr__ = lazy(
         __name__,
         {
             "Change": "store",

@@ -5,9 +5,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from driftpace.errors import MissingExtraError, ParameterError
-from driftpace.require import positive
 from driftpace.storage.memory import MemoryStore
 from driftpace.storage.store import Store
+from driftpace.validation import positive
 
 _ALLOWED = "a path, sqlite:///path, postgresql://user@host/database or memory://"
 
@@ -31,10 +31,10 @@ def open_store(storage: str | os.PathLike[str] | Store, *, create: bool = True, 
     if not isinstance(storage, str | os.PathLike):
         if all(hasattr(storage, name) for name in ("append", "entries", "head")):
             return storage
-        raise ParameterError(f"open_store(storage=...) must be {_ALLOWED}; got {type(storage).__name__}.")
+        raise ParameterError(f"must be {_ALLOWED}; got {type(storage).__name__}.", owner="open_store", name="storage")
     place = os.fspath(storage)
     if not isinstance(place, str) or not place or "\0" in place:
-        raise ParameterError(f"open_store(storage=...) must be {_ALLOWED}; got {place!r}.")
+        raise ParameterError(f"must be {_ALLOWED}; got {place!r}.", owner="open_store", name="storage")
     scheme, mark, rest = place.partition("://")
     if not mark:
         return _sqlite(Path(place).expanduser(), create=create, wait=wait)
@@ -42,11 +42,19 @@ def open_store(storage: str | os.PathLike[str] | Store, *, create: bool = True, 
         return MemoryStore()
     if scheme == "sqlite":
         if not rest.startswith("/") or rest in {"/", "/:memory:"} or "?" in rest:
-            raise ParameterError(f"open_store(storage=...) must be sqlite:///path, without options; got {place!r}.")
+            raise ParameterError(
+                f"must be sqlite:///path, without options; got {place!r}.",
+                owner="open_store",
+                name="storage",
+            )
         return _sqlite(Path(rest[1:]).expanduser(), create=create, wait=wait)
     if scheme in {"postgres", "postgresql", "postgresql+psycopg"}:
         return _postgres(place, create=create, wait=wait)
-    raise ParameterError(f"open_store(storage=...) must be {_ALLOWED}; got an address that begins with {scheme!a}.")
+    raise ParameterError(
+        f"must be {_ALLOWED}; got an address that begins with {scheme!a}.",
+        owner="open_store",
+        name="storage",
+    )
 
 
 def _sqlite(path: Path, *, create: bool, wait: float) -> Store:

@@ -18,7 +18,7 @@ def whole_file(path: str | os.PathLike[str], *, owner: str = "save") -> Iterator
     """
     target = Path(path).resolve()
     if not target.parent.is_dir():
-        raise ParameterError(f"{owner}(path=...) must be in a folder that exists; got {os.fspath(path)!r}.")
+        raise ParameterError(f"must be in a folder that exists; got {os.fspath(path)!r}.", owner=owner, name="path")
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:

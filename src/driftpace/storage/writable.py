@@ -31,15 +31,19 @@ def require_text(owner: str, **named: object) -> None:
     for name, text in named.items():
         if not isinstance(text, str) or not 1 <= len(text) <= LONGEST:
             shown = f"{len(text)} characters" if isinstance(text, str) else repr(text)
-            raise ParameterError(f"{owner}({name}=...) must be a text of 1 to {LONGEST} characters; got {shown}.")
+            raise ParameterError(f"must be a text of 1 to {LONGEST} characters; got {shown}.", owner=owner, name=name)
         if not can_be_kept(text):
-            raise ParameterError(f"{owner}({name}=...) must be without NUL and half characters; got {text!a}.")
+            raise ParameterError(f"must be without NUL and half characters; got {text!a}.", owner=owner, name=name)
 
 
 def require_change(owner: str, change: Change, *, least: int = 0) -> None:
     """Refuse a change that some store could not write, or that brings rows for an entry it does not bring."""
     if len(change.entries) < least:
-        raise ParameterError(f"{owner}(change=...) must bring {least} entry or more; got {len(change.entries)}.")
+        raise ParameterError(
+            f"must bring {least} entry or more; got {len(change.entries)}.",
+            owner=owner,
+            name="change",
+        )
     for entry in change.entries:
         require_text(owner, kind=entry.kind, at=entry.at)
         if entry.key is not None:
@@ -47,14 +51,16 @@ def require_change(owner: str, change: Change, *, least: int = 0) -> None:
     for place in change.rows:
         if not 0 <= place < len(change.entries):
             raise ParameterError(
-                f"{owner}(change=...) must bring rows for its own {len(change.entries)} entries; got rows for place {place}."
+                f"must bring rows for its own {len(change.entries)} entries; got rows for place {place}.",
+                owner=owner,
+                name="change",
             )
 
 
 def require_after(after: str) -> None:
     """Refuse a name to go on from that no campaign can have."""
     if not can_be_kept(after):
-        raise ParameterError(f"heads(after=...) must be without NUL and half characters; got {after!a}.")
+        raise ParameterError(f"must be without NUL and half characters; got {after!a}.", owner="heads", name="after")
 
 
 def as_json(owner: str, **named: object) -> str:
@@ -67,9 +73,13 @@ def as_json(owner: str, **named: object) -> str:
     try:
         text = json.dumps(dict(value) if isinstance(value, Mapping) else value, ensure_ascii=False, **_COMPACT)
     except (TypeError, ValueError, RecursionError) as error:
-        raise ParameterError(f"{owner}({name}=...) must be a plain JSON value; got one that is not: {error}.") from None
+        raise ParameterError(
+            f"must be a plain JSON value; got one that is not: {error}.",
+            owner=owner,
+            name=name,
+        ) from None
     if _has_half_characters(text):
-        raise ParameterError(f"{owner}({name}=...) must be without half characters; got a lone surrogate in a text.")
+        raise ParameterError("must be without half characters; got a lone surrogate in a text.", owner=owner, name=name)
     return text
 
 

@@ -62,11 +62,11 @@ def _read_file(path: Path, owner: str) -> tuple[str, dict[str, Column]]:
     endings = [ending.lower() for ending in path.suffixes if ending.lower() != ".gz"]
     ending = endings[-1] if endings else ""
     if path.is_dir():
-        raise ParameterError(f"{owner}(frame=...) must be a file; {str(path)!r} is a folder.")
+        raise ParameterError(f"must be a file; {str(path)!r} is a folder.", owner=owner, name="frame")
     if ending not in _CSV + _PARQUET:
-        raise ParameterError(f"{owner}(frame=...) must be a .csv, .csv.gz or .parquet file; got {path.name!r}.")
+        raise ParameterError(f"must be a .csv, .csv.gz or .parquet file; got {path.name!r}.", owner=owner, name="frame")
     if not path.is_file():
-        raise ParameterError(f"{owner}(frame=...) must be an existing file; got {str(path)!r}.")
+        raise ParameterError(f"must be an existing file; got {str(path)!r}.", owner=owner, name="frame")
     name = path.name[: path.name.lower().rindex(ending)]
     if ending in _CSV:
         return name, from_arrays(read_csv(path, owner=owner), owner)
@@ -95,8 +95,10 @@ def _from_frame(source: Any, owner: str) -> dict[str, Column]:
         frame = nw.from_native(source)
     except TypeError:
         raise ParameterError(
-            f"{owner}(frame=...) must be a file, a Table, columns by name, or a pandas, polars or pyarrow frame; "
-            f"got {type(source).__name__}."
+            f"must be a file, a Table, columns by name, or a pandas, polars or pyarrow frame; "
+            f"got {type(source).__name__}.",
+            owner=owner,
+            name="frame",
         ) from None
     except ValueError as error:
         refuse_twins([str(name) for name in getattr(source, "column_names", source.columns)], f"{owner}: the table")

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from driftpace import require
+from driftpace import validation
 from driftpace.errors import DataError, ParameterError
 from driftpace.tables.cells import as_ids
 from driftpace.tables.columns import Column
@@ -68,11 +68,11 @@ def draw_rows(
     >>> "1" in drawn.ids
     False
     """
-    require.count(owner, samples=samples)
-    key = require.counts(owner, rng_key=list(rng_key))
+    validation.count(owner, samples=samples)
+    key = validation.counts(owner, rng_key=list(rng_key))
     ids = row_ids(columns, id_column=id_column, owner=owner)
     if isinstance(already, str):
-        raise ParameterError(f"{owner}(already=...) must be a collection of ids; got one text.")
+        raise ParameterError("must be a collection of ids; got one text.", owner=owner, name="already")
     before = frozenset(already)
     eligible = np.array([place for place, name in enumerate(ids) if name not in before], dtype=np.int64)
     rows = len(ids)
@@ -142,7 +142,11 @@ def _sentence(samples: int, count: int, eligible: int, rows: int, strata: str | 
 def _column(columns: Mapping[str, Column], name: str, parameter: str, owner: str) -> Column:
     if name not in columns:
         listed = clip(", ".join(columns), 120)
-        raise ParameterError(f"{owner}({parameter}=...) must be a column of the pool ({listed}); got {clip(name)!r}.")
+        raise ParameterError(
+            f"must be a column of the pool ({listed}); got {clip(name)!r}.",
+            owner=owner,
+            name=parameter,
+        )
     return columns[name]
 
 

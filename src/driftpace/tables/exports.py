@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
-from driftpace import require
+from driftpace import validation
 from driftpace.errors import DataError
 from driftpace.tables.limits import clip
 
@@ -75,7 +75,7 @@ def rows_of_export(
     >>> rows_of_export([task])
     [{'age': 41, 'churned': 'yes', 'driftpace_id': 'label-studio-7'}]
     """
-    require.choice(owner, ("latest", "majority"), several=several)
+    validation.choice(owner, ("latest", "majority"), several=several)
     if is_full_export(document):
         tasks: Sequence[Mapping[str, Any]] = document["tasks"] if isinstance(document, dict) else document
         made = (_of_task(task, target, several) for task in tasks)

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
-from driftpace import require
+from driftpace import validation
 from driftpace.errors import DataError
 
 LONGEST_LINE = 4 * 2**20
@@ -30,7 +30,7 @@ class Limits:
     cells: int = 5_000_000
 
     def __post_init__(self) -> None:
-        require.count("Limits", least=1, **{field.name: getattr(self, field.name) for field in fields(self)})
+        validation.count("Limits", least=1, **{field.name: getattr(self, field.name) for field in fields(self)})
 
 
 def refuse_size(limits: Limits, rows: int, columns: int, what: str) -> None:

@@ -30,7 +30,9 @@ def take(source: Source, name: str | None, limits: Limits, owner: str) -> tuple[
         return _take_file(path, clip(name or path.name), limits, owner)
     if not callable(getattr(source, "read", None)):
         raise ParameterError(
-            f"{owner}(data=...) must be bytes, a path or an open binary file; got {type(source).__name__}."
+            f"must be bytes, a path or an open binary file; got {type(source).__name__}.",
+            owner=owner,
+            name="data",
         )
     shown = clip(name or "the upload")
     return shown, _drain(source, shown, limits, owner)
@@ -56,7 +58,7 @@ def _drain(file: BinaryIO, shown: str, limits: Limits, owner: str) -> bytes:
     try:
         while piece := file.read(_PIECE):
             if not isinstance(piece, bytes):
-                raise ParameterError(f"{owner}(data=...) must be opened in binary mode; got text.")
+                raise ParameterError("must be opened in binary mode; got text.", owner=owner, name="data")
             taken += len(piece)
             if taken > limits.bytes:
                 raise _too_large(owner, shown, limits)

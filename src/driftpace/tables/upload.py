@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from driftpace import require
+from driftpace import validation
 from driftpace.errors import DataError
 from driftpace.tables import ipc, jsonfile
 from driftpace.tables.cells import column_of
@@ -93,8 +93,8 @@ def read_upload(
     Label Studio; it is a zip archive or a workbook: unpack it, or save it as CSV.
     """
     if kind is not None:
-        require.choice(owner, get_args(FileKind), kind=kind)
-    require.choice(owner, get_args(Several), several=several)
+        validation.choice(owner, get_args(FileKind), kind=kind)
+    validation.choice(owner, get_args(Several), several=several)
     limits = Limits() if limits is None else limits
     shown, packed = take(data, name, limits, owner)
     what = f"{owner}: {shown}"

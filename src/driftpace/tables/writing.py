@@ -65,7 +65,9 @@ def write_rows(
     ending = target.suffix.lower()
     if ending not in _ENDINGS:
         raise ParameterError(
-            f"{owner}(path=...) must end in {', '.join(_ENDINGS[:-1])} or {_ENDINGS[-1]}; got {target.name!r}."
+            f"must end in {', '.join(_ENDINGS[:-1])} or {_ENDINGS[-1]}; got {target.name!r}.",
+            owner=owner,
+            name="path",
         )
     table = {name: list(values) for name, values in rows.items()}
     count = max((len(values) for values in table.values()), default=0)
@@ -73,7 +75,9 @@ def write_rows(
         table.setdefault(name, [None] * count)
     if any(len(values) != count for values in table.values()):
         raise ParameterError(
-            f"{owner}(rows=...) must have columns of one length; got {sorted({*map(len, table.values())})}."
+            f"must have columns of one length; got {sorted({*map(len, table.values())})}.",
+            owner=owner,
+            name="rows",
         )
     if ending in (".csv", ".tsv"):
         content = _csv(table, "\t" if ending == ".tsv" else ",")
@@ -128,7 +132,7 @@ def _arrow(values: list[Any], pa: Any) -> Any:
 def _put(target: Path, content: bytes, overwrite: bool, owner: str) -> None:
     """Write beside the target and then put in place: others see the whole file or none."""
     if not target.parent.is_dir():
-        raise ParameterError(f"{owner}(path=...) must be in a folder that exists; got {str(target)!r}.")
+        raise ParameterError(f"must be in a folder that exists; got {str(target)!r}.", owner=owner, name="path")
     if target.is_dir() or (target.exists() and not overwrite):
         raise _exists(owner, target)
     name: str | None = None
@@ -167,7 +171,7 @@ def _place(name: str, target: Path, overwrite: bool) -> None:
 
 def _exists(owner: str, target: Path) -> ParameterError:
     kind = "a folder" if target.is_dir() else "there already; choose another name or allow it to be replaced"
-    return ParameterError(f"{owner}(path=...) must be a new file; {str(target)!r} is {kind}.")
+    return ParameterError(f"must be a new file; {str(target)!r} is {kind}.", owner=owner, name="path")
 
 
 def _mask() -> int:

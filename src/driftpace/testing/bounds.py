@@ -4,7 +4,7 @@ import itertools
 import math
 from collections.abc import Sequence
 
-from driftpace import require
+from driftpace import validation
 from driftpace.bounds.protocol import Nature, RiskBound
 
 _SLACK = 1e-9
@@ -38,7 +38,7 @@ def check_bound(
     """
     _claim(isinstance(bound, RiskBound), "does not have every member of driftpace.bounds.RiskBound")
     for distance in distances:
-        require.nonnegative("check_bound", distances=distance)
+        validation.nonnegative("check_bound", distances=distance)
     distances, samples = sorted(distances), sorted(samples)
     _check_words(bound)
     _check_values(bound, distances, samples)

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.stats import binom, norm
 
-from driftpace import require
+from driftpace import validation
 from driftpace.bounds.protocol import RiskBound
+from driftpace.constraints import Ball, Set, WholeSpace
 from driftpace.learners.protocol import Learner
 from driftpace.losses import Loss, SquaredLoss
 from driftpace.records import Constants, Fit
-from driftpace.sets import Ball, Set, WholeSpace
+from driftpace.synthetic import GaussianRegression, World
 from driftpace.typing import FloatArray
-from driftpace.worlds import GaussianRegression, World
 
 FALSE_ALARM = 1e-6
 
@@ -48,8 +48,8 @@ def check_learner(
     >>> from driftpace.learners import AnchoredErm
     >>> check_learner(AnchoredErm(), runs=200, rng=0)
     """
-    require.count("check_learner", least=1, features=features)
-    require.count("check_learner", least=2, runs=runs)
+    validation.count("check_learner", least=1, features=features)
+    validation.count("check_learner", least=2, runs=runs)
     rng = np.random.default_rng(rng)
     loss = SquaredLoss() if loss is None else loss
     domain = WholeSpace() if domain is None else domain

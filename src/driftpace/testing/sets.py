@@ -5,24 +5,24 @@ from itertools import pairwise
 
 import numpy as np
 
-from driftpace.sets.protocol import Set
+from driftpace.constraints.protocol import Set
 from driftpace.typing import FloatArray
 
 _SCALES = (0.1, 0.5, 1.0, 3.0, 100.0)
 
 
 def check_set(set_: Set, features: int, *, rng: np.random.Generator | int | None = None) -> None:
-    """Raise AssertionError, in a sentence, unless the set keeps every promise of :class:`driftpace.sets.Set`.
+    """Raise AssertionError, in a sentence, unless the set keeps every promise of :class:`driftpace.constraints.Set`.
 
     Projections are in the set, are the nearest points, and do not move again; points of the set stay where they are; two
     projections are no further apart than the points were; points between two members are members; the diameter is the
     largest distance (an infinite one is always safe, and is not put to the test). Nothing is mutated. Points of size
     1e300 and 1e-300 do no harm. Without ``rng`` every call checks the same points.
 
-    >>> from driftpace.sets import Ball
+    >>> from driftpace.constraints import Ball
     >>> check_set(Ball(radius=2.0), features=3)
     """
-    _claim(isinstance(set_, Set), "does not have every method of driftpace.sets.Set")
+    _claim(isinstance(set_, Set), "does not have every method of driftpace.constraints.Set")
     _claim(set_.fits(features), f"does not fit {features} dimensions")
     rng = np.random.default_rng(0 if rng is None else rng)
     middle = set_.project(np.zeros(features))

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from driftpace.errors import TooEarlyError
-from driftpace.pacing import (
+from driftpace.adaptive import (
     PILOT,
     Pacing,
     Supply,
@@ -22,6 +21,7 @@ from driftpace.pacing import (
     outlook_from_here,
     status,
 )
+from driftpace.errors import TooEarlyError
 from driftpace.planning import LinearCost, Outlook
 from driftpace.records import Assumption, Outcome, Plan, Request, StepReport, Verdict
 from driftpace.rules import Terms

@@ -105,7 +105,9 @@ def _fit(settings: Settings, state: State, distance: float, X: FloatArray, y: Fl
     )
     if fitted.outcome is Outcome.NONFINITE or not np.isfinite(fitted.coef).all():
         raise DataError(
-            "Tracker.tell(X=...) must be of a size that a fit can follow; got an overflow: rescale the columns."
+            "must be of a size that a fit can follow; got an overflow: rescale the columns.",
+            owner="Tracker.tell",
+            name="X",
         )
     return fitted
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from driftpace.adaptive import Pacing
 from driftpace.errors import DataError, ParameterError, ProtocolError
-from driftpace.pacing import Pacing
 from driftpace.records import Request, StepReport
 from driftpace.tracker import budgeting, practical
 from driftpace.tracker.assumptions import assumptions
@@ -29,7 +29,7 @@ def begin(settings: Settings) -> State:
     try:
         return _with_features(settings, state, settings.features, None)
     except DataError as error:
-        raise ParameterError(f"Tracker(features=...) {error}") from None
+        raise ParameterError(f"{error}", owner="Tracker", name="features") from None
 
 
 def apply(settings: Settings, state: State, event: Event) -> tuple[State, Answer]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import narwhals as nw
 
-from driftpace import require
+from driftpace import validation
 from driftpace.errors import MissingExtraError
 from driftpace.records import Outcome, StepReport
 
@@ -44,7 +44,7 @@ class History(tuple[StepReport, ...]):
 def frame_of(columns: dict[str, list[Any]], backend: str | None, *, owner: str) -> Any:
     """Return columns of plain values as a table of ``backend``, or of the first that is installed."""
     if backend is not None:
-        require.choice(owner, _BACKENDS, backend=backend)
+        validation.choice(owner, _BACKENDS, backend=backend)
     return nw.from_dict(columns, backend=_installed(backend, owner)).to_native()
 
 

@@ -5,8 +5,8 @@ seen can only gain rank, so it is watched until it has full rank and then droppe
 or fewer rows than columns, is ordinary life: the verdict waits for ten rows for each column.
 """
 
+from driftpace.constants import dependent_columns
 from driftpace.errors import DataError
-from driftpace.evidence import dependent_columns
 from driftpace.tracker.state import Settings, State
 from driftpace.typing import FloatArray
 
@@ -25,8 +25,10 @@ def after_more_rows(settings: Settings, state: State, X: FloatArray) -> FloatArr
     if rows >= ROWS_PER_COLUMN * len(gram):
         shown = " and ".join(_shown(settings, state, column) for column in dependent)
         raise DataError(
-            f"Tracker.tell(X=...) must have linearly independent columns when l2=0; over the {rows} rows seen, {shown} "
-            "cannot be told apart: drop one, or set l2 above 0."
+            f"must have linearly independent columns when l2=0; over the {rows} rows seen, {shown} "
+            "cannot be told apart: drop one, or set l2 above 0.",
+            owner="Tracker.tell",
+            name="X",
         )
     return gram
 

@@ -41,9 +41,9 @@ def read_rows(X: Any, *, owner: str, features: int | None, columns: tuple[str, .
         names = None
         array = _array_values(X, owner)
     if array.shape[1] == 0:
-        raise DataError(f"{owner}(X=...) must have at least one column; got none.")
+        raise DataError("must have at least one column; got none.", owner=owner, name="X")
     if features is not None and array.shape[1] != features:
-        raise DataError(f"{owner}(X=...) must have {features} columns; got {array.shape[1]}.")
+        raise DataError(f"must have {features} columns; got {array.shape[1]}.", owner=owner, name="X")
     _refuse_wild(array, names or columns, owner)
     return Rows(X=array, columns=names)
 
@@ -54,16 +54,22 @@ def read_targets(y: Any, *, owner: str, rows: int) -> FloatArray:
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
-        raise DataError(f"{owner}(y=...) must be one-dimensional; got shape {values.shape}.")
+        raise DataError(f"must be one-dimensional; got shape {values.shape}.", owner=owner, name="y")
     if values.size != rows:
-        raise DataError(f"{owner}(y=...) must have one entry for each of the {rows} rows of X; got {values.size}.")
+        raise DataError(
+            f"must have one entry for each of the {rows} rows of X; got {values.size}.",
+            owner=owner,
+            name="y",
+        )
     numbers = _as_floats(values, f"{owner}(y=...)")
     bad = ~np.isfinite(numbers)
     if bad.any():
-        raise DataError(f"{owner}(y=...) must be finite; got {numbers[bad][0]!s} in row {int(np.argmax(bad))}.")
+        raise DataError(f"must be finite; got {numbers[bad][0]!s} in row {int(np.argmax(bad))}.", owner=owner, name="y")
     if numbers.size and np.abs(numbers).max() > LARGEST:
         raise DataError(
-            f"{owner}(y=...) must be below {LARGEST:g} in size, or squares overflow; got {np.abs(numbers).max():g}."
+            f"must be below {LARGEST:g} in size, or squares overflow; got {np.abs(numbers).max():g}.",
+            owner=owner,
+            name="y",
         )
     return numbers
 
@@ -73,7 +79,9 @@ def read_groups(groups: Any, *, owner: str, rows: int) -> IntArray:
     values = _series_values(groups, f"{owner}(groups=...)")
     if values.shape != (rows,):
         raise DataError(
-            f"{owner}(groups=...) must have one entry for each of the {rows} rows of X; got shape {values.shape}."
+            f"must have one entry for each of the {rows} rows of X; got shape {values.shape}.",
+            owner=owner,
+            name="groups",
         )
     labels, of_row = np.unique(
         np.array([_label(value, owner) for value in values.tolist()], dtype=np.str_), return_inverse=True
@@ -88,7 +96,7 @@ def _label(value: Any, owner: str) -> str:
     except TypeError:  # pandas' NA is neither equal nor unequal to itself
         missing = True
     if missing:
-        raise DataError(f"{owner}(groups=...) must have no missing entries; got {value!r}.")
+        raise DataError(f"must have no missing entries; got {value!r}.", owner=owner, name="groups")
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return str(value)
@@ -120,7 +128,7 @@ def _as_frame(X: Any, owner: str) -> nw.DataFrame[Any] | None:
     except TypeError:
         return None
     except ValueError:
-        raise DataError(f"{owner}(X=...) must have columns of different names; got two of one name.") from None
+        raise DataError("must have columns of different names; got two of one name.", owner=owner, name="X") from None
     return frame
 
 
@@ -140,7 +148,7 @@ def _places(names: tuple[str, ...], columns: tuple[str, ...], owner: str) -> lis
             for word, which in (("missing", missing), ("unknown", extra))
             if which
         )
-        raise DataError(f"{owner}(X=...) must have the columns of the first rows; got {what}.")
+        raise DataError(f"must have the columns of the first rows; got {what}.", owner=owner, name="X")
     return [names.index(name) for name in columns]
 
 
@@ -153,14 +161,18 @@ def _frame_values(frame: nw.DataFrame[Any], owner: str) -> FloatArray:
         elif series.dtype == nw.Object:
             array[:, index] = _as_floats(series.to_numpy(), f"{owner}(X=...), column {str(name)!r},")
         else:
-            raise DataError(f"{owner}(X=...) must have numeric columns; column {str(name)!r} is {series.dtype}.")
+            raise DataError(
+                f"must have numeric columns; column {str(name)!r} is {series.dtype}.",
+                owner=owner,
+                name="X",
+            )
     return array
 
 
 def _array_values(X: Any, owner: str) -> FloatArray:
     values = _plain_array(X, f"{owner}(X=...)")
     if values.ndim != 2:
-        raise DataError(f"{owner}(X=...) must be two-dimensional, rows by columns; got shape {values.shape}.")
+        raise DataError(f"must be two-dimensional, rows by columns; got shape {values.shape}.", owner=owner, name="X")
     return np.ascontiguousarray(_as_floats(values, f"{owner}(X=...)"))
 
 
@@ -191,8 +203,12 @@ def _refuse_wild(array: FloatArray, names: tuple[str, ...] | None, owner: str) -
         bad = ~np.isfinite(wild)
         if bad.any():
             raise DataError(
-                f"{owner}(X=...) must be finite; column {shown} has {wild[bad][0]!s} in row {int(np.argmax(bad))}."
+                f"must be finite; column {shown} has {wild[bad][0]!s} in row {int(np.argmax(bad))}.",
+                owner=owner,
+                name="X",
             )
         raise DataError(
-            f"{owner}(X=...) must be below {LARGEST:g} in size, or squares overflow; column {shown} reaches {largest[column]:g}."
+            f"must be below {LARGEST:g} in size, or squares overflow; column {shown} reaches {largest[column]:g}.",
+            owner=owner,
+            name="X",
         )

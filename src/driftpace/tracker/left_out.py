@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from driftpace.adaptive import Pacing
 from driftpace.errors import DataError
 from driftpace.losses import LinearLoss
-from driftpace.pacing import Pacing
 from driftpace.selection import Design, Held, left_out, losses_left_out
 from driftpace.tracker.branches import BranchedState, Branches
 from driftpace.tracker.closing import fits_without

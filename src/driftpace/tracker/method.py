@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from driftpace import require
+from driftpace import validation
+from driftpace.adaptive import Pacing
+from driftpace.constants import PooledEvidence
 from driftpace.drift import Drift, Prequential, RecentChange
 from driftpace.errors import ParameterError
-from driftpace.evidence import PooledEvidence
 from driftpace.learners import Sgd
-from driftpace.pacing import Pacing
 from driftpace.records import Constants
 from driftpace.rules import DoNotUpdate
 from driftpace.tracker.state import Parts
@@ -33,9 +33,11 @@ def choose_method(
         if value is not None:
             given = ", ".join(name for name, part in parts.items() if part is not None)
             raise ParameterError(
-                f"{owner}({name}=...) must be None when the tracker is made of parts ({given}); got {value!r}."
+                f"must be None when the tracker is made of parts ({given}); got {value!r}.",
+                owner=owner,
+                name=name,
             )
-    require.positive(owner, epsilon=epsilon)  # type: ignore[arg-type]
+    validation.positive(owner, epsilon=epsilon)  # type: ignore[arg-type]
     assert epsilon is not None
     defaults: dict[str, Any] = {
         "learner": Sgd,

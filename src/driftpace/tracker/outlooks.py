@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from driftpace.adaptive import Judgement, Pace, Pacing, Rows, judge, outlook_of
 from driftpace.bounds import Factors, Nature, RiskBound
 from driftpace.drift import KnownDrift
 from driftpace.errors import ParameterError, TooEarlyError
-from driftpace.pacing import Judgement, Pace, Pacing, Rows, judge, outlook_of
 from driftpace.planning import Outlook
 from driftpace.rules import Terms
 from driftpace.tracker.ordering import rows_for

@@ -4,15 +4,15 @@ import math
 from dataclasses import replace
 from typing import Any, Literal
 
-from driftpace import require
+from driftpace import validation
+from driftpace.constants import Evidence, GivenConstants, PooledEvidence
+from driftpace.constraints import Set
 from driftpace.drift import Direct, Drift, DriftEstimator, KnownDrift, MeanChange, RootMargin
 from driftpace.errors import ParameterError, UnknownConstantError
-from driftpace.evidence import Evidence, GivenConstants, PooledEvidence
 from driftpace.learners import Learner, Sgd
 from driftpace.records import Constants
 from driftpace.rules import DoNotUpdate, Rule, UpdatePast
 from driftpace.selection import Candidate, Selection
-from driftpace.sets import Set
 from driftpace.tracker.parts import check_part
 
 RuleName = Literal["do-not-update", "update-past"]
@@ -35,13 +35,13 @@ def paper_parts(
     learner = Sgd() if learner is None else learner
     given = Constants() if constants is None else constants
     if not isinstance(given, Constants):
-        raise ParameterError(f"{_OWNER}(constants=...) must be Constants; got {given!r:.80}.")
+        raise ParameterError(f"must be Constants; got {given!r:.80}.", owner=_OWNER, name="constants")
     for name, part in (("learner", learner), ("domain", domain)):
         check_part(_OWNER, name, part)
     if features is not None:
-        require.count(_OWNER, least=1, features=features)
+        validation.count(_OWNER, least=1, features=features)
     evidence = _evidence(learner, given, features)
-    first = () if first_samples is None else require.counts(_OWNER, least=1, first_samples=first_samples)
+    first = () if first_samples is None else validation.counts(_OWNER, least=1, first_samples=first_samples)
     if isinstance(rule, str) and not first:
         _first_periods_can_be_sized(evidence, domain, features)
     return {
@@ -75,9 +75,9 @@ def _filled(candidate: Candidate, given: dict[str, Any]) -> Candidate:
 
 def _drift(rho: float | None, drift: DriftEstimator | None) -> DriftEstimator:
     if rho is not None and drift is not None:
-        raise ParameterError(f"{_OWNER}(rho=...) must be left out when drift is given; got both.")
+        raise ParameterError("must be left out when drift is given; got both.", owner=_OWNER, name="rho")
     if rho is not None:
-        require.nonnegative(_OWNER, rho=rho)
+        validation.nonnegative(_OWNER, rho=rho)
         return KnownDrift(rho)
     if drift is not None:
         return drift
@@ -90,21 +90,27 @@ def _rule(rule: RuleName | Rule, first: tuple[int, ...]) -> Rule:
         check_part(_OWNER, "rule", rule)
         if first:
             raise ParameterError(
-                f"{_OWNER}(first_samples=...) must be given to the rule when rule is an object; got both."
+                "must be given to the rule when rule is an object; got both.",
+                owner=_OWNER,
+                name="first_samples",
             )
         return rule
-    require.choice(_OWNER, _RULES, rule=rule)
+    validation.choice(_OWNER, _RULES, rule=rule)
     return DoNotUpdate(first_samples=first) if rule == "do-not-update" else UpdatePast(first_samples=first)
 
 
 def _first_periods_can_be_sized(evidence: Evidence, domain: Set, features: int | None) -> None:
     if not isinstance(evidence, GivenConstants):
         raise ParameterError(
-            f"{_OWNER}(first_samples=...) must be given, such as (50, 50), while constants are to be estimated; got nothing."
+            "must be given, such as (50, 50), while constants are to be estimated; got nothing.",
+            owner=_OWNER,
+            name="first_samples",
         )
     if not math.isfinite(domain.diameter) or features is None:
         raise ParameterError(
-            f"{_OWNER}(first_samples=...) must be given unless domain has a finite diameter and features is known; got nothing."
+            "must be given unless domain has a finite diameter and features is known; got nothing.",
+            owner=_OWNER,
+            name="first_samples",
         )
 
 

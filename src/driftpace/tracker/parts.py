@@ -6,18 +6,18 @@ What can never work is refused before the first label is bought.
 import math
 from typing import Any
 
-from driftpace import require
+from driftpace import validation
+from driftpace.adaptive import Pacing
 from driftpace.bounds import Nature
+from driftpace.constants import Evidence, GivenConstants
+from driftpace.constraints import Set, WholeSpace
 from driftpace.drift import DriftEstimator
 from driftpace.errors import ParameterError, UnknownConstantError
-from driftpace.evidence import Evidence, GivenConstants
 from driftpace.learners import Learner
 from driftpace.losses import LinearLoss, Loss, SquaredLoss
-from driftpace.pacing import Pacing
 from driftpace.planning import Budget
 from driftpace.records import Constants, Estimate
 from driftpace.rules import Rule
-from driftpace.sets import Set, WholeSpace
 from driftpace.tracker.state import Settings
 from driftpace.tracker.terms import with_settled
 
@@ -37,7 +37,9 @@ def check_part(owner: str, name: str, part: object) -> None:
     kind = _KINDS[name]
     if isinstance(part, type) or not isinstance(part, kind):
         raise ParameterError(
-            f"{owner}({name}=...) must be an object with the methods of {kind.__name__}; got {part!r}."
+            f"must be an object with the methods of {kind.__name__}; got {part!r}.",
+            owner=owner,
+            name=name,
         )
 
 
@@ -46,7 +48,7 @@ def check_method(owner: str, settings: Settings) -> None:
     check_part(owner, "loss", settings.loss)
     check_part(owner, "domain", settings.domain)
     if settings.budget is not None and not isinstance(settings.budget, Budget):
-        raise ParameterError(f"{owner}(budget=...) must be a Budget; got {settings.budget!r}.")
+        raise ParameterError(f"must be a Budget; got {settings.budget!r}.", owner=owner, name="budget")
     if isinstance(settings.method, Pacing):
         _check_pacing(owner, settings, settings.method)
     else:
@@ -56,66 +58,89 @@ def check_method(owner: str, settings: Settings) -> None:
 def _check_pacing(owner: str, settings: Settings, pacing: Pacing) -> None:
     if (pacing.epsilon is None) == (pacing.tolerance is None):
         raise ParameterError(
-            f"{owner}(epsilon=...) must be given, or tolerance= in its place; got "
-            + ("neither." if pacing.epsilon is None else "both.")
+            "must be given, or tolerance= in its place; got " + ("neither." if pacing.epsilon is None else "both."),
+            owner=owner,
+            name="epsilon",
         )
     if pacing.epsilon is not None:
-        require.positive(owner, epsilon=pacing.epsilon)
+        validation.positive(owner, epsilon=pacing.epsilon)
     if pacing.tolerance is not None:
-        require.positive(owner, tolerance=pacing.tolerance)
+        validation.positive(owner, tolerance=pacing.tolerance)
     for name, value in (("confidence", pacing.confidence), ("certificate", pacing.level)):
         if value is not None:
-            require.fraction(owner, **{name: value})
+            validation.fraction(owner, **{name: value})
     if not isinstance(settings.loss, LinearLoss):
         raise ParameterError(
-            f"{owner}(loss=...) must be a LinearLoss for the practical method, or come with learner=, drift= and rule=; "
-            f"got {settings.loss!r}."
+            f"must be a LinearLoss for the practical method, or come with learner=, drift= and rule=; "
+            f"got {settings.loss!r}.",
+            owner=owner,
+            name="loss",
         )
     if not isinstance(settings.domain, WholeSpace):
         raise ParameterError(
-            f"{owner}(domain=...) must be WholeSpace() for the practical method, or come with learner=, drift= and rule=; "
-            f"got {settings.domain!r}."
+            f"must be WholeSpace() for the practical method, or come with learner=, drift= and rule=; "
+            f"got {settings.domain!r}.",
+            owner=owner,
+            name="domain",
         )
 
 
 def _check_parts(owner: str, settings: Settings) -> None:
     """Refuse parts that are none, and combinations that can never promise anything."""
-    require.positive(owner, epsilon=settings.epsilon)
+    validation.positive(owner, epsilon=settings.epsilon)
     for name in _KINDS:
         check_part(owner, name, getattr(settings, name))
     measures = getattr(settings.drift, "measures", "rho")
     if measures not in ("rho", "distance"):
-        raise ParameterError(f"{owner}(drift=...) must measure 'rho' or 'distance'; got one that is a {measures}.")
+        raise ParameterError(
+            f"must measure 'rho' or 'distance'; got one that is a {measures}.",
+            owner=owner,
+            name="drift",
+        )
     estimated = not isinstance(settings.evidence, GivenConstants)
     constants = (_likely(settings.constants) if estimated else Constants()).updated(settings.constants)
     constants = with_settled(settings, constants)
     for constant in getattr(settings.drift, "needs", ()):
         if not constants.knows(constant):
             raise ParameterError(
-                f"{owner}(constants=...) must have {constant}, which the drift estimate reads; it has not."
+                f"must have {constant}, which the drift estimate reads; it has not.",
+                owner=owner,
+                name="constants",
             )
     try:
         bound = settings.learner.bound(constants, settings.dimension(settings.features or 2))
     except UnknownConstantError as error:
-        raise ParameterError(f"{owner}(constants=...) must have what the learner's bound reads; {error}") from None
+        raise ParameterError(
+            f"must have what the learner's bound reads; {error}",
+            owner=owner,
+            name="constants",
+        ) from None
     if getattr(settings.learner, "about_squares", False) and (
         settings.loss.l2 > 0 or not isinstance(settings.loss, SquaredLoss)
     ):
         raise ParameterError(
-            f"{owner}(loss=...) must be SquaredLoss without l2 for this learner's bound ({bound.name}); got {settings.loss!r}."
+            f"must be SquaredLoss without l2 for this learner's bound ({bound.name}); got {settings.loss!r}.",
+            owner=owner,
+            name="loss",
         )
     if getattr(bound, "unconstrained", False) and not isinstance(settings.domain, WholeSpace):
         raise ParameterError(
-            f"{owner}(domain=...) must be WholeSpace() for this learner's bound ({bound.name}); got {settings.domain!r}."
+            f"must be WholeSpace() for this learner's bound ({bound.name}); got {settings.domain!r}.",
+            owner=owner,
+            name="domain",
         )
     if bound.nature is Nature.THESE_ROWS:
         raise ParameterError(
-            f"{owner}(learner=...) must have a bound that is about new rows; got {bound.name}, which is not."
+            f"must have a bound that is about new rows; got {bound.name}, which is not.",
+            owner=owner,
+            name="learner",
         )
     if settings.budget is not None and not math.isfinite(bound(1.0, 0)):
         raise ParameterError(
-            f"{owner}(budget=...) must come with a learner whose bound says what the risk is without samples; "
-            f"got {bound.name}, which does not."
+            f"must come with a learner whose bound says what the risk is without samples; "
+            f"got {bound.name}, which does not.",
+            owner=owner,
+            name="budget",
         )
 
 

@@ -5,9 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from driftpace.errors import DataError
-from driftpace.losses import LinearLoss
-from driftpace.pacing import (
+from driftpace.adaptive import (
     FIRST_ROWS,
     PILOT,
     Judgement,
@@ -28,6 +26,8 @@ from driftpace.pacing import (
     status,
     variances_after,
 )
+from driftpace.errors import DataError
+from driftpace.losses import LinearLoss
 from driftpace.records import Outcome, Request, StepReport
 from driftpace.tracker.state import Looked, Order, Settings, State
 from driftpace.typing import FloatArray
@@ -227,7 +227,9 @@ def close(settings: Settings, pacing: Pacing, state: State) -> tuple[State, Step
     pace, rows, judged = seen.pace, seen.rows, seen.judged
     if not finite(judged):
         raise DataError(
-            "Tracker.tell(X=...) must be of a size that a fit can follow; got an overflow: rescale the columns."
+            "must be of a size that a fit can follow; got an overflow: rescale the columns.",
+            owner="Tracker.tell",
+            name="X",
         )
     risk = pacing.judged_by(judged.epsilon).risk(pace.sizes, judged.variances)
     if risk <= judged.epsilon and in_pilot(pace, came):

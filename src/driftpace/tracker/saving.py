@@ -5,9 +5,9 @@ from contextlib import contextmanager
 from dataclasses import fields
 from typing import Any
 
-from driftpace import require
+from driftpace import validation
+from driftpace.adaptive import Pacing
 from driftpace.errors import ParameterError, StateFileError
-from driftpace.pacing import Pacing
 from driftpace.records import StepReport
 from driftpace.selection import Candidate, Selection, Tally
 from driftpace.storage import NotPlainError
@@ -63,7 +63,7 @@ def now_from_body(body: Any, own: dict[str, Any]) -> tuple[Settings | Branches, 
     known = (*PARTS, "select")
     for name in own:
         if name not in known:
-            raise ParameterError(f"Tracker.load({name}=...) must be one of {', '.join(known)}; got {name!r}.")
+            raise ParameterError(f"must be one of {', '.join(known)}; got {name!r}.", owner="Tracker.load", name=name)
     given = _given(body, own)
     for one, parts in given:
         _refuse_missing_parts(one, parts)
@@ -96,7 +96,11 @@ def _given(body: Any, own: dict[str, Any]) -> list[tuple[Any, dict[str, Any]]]:
     own = {name: part for name, part in own.items() if name != "select"}
     if not isinstance(body, dict) or "branches" not in body:
         if again is not None:
-            raise ParameterError("Tracker.load(select=...) must be left out, for nothing was chosen among; got one.")
+            raise ParameterError(
+                "must be left out, for nothing was chosen among; got one.",
+                owner="Tracker.load",
+                name="select",
+            )
         return [(body, own)]
     branches, selection = body["branches"], body.get("selection")
     labels = selection.get("labels") if isinstance(selection, dict) else None
@@ -104,14 +108,18 @@ def _given(body: Any, own: dict[str, Any]) -> list[tuple[Any, dict[str, Any]]]:
         raise StateFileError("the state does not have the shape this version reads: a label for each candidate.")
     if again is not None and (not isinstance(again, Selection) or list(again.labels) != labels):
         raise ParameterError(
-            f"Tracker.load(select=...) must be the Selection of {', '.join(labels)}; got {again!r:.80}."
+            f"must be the Selection of {', '.join(labels)}; got {again!r:.80}.",
+            owner="Tracker.load",
+            name="select",
         )
     found = []
     for index, one in enumerate(branches):
         if again is None:
             if any(name == "loss" and _is_own(plain) for name, plain in _named(one)):
                 raise ParameterError(
-                    f"Tracker.load(select=...) must be given, for the loss of {labels[index]!r} could not be written; got nothing."
+                    f"must be given, for the loss of {labels[index]!r} could not be written; got nothing.",
+                    owner="Tracker.load",
+                    name="select",
                 )
             found.append((one, {name: part for name, part in own.items() if name != "loss"}))
         else:
@@ -193,7 +201,7 @@ def _check(settings: Settings | Branches, state: State | BranchedState) -> None:
     """Refuse what no tracker wrote: parts that are none, a period before the first."""
     for one in (settings,) if isinstance(settings, Settings) else settings.settings:
         check_method("Tracker.load", one)
-    require.count("Tracker.load", least=1, period=state.period)
+    validation.count("Tracker.load", least=1, period=state.period)
 
 
 def _state_to_plain(name: str, value: Any) -> Any:
@@ -235,8 +243,9 @@ def _refuse_missing_parts(body: Any, own: dict[str, Any]) -> None:
     for name, plain in _named(body):
         if name not in own and _is_own(plain):
             raise ParameterError(
-                f"Tracker.load({name}=...) must be given, for the saved one could not be written ({plain.get('because')}); "
-                "got nothing."
+                f"must be given, for the saved one could not be written ({plain.get('because')}); got nothing.",
+                owner="Tracker.load",
+                name=name,
             )
 
 

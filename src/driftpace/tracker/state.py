@@ -4,15 +4,15 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
+from driftpace.adaptive import Judgement, Pace, Pacing, Rows
+from driftpace.constants import Evidence
+from driftpace.constraints import Set
 from driftpace.drift import DriftEstimator
-from driftpace.evidence import Evidence
 from driftpace.learners import Learner
 from driftpace.losses import Loss
-from driftpace.pacing import Judgement, Pace, Pacing, Rows
 from driftpace.planning import Budget
 from driftpace.records import Assumption, Constants, Outcome, Plan
 from driftpace.rules import Rule
-from driftpace.sets import Set
 from driftpace.typing import FloatArray
 
 

@@ -8,17 +8,17 @@ from typing import Any, Self
 
 import numpy as np
 
-from driftpace import require
+from driftpace import validation
+from driftpace.constants import Evidence
+from driftpace.constraints import Set, WholeSpace
 from driftpace.drift import DriftEstimator
 from driftpace.errors import DataError, ParameterError, ProtocolError
-from driftpace.evidence import Evidence
 from driftpace.learners import Learner
 from driftpace.losses import Loss
 from driftpace.planning import Budget, Cost, Gap, LinearCost, Outlook, plan
 from driftpace.records import Constants, Money, Plan, Request, StepReport
 from driftpace.rules import Rule
 from driftpace.selection import Selection
-from driftpace.sets import Set, WholeSpace
 from driftpace.storage import read_state, write_state
 from driftpace.tracker.branches import BranchedState, Branches
 from driftpace.tracker.branching import apply, begin, chosen
@@ -65,7 +65,7 @@ class Tracker:
 
     >>> from driftpace import Ball, SquaredLoss, Tracker
     >>> from driftpace.records import Constants
-    >>> from driftpace.worlds import DriftingRegression
+    >>> from driftpace.synthetic import DriftingRegression
     >>> world = DriftingRegression(features=2, rho=1.0, noise=0.08, rng=0)
     >>> tracker = Tracker.as_in_paper(
     ...     SquaredLoss(), epsilon=0.1, domain=Ball(radius=50.0), first_samples=(50, 50), rng=0,
@@ -114,12 +114,12 @@ class Tracker:
         select: Selection | None = None,
         rng: np.random.Generator | int | None = None,
     ) -> None:
-        require.count("Tracker", least=1, cap=cap)
-        require.switch("Tracker", fit_intercept=fit_intercept)
+        validation.count("Tracker", least=1, cap=cap)
+        validation.switch("Tracker", fit_intercept=fit_intercept)
         if features is not None:
-            require.count("Tracker", least=1, features=features)
+            validation.count("Tracker", least=1, features=features)
         if pool is not None:
-            require.count("Tracker", least=0, pool=pool)
+            validation.count("Tracker", least=0, pool=pool)
         made_of = {"learner": learner, "drift": drift, "rule": rule, "constants": constants, "evidence": evidence}
         each = constants if l2 is not None else None
         if each is not None:
@@ -140,7 +140,7 @@ class Tracker:
                 domain=WholeSpace() if domain is None else domain,
                 fit_intercept=fit_intercept,
                 features=seen,
-                start=None if start is None else require.vector("Tracker", start=start),
+                start=None if start is None else validation.vector("Tracker", start=start),
                 cap=int(cap),
                 pool=pool,
                 entropy=entropy,
@@ -228,7 +228,7 @@ class Tracker:
         ``pool`` is how many rows this period can give at most, when that is known; it counts when a period is first asked.
         """
         if pool is not None:
-            require.count("Tracker.ask", least=0, pool=pool)
+            validation.count("Tracker.ask", least=0, pool=pool)
         self._state, request = apply(self._settings, self._state, Asked(pool=pool))
         assert isinstance(request, Request)
         return request
@@ -241,15 +241,15 @@ class Tracker:
         closed on what was told before, which may be nothing.
         """
         began = time.perf_counter()
-        require.switch("Tracker.tell", final=final)
+        validation.switch("Tracker.tell", final=final)
         state = self._state
         if state.order is None:
             raise ProtocolError(f"tell() came before ask() in period {state.period}; call ask() first.")
         if (X is None) != (y is None):
             missing = "X" if X is None else "y"
-            raise DataError(f"Tracker.tell({missing}=...) must come together with the other; got None.")
+            raise DataError("must come together with the other; got None.", owner="Tracker.tell", name=missing)
         if X is None and groups is not None:
-            raise DataError("Tracker.tell(groups=...) must come together with the rows; got no rows.")
+            raise DataError("must come together with the rows; got no rows.", owner="Tracker.tell", name="groups")
         if X is not None:
             rows = read_rows(X, owner="Tracker.tell", features=state.features, columns=state.columns)
             targets = read_targets(y, owner="Tracker.tell", rows=len(rows.X))
@@ -286,7 +286,9 @@ class Tracker:
             drawn = draw(request.samples)
             if not isinstance(drawn, tuple | list) or len(drawn) not in (2, 3):
                 raise ParameterError(
-                    f"Tracker.step(draw=...) must return a pair (X, y), or (X, y, groups); got {drawn!r:.80}."
+                    f"must return a pair (X, y), or (X, y, groups); got {drawn!r:.80}.",
+                    owner="Tracker.step",
+                    name="draw",
                 )
             before = self._state.gathered
             self.tell(drawn[0], drawn[1], groups=drawn[2] if len(drawn) == 3 else None, final=False)
@@ -455,7 +457,9 @@ class Tracker:
             return None
         if isinstance(self._settings, Settings):
             raise ParameterError(
-                "Tracker.tell(groups=...) must be None without candidates to compare (l2=[...] or select=)."
+                "must be None without candidates to compare (l2=[...] or select=).",
+                owner="Tracker.tell",
+                name="groups",
             )
         if isinstance(groups, list | tuple):  # of words and NaN together NumPy would make words: the group "nan"
             groups = np.array(groups, dtype=object)
@@ -487,9 +491,13 @@ def _owned(error: DataError) -> str:
 def _entropy(rng: np.random.Generator | int | None) -> int:
     """Return a whole number that stands for ``rng``: itself, or one drawn from it (SPEC 7)."""
     if isinstance(rng, int | np.integer | np.bool_):
-        require.count("Tracker", rng=rng)
+        validation.count("Tracker", rng=rng)
         return int(rng)
     try:
         return int(np.random.default_rng(rng).integers(2**63))
     except (TypeError, ValueError):
-        raise ParameterError(f"Tracker(rng=...) must be a Generator, a whole number or None; got {rng!r}.") from None
+        raise ParameterError(
+            f"must be a Generator, a whole number or None; got {rng!r}.",
+            owner="Tracker",
+            name="rng",
+        ) from None

@@ -17,7 +17,7 @@ import driftpace
 from driftpace import SquaredLoss, Tracker
 from driftpace.cli import main
 from driftpace.planning import Budget, LinearCost, TieredCost, price
-from driftpace.worlds import DriftingRegression
+from driftpace.synthetic import DriftingRegression
 
 WORLD = ("--noise", "1.0", "--features", "5", "--rho", "0.1")
 COST = ("--fixed", "50", "--per-sample", "2", "--currency", "EUR")

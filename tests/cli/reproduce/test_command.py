@@ -11,7 +11,7 @@ import pytest
 from driftpace.cli import main
 from driftpace.cli.reproduce.telling import tell
 from driftpace.cli.shared.spending import Spending
-from driftpace.experiments import Comparison, Finding, from_json
+from paper import Comparison, Finding, from_json
 from tests.cli.test_start import HEAVY
 from tests.reference.findings import made_up
 
@@ -25,7 +25,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, Any]:
         given.update(named, names=names)
         return tuple(made_up(name) for name in names or ("regression", "cost"))
 
-    monkeypatch.setattr(sys.modules["driftpace.experiments"], "reproduce", reproduce)
+    monkeypatch.setattr(sys.modules["paper"], "reproduce", reproduce)
     monkeypatch.chdir(tmp_path)
     return given
 
@@ -172,7 +172,7 @@ def test_a_refusal_is_one_sentence_and_writes_nothing(
 def test_help_names_every_experiment_and_loads_nothing_heavy() -> None:
     code = (
         "import sys; from driftpace.cli import main; main(['reproduce', '--help']);"
-        f"print([n for n in {(*HEAVY, 'driftpace.experiments')} if n in sys.modules])"
+        f"print([n for n in {(*HEAVY, 'paper')} if n in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"

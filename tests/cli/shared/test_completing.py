@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from driftpace.experiments import NAMES
+from paper import NAMES
 from tests.cli.loop import Run
 
 Complete = Callable[[str], list[str]]

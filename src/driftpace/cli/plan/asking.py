@@ -163,12 +163,12 @@ def _outlook(numbers: dict[str, Any]) -> "Outlook":
             f"Give NAME, a campaign or the file of a saved tracker, or --noise, --features and --rho; "
             f"got no {' and no '.join(missing)}."
         )
-    from driftpace import require
+    from driftpace import validation
     from driftpace.bounds import Anchored
     from driftpace.planning import Outlook
 
     noise, start = numbers["noise"], numbers["start"]
-    require.positive("plan", noise=noise)
+    validation.positive("plan", noise=noise)
     bound = Anchored(noise=noise, features=numbers["features"])
     return Outlook(bound=bound, rho=numbers["rho"], start=3.0 * math.sqrt(noise) if start is None else start)
 

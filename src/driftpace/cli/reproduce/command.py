@@ -62,7 +62,7 @@ def reproduce(
     from driftpace.cli.shared.asking import names as separated
     from driftpace.cli.shared.spending import Spending
     from driftpace.errors import ParameterError
-    from driftpace.experiments import reproduce as run
+    from paper import reproduce as run
 
     spending = Spending()
     columns = {

@@ -6,10 +6,10 @@ from pathlib import Path
 from textwrap import fill
 
 from driftpace.cli.shared.spending import Spending
-from driftpace.experiments import Claim, Finding
-from driftpace.experiments.drawing import to_json
-from driftpace.experiments.drawing.grouping import grouped
-from driftpace.experiments.drawing.words import measured, plural, typeset
+from paper import Claim, Finding
+from paper.drawing import to_json
+from paper.drawing.grouping import grouped
+from paper.drawing.words import measured, plural, typeset
 
 FEW = 8  # claims; of more only those that do not hold are told, the page has them all
 WIDTH = 100  # letters of a line where it is not a terminal that has a width

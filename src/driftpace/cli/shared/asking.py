@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from driftpace import require
+from driftpace import validation
 from driftpace.errors import MissingExtraError, ParameterError
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def penalties(text: str | None) -> list[float]:
     if text is not None and not found:
         raise ParameterError(f"--l2 must be numbers separated by commas; got {text!r}.")
     for one in found:
-        require.nonnegative("backtest", l2=one)
+        validation.nonnegative("backtest", l2=one)
     return found
 
 

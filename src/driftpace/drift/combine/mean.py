@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from driftpace.concentration import Running
+from driftpace.constants.concentration import Running
 from driftpace.drift.combine.protocol import Combined
 from driftpace.drift.one_step.protocol import Step
 

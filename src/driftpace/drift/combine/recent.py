@@ -3,8 +3,8 @@
 import math
 from dataclasses import dataclass
 
-from driftpace import require
-from driftpace.concentration import Running
+from driftpace import validation
+from driftpace.constants.concentration import Running
 from driftpace.drift.combine.protocol import Combined
 from driftpace.drift.one_step.protocol import Step
 
@@ -33,7 +33,7 @@ class RecentChange:
     window: int
 
     def __post_init__(self) -> None:
-        require.count("RecentChange", least=1, window=self.window)
+        validation.count("RecentChange", least=1, window=self.window)
 
     @property
     def account(self) -> str:

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from driftpace import require
-from driftpace.concentration import Running
+from driftpace import validation
+from driftpace.constants.concentration import Running
 from driftpace.drift.combine.protocol import Combined
 from driftpace.drift.one_step.protocol import Step
 from driftpace.errors import ParameterError
@@ -52,15 +52,17 @@ class WindowedChange:
     weights: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
-        require.count("WindowedChange", least=1, window=self.window)
+        validation.count("WindowedChange", least=1, window=self.window)
         if isinstance(self.h, str):
-            require.choice("WindowedChange", ("max", "mean"), h=self.h)
+            validation.choice("WindowedChange", ("max", "mean"), h=self.h)
             if self.weights is not None:
                 raise ParameterError(
-                    f"WindowedChange(weights=...) must be None with h={self.h!r}; got {self.weights!r}."
+                    f"must be None with h={self.h!r}; got {self.weights!r}.",
+                    owner="WindowedChange",
+                    name="weights",
                 )
         else:
-            require.vector("WindowedChange", length=self.window, weights=self.weights)
+            validation.vector("WindowedChange", length=self.window, weights=self.weights)
 
     @property
     def account(self) -> str:

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from driftpace import require
-from driftpace.concentration import empirical_bernstein_radius
+from driftpace import validation
+from driftpace.constants.concentration import empirical_bernstein_radius
 from driftpace.drift.combine.protocol import Combined
 
 
@@ -23,8 +23,8 @@ class BernsteinMargin:
     width: float
 
     def __post_init__(self) -> None:
-        require.fraction("BernsteinMargin", delta=self.delta)
-        require.positive("BernsteinMargin", width=self.width)
+        validation.fraction("BernsteinMargin", delta=self.delta)
+        validation.positive("BernsteinMargin", width=self.width)
 
     @property
     def account(self) -> str:

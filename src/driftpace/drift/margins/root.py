@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from driftpace import require
+from driftpace import validation
 from driftpace.drift.combine.protocol import Combined
 
 
@@ -21,7 +21,7 @@ class RootMargin:
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        require.nonnegative("RootMargin", scale=self.scale)
+        validation.nonnegative("RootMargin", scale=self.scale)
 
     @property
     def account(self) -> str:

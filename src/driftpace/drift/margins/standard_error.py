@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from driftpace import require
-from driftpace.concentration import standard_error
+from driftpace import validation
+from driftpace.constants.concentration import standard_error
 from driftpace.drift.combine.protocol import Combined
 
 
@@ -25,9 +25,9 @@ class StandardErrorMargin:
     own: bool = True
 
     def __post_init__(self) -> None:
-        require.nonnegative("StandardErrorMargin", z=self.z)
+        validation.nonnegative("StandardErrorMargin", z=self.z)
         if self.lags is not None:
-            require.count("StandardErrorMargin", lags=self.lags)
+            validation.count("StandardErrorMargin", lags=self.lags)
 
     @property
     def account(self) -> str:

@@ -4,8 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from driftpace import require
-from driftpace.concentration import least_series_scale
+from driftpace import validation
+from driftpace.constants.concentration import least_series_scale
 from driftpace.drift.combine.protocol import Combined
 from driftpace.errors import ParameterError
 
@@ -30,10 +30,10 @@ class TheoreticalMargin:
     account: ClassVar[str] = "margin of Theorem 1"
 
     def __post_init__(self) -> None:
-        require.positive("TheoreticalMargin", diameter=self.diameter, m=self.m, slack=self.slack)
-        require.nonnegative("TheoreticalMargin", G=self.G)
+        validation.positive("TheoreticalMargin", diameter=self.diameter, m=self.m, slack=self.slack)
+        validation.nonnegative("TheoreticalMargin", G=self.G)
         if not self.slack > 1.0:
-            raise ParameterError(f"TheoreticalMargin(slack=...) must be above 1; got {self.slack!r}.")
+            raise ParameterError(f"must be above 1; got {self.slack!r}.", owner="TheoreticalMargin", name="slack")
 
     def t(self, n: int) -> float:
         """Return t_n for estimates combined by their mean."""

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from driftpace import require
-from driftpace.concentration import influences, leverages, scaled_inverse
+from driftpace import validation
+from driftpace.constants.concentration import influences, leverages, scaled_inverse
 from driftpace.drift.one_step.protocol import Step
 from driftpace.drift.one_step.reading import all_rows
 from driftpace.losses import LinearLoss
@@ -55,7 +55,7 @@ class DebiasedDifference:
     account: ClassVar[str] = "difference of the periods' own minimisers, their noise subtracted"
 
     def __post_init__(self) -> None:
-        require.choice("DebiasedDifference", tuple(_POWERS), residuals=self.residuals)
+        validation.choice("DebiasedDifference", tuple(_POWERS), residuals=self.residuals)
 
     def least_rows(self, features: int) -> int:
         """Return two rows for each feature: with fewer the noise that is subtracted is itself mostly noise."""

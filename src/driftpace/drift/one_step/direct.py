@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from driftpace.concentration import length
+from driftpace.constants.concentration import length
 from driftpace.drift.one_step.protocol import Step
 from driftpace.drift.one_step.reading import limited, strong_convexity
 from driftpace.losses.protocol import Loss

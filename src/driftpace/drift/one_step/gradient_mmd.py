@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from driftpace import require
+from driftpace import validation
 from driftpace.drift.one_step.protocol import Step
 from driftpace.drift.one_step.reading import all_rows, spread_out, strong_convexity
 from driftpace.losses.protocol import Loss
@@ -52,10 +52,10 @@ class GradientMmd:
     held_out: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
-        require.choice("GradientMmd", ("linear", "gaussian"), kernel=self.kernel)
-        require.count("GradientMmd", least=2, most=self.most)
+        validation.choice("GradientMmd", ("linear", "gaussian"), kernel=self.kernel)
+        validation.count("GradientMmd", least=2, most=self.most)
         if self.bandwidth is not None:
-            require.positive("GradientMmd", bandwidth=self.bandwidth)
+            validation.positive("GradientMmd", bandwidth=self.bandwidth)
 
     @property
     def measures(self) -> str:

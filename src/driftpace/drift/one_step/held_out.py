@@ -4,8 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from driftpace import require
-from driftpace.concentration import length
+from driftpace import validation
+from driftpace.constants.concentration import length
 from driftpace.drift.one_step.direct import LastFit, direct_step
 from driftpace.drift.one_step.protocol import Step
 from driftpace.losses.protocol import Loss
@@ -33,7 +33,7 @@ class DirectHeldOut:
     account: ClassVar[str] = "direct estimate on rows kept apart"
 
     def __post_init__(self) -> None:
-        require.fraction("DirectHeldOut", fraction=self.fraction)
+        validation.fraction("DirectHeldOut", fraction=self.fraction)
 
     @property
     def held_out(self) -> float:

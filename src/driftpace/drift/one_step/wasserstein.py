@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from driftpace import require
+from driftpace import validation
 from driftpace.drift.one_step.protocol import Step
 from driftpace.drift.one_step.reading import all_rows, limited, spread_out, strong_convexity
 from driftpace.errors import DriftpaceError
@@ -46,8 +46,8 @@ class WassersteinChange:
     account: ClassVar[str] = "transport distance between the periods' rows"
 
     def __post_init__(self) -> None:
-        require.positive("WassersteinChange", row_lipschitz=self.row_lipschitz)
-        require.count("WassersteinChange", least=1, most=self.most)
+        validation.positive("WassersteinChange", row_lipschitz=self.row_lipschitz)
+        validation.count("WassersteinChange", least=1, most=self.most)
 
     def least_rows(self, features: int) -> int:
         """Return 1."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from driftpace import require
+from driftpace import validation
 from driftpace.planning.course import course, gaps_over
 from driftpace.planning.gaps import LargestGap, LargestRun
 from driftpace.planning.planned import planned
@@ -66,11 +66,11 @@ def relaxed_runs(
 
     Empty where the budget does not pay for a single sample.
     """
-    require.count("plan_relaxed", least=1, starts=starts, max_iterations=max_iterations)
-    require.count("plan_relaxed", seed=seed)
-    require.fraction("plan_relaxed", K0=K0)
-    require.choice("plan_relaxed", ("paper", "corrected", "none"), rows=rows)
-    require.choice("plan_relaxed", ("paper", "distance"), recursion=recursion)
+    validation.count("plan_relaxed", least=1, starts=starts, max_iterations=max_iterations)
+    validation.count("plan_relaxed", seed=seed)
+    validation.fraction("plan_relaxed", K0=K0)
+    validation.choice("plan_relaxed", ("paper", "corrected", "none"), rows=rows)
+    validation.choice("plan_relaxed", ("paper", "distance"), recursion=recursion)
     require_casadi()
     programme = Programme.of(problem, K0=K0, rows=rows, recursion=recursion)
     if programme is None:

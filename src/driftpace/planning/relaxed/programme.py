@@ -47,7 +47,9 @@ class Programme:
         gap = problem.gap
         if not isinstance(gap, MeanGap | LargestGap | LargestRun):
             raise ParameterError(
-                f"plan_relaxed(gap=...) must be MeanGap, LargestGap or LargestRun, whose slopes a solver can use; got {gap!r}."
+                f"must be MeanGap, LargestGap or LargestRun, whose slopes a solver can use; got {gap!r}.",
+                owner="plan_relaxed",
+                name="gap",
             )
         budget = budget_units(problem.cost, problem.budget)
         most = affordable_units(problem.cost, budget, MOST_IN_A_PERIOD)

@@ -146,7 +146,9 @@ def _wanted(campaign: Campaign, given: Mapping[str, str], *, longest: int) -> di
         horizon = _number("horizon", values["horizon"])
         if not 1 <= horizon <= longest or horizon != int(horizon):
             raise ParameterError(
-                f"plan(horizon=...) must be a whole number from 1 to {longest}; got {values['horizon']}."
+                f"must be a whole number from 1 to {longest}; got {values['horizon']}.",
+                owner="plan",
+                name="horizon",
             )
         wanted["horizon"] = int(horizon)
     if values["budget"]:
@@ -174,5 +176,5 @@ def _number(name: str, text: str) -> Decimal:
         value = Decimal("NaN")
     if not value.is_finite() or abs(value.adjusted()) > LONGEST:
         owner = "LinearCost" if name in ("fixed", "per_sample") else "plan"
-        raise ParameterError(f"{owner}({name}=...) must be a number; got {text[:LONGEST]!r}.")
+        raise ParameterError(f"must be a number; got {text[:LONGEST]!r}.", owner=owner, name=name)
     return value

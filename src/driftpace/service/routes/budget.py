@@ -27,7 +27,9 @@ async def add_money(request: Request, name: CampaignName, added: Annotated[Money
         ahead = added.periods + (0 if own is None else max(0, int(own["horizon"]) - period + 1))
         if ahead > service.limits.horizon:
             raise ParameterError(
-                f"body(periods=...) must leave at most {service.limits.horizon} periods to plan for; got {ahead}."
+                f"must leave at most {service.limits.horizon} periods to plan for; got {ahead}.",
+                owner="body",
+                name="periods",
             )
         status = campaign.add_money(added.money, periods=added.periods, reason=added.reason, who=by, **added.prices())
         return as_json(status_json(status))

@@ -87,7 +87,11 @@ async def deliver(
     service, by = service_of(request), who(request)
     upload = await take_upload(request)
     if not upload.data and final != "true":
-        raise ParameterError("deliveries(body=...) must hold rows, unless final=true closes the period; it is empty.")
+        raise ParameterError(
+            "must hold rows, unless final=true closes the period; it is empty.",
+            owner="deliveries",
+            name="body",
+        )
 
     def run() -> tuple[Response, Any]:
         campaign = service.handles.campaign(name)
@@ -123,7 +127,7 @@ async def predictions(request: Request, name: CampaignName) -> Response:
     service = service_of(request)
     upload = await take_upload(request)
     if not upload.data:
-        raise ParameterError("predictions(body=...) must hold rows; it is empty.")
+        raise ParameterError("must hold rows; it is empty.", owner="predictions", name="body")
 
     def run() -> Response:
         campaign = service.handles.campaign(name)

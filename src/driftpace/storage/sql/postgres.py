@@ -81,22 +81,35 @@ def shown(where: URL) -> str:
 def _parsed(address: str) -> URL:
     scheme, _, rest = address.partition("://")
     if scheme not in {"postgres", "postgresql", "postgresql+psycopg"}:
-        raise ParameterError(f"open_store(storage=...) must name PostgreSQL as postgresql://...; got {scheme}://...")
+        raise ParameterError(
+            f"must name PostgreSQL as postgresql://...; got {scheme}://...",
+            owner="open_store",
+            name="storage",
+        )
     try:
         where = make_url(f"postgresql+psycopg://{rest}")
     except (ArgumentError, ValueError):
         raise _unreadable() from None
     if "@" in (where.host or ""):  # the rest of a password, which nobody is to read in a message
-        raise ParameterError("open_store(storage=...) must have %40 in the place of an @ in its password; got two @.")
+        raise ParameterError(
+            "must have %40 in the place of an @ in its password; got two @.",
+            owner="open_store",
+            name="storage",
+        )
     if not where.database:
-        raise ParameterError("open_store(storage=...) must name a database: postgresql://user@host/database.")
+        raise ParameterError(
+            "must name a database: postgresql://user@host/database.",
+            owner="open_store",
+            name="storage",
+        )
     return where.set(query={**_LINE, **where.query})
 
 
 def _unreadable() -> ParameterError:
     return ParameterError(
-        "open_store(storage=...) must be an address like postgresql://user:password@host:5432/database; "
-        "got one that cannot be read."
+        "must be an address like postgresql://user:password@host:5432/database; got one that cannot be read.",
+        owner="open_store",
+        name="storage",
     )
 
 

@@ -1,0 +1,45 @@
+"""The four studies, run together and told one after the other."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from paper.asked import Asked, mapped
+from paper.beyond import bounded, given, overshoot, rules
+from paper.beyond.followed import followed
+from paper.beyond.part import Part
+from paper.records import Finding
+
+STUDIES: tuple[Any, ...] = (bounded, rules, given, overshoot)
+"""Each has ``jobs(asked)``, what is to be followed, and ``told(found)``, what came of it."""
+
+
+def find(asked: Asked) -> Finding:
+    """Return what lies beyond the paper's own experiments."""
+    jobs = [study.jobs(asked) for study in STUDIES]
+    answers = iter(mapped(asked, followed, [job for part in jobs for job in part], "beyond the paper: runs"))
+    parts = [study.told({job: next(answers) for job in part}) for study, part in zip(STUDIES, jobs, strict=True)]
+    return _together(asked, parts)
+
+
+def _together(asked: Asked, parts: Sequence[Part]) -> Finding:
+    return Finding(
+        name="beyond",
+        title="Beyond the paper",
+        question=(
+            "What does the paper prove or propose and never try? Changes that are bounded instead of constant; past bounds "
+            "updated or not; constants estimated instead of known; and how far the drift estimate overshoots as the target shrinks."
+        ),
+        answer=" ".join(part.sentence for part in parts),
+        runs=asked.runs,
+        seed=asked.seed,
+        figures=tuple(figure for part in parts for figure in part.figures),
+        comparisons=tuple(comparison for part in parts for comparison in part.comparisons),
+        constants=tuple(constant for part in parts for constant in part.constants),
+        sensitivity=tuple(table for part in parts for table in part.sensitivity),
+        claims=tuple(claim for part in parts for claim in part.claims),
+        notes=(
+            "The paper has no figures for these; the column of the paper says what its theorems say.",
+            "+- is the standard error over runs. A claim about a difference holds when it is more than three standard errors.",
+            *(note for part in parts for note in part.notes),
+        ),
+    )

@@ -1,0 +1,169 @@
+"""The figures of section V-B in the paper's layout, and ours of the rows and of the excess risk."""
+
+import numpy as np
+
+from driftpace.typing import FloatArray
+from paper.classification.gathered import Gathered
+from paper.over_runs import errors
+from paper.records import Figure, Role, Series
+
+
+def means(gathered: Gathered) -> Figure:
+    """Return the class means, one point for each period."""
+    setting = gathered.setting
+    path = np.array([setting.world.period(n).mean[:2] for n in range(1, setting.periods + 1)])
+    classes: tuple[tuple[str, Role, FloatArray], ...] = (
+        ("class 1", "paper", path[1:]),
+        ("class -1", "practical", -path[1:]),
+        ("period 1: class 1 right, class -1 left", "other", np.array([path[0], -path[0]])),
+    )
+    return Figure(
+        key="means",
+        title="Class means",
+        caption=(
+            f"The means of both classes in periods 1 to {setting.periods}. They stay opposite each other and turn by "
+            f"{np.degrees(setting.angle):.1f} degrees a period: half round in {setting.periods} periods, so the "
+            "model of period 1 ends up calling each class by the other's name."
+        ),
+        alt="Points on the unit circle: one class goes round the upper half, the other the lower half.",
+        x_label="first feature",
+        y_label="second feature",
+        series=tuple(Series(label=label, role=role, x=at[:, 0], y=at[:, 1], marks=True) for label, role, at in classes),
+        paper="Evolution of Class Means (section V-B)",
+        equal=True,
+    )
+
+
+def drift(paper: Gathered, practical: Gathered) -> Figure:
+    """Return the drift as estimated after each period, with the truth."""
+    return Figure(
+        key="rho",
+        title="Estimate of the drift",
+        caption=(
+            "How far the best model moves each period, as estimated from the rows, and the truth. The direct "
+            "estimate adds the noise of two gradients to the movement, so it lies above. The practical default "
+            "measures in the norm of the Hessian, in which the same movement is shorter, so it has a truth of its "
+            "own. Bands are two standard errors."
+        ),
+        alt="Two estimates over periods, both above the dashed line of the true drift; the paper's falls and levels off.",
+        x_label="period n",
+        y_label="rho",
+        series=(
+            _curve("as in the paper", "paper", paper, paper.rho_estimate, band=True),
+            _curve("practical default", "practical", practical, practical.rho_estimate, band=True),
+            _level("truth", "truth", paper, paper.rho),
+            _level("truth in the practical norm", "truth", practical, practical.rho),
+        ),
+        paper="rho estimate for synthetic classification",
+    )
+
+
+def test_loss(paper: Gathered, practical: Gathered) -> Figure:
+    """Return the test loss of both methods and of what each buys up front."""
+    return Figure(
+        key=_key("test-loss", paper),
+        title=f"Test loss, epsilon = {paper.setting.epsilon:g}",
+        caption=(
+            "Mean loss on fresh rows, exactly. The same number of rows taken up front makes a better model of "
+            "period 1, which the world leaves behind; no error bars, as in the paper: they would be thinner than "
+            "the lines."
+        ),
+        alt="Following stays level near the best possible loss; up front rises to ten times as much.",
+        x_label="period n",
+        y_label="test loss",
+        series=(
+            *_pairs(paper, practical, "loss", "front_loss"),
+            _level("best possible", "truth", paper, paper.least),
+            _level("best possible + epsilon", "target", paper, paper.least + paper.setting.epsilon),
+        ),
+        paper="Test loss for synthetic classification" if _is_the_papers(paper) else None,
+        log_y=not _is_the_papers(paper),
+    )
+
+
+def area(paper: Gathered, practical: Gathered) -> Figure:
+    """Return the area under the receiver operating characteristic."""
+    return Figure(
+        key=_key("auc", paper),
+        title=f"Area under the curve, epsilon = {paper.setting.epsilon:g}",
+        caption=(
+            "The chance that a row of class 1 is scored above one of class -1, exactly. One half is guessing; what "
+            "was learnt up front falls below it after a quarter turn, when it ranks the classes the wrong way round."
+        ),
+        alt="Following stays at 0.97; up front falls from 0.98 through one half to nearly zero.",
+        x_label="period n",
+        y_label="AUC",
+        series=(
+            *_pairs(paper, practical, "auc", "front_auc"),
+            _level("best possible", "truth", paper, paper.best_auc),
+        ),
+        paper="Area Under the Curve for synthetic classification" if _is_the_papers(paper) else None,
+    )
+
+
+def rows(paper: Gathered, practical: Gathered) -> Figure:
+    """Return the rows that were bought."""
+    return Figure(
+        key=_key("samples", paper),
+        title=f"Rows bought, epsilon = {paper.setting.epsilon:g}",
+        caption=(
+            "K_n, the mean over runs. The paper's rule starts with its two given periods, overshoots while the "
+            "drift is hardly known, and settles; the practical default sizes its fits by their own risk rather than "
+            "by a bound for the worst case."
+        ),
+        alt="Rows by period on a logarithmic axis: the paper's in the hundreds and falling slowly, the practical ones far below.",
+        x_label="period n",
+        y_label="K_n",
+        series=(
+            _curve("as in the paper", "paper", paper, paper.samples, steps=True),
+            _curve("practical default", "practical", practical, practical.samples, steps=True),
+        ),
+        log_y=True,
+    )
+
+
+def excess(paper: Gathered, practical: Gathered) -> Figure:
+    """Return the excess risk against the target."""
+    return Figure(
+        key=_key("excess", paper),
+        title=f"Excess risk, epsilon = {paper.setting.epsilon:g}",
+        caption="The risk above the least possible, exactly: the mean over runs, and the target it is to stay below.",
+        alt="Excess risk by period, logarithmic: the paper's far below the target line, the practical one nearer to it.",
+        x_label="period n",
+        y_label="excess risk",
+        series=(
+            _curve("as in the paper", "paper", paper, paper.excess, band=True),
+            _curve("practical default", "practical", practical, practical.excess, band=True),
+            _level("epsilon", "target", paper, paper.setting.epsilon),
+        ),
+        log_y=True,
+    )
+
+
+def _is_the_papers(gathered: Gathered) -> bool:
+    return gathered.setting.epsilon == 0.1
+
+
+def _key(name: str, gathered: Gathered) -> str:
+    return name if _is_the_papers(gathered) else f"{name}-{gathered.setting.epsilon:g}".replace(".", "")
+
+
+def _pairs(paper: Gathered, practical: Gathered, followed: str, kept: str) -> tuple[Series, ...]:
+    return (
+        _curve("as in the paper", "paper", paper, getattr(paper, followed)),
+        _curve("as in the paper, up front", "other", paper, getattr(paper, kept)),
+        _curve("practical default", "practical", practical, getattr(practical, followed)),
+        _curve("practical default, up front", "second", practical, getattr(practical, kept)),
+    )
+
+
+def _curve(
+    label: str, role: Role, gathered: Gathered, values: FloatArray, *, band: bool = False, steps: bool = False
+) -> Series:
+    mean, error = values.mean(axis=0), 2.0 * errors(values)
+    low, high = (np.maximum(mean - error, 1e-3 * mean), mean + error) if band else (None, None)
+    return Series(label=label, role=role, x=gathered.periods, y=mean, low=low, high=high, steps=steps)
+
+
+def _level(label: str, role: Role, gathered: Gathered, value: float) -> Series:
+    return Series(label=label, role=role, x=gathered.periods, y=np.full(gathered.setting.periods, value))

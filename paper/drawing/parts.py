@@ -1,0 +1,201 @@
+"""What the page says of one experiment, as HTML: question, answer, numbers side by side, figures, claims, what was left open."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+
+from driftpace.backtest.report.sections import legend
+from paper.drawing.grouping import grouped
+from paper.drawing.interactive import Drawable
+from paper.drawing.numbers import numbers
+from paper.drawing.words import NOTHING, measured, typeset
+from paper.records import Comparison, Figure, Finding, Measured, Sensitivity
+
+Row = tuple[str, list[str]]
+Groups = Sequence[tuple[str, list[Row]]]
+OFTEN = 3  # numbers with the same note
+_HEADS = ("The paper", "As in the paper", "Practical default")
+
+
+def figure_id(finding: Finding, figure: Figure) -> str:
+    """Return what the figure is called everywhere: on the page and, with an ending, in the folders beside it."""
+    own = figure.key.removeprefix(f"{finding.name}-").removeprefix(f"{finding.name}_")  # not twice
+    return f"{finding.name}-{own}"
+
+
+def chapter(finding: Finding, drawn: Mapping[str, Drawable], place: int) -> str:
+    """Return everything about one experiment."""
+    inside = [
+        f'<h2 id="{finding.name}-title"><span class="quiet">{place}.</span> {_said(finding.title)}</h2>',
+        f'<p class="question">{_said(finding.question)}</p><p class="answer">{_said(finding.answer)}</p>',
+        _compared(finding),
+        _figures(finding, drawn),
+        _claims(finding),
+        _constants(finding),
+        *(_sensitivity(each) for each in finding.sensitivity),
+        _notes(finding.notes),
+        '<p class="quiet up"><a href="#top">Back to the top</a></p>',
+    ]
+    return f'<section class="chapter" id="{finding.name}" aria-labelledby="{finding.name}-title">{"".join(inside)}</section>'
+
+
+def _compared(finding: Finding) -> str:
+    if not finding.comparisons:
+        return ""
+    legend_of_errors, often, sign = _errors(finding.comparisons)
+
+    def cell(found: Measured | None) -> str:
+        if found is None:
+            return f'<span>{NOTHING}<span class="hidden"> nothing</span></span>'
+        if found.note and found.note == often:
+            return f"<span>{_said(measured(found))}{sign}</span>"
+        note = f'<span class="quiet">{_said(found.note)}</span>' if found.note else ""
+        return f"<span>{_said(measured(found))}</span>{note}"
+
+    groups = [
+        (
+            head,
+            [
+                (
+                    _row_head(each.what, each.note),
+                    [f"<span>{_said(each.paper or NOTHING)}</span>", cell(each.as_in_paper), cell(each.practical)],
+                )
+                for each in group
+            ],
+        )
+        for head, group in grouped(finding.comparisons)
+    ]
+    table = _ways("Number", _HEADS, groups, f"{finding.title}: numbers side by side")
+    return f"<h3>Side by side</h3>{legend_of_errors}{table}"
+
+
+def _errors(comparisons: Iterable[Comparison]) -> tuple[str, str, str]:
+    """Return what ± is, said once above the table; the note that many numbers share; and the sign that stands for it there."""
+    found = [each for one in comparisons for each in (one.as_in_paper, one.practical) if each is not None]
+    silent = any(each.error is not None and not each.note for each in found)
+    notes = Counter(each.note for each in found if each.note).most_common(1)
+    often = notes[0][0] if notes and notes[0][1] >= OFTEN else ""
+    sign = "\u202f*" if silent else ""
+    said = ["± is the standard error over runs."] if silent else []
+    said += [f"{'* ' if silent else ''}{'' if '±' in typeset(often) else '±: '}{often.rstrip('.')}."] if often else []
+    return (f'<p class="quiet">{_said(" ".join(said))}</p>' if said else ""), often, sign
+
+
+def _figures(finding: Finding, drawn: Mapping[str, Drawable]) -> str:
+    if not finding.figures:
+        return ""
+    shown = "".join(_figure(finding, figure, drawn[figure_id(finding, figure)]) for figure in finding.figures)
+    return f'<h3>Figures</h3><div class="figures">{shown}</div>'
+
+
+def _figure(finding: Finding, figure: Figure, drawn: Drawable) -> str:
+    key = figure_id(finding, figure)
+    heads, rows = numbers(figure)
+    origin = f"In the paper: {figure.paper.rstrip('.')}." if figure.paper else "Not in the paper."
+    links = ", ".join(
+        f'<a href="{folder}/{key}.{ending}" aria-label="{escape(typeset(figure.title))} as {name}">{name}</a>'
+        for folder, ending, name in (("figures", "png", "PNG"), ("figures", "svg", "SVG"), ("data", "csv", "CSV"))
+    )
+    return (
+        f'<figure aria-labelledby="{key}-title"><h4 id="{key}-title">{_said(figure.title)}</h4>{legend(key, drawn.keys)}'
+        f'<div class="figure{" square" if figure.equal else ""}" id="{key}" role="img" '
+        f'aria-label="{escape(typeset(figure.alt))}"></div>'
+        f'<figcaption>{_said(figure.caption)} <span class="quiet">{_said(origin)} {links}.</span></figcaption>'
+        f"<details><summary>The same as a table</summary>{_numbers(heads, rows, figure.title)}</details></figure>"
+    )
+
+
+def _claims(finding: Finding) -> str:
+    if not finding.claims:
+        return ""
+    items = "".join(
+        f'<li>{_badge(claim.holds)}<div><p>{_said(claim.says)}</p><p class="quiet">{_said(claim.measured)}</p></div></li>'
+        for claim in finding.claims
+    )
+    return f'<h3>What is claimed, and whether it holds here</h3><ul class="assumptions claims">{items}</ul>'
+
+
+def _badge(holds: bool) -> str:
+    tone, sign, word = ("good", "✓", "Holds") if holds else ("bad", "✗", "Does not hold")
+    return f'<span class="badge {tone}"><span aria-hidden="true">{sign} </span>{word}</span>'
+
+
+def _constants(finding: Finding) -> str:
+    if not finding.constants:
+        return ""
+    rows = [
+        (_row_head(each.name), [f"<span>{_said(each.chosen)}</span>", f"<span>{_said(each.why)}</span>"])
+        for each in finding.constants
+    ]
+    caption = f"{finding.title}: what the paper leaves open"
+    return _folded(
+        "What the paper leaves open", _ways("Left open", ("Chosen here", "Why"), [("", rows)], caption, words=True)
+    )
+
+
+def _sensitivity(found: Sensitivity) -> str:
+    table = _numbers(found.columns, found.rows, found.title)
+    return _folded(found.title, f'{table}<p class="reading">{_said(found.reading)}</p>', before="How much it matters: ")
+
+
+def _notes(notes: Sequence[str]) -> str:
+    return _folded("Notes", f"<ul>{''.join(f'<li>{_said(note)}</li>' for note in notes)}</ul>") if notes else ""
+
+
+def _folded(title: str, inside: str, before: str = "") -> str:
+    """Return something that is unfolded by whoever wants to know."""
+    quiet = f'<span class="quiet">{escape(before)}</span>' if before else ""
+    return f'<details class="fold"><summary><h3>{quiet}{_said(title)}</h3></summary>{inside}</details>'
+
+
+def _ways(first: str, heads: Sequence[str], groups: Groups, caption: str, *, words: bool = False) -> str:
+    """Return a table that becomes a list of boxes on a narrow screen; the cells are HTML, each group has its heading."""
+    head = "".join(f'<th scope="col" role="columnheader">{escape(name)}</th>' for name in (first, *heads))
+    body = "".join(f'<tbody role="rowgroup">{_group(each, heads)}</tbody>' for each in groups)
+    return (
+        f'<table class="ways{" words" if words else ""}" role="table"><caption class="quiet">{_said(caption)}</caption>'
+        f'<thead role="rowgroup"><tr role="row">{head}</tr></thead>{body}</table>'
+    )
+
+
+def _group(group: tuple[str, list[Row]], heads: Sequence[str]) -> str:
+    title, rows = group
+    body = ""
+    if title:
+        wide = len(heads) + 1
+        body = f'<tr role="row" class="group"><th scope="rowgroup" role="rowheader" colspan="{wide}">{_said(title)}</th></tr>'
+    for name, cells in rows:
+        row = "".join(
+            f'<td role="cell" data-label="{escape(label)}">{cell}</td>'
+            for label, cell in zip(heads, cells, strict=True)
+        )
+        body += f'<tr role="row"><th scope="row" role="rowheader">{name}</th>{row}</tr>'
+    return body
+
+
+def _row_head(name: str, note: str = "") -> str:
+    return _said(name) + (f'<span class="quiet">{_said(note)}</span>' if note else "")
+
+
+def _numbers(heads: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> str:
+    """Return a table of short cells that scrolls inside its own frame when it must; the first cell names the row."""
+    head = "".join(f'<th scope="col">{_said(name)}</th>' for name in heads)
+    body = "".join(
+        f'<tr><th scope="row">{_said(row[0])}</th>{"".join(f"<td>{_said(cell)}</td>" for cell in row[1:])}</tr>'
+        for row in rows
+    )
+    name = escape(typeset(caption))
+    return (
+        f'<div class="frame" tabindex="0" role="region" aria-label="Table: {name}"><table class="numbers">'
+        f'<caption class="quiet">{name}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    )
+
+
+def _said(text: str) -> str:
+    """Return words as HTML, symbols as letters, and what stands between `backticks` as code."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return escape(typeset(text))
+    return "".join(
+        f"<code>{escape(part)}</code>" if place % 2 else escape(typeset(part)) for place, part in enumerate(parts)
+    )

@@ -1,0 +1,179 @@
+"""The figures of the income panel: sizes, drift and test losses as in the paper, and the same losses in dollars."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from driftpace.typing import FloatArray
+from paper.income.account import Account
+from paper.income.tables import TITLES
+from paper.records import Figure, Role, Series
+
+Curve = Callable[[FloatArray], FloatArray]
+LABELS: dict[str, str] = {
+    "paper": "as in the paper",
+    "whitened": "as in the paper, whitened",
+    "practical": "practical default",
+}
+ROLES: dict[str, Role] = {"paper": "paper", "whitened": "second", "practical": "practical"}
+_KEPT: dict[str, tuple[str, Role]] = {
+    "whitened": ("up front, as in the paper (whitened)", "third"),
+    "practical": ("up front, practical default", "other"),
+}
+
+
+def figures_of(account: Account) -> tuple[Figure, ...]:
+    """Return the paper's three figures for one table."""
+    return (_sizes(account), _drift(account), _losses(account))
+
+
+def dollar_figure(account: Account) -> Figure:
+    """Return the square root of the test loss of each wave, in dollars of 1997."""
+    scale = account.dollars
+
+    def roots(losses: FloatArray) -> FloatArray:
+        in_dollars: FloatArray = np.sqrt(losses.mean(axis=0)) * scale
+        return in_dollars
+
+    curves = _adaptive_and_kept(account, roots)
+    least = Series(
+        label="best model of the wave", role="truth", x=_waves(account), y=np.sqrt(account.least) * account.dollars
+    )
+    title, default = TITLES[account.setting.table], account.methods["practical"]
+    return Figure(
+        key=f"income-{_key(account)}-dollars",
+        title=f"Square root of the test loss in dollars of 1997: {title}",
+        caption=(
+            "A model of dollars, not of their logarithm, fitted in thousands as they stand; the root of the mean test loss of "
+            "each wave, with the 1/2 of the loss inside (times 1.414 is the root mean square error), in dollars of 1997."
+        ),
+        alt=(
+            f"Root of the mean over waves: {account.root_loss(default.test_loss).mean():,.0f} for the practical default, "
+            f"{account.root_loss(default.kept_loss).mean():,.0f} for its twin that bought up front."
+        ),
+        x_label=_x_label(account),
+        y_label="dollars of 1997",
+        series=(*curves, least),
+        log_y=False,
+    )
+
+
+def _sizes(account: Account) -> Figure:
+    x = _waves(account)
+    series = []
+    for name, bought in account.methods.items():
+        low, high = np.quantile(bought.samples, (0.1, 0.9), axis=0)
+        series.append(
+            Series(
+                label=LABELS[name], role=ROLES[name], x=x, y=bought.samples.mean(axis=0), low=low, high=high, steps=True
+            )
+        )
+    series.append(Series(label="rows to be had", role="other", x=x, y=account.pools, steps=True))
+    if account.constant is not None:
+        flat = np.full(x.size, float(account.constant.size))
+        series.append(Series(label="best constant size in hindsight", role="truth", x=x, y=flat))
+    shares = {name: bought.saturated(account.pools) for name, bought in account.methods.items()}
+    return Figure(
+        key=f"income-{_key(account)}-samples",
+        title=f"Rows bought in each wave, K_n: {TITLES[account.setting.table]}",
+        caption=(
+            "Mean over resamplings, with the middle 80 % of them. The paper's rule on standardised features buys all there is in "
+            f"{shares['paper']:.0%} of the waves, on whitened features in {shares['whitened']:.0%}, the practical default in "
+            f"{shares['practical']:.0%}."
+        ),
+        alt=(
+            f"Rows bought from wave 3 on, on average: {late_rows(account, 'paper'):,.0f} by the paper's rule, "
+            f"{late_rows(account, 'whitened'):,.0f} with whitened features, {late_rows(account, 'practical'):,.0f} by the "
+            "practical default."
+        ),
+        x_label=_x_label(account),
+        y_label="samples K_n",
+        series=tuple(series),
+        paper="Figure: K_n of the income panel (section V-C)",
+        log_y=True,
+    )
+
+
+def _drift(account: Account) -> Figure:
+    x = _waves(account)
+    series = [
+        Series(label=LABELS[name], role=ROLES[name], x=x, y=bought.rho.mean(axis=0))
+        for name, bought in account.methods.items()
+    ]
+    series.append(Series(label="change of the best model on all rows", role="truth", x=x, y=account.change, marks=True))
+    return Figure(
+        key=f"income-{_key(account)}-rho",
+        title=f"Estimates of the drift rho: {TITLES[account.setting.table]}",
+        caption=(
+            "Unit: that of the target (the log of the income) for one standard deviation of a feature; coordinates are "
+            "standardised for the first curve, whitened for the others. The practical default does not estimate rho but the "
+            "distance from its last model to the new best one, which is what it needs, so it may lie above or below the "
+            "points."
+        ),
+        alt=(
+            f"At the end the paper's estimate is {account.methods['paper'].rho[:, -1].mean():.2g} and "
+            f"{account.methods['whitened'].rho[:, -1].mean():.2g} whitened, the practical default's "
+            f"{account.methods['practical'].rho[:, -1].mean():.2g}; the best model on all rows moves by "
+            f"{np.nanmean(account.change):.2g} a wave."
+        ),
+        x_label=_x_label(account),
+        y_label="distance",
+        series=tuple(series),
+        paper="Figure: rho estimate of the income panel (section V-C)",
+        log_y=True,
+    )
+
+
+def _losses(account: Account) -> Figure:
+    curves = _adaptive_and_kept(account, lambda losses: losses.mean(axis=0))
+    x = _waves(account)
+    paper = account.methods["paper"]
+    first = Series(label=LABELS["paper"], role="paper", x=x, y=paper.test_loss.mean(axis=0))
+    least = Series(label="best model of the wave", role="truth", x=x, y=account.least)
+    practical = account.methods["practical"]
+    return Figure(
+        key=f"income-{_key(account)}-test-loss",
+        title=f"Test loss, adaptive against up front: {TITLES[account.setting.table]}",
+        caption=(
+            "Mean over resamplings of the loss (with its 1/2, without the penalty) on the fifth of each wave that is kept apart. "
+            "Up front is as many rows in wave 1, as far as it has them, and the model kept. Dashed: the least loss that any "
+            "linear model has on all rows of a wave."
+        ),
+        alt=(
+            f"Averaged over waves the practical default has {practical.test_loss.mean():.3g}, its twin that bought up front "
+            f"{practical.kept_loss.mean():.3g}; in the last wave {practical.test_loss[:, -1].mean():.3g} against "
+            f"{practical.kept_loss[:, -1].mean():.3g}."
+        ),
+        x_label=_x_label(account),
+        y_label="test loss",
+        series=(first, *curves, least),
+        paper="Figure: test losses of the income panel (section V-C)",
+    )
+
+
+def _adaptive_and_kept(account: Account, curve: Curve) -> tuple[Series, ...]:
+    x = _waves(account)
+    series = []
+    for name in ("whitened", "practical"):
+        bought = account.methods[name]
+        label, role = _KEPT[name]
+        series.append(Series(label=LABELS[name], role=ROLES[name], x=x, y=curve(bought.test_loss)))
+        series.append(Series(label=label, role=role, x=x, y=curve(bought.kept_loss)))
+    return tuple(series)
+
+
+def late_rows(account: Account, name: str) -> float:
+    """Return the rows bought a wave from wave 3 on, where every method has seen a change."""
+    return float(account.methods[name].samples[:, 2:].mean())
+
+
+def _waves(account: Account) -> FloatArray:
+    return np.arange(1.0, len(account.waves) + 1.0)
+
+
+def _x_label(account: Account) -> str:
+    return f"wave n (1 is {account.waves[0]}, {len(account.waves)} is {account.waves[-1]})"
+
+
+def _key(account: Account) -> str:
+    return account.setting.table.replace("_", "-")

@@ -1,0 +1,126 @@
+"""The experiments by name, run one after the other and written as pictures, numbers and a page."""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from driftpace.backtest.progress import Progress
+from driftpace.errors import MissingExtraError, ParameterError
+from paper.asked import Asked, Over
+from paper.catalogue import NAMES, experiment
+from paper.records import Finding
+
+_READS_PSID = "income"
+
+
+def reproduce(
+    names: str | Sequence[str] | None = None,
+    *,
+    runs: int = 20,
+    seed: int = 0,
+    out: str | PathLike[str] = "out/paper",
+    workers: int | None = None,
+    psid: str | PathLike[str] | None = None,
+    psid_columns: Mapping[str, Any] | None = None,
+    progress: bool | None = None,
+) -> tuple[Finding, ...]:
+    """Run the experiments of these names (None: all), write what they found into the folder ``out``, and return it.
+
+    Each is repeated ``runs`` times from ``seed``; the same two give the same files, byte for byte, on any number of ``workers``
+    (None: one for each core). ``psid`` is your own extract of the Panel Study of Income Dynamics for the income experiment and
+    ``psid_columns`` the names of its columns, by the parameters of :func:`driftpace.datasets.load_psid_extract`. ``progress``
+    shows bars; None for "when stderr is a terminal". :func:`write_findings` says which files there are.
+
+    >>> reproduce("cost", runs=1)
+    Traceback (most recent call last):
+    driftpace.errors.ParameterError: reproduce(runs=...) must be a whole number of at least 2; got 1.
+    """
+    wanted = _wanted(names)
+    Asked(runs=runs, seed=seed, workers=workers)
+    columns = dict(psid_columns or {})
+    _readable(psid, columns, wanted)
+    _writable(Path(out))
+    _drawable()
+    from paper.drawing import write_findings
+
+    finds = [experiment(name) for name in wanted]
+    found: list[Finding] = []
+    with Progress(progress) as bars:
+        for name, find in zip(wanted, finds, strict=True):
+            asked = Asked(
+                runs=runs, seed=seed, workers=workers, psid=psid, psid_columns=columns, over=_over(bars, name)
+            )
+            found.append(find(asked))
+        write_findings(found, out, workers=workers, over=_over(bars))
+    return tuple(found)
+
+
+def _over(bars: Progress, name: str = "") -> Over:
+    def over(items: Iterable[Any], what: str, total: int) -> Iterator[Any]:
+        return bars.over(items, what if what.startswith(name) else f"{name}: {what}", total=total)
+
+    return over
+
+
+def _wanted(names: str | Sequence[str] | None) -> list[str]:
+    """Return the names in the order of the catalogue, each once; ``experiment`` refuses those that it does not know."""
+    if names is None:
+        return list(NAMES)
+    given = [names] if isinstance(names, str) else list(names)
+    if not given:
+        raise ParameterError(f"must be one or more of {', '.join(NAMES)}; got none.", owner="reproduce", name="names")
+    for name in given:
+        if name not in NAMES:
+            experiment(name)
+    return [name for name in NAMES if name in given]
+
+
+def _readable(psid: str | PathLike[str] | None, columns: dict[str, Any], wanted: Sequence[str]) -> None:
+    """Refuse an extract that nothing reads or that cannot be read, before anything is run."""
+    if psid is None:
+        if columns:
+            name = next(iter(columns))
+            raise ParameterError(
+                f"must come together with psid; got {name!r} alone.",
+                owner="reproduce",
+                name="psid_columns",
+            )
+        return
+    if _READS_PSID not in wanted:
+        raise ParameterError(
+            f"is read by {_READS_PSID} alone; got {', '.join(wanted)}.",
+            owner="reproduce",
+            name="psid",
+        )
+    from driftpace.datasets import load_psid_extract
+    from paper.income.tables import own_extract
+
+    own_extract(Asked(psid=psid, psid_columns=columns))
+    load_psid_extract(psid, **columns)
+
+
+def _writable(out: Path) -> None:
+    """Refuse a folder that cannot be made or written to, before anything is run."""
+    for place in (out, out / "figures", out / "data"):
+        there = next(each for each in (place, *place.parents, Path(".")) if each.exists())
+        if not there.is_dir():
+            raise ParameterError(f"must be a folder; {str(there)!r} is a file.", owner="reproduce", name="out")
+        if not os.access(there, os.W_OK | os.X_OK):
+            raise ParameterError(
+                f"must be a folder that can be written to; {str(there)!r} cannot.",
+                owner="reproduce",
+                name="out",
+            )
+
+
+def _drawable() -> None:
+    missing = {
+        name: extra for name, extra in (("matplotlib", "figures"), ("plotly", "report")) if find_spec(name) is None
+    }
+    if missing:
+        raise MissingExtraError(
+            f'reproduce() needs {" and ".join(missing)}: pip install "driftpace[{",".join(missing.values())}]".'
+        )

@@ -1,0 +1,330 @@
+"""A look at the rows of a period: the model they give together with the past, and how good it is.
+
+Given what the banks foretold, the rows of the period say through the gradient and the Hessian of their loss which drift
+models were right and where the best model is now. For a quadratic loss everything below is exact; for other losses the loss
+of the period is replaced by its quadratic at the fitted model.
+
+The risk is not read off the rows that were fitted as if they were new: leverages h_i are taken out one by one, since
+x_i'(G without row i)^-1 x_i = h_i/(1 - h_i), so few rows, rare features and heavy designs are seen (a leave-one-out of the
+design). The noise is the covariance of gradients as it is, not a single residual variance (the sandwich of theory 1.6), so it
+may depend on the features.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from driftpace.adaptive.bank import Foretold, as_shares
+from driftpace.adaptive.coordinates import Coordinates, coordinates
+from driftpace.adaptive.memory import Memory, NoiseSums, no_memory
+from driftpace.adaptive.rows import Rows
+from driftpace.typing import FloatArray
+
+_ROUNDS = 3
+_NEWTON = 30
+_HALVINGS = 20
+_SETTLED = 1e-2
+_LEVERAGE = 0.98
+
+FIRST_METRIC_ROWS = 2
+"""Rows for each coefficient by which the start counts in the metric of a first period."""
+
+METRIC_ROWS = 8
+"""Rows for each coefficient by which older periods count in the metric that the risk of a period is measured in."""
+
+_NOTHING = 1e-300
+_VAGUEST = 1e12
+
+Moments = list[tuple[FloatArray, float]]
+"""The mean and the variance in each coordinate that were foretold of each block."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Posterior:
+    """What a block's components became: their shares, means and variances; ``information`` are the eigenvalues of G."""
+
+    shares: FloatArray
+    mean: FloatArray
+    variance: FloatArray
+    information: FloatArray
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Look:
+    """The model of the period and how well it is known.
+
+    ``model`` are coefficients, ``center`` the same in whitened ``coordinates``. ``variances`` are those of each block, the
+    uncertainty of the noise included; ``covariance`` is of all coordinates. ``sums`` and ``scores`` are what the rows add to
+    the memory, ``scatter`` the covariance of gradients in whitened coordinates, ``largest`` the share of the noise that one
+    row carries. ``strength`` is how strongly each coordinate is held to what was foretold. ``surprise`` is the squared length
+    of what the rows say against what was foretold, in standard units, with ``freedom`` degrees of freedom.
+    """
+
+    coordinates: Coordinates
+    model: FloatArray
+    center: FloatArray
+    variances: FloatArray
+    covariance: FloatArray
+    noise: float
+    noise_upper: float
+    sums: NoiseSums
+    scores: FloatArray
+    scatter: FloatArray
+    slopes: FloatArray
+    largest: float
+    strength: FloatArray
+    posteriors: tuple[Posterior, ...]
+    surprise: float
+    freedom: int
+
+
+def noise_of(sums: NoiseSums, floor: float, margin: float) -> tuple[float, float]:
+    """Return the noise and its upper end, ``margin`` standard errors above; never under a floor that keeps division sane."""
+    mean = max(sums.mean, floor)
+    return mean, mean + margin * sums.error
+
+
+def metric(rows: Rows, memory: Memory, at: FloatArray) -> Coordinates:
+    """Return the whitened coordinates of everything seen, this period's rows included."""
+    old, count = memory.kept_hessian
+    total = (rows.hessian_sum(at) + old) / max(len(rows) + count, 1.0)
+    return coordinates(total + np.diag(rows.penalty))
+
+
+def first_metric(rows: Rows, start: FloatArray, at: FloatArray) -> Coordinates:
+    """Return the coordinates of a first period, whose start counts as two rows for each coefficient.
+
+    Few rows of a classification can be separated, and a model that separates them sees no curvature at all.
+    """
+    if rows.quadratic:
+        return metric(rows, no_memory(at.size), at)
+    early = FIRST_METRIC_ROWS * at.size
+    total = rows.hessian_sum(at) + rows.hessian_sum(start) * (early / len(rows))
+    return coordinates(total / (len(rows) + early) + np.diag(rows.penalty))
+
+
+def look(
+    rows: Rows,
+    memory: Memory,
+    white: Coordinates,
+    foretold: tuple[Foretold, ...],
+    parts: tuple[slice, ...],
+    noise: float,
+    *,
+    floor: float,
+    margin: float,
+) -> Look:
+    """Return the model that the rows and what was foretold give together; ``noise`` is what is known of it beforehand.
+
+    ``foretold`` are in the coordinates ``white``; ``parts`` are the blocks.
+    """
+    priors = [view.shares for view in foretold]
+    shares = priors
+    moments = _moments(foretold, shares)
+    center = np.concatenate([mean for mean, _ in moments])
+    surprise, freedom = 0.0, 0
+    for attempt in range(1 if rows.quadratic else _ROUNDS):
+        if not rows.quadratic:  # a quadratic loss says the same everywhere
+            center = _fitted(rows, white, center, moments, parts, noise)
+        hessian, score = _quadratic(rows, white, center)
+        posteriors = []
+        for index, view in enumerate(foretold):
+            block = _of_block(hessian, score, parts, moments, index, noise)
+            posterior, one, count = _weighed(*block, view, priors[index], moments[index], noise)
+            posteriors.append(posterior)
+            if attempt == 0:
+                surprise, freedom = surprise + one, freedom + count
+        before, shares = shares, [posterior.shares for posterior in posteriors]
+        moments = _moments(foretold, shares)
+        if max(float(np.abs(new - old).max()) for new, old in zip(shares, before, strict=True)) < _SETTLED:
+            break
+    center = np.concatenate([posterior.shares @ posterior.mean for posterior in posteriors])
+    held = [_equivalent(posterior, noise) for posterior in posteriors]
+    judged = _judged(rows, memory, white, parts, held, center, hessian, noise, floor, margin)
+    return Look(
+        coordinates=white, center=center, posteriors=tuple(posteriors), surprise=surprise, freedom=freedom, **judged
+    )
+
+
+def _equivalent(posterior: Posterior, noise: float) -> float:
+    """Return the variance that, foretold by a single model, would have left what the mixture of models leaves.
+
+    The mixture leaves v, within its models and between them. One model with prior variance t leaves the mean of
+    s^2 t/(s^2 + t g) over the directions with information g: an increasing function of t, solved by bisection in log t.
+    """
+    from driftpace.adaptive.kernels import variance_that_leaves
+
+    mean = posterior.shares @ posterior.mean
+    left = float(posterior.shares @ (posterior.variance + np.square(posterior.mean - mean).mean(axis=1)))
+    return float(variance_that_leaves(posterior.information, noise, left, max(left, _NOTHING) * _VAGUEST))
+
+
+def _moments(foretold: tuple[Foretold, ...], shares: list[FloatArray]) -> Moments:
+    return [view.moments(share) for view, share in zip(foretold, shares, strict=True)]
+
+
+def _strength(parts: tuple[slice, ...], variances: list[float], noise: float) -> FloatArray:
+    """Return how strongly each coordinate is held to what was foretold: noise over variance."""
+    return np.concatenate(
+        [np.full(part.stop - part.start, noise / variance) for part, variance in zip(parts, variances, strict=True)]
+    )
+
+
+def _quadratic(rows: Rows, white: Coordinates, center: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the Hessian G of the rows' loss in whitened coordinates, and r = G u - gradient(u), at u = center."""
+    w = white.plain(center)
+    hessian = white.white_matrix(rows.hessian_sum(w) + np.diag(len(rows) * rows.penalty))
+    return hessian, np.asarray(hessian @ center - white.inverse @ rows.gradient(w))
+
+
+def _solved(matrix: FloatArray, right: FloatArray) -> FloatArray:
+    """Return the solution of a symmetric positive system, also where rounding has cost it its smallest eigenvalues."""
+    from scipy.linalg import cho_factor, cho_solve  # slow to import, and not always needed
+
+    try:
+        return np.asarray(cho_solve(cho_factor(matrix), right))
+    except np.linalg.LinAlgError:
+        values, basis = np.linalg.eigh(0.5 * (matrix + matrix.T))
+        values = np.maximum(values, 1e-14 * max(float(values[-1]), _NOTHING))
+        return np.asarray((basis / values) @ (basis.T @ right))
+
+
+def _fitted(
+    rows: Rows, white: Coordinates, u: FloatArray, moments: Moments, parts: tuple[slice, ...], noise: float
+) -> FloatArray:
+    """Return the minimiser of the rows' loss + 1/2 sum strength (u - foretold)^2, by Newton's method."""
+    anchor = np.concatenate([mean for mean, _ in moments])
+    strength = _strength(parts, [variance for _, variance in moments], noise)
+
+    def objective(at: FloatArray) -> float:
+        return rows.value(white.plain(at)) + 0.5 * float(strength @ np.square(at - anchor))
+
+    now = None
+    for _ in range(_NEWTON):
+        hessian, score = _quadratic(rows, white, u)
+        step = _solved(hessian + np.diag(strength), score - hessian @ u + strength * (anchor - u))
+        if rows.quadratic:
+            return np.asarray(u + step)
+        now = objective(u) if now is None else now
+        share = 1.0
+        for _ in range(_HALVINGS):
+            after = objective(u + share * step)
+            if after <= now:
+                break
+            share *= 0.5
+        else:
+            return u
+        u, gain, now = u + share * step, now - after, after
+        if gain <= 1e-12 * (1.0 + abs(now)):
+            break
+    return u
+
+
+def _of_block(
+    hessian: FloatArray, score: FloatArray, parts: tuple[slice, ...], moments: Moments, index: int, noise: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return what the rows say of one block alone, the other block integrated out under what was foretold of it."""
+    part = parts[index]
+    if len(parts) == 1:
+        return hessian, score
+    other = parts[1 - index]
+    mean, variance = moments[1 - index]
+    inner = hessian[other, other] + noise / variance * np.eye(other.stop - other.start)
+    through = _solved(inner, hessian[other, part])
+    rest = score[other] - hessian[other, other] @ mean
+    return (
+        hessian[part, part] - hessian[part, other] @ through,
+        score[part] - hessian[part, other] @ mean - through.T @ rest,
+    )
+
+
+def _weighed(
+    information: FloatArray,
+    pull: FloatArray,
+    view: Foretold,
+    prior: FloatArray,
+    moments: tuple[FloatArray, float],
+    noise: float,
+) -> tuple[Posterior, float, int]:
+    """Return what became of each component, the surprise against all of them together, and its degrees of freedom.
+
+    With delta = u* - mean ~ N(0, t), the gradient at the mean is N(G delta, s^2 G): in the eigenbasis of G one Gaussian for
+    each direction.
+    """
+    values, basis = np.linalg.eigh(0.5 * (information + information.T))
+    values = np.maximum(values, 0.0)
+    seen = values > 1e-9 * max(float(values[-1]), _NOTHING)
+    pull = pull @ basis
+    means = view.mean @ basis
+    gaps = pull - means * values
+    variance = view.variance[:, None]
+    expected = np.where(seen, noise * values + variance * values**2, 1.0)
+    terms = np.log1p(variance * values / noise) + np.where(seen, gaps**2, 0.0) / expected
+    posterior = Posterior(
+        shares=as_shares(np.log(prior + _NOTHING) - 0.5 * terms.sum(axis=1)),
+        mean=(means + variance * gaps / (noise + variance * values)) @ basis.T,
+        variance=(noise * variance / (noise + variance * values)).mean(axis=1),
+        information=values,
+    )
+    mean, spread = moments
+    gap, kept = (pull - (mean @ basis) * values)[seen], values[seen]
+    return posterior, float((gap**2 / (noise * kept + spread * kept**2)).sum()), int(seen.sum())
+
+
+def _judged(
+    rows: Rows,
+    memory: Memory,
+    white: Coordinates,
+    parts: tuple[slice, ...],
+    held: list[float],
+    center: FloatArray,
+    hessian: FloatArray,
+    noise: float,
+    floor: float,
+    margin: float,
+) -> dict[str, Any]:
+    """Return how well the model is known: sandwich noise, leave-one-out design, the noise at its upper end."""
+    count, size, model = len(rows), center.size, white.plain(center)
+    scores = rows.X @ model
+    curve = rows.loss.curve
+    slopes, bends = curve.slope(scores, rows.y), curve.bend(scores, rows.y)
+    strength = _strength(parts, held, noise)
+    inverse = _solved(hessian + np.diag(strength), np.eye(size))
+    whitened = white.white_rows(rows.X)
+    reach = np.einsum("ij,ij->i", whitened @ inverse, whitened)
+    lengths = np.einsum("ij,ij->i", whitened, whitened)
+    leverage = np.minimum(reach * bends, _LEVERAGE)
+    each = lengths * slopes**2 / (1.0 - leverage) / size
+    losses = curve.phi(scores, rows.y) + 0.5 * slopes**2 * reach / (1.0 - leverage)
+    sums = NoiseSums(
+        rows=float(count),
+        total=float(each.sum()),
+        squares=float(each @ each),
+        losses=float(losses.sum()) + 0.5 * count * float(model @ (rows.penalty * model)),
+    )
+    level, upper = noise_of(memory.noise.with_rows(sums), floor, margin)
+    added = rows.outer_sum(slopes / np.sqrt(1.0 - leverage))
+    old_scores, score_rows = memory.kept_scores
+    scatter = white.white_matrix(old_scores + added) / (count + score_rows)
+    total = float(np.trace(scatter))
+    scatter = scatter * (upper * size / total) if total > 0.0 else upper * np.eye(size)
+    covariance = inverse @ (count * scatter + np.diag(upper * strength)) @ inverse
+    old, old_rows = memory.hessian_up_to(METRIC_ROWS * size)
+    fresh = rows.outer_sum(np.sqrt(bends / (1.0 - leverage)))
+    seen = (fresh + old) / (count + old_rows) + np.diag(rows.penalty)
+    cost = float(np.sum(white.white_matrix(seen) * covariance))
+    covariance *= cost / float(np.trace(covariance))
+    return {
+        "model": model,
+        "variances": np.array([np.trace(covariance[part, part]) / (part.stop - part.start) for part in parts]),
+        "covariance": covariance,
+        "noise": level,
+        "noise_upper": upper,
+        "sums": sums,
+        "scores": added,
+        "scatter": scatter,
+        "slopes": slopes,
+        "largest": float(each.max() / max(sums.total, _NOTHING)),
+        "strength": strength,
+    }

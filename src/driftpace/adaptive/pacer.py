@@ -1,0 +1,326 @@
+"""The practical rule as pure functions: what is known, and what the rows of a period add; a pace is what is remembered."""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from driftpace.adaptive.bank import Bank, Foretold, absorbed, first_bank, foretold, idle, moved_on, step_costs
+from driftpace.adaptive.coordinates import Coordinates, blocks
+from driftpace.adaptive.look import FIRST_METRIC_ROWS, Look, first_metric, look, metric, noise_of
+from driftpace.adaptive.memory import Memory, NoiseSums, no_memory
+from driftpace.adaptive.rows import Rows
+from driftpace.adaptive.sizing import Criterion
+from driftpace.typing import FloatArray
+
+FIRST_ROWS = 10
+"""Rows asked before the number of columns is known: enough to see the columns and the noise within a half."""
+
+PILOT = 3
+"""Rows for each coefficient in the first batch of all: with two, leverages average a half, and one first period in a hundred of a
+table with rare values looked known when it was not; with three none did."""
+
+AIM = 0.9
+"""The share of the target that a mean is aimed at, since a risk that is estimated is met on average only."""
+
+AIM_CURVED = 0.85
+"""The same where the loss is a quadratic only near its minimiser, so that far drift is seen through a bent glass."""
+
+NOISE_MARGIN = 0.5
+"""Standard errors by which the noise is taken larger than estimated, when a mean is promised."""
+
+JUMP_SIZE = 0.7
+"""The cost of a jump, in units of what the model explains."""
+
+_ROUNDS = 4
+_VAGUE = 4.0
+_SMALLEST_NOISE = 1e-6
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pacing:
+    """What the user asked for: a target, absolute or as a share of the best loss, in the mean or with a confidence.
+
+    ``level`` is the confidence of certificates.
+    """
+
+    epsilon: float | None = None
+    tolerance: float | None = None
+    confidence: float | None = None
+    level: float = 0.95
+
+    @property
+    def noise_margin(self) -> float:
+        """Standard errors by which the noise is taken larger than estimated."""
+        return NOISE_MARGIN if self.confidence is None else 1.64
+
+    def criterion(self, judged: "Judgement") -> Criterion:
+        """Return the target as it is aimed at."""
+        share = AIM if judged.quadratic else AIM_CURVED
+        if self.confidence is not None:
+            share /= AIM
+        return Criterion(epsilon=judged.epsilon * share, confidence=self.confidence)
+
+    def judged_by(self, epsilon: float) -> Criterion:
+        """Return the target itself."""
+        return Criterion(epsilon=epsilon, confidence=self.confidence)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Pace:
+    """What is remembered between periods: O(d^2) numbers, whatever happened.
+
+    ``model`` are the coefficients of the last period, the intercept first; ``banks`` what is known of each block in
+    ``coordinates`` (None before the first rows were closed). ``place`` is what columns are counted from, with an intercept.
+    """
+
+    model: FloatArray
+    intercept: bool
+    memory: Memory
+    place: FloatArray | None = None
+    coordinates: Coordinates | None = None
+    banks: tuple[Bank, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """The number of coefficients."""
+        return self.model.size
+
+    @property
+    def parts(self) -> tuple[slice, ...]:
+        """The blocks of coordinates."""
+        return blocks(self.size, self.intercept)
+
+    @property
+    def sizes(self) -> FloatArray:
+        """The number of coordinates in each block."""
+        return np.array([float(part.stop - part.start) for part in self.parts])
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Judgement:
+    """What is known in a period with the rows that came so far; ``found`` is None without rows."""
+
+    epsilon: float
+    quadratic: bool
+    variances: FloatArray
+    noise: float
+    noise_upper: float
+    model: FloatArray
+    coordinates: Coordinates
+    found: Look | None
+    banks: tuple[Bank, ...]
+    views: tuple[Foretold, ...]
+
+
+def first_pace(start: FloatArray, intercept: bool) -> Pace:
+    """Return the pace before the first row; ``start`` has the intercept first."""
+    return Pace(model=start, intercept=intercept, memory=no_memory(start.size))
+
+
+def seen_from(pace: Pace, place: FloatArray) -> Pace:
+    """Return the same pace with columns counted from a place of their own; the intercept is then the score there."""
+    model = np.append(pace.model[0] + place @ pace.model[1:], pace.model[1:])
+    return replace(pace, place=place, model=model)
+
+
+def judge(pacing: Pacing, pace: Pace, rows: Rows) -> Judgement:
+    """Return what is known of the period at hand. Without a past there must be rows."""
+    return _judge_later(pacing, pace, rows) if pace.banks else _judge_first(pacing, pace, rows)
+
+
+def noise_floor(pacing: Pacing) -> float:
+    """Return the least noise that is believed in, so that nothing is divided by zero."""
+    return _SMALLEST_NOISE * (pacing.epsilon if pacing.epsilon is not None else 1e-9)
+
+
+def _judge_first(pacing: Pacing, pace: Pace, rows: Rows) -> Judgement:
+    """Look at the rows of a first period: nothing was foretold, but that coefficients are not beyond all measure.
+
+    Where curvature depends on the model, few rows can be separated and then show neither curvature nor noise: the start counts
+    as two rows for each coefficient, in both.
+    """
+    white = first_metric(rows, pace.model, pace.model)
+    slopes = rows.slopes(pace.model)
+    floor = noise_floor(pacing)
+    early = max(float(np.square(white.white_rows(rows.X)).sum(axis=1) @ slopes**2) / len(rows) / pace.size, floor)
+    count = 0.0 if rows.quadratic else float(FIRST_METRIC_ROWS * pace.size)
+    losses = rows.value(pace.model) / len(rows)
+    memory = replace(
+        pace.memory,
+        noise=NoiseSums(rows=count, total=count * early, squares=count * early * early, losses=count * losses),
+    )
+    noise = early
+    for _ in range(_ROUNDS):
+        start = white.white(pace.model)
+        views = tuple(
+            Foretold(weights=np.zeros(1), mean=start[None, part], variance=np.array([_VAGUE * early]))
+            for part in pace.parts
+        )
+        found = look(rows, memory, white, views, pace.parts, noise, floor=floor, margin=pacing.noise_margin)
+        if rows.quadratic and len(rows) < PILOT * pace.size:
+            found = _with_all_as_noise(found, _level_free(pace, rows, white, floor))
+            noise = found.noise
+            break
+        settled = rows.quadratic and abs(found.noise - noise) <= 1e-3 * noise
+        noise = found.noise
+        if settled:
+            break
+        white = first_metric(rows, pace.model, found.model)
+    return Judgement(
+        epsilon=_epsilon(pacing, found.sums),
+        quadratic=rows.quadratic,
+        variances=found.variances,
+        noise=noise,
+        noise_upper=found.noise_upper,
+        model=found.model,
+        coordinates=found.coordinates,
+        found=found,
+        banks=(),
+        views=views,
+    )
+
+
+def _level_free(pace: Pace, rows: Rows, white: Coordinates, floor: float) -> float:
+    """Return the noise of rows if no column explained anything: what is left when their level is taken off."""
+    slopes, count = rows.slopes(pace.model), len(rows)
+    free = 1.0
+    if pace.intercept and count > 1:
+        slopes, free = slopes - slopes.mean(), count / (count - 1.0)
+    each = np.square(white.white_rows(rows.X)).sum(axis=1) * slopes**2
+    return max(free * float(each.mean()) / pace.size, floor)
+
+
+def _with_all_as_noise(found: Look, most: float) -> Look:
+    """Return a look at so few rows that a model passes through them: their noise is all that they show, not what is left."""
+    if most <= found.noise:
+        return found
+    upper = max(found.noise_upper, most)
+    wider, count = upper / found.noise_upper, found.sums.rows
+    return replace(
+        found,
+        noise=most,
+        noise_upper=upper,
+        variances=wider * found.variances,
+        covariance=wider * found.covariance,
+        sums=replace(
+            found.sums,
+            total=max(found.sums.total, count * most),
+            squares=max(found.sums.squares, count * most * most),
+        ),
+    )
+
+
+def _judge_later(pacing: Pacing, pace: Pace, rows: Rows) -> Judgement:
+    memory, floor = pace.memory, noise_floor(pacing)
+    white = metric(rows, memory, pace.model)
+    banks = in_coordinates(tuple(moved_on(bank) for bank in pace.banks), pace, white)
+    noise, upper = noise_of(memory.noise, floor, pacing.noise_margin)
+    views = tuple(foretold(bank, jump) for bank, jump in zip(banks, _jump_variances(pace, white, noise), strict=True))
+    if len(rows) == 0:
+        moments = [view.moments(view.shares) for view in views]
+        return Judgement(
+            epsilon=_epsilon(pacing, memory.noise),
+            quadratic=rows.quadratic,
+            variances=np.array([variance for _, variance in moments]),
+            noise=noise,
+            noise_upper=upper,
+            model=white.plain(np.concatenate([mean for mean, _ in moments])),
+            coordinates=white,
+            found=None,
+            banks=banks,
+            views=views,
+        )
+    found = look(rows, memory, white, views, pace.parts, noise, floor=floor, margin=pacing.noise_margin)
+    return Judgement(
+        epsilon=_epsilon(pacing, memory.noise.with_rows(found.sums)),
+        quadratic=rows.quadratic,
+        variances=found.variances,
+        noise=found.noise,
+        noise_upper=found.noise_upper,
+        model=found.model,
+        coordinates=white,
+        found=found,
+        banks=banks,
+        views=views,
+    )
+
+
+def _epsilon(pacing: Pacing, sums: NoiseSums) -> float:
+    if pacing.epsilon is not None:
+        return pacing.epsilon
+    assert pacing.tolerance is not None
+    return pacing.tolerance * max(sums.best_loss, 1e-12)
+
+
+def _jump_variances(pace: Pace, white: Coordinates, noise: float) -> tuple[float, ...]:
+    """Return how far a jump would throw each coordinate of a block.
+
+    As far as what the model explains; the level also by the noise.
+    """
+    center = white.white(pace.model)
+    parts = pace.parts
+    explained = float(np.square(center[parts[-1]]).sum()) + noise / pace.size
+    slopes = explained / (parts[-1].stop - parts[-1].start)
+    return (JUMP_SIZE * slopes,) if len(parts) == 1 else (JUMP_SIZE * (noise + explained), JUMP_SIZE * slopes)
+
+
+def in_coordinates(banks: tuple[Bank, ...], pace: Pace, white: Coordinates) -> tuple[Bank, ...]:
+    """Return banks in new coordinates; the level of an average row moves with what is average, as surely as slopes are known."""
+    assert pace.coordinates is not None
+    turn = white.factor.T @ pace.coordinates.inverse.T
+    if len(banks) == 1:
+        return (replace(banks[0], place=banks[0].place @ turn.T, velocity=banks[0].velocity @ turn.T),)
+    level, slopes = banks
+    shares = slopes.shares
+    along = turn[0, 1:]
+    return (
+        replace(
+            level,
+            place=level.place * turn[0, 0] + along @ (shares @ slopes.place),
+            spread=level.spread + float(along @ along) * float(shares @ slopes.spread),
+            velocity=level.velocity * turn[0, 0] + along @ (shares @ slopes.velocity),
+        ),
+        replace(slopes, place=slopes.place @ turn[1:, 1:].T, velocity=slopes.velocity @ turn[1:, 1:].T),
+    )
+
+
+def drift(banks: tuple[Bank, ...]) -> tuple[float, float]:
+    """Return how far the best model moves in a period, in the norm of the Hessian: as expected, and at its upper end."""
+    mean = upper = 0.0
+    for bank in banks:
+        each, shares = step_costs(bank)
+        mean += float(shares @ each)
+        upper += share_quantile(each, shares, 0.95)
+    return math.sqrt(mean), math.sqrt(max(upper, mean))
+
+
+def share_quantile(values: FloatArray, shares: FloatArray, level: float) -> float:
+    """Return the least value that at least ``level`` of the shares do not exceed."""
+    order = np.argsort(values)
+    reached = np.searchsorted(np.cumsum(shares[order]), level * (1.0 - 1e-12))
+    return float(values[order[min(int(reached), len(order) - 1)]])
+
+
+def closed(pace: Pace, rows: Rows, judged: Judgement) -> Pace:
+    """Return the pace after the period."""
+    found = judged.found
+    if found is None:
+        return replace(
+            pace,
+            model=judged.model,
+            coordinates=judged.coordinates,
+            banks=tuple(idle(bank) for bank in judged.banks),
+        )
+    if pace.banks:
+        banks = tuple(
+            absorbed(bank, view, posterior.shares, posterior.mean, posterior.variance)
+            for bank, view, posterior in zip(judged.banks, judged.views, found.posteriors, strict=True)
+        )
+    else:
+        banks = tuple(
+            first_bank(found.center[part], float(variance), 2.0 * judged.epsilon / (part.stop - part.start))
+            for part, variance in zip(pace.parts, found.variances, strict=True)
+        )
+    memory = pace.memory.with_rows(len(rows), rows.hessian_sum(found.model), found.scores, found.sums)
+    return replace(pace, model=found.model, coordinates=judged.coordinates, banks=banks, memory=memory)

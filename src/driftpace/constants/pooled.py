@@ -1,0 +1,227 @@
+"""Every constant of theory section 2, from rows pooled over periods."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from driftpace import validation
+from driftpace.constants import columns
+from driftpace.constants.curvature import Curvatures, curvatures
+from driftpace.constants.gradients import Gradients
+from driftpace.constants.growth import gaussian_tail, growth, row_ratio, trace
+from driftpace.constants.noise import Noise
+from driftpace.constants.own_fit import own_fit
+from driftpace.constants.probes import CLOSE, Probes
+from driftpace.constants.row_moments import RowMoments, RowSummary, penalty, with_bent_rows
+from driftpace.constants.scores import Scores
+from driftpace.constants.smooth_growth import smooth_growth
+from driftpace.constants.smoothness import Smoothness
+from driftpace.constants.starting import ZeroModel, diameter
+from driftpace.losses import LinearLoss, SquaredLoss
+from driftpace.losses.protocol import Loss
+from driftpace.records import Constants, Estimate
+from driftpace.typing import FloatArray
+
+_POWERS = {"hc2": 0.5, "hc3": 1.0}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PooledState:
+    """Sums over every row seen; O(features^2) numbers.
+
+    ``near`` are rows bent at the periods' own minimisers, and ``before`` at the models before, without the first period once there
+    are more; the squared loss bends everywhere alike and needs neither.
+    """
+
+    periods: int
+    rows: RowMoments
+    near: RowMoments
+    before: RowMoments
+    noise: Noise
+    scores: Scores
+    gradients: Gradients
+    probes: Probes
+    smoothness: Smoothness
+    zero: ZeroModel
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PooledEvidence:
+    """Estimates the constants of a problem, each with an interval of one-sided ``confidence`` at either end (theory 2).
+
+    ==================  ==================================================================================================
+    m, M                extreme eigenvalues of the pooled Hessian, by ``method`` "gaussian" or "bernstein"
+    L                   the largest row times (N+1)/N, or the ``smoothness_quantile`` of rows
+    noise               residuals of periods fitted on their own (squared loss)
+    A, B, sigma, V      closed forms from moments of rows (squared loss); else by probing around the models before, or by what
+                        the smoothness of the loss proves, whichever is lower
+    sigma_star          gradients at the minimisers of periods fitted on their own, and at the models before
+    R2, trace, spread   moments of rows; tr(H^-1 Cov g) with ``residuals`` "hc2" (unbiased for constant noise) or "hc3" (safe)
+    G, diameter         the largest gradient seen; a ball that held the first minimiser
+    ==================  ==================================================================================================
+
+    What cannot be known yet is None. Fewer rows than features and collinear columns are ordinary: m is then zero (or l2),
+    and :meth:`collinear` names the columns. Curvature is pooled over periods at equal weight: it usually drifts more slowly than
+    the minimiser. For losses other than the squared one, m is the lesser curvature of those at the models before and at the
+    periods' own minimisers; it says nothing of the rest of the set, and its interval leaves out that the minimiser itself is
+    known only roughly. The upper end of M holds everywhere: it is the largest bend of the loss times that of E xx'.
+    Moments of rows (A, B, V, R2, trace) have intervals for rows with roughly Gaussian tails.
+
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((500, 2))
+    >>> y = X @ np.array([1.0, -1.0]) + rng.standard_normal(500)
+    >>> evidence, loss = PooledEvidence(), SquaredLoss()
+    >>> found = evidence.constants(evidence.update(evidence.init(2), loss, np.zeros(2), X, y), loss)
+    >>> 0.8 < found.safe("m") <= 1.0 <= found.safe("M") < 1.3
+    True
+    """
+
+    confidence: float = 0.95
+    method: str = "gaussian"
+    residuals: str = "hc2"
+    smoothness_quantile: float | None = None
+
+    def __post_init__(self) -> None:
+        validation.fraction("PooledEvidence", confidence=self.confidence)
+        validation.choice("PooledEvidence", ("gaussian", "bernstein"), method=self.method)
+        validation.choice("PooledEvidence", tuple(_POWERS), residuals=self.residuals)
+        if self.smoothness_quantile is not None:
+            validation.fraction("PooledEvidence", smoothness_quantile=self.smoothness_quantile)
+
+    def least_rows(self, features: int) -> int:
+        """Return the fewest rows of a period that can be fitted on their own, which some constants need."""
+        return features + 3
+
+    def init(self, features: int) -> PooledState:
+        """Return the state before the first period."""
+        none = RowMoments.none(features)
+        return PooledState(
+            periods=0,
+            rows=none,
+            near=none,
+            before=none,
+            noise=Noise(),
+            scores=Scores.none(features),
+            gradients=Gradients(),
+            probes=Probes.none(),
+            smoothness=Smoothness(),
+            zero=ZeroModel(),
+        )
+
+    def update(self, state: PooledState, loss: Loss, coef: FloatArray, X: FloatArray, y: FloatArray) -> PooledState:
+        """Return the state after one more period of rows, at the model they did not train."""
+        if len(y) == 0:
+            return state
+        squared = isinstance(loss, SquaredLoss)
+        fit = own_fit(loss, coef, X, y)
+        near, before, noise, scores = state.near, state.before, state.noise, state.scores
+        if not squared:
+            near = near if fit is None else with_bent_rows(near, loss, fit.minimiser, X, y)
+            before = RowMoments.none(coef.size) if state.periods == 1 else before
+            before = with_bent_rows(before, loss, coef, X, y)
+        if fit is not None:
+            noise = noise.add(fit, X, y) if squared else noise
+            scores = scores.add(loss, fit, X, y, power=_POWERS[self.residuals])
+        return PooledState(
+            periods=state.periods + 1,
+            rows=state.rows.add(X),
+            near=near,
+            before=before,
+            noise=noise,
+            scores=scores,
+            gradients=state.gradients.add(loss.row_gradients(coef, X, y)),
+            probes=state.probes if squared else state.probes.add(loss, coef, X, y),
+            smoothness=state.smoothness.add(loss.row_smoothness(X)),
+            zero=state.zero.add(loss.row_values(np.zeros_like(coef), X, y)) if loss.l2 > 0.0 else state.zero,
+        )
+
+    def constants(self, state: PooledState, loss: Loss) -> Constants:
+        """Return the constants as far as they are known, each with its interval."""
+        if state.rows.count == 0:
+            return Constants()
+        squared = isinstance(loss, SquaredLoss)
+        weights = penalty(loss, len(state.rows.outer))
+        rows = state.rows.summary()
+        best = rows if squared else (state.near if state.near.count else state.before).summary()
+        curved = self._curvatures(best, weights)
+        if not squared:
+            curved = curved.widest(self._curvatures(state.before.summary(), weights))
+            if isinstance(loss, LinearLoss):
+                plain = self._curvatures(rows, np.zeros_like(weights))
+                curved = curved.smooth_everywhere(loss.curvature * plain.M.upper + loss.l2)
+        everywhere = loss.l2 if loss.unpenalised == 0 else 0.0
+        hessian = best.second * best.unit * best.unit + np.diag(weights)
+        found: dict[str, Estimate | None] = {
+            "m": curved.m,
+            "M": curved.M,
+            "L": state.smoothness.estimate(self.smoothness_quantile),
+            "G": state.gradients.limit(),
+            "trace": trace(best, weights, self.confidence),
+            "diameter": diameter(state.gradients, state.zero, curved.m, l2=everywhere, confidence=self.confidence),
+            "spread": state.scores.spread(hessian, self.confidence),
+        }
+        rest = self._squared(state, rows, weights) if squared else self._other(state, rows, loss, curved.m)
+        return Constants(**found, **rest)
+
+    def collinear(self, state: PooledState) -> tuple[int, ...]:
+        """Return the columns that are zero, or linear combinations of others, in every row seen."""
+        return columns.collinear(state.rows)
+
+    def identified(self, state: PooledState) -> bool:
+        """Return whether the rows seen tell every coefficient apart."""
+        return columns.identified(state.rows)
+
+    def _curvatures(self, rows: RowSummary, weights: FloatArray) -> Curvatures:
+        return curvatures(rows, weights, confidence=self.confidence, method=self.method)
+
+    def _squared(self, state: PooledState, rows: RowSummary, weights: FloatArray) -> dict[str, Estimate | None]:
+        found = growth(rows, state.scores, weights, self.confidence)
+        lengths = state.scores.squared_length(self.confidence, floor=gaussian_tail(rows))
+        fallback = state.gradients.spread(self.confidence)  # no period was long enough to be fitted on its own
+        return {
+            "noise": state.noise.estimate(self.confidence),
+            "R2": row_ratio(rows, self.confidence),
+            "sigma_star": _root(fallback if lengths is None else lengths),
+            "A": fallback if found.A is None else found.A,
+            "B": found.B,
+            "sigma": _root(fallback) if found.sigma is None else found.sigma,
+            "V": found.V,
+        }
+
+    def _other(self, state: PooledState, rows: RowSummary, loss: Loss, m: Estimate) -> dict[str, Estimate | None]:
+        spreads = [state.gradients.spread(self.confidence), state.scores.squared_length(self.confidence)]
+        spread = max((one for one in spreads if one is not None), key=lambda one: one.upper)
+        off = state.gradients.distance_slope / m.lower if m.lower > 0.0 else math.inf
+        lines = [state.probes.growth(centred=centred, off=off, confidence=self.confidence) for centred in (False, True)]
+        proven = None
+        if isinstance(loss, LinearLoss):
+            proven = smooth_growth(
+                rows,
+                curvature=loss.curvature,
+                l2=loss.l2,
+                at_minimiser=spread.upper,
+                confidence=self.confidence,
+            )
+        found: dict[str, Estimate | None] = {"sigma_star": _root(spread)}
+        close = (CLOSE * state.probes.radius) * (CLOSE * state.probes.radius)
+        for which, names in enumerate((("A", "B"), ("sigma", "V"))):
+            choices = [line for line in (lines[which], proven[which] if proven else None) if line is not None]
+            if choices:
+                constant, slope = min(choices, key=lambda line: line[0] + (line[1] * close if close > 0.0 else 0.0))
+                whole = math.sqrt(constant) if names[0] == "sigma" else constant
+                found[names[0]] = _at_most(whole, state.rows.count)
+                found[names[1]] = _at_most(slope, state.rows.count)
+        return found
+
+
+def _at_most(number: float, rows: int) -> Estimate:
+    account = "gradients probed around the models before, or the smoothness of the loss"
+    return Estimate(value=number, lower=0.0, upper=number, rows=rows, account=account)
+
+
+def _root(estimate: Estimate | None) -> Estimate | None:
+    if estimate is None:
+        return None
+    value, lower, upper = (math.sqrt(end) for end in (estimate.value, estimate.lower, estimate.upper))
+    return Estimate(value=value, lower=lower, upper=upper, rows=estimate.rows, account=estimate.account)

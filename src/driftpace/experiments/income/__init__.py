@@ -1,5 +1,0 @@
-"""The paper's income panel: how many people would have had to be asked each year (section V-C; theory 6.3)."""
-
-from driftpace.experiments.income.finding import find
-
-__all__ = ["find"]

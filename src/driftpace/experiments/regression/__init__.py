@@ -1,5 +1,0 @@
-"""Synthetic regression (section V-A of the paper): the drift estimate, the sample sizes, the excess risk."""
-
-from driftpace.experiments.regression.finding import find
-
-__all__ = ["find"]

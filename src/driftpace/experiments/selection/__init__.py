@@ -1,5 +1,0 @@
-"""Experiment 5: the penalty chosen in every period, among two and among ten (paper section IV-B)."""
-
-from driftpace.experiments.selection.finding import find
-
-__all__ = ["find"]

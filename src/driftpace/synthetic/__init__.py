@@ -1,0 +1,28 @@
+"""Synthetic worlds that know the truth: they draw rows, say the exact risk of any model, and how far the best one moves."""
+
+from driftpace.synthetic import library
+from driftpace.synthetic.bounded import BoundedRegression
+from driftpace.synthetic.classes import TwoClasses
+from driftpace.synthetic.drifting import DriftingClasses, DriftingRegression
+from driftpace.synthetic.paths import Shape
+from driftpace.synthetic.protocol import DriftingWorld, World
+from driftpace.synthetic.regression import GaussianRegression
+from driftpace.synthetic.rotating import RotatingFeatures
+from driftpace.synthetic.shaped_classes import ShapedClasses
+from driftpace.synthetic.shaped_regression import NoiseKind, ShapedRegression
+
+__all__ = [
+    "BoundedRegression",
+    "DriftingClasses",
+    "DriftingRegression",
+    "DriftingWorld",
+    "GaussianRegression",
+    "NoiseKind",
+    "RotatingFeatures",
+    "Shape",
+    "ShapedClasses",
+    "ShapedRegression",
+    "TwoClasses",
+    "World",
+    "library",
+]

@@ -1,0 +1,101 @@
+"""Worlds that move: a regression whose best coefficients walk, and two classes that turn."""
+
+import math
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from driftpace import validation
+from driftpace.losses import Loss
+from driftpace.synthetic.classes import TwoClasses
+from driftpace.synthetic.covariance import as_covariance
+from driftpace.synthetic.moving import Moving
+from driftpace.synthetic.regression import GaussianRegression
+from driftpace.typing import FloatArray
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class DriftingRegression(Moving):
+    """Gaussian regression whose coefficients move by exactly ``rho`` each period (paper section V-A; theory 6.1).
+
+    ``shape`` is "walk" (a uniformly random direction each period) or "line" (one random direction for ever). Period 1 has
+    the coefficients ``start``, zero unless given. ``rng`` is a whole number: every period is a function of it alone, so
+    periods may be asked for in any order. With an l2 penalty the minimiser shrinks, and moves by less than ``rho``.
+
+    >>> world = DriftingRegression(features=2, rho=1.0, noise=0.08, rng=0)
+    >>> moved = world.period(7).coef - world.period(6).coef
+    >>> round(float(np.linalg.norm(moved)), 12)
+    1.0
+    """
+
+    features: int
+    rho: float
+    noise: float
+    rng: int
+    covariance: FloatArray | float = 1.0
+    shape: str = "walk"
+    start: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        validation.count("DriftingRegression", least=1, features=self.features)
+        validation.count("DriftingRegression", rng=self.rng)
+        validation.nonnegative("DriftingRegression", rho=self.rho, noise=self.noise)
+        validation.choice("DriftingRegression", ("walk", "line"), shape=self.shape)
+        covariance = as_covariance("DriftingRegression", self.covariance, self.features)
+        start = np.zeros(self.features) if self.start is None else self.start
+        start = validation.vector("DriftingRegression", length=self.features, start=start)
+        start.setflags(write=False)
+        object.__setattr__(self, "covariance", covariance)
+        object.__setattr__(self, "start", start)
+
+    def path(self, periods: int) -> FloatArray:
+        """Return the coefficients of periods 1 .. periods, (periods, features)."""
+        validation.count("DriftingRegression.path", least=1, periods=periods)
+        directions = np.random.default_rng(self.rng).standard_normal((max(periods - 1, 1), self.features))
+        directions /= np.linalg.norm(
+            directions, axis=1, keepdims=True
+        )  # row i moves period i + 1 on, however many are drawn
+        moves = directions[: periods - 1] if self.shape == "walk" else np.tile(directions[0], (periods - 1, 1))
+        return cast(FloatArray, self.start) + self.rho * np.vstack([np.zeros(self.features), np.cumsum(moves, axis=0)])
+
+    def period(self, n: int) -> GaussianRegression:
+        """Return the world of period n = 1, 2, ..."""
+        validation.count("DriftingRegression.period", least=1, n=n)
+        return GaussianRegression(coef=self.path(n)[-1], covariance=self.covariance, noise=self.noise)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DriftingClasses(Moving):
+    """Two Gaussian classes whose means, opposite each other, turn by ``angle`` each period (theory 6.2).
+
+    Both means turn together in the first two coordinates, at distance ``radius`` from the origin; the rows of a class have
+    variance ``variance`` in every direction, so each period is a turned copy of the first, and the minimiser moves by the
+    same :meth:`rho` each time. By default half a turn in 25 periods.
+
+    >>> from driftpace.losses import SmoothedHinge
+    >>> DriftingClasses().rho(SmoothedHinge(l2=0.1))
+    0.1016
+    """
+
+    features: int = 2
+    angle: float = math.pi / 25.0
+    radius: float = 1.0
+    variance: float = 0.5
+
+    def __post_init__(self) -> None:
+        validation.count("DriftingClasses", least=2, features=self.features)
+        validation.nonnegative("DriftingClasses", angle=self.angle)
+        validation.positive("DriftingClasses", radius=self.radius, variance=self.variance)
+
+    def period(self, n: int) -> TwoClasses:
+        """Return the world of period n = 1, 2, ..."""
+        validation.count("DriftingClasses.period", least=1, n=n)
+        mean = np.zeros(self.features)
+        turned = (n - 1) * self.angle
+        mean[:2] = self.radius * math.cos(turned), self.radius * math.sin(turned)
+        return TwoClasses(mean=mean, covariance=self.variance)
+
+    def rho(self, loss: Loss) -> float:
+        """Return how far the minimiser of the loss moves each period: 2 ||w*|| |sin(angle/2)|."""
+        return 2.0 * float(np.linalg.norm(self.period(1).minimiser(loss))) * abs(math.sin(0.5 * self.angle))

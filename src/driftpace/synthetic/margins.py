@@ -1,0 +1,165 @@
+"""Risks of a linear classifier where the odds are linear: x ~ N(0, S), P(y = 1 | x) = sigmoid(x'theta).
+
+In whitened coordinates the row is a standard normal n, the log odds are t = n'z and the score of a model is s = n'v + b.
+Turning (x, y) into (-x, -y) changes nothing, so the risk is E[sigmoid(t)(phi(s) + phi(s - 2b))] with phi the loss of y = 1,
+and everything is a one-dimensional integral:
+
+    logistic         phi(s, 1) - phi(s, -1) = -s, so the risk is E log(1 + e^s) - z'v E sigmoid'(t) - b/2
+    smoothed hinge   given t the score is normal, with a mean k u along u = t/|z| and a variance tau^2 that does not depend
+                     on t, and the mean of phi over it is known in closed form; what is left is the integral over u
+
+The gradient at b = 0 is, by Stein's identity, z A + v B with A = 2 E[sigmoid'(t) phi'(s)], B = 2 E[sigmoid(t) phi''(s)].
+All functions take stacks: v is (models, features), b is (models,), and z is (models, features) or, in the risk, one row for all.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit, ndtr
+
+from driftpace.losses import LinearLoss, LogisticLoss
+from driftpace.synthetic.integrals import normal_rule
+from driftpace.synthetic.scores import breaks, half_square_above, mean_curve
+from driftpace.typing import FloatArray
+
+_LAYER = np.array(
+    [-8.0, -4.0, -2.0, -1.0, 0.0, 1.0, 2.0, 4.0, 8.0]
+)  # where a kink that is smoothed over tau has its shape
+_CLEAR = 40.0  # standard deviations beyond which a normal variable never is
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Geometry:
+    """Models seen from the truth: v = along e + across f, e = z/|z| and f a unit vector at right angles to it."""
+
+    length: FloatArray
+    along: FloatArray
+    across: FloatArray
+    e: FloatArray
+    f: FloatArray
+
+
+def seen_from(z: FloatArray, v: FloatArray) -> Geometry:
+    """Return the plane of truth and model; no difference of near squares, so a small angle keeps its digits."""
+    length = np.linalg.norm(z, axis=-1)
+    e = z / np.where(length > 0.0, length, 1.0)[..., None]
+    along = np.einsum("...i,...i->...", e, v)
+    rest = v - along[..., None] * e
+    across = np.linalg.norm(rest, axis=-1)
+    f = rest / np.where(across > 0.0, across, 1.0)[..., None]
+    return Geometry(length=length, along=along, across=across, e=e, f=f)
+
+
+def bare_risk(loss: LinearLoss, z: FloatArray, v: FloatArray, b: FloatArray) -> FloatArray:
+    """Return the risk without its penalty, (models,).
+
+    >>> from driftpace.losses import LogisticLoss
+    >>> bare_risk(LogisticLoss(), np.array([[2.0, 0.0]]), np.zeros((1, 2)), np.zeros(1))
+    array([0.69314718])
+    """
+    place = seen_from(z, v)
+    if isinstance(loss, LogisticLoss):
+        size = np.linalg.norm(v, axis=-1)
+        gain = place.length * place.along * _mean_bend(place.length)
+        return np.asarray(mean_curve(loss, b, size, -1.0) - gain - 0.5 * b)
+    value = np.zeros(np.shape(place.along))
+    for sign in (1.0, -1.0) if np.any(b) else (1.0,):
+        level = 1.0 - sign * b
+        u, p = _rule(place, level)
+        short = half_square_above(level[:, None] - place.along[:, None] * u, place.across[:, None])
+        value += (p * expit(place.length[:, None] * u) * short).sum(axis=-1)
+    return value if np.any(b) else 2.0 * value
+
+
+def slope_parts(loss: LinearLoss, z: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return A and B, (models,) each: the gradient of the bare risk in v, without an intercept, is z A + v B."""
+    place = seen_from(z, v)
+    if isinstance(loss, LogisticLoss):
+        return -_mean_bend(place.length), _mean_bend(np.linalg.norm(v, axis=-1))
+    _, p, odds, level, clear = _hinge_parts(place)
+    tau = place.across[:, None]
+    short = level * ndtr(clear) + tau * _density(clear)  # E (1 - s)_+ given u
+    first = -2.0 * (p * odds * (1.0 - odds) * short).sum(axis=-1)
+    return first, 2.0 * (p * odds * ndtr(clear)).sum(axis=-1)
+
+
+def bare_hessian(loss: LinearLoss, z: FloatArray, v: FloatArray) -> FloatArray:
+    """Return the Hessian of the bare risk in v, without an intercept, (models, features, features)."""
+    place = seen_from(z, v)
+    eye = np.eye(z.shape[-1])
+    if isinstance(loss, LogisticLoss):
+        size = np.linalg.norm(v, axis=-1)
+        unit = v / np.where(size > 0.0, size, 1.0)[:, None]
+        u, p = normal_rule(np.zeros_like(size), size, breaks(loss, 1.0))
+        s = size[:, None] * u
+        q = p * loss.curve.bend(s, np.ones_like(s))
+        q0, q2 = q.sum(axis=-1), (q * u * u).sum(axis=-1)
+        return np.asarray(q0[:, None, None] * eye + (q2 - q0)[:, None, None] * _outer(unit, unit))
+    u, p, odds, _, clear = _hinge_parts(place)
+    mass, density = ndtr(clear), _density(clear)
+    q = 2.0 * p * odds
+    q0, quu = (q * mass).sum(axis=-1), (q * mass * u * u).sum(axis=-1)
+    qum, qmm = -(q * u * density).sum(axis=-1), (q * (mass - clear * density)).sum(axis=-1)
+    cross = qum[:, None, None] * _outer(place.e, place.f)
+    return np.asarray(
+        q0[:, None, None] * eye
+        + (quu - q0)[:, None, None] * _outer(place.e, place.e)
+        + (qmm - q0)[:, None, None] * _outer(place.f, place.f)
+        + cross
+        + np.swapaxes(cross, -1, -2)
+    )
+
+
+def squared_slopes(loss: LinearLoss, z: FloatArray, v: FloatArray) -> FloatArray:
+    """Return E[phi'(s)^2 nn'], (features, features), for one truth and one model: an integral over the plane of both."""
+    place = seen_from(z[None], v[None])
+    u, p = (row[0] for row in normal_rule(np.zeros(1), place.length, breaks(LogisticLoss(), 1.0)))
+    mean = place.along[0] * u
+    m, inner = normal_rule(mean, np.full_like(mean, place.across[0]), breaks(loss, 1.0))
+    s = mean[:, None] + place.across[0] * m
+    q = 2.0 * (p * expit(place.length[0] * u))[:, None] * inner * loss.curve.slope(s, np.ones_like(s)) ** 2
+    q0, quu, qum, qmm = (float((q * g).sum()) for g in (1.0, u[:, None] ** 2, u[:, None] * m, m * m))
+    e, f = place.e[0], place.f[0]
+    cross = qum * np.outer(e, f)
+    return np.asarray(q0 * np.eye(e.size) + (quu - q0) * np.outer(e, e) + (qmm - q0) * np.outer(f, f) + cross + cross.T)
+
+
+def _mean_bend(size: FloatArray) -> FloatArray:
+    """E sigmoid'(size u) for a standard normal u."""
+    u, p = normal_rule(np.zeros_like(size), size, breaks(LogisticLoss(), 1.0))
+    small = np.exp(-np.abs(size[..., None] * u))
+    return np.asarray((p * small / (1.0 + small) ** 2).sum(axis=-1))
+
+
+def _hinge_parts(place: Geometry) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Nodes, weights, sigmoid(t), what the mean score lacks of 1, and that in standard deviations."""
+    u, p = _rule(place, np.ones_like(place.along))
+    level = 1.0 - place.along[:, None] * u
+    tau = np.maximum(place.across, 1e-300)[:, None]
+    return (
+        u,
+        p,
+        expit(place.length[:, None] * u),
+        level,
+        np.clip(level / np.maximum(tau, np.abs(level) / _CLEAR), -_CLEAR, _CLEAR),
+    )
+
+
+def _rule(place: Geometry, level: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Nodes in u, cut where the mean score meets the kink at ``level``, finely there, and at the scale of the sigmoid."""
+    tilt = np.where(place.along != 0.0, place.along, 1e-300)[:, None]
+    with np.errstate(over="ignore", invalid="ignore"):
+        kink = (level[:, None] + _LAYER * place.across[:, None]) / tilt
+    cuts = np.nan_to_num(kink)
+    if (place.length > 2.5).any():  # else a panel, one standard deviation wide, is narrow enough for the sigmoid
+        odds = np.asarray(breaks(LogisticLoss(), 1.0)) / np.maximum(place.length, 1e-300)[:, None]
+        cuts = np.concatenate([cuts, np.broadcast_to(odds, (len(cuts), odds.shape[1]))], axis=-1)
+    return normal_rule(np.zeros_like(place.along), np.ones_like(place.along), cuts)
+
+
+def _density(x: FloatArray) -> FloatArray:
+    return np.asarray(np.exp(-0.5 * x * x) / np.sqrt(2.0 * np.pi))
+
+
+def _outer(a: FloatArray, b: FloatArray) -> FloatArray:
+    return np.asarray(a[:, :, None] * b[:, None, :])

@@ -1,0 +1,81 @@
+"""What a world must be able to say: it draws rows and knows the truth about them, and about how it moves."""
+
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from driftpace.constraints import Set
+from driftpace.losses import Loss
+from driftpace.records import Constants
+from driftpace.typing import FloatArray
+
+
+@runtime_checkable
+class World(Protocol):
+    """One period of a world: a law of rows (x, y) whose risks are known exactly.
+
+    ``risk`` and ``excess_risk`` take one model (features,) and return a float, or a stack (runs, features) with an
+    intercept for all or for each, and return (runs,).
+    """
+
+    @property
+    def features(self) -> int:
+        """The number of columns of X."""
+        ...
+
+    def draw(self, samples: int, *, rng: np.random.Generator | int) -> tuple[FloatArray, FloatArray]:
+        """Return X, (samples, features), and y, (samples,)."""
+        ...
+
+    def draw_batch(self, runs: int, samples: int, *, rng: np.random.Generator | int) -> tuple[FloatArray, FloatArray]:
+        """Return independent draws for many runs at once, (runs, samples, features) and (runs, samples)."""
+        ...
+
+    def minimiser(self, loss: Loss) -> FloatArray:
+        """Return the coefficients of least risk."""
+        ...
+
+    def risk(self, loss: Loss, coef: FloatArray, *, intercept: float | FloatArray = 0.0) -> Any:
+        """Return the expected loss on a fresh row."""
+        ...
+
+    def excess_risk(self, loss: Loss, coef: FloatArray, *, intercept: float | FloatArray = 0.0) -> Any:
+        """Return how far the risk is above the least risk."""
+        ...
+
+    def hessian(self, loss: Loss) -> FloatArray:
+        """Return the Hessian of the risk at the minimiser."""
+        ...
+
+    def gradient_covariance(self, loss: Loss) -> FloatArray:
+        """Return the covariance of a row's gradient at the minimiser."""
+        ...
+
+    def constants(self, loss: Loss, domain: Set | None = None) -> Constants:
+        """Return every constant that is known exactly or bounded with proof."""
+        ...
+
+
+@runtime_checkable
+class DriftingWorld(Protocol):
+    """A world for each period n = 1, 2, ..., each a function of n and of the world's own parameters alone.
+
+    So periods may be asked for in any order and again, and two methods that are compared meet the same world.
+    """
+
+    @property
+    def features(self) -> int:
+        """The number of columns of X."""
+        ...
+
+    def period(self, n: int) -> World:
+        """Return the world of period n = 1, 2, ..."""
+        ...
+
+    def rho_at(self, loss: Loss, n: int) -> float:
+        """Return how far the minimiser of the loss moves into period n = 2, 3, ..."""
+        ...
+
+    def rhos(self, loss: Loss, periods: int) -> FloatArray:
+        """Return rho_2 .. rho_periods."""
+        ...

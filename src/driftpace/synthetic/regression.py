@@ -1,0 +1,172 @@
+"""Regression on Gaussian rows: the world of the paper's first experiment."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.special import gammainc
+
+from driftpace import validation
+from driftpace.constraints import Set
+from driftpace.losses import HuberLoss, LinearLoss, Loss, SquaredLoss
+from driftpace.records import Constants
+from driftpace.synthetic.covariance import as_covariance
+from driftpace.synthetic.facts import at_minimiser, furthest, given, in_domain, largest, smallest, smooth_limits
+from driftpace.synthetic.quadratic import ridge, squared_constants, squared_covariance, squared_excess
+from driftpace.synthetic.scores import GaussianScores, known, mean_curve, newton
+from driftpace.typing import FloatArray
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class GaussianRegression:
+    """x ~ N(0, covariance), y = x'coef + xi, xi ~ N(0, noise) independent of x (theory 1.1g, 6.1).
+
+    ``covariance`` is a matrix, or a number for that multiple of the identity; ``noise`` is a variance. The residual
+    x'w - y is normal with variance (w - coef)'covariance(w - coef) + noise, so the risks of the squared loss and of the
+    Huber loss are known in closed form; other losses are refused. An ``intercept`` given beside ``coef`` is judged too; the
+    best one is zero.
+
+    >>> world = GaussianRegression(coef=[1.0, -2.0], covariance=1.0, noise=0.5)
+    >>> X, y = world.draw(3, rng=0)
+    >>> X.shape, y.shape
+    ((3, 2), (3,))
+    >>> world.excess_risk(SquaredLoss(), [1.0, 0.0])
+    2.0
+    >>> world.constants(SquaredLoss()).safe("B")
+    4.0
+    """
+
+    coef: FloatArray
+    covariance: FloatArray | float
+    noise: float
+    _covariance: FloatArray = field(init=False, repr=False)
+    _root: FloatArray = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        coef = validation.vector("GaussianRegression", coef=self.coef)
+        coef.setflags(write=False)
+        validation.nonnegative("GaussianRegression", noise=self.noise)
+        covariance = as_covariance("GaussianRegression", self.covariance, coef.size)
+        object.__setattr__(self, "coef", coef)
+        object.__setattr__(self, "covariance", covariance)
+        object.__setattr__(self, "_covariance", covariance)
+        object.__setattr__(self, "_root", np.linalg.cholesky(covariance).T)
+
+    @property
+    def features(self) -> int:
+        """The number of columns of X."""
+        return self.coef.size
+
+    def draw(self, samples: int, *, rng: np.random.Generator | int) -> tuple[FloatArray, FloatArray]:
+        """Return X, (samples, features), and y, (samples,)."""
+        X, y = self.draw_batch(1, samples, rng=rng)
+        return X[0], y[0]
+
+    def draw_batch(self, runs: int, samples: int, *, rng: np.random.Generator | int) -> tuple[FloatArray, FloatArray]:
+        """Return independent draws for many runs at once, (runs, samples, features) and (runs, samples)."""
+        validation.count("GaussianRegression.draw_batch", runs=runs, samples=samples)
+        rng = np.random.default_rng(rng)
+        X = rng.standard_normal((runs, samples, self.features)) @ self._root
+        return X, X @ self.coef + math.sqrt(self.noise) * rng.standard_normal((runs, samples))
+
+    def minimiser(self, loss: Loss) -> FloatArray:
+        """Return the coefficients of least risk: ``coef`` without a penalty, (S + l2 P)^-1 S coef for the squared loss."""
+        loss = self._known(loss)
+        if loss.l2 == 0.0:
+            return np.array(self.coef)
+        start = ridge(
+            SquaredLoss(l2=loss.l2, unpenalised=loss.unpenalised), self._covariance, self._covariance @ self.coef
+        )
+        if isinstance(loss, SquaredLoss):
+            return start
+        weights = loss.penalty_weights(self.features)
+        return newton(
+            start,
+            lambda w: float(self.risk(loss, w)),
+            lambda w: self._scores(w).gradient(loss, 0.0) + weights * w,
+            lambda w: self._scores(w).hessian(loss, 0.0) + np.diag(weights),
+        )
+
+    def risk(self, loss: Loss, coef: FloatArray, *, intercept: float | FloatArray = 0.0) -> Any:
+        """Return the expected loss on a fresh row: a float for one model, (runs,) for a stack (runs, features)."""
+        loss = self._known(loss)
+        coef = np.asarray(coef, dtype=np.float64)
+        off = coef - self.coef
+        spread = np.sqrt(np.einsum("...i,ij,...j->...", off, self._covariance, off) + self.noise)
+        penalty = 0.5 * (loss.penalty_weights(self.features) * coef**2).sum(axis=-1)
+        value = mean_curve(loss, np.broadcast_to(intercept, np.shape(spread)), spread, 0.0) + penalty
+        return float(value) if np.ndim(value) == 0 else value
+
+    def excess_risk(self, loss: Loss, coef: FloatArray, *, intercept: float | FloatArray = 0.0) -> Any:
+        """Return how far the risk is above the least; for the squared loss without a difference of near equals."""
+        loss = self._known(loss)
+        best = self.minimiser(loss)
+        if isinstance(loss, SquaredLoss):
+            return squared_excess(self.hessian(loss), np.asarray(coef) - best, intercept)
+        value = np.maximum(self.risk(loss, coef, intercept=intercept) - self.risk(loss, best), 0.0)
+        return float(value) if np.ndim(value) == 0 else value
+
+    def hessian(self, loss: Loss) -> FloatArray:
+        """Return the Hessian of the risk at the minimiser."""
+        loss = self._known(loss)
+        penalty = np.diag(loss.penalty_weights(self.features))
+        if isinstance(loss, SquaredLoss):
+            return self._covariance + penalty
+        return self._scores(self.minimiser(loss)).hessian(loss, 0.0) + penalty
+
+    def gradient_covariance(self, loss: Loss) -> FloatArray:
+        """Return the covariance of a row's gradient at the minimiser: noise times covariance for the plain squared loss."""
+        loss = self._known(loss)
+        best = self.minimiser(loss)
+        if isinstance(loss, SquaredLoss):
+            return squared_covariance(self._covariance, best - self.coef, self.noise, 1.0)
+        scores = self._scores(best)
+        mean = scores.gradient(loss, 0.0)
+        return scores.second_moment(loss, 0.0) - np.outer(mean, mean)
+
+    def constants(self, loss: Loss, domain: Set | None = None) -> Constants:
+        """Return every constant that is known exactly or bounded with proof; L and G do not exist for Gaussian rows.
+
+        Huber loss: M = lam_max + l2 everywhere. In whitened coordinates the Hessian is at least P(chi2_3 <= threshold^2 / v)
+        times the identity, v the variance of the residual, so m follows from the largest v on a bounded ``domain``; on the
+        whole space m = l2, left out when that is zero.
+        """
+        loss = self._known(loss)
+        best = self.minimiser(loss)
+        place = in_domain("GaussianRegression.constants", domain, best)
+        error = best - self.coef
+        if isinstance(loss, SquaredLoss):
+            return given(loss, place | squared_constants(loss, self._covariance, error, self.noise, 1.0))
+        hessian, gradients = self.hessian(loss), self.gradient_covariance(loss)
+        penalty, top = loss.penalty_weights(self.features), largest(self._covariance)
+        widest = self.noise + top * furthest(domain, self.coef) ** 2
+        inner = float(gammainc(1.5, 0.5 * loss.shape**2 / widest))  # P(chi2_3 <= threshold^2 / v)
+        square = self._covariance
+        numbers = {
+            "m": smallest(inner * self._covariance + np.diag(penalty)),
+            "M": largest(self._covariance + np.diag(penalty)),
+            **smooth_limits(
+                curvature=1.0,
+                l2=loss.l2,
+                square=square,
+                fourth=float(np.trace(square)) * square + 2.0 * square @ square,
+                covariance=gradients,
+            ),
+            **at_minimiser(hessian, gradients),
+        }
+        return given(loss, place | numbers)
+
+    def _known(self, loss: Loss) -> LinearLoss:
+        return known("GaussianRegression", loss, SquaredLoss, HuberLoss)
+
+    def _scores(self, w: FloatArray) -> GaussianScores:
+        off = w - self.coef
+        along = self._covariance @ off
+        return GaussianScores(
+            mean=0.0,
+            scale=math.sqrt(float(off @ along) + self.noise),
+            center=np.zeros(self.features),
+            covariance=self._covariance,
+            along=along,
+        )

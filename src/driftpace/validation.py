@@ -1,0 +1,110 @@
+"""What a parameter must be, in one grammar: ``owner(name=...) must be ...; got ...``.
+
+The keyword is the name of the parameter, so a message cannot name the wrong one.
+
+>>> positive("Ball", radius=2.0)
+>>> positive("Ball", radius=-1.0)
+Traceback (most recent call last):
+    ...
+driftpace.errors.ParameterError: Ball(radius=...) must be positive and finite; got -1.0.
+"""
+
+import math
+from collections.abc import Collection
+from numbers import Integral, Real
+
+import numpy as np
+
+from driftpace.errors import ParameterError
+from driftpace.typing import FloatArray
+
+
+def _refuse(owner: str, name: str, allowed: str, value: object) -> ParameterError:
+    return ParameterError(f"must be {allowed}; got {value!r}.", owner=owner, name=name)
+
+
+def _is_real(value: object) -> bool:
+    if type(value) in (float, int):  # nearly always, and far faster than to ask the abstract class
+        return True
+    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+
+
+def _is_whole(value: object) -> bool:
+    return type(value) is int or (isinstance(value, Integral) and not isinstance(value, bool))
+
+
+def positive(owner: str, **named: float) -> None:
+    """Refuse anything but a finite number above zero."""
+    for name, value in named.items():
+        if not (_is_real(value) and 0.0 < value < math.inf):
+            raise _refuse(owner, name, "positive and finite", value)
+
+
+def nonnegative(owner: str, **named: float) -> None:
+    """Refuse anything but a finite number that is zero or more."""
+    for name, value in named.items():
+        if not (_is_real(value) and 0.0 <= value < math.inf):
+            raise _refuse(owner, name, "zero or more, and finite", value)
+
+
+def distance(owner: str, **named: float) -> None:
+    """Refuse anything but a number that is zero or more and whose square does not overflow."""
+    for name, value in named.items():
+        if not (_is_real(value) and 0.0 <= value <= 1e150):
+            raise _refuse(owner, name, "between 0 and 1e150, so that its square is finite", value)
+
+
+def fraction(owner: str, **named: float) -> None:
+    """Refuse anything but a number strictly between zero and one."""
+    for name, value in named.items():
+        if not (_is_real(value) and 0.0 < value < 1.0):
+            raise _refuse(owner, name, "strictly between 0 and 1", value)
+
+
+def count(owner: str, *, least: int = 0, **named: int) -> None:
+    """Refuse anything but a whole number of at least ``least``."""
+    for name, value in named.items():
+        if not (_is_whole(value) and value >= least):
+            raise _refuse(owner, name, f"a whole number of at least {least}", value)
+
+
+def counts(owner: str, *, least: int = 0, **named: object) -> tuple[int, ...]:
+    """Return the one named value as a tuple of whole numbers of at least ``least``, or refuse it.
+
+    >>> counts("DoNotUpdate", least=1, first_samples=[50, 50])
+    (50, 50)
+    """
+    ((name, value),) = named.items()
+    whole = isinstance(value, tuple | list) and all(_is_whole(item) and item >= least for item in value)
+    if not whole or not isinstance(value, tuple | list):
+        raise _refuse(owner, name, f"a tuple of whole numbers of at least {least}", value)
+    return tuple(int(item) for item in value)
+
+
+def switch(owner: str, **named: object) -> None:
+    """Refuse anything but True or False."""
+    for name, value in named.items():
+        if not isinstance(value, bool):
+            raise _refuse(owner, name, "True or False", value)
+
+
+def choice(owner: str, allowed: Collection[str], **named: str) -> None:
+    """Refuse anything but one of the ``allowed`` words."""
+    for name, value in named.items():
+        if value not in allowed:
+            raise _refuse(owner, name, "one of " + ", ".join(repr(word) for word in allowed), value)
+
+
+def vector(owner: str, *, length: int | None = None, **named: object) -> FloatArray:
+    """Return the one named value as a finite float vector of ``length`` (any, when None), or refuse it."""
+    ((name, value),) = named.items()
+    allowed = "a finite vector" if length is None else f"a finite vector of length {length}"
+    try:
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise _refuse(owner, name, allowed, value) from None
+    if array.ndim != 1 or (length is not None and array.size != length):
+        raise ParameterError(f"must be {allowed}; got shape {array.shape}.", owner=owner, name=name)
+    if not np.isfinite(array).all():
+        raise ParameterError(f"must be {allowed}; got NaN or infinity in it.", owner=owner, name=name)
+    return array

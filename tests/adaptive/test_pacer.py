@@ -1,0 +1,110 @@
+"""The pace between periods: coordinates may change and nothing else does; what is asked for falls as more is known."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from driftpace.adaptive import Pace, Pacing, Rows, certificate, drift, need
+from driftpace.adaptive.bank import first_bank
+from driftpace.adaptive.coordinates import coordinates
+from driftpace.adaptive.memory import no_memory
+from driftpace.adaptive.pacer import in_coordinates, judge
+from driftpace.typing import FloatArray
+from tests.reference.looks import make_rows, remembered
+
+
+def some_pace(size: int, intercept: bool, variance: float, rng: np.random.Generator) -> Pace:
+    """A pace after a first period that found zero in coordinates which are the identity."""
+    pace = Pace(model=np.zeros(size), intercept=intercept, memory=remembered(size, 1.0, rng))
+    return replace(
+        pace,
+        coordinates=coordinates(np.eye(size)),
+        banks=tuple(first_bank(np.zeros(part.stop - part.start), variance, 0.02) for part in pace.parts),
+    )
+
+
+def no_rows(size: int) -> Rows:
+    return make_rows(np.empty((0, size)), np.empty(0))
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_new_coordinates_say_the_same_of_every_coefficient(intercept: bool, rng: np.random.Generator) -> None:
+    """The mean over models of what is foretold, as coefficients, before and after a change of coordinates."""
+    pace = some_pace(4, intercept, 0.3, rng)
+    pace = replace(
+        pace,
+        banks=tuple(
+            replace(
+                bank,
+                place=bank.place + rng.standard_normal(bank.place.shape),
+                velocity=bank.velocity + rng.standard_normal(bank.place.shape),
+                weights=rng.standard_normal(len(bank.weights)),
+            )
+            for bank in pace.banks
+        ),
+    )
+    half = rng.standard_normal((4, 9))
+    white = coordinates(half @ half.T)
+    moved = in_coordinates(pace.banks, pace, white)
+
+    def coefficients(banks: tuple[object, ...], name: str, plain: object) -> FloatArray:
+        parts = [bank.shares @ getattr(bank, name) for bank in banks]  # type: ignore[attr-defined]
+        return np.asarray(plain(np.concatenate(parts)))  # type: ignore[operator]
+
+    assert pace.coordinates is not None
+    for name in ("place", "velocity"):
+        before = coefficients(pace.banks, name, pace.coordinates.plain)
+        np.testing.assert_allclose(coefficients(moved, name, white.plain), before, rtol=1e-6, atol=1e-8)
+    for old, new in zip(pace.banks, moved, strict=True):
+        np.testing.assert_array_equal(old.weights, new.weights)
+
+
+def test_the_better_it_is_known_the_fewer_rows_are_asked(rng: np.random.Generator) -> None:
+    asked = []
+    for variance in (1e-6, 0.01, 0.1, 1.0, 10.0):
+        pace = some_pace(4, True, variance, rng)
+        found = judge(Pacing(epsilon=0.05), pace, no_rows(4))
+        asked.append(need(Pacing(epsilon=0.05), pace, found, came=0, batch=0, most=10**6).all)
+    assert asked == sorted(asked)
+    assert asked[0] < asked[-1]
+
+
+@pytest.mark.parametrize("epsilon", [0.005, 0.05, 0.5])
+def test_a_need_adds_up(epsilon: float, rng: np.random.Generator) -> None:
+    pacing = Pacing(epsilon=epsilon)
+    pace = some_pace(4, True, 0.5, rng)
+    found = judge(pacing, pace, no_rows(4))
+    wanted = need(pacing, pace, found, came=0, batch=0, most=10**6)
+    assert 0 <= wanted.now <= max(wanted.all, 4)
+    assert wanted.low <= wanted.all <= wanted.high
+    assert wanted.risk <= epsilon
+    assert need(pacing, pace, found, came=0, batch=10**3, most=10**6).now >= wanted.all
+    assert need(pacing, pace, found, came=0, batch=0, most=3).now <= 3
+    tighter = Pacing(epsilon=epsilon, confidence=0.95)
+    assert need(tighter, pace, found, came=0, batch=0, most=10**6).all >= wanted.all
+
+
+def test_a_certificate_grows_with_its_level_and_is_above_the_risk(rng: np.random.Generator) -> None:
+    pace = some_pace(4, True, 0.5, rng)
+    X = rng.standard_normal((25, 3))
+    rows = make_rows(X, rng.standard_normal(25), intercept=True)
+    for now in (rows, no_rows(4)):
+        found = judge(Pacing(epsilon=0.05), pace, now)
+        bounds = [certificate(Pacing(epsilon=0.05, level=level), pace, found) for level in (0.5, 0.9, 0.95, 0.999)]
+        assert bounds == sorted(bounds)
+        assert bounds[1] > 0.5 * float(pace.sizes @ found.variances)
+
+
+def test_a_tolerance_is_a_share_of_the_best_loss(rng: np.random.Generator) -> None:
+    X = rng.standard_normal((4000, 3))
+    rows = make_rows(X, X.sum(axis=1) + rng.standard_normal(4000))
+    pace = Pace(model=np.zeros(3), intercept=False, memory=no_memory(3))
+    assert judge(Pacing(tolerance=0.1), pace, rows).epsilon == pytest.approx(0.1 * 0.5, rel=0.12)
+    assert judge(Pacing(epsilon=0.3), pace, rows).epsilon == 0.3
+
+
+def test_drift_has_an_upper_end(rng: np.random.Generator) -> None:
+    pace = some_pace(4, True, 0.5, rng)
+    mean, upper = drift(pace.banks)
+    assert 0.0 < mean <= upper
