@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIN := -c constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: demo example reproduce test check servers label-studio bench study seeds clean
+.PHONY: demo example reproduce test test-all check servers label-studio bench study seeds clean
 
 # Incomes of 30 surveys, bought anew as the labels of a drifting model: what it costs, what else would, and a report.
 demo: $(VENV)/.demo
@@ -20,7 +20,13 @@ reproduce: $(VENV)/.reproduce
 
 # A PostgreSQL server and a browser are started by the tests themselves; where they are missing, Debian's packages are installed.
 test: check servers
+	$(BIN)/pytest -n 2 --dist worksteal -m "not slow"
+
+# Everything: the long studies, the real Label Studio server, and the statistical tests under other seeds.
+test-all: check servers
 	$(BIN)/pytest -n 2 --dist worksteal
+	$(MAKE) label-studio
+	$(MAKE) seeds
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .
