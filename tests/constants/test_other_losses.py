@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.optimize import linprog, minimize
 
-from driftpace.constants import PooledEvidence
+from driftpace.constants import PooledEstimator
 from driftpace.constants.own_fit import own_fit
 from driftpace.constants.probes import lowest_line
 from driftpace.losses import HuberLoss, LogisticLoss, SmoothedHinge, SquaredLoss
@@ -27,12 +27,12 @@ CASES: dict[str, tuple[Any, Any]] = {
 
 def _follow(world: Any, loss: Any, rng: np.random.Generator, periods: int = 6, samples: int = 60) -> Any:
     """Pool periods met by models about as good as a fit on one of them; the first by zero."""
-    evidence, best = PooledEvidence(), world.minimiser(loss)
-    state, coef = evidence.init(world.features), np.zeros(world.features)
+    estimator, best = PooledEstimator(), world.minimiser(loss)
+    state, coef = estimator.init(world.features), np.zeros(world.features)
     for _ in range(periods):
-        state = evidence.update(state, loss, coef, *world.draw(samples, rng=rng))
+        state = estimator.update(state, loss, coef, *world.draw(samples, rng=rng))
         coef = best + math.sqrt(0.5 / samples) * rng.standard_normal(world.features)
-    return evidence.constants(state, loss)
+    return estimator.constants(state, loss)
 
 
 @pytest.mark.statistical
@@ -107,8 +107,8 @@ def test_separable_classes_have_no_fit_of_their_own_and_do_no_harm(rng: np.rando
     X = rng.standard_normal((40, 2))
     y = np.sign(X[:, 0])
     assert own_fit(LogisticLoss(), np.zeros(2), X, y) is None
-    evidence = PooledEvidence()
-    found = evidence.constants(evidence.update(evidence.init(2), LogisticLoss(), np.zeros(2), X, y), LogisticLoss())
+    estimator = PooledEstimator()
+    found = estimator.constants(estimator.update(estimator.init(2), LogisticLoss(), np.zeros(2), X, y), LogisticLoss())
     assert found.spread is None
     assert found.m is not None
 
@@ -146,15 +146,15 @@ class _Plain:
 
 
 def test_a_loss_that_says_less_is_judged_by_what_it_says(rng: np.random.Generator) -> None:
-    evidence: Any = PooledEvidence()
+    estimator: Any = PooledEstimator()
     world, plain, known = REGRESSION, _Plain(), SquaredLoss()
-    state, full, late = (evidence.init(3) for _ in range(3))
+    state, full, late = (estimator.init(3) for _ in range(3))
     for index in range(4):
         X, y = world.draw(80, rng=rng)
-        state, full = evidence.update(state, plain, np.ones(3), X, y), evidence.update(full, known, np.ones(3), X, y)
-        late = evidence.update(late, known, np.ones(3), X, y) if index else late
-    found, best = evidence.constants(state, plain), evidence.constants(full, known)
-    choices = (best, evidence.constants(late, known))  # the first period is dropped where the model before counts
+        state, full = estimator.update(state, plain, np.ones(3), X, y), estimator.update(full, known, np.ones(3), X, y)
+        late = estimator.update(late, known, np.ones(3), X, y) if index else late
+    found, best = estimator.constants(state, plain), estimator.constants(full, known)
+    choices = (best, estimator.constants(late, known))  # the first period is dropped where the model before counts
     assert found.m.value == pytest.approx(min((one.m for one in choices), key=lambda m: m.lower).value, rel=1e-9)
     assert found.M.value == pytest.approx(max((one.M for one in choices), key=lambda M: M.upper).value, rel=1e-9)
     assert found.spread.value == pytest.approx(best.spread.value, rel=0.1)

@@ -1,4 +1,4 @@
-"""Pooled evidence: values against the slow version, ends against the truth of worlds, and odd corners."""
+"""Pooled estimator: values against the slow version, ends against the truth of worlds, and odd corners."""
 
 import math
 from dataclasses import fields
@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from driftpace.constants import Evidence, GivenConstants, PooledEvidence
+from driftpace.constants import ConstantsEstimator, GivenConstants, PooledEstimator
 from driftpace.errors import ParameterError
 from driftpace.losses import HuberLoss, LogisticLoss, SmoothedHinge, SquaredLoss
 from driftpace.records import Constants, Estimate
@@ -34,12 +34,12 @@ def _known(found: Constants) -> dict[str, Estimate]:
     return {field.name: getattr(found, field.name) for field in fields(found) if getattr(found, field.name) is not None}
 
 
-def _pool(evidence: Any, loss: Any, periods: list[tuple[np.ndarray, np.ndarray]], coefs: Any = None) -> Any:
+def _pool(estimator: Any, loss: Any, periods: list[tuple[np.ndarray, np.ndarray]], coefs: Any = None) -> Any:
     features = periods[0][0].shape[1]
-    state = evidence.init(features)
+    state = estimator.init(features)
     for index, (X, y) in enumerate(periods):
         coef = np.zeros(features) if coefs is None else coefs[index]
-        state = evidence.update(state, loss, coef, X, y)
+        state = estimator.update(state, loss, coef, X, y)
     return state
 
 
@@ -52,8 +52,8 @@ def test_values_are_those_of_the_slow_version(seed: int, residuals: tuple[str, f
     for size in sizes:
         X = rng.standard_normal((size, 3)) * np.array([1.0, 3.0, 0.2])
         periods.append((X, X @ truth + 0.5 * rng.standard_normal(size)))
-    evidence = PooledEvidence(residuals=residuals[0])
-    found = evidence.constants(_pool(evidence, LOSS, periods), LOSS)
+    estimator = PooledEstimator(residuals=residuals[0])
+    found = estimator.constants(_pool(estimator, LOSS, periods), LOSS)
     H, Q, S = slow.second(periods), slow.fourth(periods), slow.score_covariance(periods, residuals[1])
     count = sum(sizes)
     expected = {
@@ -87,10 +87,12 @@ def test_safe_ends_of_the_squared_loss_cover_the_truth_of_the_world(name: str, r
     spectrum, periods, samples = SQUARED[name]
     runs = 100
     world = GaussianRegression(coef=np.ones(spectrum.size), covariance=np.diag(spectrum), noise=0.5)
-    truth, evidence = _known(world.constants(LOSS)), PooledEvidence()
+    truth, estimator = _known(world.constants(LOSS)), PooledEstimator()
     safe: dict[str, list[float]] = {constant: [] for constant in truth}
     for _ in range(runs):
-        found = evidence.constants(_pool(evidence, LOSS, [world.draw(samples, rng=rng) for _ in range(periods)]), LOSS)
+        found = estimator.constants(
+            _pool(estimator, LOSS, [world.draw(samples, rng=rng) for _ in range(periods)]), LOSS
+        )
         for constant in truth:
             ratio = found.safe(constant) / truth[constant].value
             safe[constant].append(1.0 / ratio if constant == "m" else ratio)  # at least one on the safe side
@@ -115,11 +117,11 @@ def test_growth_of_gradients_lies_below_the_line_with_a_penalty_too(rng: np.rand
         second.sum(axis=1) + noise * spectrum.sum() + (0.6 * points * spectrum * off + 0.09 * points**2).sum(axis=1)
     )
     pulls = ((spectrum * off + 0.3 * points) ** 2).sum(axis=1)
-    squared, evidence = ((points - best) ** 2).sum(axis=1), PooledEvidence()
+    squared, estimator = ((points - best) ** 2).sum(axis=1), PooledEstimator()
     worst = []
     for _ in range(runs):
-        state = _pool(evidence, loss, [world.draw(60, rng=rng) for _ in range(5)])
-        found = evidence.constants(state, loss)
+        state = _pool(estimator, loss, [world.draw(60, rng=rng) for _ in range(5)])
+        found = estimator.constants(state, loss)
         above = (gradients / (found.safe("A") + found.safe("B") * squared)).max()
         spread = ((gradients - pulls) / (found.safe("sigma") ** 2 + found.safe("V") * squared)).max()
         worst.append(max(above, spread))
@@ -135,37 +137,37 @@ def test_growth_of_gradients_lies_below_the_line_with_a_penalty_too(rng: np.rand
 def test_any_scale_and_any_number_of_rows_is_ordinary(
     loss: Any, method: str, scale: float, rng: np.random.Generator
 ) -> None:
-    evidence = PooledEvidence(method=method)
+    estimator = PooledEstimator(method=method)
     for rows in (0, 1, 2, 3, 6, 40):
-        state = evidence.init(3)
+        state = estimator.init(3)
         for _ in range(2):
             X = scale * rng.standard_normal((rows, 3))
             y = X.sum(axis=1) / scale + 0.3 * rng.standard_normal(rows)
             y = np.sign(y) if isinstance(loss, LogisticLoss | SmoothedHinge) else y * scale
-            state = evidence.update(state, loss, np.zeros(3), X, y)
-            for name, estimate in _known(evidence.constants(state, loss)).items():
+            state = estimator.update(state, loss, np.zeros(3), X, y)
+            for name, estimate in _known(estimator.constants(state, loss)).items():
                 for end in (estimate.value, estimate.lower, estimate.upper):
                     assert type(end) is float, name
                 assert 0.0 <= estimate.lower <= estimate.value <= estimate.upper, name
                 assert estimate.rows > 0
                 assert estimate.account
-            evidence.collinear(state)
-        assert evidence.identified(state) is (2 * rows >= 3)
+            estimator.collinear(state)
+        assert estimator.identified(state) is (2 * rows >= 3)
 
 
 def test_without_rows_nothing_is_known() -> None:
-    evidence = PooledEvidence()
-    state = evidence.update(evidence.init(2), LOSS, np.zeros(2), np.zeros((0, 2)), np.zeros(0))
-    assert evidence.constants(state, LOSS) == Constants()
+    estimator = PooledEstimator()
+    state = estimator.update(estimator.init(2), LOSS, np.zeros(2), np.zeros((0, 2)), np.zeros(0))
+    assert estimator.constants(state, LOSS) == Constants()
 
 
 def test_constants_scale_as_their_units_say(rng: np.random.Generator) -> None:
     X = rng.standard_normal((80, 3))
     y = X.sum(axis=1) + rng.standard_normal(80)
     a, b = 2.0**40, 2.0**-30
-    evidence = PooledEvidence()
-    plain = _known(evidence.constants(_pool(evidence, LOSS, [(X, y)]), LOSS))
-    scaled = _known(evidence.constants(_pool(evidence, LOSS, [(a * X, b * y)]), LOSS))
+    estimator = PooledEstimator()
+    plain = _known(estimator.constants(_pool(estimator, LOSS, [(X, y)]), LOSS))
+    scaled = _known(estimator.constants(_pool(estimator, LOSS, [(a * X, b * y)]), LOSS))
     powers = {"m": (2, 0), "M": (2, 0), "L": (2, 0), "trace": (2, 0), "R2": (2, 0), "B": (4, 0), "V": (4, 0)}
     powers |= {"A": (2, 2), "sigma": (1, 1), "sigma_star": (1, 1), "G": (1, 1), "noise": (0, 2), "spread": (0, 2)}
     powers |= {"diameter": (-1, 1)}
@@ -175,58 +177,58 @@ def test_constants_scale_as_their_units_say(rng: np.random.Generator) -> None:
 
 
 def test_a_collinear_column_makes_m_zero_and_is_named(rng: np.random.Generator) -> None:
-    evidence = PooledEvidence()
+    estimator = PooledEstimator()
     X = rng.standard_normal((60, 5))
     X[:, 2] = 3.0 * X[:, 0] - X[:, 4]
     X[:, 3] = 0.0
-    state = _pool(evidence, LOSS, [(X[:20], X[:20, 0]), (X[20:], X[20:, 0])])
-    assert evidence.collinear(state) == (0, 2, 3, 4)
-    assert not evidence.identified(state)
-    found = evidence.constants(state, LOSS)
+    state = _pool(estimator, LOSS, [(X[:20], X[:20, 0]), (X[20:], X[20:, 0])])
+    assert estimator.collinear(state) == (0, 2, 3, 4)
+    assert not estimator.identified(state)
+    found = estimator.constants(state, LOSS)
     assert found.m is not None
     assert (found.m.value, found.m.lower) == (0.0, 0.0)
     assert found.R2 is None
-    assert evidence.constants(state, SquaredLoss(l2=0.2)).safe("m") == pytest.approx(0.2)
+    assert estimator.constants(state, SquaredLoss(l2=0.2)).safe("m") == pytest.approx(0.2)
 
 
 def test_columns_in_very_different_units_are_not_collinear(rng: np.random.Generator) -> None:
-    evidence = PooledEvidence()
+    estimator = PooledEstimator()
     X = rng.standard_normal((50, 3)) * np.array([1e-9, 1.0, 1e9])
-    state = _pool(evidence, LOSS, [(X, X[:, 1])])
-    assert evidence.collinear(state) == ()
-    assert evidence.identified(state)
+    state = _pool(estimator, LOSS, [(X, X[:, 1])])
+    assert estimator.collinear(state) == ()
+    assert estimator.identified(state)
 
 
 def test_a_constant_column_and_an_intercept_are_collinear(rng: np.random.Generator) -> None:
-    evidence = PooledEvidence()
+    estimator = PooledEstimator()
     X = np.column_stack([rng.standard_normal(30), np.full(30, 7.0), np.ones(30)])
-    assert evidence.collinear(_pool(evidence, LOSS, [(X, X[:, 0])])) == (1, 2)
+    assert estimator.collinear(_pool(estimator, LOSS, [(X, X[:, 0])])) == (1, 2)
 
 
 def test_the_state_is_plain_of_fixed_size_and_nothing_is_changed(rng: np.random.Generator) -> None:
     for loss in (LOSS, LogisticLoss(l2=0.1)):
-        evidence = PooledEvidence()
+        estimator = PooledEstimator()
         X = rng.standard_normal((30, 2))
         y = np.sign(X[:, 0] + rng.standard_normal(30))
-        once = _pool(evidence, loss, [(X, y)])
+        once = _pool(estimator, loss, [(X, y)])
         plain = to_plain(once)
-        evidence.update(once, loss, np.ones(2), X, y)
+        estimator.update(once, loss, np.ones(2), X, y)
         assert to_plain(once) == plain
         assert to_plain(from_plain(plain)) == plain
-        later = _pool(evidence, loss, [(X, y)] * 30)
+        later = _pool(estimator, loss, [(X, y)] * 30)
         assert len(str(to_plain(later))) < 1.2 * len(str(plain))
 
 
 def test_the_largest_row_and_its_quantile(rng: np.random.Generator) -> None:
     X = rng.standard_normal((4000, 2))
     y = X[:, 0]
-    whole = PooledEvidence()
+    whole = PooledEstimator()
     found = whole.constants(_pool(whole, LOSS, [(X[:100], y[:100]), (X[100:], y[100:])]), LOSS).L
     largest = float((X**2).sum(axis=1).max())
     assert found is not None
     assert found.value == pytest.approx(largest)
     assert found.upper == pytest.approx(largest * 4001 / 4000)
-    part = PooledEvidence(smoothness_quantile=0.99)
+    part = PooledEstimator(smoothness_quantile=0.99)
     found = part.constants(_pool(part, LOSS, [(X[:100], y[:100]), (X[100:], y[100:])]), LOSS).L
     assert found is not None
     exact = float(np.quantile((X**2).sum(axis=1), 0.99))
@@ -235,14 +237,14 @@ def test_the_largest_row_and_its_quantile(rng: np.random.Generator) -> None:
 
 @pytest.mark.statistical
 def test_the_first_minimiser_lies_in_the_ball(rng: np.random.Generator) -> None:
-    runs, evidence = 100, PooledEvidence()
+    runs, estimator = 100, PooledEstimator()
     for loss in (LOSS, SquaredLoss(l2=0.5)):
         outside = 0
         for _ in range(runs):
             world = GaussianRegression(coef=3.0 * rng.standard_normal(3), covariance=1.0, noise=1.0)
             start = rng.standard_normal(3)
-            state = evidence.update(evidence.init(3), loss, start, *world.draw(40, rng=rng))
-            radius = evidence.constants(state, loss).safe("diameter") / 2.0
+            state = estimator.update(estimator.init(3), loss, start, *world.draw(40, rng=rng))
+            radius = estimator.constants(state, loss).safe("diameter") / 2.0
             best = world.minimiser(loss)
             outside += bool(min(np.linalg.norm(best - start), np.linalg.norm(best)) > radius)
         assert outside <= stats.binom.ppf(1 - 1e-6, runs, 0.05)
@@ -250,15 +252,15 @@ def test_the_first_minimiser_lies_in_the_ball(rng: np.random.Generator) -> None:
 
 def test_given_constants_are_what_the_user_gave() -> None:
     given_ = Constants.given(m=1.0, M=2.0)
-    evidence = GivenConstants(given_)
-    assert isinstance(evidence, Evidence)
-    state = evidence.update(evidence.init(2), LOSS, np.zeros(2), np.ones((3, 2)), np.ones(3))
-    assert evidence.constants(state, LOSS) == given_
+    estimator = GivenConstants(given_)
+    assert isinstance(estimator, ConstantsEstimator)
+    state = estimator.update(estimator.init(2), LOSS, np.zeros(2), np.ones((3, 2)), np.ones(3))
+    assert estimator.constants(state, LOSS) == given_
 
 
 def test_what_was_given_takes_the_place_of_what_was_estimated(rng: np.random.Generator) -> None:
-    X, evidence = rng.standard_normal((50, 2)), PooledEvidence()
-    found = evidence.constants(_pool(evidence, LOSS, [(X, X[:, 0])]), LOSS).updated(Constants.given(m=0.25))
+    X, estimator = rng.standard_normal((50, 2)), PooledEstimator()
+    found = estimator.constants(_pool(estimator, LOSS, [(X, X[:, 0])]), LOSS).updated(Constants.given(m=0.25))
     assert found.safe("m") == 0.25
     assert found.M is not None
     assert not found.M.is_given
@@ -267,11 +269,11 @@ def test_what_was_given_takes_the_place_of_what_was_estimated(rng: np.random.Gen
 def test_parameters_are_refused_in_a_sentence() -> None:
     for wrong in ({"confidence": 1.0}, {"method": "guess"}, {"residuals": "hc9"}, {"smoothness_quantile": 0.0}):
         with pytest.raises(ParameterError, match=r"PooledEvidence\(\w+=\.\.\.\) must be .*; got .*\.$"):
-            PooledEvidence(**wrong)
+            PooledEstimator(**wrong)
 
 
 def test_a_period_of_one_row_says_nothing_of_spread() -> None:
-    evidence = PooledEvidence()
-    found = evidence.constants(_pool(evidence, LOSS, [(np.ones((1, 1)), np.ones(1))]), LOSS)
+    estimator = PooledEstimator()
+    found = estimator.constants(_pool(estimator, LOSS, [(np.ones((1, 1)), np.ones(1))]), LOSS)
     assert found.sigma_star is not None
     assert found.sigma_star.upper == math.inf

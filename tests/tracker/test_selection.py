@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from driftpace import Ball, Budget, Constants, LinearCost, LogisticLoss, SquaredLoss, Tracker
-from driftpace.constants import PooledEvidence
+from driftpace.constants import PooledEstimator
 from driftpace.errors import DataError, ParameterError, ProtocolError, StateFileError
 from driftpace.learners import AnchoredErm, Sgd
 from driftpace.losses import HuberLoss
@@ -351,19 +351,19 @@ def test_constants_differ_from_penalty_to_penalty(rng: np.random.Generator) -> N
 
 
 def test_what_a_candidate_brings_to_the_papers_method_is_kept() -> None:
-    mine = PooledEvidence()
+    mine = PooledEstimator()
     select = Selection(
         candidates=(
             Candidate(label="known", constants=Constants.given(m=1.0, M=1.0, A=0.2, B=4.0)),
-            Candidate(label="seen", evidence=mine, rule="update-past"),
+            Candidate(label="seen", constants_estimator=mine, rule="update-past"),
         )
     )
     tracker = Tracker.as_in_paper(
         SquaredLoss(), epsilon=0.2, domain=Ball(radius=20.0), first_samples=(40, 40), features=2, select=select, rng=0
     )
     known, seen = tracker._settings.settings  # type: ignore[union-attr]
-    assert seen.evidence is mine
-    assert known.evidence is not mine
+    assert seen.constants_estimator is mine
+    assert known.constants_estimator is not mine
     assert isinstance(seen.rule, UpdatePast)
     assert isinstance(known.rule, DoNotUpdate)
 

@@ -2,7 +2,7 @@
 
 from driftpace.constants.columns import dependent_columns
 from driftpace.constants.given import GivenConstants
-from driftpace.constants.pooled import PooledEvidence, PooledState
-from driftpace.constants.protocol import Evidence
+from driftpace.constants.pooled import PooledEstimator, PooledState
+from driftpace.constants.protocol import ConstantsEstimator
 
-__all__ = ["Evidence", "GivenConstants", "PooledEvidence", "PooledState", "dependent_columns"]
+__all__ = ["ConstantsEstimator", "GivenConstants", "PooledEstimator", "PooledState", "dependent_columns"]

@@ -47,7 +47,7 @@ class PooledState:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PooledEvidence:
+class PooledEstimator:
     """Estimates the constants of a problem, each with an interval of one-sided ``confidence`` at either end (theory 2).
 
     ==================  ==================================================================================================
@@ -71,8 +71,8 @@ class PooledEvidence:
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((500, 2))
     >>> y = X @ np.array([1.0, -1.0]) + rng.standard_normal(500)
-    >>> evidence, loss = PooledEvidence(), SquaredLoss()
-    >>> found = evidence.constants(evidence.update(evidence.init(2), loss, np.zeros(2), X, y), loss)
+    >>> estimator, loss = PooledEstimator(), SquaredLoss()
+    >>> found = estimator.constants(estimator.update(estimator.init(2), loss, np.zeros(2), X, y), loss)
     >>> 0.8 < found.safe("m") <= 1.0 <= found.safe("M") < 1.3
     True
     """
@@ -83,11 +83,11 @@ class PooledEvidence:
     smoothness_quantile: float | None = None
 
     def __post_init__(self) -> None:
-        validation.fraction("PooledEvidence", confidence=self.confidence)
-        validation.choice("PooledEvidence", ("gaussian", "bernstein"), method=self.method)
-        validation.choice("PooledEvidence", tuple(_POWERS), residuals=self.residuals)
+        validation.fraction("PooledEstimator", confidence=self.confidence)
+        validation.choice("PooledEstimator", ("gaussian", "bernstein"), method=self.method)
+        validation.choice("PooledEstimator", tuple(_POWERS), residuals=self.residuals)
         if self.smoothness_quantile is not None:
-            validation.fraction("PooledEvidence", smoothness_quantile=self.smoothness_quantile)
+            validation.fraction("PooledEstimator", smoothness_quantile=self.smoothness_quantile)
 
     def least_rows(self, features: int) -> int:
         """Return the fewest rows of a period that can be fitted on their own, which some constants need."""

@@ -8,7 +8,7 @@ from driftpace.typing import FloatArray
 
 
 @runtime_checkable
-class Evidence(Protocol):
+class ConstantsEstimator(Protocol):
     """Estimates the constants of a problem from rows, pooled over periods, with O(features^2) memory.
 
     Rows reach :meth:`update` before any model is fitted on them, at the model they did not train (``coef``), so gradients

@@ -16,7 +16,8 @@ class Candidate:
     """One way to model: what is None is the tracker's own.
 
     ``label`` names it in reports. ``loss`` is what it minimises (another penalty, another threshold of a Huber loss),
-    ``columns`` the features it sees, by name or place, and ``learner``, ``drift``, ``rule``, ``evidence``, ``constants`` are
+    ``columns`` the features it sees, by name or place, and ``learner``, ``drift``, ``rule``, ``constants_estimator``,
+    ``constants`` are
     parts, for a tracker made of parts: the curvature m and what else is known differ from loss to loss, so constants are
     given for each.
     """
@@ -27,7 +28,7 @@ class Candidate:
     learner: Any = None
     drift: Any = None
     rule: Any = None
-    evidence: Any = None
+    constants_estimator: Any = None
     constants: Any = None
 
     def __post_init__(self) -> None:

@@ -180,7 +180,7 @@ def _of_parts(settings: Settings, state: State, spending: Spending, pool: int | 
     try:
         outlook = outlook_of_parts(settings, state, terms)
     except TooEarlyError as error:
-        least = max(least, least_rows(settings.evidence, settings, state), 1)
+        least = max(least, least_rows(settings.constants_estimator, settings, state), 1)
         most = max(spending.share(limit), min(least, spending.most(limit)))
         return _pilot_of_parts(settings, state, terms, usual, most, error.why)
     supply = _Supply(limit=limit, beyond=beyond, least=least)

@@ -23,7 +23,7 @@ def close(settings: Settings, state: State) -> tuple[State, StepReport]:
     order = state.order
     assert order is not None
     X, y, _ = _visited(settings, state)
-    state = _with_evidence(settings, state, X, y)
+    state = _with_constants(settings, state, X, y)
     terms = terms_of(settings, state)
     distance = proven_distance(settings, state, terms)
     training = len(y) - int(settings.drift.held_out * len(y))
@@ -50,7 +50,7 @@ def fits_without(settings: Settings, state: State, fold: IntArray) -> FloatArray
     """
     assert state.coef is not None
     X, y, order = _visited(settings, state)
-    state = _with_evidence(settings, state, X, y)
+    state = _with_constants(settings, state, X, y)
     terms = terms_of(settings, state)
     distance = proven_distance(settings, state, terms)
     models = []
@@ -72,19 +72,19 @@ def _visited(settings: Settings, state: State) -> tuple[FloatArray, FloatArray, 
     return X[order], y[order], order
 
 
-def _with_evidence(settings: Settings, state: State, X: FloatArray, y: FloatArray) -> State:
+def _with_constants(settings: Settings, state: State, X: FloatArray, y: FloatArray) -> State:
     """Return the state with the constants as they look after these rows, which no model was trained on yet."""
     if state.coef is None or len(y) == 0:
         return state
     objective = settings.objective
-    evidence = settings.evidence.update(state.evidence, objective, state.coef, X, y)
+    constants_state = settings.constants_estimator.update(state.constants_state, objective, state.coef, X, y)
     return replace(
         state,
         gram=after_more_rows(settings, state, X),
         rows_seen=state.rows_seen + len(y),
         first_rows=state.rows_seen == 0,
-        evidence=evidence,
-        constants=settings.evidence.constants(evidence, objective).updated(settings.constants),
+        constants_state=constants_state,
+        constants=settings.constants_estimator.constants(constants_state, objective).updated(settings.constants),
     )
 
 

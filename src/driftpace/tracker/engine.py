@@ -128,7 +128,7 @@ def _with_features(settings: Settings, state: State, features: int, columns: tup
         columns=columns,
         coef=settings.domain.project(start),
         drift=None if practical_method else settings.drift.init(size),
-        evidence=None if practical_method else settings.evidence.init(size),
+        constants_state=None if practical_method else settings.constants_estimator.init(size),
         pace=practical.first(settings, start) if practical_method else None,
         gram=None if practical_method or settings.loss.l2 > 0.0 else np.zeros((size, size)),
     )

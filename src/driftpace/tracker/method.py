@@ -4,7 +4,7 @@ from typing import Any
 
 from driftpace import validation
 from driftpace.adaptive import Pacing
-from driftpace.constants import PooledEvidence
+from driftpace.constants import PooledEstimator
 from driftpace.drift import Drift, Prequential, RecentChange
 from driftpace.errors import ParameterError
 from driftpace.learners import Sgd
@@ -44,7 +44,7 @@ def choose_method(
         "drift": lambda: Drift(one_step=Prequential(), combine=RecentChange(window=20)),
         "rule": DoNotUpdate,
         "constants": Constants,
-        "evidence": PooledEvidence,
+        "constants_estimator": PooledEstimator,
     }
     filled = {name: defaults[name]() if part is None else part for name, part in parts.items()}
     return Parts(epsilon=epsilon, **filled)

@@ -15,7 +15,7 @@ def place_order(settings: Settings, state: State, terms: Terms, pool: int | None
     decision = settings.rule.size(state.rule, terms)
     wanted = rows_for(settings.drift.held_out, decision.sizing.samples)
     if terms.bound is None:
-        wanted = max(wanted, least_rows(settings.evidence, settings, state))
+        wanted = max(wanted, least_rows(settings.constants_estimator, settings, state))
     total = max(wanted, least_rows(settings.drift, settings, state)) if wanted > 0 else 0
     order = Order(
         total=total,

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from driftpace import validation
-from driftpace.constants import Evidence, GivenConstants, PooledEvidence
+from driftpace.constants import ConstantsEstimator, GivenConstants, PooledEstimator
 from driftpace.constraints import Set
 from driftpace.drift import Direct, Drift, DriftEstimator, KnownDrift, MeanChange, RootMargin
 from driftpace.errors import ParameterError, UnknownConstantError
@@ -40,15 +40,15 @@ def paper_parts(
         check_part(_OWNER, name, part)
     if features is not None:
         validation.count(_OWNER, least=1, features=features)
-    evidence = _evidence(learner, given, features)
+    constants_estimator = _constants_estimator(learner, given, features)
     first = () if first_samples is None else validation.counts(_OWNER, least=1, first_samples=first_samples)
     if isinstance(rule, str) and not first:
-        _first_periods_can_be_sized(evidence, domain, features)
+        _first_periods_can_be_sized(constants_estimator, domain, features)
     return {
         "learner": learner,
         "drift": _drift(rho, drift),
         "rule": _rule(rule, first),
-        "evidence": evidence,
+        "constants_estimator": constants_estimator,
         "constants": given,
         "domain": domain,
     }
@@ -68,8 +68,8 @@ def _filled(candidate: Candidate, given: dict[str, Any]) -> Candidate:
         asked["features"] = len(candidate.columns)
     parts = paper_parts(constants=candidate.constants, **asked)
     del parts["domain"]
-    if candidate.evidence is not None:
-        parts["evidence"] = candidate.evidence
+    if candidate.constants_estimator is not None:
+        parts["constants_estimator"] = candidate.constants_estimator
     return replace(candidate, **parts)
 
 
@@ -99,8 +99,8 @@ def _rule(rule: RuleName | Rule, first: tuple[int, ...]) -> Rule:
     return DoNotUpdate(first_samples=first) if rule == "do-not-update" else UpdatePast(first_samples=first)
 
 
-def _first_periods_can_be_sized(evidence: Evidence, domain: Set, features: int | None) -> None:
-    if not isinstance(evidence, GivenConstants):
+def _first_periods_can_be_sized(constants_estimator: ConstantsEstimator, domain: Set, features: int | None) -> None:
+    if not isinstance(constants_estimator, GivenConstants):
         raise ParameterError(
             "must be given, such as (50, 50), while constants are to be estimated; got nothing.",
             owner=_OWNER,
@@ -114,10 +114,10 @@ def _first_periods_can_be_sized(evidence: Evidence, domain: Set, features: int |
         )
 
 
-def _evidence(learner: Learner, given: Constants, features: int | None) -> Evidence:
+def _constants_estimator(learner: Learner, given: Constants, features: int | None) -> ConstantsEstimator:
     """Return the estimator of constants: none is needed when those given are enough for the learner's bound."""
     try:
         learner.bound(given, 1 if features is None else features)
     except UnknownConstantError:
-        return PooledEvidence()
+        return PooledEstimator()
     return GivenConstants(given)

@@ -9,7 +9,7 @@ from typing import Any
 from driftpace import validation
 from driftpace.adaptive import Pacing
 from driftpace.bounds import Nature
-from driftpace.constants import Evidence, GivenConstants
+from driftpace.constants import ConstantsEstimator, GivenConstants
 from driftpace.constraints import Set, WholeSpace
 from driftpace.drift import DriftEstimator
 from driftpace.errors import ParameterError, UnknownConstantError
@@ -26,7 +26,7 @@ _KINDS: dict[str, Any] = {
     "learner": Learner,
     "drift": DriftEstimator,
     "rule": Rule,
-    "evidence": Evidence,
+    "constants_estimator": ConstantsEstimator,
     "domain": Set,
     "constants": Constants,
 }
@@ -97,7 +97,7 @@ def _check_parts(owner: str, settings: Settings) -> None:
             owner=owner,
             name="drift",
         )
-    estimated = not isinstance(settings.evidence, GivenConstants)
+    estimated = not isinstance(settings.constants_estimator, GivenConstants)
     constants = (_likely(settings.constants) if estimated else Constants()).updated(settings.constants)
     constants = with_settled(settings, constants)
     for constant in getattr(settings.drift, "needs", ()):

@@ -16,7 +16,7 @@ from driftpace.tracker.exactly import from_plain, to_plain
 from driftpace.tracker.parts import check_method, check_part
 from driftpace.tracker.state import Parts, Settings, State
 
-PARTS = ("loss", "learner", "drift", "rule", "evidence", "domain", "budget")
+PARTS = ("loss", "learner", "drift", "rule", "constants_estimator", "domain", "budget")
 
 
 def to_body(settings: Settings | Branches, state: State | BranchedState, history: list[StepReport]) -> dict[str, Any]:

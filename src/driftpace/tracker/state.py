@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from driftpace.adaptive import Judgement, Pace, Pacing, Rows
-from driftpace.constants import Evidence
+from driftpace.constants import ConstantsEstimator
 from driftpace.constraints import Set
 from driftpace.drift import DriftEstimator
 from driftpace.learners import Learner
@@ -20,14 +20,14 @@ from driftpace.typing import FloatArray
 class Parts:
     """A method put together from parts: a learner with its bound, an estimate of the drift, a rule.
 
-    ``constants`` are those the user gave; ``evidence`` estimates the rest.
+    ``constants`` are those the user gave; ``constants_estimator`` estimates the rest.
     """
 
     epsilon: float
     learner: Learner
     drift: DriftEstimator
     rule: Rule
-    evidence: Evidence
+    constants_estimator: ConstantsEstimator
     constants: Constants
 
 
@@ -78,9 +78,9 @@ class Settings:
         return self.parts.rule
 
     @property
-    def evidence(self) -> Evidence:
+    def constants_estimator(self) -> ConstantsEstimator:
         """What estimates the constants."""
-        return self.parts.evidence
+        return self.parts.constants_estimator
 
     @property
     def constants(self) -> Constants:
@@ -152,7 +152,8 @@ class State:
     ``constants`` are those known after the last period, given or estimated, kept so that asking does not compute them anew.
     ``features`` and what depends on it are None until the first rows tell the number of columns. ``gram`` sums x x' over
     everything seen until the columns are known to be linearly independent, then it is dropped. ``first_rows`` is True while
-    the first period that has rows is being closed. ``pace`` is what a practical tracker knows, instead of rule, drift and evidence.
+    the first period that has rows is being closed. ``pace`` is the state of the default method, in place of
+    rule, drift and constants.
 
     ``spent`` is what the rows of the closed periods cost, where there is a budget, and ``bought`` whether the last one had rows;
     where it had none, ``idle_distance`` is how far the model of parts was proven to be from its minimiser. ``looked`` is what was
@@ -166,7 +167,7 @@ class State:
     coef: FloatArray | None = None
     gradient: FloatArray | None = None
     drift: Any = None
-    evidence: Any = None
+    constants_state: Any = None
     constants: Constants | None = None
     gram: FloatArray | None = None
     rows_seen: int = 0

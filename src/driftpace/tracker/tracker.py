@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from driftpace import validation
-from driftpace.constants import Evidence
+from driftpace.constants import ConstantsEstimator
 from driftpace.constraints import Set, WholeSpace
 from driftpace.drift import DriftEstimator
 from driftpace.errors import DataError, ParameterError, ProtocolError
@@ -102,7 +102,7 @@ class Tracker:
         drift: DriftEstimator | None = None,
         rule: Rule | None = None,
         constants: Constants | Sequence[Constants] | None = None,
-        evidence: Evidence | None = None,
+        constants_estimator: ConstantsEstimator | None = None,
         domain: Set | None = None,
         fit_intercept: bool = True,
         features: int | None = None,
@@ -120,7 +120,13 @@ class Tracker:
             validation.count("Tracker", least=1, features=features)
         if pool is not None:
             validation.count("Tracker", least=0, pool=pool)
-        made_of = {"learner": learner, "drift": drift, "rule": rule, "constants": constants, "evidence": evidence}
+        made_of = {
+            "learner": learner,
+            "drift": drift,
+            "rule": rule,
+            "constants": constants,
+            "constants_estimator": constants_estimator,
+        }
         each = constants if l2 is not None else None
         if each is not None:
             made_of["constants"] = None  # each penalty brings its own
