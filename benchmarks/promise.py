@@ -64,9 +64,7 @@ def show(table: Replayed, epsilon: float, runs: int) -> Shown:
         seed=SEED,
     )
     with one_thread():
-        job = prepare(
-            table.panel, loss=table.loss, asked=asked, test_fraction=TEST_FRACTION, seed=SEED, baselines=False
-        )
+        job = prepare(table.panel, loss=table.loss, asked=asked, test_fraction=TEST_FRACTION, seed=SEED, baselines=())
         totals = result.strategies[0].samples.sum(axis=1).astype(int).tolist()
         with Workers(job, workers=None, items=runs) as crew:
             found = list(crew.map(replay_peers, list(enumerate(totals))))

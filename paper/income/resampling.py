@@ -123,7 +123,7 @@ def job_of(setting: Setting, panel: Panel) -> Job:
         asked=Wanted(epsilon=target_risk(setting, panel)),
         test_fraction=setting.test_fraction,
         seed=setting.seed,
-        baselines=False,
+        baselines=(),
     )
 
 

@@ -6,6 +6,7 @@
     ├── ParameterError          a parameter is outside its allowed range            (also a ValueError)
     │   └── UnknownConstantError    a constant is required but neither given nor estimated yet
     ├── DataError               rows or files that cannot be used                   (also a ValueError)
+    │   └── CollinearColumnsError   columns that are linearly dependent
     ├── ProtocolError           a call out of order, such as tell before ask        (also a RuntimeError)
     │   └── TooEarlyError           not enough data yet to look ahead
     ├── StateFileError          a saved state that cannot be read back              (also a ValueError)
@@ -89,6 +90,26 @@ class UnknownConstantError(ParameterError):
 
 class DataError(DriftpaceError, ValueError):
     """Rows that cannot be used: non-finite, of the wrong width, of the wrong kind."""
+
+
+class CollinearColumnsError(DataError):
+    """Columns that are linearly dependent over all rows so far, where no penalty decides between their coefficients.
+
+    ``columns`` are the places of the dependent coefficients, the intercept last; ``rows`` is the number of rows so far.
+    """
+
+    def __init__(
+        self,
+        problem: str = "",
+        *,
+        owner: str | None = None,
+        name: str | None = None,
+        columns: tuple[int, ...] = (),
+        rows: int = 0,
+    ) -> None:
+        super().__init__(problem, owner=owner, name=name)
+        self.columns = columns
+        self.rows = rows
 
 
 class ProtocolError(DriftpaceError, RuntimeError):

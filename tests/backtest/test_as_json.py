@@ -56,9 +56,3 @@ def test_a_later_schema_and_a_missing_part_are_refused(result: BacktestResult) -
     del body["ledger"]
     with pytest.raises(DataError, match="'ledger'"):
         from_json(json.dumps(body))
-
-
-def test_results_written_before_the_best_loss_was_kept_can_be_read(result: BacktestResult) -> None:
-    body = json.loads(to_json(result))
-    assert len(body.pop("best_loss")) == len(result.periods)
-    assert from_json(json.dumps(body)).best_loss == ()

@@ -18,7 +18,7 @@ from tests.backtest.panels import classes_panel, drifting_panel
 
 def job_of(epsilon: float = 0.05, loss: Loss | None = None, rows: int = 60) -> Job:
     panel = drifting_panel(rows=rows) if loss is None else classes_panel(rows=rows)
-    return prepare(panel, loss=loss, asked=Asked(epsilon=epsilon), test_fraction=0.2, seed=1, baselines=True)
+    return prepare(panel, loss=loss, asked=Asked(epsilon=epsilon), test_fraction=0.2, seed=1)
 
 
 def test_up_front_is_least_squares_of_the_first_rows() -> None:

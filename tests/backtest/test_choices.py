@@ -15,7 +15,7 @@ GRID = [0.0, 0.1, 10.0]
 
 
 def test_choices_come_back_for_every_run_and_period_and_are_shown() -> None:
-    result = replay(drifting_panel(), epsilon=0.05, runs=3, workers=1, baselines=False, l2=GRID)
+    result = replay(drifting_panel(), epsilon=0.05, runs=3, workers=1, baselines=(), l2=GRID)
     assert result.choices is not None
     assert result.choices.candidates == ("l2=0", "l2=0.1", "l2=10")
     assert result.choices.chosen.shape == (3, 6)
@@ -30,21 +30,21 @@ def test_choices_come_back_for_every_run_and_period_and_are_shown() -> None:
 
 
 def test_without_candidates_nothing_is_said_of_them() -> None:
-    result = replay(drifting_panel(), epsilon=0.05, runs=1, workers=1, baselines=False)
+    result = replay(drifting_panel(), epsilon=0.05, runs=1, workers=1, baselines=())
     assert result.choices is None
     assert "Which model was chosen" not in report(result)
     assert from_json(to_json(result)).choices is None
 
 
 def test_classes_are_judged_by_the_loss_without_a_penalty() -> None:
-    result = replay(classes_panel(), tolerance=0.2, runs=2, workers=1, baselines=False, l2=[0.001, 0.1])
+    result = replay(classes_panel(), tolerance=0.2, runs=2, workers=1, baselines=(), l2=[0.001, 0.1])
     assert result.loss == repr(LogisticLoss())
     assert result.choices is not None
 
 
 def test_workers_do_not_change_the_choices() -> None:
     one, two = (
-        replay(drifting_panel(), epsilon=0.05, runs=2, workers=workers, baselines=False, l2=GRID) for workers in (1, 2)
+        replay(drifting_panel(), epsilon=0.05, runs=2, workers=workers, baselines=(), l2=GRID) for workers in (1, 2)
     )
     assert one.choices is not None
     assert two.choices is not None
@@ -58,7 +58,7 @@ def own_tracker(loss: Loss, features: int, seed: int) -> Tracker:
 
 
 def test_a_tracker_of_ones_own_may_choose_among_columns() -> None:
-    result = replay(drifting_panel(), epsilon=0.05, runs=1, workers=1, baselines=False, tracker=own_tracker)
+    result = replay(drifting_panel(), epsilon=0.05, runs=1, workers=1, baselines=(), tracker=own_tracker)
     assert result.choices is not None
     assert result.choices.candidates == ("both", "first")
 
@@ -76,7 +76,7 @@ def test_rows_of_one_person_stay_together() -> None:
     assert panel.features == ("x",)
     assert panel.groups is not None
     assert [len(set(whose.tolist())) for whose in panel.groups] == [20, 20]
-    result = replay(panel, epsilon=0.5, runs=1, workers=1, baselines=False, l2=GRID)
+    result = replay(panel, epsilon=0.5, runs=1, workers=1, baselines=(), l2=GRID)
     assert result.choices is not None
     with pytest.raises(ParameterError, match="got 'who', which is the group"):
         read_table(table, period="year", target="y", groups="who", features=["x", "who"])

@@ -33,7 +33,7 @@ def numbers(result: BacktestResult) -> str:
 
 def test_the_tracker_is_judged_as_by_hand() -> None:
     panel = drifting_panel(periods=3, rows=50)
-    result = found(panel, baselines=False)
+    result = found(panel, baselines=())
     assert [one.name for one in result.strategies] == ["driftpace"]
     ours = result.strategies[0]
     for run in range(3):
@@ -51,7 +51,7 @@ def test_the_tracker_is_judged_as_by_hand() -> None:
 
 
 def test_the_ledger_says_what_the_reports_said() -> None:
-    ledger = found(drifting_panel(), baselines=False).ledger
+    ledger = found(drifting_panel(), baselines=()).ledger
     assert ledger.samples_theory[:, :2].tolist() == [[4 * SIZE, 2 * SIZE]] * 3
     assert np.isnan(ledger.drift[:, 0]).all()
     assert np.isnan(ledger.certificate[:, 0]).all()
@@ -63,14 +63,14 @@ def test_the_ledger_says_what_the_reports_said() -> None:
 
 def test_assumptions_are_told_at_their_worst_with_their_share() -> None:
     small = drifting_panel(periods=5, rows=20)  # 16 for training: the first period wants 24
-    ((worst, share),) = found(small, baselines=False).assumptions
+    ((worst, share),) = found(small, baselines=()).assumptions
     assert (worst.name, worst.verdict, worst.sentence) == ("pool", Verdict.WARN, "16 of 24 came.")
     assert share == pytest.approx(1.0 / 5.0)
 
 
 @pytest.mark.parametrize("asked", [{}, {"epsilon": None, "tolerance": 0.2}, {"confidence": 0.9, "certificate": 0.8}])
 def test_the_default_tracker_says_everything(asked: dict[str, Any]) -> None:
-    result = found(drifting_panel(rows=300), tracker=None, baselines=False, **asked)
+    result = found(drifting_panel(rows=300), tracker=None, baselines=(), **asked)
     ours, ledger = result.strategies[0], result.ledger
     assert (ours.samples[:, 0] > 0.0).all()
     assert (ours.samples <= 240.0).all()
@@ -120,13 +120,13 @@ def test_classes_have_an_auc() -> None:
 
 
 def test_the_loss_follows_the_target() -> None:
-    assert found(classes_panel(), baselines=False).loss.startswith("LogisticLoss(l2=0.001")
-    assert found(drifting_panel(), baselines=False).loss.startswith("SquaredLoss(")
+    assert found(classes_panel(), baselines=()).loss.startswith("LogisticLoss(l2=0.001")
+    assert found(drifting_panel(), baselines=()).loss.startswith("SquaredLoss(")
 
 
 def test_the_best_loss_is_that_of_least_squares_on_all_rows() -> None:
     panel = drifting_panel()
-    for X, y, best in zip(panel.X, panel.y, found(panel, baselines=False).best_loss, strict=True):
+    for X, y, best in zip(panel.X, panel.y, found(panel, baselines=()).best_loss, strict=True):
         rows = np.column_stack([X, np.ones(len(y))])
         left = y - rows @ np.linalg.lstsq(rows, y, rcond=None)[0]
         assert best == pytest.approx(0.5 * np.mean(left**2))
@@ -134,7 +134,7 @@ def test_the_best_loss_is_that_of_least_squares_on_all_rows() -> None:
 
 def test_a_tolerance_is_a_share_of_the_least_loss() -> None:
     panel = drifting_panel()
-    result = found(panel, epsilon=None, tolerance=0.1, baselines=False)
+    result = found(panel, epsilon=None, tolerance=0.1, baselines=())
     for X, y, epsilon in zip(panel.X, panel.y, result.epsilon, strict=True):
         rows = np.column_stack([X, np.ones(len(y))])
         best = np.linalg.lstsq(rows, y, rcond=None)[0]
@@ -150,22 +150,22 @@ def test_numbers_do_not_depend_on_the_workers(panel: Panel) -> None:
 
 
 def test_runs_do_not_depend_on_how_many_there_are() -> None:
-    few, many = found(drifting_panel(), baselines=False, runs=2), found(drifting_panel(), baselines=False, runs=4)
+    few, many = found(drifting_panel(), baselines=(), runs=2), found(drifting_panel(), baselines=(), runs=4)
     assert (many.strategies[0].excess_risk[:2] == few.strategies[0].excess_risk).all()
 
 
 def test_a_tracker_that_cannot_travel_stays_here_and_says_so() -> None:
     panel = drifting_panel()
-    result = found(panel, workers=2, baselines=False, tracker=lambda *given: plain_tracker(*given))
+    result = found(panel, workers=2, baselines=(), tracker=lambda *given: plain_tracker(*given))
     assert any("One core was used" in note for note in result.notes)
-    assert (result.strategies[0].excess_risk == found(panel, baselines=False).strategies[0].excess_risk).all()
+    assert (result.strategies[0].excess_risk == found(panel, baselines=()).strategies[0].excess_risk).all()
 
 
 def test_the_package_is_the_function() -> None:
     frame = {"year": [1] * 30 + [2] * 30, "x": np.arange(60.0) % 7.0, "y": np.arange(60.0) % 5.0}
     call: Any = driftpace.backtest
     settings: dict[str, Any] = {"period": "year", "target": "y", "epsilon": 0.1, "runs": 2, "workers": 1}
-    settings |= {"baselines": False, "tracker": plain_tracker}
+    settings |= {"baselines": (), "tracker": plain_tracker}
     result = call(frame, **settings)
     assert isinstance(result, BacktestResult)
     assert result.periods == ("1", "2")
@@ -188,7 +188,9 @@ def test_the_package_is_the_function() -> None:
         ({"test_fraction": 0.0}, r"backtest\(test_fraction=\.\.\.\) must be strictly between 0 and 1; got 0.0"),
         ({"test_fraction": 1.0}, r"backtest\(test_fraction=\.\.\.\) must be strictly between 0 and 1; got 1.0"),
         ({"price": -2.0}, r"backtest\(price=\.\.\.\) must be zero or more"),
-        ({"baselines": 1}, r"backtest\(baselines=\.\.\.\) must be True or False; got 1"),
+        ({"baselines": 1}, r"backtest\(baselines=\.\.\.\) must be a list of names among 'up_front', .*; got 1"),
+        ({"baselines": "paper"}, r"backtest\(baselines=\.\.\.\) must be a list of names among .*; got 'paper'"),
+        ({"baselines": ["papr"]}, r"backtest\(baselines=\.\.\.\) must be .*; got 'papr': did you mean 'paper'\?"),
     ],
 )
 def test_parameters_out_of_range_are_refused_in_a_sentence(given: dict[str, Any], sentence: str) -> None:
@@ -209,9 +211,9 @@ def test_features_that_say_the_same_twice_are_refused_by_name() -> None:
     copied = panel_of([np.column_stack([X, X[:, 2] - 2.0 * X[:, 0]]) for X in panel.X], list(panel.y))
     with pytest.raises(DataError, match=r"'x0', 'x2' and 'x3' together say the same twice"):
         found(copied)
-    assert found(copied, loss=SquaredLoss(l2=0.1), baselines=False).features == ("x0", "x1", "x2", "x3")
+    assert found(copied, loss=SquaredLoss(l2=0.1), baselines=()).features == ("x0", "x1", "x2", "x3")
     nearly = [np.column_stack([X, X[:, 0] + 1e-6 * X[:, 1] ** 2]) for X in panel.X]
-    assert len(found(panel_of(nearly, list(panel.y)), baselines=False).features) == 4
+    assert len(found(panel_of(nearly, list(panel.y)), baselines=()).features) == 4
 
 
 def test_a_loss_that_does_not_fit_is_refused_in_a_sentence() -> None:
@@ -225,7 +227,7 @@ def test_a_share_of_nothing_is_refused() -> None:
     panel = drifting_panel(noise=0.0)
     with pytest.raises(DataError, match="period '2001' fits every row exactly: give epsilon instead"):
         found(panel, epsilon=None, tolerance=0.05)
-    assert found(panel, baselines=False).epsilon == (0.05,) * 6
+    assert found(panel, baselines=()).epsilon == (0.05,) * 6
 
 
 def test_one_period_is_refused_in_a_sentence() -> None:
@@ -234,7 +236,7 @@ def test_one_period_is_refused_in_a_sentence() -> None:
 
 
 def test_the_contract_is_whole() -> None:
-    result = found(drifting_panel(), baselines=False)
+    result = found(drifting_panel(), baselines=())
     assert {field.name for field in fields(result)} >= {"strategies", "ledger", "assumptions", "notes", "seconds"}
     assert result.notes[0] == "Made up."
     assert result.seconds > 0.0

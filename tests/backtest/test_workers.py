@@ -29,13 +29,13 @@ def own(loss, features, seed):
 
 
 for tracker in (plain_tracker, own):
-    result = replay(drifting_panel(), epsilon=0.05, runs=2, workers=2, baselines=False, tracker=tracker)
+    result = replay(drifting_panel(), epsilon=0.05, runs=2, workers=2, baselines=(), tracker=tracker)
     print(result.strategies[0].excess_risk.tolist(), sum("One core" in note for note in result.notes))
 """
 
 
 def job_of() -> Job:
-    return prepare(drifting_panel(), loss=None, asked=Asked(epsilon=0.1), test_fraction=0.2, seed=0, baselines=False)
+    return prepare(drifting_panel(), loss=None, asked=Asked(epsilon=0.1), test_fraction=0.2, seed=0, baselines=())
 
 
 def double(job: Job, item: int) -> int:
@@ -58,7 +58,7 @@ def test_a_script_without_a_guard_runs_once(tmp_path: Path) -> None:
         check=True,
     )
     once, spread, own = done.stdout.splitlines()
-    here = replay(drifting_panel(), epsilon=0.05, runs=2, workers=1, baselines=False, tracker=plain_tracker)
+    here = replay(drifting_panel(), epsilon=0.05, runs=2, workers=1, baselines=(), tracker=plain_tracker)
     risks = str(here.strategies[0].excess_risk.tolist())
     assert once == "once"
     assert spread == f"{risks} 0"

@@ -19,7 +19,7 @@ RUNS = 6
 
 def job_of(epsilon: float, *, step: float = 0.2, rows: int = 60) -> Job:
     panel = drifting_panel(periods=7, rows=rows, step=step)
-    return prepare(panel, loss=None, asked=Asked(epsilon=epsilon), test_fraction=0.2, seed=3, baselines=True)
+    return prepare(panel, loss=None, asked=Asked(epsilon=epsilon), test_fraction=0.2, seed=3)
 
 
 def risks_of(job: Job, size: int) -> FloatArray:

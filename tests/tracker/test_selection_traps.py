@@ -120,7 +120,7 @@ def test_a_table_is_not_grouped_by_its_target_and_says_what_groups_do() -> None:
         with pytest.raises(ParameterError, match=r"groups=...\) must be another column than period and target"):
             read_table(table, period="year", target="y", groups=groups)
     panel = read_table(table, period="year", target="y", groups="who")
-    result = replay(panel, epsilon=0.5, runs=1, workers=1, baselines=False)
+    result = replay(panel, epsilon=0.5, runs=1, workers=1, baselines=())
     assert any("nobody is both learnt from and tested on" in note for note in result.notes)
 
 

@@ -10,17 +10,20 @@ from typing import Any
 
 from driftpace.backtest.as_json import from_json, to_json
 from driftpace.backtest.promise import Promise, promise
-from driftpace.backtest.records import BacktestResult, Choices, Ledger, Strategy
+from driftpace.backtest.records import BacktestResult, Choices, Ledger, SkippedBaseline, Strategy
 from driftpace.backtest.replay import backtest, replay
+from driftpace.backtest.strategies import BASELINES
 from driftpace.backtest.table import Panel, read_table
 from driftpace.backtest.tables import render, summary, to_frame
 
 __all__ = [
+    "BASELINES",
     "BacktestResult",
     "Choices",
     "Ledger",
     "Panel",
     "Promise",
+    "SkippedBaseline",
     "Strategy",
     "backtest",
     "from_json",

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from driftpace.backtest.records import BacktestResult, Choices, Ledger, Strategy
+from driftpace.backtest.records import BacktestResult, Choices, Ledger, SkippedBaseline, Strategy
 from driftpace.errors import DataError
 from driftpace.records import Assumption, Verdict
 from driftpace.typing import FloatArray
@@ -30,12 +30,13 @@ def to_json(result: BacktestResult) -> str:
 
 def from_json(text: str) -> BacktestResult:
     """Return the result that :func:`to_json` wrote, or refuse text that it did not write."""
-    body = {"best_loss": [], "choices": None, **_body(text)}  # which the first results did not have
+    body = _body(text)
     try:
         given = {field.name: body[field.name] for field in fields(BacktestResult)}
         given |= {name: tuple(given[name]) for name in _TUPLES}
         given["strategies"] = tuple(_strategy(one) for one in body["strategies"])
         given["ledger"] = Ledger(**{name: _array(values) for name, values in body["ledger"].items()})
+        given["skipped"] = tuple(SkippedBaseline(**one) for one in body["skipped"])
         chosen = body["choices"]
         given["choices"] = chosen and Choices(candidates=tuple(chosen["candidates"]), chosen=_array(chosen["chosen"]))
         given["assumptions"] = tuple(
@@ -67,7 +68,7 @@ def _plain(value: Any) -> Any:
     """Return numbers, text and lists only."""
     if isinstance(value, np.ndarray):
         return _plain(value.tolist())
-    if isinstance(value, Strategy | Ledger | Choices):
+    if isinstance(value, Strategy | SkippedBaseline | Ledger | Choices):
         return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, list | tuple):
         return [_plain(one) for one in value]

@@ -17,7 +17,7 @@ class Job:
     """A table ready to be replayed.
 
     ``loss`` is the user's; ``epsilon`` is the target of each period; ``scale`` the spread of each coefficient's column,
-    which is 1 for the intercept; ``baselines`` whether the other ways of buying labels are replayed too.
+    which is 1 for the intercept; ``features`` are the names of the columns and ``baselines`` those of the baselines to replay.
     """
 
     loss: Loss
@@ -28,7 +28,8 @@ class Job:
     asked: Asked
     test_fraction: float
     seed: int
-    baselines: bool
+    features: tuple[str, ...]
+    baselines: tuple[str, ...] = ()
 
     @property
     def coefficients(self) -> int:

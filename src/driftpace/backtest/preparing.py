@@ -1,5 +1,7 @@
 """From a table to a job: the loss, the populations of all periods and the targets, or a refusal in a sentence."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from driftpace.backtest.following import Asked
@@ -16,7 +18,9 @@ _SAME = 1e-10
 _NOTHING = 1e-20
 
 
-def prepare(panel: Panel, *, loss: Loss | None, asked: Asked, test_fraction: float, seed: int, baselines: bool) -> Job:
+def prepare(
+    panel: Panel, *, loss: Loss | None, asked: Asked, test_fraction: float, seed: int, baselines: Sequence[str] = ()
+) -> Job:
     """Return the job of replaying a panel."""
     loss = _default_loss(panel, asked.l2) if loss is None else loss
     _fits(panel, loss)
@@ -51,7 +55,8 @@ def prepare(panel: Panel, *, loss: Loss | None, asked: Asked, test_fraction: flo
         asked=asked,
         test_fraction=test_fraction,
         seed=seed,
-        baselines=baselines,
+        features=tuple(panel.features),
+        baselines=tuple(baselines),
     )
 
 

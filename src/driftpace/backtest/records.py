@@ -23,6 +23,15 @@ class Strategy:
     auc: FloatArray | None = None
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SkippedBaseline:
+    """A baseline that could not run on the table, with the ``reason`` in one sentence."""
+
+    name: str
+    title: str
+    reason: str
+
+
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Ledger:
     """What the tracker said each period, beside what was measured. Arrays are (runs, periods).
@@ -51,8 +60,9 @@ class Choices:
 class BacktestResult:
     """A table replayed: the tracker beside every other way of buying labels.
 
-    ``strategies[0]`` is driftpace; the others follow by name: "up_front", "even", "from_scratch", "first_model", "paper",
-    "best_constant". ``epsilon`` has one entry for each period (it moves when a tolerance was asked for).
+    ``strategies[0]`` is driftpace; the baselines follow, those that were chosen of "up_front", "even", "from_scratch",
+    "first_model", "paper" and "best_constant". ``skipped`` are the baselines that could not run, with the reason.
+    ``epsilon`` has one entry for each period (it moves when a tolerance was asked for).
     ``best_loss`` is the least mean loss that any model of its kind has on all rows of a period.
     ``pool`` and ``test_rows`` are how many rows each period has for training and for testing. ``assumptions`` are the
     worst verdicts over runs and periods, one for each name, with how often they came. ``choices`` is None where nothing was chosen
@@ -81,6 +91,7 @@ class BacktestResult:
     notes: tuple[str, ...]
     seconds: float
     best_loss: tuple[float, ...] = ()
+    skipped: tuple[SkippedBaseline, ...] = ()
     choices: Choices | None = None
 
     def __repr__(self) -> str:

@@ -2,21 +2,22 @@
 
 import time
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Any
 
 from driftpace import validation
+from driftpace.backtest.failures import feature_error
 from driftpace.backtest.following import Asked, TrackerMaker
 from driftpace.backtest.gathering import gather_choices, gather_ledger, worst_assumptions
 from driftpace.backtest.job import Job
-from driftpace.backtest.naming import in_names
 from driftpace.backtest.preparing import prepare
 from driftpace.backtest.progress import Progress
-from driftpace.backtest.records import BacktestResult, Strategy
+from driftpace.backtest.records import BacktestResult, SkippedBaseline, Strategy
 from driftpace.backtest.run import RunFound, replay_run
-from driftpace.backtest.strategies import of_others, of_tracker, of_yardstick
+from driftpace.backtest.strategies import BASELINES, of_baselines, of_tracker
 from driftpace.backtest.table import Panel, read_table
 from driftpace.backtest.workers import Workers, one_thread
-from driftpace.errors import ParameterError
+from driftpace.errors import CollinearColumnsError, ParameterError
 from driftpace.losses import Loss
 from driftpace.selection import read_l2
 
@@ -42,7 +43,7 @@ def backtest(
     currency: str = "",
     progress: bool | None = None,
     standardise: bool = True,
-    baselines: bool = True,
+    baselines: Sequence[str] | None = None,
     tracker: TrackerMaker | None = None,
     l2: Sequence[float] | None = None,
     groups: str | None = None,
@@ -61,7 +62,8 @@ def backtest(
     classes. ``price`` is what one label costs. ``workers`` is None for all cores; numbers do not depend on it.
     ``tracker`` makes a tracker of your own from (loss, features, seed). ``l2`` are penalties to choose among by cross-validation in
     every period; the loss has none of its own then, and excess risks are those of the loss without a penalty. ``groups`` names the
-    column that says whose a row is: rows of one person or shop stay together, in the folds and in the test rows.
+    column that says whose a row is: rows of one person or shop stay together, in the folds and in the test rows. ``baselines``
+    are the names of those to compare with, all for None; one that cannot run on the table is reported in ``skipped``.
 
     See :class:`~driftpace.backtest.records.BacktestResult` for what comes back.
 
@@ -120,7 +122,7 @@ def replay(
     price: float = 1.0,
     currency: str = "",
     progress: bool | None = None,
-    baselines: bool = True,
+    baselines: Sequence[str] | None = None,
     tracker: TrackerMaker | None = None,
     l2: Sequence[float] | None = None,
 ) -> BacktestResult:
@@ -130,7 +132,7 @@ def replay(
     validation.count(_OWNER, least=0, seed=seed)
     validation.fraction(_OWNER, test_fraction=test_fraction)
     validation.nonnegative(_OWNER, price=price)
-    validation.switch(_OWNER, baselines=baselines)
+    chosen = choose_baselines(baselines)
     if workers is not None:
         validation.count(_OWNER, least=1, workers=workers)
     _one_target(epsilon, tolerance, confidence)
@@ -146,9 +148,12 @@ def replay(
         l2=None if l2 is None else read_l2(_OWNER, l2),
     )
     notes = list(panel.notes)
-    with one_thread(), in_names(panel.features), Progress(progress) as bar:
-        job = prepare(panel, loss=loss, asked=asked, test_fraction=test_fraction, seed=seed, baselines=baselines)
-        found, strategies, alone = _replay_all(job, runs, workers, bar)
+    with one_thread(), Progress(progress) as bar:
+        job = prepare(panel, loss=loss, asked=asked, test_fraction=test_fraction, seed=seed, baselines=chosen)
+        try:
+            found, strategies, skipped, alone = _replay_all(job, runs, workers, bar)
+        except CollinearColumnsError as error:  # of a tracker of the user's own: the default one needs no independence
+            raise feature_error(error, panel.features) from None
     if alone:
         notes.append("One core was used: the loss or the tracker is defined where other processes cannot see it.")
     if tolerance is not None:
@@ -175,6 +180,7 @@ def replay(
         price=price,
         currency=currency,
         strategies=strategies,
+        skipped=skipped,
         ledger=gather_ledger(found),
         assumptions=worst_assumptions(found),
         notes=tuple(notes),
@@ -186,14 +192,31 @@ def replay(
 
 def _replay_all(
     job: Job, runs: int, workers: int | None, bar: Progress
-) -> tuple[list[RunFound], tuple[Strategy, ...], bool]:
-    """Return what the runs found, all strategies, and whether the job had to stay in this process."""
+) -> tuple[list[RunFound], tuple[Strategy, ...], tuple[SkippedBaseline, ...], bool]:
+    """Return what the runs found, all strategies, the baselines left out, and whether the job had to stay in this process."""
     with Workers(job, workers=workers, items=runs) as crew:
         found = list(bar.over(crew.map(replay_run, range(runs)), "runs", total=runs))
-        strategies = [of_tracker(job, found)]
-        if job.baselines:
-            strategies += [*of_others(job, found), of_yardstick(job, runs, crew, bar)]
-        return found, tuple(strategies), crew.alone
+        replayed, skipped = of_baselines(job, found, crew, bar)
+        return found, (of_tracker(job, found), *replayed), tuple(skipped), crew.alone
+
+
+def choose_baselines(baselines: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the names of the baselines to replay, all for None, or refuse a name that is not one.
+
+    >>> choose_baselines(["paper", "even"])
+    ('paper', 'even')
+    """
+    if baselines is None:
+        return tuple(BASELINES)
+    allowed = f"a list of names among {', '.join(map(repr, BASELINES))}"
+    if isinstance(baselines, str) or not isinstance(baselines, Sequence):
+        raise ParameterError(f"must be {allowed}; got {baselines!r}.", owner=_OWNER, name="baselines")
+    for name in baselines:
+        if name not in BASELINES:
+            near = get_close_matches(str(name), BASELINES, n=1)
+            hint = f": did you mean {near[0]!r}?" if near else "."
+            raise ParameterError(f"must be {allowed}; got {name!r}{hint}", owner=_OWNER, name="baselines")
+    return tuple(baselines)
 
 
 def _one_target(epsilon: float | None, tolerance: float | None, confidence: float | None) -> None:

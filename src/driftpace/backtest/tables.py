@@ -43,7 +43,10 @@ def summary(result: BacktestResult) -> tuple[SummaryRow, ...]:
 
 
 def render(result: BacktestResult) -> str:
-    """Return the summary as plain text, one line for each strategy; costs are shown where a label has a price."""
+    """Return the summary as plain text, one line for each strategy; costs are shown where a label has a price.
+
+    Baselines that could not run follow with the reason.
+    """
     lines = [list(_HEADS) + (["AUC"] if result.classification else [])]
     for row, strategy in zip(summary(result), result.strategies, strict=True):
         line = [
@@ -60,13 +63,14 @@ def render(result: BacktestResult) -> str:
         for line in lines:
             del line[_HEADS.index("cost")]
     widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
-    return "\n".join(
+    table = "\n".join(
         "  ".join(
             cell.ljust(width) if column == 0 else cell.rjust(width)
             for column, (cell, width) in enumerate(zip(line, widths, strict=True))
         )
         for line in lines
     )
+    return table + "".join(f"\n{one.title}: not run. {one.reason}" for one in result.skipped)
 
 
 def to_frame(result: BacktestResult, *, backend: str = "polars") -> Any:

@@ -6,7 +6,7 @@ or fewer rows than columns, is ordinary life: the verdict waits for ten rows for
 """
 
 from driftpace.constants import dependent_columns
-from driftpace.errors import DataError
+from driftpace.errors import CollinearColumnsError
 from driftpace.tracker.state import Settings, State
 from driftpace.typing import FloatArray
 
@@ -14,7 +14,7 @@ ROWS_PER_COLUMN = 10
 
 
 def after_more_rows(settings: Settings, state: State, X: FloatArray) -> FloatArray | None:
-    """Return the watched sum after more rows, None once the columns are independent; DataError names those that are not."""
+    """Return the watched sum after more rows, None once the columns are independent; else CollinearColumnsError."""
     if state.gram is None:
         return None
     gram = state.gram + X.T @ X
@@ -24,11 +24,13 @@ def after_more_rows(settings: Settings, state: State, X: FloatArray) -> FloatArr
     rows = state.rows_seen + len(X)
     if rows >= ROWS_PER_COLUMN * len(gram):
         shown = " and ".join(_shown(settings, state, column) for column in dependent)
-        raise DataError(
+        raise CollinearColumnsError(
             f"must have linearly independent columns when l2=0; over the {rows} rows seen, {shown} "
             "cannot be told apart: drop one, or set l2 above 0.",
             owner="Tracker.tell",
             name="X",
+            columns=tuple(int(column) for column in dependent),
+            rows=rows,
         )
     return gram
 

@@ -114,8 +114,15 @@ def strategies(result: BacktestResult) -> str:
         "All were replayed on the same rows. “Everything up front” and “spread evenly” spend what driftpace spent, as far as "
         "the periods have rows to sell.</p>"
         f'<table class="ways" role="table"><caption class="quiet">Every way of buying labels</caption>'
-        f'<thead role="rowgroup"><tr role="row">{head}</tr></thead><tbody role="rowgroup">{body}</tbody></table></section>'
+        f'<thead role="rowgroup"><tr role="row">{head}</tr></thead><tbody role="rowgroup">{body}</tbody></table>'
+        f"{_skipped(result)}</section>"
     )
+
+
+def _skipped(result: BacktestResult) -> str:
+    """Return the baselines that could not run, with the reason."""
+    items = "".join(f"<li><strong>{escape(one.title)}</strong>: {escape(one.reason)}</li>" for one in result.skipped)
+    return f"<h3>Baselines that could not run</h3><ul>{items}</ul>" if items else ""
 
 
 def assumptions(result: BacktestResult) -> str:

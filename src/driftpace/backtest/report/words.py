@@ -220,7 +220,8 @@ def otherwise(result: BacktestResult) -> str:
         if strategy is not None:
             fell = shortfall(result, strategy)
             parts.append(f"{bill(result, labels(strategy))} by {way}{f' ({fell})' if fell else ''}")
-    return "; ".join(parts) or "nothing else was replayed"
+    parts += [f"{one.title} could not run" for one in result.skipped if one.name in WAYS]
+    return "; ".join(parts) or "no baseline was replayed"
 
 
 def answer(result: BacktestResult) -> str:

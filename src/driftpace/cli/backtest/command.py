@@ -67,6 +67,15 @@ def backtest(
     workers: Annotated[int | None, typer.Option(help="Processes to use. Default: all cores.")] = None,
     price: Annotated[float, typer.Option(help="What one label costs.")] = 1.0,
     currency: Annotated[str, typer.Option(help="Currency of the price, such as EUR or $.")] = "",
+    baselines: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME[,NAME...]",
+            help="Baselines to compare with: up_front, even, from_scratch, first_model, paper, best_constant; or none. "
+            "Default: all.",
+            show_default=False,
+        ),
+    ] = None,
     missing: Annotated[Missing, typer.Option(help="What to do with rows that lack a value.")] = Missing.REFUSE,
     out: Annotated[Path, typer.Option(help="Folder for report.html and backtest.json.")] = Path("out"),
     form: ShownList = ListForm.TABLE,
@@ -115,6 +124,7 @@ def backtest(
         workers=workers,
         price=price,
         currency=currency,
+        baselines=[] if baselines == "none" else names(baselines),
     )
     out.mkdir(parents=True, exist_ok=True)
     written = {"numbers": out / "backtest.json"}
