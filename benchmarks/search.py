@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 from driftpace.bounds import ClosedForm, Greedy, LastIterate, NoiseModel, RiskBound, smallest_samples
-from driftpace.bounds.table import Numbers, Table
+from driftpace.bounds.recursion import CheckpointTable, RecursionNumbers
 from driftpace.compiled import compiled
 
 M, A, B, DISTANCE = 1.0, 0.16, 4.0, 1.5
@@ -44,9 +44,9 @@ def main(largest: int = 9) -> None:
     schedule = closed.schedule
     exact = LastIterate(m=1.0, M=M, noise=noise, schedule=schedule)
     bounds: list[RiskBound] = [exact, Greedy(m=1.0, M=M, noise=noise), closed]
-    numbers = Numbers(m=1.0, A=A, B=B, scale=schedule.scale, grow=1.0, shift=schedule.shift)
+    numbers = RecursionNumbers(m=1.0, A=A, B=B, scale=schedule.scale, grow=1.0, shift=schedule.shift)
     squared, half = DISTANCE**2, 0.5 * M
-    Table(numbers).first(squared, half, 0.1, 10**9)  # compile
+    CheckpointTable(numbers).first(squared, half, 0.1, 10**9)  # compile
     scan(squared, half, 0.1, 1.0, A, B, schedule.scale, schedule.shift)
     print(
         "\nSmallest number of samples, microseconds a question (recursion: kernel and table; others: as a user calls them)"
@@ -57,7 +57,7 @@ def main(largest: int = 9) -> None:
     )
     for power in range(2, largest + 1):
         epsilon = exact(DISTANCE, 10**power)
-        table = Table(numbers)
+        table = CheckpointTable(numbers)
         began = time.perf_counter()
         found = table.first(squared, half, epsilon, 10**9)
         build = 1e3 * (time.perf_counter() - began)

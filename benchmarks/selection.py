@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from driftpace.constraints import WholeSpace
-from driftpace.learners.minimise import minimise
+from driftpace.learners.newton import minimise
 from driftpace.losses import LinearLoss, LogisticLoss, SquaredLoss
 from driftpace.selection import Design, Held, left_out, losses_left_out, make_folds
 from driftpace.typing import FloatArray

@@ -85,8 +85,7 @@ def data(rows: int, features: int, *, classes: bool) -> tuple[FloatArray, FloatA
 def one_pass(learner: Sgd, loss: Any, X: FloatArray, y: FloatArray) -> Callable[[], object]:
     """The pass alone, as ``fit`` calls it, without the gradient that ``fit`` takes afterwards."""
     from driftpace.learners.kernels import work_space
-    from driftpace.learners.passes import _loop
-    from driftpace.learners.plan import make_plan
+    from driftpace.learners.sgd_pass import _loop, make_plan
 
     plan, (rows, features), ball = make_plan(learner, CONSTANTS), X.shape, Ball(100.0)
     curve = (loss.code, loss.shape, loss.l2, loss.unpenalised)

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from driftpace.synthetic import World
+from driftpace.synthetic import Population
 from driftpace.tracker import Tracker
 from driftpace.typing import FloatArray
 from paper.cost.setting import LOSS
@@ -36,7 +36,7 @@ def followed(job: Job) -> Followed:
     return job.follow()
 
 
-def lead(tracker: Tracker, world: Callable[[int], World], periods: int, number: int) -> Followed:
+def lead(tracker: Tracker, world: Callable[[int], Population], periods: int, number: int) -> Followed:
     """Return how a tracker fares in periods 1 .. periods, with rows from the stream of run ``number``."""
     rows = np.random.default_rng([number, 1])
     risks, samples, drifts, promised = (np.full(periods, math.nan) for _ in range(4))

@@ -10,7 +10,7 @@ from driftpace.backtest.preparing import prepare
 from driftpace.backtest.promise import promise
 from driftpace.backtest.yardstick import constant_risks, constant_run, constant_sizes, find_best_constant
 from driftpace.constraints import WholeSpace
-from driftpace.learners.minimise import minimise
+from driftpace.learners.newton import minimise
 from driftpace.typing import FloatArray
 from tests.backtest.panels import drifting_panel
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from driftpace.bounds import GaussianLeastSquares, LastIterate, NoiseModel, smallest_samples
-from driftpace.bounds.gaussian_table import horizon
+from driftpace.bounds.gaussian import horizon
 from driftpace.errors import ParameterError
 from driftpace.records import Outcome
 from driftpace.schedules import ConstantSteps, GreedySteps, InverseTime

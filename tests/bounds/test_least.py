@@ -7,7 +7,7 @@ from driftpace.bounds import (
     AveragedSquares,
     ConstantStep,
     ExactAverage,
-    Least,
+    LeastBound,
     Minimiser,
     Nature,
     NoiseModel,
@@ -27,14 +27,14 @@ ISOTROPIC: tuple[RiskBound, ...] = (
 
 
 def test_is_a_bound() -> None:
-    check_bound(Least(bounds=ISOTROPIC))
-    check_bound(Least(bounds=ISOTROPIC[:1]))
+    check_bound(LeastBound(bounds=ISOTROPIC))
+    check_bound(LeastBound(bounds=ISOTROPIC[:1]))
 
 
 @settings(max_examples=100, deadline=None)
 @given(distance=st.floats(0.0, 5.0), samples=st.integers(0, 300), epsilon=st.floats(1e-3, 1.0), cap=st.integers(0, 200))
 def test_the_least_of_its_members(distance: float, samples: int, epsilon: float, cap: int) -> None:
-    least = Least(bounds=ISOTROPIC)
+    least = LeastBound(bounds=ISOTROPIC)
     values = {bound.name: bound(distance, samples) for bound in ISOTROPIC}
     assert least(distance, samples) == min(values.values())
     decider = least.decided_by(distance, samples)
@@ -48,10 +48,10 @@ def test_it_takes_the_weakest_nature_and_every_condition() -> None:
     exact = ExactAverage(noise=0.5, features=2, step=1 / 16)
     upper = Anchored(noise=0.5, features=2)
     asymptotic = Minimiser(spread=1.0, features=2)
-    assert Least(bounds=(exact,)).nature is Nature.EXACT
-    assert Least(bounds=(exact, upper)).nature is Nature.UPPER
-    assert Least(bounds=(upper, asymptotic, exact)).nature is Nature.ASYMPTOTIC
-    both = Least(bounds=(exact, upper))
+    assert LeastBound(bounds=(exact,)).nature is Nature.EXACT
+    assert LeastBound(bounds=(exact, upper)).nature is Nature.UPPER
+    assert LeastBound(bounds=(upper, asymptotic, exact)).nature is Nature.ASYMPTOTIC
+    both = LeastBound(bounds=(exact, upper))
     assert set(both.conditions) == {*exact.conditions, *upper.conditions}
     assert len(both.conditions) == len(set(both.conditions))
     assert both.rate == -1.0
@@ -61,26 +61,26 @@ def test_it_takes_the_weakest_nature_and_every_condition() -> None:
 def test_reach_is_true_whichever_member_promised() -> None:
     flat = OrdinaryLeastSquares(noise=0.5, features=2, m=0.1)
     steep = Anchored(noise=0.5, features=2)
-    assert Least(bounds=(flat, steep)).reach(0.1) == flat.reach(0.1) > steep.reach(0.1)
+    assert LeastBound(bounds=(flat, steep)).reach(0.1) == flat.reach(0.1) > steep.reach(0.1)
 
 
 def test_the_answer_says_who_decided() -> None:
-    least = Least(bounds=ISOTROPIC)
+    least = LeastBound(bounds=ISOTROPIC)
     answer = smallest_samples(least, 2.0, 0.01)
     assert answer.decided_by == least.decided_by(2.0, answer.samples)
     assert answer.samples == min(smallest_samples(bound, 2.0, 0.01).samples for bound in ISOTROPIC[:2])
 
 
 def test_floors() -> None:
-    assert Least(bounds=ISOTROPIC).floor(1.0) == 0.0
-    assert Least(bounds=ISOTROPIC[2:]).floor(1.0) == ISOTROPIC[2].floor(1.0) > 0.0  # type: ignore[attr-defined]
+    assert LeastBound(bounds=ISOTROPIC).floor(1.0) == 0.0
+    assert LeastBound(bounds=ISOTROPIC[2:]).floor(1.0) == ISOTROPIC[2].floor(1.0) > 0.0  # type: ignore[attr-defined]
 
 
 def test_one_member_keeps_its_factors_and_more_have_none() -> None:
-    assert Least(bounds=ISOTROPIC[:1]).factors(10) == ISOTROPIC[0].factors(10)
-    assert Least(bounds=ISOTROPIC).factors(10) is None
+    assert LeastBound(bounds=ISOTROPIC[:1]).factors(10) == ISOTROPIC[0].factors(10)
+    assert LeastBound(bounds=ISOTROPIC).factors(10) is None
 
 
 def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(ParameterError, match=r"Least\(bounds=...\) must be one or more bounds in a tuple; got \(\)"):
-        Least(bounds=())
+        LeastBound(bounds=())

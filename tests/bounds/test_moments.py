@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from driftpace.bounds import SecondMoment
-from driftpace.bounds.moments import bounded_start
+from driftpace.bounds.noise import bounded_start
 from driftpace.errors import ParameterError
 from driftpace.losses import SquaredLoss
 from driftpace.synthetic import BoundedRegression

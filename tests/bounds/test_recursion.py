@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from driftpace.bounds import ClosedForm, LastIterate, NoiseModel, smallest_samples
-from driftpace.bounds.table import Numbers, Shelf, Table
+from driftpace.bounds.recursion import CheckpointTable, RecursionNumbers, TableCache
 from driftpace.errors import ParameterError
 from driftpace.schedules import ConstantSteps, GreedySteps, InverseTime
 from driftpace.testing import check_bound
@@ -105,21 +105,21 @@ def test_checkpoints_stay_small_and_cover_every_number_once() -> None:
 
 @pytest.mark.parametrize(("most", "limit"), [(3, 10**9), (100, 3 * 16)], ids=["many", "large"])
 def test_equal_problems_share_one_table_and_a_full_shelf_lets_the_oldest_go(most: int, limit: int) -> None:
-    numbers = [Numbers(m=1.0, A=0.1, B=4.0, scale=2.0, grow=1.0, shift=float(shift)) for shift in range(8, 12)]
-    shelf = Shelf(most=most, limit=limit)
+    numbers = [RecursionNumbers(m=1.0, A=0.1, B=4.0, scale=2.0, grow=1.0, shift=float(shift)) for shift in range(8, 12)]
+    shelf = TableCache(most=most, limit=limit)
     first = shelf.table(numbers[0])
-    assert shelf.table(Numbers(*numbers[0])) is first
+    assert shelf.table(RecursionNumbers(*numbers[0])) is first
     for other in numbers[1:]:
         shelf.table(other)
     assert shelf.table(numbers[0]) is not first
 
 
 def test_threads_may_ask_one_table_at_once() -> None:
-    table = Table(Numbers(m=1.0, A=0.16, B=4.0, scale=2.0, grow=1.0, shift=8.0))
+    table = CheckpointTable(RecursionNumbers(m=1.0, A=0.16, B=4.0, scale=2.0, grow=1.0, shift=8.0))
     targets = np.geomspace(1e-2, 1e-6, 64).tolist()
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda epsilon: table.first(2.25, 0.5, epsilon, 10**7), targets))
-    fresh = Table(Numbers(m=1.0, A=0.16, B=4.0, scale=2.0, grow=1.0, shift=8.0))
+    fresh = CheckpointTable(RecursionNumbers(m=1.0, A=0.16, B=4.0, scale=2.0, grow=1.0, shift=8.0))
     assert found == [fresh.first(2.25, 0.5, epsilon, 10**7) for epsilon in targets]
 
 

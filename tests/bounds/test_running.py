@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from driftpace.bounds import SecondMoment, average_certificate
-from driftpace.bounds.running import Certificate, RunningSums
+from driftpace.bounds.certificate import CertificateNumbers, CertificateTable
 
 
 @settings(max_examples=40, deadline=None)
@@ -18,7 +18,7 @@ from driftpace.bounds.running import Certificate, RunningSums
 def test_the_sums_are_those_of_the_certificate(m: float, A: float, b: float, c: float, extra: float) -> None:
     moment = SecondMoment(A=A, B=b * m**2, C=c * m)
     shift = max(1.0, 4.0 * (b + c)) * extra
-    sums = RunningSums(Certificate(m=m, A=A, B=moment.B, C=moment.C, shift=shift))
+    sums = CertificateTable(CertificateNumbers(m=m, A=A, B=moment.B, C=moment.C, shift=shift))
     t = np.arange(1.0, 1_501.0) + shift
     alpha, beta = average_certificate(2.0 / (m * t), t - 1.0, m=m, moment=moment)
     total = np.cumsum(t - 1.0)
@@ -29,6 +29,6 @@ def test_the_sums_are_those_of_the_certificate(m: float, A: float, b: float, c: 
 
 
 def test_memory_stays_small() -> None:
-    sums = RunningSums(Certificate(m=1.0, A=1.0, B=4.0, C=0.0, shift=16.0))
+    sums = CertificateTable(CertificateNumbers(m=1.0, A=1.0, B=4.0, C=0.0, shift=16.0))
     sums.at(3_000_000)
     assert sums.nbytes < 1_000_000

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from driftpace.constants.curvature import curvatures
-from driftpace.constants.row_moments import RowMoments
+from driftpace.constants.moments import RowMoments
 from driftpace.records import Estimate
 
 CASES = [(2, 1.0, 20), (2, 100.0, 20), (10, 1.0, 50), (10, 100.0, 500), (50, 1.0, 200), (50, 100.0, 400)]

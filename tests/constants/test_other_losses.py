@@ -11,8 +11,8 @@ from scipy import stats
 from scipy.optimize import linprog, minimize
 
 from driftpace.constants import PooledEstimator
-from driftpace.constants.own_fit import own_fit
-from driftpace.constants.probes import lowest_line
+from driftpace.constants.growth import lowest_line
+from driftpace.constants.scores import own_fit
 from driftpace.losses import HuberLoss, LogisticLoss, SmoothedHinge, SquaredLoss
 from driftpace.synthetic import GaussianRegression, TwoClasses
 

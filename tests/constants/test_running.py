@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from driftpace.constants.concentration import Running, standard_error
+from driftpace.constants.concentration import RunningMoments, standard_error
 
 
-def _fold(values: list[float], lags: int) -> Running:
-    sums = Running.of_lags(lags)
+def _fold(values: list[float], lags: int) -> RunningMoments:
+    sums = RunningMoments.of_lags(lags)
     for value in values:
         sums = sums.add(value)
     return sums
@@ -55,7 +55,7 @@ def test_the_size_does_not_grow() -> None:
 
 
 def test_of_nothing_the_mean_is_zero_and_the_error_unknown() -> None:
-    sums = Running.of_lags(1)
+    sums = RunningMoments.of_lags(1)
     assert sums.mean == 0.0
     assert sums.autocovariances() == ()
     assert standard_error((0.0,), 1) == math.inf

@@ -22,9 +22,8 @@ from driftpace.drift import (
     Step,
     WassersteinChange,
 )
-from driftpace.drift.one_step.gradient_mmd import gaussian_mmd, linear_mmd
-from driftpace.drift.one_step.prequential import squared_gradient
-from driftpace.drift.one_step.wasserstein import transport
+from driftpace.drift.one_step.distribution import gaussian_mmd, linear_mmd, transport
+from driftpace.drift.one_step.unbiased import squared_gradient
 from driftpace.errors import ParameterError
 from driftpace.losses import HuberLoss, LogisticLoss, SquaredLoss
 from driftpace.records import Constants, Seen

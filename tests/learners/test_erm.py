@@ -13,7 +13,7 @@ from driftpace import bounds as b
 from driftpace.constraints import Ball, Box, Set, WholeSpace
 from driftpace.errors import ParameterError, UnknownConstantError
 from driftpace.learners import AnchoredErm, Learner
-from driftpace.learners.minimise import TOLERANCE
+from driftpace.learners.newton import TOLERANCE
 from driftpace.losses import HuberLoss, LinearLoss, LogisticLoss, Loss, SmoothedHinge, SquaredLoss
 from driftpace.records import Constants, Fit, Outcome
 from driftpace.typing import FloatArray

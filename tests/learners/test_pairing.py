@@ -8,8 +8,7 @@ import pytest
 from driftpace import bounds as b
 from driftpace.errors import ParameterError, UnknownConstantError
 from driftpace.learners import Sgd
-from driftpace.learners.forms import FORMS
-from driftpace.learners.recipe import OUTPUTS, STEPS
+from driftpace.learners.sgd_bounds import FORMS, OUTPUTS, STEPS
 from driftpace.records import Constants
 from driftpace.schedules import ConstantSteps, GreedySteps, InverseTime
 from driftpace.testing import check_bound
@@ -42,7 +41,7 @@ READS = {
         ({"output": "weighted"}, b.Weighted),
         ({"output": "weighted", "form": "bounded", "shift": 1.0}, b.WeightedBounded),
         ({"output": "uniform", "steps": "constant"}, b.UniformAverage),
-        ({"output": "uniform", "steps": "constant", "form": "least-squares"}, b.Least),
+        ({"output": "uniform", "steps": "constant", "form": "least-squares"}, b.LeastBound),
         ({"output": "uniform", "steps": "harmonic", "form": "bounded"}, b.LogarithmicAverage),
         ({"output": "tail", "steps": "constant", "form": "least-squares"}, b.AveragedSquares),
         ({"form": "gaussian", "eigenvalues": (1.0, 0.5)}, b.GaussianLeastSquares),
@@ -130,7 +129,7 @@ def test_a_constant_that_is_missing_is_named(form: str) -> None:
 
 def test_the_least_of_two_true_bounds_decides() -> None:
     bound = Sgd(output="uniform", steps="constant", form="least-squares").bound(ALL, features=2)
-    assert isinstance(bound, b.Least)
+    assert isinstance(bound, b.LeastBound)
     for samples in (1, 10, 1000):
         assert bound(1.0, samples) == min(member(1.0, samples) for member in bound.bounds)
 

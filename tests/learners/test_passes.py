@@ -10,12 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from driftpace.learners.kernels import work_space
-from driftpace.learners.kernels.ahead import look_ahead
-from driftpace.learners.kernels.fused import fused_pass
-from driftpace.learners.kernels.gradient import mean_gradient
-from driftpace.learners.kernels.gram import gram_pass
-from driftpace.learners.kernels.greedy import fill_greedy_steps
-from driftpace.learners.kernels.plain import plain_pass
+from driftpace.learners.kernels.gradient import fill_greedy_steps, mean_gradient
+from driftpace.learners.kernels.passes import fused_pass, gram_pass, look_ahead, plain_pass
 from driftpace.schedules import GreedySteps
 from driftpace.typing import FloatArray
 from tests.reference import naive_sgd as naive

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from driftpace.bounds import Anchored, LastIterate, NoiseModel, RiskBound
-from driftpace.bounds.protocol import Factors
+from driftpace.bounds.base import Factors
 from driftpace.planning.outlook import Outlook
 from driftpace.planning.risks import Risks
 from driftpace.schedules import InverseTime

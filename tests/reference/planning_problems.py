@@ -13,7 +13,7 @@ from driftpace.bounds import (
     FormulaBound,
     GaussianLeastSquares,
     LastIterate,
-    Least,
+    LeastBound,
     Nature,
     NoiseModel,
     OrdinaryLeastSquares,
@@ -119,7 +119,7 @@ def _gaussian(rng: Rng) -> RiskBound:
 
 
 def _least(rng: Rng) -> RiskBound:
-    return Least(bounds=(_fresh_rows(rng), _constant_step(rng), _anchored(rng))[: int(rng.integers(2, 4))])
+    return LeastBound(bounds=(_fresh_rows(rng), _constant_step(rng), _anchored(rng))[: int(rng.integers(2, 4))])
 
 
 BOUNDS: dict[str, Callable[[Rng], RiskBound]] = {

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from driftpace.bounds import Greedy, LastIterate, NoiseModel
 from driftpace.errors import ParameterError
 from driftpace.records import DriftEstimate, Outcome
-from driftpace.rules import DoNotUpdate, Rule, Terms, Trained, UpdatePast, risk_sequence, sizes_when_known
+from driftpace.rules import DoNotUpdate, Rule, RuleContext, TrainedPeriod, UpdatePast, risk_sequence, sizes_when_known
 from driftpace.schedules import InverseTime
 
 M, SMALL = 4.0, 1.0
@@ -25,8 +25,8 @@ def learnt(value: float, margin: float = 0.0, steps: int = 5, measures: str = "r
     return DriftEstimate(value=value, upper=value + margin, steps=steps, measures=measures, account="a test")
 
 
-def terms(period: int, rho: float = 0.3, **changes: object) -> Terms:
-    base = Terms(
+def terms(period: int, rho: float = 0.3, **changes: object) -> RuleContext:
+    base = RuleContext(
         period=period,
         epsilon=0.1,
         bound=BOUND,
@@ -39,11 +39,11 @@ def terms(period: int, rho: float = 0.3, **changes: object) -> Terms:
     return replace(base, **changes)  # type: ignore[arg-type]
 
 
-def closed(rule: Rule, state: Any, now: Terms, samples: int) -> tuple[Any, float]:
+def closed(rule: Rule, state: Any, now: RuleContext, samples: int) -> tuple[Any, float]:
     """Close a period as the engine does: one distance is proven, and everything relies on it."""
     distance = rule.start(state, now)
     used = BOUND.used(distance, samples) if math.isfinite(distance) else samples
-    return rule.close(state, now, Trained(samples=samples, used=used, distance=distance))
+    return rule.close(state, now, TrainedPeriod(samples=samples, used=used, distance=distance))
 
 
 def scan(distance: float, epsilon: float) -> int:
@@ -265,7 +265,9 @@ def test_greedy_fits_of_the_past_are_revised_as_they_were_tuned() -> None:
     for period in range(1, 6):
         now = replace(small, period=period)
         distance = rule.start(state, now)
-        state, _ = rule.close(state, now, Trained(samples=200, used=greedy.used(distance, 200), distance=distance))
+        state, _ = rule.close(
+            state, now, TrainedPeriod(samples=200, used=greedy.used(distance, 200), distance=distance)
+        )
     honest = rule.revised(state, replace(small, period=6, drift=learnt(1.5, steps=0)))
     tuned_anew = risk_sequence(greedy, [200] * 5, rho=1.5, m=SMALL, diameter=DIAMETER)[-1]
     assert honest is not None

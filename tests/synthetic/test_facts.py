@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from driftpace.constraints import Ball, Box, Set, WholeSpace
-from driftpace.synthetic.facts import furthest, quadratic_limit
+from driftpace.synthetic.constants import furthest, quadratic_limit
 from driftpace.typing import FloatArray
 
 

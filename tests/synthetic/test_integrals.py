@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from driftpace.losses import HuberLoss, LinearLoss, LogisticLoss, SmoothedHinge, SquaredLoss
-from driftpace.synthetic.integrals import normal_rule
-from driftpace.synthetic.scores import breaks, mean_curve
+from driftpace.synthetic.scores import breaks, mean_curve, normal_rule
 from driftpace.typing import FloatArray
 
 MEANS = [-60.0, -3.0, 0.0, 0.5, 1.0, 4.0, 20.0]

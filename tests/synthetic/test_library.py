@@ -9,21 +9,21 @@ from scipy import stats
 
 from driftpace.constraints import WholeSpace
 from driftpace.errors import ParameterError
-from driftpace.learners.minimise import minimise
+from driftpace.learners.newton import minimise
 from driftpace.losses import LinearLoss, LogisticLoss, SmoothedHinge, SquaredLoss
-from driftpace.synthetic import DriftingWorld, ShapedClasses, ShapedRegression, World, library
+from driftpace.synthetic import DriftingPopulation, Population, ShapedClasses, ShapedRegression, library
 from driftpace.typing import FloatArray
 from tests.reference.by_rows import FALSE_ALARM, allowed, standard_errors_off
 
 ROWS = 60_000
-SEEDED = [name for name, make in library.WORLDS.items() if "rng" in inspect.signature(make).parameters]
+SEEDED = [name for name, make in library.POPULATIONS.items() if "rng" in inspect.signature(make).parameters]
 
 
-def make(name: str, seed: int, **more: object) -> DriftingWorld:
+def make(name: str, seed: int, **more: object) -> DriftingPopulation:
     """The world of this name, from the seed where it has one, with what is seen of it soon."""
     own = {"rng": seed} if name in SEEDED else {}
     early = {"jump_at": 4} if name == "jump" else {}
-    return library.WORLDS[name](**(own | early | more))
+    return library.POPULATIONS[name](**(own | early | more))
 
 
 def losses(name: str) -> list[LinearLoss]:
@@ -34,25 +34,25 @@ def test_the_dictionary_has_every_world_of_the_module() -> None:
     own = {
         name for name, made in vars(library).items() if inspect.isfunction(made) and made.__module__ == library.__name__
     }
-    assert own == set(library.WORLDS)
-    for made in library.WORLDS.values():
+    assert own == set(library.POPULATIONS)
+    for made in library.POPULATIONS.values():
         assert made.__doc__ is not None
         assert ">>>" in made.__doc__
 
 
-@pytest.mark.parametrize("name", library.WORLDS)
+@pytest.mark.parametrize("name", library.POPULATIONS)
 def test_each_is_a_drifting_world_of_worlds(name: str, seed: int) -> None:
     world = make(name, seed)
-    assert isinstance(world, DriftingWorld)
+    assert isinstance(world, DriftingPopulation)
     for n in (1, 2, 7):
         period = world.period(n)
-        assert isinstance(period, World)
+        assert isinstance(period, Population)
         X, y = period.draw(5, rng=seed)
         assert (X.shape, y.shape, period.features) == ((5, world.features), (5,), world.features)
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("name", library.WORLDS)
+@pytest.mark.parametrize("name", library.POPULATIONS)
 def test_minimiser_and_risk_are_those_of_rows(name: str, seed: int) -> None:
     """One false alarm in a million for each mean of 60,000 rows. Controls: a model or a risk that is a fifth off is caught."""
     world = make(name, seed)
@@ -72,7 +72,7 @@ def test_minimiser_and_risk_are_those_of_rows(name: str, seed: int) -> None:
             assert period.excess_risk(loss, other) == pytest.approx(excess, rel=1e-9)
 
 
-def moved_in_rows(world: DriftingWorld, loss: LinearLoss, n: int, seed: int, told: float) -> float:
+def moved_in_rows(world: DriftingPopulation, loss: LinearLoss, n: int, seed: int, told: float) -> float:
     """How far off, as a chi-square with one degree of freedom for each feature, a told multiple of the true move is from fits."""
     fits, spread = [], np.zeros((world.features, world.features))
     for k in (n - 1, n):
@@ -88,7 +88,7 @@ def moved_in_rows(world: DriftingWorld, loss: LinearLoss, n: int, seed: int, tol
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("name", library.WORLDS)
+@pytest.mark.parametrize("name", library.POPULATIONS)
 def test_rho_is_how_far_fits_move(name: str, seed: int) -> None:
     """Fits on 60,000 rows of two periods differ by the true move and normal noise H^-1 Cov g H^-1 / 60,000 of each; budget 1e-6.
 
@@ -102,7 +102,7 @@ def test_rho_is_how_far_fits_move(name: str, seed: int) -> None:
             assert world.rho_at(loss, 4) > 0.0
 
 
-@pytest.mark.parametrize("name", library.WORLDS)
+@pytest.mark.parametrize("name", library.POPULATIONS)
 def test_all_steps_are_said_at_once(name: str, seed: int) -> None:
     world, loss = make(name, seed), SquaredLoss(l2=0.1)
     np.testing.assert_allclose(
@@ -110,7 +110,7 @@ def test_all_steps_are_said_at_once(name: str, seed: int) -> None:
     )
 
 
-@pytest.mark.parametrize("name", library.WORLDS)
+@pytest.mark.parametrize("name", library.POPULATIONS)
 def test_a_period_is_a_function_of_the_seed_and_its_number_alone(name: str, seed: int) -> None:
     forward, backward = make(name, seed), make(name, seed)
     there = {n: forward.period(n) for n in (1, 2, 3, 70, 140)}
@@ -147,7 +147,7 @@ def test_shaped_worlds_say_rho_too(shape: str, seed: int) -> None:
     assert np.count_nonzero(classes.rhos(LogisticLoss(), 8) > 1e-9) == {"jump": 1, "still": 0}.get(shape, 7)
 
 
-@pytest.mark.parametrize("name", library.WORLDS)
+@pytest.mark.parametrize("name", library.POPULATIONS)
 def test_there_is_no_move_into_the_first_period(name: str, seed: int) -> None:
     world = make(name, seed)
     owner = type(world).__name__

@@ -7,7 +7,7 @@ import numpy as np
 from driftpace.backtest.many import mean_losses
 from driftpace.constraints import WholeSpace
 from driftpace.errors import DataError
-from driftpace.learners.minimise import minimise
+from driftpace.learners.newton import minimise
 from driftpace.losses import Loss, SquaredLoss
 from driftpace.records import Outcome
 from driftpace.typing import FloatArray, IntArray

@@ -1,25 +1,18 @@
 """What K samples promise about the excess risk: bounds, and the smallest number of samples that meets a target."""
 
-from driftpace.bounds.anchored import Anchored, AnchoredTuned
+from driftpace.bounds.anchored import Anchored, AnchoredFixedDesign, AnchoredTuned
 from driftpace.bounds.averaged_squares import AveragedSquares, BachMoulines, TailAverage
-from driftpace.bounds.base import FormulaBound
+from driftpace.bounds.base import Factors, FormulaBound, Nature, RiskBound, smallest_samples
 from driftpace.bounds.certificate import average_certificate
-from driftpace.bounds.closed_form import ClosedForm
-from driftpace.bounds.constant_step import ConstantStep
-from driftpace.bounds.distance import DistanceBound
-from driftpace.bounds.erm import OrdinaryLeastSquares
+from driftpace.bounds.closed_form import ClosedForm, ConstantStep, DistanceBound
 from driftpace.bounds.exact_average import ExactAverage
-from driftpace.bounds.fixed_design import AnchoredFixedDesign
 from driftpace.bounds.gaussian import GaussianLeastSquares
 from driftpace.bounds.greedy import Greedy, GreedyClosedForm
-from driftpace.bounds.least import Least
-from driftpace.bounds.m_estimation import AnchoredMinimiser, Minimiser
-from driftpace.bounds.moments import SecondMoment
+from driftpace.bounds.least_bound import LeastBound
+from driftpace.bounds.minimiser import AnchoredMinimiser, Minimiser, OrdinaryLeastSquares
 from driftpace.bounds.multipass import FullPasses, PenalisedMinimiser, StableMinimiser
-from driftpace.bounds.noise import NoiseModel
-from driftpace.bounds.protocol import Factors, Nature, RiskBound
+from driftpace.bounds.noise import NoiseModel, SecondMoment
 from driftpace.bounds.recursion import LastIterate
-from driftpace.bounds.search import smallest_samples
 from driftpace.bounds.uniform import LogarithmicAverage, RobustAverage, UniformAverage
 from driftpace.bounds.weighted import Weighted, WeightedBounded, WeightedClosedForm
 
@@ -41,7 +34,7 @@ __all__ = [
     "Greedy",
     "GreedyClosedForm",
     "LastIterate",
-    "Least",
+    "LeastBound",
     "LogarithmicAverage",
     "Minimiser",
     "Nature",

@@ -1,11 +1,86 @@
-"""From one formula to a whole bound: the envelope, the samples used, and the smallest number of samples."""
+"""The protocol of risk bounds, the base class of bounds given by formulas, and the smallest sample size."""
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol, runtime_checkable
 
 from driftpace import validation
-from driftpace.bounds.protocol import Factors, Nature
+from driftpace.records import Outcome, Sizing
+
+
+class Nature(Enum):
+    """What kind of statement a bound is."""
+
+    EXACT = "equal to the expected excess risk under its conditions"
+    UPPER = "at least the expected excess risk under its conditions, for every number of samples"
+    THESE_ROWS = "at least the mean excess risk over the very rows that were drawn, which is not that over new ones"
+    ASYMPTOTIC = "the leading term of the expected excess risk, with a margin that is not a theorem"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Factors:
+    """b(distance, K) = alpha distance^2 + beta at one K (assumption C.2)."""
+
+    alpha: float
+    beta: float
+
+
+@runtime_checkable
+class RiskBound(Protocol):
+    """b(d0, K): what K samples promise about the mean excess risk of a model that starts at most d0 from the minimiser.
+
+    Every number a caller sees is the monotone envelope min over j <= K of the raw bound (theory 1.1, "Monotonicity"):
+    non-decreasing in ``distance`` and non-increasing in ``samples``. It is true for a learner that uses only
+    :meth:`used` of the samples. ``samples`` may be 0: then nothing is learnt and the bound is that of the start.
+
+    A bound may also say, for the reasons that :func:`~driftpace.bounds.smallest_samples` gives: ``floor(distance)``, a value
+    it never falls under, with ``floor_reason``; and ``decided_by(distance, samples)``, when it is the least of several. For
+    planners, which ask for hundreds of thousands of values: ``table(distances, samples)``, an array of them for samples of at
+    least 1, and ``concave = True`` when every column of it is concave in the squared distance.
+    """
+
+    @property
+    def name(self) -> str:
+        """A few words for people."""
+        ...
+
+    @property
+    def nature(self) -> Nature:
+        """Whether it is exact, an upper bound, or asymptotic."""
+        ...
+
+    @property
+    def rate(self) -> float:
+        """The power of K it falls with as K grows at a fixed distance: -1, -0.5; 0 when it levels off."""
+        ...
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """What must be true for the bound to be true, a sentence each."""
+        ...
+
+    def __call__(self, distance: float, samples: int) -> float:
+        """Return the bound on the mean excess risk after ``samples`` samples from ``distance`` away."""
+        ...
+
+    def factors(self, samples: int) -> Factors | None:
+        """Return the raw bound's alpha(K), beta(K) when it factors as C.2, else None."""
+        ...
+
+    def used(self, distance: float, samples: int) -> int:
+        """Return how many of the samples the learner must use for the envelope to be true."""
+        ...
+
+    def reach(self, risk: float) -> float:
+        """Return how far from the minimiser a model may be (root mean square) when this bound promised ``risk``."""
+        ...
+
+    def smallest(self, distance: float, epsilon: float, cap: int) -> int | None:
+        """Return the least K <= cap with bound(distance, K) <= epsilon, or None."""
+        ...
 
 
 class FormulaBound(ABC):
@@ -142,3 +217,55 @@ def _crossing(meets: Callable[[int], bool], guess: int, cap: int) -> int | None:
         else:
             low = middle
     return high
+
+
+def smallest_samples(bound: RiskBound, distance: float, epsilon: float, cap: int = 10**9) -> Sizing:
+    """Return K* = min{K <= cap : bound(distance, K) <= epsilon} and an account of it (theory 0 and 1.10).
+
+    The outcome is MET; ENOUGH when no sample is needed; CAPPED when the cap came first; INFEASIBLE when the bound is known to
+    stay above ``epsilon``: a bound with a method ``floor(distance)`` says so, and why in ``floor_reason``. Where a bound is the
+    least of several, its method ``decided_by(distance, samples)`` names the one that decided.
+
+    >>> from driftpace.bounds import ClosedForm, NoiseModel
+    >>> bound = ClosedForm(m=1.0, M=1.0, noise=NoiseModel(A=0.16, B=4.0))
+    >>> answer = smallest_samples(bound, distance=1.5, epsilon=0.1)
+    >>> answer.samples, answer.outcome.name, answer.risk <= 0.1 < answer.risk_one_fewer
+    (19, 'MET', True)
+    """
+    validation.distance("smallest_samples", distance=distance)
+    validation.positive("smallest_samples", epsilon=epsilon)
+    validation.count("smallest_samples", cap=cap)
+    met = bound.smallest(distance, epsilon, cap)
+    samples = cap if met is None else met
+    decider = getattr(bound, "decided_by", None)
+    decided_by = bound.name if decider is None else str(decider(distance, samples))
+    risk = bound(distance, samples)
+    if met is None:
+        outcome, sentence = _why_not(bound, distance, epsilon, cap, risk)
+    elif met == 0:
+        outcome, sentence = (
+            Outcome.ENOUGH,
+            f"a start {distance:.4g} from the minimiser has a risk of {risk:.4g} at most",
+        )
+    else:
+        outcome, sentence = (
+            Outcome.MET,
+            f"{met} samples take the risk of a start {distance:.4g} away to {risk:.4g} at most",
+        )
+    return Sizing(
+        samples=samples,
+        risk=risk,
+        risk_one_fewer=bound(distance, samples - 1) if samples > 0 else math.inf,
+        outcome=outcome,
+        reason=f"{sentence}, by {decided_by}",
+        decided_by=decided_by,
+    )
+
+
+def _why_not(bound: RiskBound, distance: float, epsilon: float, cap: int, risk: float) -> tuple[Outcome, str]:
+    floor = getattr(bound, "floor", None)
+    level = 0.0 if floor is None else float(floor(distance))
+    if level >= epsilon:
+        why = getattr(bound, "floor_reason", "the bound levels off")
+        return Outcome.INFEASIBLE, f"{why} at {level:.4g}, not under epsilon={epsilon:.4g}"
+    return Outcome.CAPPED, f"{cap} samples take the risk to {risk:.4g} only, above epsilon={epsilon:.4g}"

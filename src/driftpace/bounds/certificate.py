@@ -1,9 +1,13 @@
-"""The certificate of any weighted average of SGD's iterates, for every number of steps at once (theory 1.2)."""
+"""The certificate of a weighted average of SGD iterates, directly and from checkpoints (theory 1.2)."""
+
+from functools import lru_cache
+from threading import Lock
+from typing import NamedTuple
 
 import numpy as np
 
 from driftpace import validation
-from driftpace.bounds.moments import SecondMoment
+from driftpace.bounds.noise import SecondMoment
 from driftpace.errors import ParameterError
 from driftpace.typing import FloatArray
 
@@ -52,3 +56,70 @@ def average_certificate(
     total = np.cumsum(weights)
     noise = 0.5 * moment.A * weights * steps**2 / v
     return np.cumsum(e * a) / total, np.cumsum(e * s + noise) / total
+
+
+class CertificateNumbers(NamedTuple):
+    """The numbers that the running sums depend on: steps 2/(m(k+shift)), weights k+shift-1, the moments A, B, C."""
+
+    m: float
+    A: float
+    B: float
+    C: float
+    shift: float
+
+
+class CertificateTable:
+    """The two sums P, Q of the certificate (theory 1.2) after any number of steps.
+
+    Checkpoints stand where those of the last-iterate recursion stand (256 steps apart at first, further apart later, so that
+    memory stays bounded); a question replays the steps since the last one. The table grows by doubling when asked past
+    its end.
+
+    >>> sums = CertificateTable(CertificateNumbers(m=1.0, A=1.0, B=0.0, C=0.0, shift=1.0))
+    >>> sums.at(2)
+    (0.0, 1.16667)
+    """
+
+    __slots__ = ("_columns", "_filled", "_lock", "_numbers")
+
+    def __init__(self, numbers: CertificateNumbers) -> None:
+        self._numbers = numbers
+        self._columns = np.array([[1.0, 0.0, 0.0, 0.0]])
+        self._filled = 0
+        self._lock = Lock()
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the checkpoints."""
+        return self._columns.nbytes
+
+    def at(self, steps: int) -> tuple[float, float]:
+        """Return P, Q after ``steps`` steps."""
+        from driftpace.bounds.kernels import recursion
+
+        index = recursion.index_before(steps)
+        a, s, P, Q = self._covering(index)[index]
+        _, _, P, Q = recursion.replay_average(a, s, P, Q, recursion.position(index), steps, *self._numbers)
+        return float(P), float(Q)
+
+    def _covering(self, index: int) -> FloatArray:
+        from driftpace.bounds.kernels import recursion
+
+        with self._lock:
+            if self._filled < index:
+                until = max(index, 2 * self._filled)
+                columns = np.concatenate([self._columns, np.zeros((until - self._filled, 4))])
+                recursion.extend_average(columns, self._filled, until, *self._numbers)
+                self._columns, self._filled = columns, until
+            return self._columns
+
+
+@lru_cache(maxsize=8)
+def certificate_table(numbers: CertificateNumbers) -> CertificateTable:
+    """Return the sums of these numbers, the same object every time while it is among the eight last used.
+
+    >>> numbers = CertificateNumbers(m=1.0, A=1.0, B=0.0, C=0.0, shift=1.0)
+    >>> certificate_table(numbers) is certificate_table(numbers)
+    True
+    """
+    return CertificateTable(numbers)

@@ -7,8 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from driftpace import validation
-from driftpace.bounds.base import FormulaBound
-from driftpace.bounds.protocol import Factors, Nature
+from driftpace.bounds.base import Factors, FormulaBound, Nature
 from driftpace.errors import ParameterError
 from driftpace.schedules import ConstantSteps
 from driftpace.typing import FloatArray

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from driftpace import validation
-from driftpace.bounds.distance import DistanceBound
-from driftpace.bounds.protocol import Factors
+from driftpace.bounds.base import Factors
+from driftpace.bounds.closed_form import DistanceBound
 from driftpace.schedules import GreedySteps
 
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from driftpace import validation
-from driftpace.bounds.base import FormulaBound
-from driftpace.bounds.protocol import Factors, Nature
+from driftpace.bounds.base import Factors, FormulaBound, Nature
 from driftpace.errors import ParameterError
 
 _ROWS = "rows are independent draws of the period's distribution"

@@ -10,9 +10,8 @@ from typing import ClassVar
 import numpy as np
 
 from driftpace import validation
-from driftpace.bounds.base import FormulaBound
-from driftpace.bounds.moments import SecondMoment, bounded_start
-from driftpace.bounds.protocol import Factors, Nature
+from driftpace.bounds.base import Factors, FormulaBound, Nature
+from driftpace.bounds.noise import SecondMoment, bounded_start
 from driftpace.errors import ParameterError
 from driftpace.schedules import ConstantSteps, InverseTime
 from driftpace.typing import FloatArray

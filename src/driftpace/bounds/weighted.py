@@ -12,10 +12,9 @@ from typing import ClassVar
 import numpy as np
 
 from driftpace import validation
-from driftpace.bounds.base import FormulaBound
-from driftpace.bounds.moments import SecondMoment, bounded_start
-from driftpace.bounds.protocol import Factors, Nature
-from driftpace.bounds.running import Certificate, running_sums
+from driftpace.bounds.base import Factors, FormulaBound, Nature
+from driftpace.bounds.certificate import CertificateNumbers, certificate_table
+from driftpace.bounds.noise import SecondMoment, bounded_start
 from driftpace.schedules import InverseTime
 from driftpace.typing import FloatArray
 
@@ -88,7 +87,7 @@ class WeightedBounded(FormulaBound):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Weighted(FormulaBound):
+class _WeightedBound(FormulaBound):
     """What the two bounds of the average with steps 2/(m(k+s)) and weights k+s-1 share."""
 
     m: float
@@ -158,7 +157,7 @@ class _Weighted(FormulaBound):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class WeightedClosedForm(_Weighted):
+class WeightedClosedForm(_WeightedBound):
     """b = [m s(s-1) d0^2 + 4 A K/m] / [K(K+2s-1)], s = max(1, 4(B + mC)/m^2) (theory 1.2).
 
     Proof. With t = k + s, one step gives p_k (2 mu - C mu^2) <= D_k - D_{k+1} + mu^2 (A + B D_k), p_k = <grad f(w_k), w_k - w*>.
@@ -187,7 +186,7 @@ class WeightedClosedForm(_Weighted):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Weighted(_Weighted):
+class Weighted(_WeightedBound):
     """The certificate of the same average, summed step by step instead of telescoped: up to twice smaller.
 
     b = [P_K d0^2 + Q_K] / [K(K+2s-1)/2], with the running sums of theory 1.2 ("sharper computable certificate") in which
@@ -208,7 +207,7 @@ class Weighted(_Weighted):
 
     def _alpha_beta(self, samples: int) -> tuple[float, float]:
         s = self.shift
-        numbers = Certificate(m=self.m, A=self.moment.A, B=self.moment.B, C=self.moment.C, shift=s)
-        P, Q = running_sums(numbers).at(samples)
+        numbers = CertificateNumbers(m=self.m, A=self.moment.A, B=self.moment.B, C=self.moment.C, shift=s)
+        P, Q = certificate_table(numbers).at(samples)
         below = 0.5 * samples * (samples + 2.0 * s - 1.0)
         return P / below, Q / below

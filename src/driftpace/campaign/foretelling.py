@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from driftpace.adaptive import Pacing, outlook_from_here, variances_after
-from driftpace.rules.deciding import risk_at
+from driftpace.rules.decision import risk_at
 from driftpace.tracker.branches import BranchedState, Branches
 from driftpace.tracker.outlooks import proven_distance
 from driftpace.tracker.practical import finite, in_pilot, look

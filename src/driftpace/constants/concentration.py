@@ -182,13 +182,13 @@ def chi_squared_quantile(confidence: float, freedom: float) -> float:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Running:
+class RunningMoments:
     """Running sums of x_1, x_2, ...: enough for the mean and for the autocovariances at lags 0 to ``lags``.
 
     The sums are of (x - x_1) / unit, where the unit is a power of two at least as large as any |x - x_1|: so they neither
     cancel when the values are close to each other nor overflow when they are huge. ``add`` returns a new object.
 
-    >>> sums = Running.of_lags(1)
+    >>> sums = RunningMoments.of_lags(1)
     >>> for value in (1.0, 2.0, 4.0):
     ...     sums = sums.add(value)
     >>> sums.mean, sums.autocovariances()
@@ -205,12 +205,12 @@ class Running:
     tail: tuple[float, ...] = ()
 
     @classmethod
-    def of_lags(cls, lags: int) -> "Running":
+    def of_lags(cls, lags: int) -> "RunningMoments":
         """Return the sums of an empty sequence."""
-        validation.count("Running", lags=lags)
+        validation.count("RunningMoments", lags=lags)
         return cls(lags=lags, products=(0.0,) * (lags + 1))
 
-    def add(self, value: float) -> "Running":
+    def add(self, value: float) -> "RunningMoments":
         """Return the sums with one more value at the end."""
         origin = value if self.count == 0 else self.origin
         offset = value - origin
@@ -224,7 +224,7 @@ class Running:
             p * shrink * shrink + (scaled * recent[lag] if lag < len(recent) else 0.0)
             for lag, p in enumerate(self.products)
         )
-        return Running(
+        return RunningMoments(
             lags=self.lags,
             count=self.count + 1,
             origin=origin,

@@ -6,18 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from driftpace import validation
-from driftpace.constants import columns
-from driftpace.constants.curvature import Curvatures, curvatures
-from driftpace.constants.gradients import Gradients
-from driftpace.constants.growth import gaussian_tail, growth, row_ratio, trace
-from driftpace.constants.noise import Noise
-from driftpace.constants.own_fit import own_fit
-from driftpace.constants.probes import CLOSE, Probes
-from driftpace.constants.row_moments import RowMoments, RowSummary, penalty, with_bent_rows
-from driftpace.constants.scores import Scores
-from driftpace.constants.smooth_growth import smooth_growth
-from driftpace.constants.smoothness import Smoothness
-from driftpace.constants.starting import ZeroModel, diameter
+from driftpace.constants import moments
+from driftpace.constants.curvature import Curvatures, Smoothness, curvatures
+from driftpace.constants.gradients import Gradients, ZeroModel, diameter
+from driftpace.constants.growth import CLOSE, Probes, curvature_trace, gaussian_tail, growth, row_ratio, smooth_growth
+from driftpace.constants.moments import RowMoments, RowSummary, penalty, with_bent_rows
+from driftpace.constants.scores import Noise, Scores, own_fit
 from driftpace.losses import LinearLoss, SquaredLoss
 from driftpace.losses.protocol import Loss
 from driftpace.records import Constants, Estimate
@@ -157,7 +151,7 @@ class PooledEstimator:
             "M": curved.M,
             "L": state.smoothness.estimate(self.smoothness_quantile),
             "G": state.gradients.limit(),
-            "trace": trace(best, weights, self.confidence),
+            "trace": curvature_trace(best, weights, self.confidence),
             "diameter": diameter(state.gradients, state.zero, curved.m, l2=everywhere, confidence=self.confidence),
             "spread": state.scores.spread(hessian, self.confidence),
         }
@@ -166,11 +160,11 @@ class PooledEstimator:
 
     def collinear(self, state: PooledState) -> tuple[int, ...]:
         """Return the columns that are zero, or linear combinations of others, in every row seen."""
-        return columns.collinear(state.rows)
+        return moments.collinear(state.rows)
 
     def identified(self, state: PooledState) -> bool:
         """Return whether the rows seen tell every coefficient apart."""
-        return columns.identified(state.rows)
+        return moments.identified(state.rows)
 
     def _curvatures(self, rows: RowSummary, weights: FloatArray) -> Curvatures:
         return curvatures(rows, weights, confidence=self.confidence, method=self.method)

@@ -1,16 +1,124 @@
-"""The spread of rows' gradients at the minimiser, from periods fitted on their own."""
+"""Statistics at the minimisers of periods fitted separately: residual variance and the spread of gradients.
+
+Newton steps from the previous model lead to the period's own minimiser (a single step for the squared loss: least squares). The
+rows fitted it, so their gradients there are too small; the leverages say by how much. A period needs three rows more than features.
+"""
 
 import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from driftpace.constants.concentration import influences, positive_ends, scaled_inverse
-from driftpace.constants.own_fit import OwnFit
-from driftpace.constants.units import in_units, largest_entry, shrink, unit_for
+from driftpace.constants.concentration import influences, leverages, positive_ends, scaled_inverse
+from driftpace.constants.moments import in_units, largest_entry, shrink, unit_for
+from driftpace.losses import LinearLoss, SquaredLoss
 from driftpace.losses.protocol import Loss
 from driftpace.records import Estimate
 from driftpace.typing import FloatArray
+
+_STEPS = 20
+_CLOSE = 1e-4  # of the size of one standard error: closer than this, more steps change nothing that is estimated
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OwnFit:
+    """A period's own minimiser, the inverse of its Hessian there, and the share of each row in its own fit."""
+
+    minimiser: FloatArray
+    inverse: FloatArray
+    shares: FloatArray
+
+
+def own_fit(loss: Loss, coef: FloatArray, X: FloatArray, y: FloatArray) -> OwnFit | None:
+    """Return the fit, or None when rows are too few, columns collinear, or the steps do not settle (separable classes).
+
+    >>> from driftpace.losses import SquaredLoss
+    >>> X, y = np.ones((4, 1)), np.array([1.0, 2.0, 3.0, 2.0])
+    >>> own_fit(SquaredLoss(), np.zeros(1), X, y).minimiser
+    array([2.])
+    """
+    rows, features = X.shape
+    found = _newton(loss, coef, X, y) if rows > features + 2 else None
+    if found is None:
+        return None
+    minimiser, inverse = found
+    if isinstance(loss, LinearLoss):
+        shares = leverages(X, loss.curve.bend(X @ minimiser, y), inverse)
+    else:  # a loss that does not say how each row bends: every row the same share
+        shares = np.full(rows, features / rows)
+    return OwnFit(minimiser=minimiser, inverse=inverse, shares=shares)
+
+
+def _newton(loss: Loss, coef: FloatArray, X: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+    """Return the minimiser and the inverse of the Hessian there; steps are halved until the loss falls."""
+    point = coef
+    for _ in range(_STEPS):
+        inverse = scaled_inverse(loss.hessian(point, X, y))
+        if inverse is None:
+            return None
+        gradient = loss.gradient(point, X, y)
+        step = inverse @ gradient
+        if not np.isfinite(step).all():
+            return None
+        if isinstance(loss, SquaredLoss):
+            return point - step, inverse
+        fall = float(step @ gradient)  # twice what the step is worth
+        here = loss.value(point, X, y)
+        share = 1.0
+        while share > 1e-4 and not loss.value(point - share * step, X, y) <= here - 0.1 * share * fall:
+            share /= 2.0
+        point = point - share * step
+        if fall <= _CLOSE * abs(here) / len(y):
+            return point, inverse
+    return None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Noise:
+    """Sums over residuals in units of ``unit``: squares over ``freedom`` degrees of freedom, fourth powers over ``rows``."""
+
+    rows: int = 0
+    freedom: int = 0
+    unit: float = 0.0
+    squares: float = 0.0
+    fourths: float = 0.0
+
+    def add(self, fit: OwnFit, X: FloatArray, y: FloatArray) -> "Noise":
+        """Return the sums with one more period that was fitted on its own."""
+        residuals = X @ fit.minimiser - y
+        unit = unit_for(self.unit, largest_entry(residuals))
+        e = in_units(residuals, unit)
+        left = np.where(fit.shares < 1.0 - 1e-9, 1.0 - fit.shares, 1.0)
+        return Noise(
+            rows=self.rows + len(y),
+            freedom=self.freedom + len(y) - X.shape[1],
+            unit=unit,
+            squares=self.squares * shrink(self.unit, unit, 2) + float(e @ e),
+            fourths=self.fourths * shrink(self.unit, unit, 4) + float((e**4 / left**2).sum()),
+        )
+
+    def estimate(self, confidence: float) -> Estimate | None:
+        """Return sum of squares / sum of (K - d), each period fitted on its own (theory 2, row sigma*, A).
+
+        The ends are the wider of the exact ones for Gaussian noise and of those that the fourth powers give.
+
+        >>> Noise().estimate(0.95) is None
+        True
+        """
+        if self.freedom == 0:
+            return None
+        value = self.squares / self.freedom
+        spread = max(0.0, self.fourths / self.rows - value * value)
+        error = max(math.sqrt(spread / self.freedom), value * math.sqrt(2.0 / self.freedom))
+        lower, upper = positive_ends(value, error, confidence)
+        square = self.unit * self.unit
+        return Estimate(
+            value=square * value,
+            lower=square * lower,
+            upper=square * upper,
+            rows=self.rows,
+            account=f"residuals of periods fitted on their own, {self.freedom} degrees of freedom",
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,8 +1,8 @@
 """How fast the world moves: estimates of one change, ways to combine them, margins."""
 
 from driftpace.drift.combine import Combine, Combined, MeanChange, RecentChange, WindowedChange
-from driftpace.drift.estimator import Drift, DriftState
-from driftpace.drift.known import KnownDrift
+from driftpace.drift.correction import overshoot_bound, printed_overshoot_bound
+from driftpace.drift.estimator import Drift, DriftEstimator, DriftState, KnownDrift
 from driftpace.drift.margins import (
     BernsteinMargin,
     Margin,
@@ -21,8 +21,6 @@ from driftpace.drift.one_step import (
     Step,
     WassersteinChange,
 )
-from driftpace.drift.overshoot import overshoot_bound, printed_overshoot_bound
-from driftpace.drift.protocol import DriftEstimator
 
 __all__ = [
     "BernsteinMargin",

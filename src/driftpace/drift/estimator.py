@@ -1,9 +1,10 @@
-"""An estimator of drift: a one-step estimate, a way to combine, a margin."""
+"""Estimators of drift: the protocol, a known drift, and the composition of one-step estimate, combination and margin."""
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
+from driftpace import validation
 from driftpace.drift.combine import Combine, MeanChange
 from driftpace.drift.correction import CorrectionState
 from driftpace.drift.margins import Margin, StandardErrorMargin, TheoreticalMargin
@@ -11,6 +12,70 @@ from driftpace.drift.one_step import Direct, OneStep
 from driftpace.errors import ParameterError
 from driftpace.losses.protocol import Loss
 from driftpace.records import DriftEstimate, Seen
+
+
+@runtime_checkable
+class DriftEstimator(Protocol):
+    """Estimates how far the best model moves in one period. Replaying a log is a fold of :meth:`update`.
+
+    The state is a frozen dataclass of numbers, arrays, tuples and other such states: it is written to files as it is.
+    Its size does not grow with the number of periods.
+    """
+
+    @property
+    def held_out(self) -> float:
+        """The share of each period's rows that must be kept apart from training (0 for none)."""
+        ...
+
+    def init(self, features: int) -> Any:
+        """Return the state before the first period."""
+        ...
+
+    def update(self, state: Any, seen: Seen, loss: Loss) -> Any:
+        """Return the state after one more closed period; a period without rows is passed in too."""
+        ...
+
+    def estimate(self, state: Any) -> DriftEstimate | None:
+        """Return the estimate so far, or None when too little was seen."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class KnownDriftState:
+    """The state of an estimator that does not estimate."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownDrift:
+    """rho as the user gave it: the best model moves at most that far in one period (section II-B of the paper).
+
+    >>> drift = KnownDrift(0.5)
+    >>> drift.estimate(drift.init(2)).upper
+    0.5
+    """
+
+    rho: float
+
+    held_out: ClassVar[float] = 0.0
+
+    def __post_init__(self) -> None:
+        validation.nonnegative("KnownDrift", rho=self.rho)
+
+    def init(self, features: int) -> KnownDriftState:
+        """Return the empty state."""
+        del features
+        return KnownDriftState()
+
+    def update(self, state: KnownDriftState, seen: Seen, loss: Loss) -> KnownDriftState:
+        """Return the state as it was."""
+        del seen, loss
+        return state
+
+    def estimate(self, state: KnownDriftState) -> DriftEstimate:
+        """Return what the user gave."""
+        del state
+        rho = float(self.rho)
+        return DriftEstimate(value=rho, upper=rho, steps=0, measures="rho", account="given")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

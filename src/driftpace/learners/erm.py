@@ -18,12 +18,12 @@ from driftpace.bounds import (
 )
 from driftpace.constraints.protocol import Set
 from driftpace.errors import ParameterError
-from driftpace.learners.minimise import minimise
+from driftpace.learners.newton import minimise
 from driftpace.losses.protocol import Loss
 from driftpace.records import Constants, Fit, Outcome
 from driftpace.typing import FloatArray
 
-FORMS = ("harmonic", "m-estimation", "fixed-design", "ols", "penalised", "stable")
+ERM_FORMS = ("harmonic", "m-estimation", "fixed-design", "ols", "penalised", "stable")
 _ALIKE = 1.0 + 1e-9
 
 
@@ -68,7 +68,7 @@ class AnchoredErm:
     eigenvalues: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
-        validation.choice("AnchoredErm", FORMS, form=self.form)
+        validation.choice("AnchoredErm", ERM_FORMS, form=self.form)
         if self.strength is not None:
             validation.nonnegative("AnchoredErm", strength=self.strength)
         elif self.form == "fixed-design":

@@ -2,7 +2,7 @@
 
 from typing import Protocol, runtime_checkable
 
-from driftpace.bounds.protocol import RiskBound
+from driftpace.bounds.base import RiskBound
 from driftpace.constraints.protocol import Set
 from driftpace.losses.protocol import Loss
 from driftpace.records import Constants, Fit

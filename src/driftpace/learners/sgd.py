@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from driftpace import validation
 from driftpace.bounds import RiskBound
 from driftpace.constraints.protocol import Set
-from driftpace.learners.pairing import paired_bound, resolved_schedule, with_spectrum
-from driftpace.learners.passes import one_pass
-from driftpace.learners.recipe import Recipe
+from driftpace.learners.sgd_bounds import Recipe, paired_bound, resolved_schedule, with_spectrum
+from driftpace.learners.sgd_pass import one_pass
 from driftpace.losses.protocol import Loss
 from driftpace.records import Constants, Fit
 from driftpace.schedules import Schedule

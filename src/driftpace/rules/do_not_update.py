@@ -4,9 +4,8 @@ import math
 from dataclasses import dataclass
 
 from driftpace import validation
-from driftpace.rules.deciding import decide, proven_start, risk_at
-from driftpace.rules.distance import Track
-from driftpace.rules.protocol import Decision, Terms, Trained
+from driftpace.rules.decision import Track, decide, proven_start, risk_at
+from driftpace.rules.protocol import RuleContext, RuleDecision, TrainedPeriod
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,15 +43,15 @@ class DoNotUpdate:
         """Return the state before the first period."""
         return LastRisk()
 
-    def size(self, state: LastRisk, terms: Terms) -> Decision:
+    def size(self, state: LastRisk, terms: RuleContext) -> RuleDecision:
         """Return how many samples this period needs."""
         return decide(terms, state.risk, first_samples=self.first_samples, assumed_risk=terms.epsilon, track=self.track)
 
-    def start(self, state: LastRisk, terms: Terms) -> float:
+    def start(self, state: LastRisk, terms: RuleContext) -> float:
         """Return how far the last model may be from this period's minimiser."""
         return proven_start(terms, state.risk, period=terms.period, track=self.track)
 
-    def close(self, state: LastRisk, terms: Terms, trained: Trained) -> tuple[LastRisk, float]:
+    def close(self, state: LastRisk, terms: RuleContext, trained: TrainedPeriod) -> tuple[LastRisk, float]:
         """Return the state after the period, and the risk now promised: eps_n from eps_{n-1} as it was, not revised."""
         del state
         risk = math.inf if terms.bound is None else risk_at(terms.bound, trained.distance, trained.samples)

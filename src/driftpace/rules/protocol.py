@@ -8,7 +8,7 @@ from driftpace.records import DriftEstimate, Sizing
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Terms:
+class RuleContext:
     """Everything a rule is told when a period is sized or closed.
 
     ``bound`` is None while the constants it needs are not known, ``drift`` while too little was seen. ``diameter`` limits
@@ -26,7 +26,7 @@ class Terms:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Decision:
+class RuleDecision:
     """How many samples; what that promises from ``distance``, the proven start distance; and the range of answers.
 
     ``interval`` goes from the answer for the drift as estimated to the answer for its upper end.
@@ -39,7 +39,7 @@ class Decision:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Trained:
+class TrainedPeriod:
     """What a closed period did: the samples it had for training, those of them that were used, and the distance relied on."""
 
     samples: int
@@ -60,14 +60,14 @@ class Rule(Protocol):
         """Return the state before the first period."""
         ...
 
-    def size(self, state: Any, terms: Terms) -> Decision:
+    def size(self, state: Any, terms: RuleContext) -> RuleDecision:
         """Return how many samples this period needs."""
         ...
 
-    def start(self, state: Any, terms: Terms) -> float:
+    def start(self, state: Any, terms: RuleContext) -> float:
         """Return how far the last model may be from this period's minimiser; infinite when nothing limits it."""
         ...
 
-    def close(self, state: Any, terms: Terms, trained: Trained) -> tuple[Any, float]:
+    def close(self, state: Any, terms: RuleContext, trained: TrainedPeriod) -> tuple[Any, float]:
         """Return the state after a period, and the risk that is now promised."""
         ...

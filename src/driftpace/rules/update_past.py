@@ -6,16 +6,15 @@ from typing import Protocol, runtime_checkable
 
 from driftpace import validation
 from driftpace.bounds import Factors, RiskBound
-from driftpace.rules.deciding import decide, is_blind, proven_start, risk_at
-from driftpace.rules.distance import Track
-from driftpace.rules.protocol import Decision, Terms, Trained
+from driftpace.rules.decision import Track, decide, is_blind, proven_start, risk_at
+from driftpace.rules.protocol import RuleContext, RuleDecision, TrainedPeriod
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Past:
     """State: the last periods, oldest first; the number of periods before them, and the risk promised for the last of those."""
 
-    periods: tuple[Trained, ...] = ()
+    periods: tuple[TrainedPeriod, ...] = ()
     forgotten: int = 0
     risk: float | None = None
 
@@ -50,17 +49,17 @@ class UpdatePast:
         """Return the state before the first period."""
         return Past()
 
-    def size(self, state: Past, terms: Terms) -> Decision:
+    def size(self, state: Past, terms: RuleContext) -> RuleDecision:
         """Return how many samples this period needs."""
         risk = self.revised(state, terms)
         assumed = terms.epsilon if risk is None else max(risk, terms.epsilon)
         return decide(terms, risk, first_samples=self.first_samples, assumed_risk=assumed, track=self.track)
 
-    def start(self, state: Past, terms: Terms) -> float:
+    def start(self, state: Past, terms: RuleContext) -> float:
         """Return how far the last model may be from this period's minimiser, past bounds revised."""
         return proven_start(terms, self.revised(state, terms), period=terms.period, track=self.track)
 
-    def close(self, state: Past, terms: Terms, trained: Trained) -> tuple[Past, float]:
+    def close(self, state: Past, terms: RuleContext, trained: TrainedPeriod) -> tuple[Past, float]:
         """Return the state after the period, and the risk now promised."""
         risk = math.inf if terms.bound is None else risk_at(terms.bound, trained.distance, trained.samples)
         periods = (*state.periods, trained)
@@ -69,7 +68,7 @@ class UpdatePast:
         oldest = Past(periods=periods[:1], forgotten=state.forgotten, risk=state.risk)
         return Past(periods=periods[1:], forgotten=state.forgotten + 1, risk=self.revised(oldest, terms)), risk
 
-    def revised(self, state: Past, terms: Terms) -> float | None:
+    def revised(self, state: Past, terms: RuleContext) -> float | None:
         """Return the risk of the last model in ``state``, revised by the drift in ``terms``; None when there is none."""
         if terms.bound is None:
             return None
@@ -102,7 +101,7 @@ class _Factors:
         self._tunable = bound if isinstance(bound, _Tunable) else None
         self._found: dict[tuple[float, int], Factors | None] = {}
 
-    def risk(self, trained: Trained, distance: float) -> float:
+    def risk(self, trained: TrainedPeriod, distance: float) -> float:
         """Return b for the samples that were used from ``distance``, as the fit was tuned."""
         if trained.used == 0 or not math.isfinite(distance):
             return risk_at(self._bound, distance, trained.used)

@@ -8,7 +8,7 @@ import numpy as np
 
 from driftpace.constraints import WholeSpace
 from driftpace.errors import DataError, ParameterError
-from driftpace.learners.minimise import minimise
+from driftpace.learners.newton import minimise
 from driftpace.losses import LinearLoss, classifies
 from driftpace.records import Selected
 from driftpace.selection.candidates import read_l2

@@ -3,26 +3,25 @@
 from driftpace.synthetic import library
 from driftpace.synthetic.bounded import BoundedRegression
 from driftpace.synthetic.classes import TwoClasses
-from driftpace.synthetic.drifting import DriftingClasses, DriftingRegression
+from driftpace.synthetic.drifting import DriftingClasses, DriftingRegression, RotatingFeatures
 from driftpace.synthetic.paths import Shape
-from driftpace.synthetic.protocol import DriftingWorld, World
+from driftpace.synthetic.protocol import DriftingPopulation, Population
 from driftpace.synthetic.regression import GaussianRegression
-from driftpace.synthetic.rotating import RotatingFeatures
 from driftpace.synthetic.shaped_classes import ShapedClasses
 from driftpace.synthetic.shaped_regression import NoiseKind, ShapedRegression
 
 __all__ = [
     "BoundedRegression",
     "DriftingClasses",
+    "DriftingPopulation",
     "DriftingRegression",
-    "DriftingWorld",
     "GaussianRegression",
     "NoiseKind",
+    "Population",
     "RotatingFeatures",
     "Shape",
     "ShapedClasses",
     "ShapedRegression",
     "TwoClasses",
-    "World",
     "library",
 ]

@@ -10,10 +10,18 @@ from driftpace import validation
 from driftpace.constraints import Set
 from driftpace.losses import Loss, SquaredLoss
 from driftpace.records import Constants
-from driftpace.synthetic.covariance import as_covariance
-from driftpace.synthetic.facts import furthest, given, in_domain, largest
-from driftpace.synthetic.quadratic import ridge, squared_constants, squared_covariance, squared_excess
-from driftpace.synthetic.scores import known
+from driftpace.synthetic.constants import (
+    furthest,
+    in_domain,
+    known_constants,
+    largest_eigenvalue,
+    ridge,
+    squared_constants,
+    squared_covariance,
+    squared_excess,
+)
+from driftpace.synthetic.features import as_covariance
+from driftpace.synthetic.scores import require_loss
 from driftpace.typing import FloatArray
 
 
@@ -95,14 +103,14 @@ class BoundedRegression:
         """Return every constant: exact without a penalty; L always; G, a limit, on a bounded domain."""
         loss = self._known(loss)
         best = self.minimiser(loss)
-        error, longest = best - self.coef, math.sqrt(self.features * largest(self._covariance))
+        error, longest = best - self.coef, math.sqrt(self.features * largest_eigenvalue(self._covariance))
         numbers = in_domain("BoundedRegression.constants", domain, best)
         far, norm = furthest(domain, self.coef), furthest(domain, np.zeros(self.features))
         residual = longest * far + math.sqrt(3.0 * self.noise)
         numbers["G"] = residual * longest + (
             loss.l2 * norm if loss.l2 > 0.0 else 0.0
         )  # |r| ||x|| + l2 ||w||, each largest
-        return given(
+        return known_constants(
             loss,
             numbers
             | squared_constants(loss, self._covariance, error, self.noise, self._peak)
@@ -114,7 +122,7 @@ class BoundedRegression:
         return self.features / (self.features + 2.0)
 
     def _known(self, loss: Loss) -> SquaredLoss:
-        known("BoundedRegression", loss, SquaredLoss)
+        require_loss("BoundedRegression", loss, SquaredLoss)
         assert isinstance(loss, SquaredLoss)
         return loss
 

@@ -12,10 +12,9 @@ from driftpace.constraints import Set
 from driftpace.errors import ParameterError
 from driftpace.losses import HuberLoss, LinearLoss, LogisticLoss, Loss, SmoothedHinge, SquaredLoss
 from driftpace.records import Constants
-from driftpace.synthetic.covariance import as_covariance
-from driftpace.synthetic.facts import curve_constants, given, in_domain, smallest
-from driftpace.synthetic.quadratic import ridge
-from driftpace.synthetic.scores import GaussianScores, known, mean_curve, newton
+from driftpace.synthetic.constants import curve_constants, in_domain, known_constants, ridge, smallest_eigenvalue
+from driftpace.synthetic.features import as_covariance
+from driftpace.synthetic.scores import GaussianScores, mean_curve, newton, require_loss
 from driftpace.typing import FloatArray
 
 
@@ -142,14 +141,14 @@ class TwoClasses:
             hessian=self.hessian(loss),
             covariance=self.gradient_covariance(loss),
         )
-        return given(loss, place | numbers)
+        return known_constants(loss, place | numbers)
 
     def local_constants(self, loss: Loss, domain: Set | None = None) -> Constants:
         """Return the constants with m the curvature AT the minimiser: practical, true near it, not proven elsewhere."""
-        return self.constants(loss, domain).updated(Constants.given(m=smallest(self.hessian(loss))))
+        return self.constants(loss, domain).updated(Constants.given(m=smallest_eigenvalue(self.hessian(loss))))
 
     def _known(self, loss: Loss) -> LinearLoss:
-        return known("TwoClasses", loss, SmoothedHinge, LogisticLoss, SquaredLoss, HuberLoss)
+        return require_loss("TwoClasses", loss, SmoothedHinge, LogisticLoss, SquaredLoss, HuberLoss)
 
     def _square(self) -> FloatArray:
         return self._covariance + np.outer(self.mean, self.mean)  # E xx'

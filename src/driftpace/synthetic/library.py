@@ -1,11 +1,11 @@
 """A small library of drifting worlds, ready to use: one for each way in which the best model may move.
 
-Each is a :class:`~driftpace.synthetic.DriftingWorld`: ``world.period(n)`` draws rows and knows its ``minimiser``, ``risk`` and
+Each is a :class:`~driftpace.synthetic.DriftingPopulation`: ``world.period(n)`` draws rows and knows its ``minimiser``, ``risk`` and
 ``excess_risk``, and ``world.rho_at(loss, n)`` says how far the minimiser moves. All of them know the squared loss. Their numbers
 may be changed by name; those not named are the ones of the classes they are made of.
 
 >>> from driftpace.losses import SquaredLoss
->>> for name, make in WORLDS.items():
+>>> for name, make in POPULATIONS.items():
 ...     print(f"{name:18s}", make().rhos(SquaredLoss(), periods=6))
 regression         [1. 1. 1. 1. 1.]
 classification     [0.0838 0.0838 0.0838 0.0838 0.0838]
@@ -21,9 +21,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from driftpace.synthetic.drifting import DriftingClasses, DriftingRegression
-from driftpace.synthetic.protocol import DriftingWorld
-from driftpace.synthetic.rotating import RotatingFeatures
+from driftpace.synthetic.drifting import DriftingClasses, DriftingRegression, RotatingFeatures
+from driftpace.synthetic.protocol import DriftingPopulation
 from driftpace.synthetic.shaped_regression import ShapedRegression
 
 _STEP = 0.125  # what a step costs a stale model, half its squared length where rows are white: a step of 1/2
@@ -110,7 +109,7 @@ def still(*, rng: int = 0, features: int = 2, noise: float = 1.0) -> ShapedRegre
     return ShapedRegression(features=features, cost=0.0, shape="still", rng=rng, noise=noise)
 
 
-WORLDS: Mapping[str, Callable[..., DriftingWorld]] = MappingProxyType(
+POPULATIONS: Mapping[str, Callable[..., DriftingPopulation]] = MappingProxyType(
     {
         "regression": regression,
         "classification": classification,

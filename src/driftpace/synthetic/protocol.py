@@ -1,9 +1,10 @@
-"""What a world must be able to say: it draws rows and knows the truth about them, and about how it moves."""
+"""Protocols of synthetic populations: one period whose risks are known exactly, and a sequence of them that drifts."""
 
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from driftpace import validation
 from driftpace.constraints import Set
 from driftpace.losses import Loss
 from driftpace.records import Constants
@@ -11,7 +12,7 @@ from driftpace.typing import FloatArray
 
 
 @runtime_checkable
-class World(Protocol):
+class Population(Protocol):
     """One period of a world: a law of rows (x, y) whose risks are known exactly.
 
     ``risk`` and ``excess_risk`` take one model (features,) and return a float, or a stack (runs, features) with an
@@ -57,7 +58,7 @@ class World(Protocol):
 
 
 @runtime_checkable
-class DriftingWorld(Protocol):
+class DriftingPopulation(Protocol):
     """A world for each period n = 1, 2, ..., each a function of n and of the world's own parameters alone.
 
     So periods may be asked for in any order and again, and two methods that are compared meet the same world.
@@ -68,7 +69,7 @@ class DriftingWorld(Protocol):
         """The number of columns of X."""
         ...
 
-    def period(self, n: int) -> World:
+    def period(self, n: int) -> Population:
         """Return the world of period n = 1, 2, ..."""
         ...
 
@@ -79,3 +80,35 @@ class DriftingWorld(Protocol):
     def rhos(self, loss: Loss, periods: int) -> FloatArray:
         """Return rho_2 .. rho_periods."""
         ...
+
+
+class _HasMinimiser(Protocol):
+    def minimiser(self, loss: Loss) -> FloatArray: ...
+
+
+class _Periods(Protocol):
+    def period(self, n: int) -> _HasMinimiser: ...
+
+
+class DriftMixin:
+    """What every drifting world says of its own movement: rho_n = ||w*_n - w*_{n-1}||, exact to rounding error.
+
+    >>> from driftpace.losses import SquaredLoss
+    >>> from driftpace.synthetic import ShapedRegression
+    >>> world = ShapedRegression(features=2, cost=0.5, shape="jump", jump_at=3, rng=0)
+    >>> world.rhos(SquaredLoss(), periods=4)
+    array([0., 1., 0.])
+    """
+
+    __slots__ = ()
+
+    def rho_at(self: _Periods, loss: Loss, n: int) -> float:
+        """Return how far the minimiser of the loss moves into period n = 2, 3, ... from the period before."""
+        validation.count(f"{type(self).__name__}.rho_at", least=2, n=n)
+        return float(np.linalg.norm(self.period(n).minimiser(loss) - self.period(n - 1).minimiser(loss)))
+
+    def rhos(self: _Periods, loss: Loss, periods: int) -> FloatArray:
+        """Return rho_2 .. rho_periods, (periods - 1,); the bound that a method may be told is the largest."""
+        validation.count(f"{type(self).__name__}.rhos", least=2, periods=periods)
+        path = np.array([self.period(n).minimiser(loss) for n in range(1, periods + 1)])
+        return np.asarray(np.linalg.norm(np.diff(path, axis=0), axis=1))

@@ -11,10 +11,21 @@ from driftpace import validation
 from driftpace.constraints import Set
 from driftpace.losses import HuberLoss, LinearLoss, Loss, SquaredLoss
 from driftpace.records import Constants
-from driftpace.synthetic.covariance import as_covariance
-from driftpace.synthetic.facts import at_minimiser, furthest, given, in_domain, largest, smallest, smooth_limits
-from driftpace.synthetic.quadratic import ridge, squared_constants, squared_covariance, squared_excess
-from driftpace.synthetic.scores import GaussianScores, known, mean_curve, newton
+from driftpace.synthetic.constants import (
+    at_minimiser,
+    furthest,
+    in_domain,
+    known_constants,
+    largest_eigenvalue,
+    ridge,
+    smallest_eigenvalue,
+    smooth_limits,
+    squared_constants,
+    squared_covariance,
+    squared_excess,
+)
+from driftpace.synthetic.features import as_covariance
+from driftpace.synthetic.scores import GaussianScores, mean_curve, newton, require_loss
 from driftpace.typing import FloatArray
 
 
@@ -137,15 +148,15 @@ class GaussianRegression:
         place = in_domain("GaussianRegression.constants", domain, best)
         error = best - self.coef
         if isinstance(loss, SquaredLoss):
-            return given(loss, place | squared_constants(loss, self._covariance, error, self.noise, 1.0))
+            return known_constants(loss, place | squared_constants(loss, self._covariance, error, self.noise, 1.0))
         hessian, gradients = self.hessian(loss), self.gradient_covariance(loss)
-        penalty, top = loss.penalty_weights(self.features), largest(self._covariance)
+        penalty, top = loss.penalty_weights(self.features), largest_eigenvalue(self._covariance)
         widest = self.noise + top * furthest(domain, self.coef) ** 2
         inner = float(gammainc(1.5, 0.5 * loss.shape**2 / widest))  # P(chi2_3 <= threshold^2 / v)
         square = self._covariance
         numbers = {
-            "m": smallest(inner * self._covariance + np.diag(penalty)),
-            "M": largest(self._covariance + np.diag(penalty)),
+            "m": smallest_eigenvalue(inner * self._covariance + np.diag(penalty)),
+            "M": largest_eigenvalue(self._covariance + np.diag(penalty)),
             **smooth_limits(
                 curvature=1.0,
                 l2=loss.l2,
@@ -155,10 +166,10 @@ class GaussianRegression:
             ),
             **at_minimiser(hessian, gradients),
         }
-        return given(loss, place | numbers)
+        return known_constants(loss, place | numbers)
 
     def _known(self, loss: Loss) -> LinearLoss:
-        return known("GaussianRegression", loss, SquaredLoss, HuberLoss)
+        return require_loss("GaussianRegression", loss, SquaredLoss, HuberLoss)
 
     def _scores(self, w: FloatArray) -> GaussianScores:
         off = w - self.coef

@@ -11,18 +11,17 @@ from driftpace.constraints import Set
 from driftpace.errors import ParameterError
 from driftpace.losses import LinearLoss, LogisticLoss, Loss, SmoothedHinge
 from driftpace.records import Constants
-from driftpace.synthetic.elliptic import EllipticRows, split_intercept
-from driftpace.synthetic.facts import curve_constants, given, in_domain
-from driftpace.synthetic.margins import squared_slopes
-from driftpace.synthetic.moving import Moving
+from driftpace.synthetic.constants import curve_constants, in_domain, known_constants
+from driftpace.synthetic.features import EllipticRows, split_intercept
+from driftpace.synthetic.margins import PenalisedMargin, priced, squared_slopes
 from driftpace.synthetic.paths import Path, Shape, check_shape, random_start
-from driftpace.synthetic.pricing import PenalisedMargin, priced
-from driftpace.synthetic.scores import known
+from driftpace.synthetic.protocol import DriftMixin
+from driftpace.synthetic.scores import require_loss
 from driftpace.typing import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class ShapedClasses(Moving):
+class ShapedClasses(DriftMixin):
     """x ~ N(0, S), P(y = 1 | x) = 1/(1 + exp(-x'theta_n)), y in {-1, 1}, and theta_n turns from period to period.
 
     The log odds x'theta keep the variance ``signal``, so that the classes stay as hard to tell apart as they were;
@@ -177,7 +176,7 @@ class ClassesPeriod:
             hessian=self.hessian(curve),
             covariance=self.gradient_covariance(curve),
         )
-        return given(curve, place | numbers)
+        return known_constants(curve, place | numbers)
 
     def _margin(self, loss: Loss) -> PenalisedMargin:
         return margin_of(self.rows, self.margins, loss)
@@ -193,7 +192,7 @@ class ClassesPeriod:
 
 def margin_of(rows: EllipticRows, margins: dict[LinearLoss, PenalisedMargin], loss: Loss) -> PenalisedMargin:
     """Return the loss in the coordinates of these rows, worked out once."""
-    loss = known("ShapedClasses", loss, LogisticLoss, SmoothedHinge)
+    loss = require_loss("ShapedClasses", loss, LogisticLoss, SmoothedHinge)
     if loss not in margins:
         margins[loss] = PenalisedMargin(loss=loss, penalty=rows.penalty(loss.penalty_weights(rows.features)))
     return margins[loss]

@@ -11,19 +11,18 @@ from driftpace import validation
 from driftpace.constraints import Set
 from driftpace.losses import Loss, SquaredLoss
 from driftpace.records import Constants
-from driftpace.synthetic.elliptic import EllipticRows, split_intercept
-from driftpace.synthetic.facts import given, in_domain
-from driftpace.synthetic.moving import Moving
+from driftpace.synthetic.constants import in_domain, known_constants, moment_constants
+from driftpace.synthetic.features import EllipticRows, split_intercept
 from driftpace.synthetic.paths import Path, Shape, check_shape, random_start
-from driftpace.synthetic.quadratic import moment_constants
-from driftpace.synthetic.scores import known
+from driftpace.synthetic.protocol import DriftMixin
+from driftpace.synthetic.scores import require_loss
 from driftpace.typing import FloatArray
 
 NoiseKind = Literal["gaussian", "student", "heteroscedastic"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class ShapedRegression(Moving):
+class ShapedRegression(DriftMixin):
     """y = x'w_n + xi: Gaussian rows, and coefficients w_n that move along a path (:mod:`driftpace.synthetic.paths`).
 
     One step costs a stale model ``cost`` = 1/2 delta'H delta of squared loss, H = E xx', in a direction that is uniform
@@ -223,13 +222,13 @@ class RegressionPeriod:
             covariance=self.gradient_covariance(loss),
             error=best - truth,
         )
-        return given(loss.with_unpenalised(loss.unpenalised + self.fits_intercept), place | numbers)
+        return known_constants(loss.with_unpenalised(loss.unpenalised + self.fits_intercept), place | numbers)
 
     def _curvature(self, loss: SquaredLoss) -> FloatArray:
         return self.rows.covariance + np.diag(loss.penalty_weights(self.features))
 
 
 def _squared(loss: Loss) -> SquaredLoss:
-    known("ShapedRegression", loss, SquaredLoss)
+    require_loss("ShapedRegression", loss, SquaredLoss)
     assert isinstance(loss, SquaredLoss)
     return loss

@@ -5,7 +5,7 @@ import math
 from collections.abc import Sequence
 
 from driftpace import validation
-from driftpace.bounds.protocol import Nature, RiskBound
+from driftpace.bounds.base import Nature, RiskBound
 
 _SLACK = 1e-9
 _RATE_TOLERANCE = 0.1

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from driftpace.drift.protocol import DriftEstimator
+from driftpace.drift.estimator import DriftEstimator
 from driftpace.losses import SquaredLoss
 from driftpace.records import Constants, DriftEstimate, Seen
 from driftpace.typing import FloatArray

@@ -8,12 +8,12 @@ import numpy as np
 from scipy.stats import binom, norm
 
 from driftpace import validation
-from driftpace.bounds.protocol import RiskBound
+from driftpace.bounds.base import RiskBound
 from driftpace.constraints import Ball, Set, WholeSpace
 from driftpace.learners.protocol import Learner
 from driftpace.losses import Loss, SquaredLoss
 from driftpace.records import Constants, Fit
-from driftpace.synthetic import GaussianRegression, World
+from driftpace.synthetic import GaussianRegression, Population
 from driftpace.typing import FloatArray
 
 FALSE_ALARM = 1e-6
@@ -24,7 +24,7 @@ def check_learner(
     *,
     loss: Loss | None = None,
     features: int = 3,
-    world: World | None = None,
+    world: Population | None = None,
     domain: Set | None = None,
     distances: Sequence[float] = (0.3, 1.0),
     samples: Sequence[int] = (1, 4, 16, 64),
@@ -70,7 +70,7 @@ def _claim(holds: bool, sentence: str) -> None:
 
 
 def _check_conduct(
-    learner: Learner, loss: Loss, domain: Set, world: World, constants: Constants, rng: np.random.Generator
+    learner: Learner, loss: Loss, domain: Set, world: Population, constants: Constants, rng: np.random.Generator
 ) -> None:
     features = world.features
     best = world.minimiser(loss)
@@ -116,7 +116,7 @@ def _check_bound(
     bound: RiskBound,
     loss: Loss,
     domain: Set,
-    world: World,
+    world: Population,
     constants: Constants,
     distances: Sequence[float],
     samples: Sequence[int],

@@ -5,7 +5,7 @@ import numpy as np
 from driftpace.bounds import Nature
 from driftpace.losses import SquaredLoss
 from driftpace.records import Assumption, Constants, Verdict
-from driftpace.rules import Terms
+from driftpace.rules import RuleContext
 from driftpace.tracker.state import Settings, State
 from driftpace.tracker.terms import constants_of
 
@@ -13,7 +13,7 @@ ROWS_PER_COLUMN = 50
 """Rows for each column from which an estimated curvature is near the truth (theory 2: pool until N >= 50 d)."""
 
 
-def assumptions(settings: Settings, state: State, terms: Terms) -> tuple[Assumption, ...]:
+def assumptions(settings: Settings, state: State, terms: RuleContext) -> tuple[Assumption, ...]:
     """Return pass, warn or fail with a sentence for the curvature, the drift, the bound, and the model's place in its set."""
     constants = constants_of(settings, state)
     return (_curvature(settings, state, constants), _drift(terms), _bound(terms), _interior(settings, state))
@@ -46,7 +46,7 @@ def _curvature(settings: Settings, state: State, constants: Constants) -> Assump
     )
 
 
-def _drift(terms: Terms) -> Assumption:
+def _drift(terms: RuleContext) -> Assumption:
     if terms.drift is None:
         return Assumption(
             name="drift",
@@ -68,7 +68,7 @@ def _drift(terms: Terms) -> Assumption:
     )
 
 
-def _bound(terms: Terms) -> Assumption:
+def _bound(terms: RuleContext) -> Assumption:
     if terms.bound is None:
         return Assumption(
             name="bound", verdict=Verdict.FAIL, sentence="No bound can be formed before its constants are known."

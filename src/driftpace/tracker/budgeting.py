@@ -24,8 +24,8 @@ from driftpace.adaptive import (
 from driftpace.errors import TooEarlyError
 from driftpace.planning import LinearCost, Outlook
 from driftpace.records import Assumption, Outcome, Plan, Request, StepReport, Verdict
-from driftpace.rules import Terms
-from driftpace.rules.deciding import risk_at
+from driftpace.rules import RuleContext
+from driftpace.rules.decision import risk_at
 from driftpace.tracker.assumptions import assumptions
 from driftpace.tracker.ordering import least_rows, place_order
 from driftpace.tracker.outlooks import outlook_now, outlook_of_parts, proven_distance, target_now
@@ -199,7 +199,7 @@ def _of_parts(settings: Settings, state: State, spending: Spending, pool: int | 
     )
 
 
-def _pilot_of_parts(settings: Settings, state: State, terms: Terms, usual: Order, most: int, why: str) -> Order:
+def _pilot_of_parts(settings: Settings, state: State, terms: RuleContext, usual: Order, most: int, why: str) -> Order:
     """Return what the rule asks for without a budget, as far as the money goes."""
     total = min(usual.total, most)
     order = replace(usual, total=total, interval=(total, total), assumptions=(_not_yet(why),))

@@ -7,7 +7,7 @@ import numpy as np
 
 from driftpace.errors import DataError
 from driftpace.records import DriftEstimate, Fit, Outcome, Seen, StepReport
-from driftpace.rules import Terms, Trained, meets
+from driftpace.rules import RuleContext, TrainedPeriod, meets
 from driftpace.tracker.independence import after_more_rows
 from driftpace.tracker.outlooks import proven_distance
 from driftpace.tracker.state import Order, Settings, State
@@ -29,7 +29,7 @@ def close(settings: Settings, state: State) -> tuple[State, StepReport]:
     training = len(y) - int(settings.drift.held_out * len(y))
     used = _used(terms, distance, training)
     fitted = _fit(settings, state, distance, X[:used], y[:used])
-    trained = Trained(samples=training if terms.bound is not None else 0, used=used, distance=distance)
+    trained = TrainedPeriod(samples=training if terms.bound is not None else 0, used=used, distance=distance)
     rule, risk = settings.rule.close(state.rule, terms, trained)
     state = _with_drift(settings, state, terms, trained, fitted, X, y)
     drift = None if state.drift is None else settings.drift.estimate(state.drift)
@@ -88,7 +88,7 @@ def _with_constants(settings: Settings, state: State, X: FloatArray, y: FloatArr
     )
 
 
-def _used(terms: Terms, distance: float, training: int) -> int:
+def _used(terms: RuleContext, distance: float, training: int) -> int:
     """Return how many rows to train on: as many as the bound says are of use, all from an infinite distance."""
     if terms.bound is None or training == 0:
         return 0
@@ -115,8 +115,8 @@ def _fit(settings: Settings, state: State, distance: float, X: FloatArray, y: Fl
 def _with_drift(
     settings: Settings,
     state: State,
-    terms: Terms,
-    trained: Trained,
+    terms: RuleContext,
+    trained: TrainedPeriod,
     fitted: Fit | None,
     X: FloatArray,
     y: FloatArray,
@@ -151,7 +151,7 @@ def _with_drift(
     )
 
 
-def _outcome(order: Order, epsilon: float, came: int, risk: float, terms: Terms, fitted: Fit | None) -> Outcome:
+def _outcome(order: Order, epsilon: float, came: int, risk: float, terms: RuleContext, fitted: Fit | None) -> Outcome:
     if terms.bound is None and came:
         return Outcome.PILOT
     if fitted is not None and fitted.outcome is Outcome.STALLED:

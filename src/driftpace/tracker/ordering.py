@@ -5,12 +5,12 @@ from dataclasses import replace
 from typing import Any
 
 from driftpace.records import Outcome
-from driftpace.rules import Decision, Terms, meets
-from driftpace.rules.deciding import risk_at
+from driftpace.rules import RuleContext, RuleDecision, meets
+from driftpace.rules.decision import risk_at
 from driftpace.tracker.state import Order, Settings, State
 
 
-def place_order(settings: Settings, state: State, terms: Terms, pool: int | None) -> Order:
+def place_order(settings: Settings, state: State, terms: RuleContext, pool: int | None) -> Order:
     """Return what to bring this period. What it promises is judged from the proven start, not from the rule's assumption."""
     decision = settings.rule.size(state.rule, terms)
     wanted = rows_for(settings.drift.held_out, decision.sizing.samples)
@@ -44,7 +44,7 @@ def place_order(settings: Settings, state: State, terms: Terms, pool: int | None
     )
 
 
-def _outcome(decision: Decision, terms: Terms) -> Outcome:
+def _outcome(decision: RuleDecision, terms: RuleContext) -> Outcome:
     if decision.sizing.outcome.promised and not meets(decision.risk, terms.epsilon):
         return Outcome.SETTLING
     return decision.sizing.outcome

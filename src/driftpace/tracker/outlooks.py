@@ -10,7 +10,7 @@ from driftpace.bounds import Factors, Nature, RiskBound
 from driftpace.drift import KnownDrift
 from driftpace.errors import ParameterError, TooEarlyError
 from driftpace.planning import Outlook
-from driftpace.rules import Terms
+from driftpace.rules import RuleContext
 from driftpace.tracker.ordering import rows_for
 from driftpace.tracker.practical import finite, in_pilot, placed
 from driftpace.tracker.state import Parts, Settings, State
@@ -49,7 +49,7 @@ def _look(settings: Settings, pacing: Pacing, state: State) -> tuple[Pace, Rows,
     return pace, rows, judged
 
 
-def outlook_of_parts(settings: Settings, state: State, terms: Terms) -> Outlook:
+def outlook_of_parts(settings: Settings, state: State, terms: RuleContext) -> Outlook:
     """Return the outlook of a tracker made of parts: its bound, its drift at the upper end, and the start that is proven."""
     if terms.bound is None:
         raise TooEarlyError("the constants of the problem are not known yet")
@@ -77,7 +77,7 @@ def foresee(bound: RiskBound, *, rho: float, start: float, diameter: float, m: f
         raise TooEarlyError(f"this learner's bound does not allow it ({error})") from None
 
 
-def proven_distance(settings: Settings, state: State, terms: Terms) -> float:
+def proven_distance(settings: Settings, state: State, terms: RuleContext) -> float:
     """Return how far the last model may be from this period's minimiser.
 
     With a budget periods may pass without rows though the target is missed. The model did not move then, so besides what the rule

@@ -6,11 +6,11 @@ from dataclasses import replace
 from driftpace.bounds import RiskBound
 from driftpace.errors import UnknownConstantError
 from driftpace.records import Constants, Estimate
-from driftpace.rules import Terms
+from driftpace.rules import RuleContext
 from driftpace.tracker.state import Settings, State
 
 
-def terms_of(settings: Settings, state: State) -> Terms:
+def terms_of(settings: Settings, state: State) -> RuleContext:
     """Return the terms of the period: the bound with the constants as known, the drift, and what limits distances.
 
     A diameter that the user gave, by the set or as a constant, limits every distance. An estimated one says only where the
@@ -20,7 +20,7 @@ def terms_of(settings: Settings, state: State) -> Terms:
     diameter = constants.diameter
     given = diameter is not None and diameter.is_given
     first_rows = state.first_rows and not given
-    return Terms(
+    return RuleContext(
         period=state.period,
         epsilon=settings.epsilon,
         bound=_bound(settings, state, constants),

@@ -1,12 +1,9 @@
 """Estimates of one change, from one period to the next."""
 
-from driftpace.drift.one_step.debiased import DebiasedDifference
-from driftpace.drift.one_step.direct import Direct
-from driftpace.drift.one_step.gradient_mmd import GradientMmd
-from driftpace.drift.one_step.held_out import DirectHeldOut
-from driftpace.drift.one_step.prequential import Prequential
-from driftpace.drift.one_step.protocol import OneStep, Step
-from driftpace.drift.one_step.wasserstein import WassersteinChange
+from driftpace.drift.one_step.base import OneStep, Step
+from driftpace.drift.one_step.direct import Direct, DirectHeldOut
+from driftpace.drift.one_step.distribution import GradientMmd, WassersteinChange
+from driftpace.drift.one_step.unbiased import DebiasedDifference, Prequential
 
 __all__ = [
     "DebiasedDifference",

@@ -1,7 +1,7 @@
-"""The mean gradient at a model, and whether every number of both is finite."""
+"""The mean gradient at a model with a check that it is finite, and the greedy steps of :class:`driftpace.schedules.GreedySteps`."""
 
 from driftpace.compiled import compiled
-from driftpace.learners.kernels.slope import slope
+from driftpace.learners.kernels.intrinsics import slope
 from driftpace.typing import FloatArray
 
 
@@ -44,3 +44,14 @@ def mean_gradient(
             gradient[j] += l2 * coef[j]
         zero += 0.0 * coef[j] + 0.0 * gradient[j]  # NaN as soon as one of them is NaN or infinite
     return zero == 0.0
+
+
+@compiled()
+def fill_greedy_steps(steps: FloatArray, m: float, A: float, B: float, limit: float, distance: float) -> None:
+    """Write mu_k = min(m D_k / (A + B D_k), limit), D_1 = distance^2."""
+    squared = distance**2
+    for k in range(steps.size):
+        noise = A + B * squared
+        step = min(m * squared / noise, limit) if noise > 0.0 else 0.0
+        steps[k] = step
+        squared = max(0.0, 1.0 - 2.0 * m * step + B * step**2) * squared + A * step**2
