@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIN := -c constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: demo example reproduce test test-all check servers label-studio bench study seeds clean
+.PHONY: demo example reproduce test test-all check servers docs dist label-studio bench study seeds clean
 
 # Incomes of 30 surveys, bought anew as the labels of a drifting model: what it costs, what else would, and a report.
 demo: $(VENV)/.demo
@@ -35,6 +35,20 @@ check: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/codespell src tests docs examples benchmarks scripts README.md CHANGELOG.md
 	$(BIN)/deptry src
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
+	$(BIN)/zizmor --offline --quiet .github/workflows
+
+# The documentation as a site, in build/site; a broken link or an undocumented public name fails.
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# Wheel and source distribution, checked and tried in an environment of their own.
+dist: $(VENV)/.release
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/twine check --strict dist/*
+	bash scripts/try_wheel.sh dist/*.whl
 
 servers:
 	bash scripts/servers.sh
@@ -75,6 +89,14 @@ $(VENV)/.reproduce: $(VENV)/bin/python pyproject.toml constraints.txt
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet $(PIN) -e '.[dev]'
+	touch $@
+
+$(VENV)/.docs: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet $(PIN) -e '.[docs]'
+	touch $@
+
+$(VENV)/.release: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet $(PIN) -e '.[release]'
 	touch $@
 
 $(VENV)/.bench: $(VENV)/.dev

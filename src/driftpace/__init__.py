@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from driftpace.records import StepReport as StepReport
     from driftpace.tracker import Tracker as Tracker
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Ball",

@@ -1,0 +1,85 @@
+"""MkDocs hooks: write one page of API reference for each public package, from its ``__all__``.
+
+A public name without a docstring, and a package without a page, fail the build.
+"""
+
+import inspect
+from importlib import import_module
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import File, Files
+
+PAGES = {
+    "tracker": ("driftpace.tracker",),
+    "losses": ("driftpace.losses",),
+    "records": ("driftpace.records", "driftpace.errors"),
+    "backtest": ("driftpace.backtest", "driftpace.datasets"),
+    "planning": ("driftpace.planning",),
+    "selection": ("driftpace.selection",),
+    "campaign": ("driftpace.campaign",),
+    "storage": ("driftpace.storage",),
+    "tables": ("driftpace.tables",),
+    "labelling": ("driftpace.labelling",),
+    "constraints": ("driftpace.constraints",),
+    "bounds": ("driftpace.bounds",),
+    "learners": ("driftpace.learners",),
+    "drift": ("driftpace.drift",),
+    "constants": ("driftpace.constants",),
+    "rules": ("driftpace.rules",),
+    "adaptive": ("driftpace.adaptive",),
+    "synthetic": ("driftpace.synthetic",),
+    "testing": ("driftpace.testing",),
+}
+"""The packages on each page of the reference."""
+
+
+def public_names(package: str) -> list[str]:
+    """Return the public names of a package: ``__all__``, or every class defined in a plain module."""
+    module = import_module(package)
+    names = getattr(module, "__all__", None)
+    if names is None:
+        names = [name for name, item in vars(module).items() if inspect.isclass(item) and item.__module__ == package]
+    return list(names)
+
+
+def home(package: str, name: str) -> str:
+    """Return the dotted path at which a public name is defined."""
+    item: Any = getattr(import_module(package), name)
+    if inspect.ismodule(item):
+        return item.__name__
+    return f"{getattr(item, '__module__', package)}.{getattr(item, '__qualname__', name)}"
+
+
+def page(packages: tuple[str, ...]) -> str:
+    """Return the Markdown of one page of the reference."""
+    lines = []
+    for package in packages:
+        module = import_module(package)
+        lines += [f"# {package}", "", (module.__doc__ or "").strip().split("\n\n")[0], ""]
+        for name in public_names(package):
+            item = getattr(module, name)
+            if inspect.isclass(item) or inspect.isfunction(item):
+                if not item.__doc__:
+                    raise PluginError(f"{package}.{name} is public and has no docstring.")
+                lines += [f"::: {home(package, name)}", ""]
+            elif not inspect.ismodule(item):
+                lines += [f"### {name}", "", f"`{name} = {item!r}`" if len(repr(item)) < 200 else "", ""]
+    return "\n".join(lines)
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages of the reference."""
+    for name, packages in PAGES.items():
+        files.append(File.generated(config, f"reference/{name}.md", content=page(packages)))
+    rows = [
+        f"| [`{package}`]({name}.md) | {(import_module(package).__doc__ or '').strip().splitlines()[0]} |"
+        for name, packages in PAGES.items()
+        for package in packages
+    ]
+    index = (
+        "# API reference\n\nImport the most used names from `driftpace` itself.\n\n| package | content |\n|---|---|\n"
+    )
+    files.append(File.generated(config, "reference/index.md", content=index + "\n".join(rows) + "\n"))
+    return files
