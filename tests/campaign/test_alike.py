@@ -10,7 +10,7 @@ import pytest
 from driftpace.campaign.alike import alike
 from driftpace.campaign.folded import Folded, from_checkpoint
 from driftpace.storage import MemoryStore
-from driftpace.tracker.exactly import from_plain, to_plain
+from driftpace.storage.codec import decode, encode
 from tests.reference.campaigns import begun, rows_of, run_period
 
 
@@ -34,7 +34,7 @@ def _changed(plain: Any, change: Callable[[Any], Any]) -> Any:
     """Change what was learnt, and nothing that was asked for."""
     if isinstance(plain, dict):
         if plain.get("!") == "array":
-            return to_plain(change(from_plain(plain)))
+            return encode(change(decode(plain)))
         return {name: one if name in ("settings", "method") else _changed(one, change) for name, one in plain.items()}
     if isinstance(plain, list):
         return [_changed(one, change) for one in plain]

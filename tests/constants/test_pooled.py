@@ -14,7 +14,7 @@ from driftpace.constants import ConstantsEstimator, GivenConstants, PooledEstima
 from driftpace.errors import ParameterError
 from driftpace.losses import HuberLoss, LogisticLoss, SmoothedHinge, SquaredLoss
 from driftpace.records import Constants, Estimate
-from driftpace.storage.plain import from_plain, to_plain
+from driftpace.storage.codec import decode, encode
 from driftpace.synthetic import GaussianRegression
 from tests.reference import pooled_constants as slow
 
@@ -211,12 +211,12 @@ def test_the_state_is_plain_of_fixed_size_and_nothing_is_changed(rng: np.random.
         X = rng.standard_normal((30, 2))
         y = np.sign(X[:, 0] + rng.standard_normal(30))
         once = _pool(estimator, loss, [(X, y)])
-        plain = to_plain(once)
+        plain = encode(once)
         estimator.update(once, loss, np.ones(2), X, y)
-        assert to_plain(once) == plain
-        assert to_plain(from_plain(plain)) == plain
+        assert encode(once) == plain
+        assert encode(decode(plain)) == plain
         later = _pool(estimator, loss, [(X, y)] * 30)
-        assert len(str(to_plain(later))) < 1.2 * len(str(plain))
+        assert len(str(encode(later))) < 1.2 * len(str(plain))
 
 
 def test_the_largest_row_and_its_quantile(rng: np.random.Generator) -> None:

@@ -28,7 +28,7 @@ from driftpace.drift import (
 from driftpace.errors import ParameterError
 from driftpace.losses import SquaredLoss
 from driftpace.records import Constants, Seen
-from driftpace.storage.plain import from_plain, to_plain
+from driftpace.storage.codec import decode, encode
 from tests.reference.drifting import sgd, simulate
 
 KNOWN = Constants.given(m=1.0, M=2.0, sigma=3.0)
@@ -70,7 +70,7 @@ def test_any_one_step_estimate_goes_with_any_combination(one_step: Any, combine:
     assert found.measures == one_step.measures
     for part in (one_step.account, combine.account, drift.margin.account):
         assert part in found.account
-    again = from_plain(to_plain(state))
+    again = decode(encode(state))
     assert drift.estimate(again) == found  # the state goes to a file and back, and says the same
 
 

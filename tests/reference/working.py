@@ -18,8 +18,8 @@ from driftpace.campaign import Campaign, Order
 from driftpace.errors import ProtocolError
 from driftpace.records import StepReport
 from driftpace.storage import open_store
+from driftpace.storage.codec import encode
 from driftpace.storage.store import Entry
-from driftpace.tracker.exactly import to_plain
 from driftpace.typing import FloatArray
 
 DEFINITION: dict[str, Any] = {"name": "prices", "target": "price", "epsilon": 0.1, "seed": 1, "cap": 60}
@@ -90,7 +90,7 @@ def warm_up(folder: Path) -> None:
 
 def digest_of(report: StepReport) -> str:
     """A short mark of everything in a report but how long it took."""
-    return hashlib.sha256(json.dumps(to_plain(replace(report, seconds=0.0))).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(encode(replace(report, seconds=0.0))).encode()).hexdigest()
 
 
 def timeless(log: Sequence[Entry]) -> list[Entry]:
@@ -98,5 +98,5 @@ def timeless(log: Sequence[Entry]) -> list[Entry]:
     told = [json.loads(json.dumps(dict(entry.body))) for entry in log]
     for body in told:
         if "report" in body:
-            del body["report"]["with"]["seconds"]
+            del body["report"]["fields"]["seconds"]
     return [replace(entry, at="", body=body) for entry, body in zip(log, told, strict=True)]

@@ -164,9 +164,9 @@ def test_a_goal_with_weights_comes_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize("damage", ["amount", "horizon", "gap"])
 def test_a_budget_no_tracker_wrote_is_refused(tmp_path: Path, damage: str) -> None:
     body = to_body(*_everything(in_paper(100, 3)))
-    held = body["settings"]["budget"]["with"]
+    held = body["settings"]["budget"]["fields"]
     if damage == "amount":
-        held["total"]["with"]["amount"] = {"!": "decimal", "is": "a lot"}
+        held["total"]["fields"]["amount"] = {"!": "decimal", "value": "a lot"}
     else:
         held[damage] = 0
     write_state(tmp_path / "state", body)
@@ -183,7 +183,7 @@ def test_a_state_from_before_there_were_budgets_is_read(tmp_path: Path) -> None:
     for name in ("spent", "bought", "idle_distance"):
         del body["state"][name]
     for report in body["history"]:
-        del report["with"]["cost"]
+        del report["fields"]["cost"]
     write_state(tmp_path / "state", body)
     assert Tracker.load(tmp_path / "state").ask() == tracker.ask()
 

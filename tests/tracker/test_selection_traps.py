@@ -354,7 +354,7 @@ _MANGLED: dict[str, tuple[tuple[Any, ...], Any]] = {
             "among",
             "groups",
         ),
-        {"!": "tuple", "of": []},
+        {"!": "tuple", "items": []},
     ),
     "groups short": (
         (
@@ -393,7 +393,7 @@ _MANGLED: dict[str, tuple[tuple[Any, ...], Any]] = {
             "state",
             "parts",
         ),
-        {"!": "tuple", "of": []},
+        {"!": "tuple", "items": []},
     ),
 }
 

@@ -12,7 +12,7 @@ import pytest
 from driftpace import Ball, Constants, SmoothedHinge, SquaredLoss, Tracker, WholeSpace
 from driftpace.errors import DataError, ParameterError, ProtocolError, StateFileError
 from driftpace.records import DriftEstimate, Outcome
-from driftpace.storage import to_plain, write_state
+from driftpace.storage import encode, write_state
 from driftpace.tracker.branching import replay
 from driftpace.tracker.events import Asked, Closed, Event, Forgot, Told
 from driftpace.tracker.saving import to_body
@@ -32,7 +32,7 @@ def fingerprint(tracker: Tracker) -> str:
     """Everything a tracker remembers, the clock aside."""
     body = to_body(tracker._settings, tracker._state, tracker._reports)
     for report in body["history"]:
-        report["with"].pop("seconds")
+        report["fields"].pop("seconds")
     return json.dumps(body, sort_keys=True)
 
 
@@ -156,9 +156,9 @@ def test_a_log_of_events_folds_to_the_same_state() -> None:
     assert isinstance(state, State)
     assert isinstance(tracker._state, State)
     assert reports == list(tracker.history)
-    assert to_plain(state.coef) == to_plain(tracker._state.coef)
-    assert to_plain(state.drift) == to_plain(tracker._state.drift)
-    assert to_plain(state.rule) == to_plain(tracker._state.rule)
+    assert encode(state.coef) == encode(tracker._state.coef)
+    assert encode(state.drift) == encode(tracker._state.drift)
+    assert encode(state.rule) == encode(tracker._state.rule)
 
 
 def test_a_refused_period_gives_back_what_step_drew() -> None:
@@ -267,7 +267,7 @@ def _edited(body: Any, path: tuple[str, ...], value: Any) -> Any:
         pytest.param(("method", "kind"), "pacing", id="another-method"),
         pytest.param(("method", "kind"), "guess", id="no-method"),
         pytest.param(("method",), 3, id="method"),
-        pytest.param(("settings", "loss"), to_plain(Ball(1.0)), id="loss"),
+        pytest.param(("settings", "loss"), encode(Ball(1.0)), id="loss"),
         pytest.param(("settings", "domain", "with", "radius"), -1.0, id="radius"),
         pytest.param(("settings",), {}, id="settings"),
         pytest.param(("state", "coef", "bytes"), "AAAA", id="bytes"),

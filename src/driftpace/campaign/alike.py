@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from driftpace.campaign.folded import Folded, without_rows
-from driftpace.tracker.exactly import from_plain
+from driftpace.storage.codec import decode
 from driftpace.tracker.saving import now_to_body
 
 ROUNDING = 1e-6
@@ -54,7 +54,7 @@ def _near(one: Any, other: Any) -> bool:
     """Compare two plain forms: shapes, names and whole numbers exactly, numbers up to rounding, sentences not at all."""
     if isinstance(one, dict) and isinstance(other, dict):
         if one.get("!") == "array" == other.get("!"):
-            return near(from_plain(one), from_plain(other))
+            return near(decode(one), decode(other))
         names = one.keys() - set(_DECIDED)
         return names == other.keys() - set(_DECIDED) and all(_near(one[name], other[name]) for name in names)
     if isinstance(one, list) and isinstance(other, list):

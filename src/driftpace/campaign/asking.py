@@ -13,9 +13,9 @@ from driftpace.campaign.summary import named
 from driftpace.campaign.writing import Draft
 from driftpace.errors import ProtocolError
 from driftpace.records import Money, StepReport
+from driftpace.storage.codec import decode
 from driftpace.storage.store import Store
 from driftpace.tracker.branching import chosen
-from driftpace.tracker.exactly import from_plain
 
 
 def ask(
@@ -105,7 +105,7 @@ def order_of_period(store: Store, folded: Folded, period: int) -> Order | None:
     closed = store.find(name, "closed", str(period))
     if done is None or closed is None:
         return None
-    report: StepReport = from_plain(done.body["report"])
+    report: StepReport = decode(done.body["report"])
     return Order(
         campaign=name,
         period=period,

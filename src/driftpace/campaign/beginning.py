@@ -5,9 +5,9 @@ from driftpace.campaign.definition import Definition
 from driftpace.campaign.folded import to_checkpoint
 from driftpace.campaign.summary import summary
 from driftpace.errors import ParameterError
+from driftpace.storage.codec import encode
 from driftpace.storage.store import Change, Entry
 from driftpace.tracker import Tracker
-from driftpace.tracker.exactly import to_plain
 from driftpace.tracker.saving import now_to_body
 
 
@@ -26,7 +26,7 @@ def first_change(definition: Definition, tracker: Tracker, *, at: str, who: str)
         body={
             "definition": definition.to_values(),
             "tracker": now_to_body(settings, state),
-            "history": [to_plain(report) for report in tracker.history],
+            "history": [encode(report) for report in tracker.history],
             "who": who,
         },
     )

@@ -28,6 +28,7 @@ from driftpace.campaign.keeping import unknown, utc_now, with_rows
 from driftpace.campaign.summary import summary
 from driftpace.errors import ConflictError, ParameterError, StateFileError
 from driftpace.storage import open_store
+from driftpace.storage.codec import METHOD
 from driftpace.storage.store import Change, Entry, Store
 from driftpace.storage.wholefile import whole_file
 
@@ -179,6 +180,8 @@ def _checked(entries: list[Entry], rows: dict[int, bytes], checkpoint: bytes, sh
     folded = from_checkpoint(len(entries), checkpoint)
     Definition.of(entries[0].body["definition"])
     if any(entry.kind == "delivered" and place not in rows for place, entry in enumerate(entries)):
+        return folded
+    if entries[0].body["tracker"]["numbers"]["method"] != METHOD:  # another version computed other numbers
         return folded
     ((_, again),) = deque(fold.replayed((entry, rows.get(entry.seq - 1)) for entry in entries), maxlen=1)
     if to_checkpoint(again) != checkpoint and not alike(folded, again):

@@ -13,8 +13,8 @@ from driftpace.campaign.records import DECIDED, Served
 from driftpace.campaign.writing import Draft
 from driftpace.losses import classifies
 from driftpace.records import StepReport
+from driftpace.storage.codec import encode
 from driftpace.tracker.branching import chosen
-from driftpace.tracker.exactly import to_plain
 
 
 def close(folded: Folded, draft: Draft, *, who: str, why: str) -> tuple[Folded, StepReport]:
@@ -53,7 +53,7 @@ def close(folded: Folded, draft: Draft, *, who: str, why: str) -> tuple[Folded, 
         },
         key=period,
     )
-    draft.add("certified", {"report": to_plain(report), "served": _served_to_plain(served)}, key=period)
+    draft.add("certified", {"report": encode(report), "served": _served_to_plain(served)}, key=period)
     if not folded.definition.keep_rows:
         draft.drop((*opened.deliveries, *opened.draws))
     return after, report
@@ -81,4 +81,4 @@ def _served_to_plain(served: Served | None) -> dict[str, Any] | None:
     if served is None:
         return None
     held = {name: getattr(served, name) for name in Served.__slots__}
-    return {**held, "error": to_plain(served.error)}
+    return {**held, "error": encode(served.error)}

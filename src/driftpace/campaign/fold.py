@@ -19,11 +19,11 @@ from driftpace.campaign.records import Decision
 from driftpace.campaign.rowbytes import unpack
 from driftpace.errors import StateFileError
 from driftpace.records import Request, StepReport
+from driftpace.storage.codec import decode
 from driftpace.storage.store import Entry
 from driftpace.tracker.branches import BranchedState, Branches
 from driftpace.tracker.branching import apply
 from driftpace.tracker.events import Asked, Closed, Forgot, Told
-from driftpace.tracker.exactly import from_plain
 from driftpace.tracker.saving import now_from_body
 from driftpace.tracker.state import Settings, State
 
@@ -32,8 +32,8 @@ def created(entry: Entry) -> Folded:
     """Return the beginning."""
     body = entry.body
     settings, state = now_from_body(body["tracker"], {})
-    last = from_plain(body["history"][-1]) if body["history"] else None
-    rows = sum(from_plain(one).samples for one in body["history"])
+    last = decode(body["history"][-1]) if body["history"] else None
+    rows = sum(decode(one).samples for one in body["history"])
     definition = Definition.of(body["definition"])
     return Folded(
         seq=1, created_at=entry.at, definition=definition, settings=settings, state=state, last=last, rows=rows
@@ -143,7 +143,7 @@ def after(folded: Folded, entry: Entry, rows: bytes | None) -> Folded:
             folded = imported(folded, body["name"])
         case "certified":
             if folded.last is not None:
-                folded = replace(folded, last=replace(folded.last, seconds=from_plain(body["report"]).seconds))
+                folded = replace(folded, last=replace(folded.last, seconds=decode(body["report"]).seconds))
         case _:
             raise StateFileError(f"entry {entry.seq} is {entry.kind!r}, which this version does not know.")
     return replace(folded, seq=entry.seq)

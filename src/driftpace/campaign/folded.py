@@ -14,9 +14,9 @@ from driftpace.campaign.definition import Definition
 from driftpace.campaign.records import Decision, Order
 from driftpace.errors import StateFileError
 from driftpace.records import Request, StepReport
+from driftpace.storage.codec import decode, encode
 from driftpace.tracker.branches import BranchedState, Branches
 from driftpace.tracker.branching import chosen
-from driftpace.tracker.exactly import from_plain, to_plain
 from driftpace.tracker.saving import now_from_body, now_to_body
 from driftpace.tracker.state import Settings, State
 
@@ -101,7 +101,7 @@ def to_checkpoint(folded: Folded) -> bytes:
         "definition": folded.definition.to_values(),
         "tracker": now_to_body(folded.settings, without_rows(folded.state)),
         "opened": None if folded.opened is None else _opened_to_plain(folded.opened),
-        "last": to_plain(folded.last),
+        "last": encode(folded.last),
         "last_key": folded.last_key,
         "rows": folded.rows,
     }
@@ -124,7 +124,7 @@ def from_checkpoint(seq: int, data: bytes) -> Folded:
             settings=settings,
             state=state,
             opened=None if opened is None else _opened_from_plain(opened),
-            last=from_plain(body["last"]),
+            last=decode(body["last"]),
             last_key=body["last_key"],
             rows=body["rows"],
         )
@@ -134,14 +134,14 @@ def from_checkpoint(seq: int, data: bytes) -> Folded:
 
 def request_to_plain(request: Request) -> Any:
     """Return a request as plain values; decimals and all."""
-    held = {name: to_plain(getattr(request, name)) for name in Request.__slots__}
-    return {**held, "assumptions": [to_plain(one) for one in request.assumptions]}
+    held = {name: encode(getattr(request, name)) for name in Request.__slots__}
+    return {**held, "assumptions": [encode(one) for one in request.assumptions]}
 
 
 def request_from_plain(plain: Any) -> Request:
     """Return the request that plain values stand for."""
-    held = {name: from_plain(value) for name, value in plain.items() if name != "assumptions"}
-    return Request(**held, assumptions=tuple(from_plain(one) for one in plain["assumptions"]))
+    held = {name: decode(value) for name, value in plain.items() if name != "assumptions"}
+    return Request(**held, assumptions=tuple(decode(one) for one in plain["assumptions"]))
 
 
 def decision_to_plain(decision: Decision | None) -> dict[str, Any] | None:

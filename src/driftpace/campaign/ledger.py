@@ -3,8 +3,8 @@
 from typing import Any
 
 from driftpace.campaign.records import Decision, LedgerRow, Served
+from driftpace.storage.codec import decode
 from driftpace.storage.store import Store
-from driftpace.tracker.exactly import from_plain
 
 
 class Ledger(tuple[LedgerRow, ...]):
@@ -45,15 +45,15 @@ def ledger_of(store: Store, name: str) -> Ledger:
     mine: dict[str, Any] | None = None
     for entry in store.entries(name, kinds=("created", "closed", "certified")):
         if entry.kind == "created":
-            rows += [LedgerRow(key=None, closed_at=entry.at, report=from_plain(one)) for one in entry.body["history"]]
+            rows += [LedgerRow(key=None, closed_at=entry.at, report=decode(one)) for one in entry.body["history"]]
         elif entry.kind == "closed":
             key, mine = entry.body["key"], entry.body.get("overridden")
         else:
-            report, served = from_plain(entry.body["report"]), _served(entry.body["served"])
+            report, served = decode(entry.body["report"]), _served(entry.body["served"])
             overridden = None if mine is None else Decision(**mine)
             rows.append(LedgerRow(key=key, closed_at=entry.at, report=report, served=served, overridden=overridden))
     return Ledger(rows)
 
 
 def _served(plain: Any) -> Served | None:
-    return None if plain is None else Served(**{**plain, "error": from_plain(plain["error"])})
+    return None if plain is None else Served(**{**plain, "error": decode(plain["error"])})

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 from driftpace.lazy import lazy
 
 if TYPE_CHECKING:
+    from driftpace.storage.codec import NotEncodableError, decode, encode
     from driftpace.storage.memory import MemoryStore
     from driftpace.storage.opening import open_store
-    from driftpace.storage.plain import NotPlainError, from_plain, to_plain
     from driftpace.storage.sql import SqlStore
     from driftpace.storage.statefile import read_state, write_state
     from driftpace.storage.store import Change, Entry, Head, Store, Token
@@ -17,14 +17,14 @@ __all__ = [
     "Entry",
     "Head",
     "MemoryStore",
-    "NotPlainError",
+    "NotEncodableError",
     "SqlStore",
     "Store",
     "Token",
-    "from_plain",
+    "decode",
+    "encode",
     "open_store",
     "read_state",
-    "to_plain",
     "write_state",
 ]
 
@@ -36,14 +36,14 @@ if not TYPE_CHECKING:  # a type checker knows the names above, and is to refuse 
             "Entry": "store",
             "Head": "store",
             "MemoryStore": "memory",
-            "NotPlainError": "plain",
+            "NotEncodableError": "codec",
             "SqlStore": "sql",
             "Store": "store",
             "Token": "store",
-            "from_plain": "plain",
+            "decode": "codec",
             "open_store": "opening",
             "read_state": "statefile",
-            "to_plain": "plain",
+            "encode": "codec",
             "write_state": "statefile",
         },
     )

@@ -10,9 +10,9 @@ from driftpace.adaptive import Pacing
 from driftpace.errors import ParameterError, StateFileError
 from driftpace.records import StepReport
 from driftpace.selection import Candidate, Selection, Tally
-from driftpace.storage import NotPlainError
+from driftpace.storage import NotEncodableError
+from driftpace.storage.codec import FORMAT, METHOD, check_numbers, decode, encode
 from driftpace.tracker.branches import BranchedState, Branches
-from driftpace.tracker.exactly import from_plain, to_plain
 from driftpace.tracker.parts import check_method, check_part
 from driftpace.tracker.state import Parts, Settings, State
 
@@ -21,28 +21,30 @@ PARTS = ("loss", "learner", "drift", "rule", "constants_estimator", "domain", "b
 
 def to_body(settings: Settings | Branches, state: State | BranchedState, history: list[StepReport]) -> dict[str, Any]:
     """Return the plain form of a tracker with its history."""
-    return {**now_to_body(settings, state), "history": [to_plain(report) for report in history]}
+    return {**now_to_body(settings, state), "history": [encode(report) for report in history]}
 
 
 def now_to_body(settings: Settings | Branches, state: State | BranchedState) -> dict[str, Any]:
     """Return the plain form of a tracker without its history; of one with candidates, that of each and how one is chosen."""
+    numbers = {"format": FORMAT, "method": METHOD}
     if isinstance(settings, Settings):
         assert isinstance(state, State)
-        return _one_to_plain(settings, state)
+        return {"numbers": numbers, **_one_to_plain(settings, state)}
     assert isinstance(state, BranchedState)
     selection = settings.selection
     return {
+        "numbers": numbers,
         "branches": [_one_to_plain(*pair) for pair in zip(settings.settings, state.states, strict=True)],
         "selection": {
             "labels": list(selection.labels),
-            "columns": [to_plain(one.columns) for one in selection.candidates],
+            "columns": [encode(one.columns) for one in selection.candidates],
             "folds": selection.folds,
             "choosing": selection.choosing,
             "memory": selection.memory,
             "loss": _part_to_plain("loss", settings.loss),
         },
         "among": {
-            name: to_plain(getattr(state, name))
+            name: encode(getattr(state, name))
             for name in ("chosen", "features", "columns", "places", "groups", "tally")
         },
     }
@@ -52,7 +54,7 @@ def from_body(body: Any, own: dict[str, Any]) -> tuple[Settings | Branches, Stat
     """Return the tracker that a plain form stands for, with its history; ``own`` are the user's own parts, by name."""
     settings, state = now_from_body(body, own)
     with _shaped():
-        reports = [from_plain(report) for report in body["history"]]
+        reports = [decode(report) for report in body["history"]]
     if len(reports) != state.period - 1 or not all(isinstance(report, StepReport) for report in reports):
         raise StateFileError(f"the state has {len(reports)} reports and is in period {state.period}.")
     return settings, state, reports
@@ -64,6 +66,7 @@ def now_from_body(body: Any, own: dict[str, Any]) -> tuple[Settings | Branches, 
     for name in own:
         if name not in known:
             raise ParameterError(f"must be one of {', '.join(known)}; got {name!r}.", owner="Tracker.load", name=name)
+    check_numbers(body.get("numbers") if isinstance(body, dict) else None)
     given = _given(body, own)
     for one, parts in given:
         _refuse_missing_parts(one, parts)
@@ -138,7 +141,7 @@ def _branched(
     branches = tuple(settings for settings, _ in pairs)
     selection = Selection(
         candidates=tuple(
-            Candidate(label=label, loss=settings.loss, columns=from_plain(columns))
+            Candidate(label=label, loss=settings.loss, columns=decode(columns))
             for label, settings, columns in zip(labels, branches, plain["columns"], strict=True)
         ),
         folds=plain["folds"],
@@ -146,7 +149,7 @@ def _branched(
         memory=plain["memory"],
     )
     state = BranchedState(
-        states=tuple(state for _, state in pairs), **{name: from_plain(one) for name, one in body["among"].items()}
+        states=tuple(state for _, state in pairs), **{name: decode(one) for name, one in body["among"].items()}
     )
     _check_together(state)
     loss = _part_from_plain("loss", plain["loss"], own)
@@ -194,7 +197,7 @@ def _one_from_plain(body: Any, own: dict[str, Any]) -> tuple[Settings, State]:
         method=_method_from_plain(body["method"], own),
         **{name: _part_from_plain(name, plain, own) for name, plain in body["settings"].items()},
     )
-    return settings, State(**{name: from_plain(plain) for name, plain in body["state"].items()})
+    return settings, State(**{name: decode(plain) for name, plain in body["state"].items()})
 
 
 def _check(settings: Settings | Branches, state: State | BranchedState) -> None:
@@ -206,8 +209,8 @@ def _check(settings: Settings | Branches, state: State | BranchedState) -> None:
 
 def _state_to_plain(name: str, value: Any) -> Any:
     try:
-        return to_plain(value)
-    except NotPlainError as error:
+        return encode(value)
+    except NotEncodableError as error:
         raise ParameterError(
             f"Tracker.save() must be able to write the state of {name}: numbers, words, arrays, tuples and dicts; but {error}."
         ) from None
@@ -227,15 +230,15 @@ def _method_from_plain(plain: Any, own: dict[str, Any]) -> Parts | Pacing:
 
 def _part_to_plain(name: str, value: Any) -> Any:
     try:
-        return to_plain(value)
-    except NotPlainError as error:
+        return encode(value)
+    except NotEncodableError as error:
         if name not in PARTS:
             raise
         return {"!": "own", "because": str(error)}
 
 
 def _part_from_plain(name: str, plain: Any, own: dict[str, Any]) -> Any:
-    return own[name] if name in own else from_plain(plain)
+    return own[name] if name in own else decode(plain)
 
 
 def _refuse_missing_parts(body: Any, own: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from driftpace.campaign import Campaign
-from driftpace.cli.shared.standing import VERSION, Standing, value_of
+from driftpace.cli.shared.standing import VERSION, Standing
 from driftpace.storage.store import Head
 from tests.cli.loop import Run, in_store
 
@@ -43,27 +43,15 @@ def test_it_is_what_the_campaign_says(two: Path, name: str) -> None:
         lambda data: zlib.compress(b"\xff"),
         lambda data: zlib.compress(json.dumps({**body_of(data), "version": VERSION + 1}).encode()),
         lambda data: zlib.compress(json.dumps({**body_of(data), "opened": {}}).encode()),
-        lambda data: zlib.compress(json.dumps({**body_of(data), "last": {"!": "record", "is": "os:system"}}).encode()),
+        lambda data: zlib.compress(
+            json.dumps({**body_of(data), "last": {"!": "record", "type": "os:system"}}).encode()
+        ),
     ],
     ids=["nothing", "half", "a list", "no keys", "no text", "a later version", "no order", "no report"],
 )
 def test_what_is_damaged_is_left_to_the_campaign(two: Path, spoil: Any) -> None:
     head, checkpoint = kept("churn")
     assert Standing.of(head, spoil(checkpoint)) is None
-
-
-@pytest.mark.parametrize(
-    "plain",
-    [
-        {"!": "record", "is": "driftpace.records:Sizing", "with": {}},
-        {"!": "record", "is": "subprocess:Popen", "with": {"args": "true"}},
-        {"!": "enum", "is": "driftpace.records:Stage", "name": "ASK"},
-        {"!": "call", "is": "os:system"},
-    ],
-)
-def test_nothing_else_than_an_order_or_a_report_is_made(plain: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="is no part of an order or a report"):
-        value_of(plain)
 
 
 def test_a_damaged_checkpoint_is_a_sentence(two: Path, run: Run) -> None:

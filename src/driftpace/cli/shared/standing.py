@@ -4,7 +4,6 @@ import json
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -13,8 +12,6 @@ if TYPE_CHECKING:
     from driftpace.storage.store import Head
 
 VERSION = 1
-_RECORDS = ("Assumption", "Money", "Plan", "Selected", "StepReport")
-_ENUMS = ("Outcome", "Verdict")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,6 +26,8 @@ class Standing:
     @classmethod
     def of(cls, head: "Head", checkpoint: bytes) -> "Standing | None":
         """Return it from a checkpoint; None where that is of another version, or damaged: the campaign itself will say so."""
+        from driftpace.storage.codec import decode
+
         try:
             body = json.loads(zlib.decompress(checkpoint))
             if body["version"] != VERSION:
@@ -37,7 +36,7 @@ class Standing:
             return cls(
                 head=head,
                 order=None if opened is None else _order(head, opened),
-                last=value_of(body["last"]),
+                last=decode(body["last"]),
                 last_key=body["last_key"],
             )
         except (zlib.error, ValueError, KeyError, TypeError, AttributeError):
@@ -47,10 +46,11 @@ class Standing:
 def _order(head: "Head", opened: Mapping[str, Any]) -> "Order":
     from driftpace.campaign.records import Decision, Order
     from driftpace.records import Request
+    from driftpace.storage.codec import decode
 
     plain = dict(opened["request"])
-    assumptions = tuple(value_of(one) for one in plain.pop("assumptions"))
-    request = Request(**{name: value_of(one) for name, one in plain.items()}, assumptions=assumptions)
+    assumptions = tuple(decode(one) for one in plain.pop("assumptions"))
+    request = Request(**{name: decode(one) for name, one in plain.items()}, assumptions=assumptions)
     decided = {name: None if opened[name] is None else Decision(**opened[name]) for name in ("approved", "overridden")}
     if decided["overridden"] is not None and request.cost is not None:
         raise ValueError("what other rows than were asked for cost takes the campaign itself")
@@ -67,28 +67,3 @@ def _order(head: "Head", opened: Mapping[str, Any]) -> "Order":
         cost=request.cost,
         **decided,
     )
-
-
-def value_of(plain: Any) -> Any:
-    """Return the record, number or list that a plain form stands for; only records that orders and reports are made of.
-
-    >>> value_of({"!": "tuple", "of": [1, {"!": "inf"}]})
-    (1, inf)
-    """
-    if not isinstance(plain, dict):
-        return plain
-    kind = plain["!"]
-    if kind in ("nan", "inf", "-inf"):
-        return float(kind)
-    if kind == "decimal":
-        return Decimal(plain["is"])
-    if kind == "tuple":
-        return tuple(value_of(one) for one in plain["of"])
-    from driftpace import records
-
-    _, _, name = plain["is"].partition(":")
-    if kind == "enum" and name in _ENUMS:
-        return getattr(records, name)[plain["name"]]
-    if kind == "record" and name in _RECORDS:
-        return getattr(records, name)(**{held: value_of(one) for held, one in plain["with"].items()})
-    raise ValueError(f"{kind} {name} is no part of an order or a report")

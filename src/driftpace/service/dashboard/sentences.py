@@ -6,8 +6,8 @@ from typing import Any
 
 from driftpace.campaign.summary import named
 from driftpace.service.dashboard.formats import number, plural, straight
+from driftpace.storage.codec import decode
 from driftpace.storage.store import Entry
-from driftpace.tracker.exactly import from_plain
 
 TITLES = {
     "created": "Created",
@@ -48,7 +48,7 @@ def line(entry: Entry) -> Line:
     '12 rows came for period 2 from “w46.csv”, by Ada; 1 row told before was left out.'
     """
     said = straight(_SENTENCES.get(entry.kind, _other)(entry))
-    short = entry.kind == "certified" and not from_plain(entry.body["report"]).outcome.promised
+    short = entry.kind == "certified" and not decode(entry.body["report"]).outcome.promised
     title = "Not promised" if short else TITLES.get(entry.kind, straight(entry.kind))
     return Line(seq=entry.seq, kind=entry.kind, title=title, sentence=f"{said}.", at=entry.at, careful=short)
 
@@ -161,7 +161,7 @@ def _fitted(entry: Entry) -> str:
 
 
 def _certified(entry: Entry) -> str:
-    report = from_plain(entry.body["report"])
+    report = decode(entry.body["report"])
     bound, target = number(report.risk_bound), number(report.epsilon)
     if report.outcome.promised:
         return f"The target of {target} is promised: {bound} above the best"

@@ -1,0 +1,274 @@
+"""Records as JSON values and back, exact to the bit, with a stable tag for every class.
+
+Numbers, strings, None, tuples, arrays of numbers, decimals, enumerations and registered dataclasses can be encoded:
+
+=============  =====================================================================
+float          itself (JSON's shortest form reads back to the same bits); {"!": "nan" | "inf" | "-inf"}
+tuple          {"!": "tuple", "items": [...]}
+dict           {"!": "dict", "items": {...}}
+array          {"!": "array", "dtype": "<f8", "shape": [...], "data": base64}
+decimal        {"!": "decimal", "value": "12.50"}
+enumeration    {"!": "enum", "type": tag, "name": ...}
+dataclass      {"!": "record", "type": tag, "fields": {name: ...}}
+=============  =====================================================================
+
+:data:`TYPES` maps tags to classes. Only these are read back, so a file cannot name code to run; and a class can be moved or
+renamed without breaking saved states, as long as its tag stays.
+"""
+
+import base64
+import math
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from decimal import Decimal, InvalidOperation
+from enum import Enum
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from driftpace.errors import StateFileError
+
+if TYPE_CHECKING:  # importing NumPy takes a while, and small records do without
+    import numpy as np
+
+FORMAT = 1
+"""Changes when saved states and logs are laid out differently: their keys, tags and encodings."""
+
+METHOD = 1
+"""Changes when the same events would give other numbers; a log written under another number is not replayed to verify it."""
+
+TYPES: dict[str, str] = {
+    # losses and constraint sets
+    "loss.squared": "driftpace.losses:SquaredLoss",
+    "loss.logistic": "driftpace.losses:LogisticLoss",
+    "loss.huber": "driftpace.losses:HuberLoss",
+    "loss.smoothed-hinge": "driftpace.losses:SmoothedHinge",
+    "set.ball": "driftpace.constraints:Ball",
+    "set.box": "driftpace.constraints:Box",
+    "set.whole-space": "driftpace.constraints:WholeSpace",
+    # learners and their step sizes
+    "learner.sgd": "driftpace.learners:Sgd",
+    "learner.anchored-erm": "driftpace.learners:AnchoredErm",
+    "learner.gradient-passes": "driftpace.learners:GradientPasses",
+    "steps.constant": "driftpace.schedules:ConstantSteps",
+    "steps.greedy": "driftpace.schedules:GreedySteps",
+    "steps.inverse-time": "driftpace.schedules:InverseTime",
+    # drift estimators
+    "drift": "driftpace.drift:Drift",
+    "drift.state": "driftpace.drift:DriftState",
+    "drift.known": "driftpace.drift:KnownDrift",
+    "drift.known.state": "driftpace.drift.estimator:KnownDriftState",
+    "drift.correction.state": "driftpace.drift.correction:CorrectionState",
+    "drift.combine.mean": "driftpace.drift:MeanChange",
+    "drift.combine.mean.state": "driftpace.drift.combine:MeanState",
+    "drift.combine.recent": "driftpace.drift:RecentChange",
+    "drift.combine.recent.state": "driftpace.drift.combine:RecentState",
+    "drift.combine.windowed": "driftpace.drift:WindowedChange",
+    "drift.combine.windowed.state": "driftpace.drift.combine:WindowedState",
+    "drift.margin.bernstein": "driftpace.drift:BernsteinMargin",
+    "drift.margin.none": "driftpace.drift:NoMargin",
+    "drift.margin.root": "driftpace.drift:RootMargin",
+    "drift.margin.standard-error": "driftpace.drift:StandardErrorMargin",
+    "drift.margin.theoretical": "driftpace.drift:TheoreticalMargin",
+    "drift.step.debiased": "driftpace.drift:DebiasedDifference",
+    "drift.step.debiased.state": "driftpace.drift.one_step.unbiased:LastMinimiser",
+    "drift.step.direct": "driftpace.drift:Direct",
+    "drift.step.direct.state": "driftpace.drift.one_step.direct:LastFit",
+    "drift.step.gradient-mmd": "driftpace.drift:GradientMmd",
+    "drift.step.gradient-mmd.state": "driftpace.drift.one_step.distribution:LastGradients",
+    "drift.step.held-out": "driftpace.drift:DirectHeldOut",
+    "drift.step.prequential": "driftpace.drift:Prequential",
+    "drift.step.prequential.state": "driftpace.drift.one_step.unbiased:PrequentialState",
+    "drift.step.wasserstein": "driftpace.drift:WassersteinChange",
+    "drift.step.wasserstein.state": "driftpace.drift.one_step.distribution:LastRows",
+    # estimates of constants
+    "constants.given": "driftpace.constants:GivenConstants",
+    "constants.given.state": "driftpace.constants.estimator:NoState",
+    "constants.pooled": "driftpace.constants:PooledEstimator",
+    "constants.pooled.state": "driftpace.constants:PooledState",
+    "constants.curvatures": "driftpace.constants.curvature:Curvatures",
+    "constants.gradients": "driftpace.constants.gradients:Gradients",
+    "constants.growth": "driftpace.constants.growth:Growth",
+    "constants.noise": "driftpace.constants.scores:Noise",
+    "constants.own-fit": "driftpace.constants.scores:OwnFit",
+    "constants.probes": "driftpace.constants.growth:Probes",
+    "constants.row-moments": "driftpace.constants.moments:RowMoments",
+    "constants.row-summary": "driftpace.constants.moments:RowSummary",
+    "constants.running": "driftpace.constants.concentration:RunningMoments",
+    "constants.scores": "driftpace.constants.scores:Scores",
+    "constants.smoothness": "driftpace.constants.curvature:Smoothness",
+    "constants.zero-model": "driftpace.constants.gradients:ZeroModel",
+    # sample-size rules
+    "rule.do-not-update": "driftpace.rules:DoNotUpdate",
+    "rule.do-not-update.state": "driftpace.rules.do_not_update:LastRisk",
+    "rule.known-sizes": "driftpace.rules:KnownSizes",
+    "rule.update-past": "driftpace.rules:UpdatePast",
+    "rule.update-past.state": "driftpace.rules.update_past:Past",
+    # the adaptive method
+    "adaptive.state": "driftpace.adaptive:Pace",
+    "adaptive.bank": "driftpace.adaptive.bank:Bank",
+    "adaptive.coordinates": "driftpace.adaptive.coordinates:Coordinates",
+    "adaptive.drift-models": "driftpace.adaptive.models:DriftModels",
+    "adaptive.memory": "driftpace.adaptive.memory:Memory",
+    "adaptive.noise-sums": "driftpace.adaptive.memory:NoiseSums",
+    # budgets
+    "budget": "driftpace.planning:Budget",
+    "cost.linear": "driftpace.planning:LinearCost",
+    "cost.tiered": "driftpace.planning:TieredCost",
+    "goal.largest-gap": "driftpace.planning:LargestGap",
+    "goal.largest-run": "driftpace.planning:LargestRun",
+    "goal.mean-gap": "driftpace.planning:MeanGap",
+    # records
+    "assumption": "driftpace.records:Assumption",
+    "constants": "driftpace.records:Constants",
+    "drift-estimate": "driftpace.records:DriftEstimate",
+    "estimate": "driftpace.records:Estimate",
+    "money": "driftpace.records:Money",
+    "outcome": "driftpace.records:Outcome",
+    "plan": "driftpace.records:Plan",
+    "report": "driftpace.records:StepReport",
+    "selected": "driftpace.records:Selected",
+    "verdict": "driftpace.records:Verdict",
+    # the tracker
+    "tracker.order": "driftpace.tracker.state:Order",
+    "tracker.rows": "driftpace.tracker.state:Part",
+    "tracker.tally": "driftpace.selection:Tally",
+}
+"""The place of each class that is saved, as "module:Class", by its tag. Two tags may name one class: the first is written."""
+
+_DTYPES = ("<f8", "<i8", "|b1")
+
+
+class NotEncodableError(TypeError):
+    """A value that cannot be saved, such as a user's own class or a function."""
+
+
+def encode(value: Any) -> Any:
+    """Return a value as JSON values.
+
+    Raises
+    ------
+    NotEncodableError
+        For a class without a tag, a function, or anything else that has no encoding.
+
+    Examples
+    --------
+    >>> encode((1.5, None))
+    {'!': 'tuple', 'items': [1.5, None]}
+    """
+    import numpy as np
+
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, Enum):
+        return {"!": "enum", "type": tag_of(type(value)), "name": value.name}
+    if isinstance(value, float | np.floating):
+        number = float(value)
+        return number if math.isfinite(number) else {"!": repr(number)}
+    if isinstance(value, Decimal):
+        return {"!": "decimal", "value": str(value)}
+    if isinstance(value, tuple | list):
+        return {"!": "tuple", "items": [encode(item) for item in value]}
+    if isinstance(value, dict) and all(isinstance(name, str) for name in value):
+        return {"!": "dict", "items": {name: encode(item) for name, item in value.items()}}
+    if isinstance(value, np.ndarray):
+        return _encode_array(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        held = {field.name: encode(getattr(value, field.name)) for field in fields(value) if field.init}
+        return {"!": "record", "type": tag_of(type(value)), "fields": held}
+    raise NotEncodableError(f"{type(value).__qualname__} cannot be encoded")
+
+
+def decode(encoded: Any) -> Any:
+    """Return the value that :func:`encode` encoded, or raise StateFileError.
+
+    Examples
+    --------
+    >>> decode(encode((1.5, float("inf"), Decimal("12.50"))))
+    (1.5, inf, Decimal('12.50'))
+    """
+    if not isinstance(encoded, dict):
+        return encoded
+    kind = encoded.get("!")
+    if kind in ("nan", "inf", "-inf"):
+        return float(kind)
+    if kind == "tuple":
+        return tuple(decode(item) for item in encoded["items"])
+    if kind == "dict":
+        return {name: decode(item) for name, item in encoded["items"].items()}
+    if kind == "array":
+        return _decode_array(encoded)
+    if kind == "decimal":
+        return _decode_decimal(encoded["value"])
+    if kind == "enum":
+        return _registered(encoded["type"], Enum)[encoded["name"]]
+    if kind == "record":
+        return _registered(encoded["type"], None)(**{name: decode(item) for name, item in encoded["fields"].items()})
+    raise StateFileError(f"the state holds {kind!r}, which this version cannot read.")
+
+
+def check_numbers(encoded: Any) -> None:
+    """Raise StateFileError unless the ``format`` and ``method`` numbers of a saved tracker are those of this version or older."""
+    for name, number in (("format", FORMAT), ("method", METHOD)):
+        value = encoded.get(name) if isinstance(encoded, Mapping) else None
+        if type(value) is not int or not 1 <= value <= number:
+            raise StateFileError(
+                f"the state has {name} number {value!r} and this driftpace reads numbers up to {number}; upgrade driftpace."
+            )
+
+
+def tag_of(kind: type) -> str:
+    """Return the tag that a class is saved under, or raise NotEncodableError.
+
+    Examples
+    --------
+    >>> from driftpace import SquaredLoss
+    >>> tag_of(SquaredLoss)
+    'loss.squared'
+    """
+    for tag, place in TYPES.items():
+        if place.rpartition(":")[2] == kind.__qualname__ and _class_at(place) is kind:
+            return tag
+    raise NotEncodableError(f"{kind.__module__}.{kind.__qualname__} has no tag in driftpace's registry of saved types")
+
+
+@cache
+def _class_at(place: str) -> Any:
+    module, _, name = place.rpartition(":")
+    return getattr(import_module(module), name)
+
+
+def _registered(tag: Any, base: type | None) -> Any:
+    place = TYPES.get(tag) if isinstance(tag, str) else None
+    kind = None if place is None else _class_at(place)
+    if kind is None or not (issubclass(kind, base) if base else is_dataclass(kind)):
+        raise StateFileError(f"the state holds a {tag!r}, which this version does not have.")
+    return kind
+
+
+def _encode_array(array: "np.ndarray[Any, Any]") -> dict[str, Any]:
+    import numpy as np
+
+    little = array.dtype.newbyteorder("<").str.replace(">", "<")
+    if little not in _DTYPES:
+        raise NotEncodableError(f"an array of {array.dtype} cannot be encoded")
+    data = base64.b64encode(np.ascontiguousarray(array, dtype=little).tobytes()).decode("ascii")
+    return {"!": "array", "dtype": little, "shape": list(array.shape), "data": data}
+
+
+def _decode_array(encoded: dict[str, Any]) -> "np.ndarray[Any, Any]":
+    import numpy as np
+
+    if encoded["dtype"] not in _DTYPES:
+        raise StateFileError(f"the state holds an array of type {encoded['dtype']!r}, which this version cannot read.")
+    data = np.frombuffer(base64.b64decode(encoded["data"]), dtype=encoded["dtype"])
+    return data.reshape(encoded["shape"]).astype(data.dtype.newbyteorder("="))
+
+
+def _decode_decimal(text: Any) -> Decimal:
+    try:
+        return Decimal(text)
+    except (InvalidOperation, TypeError, ValueError):
+        raise StateFileError(f"the state holds {text!r} where a decimal number is expected.") from None
