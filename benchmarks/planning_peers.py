@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from driftpace.planning.course import course, gaps_over
 from driftpace.planning.gaps import LargestGap, LargestRun
-from driftpace.planning.planned import planned
-from driftpace.planning.problem import Problem
-from driftpace.planning.relaxed import rounded
-from driftpace.planning.relaxed.programme import Programme, Rows
+from driftpace.planning.outlook import risk_gaps, risk_trajectory
+from driftpace.planning.problem import Problem, evaluate_plan
+from driftpace.planning.relaxed import round_samples
+from driftpace.planning.relaxed.programme import RelaxedProgramme, Rows
 from driftpace.planning.relaxed.surrogate import Recursion
 from driftpace.records import Plan
 from driftpace.typing import FloatArray
@@ -47,20 +46,20 @@ def plan_by_slsqp(
     >>> plan_by_slsqp(problem).samples
     (24, 22, 17, 17)
     """
-    programme = Programme.of(problem, K0=K0, rows=rows, recursion=recursion)
+    programme = RelaxedProgramme.of(problem, K0=K0, rows=rows, recursion=recursion)
     if programme is None:
-        return planned(problem, [0] * problem.horizon, method=METHOD, reason="nothing can be bought")
+        return evaluate_plan(problem, [0] * problem.horizon, method=METHOD, reason="nothing can be bought")
     runs, largest = isinstance(problem.gap, LargestRun), isinstance(problem.gap, LargestGap)
     found: list[tuple[float, tuple[int, ...], str]] = []
     for aim in (False, True) if runs else (largest,):
         shooting = _Shooting(programme, largest=aim)
         for point in programme.starts(starts, seed):
             real, message = shooting.solve(point, max_iterations)
-            samples = rounded(problem, real, most=programme.most)
-            value = problem.gap(gaps_over(course(problem.outlook, samples), problem.epsilon))
+            samples = round_samples(problem, real, most=programme.most)
+            value = problem.gap(risk_gaps(risk_trajectory(problem.outlook, samples), problem.epsilon))
             found.append((value, samples, message))
     _, samples, message = min(found)
-    return planned(
+    return evaluate_plan(
         problem, samples, method=METHOD, reason=f"SLSQP from {len(found)} starts; the best one said: {message}"
     )
 
@@ -69,7 +68,7 @@ def plan_by_slsqp(
 class _Shooting:
     """minimise the value over z = (u, xi, t); every function of z comes with its derivatives."""
 
-    programme: Programme
+    programme: RelaxedProgramme
     largest: bool
 
     def solve(self, samples: FloatArray, max_iterations: int) -> tuple[FloatArray, str]:
@@ -126,7 +125,7 @@ class _Shooting:
         return scaled - 1.0, by_u
 
 
-def _price_slope(programme: Programme, K: FloatArray) -> FloatArray:
+def _price_slope(programme: RelaxedProgramme, K: FloatArray) -> FloatArray:
     price = programme.price
     slope = np.full(len(K), price.slope)
     for knot, bend in zip(price.knots, price.bends, strict=True):

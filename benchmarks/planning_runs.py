@@ -23,11 +23,11 @@ from driftpace.planning import (
     MeanGap,
     Outlook,
     Problem,
-    course,
-    gaps_over,
     periodic,
-    plan_exactly,
+    plan_exact,
+    risk_gaps,
     risk_rule,
+    risk_trajectory,
     uniform,
     up_front,
 )
@@ -131,7 +131,7 @@ def exactly(cell: Cell, repeats: int) -> Iterator[Answer]:
     problem, found = cell.problem, list[Answer]()
     for _ in range(repeats):
         with Measured() as measured:
-            plan = plan_exactly(problem)
+            plan = plan_exact(problem)
         found.append(measured.answer("exact", plan.value, lower=plan.lower))
     yield replace(
         found[0],  # the first call's memory: a later one has that of the first to use again
@@ -149,16 +149,15 @@ def by_ipopt(cell: Cell, starts: int, limit: float) -> Iterator[Answer]:
 
     The time of the first solve is with making ready.
     """
-    from driftpace.planning.relaxed import rounded
-    from driftpace.planning.relaxed.ipopt import Solver
-    from driftpace.planning.relaxed.programme import Programme
-    from driftpace.planning.relaxed.statuses import CONVERGED
+    from driftpace.planning.relaxed import round_samples
+    from driftpace.planning.relaxed.ipopt import CONVERGED, IpoptSolver
+    from driftpace.planning.relaxed.programme import RelaxedProgramme
 
     problem, until = cell.problem, time.perf_counter() + limit
     with Measured() as ready:
-        programme = Programme.of(problem, K0=0.5, rows="paper", recursion="paper")
+        programme = RelaxedProgramme.of(problem, K0=0.5, rows="paper", recursion="paper")
         assert programme is not None
-        solvers = [Solver.of(programme, aim, 300) for aim in AIMS[cell.goal]]  # type: ignore[arg-type]
+        solvers = [IpoptSolver.of(programme, aim, 300) for aim in AIMS[cell.goal]]  # type: ignore[arg-type]
     for number, ((start, point), solver) in enumerate(product(enumerate(programme.starts(starts, 0)), solvers)):
         if start > 0 and time.perf_counter() > until:
             return
@@ -166,8 +165,8 @@ def by_ipopt(cell: Cell, starts: int, limit: float) -> Iterator[Answer]:
             began = time.perf_counter()
             real, status = solver(point)
             solving = time.perf_counter() - began
-            samples = rounded(problem, real, most=programme.most)
-        value = problem.gap(gaps_over(course(problem.outlook, samples), problem.epsilon))
+            samples = round_samples(problem, real, most=programme.most)
+        value = problem.gap(risk_gaps(risk_trajectory(problem.outlook, samples), problem.epsilon))
         answer = measured.answer("IPOPT", value, solving=solving, start=start, well=status in CONVERGED)
         answer = replace(answer, megabytes=answer.megabytes + ready.megabytes)
         if number == 0:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from driftpace.bounds import Anchored, ConstantStep, NoiseModel
 from driftpace.errors import ParameterError
 from driftpace.planning.baselines import periodic, risk_rule, uniform, up_front
-from driftpace.planning.costs import LinearCost, OwnCost, TieredCost, price
+from driftpace.planning.costs import CustomCost, LinearCost, TieredCost, price
 from driftpace.planning.gaps import MeanGap
 from driftpace.planning.outlook import Outlook
 from driftpace.planning.problem import Problem
@@ -21,7 +21,7 @@ COSTS = [
     LinearCost(fixed="7.50", per_sample="0.35"),
     LinearCost(per_sample=3, minimum=10),
     TieredCost(tiers=((1, "2.00"), (21, "1.50"), (51, "0.10")), fixed=1),
-    OwnCost(lambda samples: 10.0 * -(-samples // 8)),
+    CustomCost(lambda samples: 10.0 * -(-samples // 8)),
 ]
 
 

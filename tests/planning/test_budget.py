@@ -10,7 +10,7 @@ import pytest
 import driftpace
 from driftpace import Budget, LinearCost, TieredCost
 from driftpace.errors import ParameterError
-from driftpace.planning import LargestGap, LargestRun, MeanGap, OwnCost, OwnGap
+from driftpace.planning import CustomCost, CustomGap, LargestGap, LargestRun, MeanGap
 from driftpace.records import Money
 
 EUROS = LinearCost(fixed=50, per_sample="0.10", currency="EUR")
@@ -40,7 +40,7 @@ def test_the_goal_by_its_name(gap: str, goal: object) -> None:
 
 
 def test_a_goal_of_ones_own() -> None:
-    goal = OwnGap(lambda gaps: float(np.sort(gaps)[-2:].sum()), "the two largest")
+    goal = CustomGap(lambda gaps: float(np.sort(gaps)[-2:].sum()), "the two largest")
     assert Budget(total=10, horizon=3, gap=goal).goal is goal
 
 
@@ -110,7 +110,7 @@ def test_what_is_no_budget_is_refused(wrong: dict[str, Any], sentence: str) -> N
 
 def test_a_price_list_that_falls_is_refused_when_it_is_met() -> None:
     with pytest.raises(ParameterError, match=r"OwnCost\(function=...\) must never be less for more samples"):
-        Budget(total=100, horizon=2, cost=OwnCost(lambda samples: 5 * (samples == 1) + samples)).price(2)
+        Budget(total=100, horizon=2, cost=CustomCost(lambda samples: 5 * (samples == 1) + samples)).price(2)
 
 
 def test_the_public_names() -> None:

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from driftpace.errors import ParameterError
 from driftpace.planning.costs import (
-    MOST_UNITS,
+    MAX_UNITS,
     Cost,
+    CustomCost,
     LinearCost,
-    OwnCost,
     Price,
     TieredCost,
     affordable,
@@ -40,8 +40,8 @@ def tiered_costs(draw: st.DrawFn) -> TieredCost:
     return TieredCost(tiers=tiers, fixed=draw(PRICES), minimum=draw(st.integers(0, 30)))
 
 
-def own_cost(cost: Cost) -> OwnCost:
-    return OwnCost(lambda samples: price(cost, samples).amount, unit=cost.unit)
+def own_cost(cost: Cost) -> CustomCost:
+    return CustomCost(lambda samples: price(cost, samples).amount, unit=cost.unit)
 
 
 COSTS = st.one_of(linear_costs(), tiered_costs(), tiered_costs().map(own_cost))
@@ -201,7 +201,7 @@ def test_a_minimum_that_is_no_number_of_samples_is_refused(minimum: int) -> None
 
 
 @pytest.mark.parametrize("samples", [[-1], [1.0], ["1"], [2**64 - 1], [True], [None]], ids=repr)
-@pytest.mark.parametrize("cost", [LinearCost(), OwnCost(lambda samples: samples)], ids=["linear", "own"])
+@pytest.mark.parametrize("cost", [LinearCost(), CustomCost(lambda samples: samples)], ids=["linear", "own"])
 def test_counts_that_are_none_are_refused(cost: Cost, samples: list[int]) -> None:
     with pytest.raises(ParameterError, match=r"^units\(samples=\.\.\.\) must be whole numbers of at least 0"):
         cost.units(samples)
@@ -213,7 +213,7 @@ DEAR = [
     TieredCost(tiers=((1, "1e-9"), (1000, 10**15))),
     TieredCost(tiers=((1, 10**15), (1000, "1e-9"), (10**12, 1))),
     LinearCost(per_sample=10**12, minimum=10**9),
-    OwnCost(lambda samples: 1e14 * samples, unit=Decimal("1e-6")),
+    CustomCost(lambda samples: 1e14 * samples, unit=Decimal("1e-6")),
 ]
 
 
@@ -229,9 +229,9 @@ def test_a_price_beyond_64_bits_is_refused_and_never_wraps_round(cost: Cost) -> 
 
 
 def test_the_largest_price_that_fits_is_exact() -> None:
-    cost = LinearCost(fixed=3, per_sample=(MOST_UNITS - 3) // 10**9)
+    cost = LinearCost(fixed=3, per_sample=(MAX_UNITS - 3) // 10**9)
     top = int(cost.units(10**9))
-    assert top == 3 + 10**9 * ((MOST_UNITS - 3) // 10**9) <= MOST_UNITS
+    assert top == 3 + 10**9 * ((MAX_UNITS - 3) // 10**9) <= MAX_UNITS
     assert top + top > 0
 
 
@@ -247,7 +247,7 @@ def test_own_prices_are_asked_for_once_and_only_where_needed() -> None:
         asked.append(samples)
         return 100 * -(-samples // 50)
 
-    cost = OwnCost(waves, currency="EUR")
+    cost = CustomCost(waves, currency="EUR")
     assert asked == [0]
     assert cost.units([50, 51, 50]).tolist() == [10000, 20000, 10000]
     assert asked == [0, 50, 51]
@@ -259,13 +259,13 @@ def test_own_prices_are_asked_for_once_and_only_where_needed() -> None:
 @example(0.07, 100)
 @given(each=st.integers(1, 10**6).map(lambda units: units / 100), samples=st.integers(0, 10**6))
 def test_the_noise_of_floats_is_no_price(each: float, samples: int) -> None:
-    cost = OwnCost(lambda count: each * count)
+    cost = CustomCost(lambda count: each * count)
     assert int(cost.units(samples)) == round(100 * each) * samples
 
 
 @given(st.decimals(0, 10**6, places=6))
 def test_own_prices_are_rounded_up_to_the_unit(amount: Decimal) -> None:
-    cost = OwnCost(lambda samples: amount if samples else 0)
+    cost = CustomCost(lambda samples: amount if samples else 0)
     assert int(cost.units(1)) == math.ceil(Fraction(amount) * 100)
 
 
@@ -273,7 +273,7 @@ def test_own_prices_are_rounded_up_to_the_unit(amount: Decimal) -> None:
     "answer", [-1, -0.01, math.nan, math.inf, "much", None, True, Decimal("NaN"), [3], np.float64("nan")], ids=repr
 )
 def test_own_prices_that_are_none_are_refused_where_they_are_met(answer: Price) -> None:
-    cost = OwnCost(lambda samples: answer if samples >= 7 else samples)
+    cost = CustomCost(lambda samples: answer if samples >= 7 else samples)
     assert cost.units([0, 6]).tolist() == [0, 600]
     with pytest.raises(ParameterError, match=r"^OwnCost\(function=\.\.\.\) must give an amount .* for 7 samples\.$"):
         cost.units([7])
@@ -283,7 +283,7 @@ def test_own_prices_that_are_none_are_refused_where_they_are_met(answer: Price) 
 @pytest.mark.parametrize("order", [[4, 9], [9, 4], [2, 9, 4], [12, 4, 9]], ids=str)
 def test_own_prices_that_fall_are_refused_with_the_place(order: list[int]) -> None:
     prices = {0: 0.0, 2: 1.0, 4: 5.0, 9: 4.5, 12: 8.0}
-    cost = OwnCost(prices.__getitem__, currency="EUR")
+    cost = CustomCost(prices.__getitem__, currency="EUR")
     with pytest.raises(ParameterError) as refusal:
         cost.units(order)
     assert str(refusal.value) == (
@@ -293,7 +293,7 @@ def test_own_prices_that_fall_are_refused_with_the_place(order: list[int]) -> No
 
 def test_a_refused_price_is_not_remembered() -> None:
     answers = iter([0, 5, 3, 6])
-    cost = OwnCost(lambda samples: next(answers))
+    cost = CustomCost(lambda samples: next(answers))
     assert cost.units([1]).tolist() == [500]
     with pytest.raises(ParameterError):
         cost.units([2])
@@ -303,11 +303,14 @@ def test_a_refused_price_is_not_remembered() -> None:
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: OwnCost(lambda samples: 5 + samples), "must be 0 for 0 samples; got 5."),
-        (lambda: OwnCost(5), "OwnCost(function=...) must be a function of the samples; got 5."),  # type: ignore[arg-type]
-        (lambda: OwnCost(lambda samples: samples, unit=Decimal(0)), "OwnCost(unit=...) must be positive"),
-        (lambda: OwnCost(lambda samples: samples, unit=Decimal("NaN")), "OwnCost(unit=...) must be an amount of money"),
-        (lambda: OwnCost(lambda samples: samples, currency=3), "OwnCost(currency=...) must be a word"),  # type: ignore[arg-type]
+        (lambda: CustomCost(lambda samples: 5 + samples), "must be 0 for 0 samples; got 5."),
+        (lambda: CustomCost(5), "OwnCost(function=...) must be a function of the samples; got 5."),  # type: ignore[arg-type]
+        (lambda: CustomCost(lambda samples: samples, unit=Decimal(0)), "OwnCost(unit=...) must be positive"),
+        (
+            lambda: CustomCost(lambda samples: samples, unit=Decimal("NaN")),
+            "OwnCost(unit=...) must be an amount of money",
+        ),
+        (lambda: CustomCost(lambda samples: samples, currency=3), "OwnCost(currency=...) must be a word"),  # type: ignore[arg-type]
     ],
     ids=["paid for nothing", "no function", "no unit", "NaN unit", "no currency"],
 )
@@ -319,7 +322,7 @@ def test_what_makes_no_cost_is_refused(make: Callable[[], Cost], sentence: str) 
 
 @pytest.mark.parametrize("answer", [Decimal("1e999999"), 10**30, 1e300], ids=["decimal", "int", "float"])
 def test_own_prices_beyond_64_bits_are_above_every_budget(answer: Price) -> None:
-    cost = OwnCost(lambda samples: answer if samples > 3 else samples)
+    cost = CustomCost(lambda samples: answer if samples > 3 else samples)
     with pytest.raises(ParameterError, match=r"^OwnCost\(function=\.\.\.\) must cost at most .* for 4 samples\.$"):
         cost.units([4])
     assert affordable(cost, Money.of(10**6)) == 3
@@ -332,14 +335,14 @@ def test_the_decimal_context_of_the_caller_rounds_nothing() -> None:
         assert cost.units([1, 11]).tolist() == [1234817, 12345921]
         assert str(price(cost, 11)) == "12,345.921"
         assert budget_units(cost, Money.of("12345.921")) == 12345921
-        assert OwnCost(lambda samples: 1234.567 * samples).units([3]).tolist() == [370371]
+        assert CustomCost(lambda samples: 1234.567 * samples).units([3]).tolist() == [370371]
 
 
 def test_own_prices_may_be_money() -> None:
-    cost = OwnCost(lambda samples: Money.of(2 * samples, "EUR"), currency="EUR")
+    cost = CustomCost(lambda samples: Money.of(2 * samples, "EUR"), currency="EUR")
     assert str(price(cost, 3)) == "6 EUR"
     with pytest.raises(ParameterError, match=r"^OwnCost\(function=\.\.\.\) must be in USD; got 0 EUR"):
-        OwnCost(lambda samples: Money.of(2 * samples, "EUR"), currency="USD")
+        CustomCost(lambda samples: Money.of(2 * samples, "EUR"), currency="USD")
 
 
 def doubled(samples: int) -> int:
@@ -348,7 +351,7 @@ def doubled(samples: int) -> int:
 
 @pytest.mark.parametrize(
     "cost",
-    [LinearCost(fixed=0.5, currency="EUR"), TieredCost(tiers=((1, 2), (10, "1.5")), minimum=3), OwnCost(doubled)],
+    [LinearCost(fixed=0.5, currency="EUR"), TieredCost(tiers=((1, 2), (10, "1.5")), minimum=3), CustomCost(doubled)],
     ids=["linear", "tiered", "own"],
 )
 def test_costs_are_values(cost: Cost) -> None:

@@ -8,8 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from driftpace.bounds import Anchored, FormulaBound, Nature, RiskBound
-from driftpace.planning.course import course, gaps_over
-from driftpace.planning.outlook import Outlook, Steps
+from driftpace.planning.outlook import Outlook, Steps, risk_gaps, risk_trajectory
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +70,7 @@ def test_the_four_cases_of_the_paper(steps: Steps, samples: list[int], rho: floa
     outlook = Outlook(bound=bound, rho=rho, start=diam, diameter=diam, m=m, steps=steps)
     periods = range(1, len(samples) + 1)
     literal = [b_tilde(n, samples, bound, rho, diam, m, printed=steps == "printed") for n in periods]
-    assert course(outlook, samples) == pytest.approx(literal, rel=1e-9)
+    assert risk_trajectory(outlook, samples) == pytest.approx(literal, rel=1e-9)
 
 
 @given(samples=PLANS, rho=st.floats(0.0, 1.0), start=st.floats(0.0, 5.0), diameter=st.floats(0.5, 9.0))
@@ -94,14 +93,14 @@ def test_a_start_that_is_known_and_a_set_that_is_narrow(
         if count:
             origin, since, fitted = bound.reach(expected[-1]), 0, True
         since += 1
-    assert course(outlook, samples) == pytest.approx(expected, rel=1e-9)
+    assert risk_trajectory(outlook, samples) == pytest.approx(expected, rel=1e-9)
 
 
 @given(samples=PLANS, rho=st.floats(0.0, 1.0))
 def test_the_corrected_course_is_never_above_the_printed_one(samples: list[int], rho: float) -> None:
     bound = Powers()
     worst, printed, walk = (
-        course(Outlook(bound=bound, rho=rho, start=3.0, m=0.5, steps=steps), samples)
+        risk_trajectory(Outlook(bound=bound, rho=rho, start=3.0, m=0.5, steps=steps), samples)
         for steps in ("worst", "printed", "walk")
     )
     assert all(w <= p * (1 + 1e-12) for w, p in zip(worst, printed, strict=True))
@@ -114,7 +113,7 @@ def test_where_samples_are_bought_more_of_them_never_hurt(samples: list[int], pl
     assume(samples[place] > 0)
     outlook = Outlook(bound=Anchored(noise=1.0, features=3), rho=0.3, start=3.0)
     larger = [count + (more if index == place else 0) for index, count in enumerate(samples)]
-    pairs = zip(course(outlook, larger), course(outlook, samples), strict=True)
+    pairs = zip(risk_trajectory(outlook, larger), risk_trajectory(outlook, samples), strict=True)
     assert all(better <= risk * (1 + 1e-12) for better, risk in pairs)
 
 
@@ -124,13 +123,13 @@ def test_by_hand() -> None:
     idle = 0.5 * (math.sqrt(2 * first) + 1.0) ** 2
     again = 4.0 * (math.sqrt(2 * first) + 1.5) ** 2 / 400 + 0.035
     middle = 0.5 * (math.sqrt(2 * first) + 0.5) ** 2
-    assert course(outlook, [0, 10, 0, 0, 20]) == pytest.approx([2.0, first, middle, idle, again])
-    assert course(outlook, []) == ()
+    assert risk_trajectory(outlook, [0, 10, 0, 0, 20]) == pytest.approx([2.0, first, middle, idle, again])
+    assert risk_trajectory(outlook, []) == ()
 
 
 def test_the_set_limits_every_distance() -> None:
     outlook = Outlook(bound=Powers(), rho=0.5, start=9.0, diameter=2.0)
-    assert max(course(outlook, [0, 0, 1, 0, 0, 0, 0, 0, 0])) <= Powers()(2.0, 0)
+    assert max(risk_trajectory(outlook, [0, 0, 1, 0, 0, 0, 0, 0, 0])) <= Powers()(2.0, 0)
 
 
 @given(
@@ -138,12 +137,12 @@ def test_the_set_limits_every_distance() -> None:
     epsilon=st.floats(0.001, 5.0),
 )
 def test_a_gap_is_what_lies_above_the_target(risks: list[float], epsilon: float) -> None:
-    gaps = gaps_over(risks, epsilon)
+    gaps = risk_gaps(risks, epsilon)
     assert gaps.dtype == np.float64
     assert gaps.tolist() == pytest.approx([max(risk - epsilon, 0.0) for risk in risks], rel=1e-12, abs=1e-12 * epsilon)
     assert (gaps >= 0.0).all()
 
 
 def test_rounding_is_no_gap() -> None:
-    assert gaps_over([0.1 * (1 + 2e-16), 0.1 * (1 + 1e-13), 0.1], 0.1).tolist() == [0.0, 0.0, 0.0]
-    assert gaps_over([0.1 * (1 + 1e-11)], 0.1)[0] > 0.0
+    assert risk_gaps([0.1 * (1 + 2e-16), 0.1 * (1 + 1e-13), 0.1], 0.1).tolist() == [0.0, 0.0, 0.0]
+    assert risk_gaps([0.1 * (1 + 1e-11)], 0.1)[0] > 0.0

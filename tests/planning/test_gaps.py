@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from driftpace.errors import ParameterError
-from driftpace.planning.gaps import Gap, LargestGap, LargestRun, MeanGap, OwnGap
+from driftpace.planning.gaps import CustomGap, Gap, LargestGap, LargestRun, MeanGap
 from driftpace.typing import FloatArray
 
 GAPS = st.lists(
@@ -159,7 +159,7 @@ def root_mean_square(gaps: FloatArray) -> float:
 
 
 @pytest.mark.parametrize(
-    "gap", [MeanGap(), MeanGap((1, 2)), LargestGap(), LargestRun((0, 1)), OwnGap(root_mean_square, "rms")]
+    "gap", [MeanGap(), MeanGap((1, 2)), LargestGap(), LargestRun((0, 1)), CustomGap(root_mean_square, "rms")]
 )
 def test_goals_are_values(gap: Gap) -> None:
     assert isinstance(gap, Gap)
@@ -169,7 +169,7 @@ def test_goals_are_values(gap: Gap) -> None:
 
 
 def test_goals_of_different_kinds_differ() -> None:
-    goals: list[Gap] = [MeanGap(), LargestGap(), LargestRun(), OwnGap(root_mean_square, "rms")]
+    goals: list[Gap] = [MeanGap(), LargestGap(), LargestRun(), CustomGap(root_mean_square, "rms")]
     assert [gap.name for gap in goals] == ["mean gap", "largest gap", "largest run of gaps", "rms"]
     assert len(set(goals)) == 4
     assert len({MeanGap((1, 1)), LargestGap((1, 1)), LargestRun((1, 1))}) == 3
@@ -190,7 +190,7 @@ def test_goals_of_different_kinds_differ() -> None:
     ids=["rms", "max", "sum", "constant", "two worst", "mean gap", "largest gap"],
 )
 def test_an_own_goal_that_is_monotone_passes(function: Callable[[FloatArray], float], horizon: int) -> None:
-    own = OwnGap(function, "own")
+    own = CustomGap(function, "own")
     own.check(horizon)
     gaps = np.linspace(0.0, 1.0, horizon)
     assert own(gaps) == float(function(gaps))
@@ -210,7 +210,7 @@ def test_an_own_goal_that_falls_is_refused_with_the_place(function: Callable[[Fl
     with pytest.raises(
         ParameterError, match=r"^OwnGap\(function=\.\.\.\) must never be less for larger gaps; got .* for \[.*and "
     ):
-        OwnGap(function, "own").check(6)
+        CustomGap(function, "own").check(6)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -1.0, "many", None], ids=repr)
@@ -218,11 +218,11 @@ def test_an_own_goal_must_be_a_number(value: float) -> None:
     with pytest.raises(
         ParameterError, match=r"^OwnGap\(function=\.\.\.\) must give a finite number of at least 0; got"
     ):
-        OwnGap(lambda gaps: value, "own")(np.array([0.1, 0.2]))
+        CustomGap(lambda gaps: value, "own")(np.array([0.1, 0.2]))
 
 
 def test_an_own_goal_sees_zeros_for_periods_that_are_gone() -> None:
-    own = OwnGap(lambda gaps: float(np.array([1.0, 2.0, 4.0]) @ gaps), "own")
+    own = CustomGap(lambda gaps: float(np.array([1.0, 2.0, 4.0]) @ gaps), "own")
     own.check(3)
     later = own.later(1)
     later.check(2)
@@ -237,18 +237,18 @@ def test_an_own_goal_cannot_change_the_gaps() -> None:
         seen[:] = 0.0
         return 0.0
 
-    assert OwnGap(spoil, "own")(gaps) == 0.0
+    assert CustomGap(spoil, "own")(gaps) == 0.0
     assert gaps.tolist() == [1.0, 2.0]
 
 
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: OwnGap(3, "own"), "OwnGap(function=...) must be a function of the gaps; got 3."),  # type: ignore[arg-type]
-        (lambda: OwnGap(np.max, ""), "OwnGap(name=...) must be a few words; got ''."),
-        (lambda: OwnGap(np.max, "own", -1), "OwnGap(gone=...) must be a whole number of at least 0; got -1."),
-        (lambda: OwnGap(np.max, "own").later(-1), "OwnGap.later(first=...) must be a whole number"),
-        (lambda: OwnGap(np.max, "own").check(0), "OwnGap(horizon=...) must be a whole number of at least 1"),
+        (lambda: CustomGap(3, "own"), "OwnGap(function=...) must be a function of the gaps; got 3."),  # type: ignore[arg-type]
+        (lambda: CustomGap(np.max, ""), "OwnGap(name=...) must be a few words; got ''."),
+        (lambda: CustomGap(np.max, "own", -1), "OwnGap(gone=...) must be a whole number of at least 0; got -1."),
+        (lambda: CustomGap(np.max, "own").later(-1), "OwnGap.later(first=...) must be a whole number"),
+        (lambda: CustomGap(np.max, "own").check(0), "OwnGap(horizon=...) must be a whole number of at least 1"),
     ],
     ids=["function", "name", "gone", "later", "horizon"],
 )

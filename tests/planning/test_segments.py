@@ -12,18 +12,18 @@ from driftpace.bounds import Anchored
 from driftpace.errors import ParameterError
 from driftpace.planning import (
     Cost,
+    CustomCost,
     LinearCost,
     MeanGap,
     Outlook,
-    OwnCost,
     Segment,
     SegmentPlans,
     TieredCost,
-    course,
     even_split,
-    gaps_over,
-    plan_exactly,
+    plan_exact,
     plan_segments,
+    risk_gaps,
+    risk_trajectory,
 )
 from driftpace.records import Money
 from driftpace.typing import IntArray
@@ -54,7 +54,7 @@ def best_division(segments: dict[str, Segment], budget: int) -> float:
         for samples in itertools.product(range(budget + 1), repeat=segment.horizon):
             money = int(segment.cost.units(samples).sum())
             if money <= budget:
-                value = MeanGap()(gaps_over(course(segment.outlook, samples), segment.epsilon))
+                value = MeanGap()(risk_gaps(risk_trajectory(segment.outlook, samples), segment.epsilon))
                 options[money] = min(options.get(money, np.inf), segment.weight / total * value)
         following: dict[int, float] = {}
         for (spent, value), (money, more) in itertools.product(least.items(), options.items()):
@@ -119,7 +119,7 @@ def test_an_even_split_can_be_far_from_the_best() -> None:
 @pytest.mark.parametrize("budget", [0, 3, 60, 150, 5_000])
 def test_one_segment_is_planned_as_if_alone(budget: int) -> None:
     segment = a_segment(np.random.default_rng(3), horizon=12)
-    alone = plan_exactly(segment.problem(Money.of(budget)))
+    alone = plan_exact(segment.problem(Money.of(budget)))
     found = plan_segments({"only": segment}, budget=budget)
     assert found.plans == {"only": alone}
     assert (found.value, found.lower, found.spent) == (alone.value, alone.lower, alone.spent)
@@ -136,8 +136,8 @@ def test_units_of_money_may_differ() -> None:
     assert found.plans["cents"].spent.currency == "EUR"
 
 
-BOXES = OwnCost(lambda samples: 1.5 * -(-samples // 2), unit=Decimal("0.25"))
-THIRDS = OwnCost(lambda samples: 0.9 * samples, unit=Decimal("0.3"))
+BOXES = CustomCost(lambda samples: 1.5 * -(-samples // 2), unit=Decimal("0.25"))
+THIRDS = CustomCost(lambda samples: 0.9 * samples, unit=Decimal("0.3"))
 MIXED: list[Cost] = [BOXES, THIRDS, LinearCost(fixed="0.1", per_sample="0.7"), TieredCost(tiers=((1, 2), (3, 1)))]
 
 
@@ -150,7 +150,7 @@ def best_of_mixed(segments: dict[str, Segment], budget: Decimal) -> float:
         may = [
             not segment.adjacent or has_neighbours(plan, bought_before=segment.bought_before) for plan in plans.tolist()
         ]
-        gaps = gaps_over(risks, segment.epsilon)  # type: ignore[arg-type]
+        gaps = risk_gaps(risks, segment.epsilon)  # type: ignore[arg-type]
         values = segment.weight / total * values_of(segment.problem(Money.of(budget)), gaps)
         options: dict[Decimal, float] = {}
         for money, value in zip(units[may].tolist(), values[may].tolist(), strict=True):
@@ -194,8 +194,8 @@ def test_coins_that_are_taken_for_the_smallest_unit_would_overspend() -> None:
     """The control: three tenths are no whole number of two tenths; counted as one of them, they would be too cheap."""
     segment = a_segment(np.random.default_rng(4), horizon=6)
     segments = {
-        "threes": replace(segment, cost=OwnCost(lambda samples: 0.3 * samples, unit=Decimal("0.3"))),
-        "twos": replace(segment, cost=OwnCost(lambda samples: 0.2 * samples, unit=Decimal("0.2"))),
+        "threes": replace(segment, cost=CustomCost(lambda samples: 0.3 * samples, unit=Decimal("0.3"))),
+        "twos": replace(segment, cost=CustomCost(lambda samples: 0.2 * samples, unit=Decimal("0.2"))),
     }
     found = plan_segments(segments, budget="5")
     assert found.spent <= found.budget

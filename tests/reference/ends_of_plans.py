@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from driftpace.planning.costs import affordable
-from driftpace.planning.course import course, gaps_over
-from driftpace.planning.ladder import Ladder
+from driftpace.planning.exact.grid import DistanceGrid
+from driftpace.planning.outlook import risk_gaps, risk_trajectory
 from driftpace.planning.problem import Problem
 from driftpace.typing import FloatArray, IntArray
 from tests.reference.planning_problems import GAPS, STEPS, random_problem
@@ -38,11 +38,11 @@ def ends(problem: Problem, most: int, *, first: int = 0, distance: float | None 
         outlook, bought_before = replace(outlook, start=distance), True
     choices = itertools.product(range(most + 1), repeat=problem.horizon - first)
     samples = [each for each in choices if not problem.adjacent or has_neighbours(each, bought_before=bought_before)]
-    risks = np.array([course(outlook, each) for each in samples])
+    risks = np.array([risk_trajectory(outlook, each) for each in samples])
     counts = np.array(samples)
     return Ends(
         samples=counts,
-        gaps=gaps_over(risks, problem.epsilon),  # type: ignore[arg-type]
+        gaps=risk_gaps(risks, problem.epsilon),  # type: ignore[arg-type]
         units=problem.cost.units(counts).sum(axis=1),
     )
 
@@ -61,44 +61,44 @@ def small_problem(
     return problem
 
 
-def on_the_ladder(ladder: Ladder, values: FloatArray, distance: float) -> float:
+def on_the_ladder(grid: DistanceGrid, values: FloatArray, distance: float) -> float:
     """Return a value between rungs: on the straight line where the ladder is smooth, else that of the rung below."""
     square = distance * distance
-    if ladder.smooth:
-        return float(np.interp(square, ladder.rungs, values))
-    return float(values[max(int(np.searchsorted(ladder.rungs, square * (1.0 + 1e-12), side="right")) - 1, 0)])
+    if grid.smooth:
+        return float(np.interp(square, grid.points, values))
+    return float(values[max(int(np.searchsorted(grid.points, square * (1.0 + 1e-12), side="right")) - 1, 0)])
 
 
-def slow_values(ladder: Ladder, weights: FloatArray, price: float, *, flattest: bool = True) -> FloatArray:
+def slow_values(grid: DistanceGrid, weights: FloatArray, price: float, *, flattest: bool = True) -> FloatArray:
     """Return the values of the priced programme with every move looked at (without the duty of a neighbour).
 
     ``flattest`` False reads values off the lines themselves where a move crosses rungs, which is not allowed.
     """
-    horizon, size = len(weights), ladder.size
+    horizon, size = len(weights), grid.size
     free, buy = np.zeros((horizon + 1, size)), np.full((horizon + 1, size), np.inf)
-    prices = price * ladder.menu.cheapest
+    prices = price * grid.sizes.cheapest
 
     def ahead(values: FloatArray, at: float, below: float) -> float:
-        value = on_the_ladder(ladder, values, np.sqrt(at))
-        if not (ladder.smooth and flattest):
+        value = on_the_ladder(grid, values, np.sqrt(at))
+        if not (grid.smooth and flattest):
             return value
-        low = on_the_ladder(ladder, values, np.sqrt(below))
-        crossed = [j for j in range(size) if below * (1.0 + 1e-12) < ladder.rungs[j] <= at]
-        lines = [low + (values[j] - low) * (at - below) / (ladder.rungs[j] - below) for j in crossed]
+        low = on_the_ladder(grid, values, np.sqrt(below))
+        crossed = [j for j in range(size) if below * (1.0 + 1e-12) < grid.points[j] <= at]
+        lines = [low + (values[j] - low) * (at - below) / (grid.points[j] - below) for j in crossed]
         return float(min([value, *lines]))
 
     for n in range(horizon - 1, -1, -1):
         for i in range(size):
             j = max(i - 1, 0)
             buy[n, i] = min(
-                prices[a] + weights[n] * ladder.gap[i, a] + ahead(free[n + 1], ladder.ahead[i, a], ladder.ahead[j, a])
+                prices[a] + weights[n] * grid.gap[i, a] + ahead(free[n + 1], grid.ahead[i, a], grid.ahead[j, a])
                 for a in range(len(prices))
             )
         for i in range(size):
             j = max(i - 1, 0)
-            waited = np.cumsum(weights[n:] * ladder.idle[i, : horizon - n])
+            waited = np.cumsum(weights[n:] * grid.idle[i, : horizon - n])
             moves = [
-                waited[k - 1] + ahead(buy[n + k], ladder.later[i, k], ladder.later[j, k]) for k in range(1, horizon - n)
+                waited[k - 1] + ahead(buy[n + k], grid.later[i, k], grid.later[j, k]) for k in range(1, horizon - n)
             ]
             free[n, i] = min(buy[n, i], waited[-1], *moves)
     return free

@@ -19,7 +19,7 @@ from driftpace.bounds import (
     OrdinaryLeastSquares,
     RiskBound,
 )
-from driftpace.planning.costs import Cost, LinearCost, OwnCost, TieredCost
+from driftpace.planning.costs import Cost, CustomCost, LinearCost, TieredCost
 from driftpace.planning.gaps import Gap, LargestGap, LargestRun, MeanGap
 from driftpace.planning.outlook import Outlook, Steps
 from driftpace.planning.problem import Problem
@@ -158,7 +158,7 @@ def _own(rng: Rng) -> Cost:
     def by_the_box(samples: int) -> float:
         return float(each * math.ceil(samples / boxes) ** power)
 
-    return OwnCost(by_the_box, unit=str(rng.choice(["0.01", "0.25"])), currency=_currency(rng))  # type: ignore[arg-type]
+    return CustomCost(by_the_box, unit=str(rng.choice(["0.01", "0.25"])), currency=_currency(rng))  # type: ignore[arg-type]
 
 
 COSTS: dict[str, Callable[[Rng], Cost]] = {

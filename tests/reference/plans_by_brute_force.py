@@ -9,9 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driftpace.planning.course import gaps_over
 from driftpace.planning.gaps import LargestGap, LargestRun, MeanGap
-from driftpace.planning.outlook import Outlook
+from driftpace.planning.outlook import Outlook, risk_gaps
 from driftpace.planning.problem import Problem
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
@@ -44,7 +43,7 @@ def best_of_all(problem: Problem, allowed: Allowed | None = None) -> Found:
     plans, risks, units = every_plan(problem)
     may = np.array([allowed(samples) for samples in plans.tolist()])
     plans, risks, units = plans[may], risks[may], units[may]
-    values = values_of(problem, gaps_over(risks, problem.epsilon))
+    values = values_of(problem, risk_gaps(risks, problem.epsilon))
     least = float(values.min())
     tied = np.flatnonzero(values <= least + TIE * least)
     cheapest = tied[np.argmin(units[tied])]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from driftpace.planning.course import course, gaps_over
+from driftpace.planning.outlook import risk_gaps, risk_trajectory
 from driftpace.planning.problem import Problem
 from driftpace.records import Plan
 from tests.reference.plans_by_brute_force import TIE, Found, has_neighbours
@@ -30,7 +30,7 @@ def untrue(plan: Plan, best: Found) -> list[str]:
 def unsound(problem: Problem, plan: Plan) -> list[str]:
     """What a plan says that is not so, whether or not it is the best."""
     wrong = []
-    risks = course(problem.outlook, plan.samples)
+    risks = risk_trajectory(problem.outlook, plan.samples)
     units = problem.cost.units(np.array(plan.samples))
     if len(plan.samples) != problem.horizon or min(plan.samples) < 0:
         wrong.append(f"not a plan: {plan.samples}")
@@ -40,8 +40,8 @@ def unsound(problem: Problem, plan: Plan) -> list[str]:
         wrong.append(f"costs {plan.costs}")
     if plan.spent.amount > problem.budget.amount:
         wrong.append(f"spends {plan.spent} of {problem.budget}")
-    if plan.risks != risks or plan.gaps != tuple(gaps_over(risks, problem.epsilon)):
+    if plan.risks != risks or plan.gaps != tuple(risk_gaps(risks, problem.epsilon)):
         wrong.append(f"risks {plan.risks}, gaps {plan.gaps}")
-    if plan.value != problem.gap(gaps_over(risks, problem.epsilon)):
+    if plan.value != problem.gap(risk_gaps(risks, problem.epsilon)):
         wrong.append(f"value {plan.value!r}")
     return wrong

@@ -11,7 +11,7 @@ from driftpace import Ball, Budget, Constants, LinearCost, SquaredLoss, TieredCo
 from driftpace.bounds import OrdinaryLeastSquares
 from driftpace.drift import DirectHeldOut, Drift
 from driftpace.errors import DataError, ParameterError, ProtocolError
-from driftpace.planning import LargestGap, MeanGap, Problem, best_target, course, plan_exactly
+from driftpace.planning import LargestGap, MeanGap, Problem, plan_exact, risk_trajectory, tightest_plan
 from driftpace.records import Assumption, Money, Outcome, Request, Verdict
 from driftpace.rules import DoNotUpdate
 from driftpace.testing import check_bound
@@ -94,7 +94,7 @@ def test_the_plan_ahead_is_what_is_asked(make: Callable[..., Tracker]) -> None:
             assert (plan.samples[0], plan.costs[0]) == (request.samples, request.cost)
             assert plan.budget == request.money_left
             assert plan.spent <= plan.budget
-            assert plan.risks == course(tracker.outlook(), plan.samples)
+            assert plan.risks == risk_trajectory(tracker.outlook(), plan.samples)
             assert (request.risk_bound, request.interval) == (plan.risks[0], (request.samples,) * 2)
             assert request.reason.startswith(f"{6 - period} period")
         tracker.step(draw(period))
@@ -189,12 +189,12 @@ def test_a_budget_that_falls_short_is_said_with_the_target_that_it_can_hold(make
         first_period=request.period,
         bought_before=request.period > 1,
     )
-    best = best_target(problem, accuracy=ACCURACY)
+    best = tightest_plan(problem, accuracy=ACCURACY)
     period = request.period + next(at for at, gap in enumerate(request.plan.gaps) if gap > 0.0)
     assert told.verdict is Verdict.WARN
     assert f"in period {period};" in told.sentence
     assert told.sentence.endswith(f"it can hold {best.epsilon:.4g}.")
-    assert request.plan.samples == plan_exactly(problem, accuracy=ACCURACY).samples
+    assert request.plan.samples == plan_exact(problem, accuracy=ACCURACY).samples
 
 
 def test_a_budget_that_lasts_passes() -> None:

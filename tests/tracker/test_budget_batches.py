@@ -8,7 +8,7 @@ import pytest
 
 from driftpace import Budget, LinearCost, SquaredLoss, TieredCost, Tracker
 from driftpace.errors import ParameterError
-from driftpace.planning import OwnCost
+from driftpace.planning import CustomCost
 from driftpace.records import Money, Outcome
 from driftpace.synthetic.shaped_regression import ShapedRegression
 from driftpace.typing import FloatArray
@@ -38,7 +38,7 @@ def euros(amount: object) -> Money:
         (LinearCost(fixed=5), None, False),
         (LinearCost(minimum=25), None, False),
         (TieredCost(tiers=((1, 2), (101, 1))), None, False),
-        (OwnCost(lambda count: 2 * count), None, False),  # nobody can know that of a function
+        (CustomCost(lambda count: 2 * count), None, False),  # nobody can know that of a function
         (LinearCost(fixed=5), True, True),
         (LinearCost(per_sample=2), False, False),
     ],

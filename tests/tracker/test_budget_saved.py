@@ -11,7 +11,7 @@ import pytest
 
 from driftpace import Budget, LinearCost, TieredCost, Tracker
 from driftpace.errors import ParameterError, StateFileError
-from driftpace.planning import LargestRun, OwnCost
+from driftpace.planning import CustomCost, LargestRun
 from driftpace.records import Money
 from driftpace.storage import write_state
 from driftpace.tracker.branching import replay
@@ -128,7 +128,7 @@ def test_plans_are_not_kept_in_the_history() -> None:
 
 
 def test_a_price_list_of_ones_own_is_given_again(tmp_path: Path) -> None:
-    cost = OwnCost(lambda samples: 0.5 * samples + 10 * (samples > 0), currency="EUR")
+    cost = CustomCost(lambda samples: 0.5 * samples + 10 * (samples > 0), currency="EUR")
     tracker = in_paper(100, 4, cost=cost)
     tracker.ask()
     tracker.tell(*rows(20, 0))

@@ -6,7 +6,7 @@ Amounts of money are texts of exact decimals, since the numbers of JSON are floa
 import math
 from typing import Any
 
-from driftpace.planning.solving import TradeOff
+from driftpace.planning.tradeoffs import TradeOff
 from driftpace.records import Money, Plan
 
 SCHEMA = 1

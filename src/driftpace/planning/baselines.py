@@ -20,9 +20,8 @@ the risk rule   (34, 27, 26, 27) costs 194, mean gap 0.000
 from dataclasses import replace
 
 from driftpace import validation
-from driftpace.planning.costs import MOST_SAMPLES, affordable_units, budget_units, in_money
-from driftpace.planning.planned import planned
-from driftpace.planning.problem import Problem
+from driftpace.planning.costs import MAX_SAMPLES, affordable_units, budget_units, in_money
+from driftpace.planning.problem import Problem, evaluate_plan
 from driftpace.records import Plan
 
 _ROUNDING = 1.0 + 5e-13  # sqrt and square do not cancel to the last bit; half of what counts as no gap
@@ -68,14 +67,14 @@ def risk_rule(problem: Problem) -> Plan:
             samples.append(0)
             continue
         distance = idle if reach is None else outlook.fit_distance(reach, index - fitted)
-        count = bound.smallest(distance, target, MOST_SAMPLES)
+        count = bound.smallest(distance, target, MAX_SAMPLES)
         if count is None:
             missed.append(index)
-            count = bound.smallest(distance, _NEARLY * bound(distance, MOST_SAMPLES), MOST_SAMPLES) or 0
+            count = bound.smallest(distance, _NEARLY * bound(distance, MAX_SAMPLES), MAX_SAMPLES) or 0
         samples.append(count)
         if count:
             reach, fitted = outlook.reach(bound(distance, count)), index
-    plan = planned(problem, samples, method="the risk rule", reason="", within_budget=False)
+    plan = evaluate_plan(problem, samples, method="the risk rule", reason="", within_budget=False)
     return replace(plan, reason=_rule_in_words(problem, plan, missed))
 
 
@@ -89,7 +88,7 @@ def _in_instants(problem: Problem, *, every: int, method: str, when: str) -> Pla
         reason = f"nothing is bought: one sample costs more than {share}, {_orders(instants)}"
     else:
         reason = f"{count} samples {when}, the most for {share}, {_orders(instants)}"
-    return planned(problem, samples, method=method, reason=reason + _beside(problem, samples))
+    return evaluate_plan(problem, samples, method=method, reason=reason + _beside(problem, samples))
 
 
 def _orders(instants: int) -> str:
@@ -110,7 +109,7 @@ def _rule_in_words(problem: Problem, plan: Plan, missed: list[int]) -> str:
     if missed:
         period = plan.first_period + missed[0]
         said += (
-            f"; no number up to {MOST_SAMPLES} meets it in {len(missed)} of {plan.horizon} periods, the first being period "
-            f"{period}: there it is the least one that comes within 1 % of the risk that {MOST_SAMPLES} reach"
+            f"; no number up to {MAX_SAMPLES} meets it in {len(missed)} of {plan.horizon} periods, the first being period "
+            f"{period}: there it is the least one that comes within 1 % of the risk that {MAX_SAMPLES} reach"
         )
     return said + _beside(problem, list(plan.samples))

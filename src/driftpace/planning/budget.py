@@ -6,8 +6,8 @@ import numpy as np
 
 from driftpace import validation
 from driftpace.errors import ParameterError
+from driftpace.planning.api import GAPS
 from driftpace.planning.costs import Cost, LinearCost, Price, budget_units, divisible, in_money
-from driftpace.planning.door import GAPS
 from driftpace.planning.gaps import Gap
 from driftpace.records import Money
 

@@ -22,10 +22,10 @@ from driftpace.typing import IntArray
 Price = Decimal | int | float | str | Money
 """How a price may be written; a cost keeps it as the exact decimal."""
 
-MOST_UNITS = 2**53
+MAX_UNITS = 2**53
 """No price and no budget exceeds this many units: up to it floats are exact, and the compiled loops count money in floats."""
 
-MOST_SAMPLES = 10**9
+MAX_SAMPLES = 10**9
 """The most samples that one order is thought to have."""
 
 _EXACT = Context(prec=80)
@@ -40,7 +40,7 @@ class _BeyondUnitsError(ParameterError):
 class Cost(Protocol):
     """p(K): what an order of K samples costs; 0 for none, and never less for more samples.
 
-    A cost of one's own may be any object with these three members; :class:`OwnCost` makes one of a function and checks it.
+    A cost of one's own may be any object with these three members; :class:`CustomCost` makes one of a function and checks it.
     """
 
     @property
@@ -139,14 +139,14 @@ class TieredCost:
 
 
 @dataclass(frozen=True, slots=True)
-class OwnCost:
+class CustomCost:
     """Any price list: ``function`` says what an order of K samples costs, from 0 for none and never less for more samples.
 
     It is asked only for the numbers that a planner looks at, once each, and each answer is held against those next to it: a
     negative, NaN, infinite or falling price is refused when it is met. Prices are rounded up to the ``unit``; what the arithmetic
     of floats adds to a price (1e-14 of it) does not count.
 
-    >>> cost = OwnCost(lambda samples: 0.1 * samples + 3 * (samples > 10), currency="EUR")
+    >>> cost = CustomCost(lambda samples: 0.1 * samples + 3 * (samples > 10), currency="EUR")
     >>> cost.units([0, 3, 11])
     array([  0,  30, 410])
     """
@@ -161,16 +161,16 @@ class OwnCost:
         if not callable(self.function):
             raise ParameterError(
                 f"must be a function of the samples; got {self.function!r}.",
-                owner="OwnCost",
+                owner="CustomCost",
                 name="function",
             )
-        unit = Money.of(self.unit, owner="OwnCost", name="unit").amount
+        unit = Money.of(self.unit, owner="CustomCost", name="unit").amount
         if unit == 0:
-            raise ParameterError(f"must be positive; got {self.unit!r}.", owner="OwnCost", name="unit")
-        _keep(self, unit=unit, currency=Money.of(0, self.currency, owner="OwnCost").currency)
+            raise ParameterError(f"must be positive; got {self.unit!r}.", owner="CustomCost", name="unit")
+        _keep(self, unit=unit, currency=Money.of(0, self.currency, owner="CustomCost").currency)
         if self._price(0) != 0:
             none = self._shown(self._price(0))
-            raise ParameterError(f"must be 0 for 0 samples; got {none}.", owner="OwnCost", name="function")
+            raise ParameterError(f"must be 0 for 0 samples; got {none}.", owner="CustomCost", name="function")
 
     def units(self, samples: npt.ArrayLike) -> IntArray:
         """Return the price of each number of samples, in units."""
@@ -188,7 +188,7 @@ class OwnCost:
                     raise ParameterError(
                         "must never be less for more samples; "
                         f"got {self._shown(less)} for {fewer} samples and {self._shown(dearer)} for {more}.",
-                        owner="OwnCost",
+                        owner="CustomCost",
                         name="function",
                     )
             self._counts.insert(at, count)
@@ -201,10 +201,10 @@ class OwnCost:
         if amount is None or not amount.is_finite() or amount < 0:
             raise ParameterError(
                 f"must give an amount of money that is finite and at least 0; got {answer!r} for {count} samples.",
-                owner="OwnCost",
+                owner="CustomCost",
                 name="function",
             )
-        if amount > _EXACT.multiply(MOST_UNITS, self.unit):
+        if amount > _EXACT.multiply(MAX_UNITS, self.unit):
             raise _beyond("OwnCost(function=...)", count, answer, self.unit)
         if isinstance(answer, float | np.floating):
             amount = _EXACT.multiply(amount, _FLOAT_NOISE)
@@ -252,16 +252,16 @@ def budget_units(cost: Cost, budget: Money) -> int:
     if amount < 0:
         raise ParameterError(f"must be 0 or more; got {budget}.", owner="plan", name="budget")
     units = int(_EXACT.divide_int(amount, cost.unit))
-    if units > MOST_UNITS:
+    if units > MAX_UNITS:
         raise ParameterError(
-            f"must be at most {MOST_UNITS} times the unit of the prices, {cost.unit}; got {budget}.",
+            f"must be at most {MAX_UNITS} times the unit of the prices, {cost.unit}; got {budget}.",
             owner="plan",
             name="budget",
         )
     return units
 
 
-def affordable(cost: Cost, budget: Money, cap: int = MOST_SAMPLES) -> int:
+def affordable(cost: Cost, budget: Money, cap: int = MAX_SAMPLES) -> int:
     """Return max{K <= cap : p(K) <= budget}, the most samples that one order can have; 0 where not even one can be paid.
 
     >>> affordable(LinearCost(fixed=5, per_sample=2), Money.of(12)), affordable(LinearCost(fixed=5), Money.of(5))
@@ -271,7 +271,7 @@ def affordable(cost: Cost, budget: Money, cap: int = MOST_SAMPLES) -> int:
     return affordable_units(cost, budget_units(cost, budget), cap)
 
 
-def affordable_units(cost: Cost, units: int, cap: int = MOST_SAMPLES) -> int:
+def affordable_units(cost: Cost, units: int, cap: int = MAX_SAMPLES) -> int:
     """Return the same for a budget in units of the cost."""
 
     def pays(samples: int) -> bool:
@@ -307,7 +307,7 @@ class _Bill:
         if top == 0:
             return np.zeros(counts.shape, dtype=np.int64)
         billed = max(top, self.minimum)
-        if (most := self._exactly(billed)) > MOST_UNITS:
+        if (most := self._exactly(billed)) > MAX_UNITS:
             raise _beyond(f"{self.owner}.units(samples=...)", top, _money(most, self.unit, ""), self.unit)
         last = bisect.bisect_right(self.starts, billed)
         starts = np.array(self.starts[:last], dtype=np.int64)
@@ -359,7 +359,7 @@ def _counted(samples: npt.ArrayLike) -> IntArray:
 
 def _decimal(answer: object, currency: str) -> Decimal | None:
     if isinstance(answer, Money):
-        return Money.of(answer, currency, owner="OwnCost", name="function").amount
+        return Money.of(answer, currency, owner="CustomCost", name="function").amount
     try:
         return None if isinstance(answer, bool) else Decimal(str(answer))
     except InvalidOperation:
@@ -372,7 +372,7 @@ def _money(units: int, unit: Decimal, currency: str) -> Money:
 
 def _beyond(owner: str, samples: int, cost: object, unit: Decimal) -> _BeyondUnitsError:
     return _BeyondUnitsError(
-        f"{owner} must cost at most {MOST_UNITS} units of {unit}, which 64 bits hold; got {cost} for {samples} samples."
+        f"{owner} must cost at most {MAX_UNITS} units of {unit}, which 64 bits hold; got {cost} for {samples} samples."
     )
 
 

@@ -153,13 +153,13 @@ class LargestRun(_Weighted):
 
 
 @dataclass(frozen=True, slots=True)
-class OwnGap:
+class CustomGap:
     """A goal of one's own: ``function`` makes one number of the gaps, finite, at least 0, and never less for larger gaps.
 
     That is tried on pairs of random gaps by :meth:`check`, as soon as the number of periods is known. After ``gone`` periods
     have passed, the function sees gaps of 0 for them.
 
-    >>> two_worst = OwnGap(lambda gaps: np.sort(gaps)[-2:].sum(), "the two largest gaps")
+    >>> two_worst = CustomGap(lambda gaps: np.sort(gaps)[-2:].sum(), "the two largest gaps")
     >>> two_worst.check(12)
     >>> two_worst(np.array([0.1, 0.3, 0.2]))
     0.5
@@ -173,12 +173,12 @@ class OwnGap:
         if not callable(self.function):
             raise ParameterError(
                 f"must be a function of the gaps; got {self.function!r}.",
-                owner="OwnGap",
+                owner="CustomGap",
                 name="function",
             )
         if not (isinstance(self.name, str) and self.name):
-            raise ParameterError(f"must be a few words; got {self.name!r}.", owner="OwnGap", name="name")
-        validation.count("OwnGap", gone=self.gone)
+            raise ParameterError(f"must be a few words; got {self.name!r}.", owner="CustomGap", name="name")
+        validation.count("CustomGap", gone=self.gone)
 
     def __call__(self, gaps: FloatArray) -> float:
         """Return what the function makes of the gaps."""
@@ -191,14 +191,14 @@ class OwnGap:
         if not 0.0 <= value < math.inf:
             raise ParameterError(
                 f"must give a finite number of at least 0; got {answer!r} for the gaps {seen.tolist()}.",
-                owner="OwnGap",
+                owner="CustomGap",
                 name="function",
             )
         return value
 
     def check(self, horizon: int) -> None:
         """Try the function on random pairs of gaps, one never below the other, and refuse it where the larger ones count less."""
-        validation.count("OwnGap", least=1, horizon=horizon)
+        validation.count("CustomGap", least=1, horizon=horizon)
         rng = np.random.default_rng(4)
         for trial in range(_TRIALS):
             small, added = _random_step(rng, horizon, trial)
@@ -207,14 +207,14 @@ class OwnGap:
                 raise ParameterError(
                     f"must never be less for larger gaps; got {less!r} for {small.tolist()} "
                     f"and {more!r} for {(small + added).tolist()}.",
-                    owner="OwnGap",
+                    owner="CustomGap",
                     name="function",
                 )
 
-    def later(self, first: int) -> "OwnGap":
+    def later(self, first: int) -> "CustomGap":
         """Return the same goal for the periods from index ``first`` (from 0) on."""
         validation.count("OwnGap.later", first=first)
-        return OwnGap(self.function, self.name, self.gone + first)
+        return CustomGap(self.function, self.name, self.gone + first)
 
 
 _TRIALS = 192

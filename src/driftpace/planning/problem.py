@@ -1,13 +1,17 @@
 """A planning problem: minimise the gaps over a horizon, within a budget."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from driftpace import validation
 from driftpace.errors import ParameterError
-from driftpace.planning.costs import Cost, budget_units
+from driftpace.planning.costs import Cost, budget_units, in_money
 from driftpace.planning.gaps import Gap
-from driftpace.planning.outlook import Outlook
-from driftpace.records import Money
+from driftpace.planning.outlook import Outlook, risk_gaps, risk_trajectory
+from driftpace.records import Money, Plan
+from driftpace.typing import IntArray
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,3 +61,86 @@ class Problem:
         self.gap.check(self.horizon)
         object.__setattr__(self, "budget", Money.of(self.budget, self.cost.currency, owner="plan", name="budget"))
         budget_units(self.cost, self.budget)
+
+
+_ROUNDING = 1e-9
+
+
+def evaluate_plan(
+    problem: Problem,
+    samples: Sequence[int],
+    *,
+    method: str,
+    reason: str,
+    lower: float = 0.0,
+    price: float | None = None,
+    within_budget: bool = True,
+) -> Plan:
+    """Return the plan that buys ``samples``: its costs, risks, gaps and value are computed here and nowhere else.
+
+    ``lower`` is what the planner proved that no plan within the budget can fall under; ``price`` what one more unit of money is
+    worth. A plan above the budget, or below what was proven, is refused: it would be a mistake of the planner's.
+
+    >>> from driftpace.bounds import Anchored
+    >>> from driftpace.planning.costs import LinearCost
+    >>> from driftpace.planning.gaps import MeanGap
+    >>> from driftpace.planning.outlook import Outlook
+    >>> from driftpace.records import Money
+    >>> problem = Problem(
+    ...     outlook=Outlook(bound=Anchored(noise=1.0, features=3), rho=0.3, start=3.0), epsilon=0.1,
+    ...     budget=Money.of(100, "EUR"), horizon=3, cost=LinearCost(fixed=20, currency="EUR"), gap=MeanGap(),
+    ... )
+    >>> plan = evaluate_plan(problem, [40, 0, 20], method="by hand", reason="an example")
+    >>> plan.gaps, plan.value, str(plan.spent), str(plan.left)
+    ((0.0, 0.072, 0.0), 0.024, '100 EUR', '0 EUR')
+    """
+    counts = validation.counts("evaluate_plan", samples=list(samples))
+    if len(counts) != problem.horizon:
+        raise ParameterError(
+            f"must be one number for each of the {problem.horizon} periods; got {len(counts)}.",
+            owner="evaluate_plan",
+            name="samples",
+        )
+    units = [int(cost) for cost in problem.cost.units(np.array(counts, dtype=np.int64))]
+    if within_budget and sum(units) > budget_units(problem.cost, problem.budget):
+        spent = in_money(problem.cost, sum(units), problem.budget.currency)
+        raise ParameterError(f"must cost at most {problem.budget}; got {spent}.", owner="evaluate_plan", name="samples")
+    risks = risk_trajectory(problem.outlook, counts)
+    gaps = risk_gaps(risks, problem.epsilon)
+    value = problem.gap(gaps)
+    if lower > value + _ROUNDING * (value + problem.epsilon):
+        raise ParameterError(
+            f"must be at most the value of the plan, {value!r}; got {lower!r}.",
+            owner="evaluate_plan",
+            name="lower",
+        )
+    return Plan(
+        first_period=problem.first_period,
+        samples=counts,
+        costs=tuple(in_money(problem.cost, cost, problem.budget.currency) for cost in units),
+        risks=risks,
+        gaps=tuple(gaps.tolist()),
+        epsilon=problem.epsilon,
+        budget=problem.budget,
+        goal=problem.gap.name,
+        value=value,
+        lower=min(lower, value),
+        method=method,
+        reason=reason,
+        price=price,
+    )
+
+
+def objective_value(problem: Problem, samples: IntArray) -> float:
+    """Return the value of a plan, as it is."""
+    return problem.gap(risk_gaps(risk_trajectory(problem.outlook, samples.tolist()), problem.epsilon))
+
+
+def satisfies_adjacency(problem: Problem, samples: IntArray) -> bool:
+    """Whether every purchase has a neighbour, where that is asked for (theory I12, I13)."""
+    if not problem.adjacent:
+        return True
+    bought = samples > 0
+    left = np.append(problem.bought_before, bought[:-1])
+    right = np.append(bought[1:], False)
+    return bool((~bought | left | right).all())

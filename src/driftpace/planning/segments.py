@@ -14,19 +14,16 @@ import numpy as np
 
 from driftpace import validation
 from driftpace.errors import ParameterError
-from driftpace.planning.ascent import ascend
-from driftpace.planning.costs import MOST_UNITS, Cost, LinearCost, budget_units, in_money
-from driftpace.planning.exact import ACCURACY, plan_exactly
+from driftpace.planning.costs import MAX_UNITS, Cost, LinearCost, budget_units, in_money
+from driftpace.planning.exact.dual import PricedProgramme, maximise_dual
+from driftpace.planning.exact.grid import OrderSizes, build_grid, order_sizes, spread_distances
+from driftpace.planning.exact.local_search import LocalSearch
+from driftpace.planning.exact.outlook_arrays import OutlookArrays
+from driftpace.planning.exact.planner import ACCURACY, plan_exact
+from driftpace.planning.exact.search import ROUNDING_MARGIN
 from driftpace.planning.gaps import MeanGap
-from driftpace.planning.improving import Workbench
-from driftpace.planning.ladder import build, spread
-from driftpace.planning.menu import Menu, menu
 from driftpace.planning.outlook import Outlook
-from driftpace.planning.planned import planned
-from driftpace.planning.pricing import Pricing
-from driftpace.planning.problem import Problem
-from driftpace.planning.risks import Risks
-from driftpace.planning.search import SAFE, lawful, value_of
+from driftpace.planning.problem import Problem, evaluate_plan, objective_value, satisfies_adjacency
 from driftpace.records import Money, Plan
 from driftpace.typing import IntArray
 
@@ -133,9 +130,9 @@ def plan_segments(
         return _alone(segments, money, accuracy)
     coin = _coin([segment.cost.unit for segment in segments.values()])
     limit = int(money.amount // coin)
-    if limit > MOST_UNITS:
+    if limit > MAX_UNITS:
         raise ParameterError(
-            f"must be at most {MOST_UNITS} times the largest coin that all prices are made of, {coin}; got {money}.",
+            f"must be at most {MAX_UNITS} times the largest coin that all prices are made of, {coin}; got {money}.",
             owner="plan_segments",
             name="budget",
         )
@@ -155,7 +152,7 @@ def plan_segments(
 def _alone(segments: Mapping[str, Segment], money: Money, accuracy: float) -> SegmentPlans:
     """Return the plan of the only segment, which has all the money."""
     ((name, segment),) = segments.items()
-    plan = plan_exactly(segment.problem(money), accuracy=accuracy)
+    plan = plan_exact(segment.problem(money), accuracy=accuracy)
     return SegmentPlans(
         plans={name: plan},
         budget=money,
@@ -217,48 +214,50 @@ class _Shop:
     def __init__(self, segment: Segment, money: Money, *, fine: bool) -> None:
         self.segment = segment
         self.problem = segment.problem(money)
-        self.risks = Risks.of(segment.outlook, segment.horizon)
+        self.risks = OutlookArrays.of(segment.outlook, segment.horizon)
         self.budget = float(budget_units(segment.cost, self.problem.budget))
         each, ratio = _FINE if fine else _COARSE
-        self.menu: Menu = menu(self.problem, self.risks, each=each, ratio=ratio)
+        self.sizes: OrderSizes = order_sizes(self.problem, self.risks, each=each, ratio=ratio)
         self._fields: dict[float, tuple[float, float]] = {}
         self._planned: dict[tuple[int, float], tuple[int, ...]] = {}
         nothing = np.zeros(segment.horizon, np.int64)
         self.plans: dict[tuple[int, ...], tuple[float, float]] = {}
         self.add(nothing)
 
-    def build(self, rungs: int) -> None:
+    def build(self, points: int) -> None:
         """Make the programme, on so many rungs; the plans met so far are kept."""
-        if len(self.menu.counts) == 0:
+        if len(self.sizes.counts) == 0:
             return
         problem, segment = self.problem, self.segment
-        ladder = build(problem, self.risks, self.menu, spread(problem, self.risks, self.menu, rungs), smooth=True)
+        grid = build_grid(
+            problem, self.risks, self.sizes, spread_distances(problem, self.risks, self.sizes, points), smooth=True
+        )
         shares = problem.gap.shares(segment.horizon)  # type: ignore[attr-defined]
-        self.pricing = Pricing(ladder, shares, segment.adjacent, not segment.bought_before)
-        self.bench = Workbench.of(problem, self.risks, ladder, self.budget)
+        self.pricing = PricedProgramme(grid, shares, segment.adjacent, not segment.bought_before)
+        self.bench = LocalSearch.of(problem, self.risks, grid, self.budget)
         self._fields.clear()
 
     def field(self, price: float) -> tuple[float, float]:
         """Return the priced value and the cost of the plan it leads to; the plan along true distances is kept."""
-        if len(self.menu.counts) == 0:
+        if len(self.sizes.counts) == 0:
             return self.plans[(0,) * self.segment.horizon][1], 0.0
         if price not in self._fields:
             found = self.pricing.field(price)
-            self.add(self.menu.samples(self.bench.rolled(found)))
+            self.add(self.sizes.samples(self.bench.roll_out(found)))
             self._fields[price] = found.value, found.cost
         return self._fields[price]
 
     def add(self, samples: IntArray) -> None:
         """Keep a plan with its money and value."""
         money = float(self.segment.cost.units(samples).sum())
-        if money <= self.budget and lawful(self.problem, samples):
-            self.plans[tuple(samples.tolist())] = (money, value_of(self.problem, samples))
+        if money <= self.budget and satisfies_adjacency(self.problem, samples):
+            self.plans[tuple(samples.tolist())] = (money, objective_value(self.problem, samples))
 
     def plan(self, units: int, accuracy: float) -> tuple[int, ...]:
         """Plan with so much money, keep the plan and return its samples; the same is not planned twice."""
         if (units, accuracy) not in self._planned:
             money = in_money(self.segment.cost, units, self.problem.budget.currency)
-            found = plan_exactly(self.segment.problem(money), accuracy=accuracy)
+            found = plan_exact(self.segment.problem(money), accuracy=accuracy)
             self.add(np.array(found.samples))
             self._planned[units, accuracy] = found.samples
         return self._planned[units, accuracy]
@@ -293,7 +292,7 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class _JointField:
-    """All segments at one price: what :func:`ascend` needs to know."""
+    """All segments at one price: what :func:`maximise_dual` needs to know."""
 
     price: float
     value: float
@@ -322,15 +321,15 @@ def _divided(parts: dict[str, _Part], money: Money, coin: Decimal, limit: float,
     shops = {id(part.shop): part.shop for part in parts.values()}.values()
     chosen = _chosen(parts, limit)
     lower, price, guess = 0.0, 0.0, None
-    for rungs in _RUNGS if limit > 0.0 else ():
-        if len(shops) * rungs > _MOST_RUNGS and rungs > _RUNGS[0]:
+    for points in _RUNGS if limit > 0.0 else ():
+        if len(shops) * points > _MOST_RUNGS and points > _RUNGS[0]:
             break
         for shop in shops:
-            shop.build(rungs)
-        dual = ascend(joint, limit, guess=guess, accuracy=max(accuracy / 20.0, 1e-5))
+            shop.build(points)
+        dual = maximise_dual(joint, limit, guess=guess, accuracy=max(accuracy / 20.0, 1e-5))
         guess = dual.price
-        if dual.lower * SAFE > lower:
-            lower, price = dual.lower * SAFE, dual.price
+        if dual.lower * ROUNDING_MARGIN > lower:
+            lower, price = dual.lower * ROUNDING_MARGIN, dual.price
         chosen = min(chosen, _chosen(parts, limit), key=lambda each: _value(parts, each))
         for _ in range(_ROUNDS):
             if not _polished(parts, chosen, limit, lower, accuracy):
@@ -351,14 +350,14 @@ def _divided(parts: dict[str, _Part], money: Money, coin: Decimal, limit: float,
         segment = parts[name].shop.segment
         units, _ = parts[name].shop.plans[chosen[name]]
         share = in_money(segment.cost, int(units), money.currency)
-        plans[name] = planned(
+        plans[name] = evaluate_plan(
             segment.problem(share),
             list(chosen[name]),
             method="exact, one budget for all",
             reason="its share of the money",
         )
     value = sum(part.share * plans[name].value for name, part in parts.items())
-    if all(len(part.shop.menu.counts) == 0 for part in parts.values()):
+    if all(len(part.shop.sizes.counts) == 0 for part in parts.values()):
         lower = value  # nothing can be bought anywhere
     return SegmentPlans(plans=plans, budget=money, value=value, lower=min(lower, value), price=price / float(coin))
 
@@ -450,4 +449,4 @@ def even_split(
         name: in_money(segment.cost, int(money.amount / len(segments) / segment.cost.unit), money.currency)
         for name, segment in segments.items()
     }
-    return {name: plan_exactly(segment.problem(share[name]), accuracy=accuracy) for name, segment in segments.items()}
+    return {name: plan_exact(segment.problem(share[name]), accuracy=accuracy) for name, segment in segments.items()}

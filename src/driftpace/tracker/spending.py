@@ -8,7 +8,7 @@ small.
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from driftpace.planning import Budget, LargestGap, MeanGap, Outlook, Problem, best_target, plan_exactly, planned
+from driftpace.planning import Budget, LargestGap, MeanGap, Outlook, Problem, evaluate_plan, plan_exact, tightest_plan
 from driftpace.planning.costs import affordable_units, budget_units
 from driftpace.records import Assumption, Money, Plan, Verdict
 from driftpace.tracker.outlooks import needs_neighbours
@@ -107,7 +107,7 @@ class Spending:
 
 def plan_ahead(problem: Problem) -> Plan:
     """Return the plan of a period and those after it."""
-    return plan_exactly(problem, accuracy=ACCURACY)
+    return plan_exact(problem, accuracy=ACCURACY)
 
 
 def plan_around(problem: Problem, rows: int, money: Money) -> Plan:
@@ -130,7 +130,7 @@ def plan_around(problem: Problem, rows: int, money: Money) -> Plan:
             )
         )
         samples, proof, floor = (rows, *later.samples), f", and from then on {later.reason}", later.lower
-    plan = planned(
+    plan = evaluate_plan(
         problem,
         samples,
         method="exact",
@@ -169,7 +169,7 @@ def verdict(spending: Spending, problem: Problem, plan: Plan, *, came: int, seen
             Verdict.PASS, f"The money left holds the target of {plan.epsilon:.3g} over {over}, with {spare} to spare."
         )
     where = f"the risk is {plan.risks[index]:.4g} in period {plan.first_period + index}"
-    best = best_target(replace(problem, budget=spending.left_after(seen)), accuracy=ACCURACY).epsilon
+    best = tightest_plan(replace(problem, budget=spending.left_after(seen)), accuracy=ACCURACY).epsilon
     if spending.most(came + 1) <= came:
         return said(
             Verdict.FAIL,

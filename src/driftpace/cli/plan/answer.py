@@ -9,16 +9,16 @@ from driftpace.planning import (
     Problem,
     TradeOff,
     affordable,
-    best_target,
-    cheapest,
+    cheapest_plan,
     periodic,
     plan,
     risk_rule,
+    tightest_plan,
     trade_off,
     uniform,
     up_front,
 )
-from driftpace.planning.door import GAPS
+from driftpace.planning.api import GAPS
 from driftpace.records import Money, Plan
 
 BUY, SKIP, EXHAUSTED = 0, 10, 20
@@ -90,7 +90,7 @@ def work_out(
         answer,
         baselines=_baselines(problem) if compare else (),
         curve=_curve(problem, found.budget if enough is None else enough.budget, accuracy) if curve else (),
-        could_hold=best_target(problem, accuracy=accuracy) if room else None,
+        could_hold=tightest_plan(problem, accuracy=accuracy) if room else None,
         enough=enough,
         hopeless=enough is None and not found.holds,
     )
@@ -98,7 +98,7 @@ def work_out(
 
 def _enough(problem: Problem, accuracy: float) -> Plan | None:
     try:
-        return cheapest(problem, accuracy=accuracy)
+        return cheapest_plan(problem, accuracy=accuracy)
     except ParameterError:  # the target is beyond what samples reach, or beyond what can be counted
         return None
 

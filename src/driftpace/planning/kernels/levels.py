@@ -8,19 +8,19 @@ purchase to the next may have gaps that add up to more; ``before`` is then the g
 import numpy as np
 
 from driftpace.compiled import compiled
-from driftpace.planning.tables import LevelTables, Rungs, Values
+from driftpace.planning.kernels.tables import LevelTables, PointIndices, Values
 from driftpace.typing import FloatArray, IntArray
 
 
 @compiled()
-def offers(
+def list_purchases(
     gap: FloatArray,
-    ahead_rung: Rungs,
+    ahead_point: PointIndices,
     prices: FloatArray,
     weight: float,
     level: float,
     starts: IntArray,
-    rungs: IntArray,
+    points: IntArray,
     values: FloatArray,
     entries: IntArray,
 ) -> int:
@@ -36,10 +36,10 @@ def offers(
         for a in range(counts - 1, -1, -1):
             if weight * gap[i, a] > level:
                 break  # fewer samples only make it larger
-            if ahead_rung[i, a] != last:
-                last = ahead_rung[i, a]
+            if ahead_point[i, a] != last:
+                last = ahead_point[i, a]
                 at += 1
-            rungs[at - 1] = last
+            points[at - 1] = last
             values[at - 1] = prices[a]
             entries[at - 1] = a
     starts[size] = at
@@ -47,7 +47,7 @@ def offers(
 
 
 @compiled()
-def waiting(tables: LevelTables, n: int, i: int, now: float, buy: FloatArray) -> tuple[float, int]:
+def best_wait(tables: LevelTables, n: int, i: int, now: float, buy: FloatArray) -> tuple[float, int]:
     """Return the least money from a node where one may wait, and how long to wait; ``now`` is that of buying at once."""
     horizon = len(tables.weights)
     if n + tables.waits[i] >= horizon:
@@ -62,7 +62,7 @@ def waiting(tables: LevelTables, n: int, i: int, now: float, buy: FloatArray) ->
             break
         if n + k == horizon:
             return 0.0, k
-        value = buy[n + k, tables.later_rung[i, k]]
+        value = buy[n + k, tables.later_point[i, k]]
         if value < best:
             best = value
             wait = k
@@ -70,7 +70,7 @@ def waiting(tables: LevelTables, n: int, i: int, now: float, buy: FloatArray) ->
 
 
 @compiled()
-def buying(tables: LevelTables, n: int, i: int, ahead: FloatArray) -> tuple[float, int]:
+def best_purchase(tables: LevelTables, n: int, i: int, ahead: FloatArray) -> tuple[float, int]:
     """Return the least money of buying on rung ``i`` and the offer that has it."""
     starts = tables.starts[tables.classes[n]]
     best = np.inf
@@ -79,7 +79,7 @@ def buying(tables: LevelTables, n: int, i: int, ahead: FloatArray) -> tuple[floa
     for s in range(starts[i + 1] - 1, starts[i] - 1, -1):
         if tables.values[s] + least >= best:
             break
-        value = tables.values[s] + ahead[tables.rungs[s]]
+        value = tables.values[s] + ahead[tables.points[s]]
         if value < best:
             best = value
             pick = s
@@ -94,15 +94,15 @@ def backward(tables: LevelTables, values: Values) -> None:
     values.sample[horizon, :] = np.inf
     for n in range(horizon - 1, -1, -1):
         for i in range(size):
-            values.sample[n, i], _ = buying(tables, n, i, values.free[n + 1])
+            values.sample[n, i], _ = best_purchase(tables, n, i, values.free[n + 1])
             if tables.adjacent:
-                values.pending[n, i], _ = buying(tables, n, i, values.sample[n + 1])
+                values.pending[n, i], _ = best_purchase(tables, n, i, values.sample[n + 1])
         for i in range(size):
-            values.free[n, i], _ = waiting(tables, n, i, values.sample[n, i], values.pending)
+            values.free[n, i], _ = best_wait(tables, n, i, values.sample[n, i], values.pending)
 
 
 @compiled()
-def follow(tables: LevelTables, first: int, duty: bool, values: Values, chosen: IntArray) -> bool:
+def follow_policy(tables: LevelTables, first: int, duty: bool, values: Values, chosen: IntArray) -> bool:
     """Follow the least money from the first period; ``chosen`` gets the entry of each period, -1 for none."""
     horizon = len(tables.weights)
     n, i = 0, first
@@ -111,19 +111,19 @@ def follow(tables: LevelTables, first: int, duty: bool, values: Values, chosen: 
     while n < horizon:
         if state != 1:
             now = values.pending[n, i] if state == 0 else values.sample[n, i]
-            _, wait = waiting(tables, n, i, now, values.pending)
+            _, wait = best_wait(tables, n, i, now, values.pending)
             if wait > 0:
                 n += wait
                 if n >= horizon:
                     break
-                i = tables.later_rung[i, wait]
+                i = tables.later_point[i, wait]
                 state = 0 if tables.adjacent else 2
         ahead = values.sample if state == 0 else values.free
-        _, pick = buying(tables, n, i, ahead[n + 1])
+        _, pick = best_purchase(tables, n, i, ahead[n + 1])
         if pick < 0:
             return False
         chosen[n] = tables.entries[pick]
         state = 1 if state == 0 else 2
-        i = tables.rungs[pick]
+        i = tables.points[pick]
         n += 1
     return True

@@ -9,8 +9,8 @@ import math
 import numpy as np
 
 from driftpace.compiled import compiled
-from driftpace.planning.kernels.priced import between
-from driftpace.planning.tables import PlanTables, Values
+from driftpace.planning.kernels.dual import interpolate
+from driftpace.planning.kernels.tables import PlanTables, Values
 from driftpace.typing import FloatArray, IntArray
 
 MEAN, LARGEST, RUN = 0, 1, 2
@@ -18,14 +18,14 @@ TIE = 1e-9
 
 
 @compiled()
-def rung_below(rungs: FloatArray, z: float) -> int:
+def point_below(points: FloatArray, z: float) -> int:
     """Return the last rung at or below z."""
-    low, high = 0, len(rungs) - 1
-    if z >= rungs[high]:
+    low, high = 0, len(points) - 1
+    if z >= points[high]:
         return high
     while high - low > 1:
         middle = (low + high) // 2
-        if rungs[middle] <= z:
+        if points[middle] <= z:
             low = middle
         else:
             high = middle
@@ -33,7 +33,7 @@ def rung_below(rungs: FloatArray, z: float) -> int:
 
 
 @compiled()
-def moved(tables: PlanTables, z: float) -> float:
+def drift(tables: PlanTables, z: float) -> float:
     """Return the squared distance one period later."""
     if tables.walk:
         return min(z + tables.rho * tables.rho, tables.widest)
@@ -42,21 +42,21 @@ def moved(tables: PlanTables, z: float) -> float:
 
 
 @compiled()
-def after(tables: PlanTables, z: float, entry: int) -> tuple[float, float]:
+def step(tables: PlanTables, z: float, entry: int) -> tuple[float, float]:
     """Return the risk, and the squared distance of the next period, when an entry is bought at z."""
-    i = rung_below(tables.rungs, z)
-    up = min(i + 1, len(tables.rungs) - 1)
-    t = (z - tables.rungs[i]) / (tables.rungs[up] - tables.rungs[i]) if up > i else 0.0
+    i = point_below(tables.points, z)
+    up = min(i + 1, len(tables.points) - 1)
+    t = (z - tables.points[i]) / (tables.points[up] - tables.points[i]) if up > i else 0.0
     risk = tables.risk[i, entry] + t * (tables.risk[up, entry] - tables.risk[i, entry])
     if entry < 0:
-        return risk, moved(tables, z)
+        return risk, drift(tables, z)
     if math.isnan(tables.root):
         return risk, tables.ahead[i, entry] + t * (tables.ahead[up, entry] - tables.ahead[i, entry])
-    return risk, moved(tables, tables.root * tables.root * risk)
+    return risk, drift(tables, tables.root * tables.root * risk)
 
 
 @compiled()
-def gap_of(tables: PlanTables, risk: float) -> float:
+def gap_at(tables: PlanTables, risk: float) -> float:
     """Return the gap of a risk; one that is rounding only is none."""
     over = risk - tables.epsilon
     return over if over > 1e-12 * tables.epsilon else 0.0
@@ -68,13 +68,13 @@ def trace(tables: PlanTables, plan: IntArray, squares: FloatArray, gaps: FloatAr
     z = tables.start
     for n in range(len(plan)):
         squares[n] = z
-        risk, z = after(tables, z, plan[n])
-        gaps[n] = gap_of(tables, risk)
+        risk, z = step(tables, z, plan[n])
+        gaps[n] = gap_at(tables, risk)
     squares[len(plan)] = z
 
 
 @compiled()
-def amount(tables: PlanTables, gaps: FloatArray) -> float:
+def objective_value(tables: PlanTables, gaps: FloatArray) -> float:
     """Return the goal's value of gaps: their weighted sum, the largest, or the largest sum of a run that never falls."""
     total, run, last = 0.0, 0.0, 0.0
     for n in range(len(gaps)):
@@ -89,7 +89,7 @@ def amount(tables: PlanTables, gaps: FloatArray) -> float:
 
 
 @compiled()
-def cost_of(tables: PlanTables, plan: IntArray) -> float:
+def total_cost(tables: PlanTables, plan: IntArray) -> float:
     """Return what a plan costs."""
     total = 0.0
     for n in range(len(plan)):
@@ -99,7 +99,7 @@ def cost_of(tables: PlanTables, plan: IntArray) -> float:
 
 
 @compiled()
-def lawful(tables: PlanTables, plan: IntArray) -> bool:
+def satisfies_adjacency(tables: PlanTables, plan: IntArray) -> bool:
     """Whether every purchase has a neighbour, where that is asked for."""
     if not tables.adjacent:
         return True
@@ -114,15 +114,15 @@ def lawful(tables: PlanTables, plan: IntArray) -> bool:
 
 
 @compiled()
-def waited(tables: PlanTables, smooth: bool, buy: FloatArray, n: int, z: float) -> float:
+def value_of_waiting(tables: PlanTables, smooth: bool, buy: FloatArray, n: int, z: float) -> float:
     """Return the least value from period n at squared distance z when the period before was waited through."""
     horizon = len(tables.weights)
     best = np.inf
     total = 0.0
     while n < horizon:
-        best = min(best, total + between(buy[n], tables.rungs, smooth, z, rung_below(tables.rungs, z)))
-        risk, z = after(tables, z, -1)
-        total += tables.weights[n] * gap_of(tables, risk)
+        best = min(best, total + interpolate(buy[n], tables.points, smooth, z, point_below(tables.points, z)))
+        risk, z = step(tables, z, -1)
+        total += tables.weights[n] * gap_at(tables, risk)
         n += 1
         if total >= best:
             return best
@@ -130,7 +130,7 @@ def waited(tables: PlanTables, smooth: bool, buy: FloatArray, n: int, z: float) 
 
 
 @compiled()
-def cheapest_step(
+def best_entry(
     tables: PlanTables, smooth: bool, n: int, z: float, price: float, prices: FloatArray, idle: float, ahead: FloatArray
 ) -> int:
     """Return the entry with the least gap, priced money and value ahead; -1 where waiting, worth ``idle``, is better."""
@@ -140,10 +140,10 @@ def cheapest_step(
         money = price * prices[a]
         if money >= best:
             break
-        risk, y = after(tables, z, a)
-        total = money + tables.weights[n] * gap_of(tables, risk)
+        risk, y = step(tables, z, a)
+        total = money + tables.weights[n] * gap_at(tables, risk)
         if total < best:
-            total += between(ahead, tables.rungs, smooth, y, rung_below(tables.rungs, y))
+            total += interpolate(ahead, tables.points, smooth, y, point_below(tables.points, y))
             if total < best:
                 best = total
                 pick = a
@@ -151,18 +151,18 @@ def cheapest_step(
 
 
 @compiled()
-def rollout(tables: PlanTables, price: float, smooth: bool, values: Values, plan: IntArray) -> None:
+def roll_out(tables: PlanTables, price: float, smooth: bool, values: Values, plan: IntArray) -> None:
     """Follow a priced field along true distances."""
     z = tables.start
     state = 0 if tables.adjacent and not tables.bought_before else 2
     for n in range(len(plan)):
         idle = np.inf
         if state != 1:
-            risk, y = after(tables, z, -1)
-            idle = tables.weights[n] * gap_of(tables, risk) + waited(tables, smooth, values.pending, n + 1, y)
+            risk, y = step(tables, z, -1)
+            idle = tables.weights[n] * gap_at(tables, risk) + value_of_waiting(tables, smooth, values.pending, n + 1, y)
         ahead = values.sample if state == 0 else values.free
-        plan[n] = cheapest_step(tables, smooth, n, z, price, tables.prices, idle, ahead[n + 1])
-        _, z = after(tables, z, plan[n])
+        plan[n] = best_entry(tables, smooth, n, z, price, tables.prices, idle, ahead[n + 1])
+        _, z = step(tables, z, plan[n])
         if plan[n] >= 0:
             state = 1 if state == 0 else 2
         else:
@@ -170,7 +170,7 @@ def rollout(tables: PlanTables, price: float, smooth: bool, values: Values, plan
 
 
 @compiled()
-def rollout_counted(
+def roll_out_limited(
     tables: PlanTables, price: float, smooth: bool, orders: int, buy: FloatArray, free: FloatArray, plan: IntArray
 ) -> None:
     """Follow fields with 0, 1, ..., ``orders`` purchases to come along true distances, without the duty of a neighbour."""
@@ -178,19 +178,19 @@ def rollout_counted(
     none = above[:0]
     z = tables.start
     for n in range(len(plan)):
-        risk, y = after(tables, z, -1)
-        idle = tables.weights[n] * gap_of(tables, risk)
+        risk, y = step(tables, z, -1)
+        idle = tables.weights[n] * gap_at(tables, risk)
         if orders > 0:
-            idle += waited(tables, smooth, buy[orders], n + 1, y)
+            idle += value_of_waiting(tables, smooth, buy[orders], n + 1, y)
         ahead = free[max(orders - 1, 0), n + 1]
-        plan[n] = cheapest_step(tables, smooth, n, z, price, above if orders > 0 else none, idle, ahead)
-        _, z = after(tables, z, plan[n])
+        plan[n] = best_entry(tables, smooth, n, z, price, above if orders > 0 else none, idle, ahead)
+        _, z = step(tables, z, plan[n])
         if plan[n] >= 0:
             orders -= 1
 
 
 @compiled()
-def spliced(tables: PlanTables, left: IntArray, right: IntArray) -> tuple[float, IntArray]:
+def splice(tables: PlanTables, left: IntArray, right: IntArray) -> tuple[float, IntArray]:
     """Return the best plan within the budget that follows ``left`` up to some period and ``right`` from there on."""
     horizon = len(left)
     plan = right.copy()
@@ -200,10 +200,10 @@ def spliced(tables: PlanTables, left: IntArray, right: IntArray) -> tuple[float,
     for cut in range(horizon + 1):
         if cut > 0:
             plan[cut - 1] = left[cut - 1]
-        if cost_of(tables, plan) > tables.budget or not lawful(tables, plan):
+        if total_cost(tables, plan) > tables.budget or not satisfies_adjacency(tables, plan):
             continue
         trace(tables, plan, squares, gaps)
-        value = amount(tables, gaps)
+        value = objective_value(tables, gaps)
         if value < best:
             best = value
             at = cut
@@ -213,7 +213,7 @@ def spliced(tables: PlanTables, left: IntArray, right: IntArray) -> tuple[float,
 
 
 @compiled()
-def falling(tables: PlanTables, level: float, length: int, close: bool, plan: IntArray) -> float:
+def sawtooth(tables: PlanTables, level: float, length: int, close: bool, plan: IntArray) -> float:
     """Buy as little as makes the gap fall, every ``length`` periods as little as holds the level; return the cost.
 
     With ``close`` the last purchase of a tooth brings the gap to 0, so that the jump back to the level is no run with it.
@@ -228,13 +228,13 @@ def falling(tables: PlanTables, level: float, length: int, close: bool, plan: In
         low, high = -1, len(tables.prices) - 1
         while high - low > 1:
             middle = (low + high) // 2
-            risk, _ = after(tables, z, middle)
-            if gap_of(tables, risk) <= limit:
+            risk, _ = step(tables, z, middle)
+            if gap_at(tables, risk) <= limit:
                 high = middle
             else:
                 low = middle
         plan[n] = high
         cost += tables.prices[high]
-        risk, z = after(tables, z, high)
-        last = gap_of(tables, risk)
+        risk, z = step(tables, z, high)
+        last = gap_at(tables, risk)
     return cost

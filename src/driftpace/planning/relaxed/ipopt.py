@@ -2,14 +2,14 @@
 
 import itertools
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from scipy.interpolate import RectBivariateSpline
 
 from driftpace.errors import MissingExtraError
-from driftpace.planning.relaxed.prices import RealPrice
-from driftpace.planning.relaxed.programme import Aim, Programme
+from driftpace.planning.relaxed.programme import Aim, RealPrice, RelaxedProgramme
 from driftpace.typing import FloatArray
 
 _SOFT = 0.05
@@ -17,16 +17,16 @@ _SOFT = 0.05
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Solver:
+class IpoptSolver:
     """A programme made ready, to be solved from many starts."""
 
-    programme: Programme
+    programme: RelaxedProgramme
     aim: Aim
     function: Any
     lowest: FloatArray
 
     @classmethod
-    def of(cls, programme: Programme, aim: Aim, max_iterations: int) -> "Solver":
+    def of(cls, programme: RelaxedProgramme, aim: Aim, max_iterations: int) -> "IpoptSolver":
         """Return the solver of a programme.
 
         Its variables are x = log d, u = log(1 + K) and xi/epsilon of every period; in log(1 + K) rather than K, because bounds
@@ -127,3 +127,42 @@ def require_casadi() -> Any:
     except ModuleNotFoundError as error:
         raise MissingExtraError(f'plan_relaxed() needs {error.name}: pip install "driftpace[ipopt]".') from error
     return casadi
+
+
+STATUSES = MappingProxyType(
+    {
+        "Solve_Succeeded": "IPOPT found a point where no small change helps",
+        "Solved_To_Acceptable_Level": "IPOPT stopped near a point where no small change helps, short of its full accuracy",
+        "Feasible_Point_Found": "IPOPT found a point that keeps all rows, and no more was asked",
+        "Infeasible_Problem_Detected": "IPOPT found no point that keeps all rows, though one exists",
+        "Search_Direction_Becomes_Too_Small": "IPOPT got stuck: its steps became too small to change anything",
+        "Diverging_Iterates": "IPOPT diverged: its numbers grew without end",
+        "User_Requested_Stop": "IPOPT was stopped from outside",
+        "Maximum_Iterations_Exceeded": "IPOPT was stopped at the largest number of iterations; raise max_iterations",
+        "Maximum_CpuTime_Exceeded": "IPOPT was stopped at its limit of processor time",
+        "Maximum_WallTime_Exceeded": "IPOPT was stopped at its limit of time",
+        "Restoration_Failed": "IPOPT got stuck outside the rows and found no way back to them",
+        "Error_In_Step_Computation": "IPOPT could not compute a step",
+        "Not_Enough_Degrees_Of_Freedom": "IPOPT was given more equations than unknowns",
+        "Invalid_Problem_Definition": "IPOPT refused the problem as badly defined",
+        "Invalid_Option": "IPOPT refused one of its options; it may be too old",
+        "Invalid_Number_Detected": "IPOPT met an infinite or undefined number",
+        "Unrecoverable_Exception": "IPOPT failed inside and could not recover",
+        "NonIpopt_Exception_Thrown": "IPOPT was interrupted by an error outside it",
+        "Insufficient_Memory": "IPOPT ran out of memory",
+        "Internal_Error": "IPOPT failed inside",
+    }
+)
+"""Every name that IPOPT's return codes have, and what it means for a plan."""
+
+CONVERGED = frozenset({"Solve_Succeeded", "Solved_To_Acceptable_Level"})
+"""The names that say a local optimum was reached; what any other leaves behind is rounded all the same."""
+
+
+def describe_status(status: str) -> str:
+    """Return what a status means.
+
+    >>> describe_status("Invalid_Number_Detected"), describe_status("Brand_New_Code")
+    ('IPOPT met an infinite or undefined number', "IPOPT answered 'Brand_New_Code', which is not known here")
+    """
+    return STATUSES.get(status, f"IPOPT answered {status!r}, which is not known here")

@@ -3,14 +3,12 @@
 from dataclasses import dataclass
 
 from driftpace import validation
-from driftpace.planning.course import course, gaps_over
 from driftpace.planning.gaps import LargestGap, LargestRun
-from driftpace.planning.planned import planned
-from driftpace.planning.problem import Problem
-from driftpace.planning.relaxed.ipopt import Solver, require_casadi
-from driftpace.planning.relaxed.programme import Aim, Programme, Rows
-from driftpace.planning.relaxed.rounding import rounded
-from driftpace.planning.relaxed.statuses import CONVERGED, sentence
+from driftpace.planning.outlook import risk_gaps, risk_trajectory
+from driftpace.planning.problem import Problem, evaluate_plan
+from driftpace.planning.relaxed.ipopt import CONVERGED, IpoptSolver, describe_status, require_casadi
+from driftpace.planning.relaxed.programme import Aim, RelaxedProgramme, Rows
+from driftpace.planning.relaxed.rounding import round_samples
 from driftpace.planning.relaxed.surrogate import Recursion
 from driftpace.records import Plan
 from driftpace.typing import FloatArray
@@ -28,8 +26,8 @@ _AIMS: dict[Aim, str] = {
 class RelaxedRun:
     """What came of one start: the real numbers of samples, what they were worth, and the same after rounding.
 
-    ``relaxed`` is the value of ``real`` as the relaxation believes it, ``rounded`` the true value of ``samples``. ``aim`` says what
-    was minimised, ``status`` is IPOPT's word and ``sentence`` its meaning.
+    ``relaxed`` is the value of ``real`` under the relaxation, ``rounded`` the true value of ``samples``. ``aim`` is the objective
+    minimised, ``status`` IPOPT's return code and ``sentence`` its meaning.
     """
 
     start: int
@@ -44,7 +42,7 @@ class RelaxedRun:
     @property
     def sentence(self) -> str:
         """What the status means."""
-        return sentence(self.status)
+        return describe_status(self.status)
 
     @property
     def converged(self) -> bool:
@@ -72,13 +70,13 @@ def relaxed_runs(
     validation.choice("plan_relaxed", ("paper", "corrected", "none"), rows=rows)
     validation.choice("plan_relaxed", ("paper", "distance"), recursion=recursion)
     require_casadi()
-    programme = Programme.of(problem, K0=K0, rows=rows, recursion=recursion)
+    programme = RelaxedProgramme.of(problem, K0=K0, rows=rows, recursion=recursion)
     if programme is None:
         return ()
     points = programme.starts(starts, seed)
     return tuple(
         _run(problem, solver, start, point)
-        for solver in (Solver.of(programme, aim, max_iterations) for aim in _aims(problem))
+        for solver in (IpoptSolver.of(programme, aim, max_iterations) for aim in _aims(problem))
         for start, point in enumerate(points)
     )
 
@@ -109,7 +107,7 @@ def plan_relaxed(
     truly is, with the true bound and the true prices.
 
     phi_1 is linear and phi_2 an epigraph in slacks xi_n >= b~_n - epsilon. The runs of phi_3 are combinatorial: from every start
-    phi_1, phi_2 and a smooth stand-in (see :class:`~driftpace.planning.relaxed.ipopt.Solver`) are minimised, and phi_3 judges
+    phi_1, phi_2 and a smooth stand-in (see :class:`~driftpace.planning.relaxed.ipopt.IpoptSolver`) are minimised, and phi_3 judges
     what comes of them. Any other goal is refused.
 
     >>> from driftpace.bounds import Anchored
@@ -130,22 +128,22 @@ def plan_relaxed(
     )
     if not runs:
         reason = f"nothing is bought: {problem.budget} does not pay for one sample"
-        return planned(problem, [0] * problem.horizon, method=METHOD, reason=reason)
+        return evaluate_plan(problem, [0] * problem.horizon, method=METHOD, reason=reason)
     best = min(runs, key=lambda run: run.rounded)
-    return planned(problem, best.samples, method=METHOD, reason=_in_words(best, runs))
+    return evaluate_plan(problem, best.samples, method=METHOD, reason=_in_words(best, runs))
 
 
-def _run(problem: Problem, solver: Solver, start: int, point: FloatArray) -> RelaxedRun:
+def _run(problem: Problem, solver: IpoptSolver, start: int, point: FloatArray) -> RelaxedRun:
     real, status = solver(point)
     tables = solver.programme.surrogate
-    samples = rounded(problem, real, most=solver.programme.most)
+    samples = round_samples(problem, real, most=solver.programme.most)
     return RelaxedRun(
         start=start,
         aim=solver.aim,
         real=tuple(real.tolist()),
         samples=samples,
-        relaxed=problem.gap(gaps_over(tables.course(real)[1].tolist(), problem.epsilon)),
-        rounded=problem.gap(gaps_over(course(problem.outlook, samples), problem.epsilon)),
+        relaxed=problem.gap(risk_gaps(tables.course(real)[1].tolist(), problem.epsilon)),
+        rounded=problem.gap(risk_gaps(risk_trajectory(problem.outlook, samples), problem.epsilon)),
         status=status,
         interpolation_error=tables.error,
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from driftpace.planning.costs import budget_units
-from driftpace.planning.course import gaps_over
+from driftpace.planning.outlook import risk_gaps
 from driftpace.planning.problem import Problem
 from driftpace.typing import FloatArray
 
@@ -17,7 +17,7 @@ _SAME = 1e-12
 """Distances that differ by less than this share are one: from there on a change has no effect."""
 
 
-def rounded(problem: Problem, real: FloatArray, *, most: int) -> tuple[int, ...]:
+def round_samples(problem: Problem, real: FloatArray, *, most: int) -> tuple[int, ...]:
     """Return whole numbers of samples near ``real``, of at most ``most`` each, that the budget pays for.
 
     Every number is rounded down; where that still costs too much (a solver that stopped early leaves such numbers) all are
@@ -34,7 +34,7 @@ def rounded(problem: Problem, real: FloatArray, *, most: int) -> tuple[int, ...]
     ...     outlook=Outlook(bound=Anchored(noise=1.0, features=3), rho=0.3, start=3.0), epsilon=0.1,
     ...     budget=Money.of(70), horizon=4, cost=LinearCost(fixed=10), gap=MeanGap(),
     ... )
-    >>> rounded(problem, np.array([17.4, 0.2, 20.3, 0.3]), most=60)
+    >>> round_samples(problem, np.array([17.4, 0.2, 20.3, 0.3]), most=60)
     (27, 0, 23, 0)
     """
     cost, budget = problem.cost, budget_units(problem.cost, problem.budget)
@@ -144,7 +144,7 @@ class _Walk:
             states.append((reach, fitted))
             if not to_the_end and _alike(self.states[at + 1], states[-1]):
                 break
-        return gaps_over(risks, self.problem.epsilon), states
+        return risk_gaps(risks, self.problem.epsilon), states
 
     def _take(self, index: int, gaps: FloatArray, states: list[tuple[float | None, int]]) -> None:
         self.gaps[index : index + len(gaps)] = gaps

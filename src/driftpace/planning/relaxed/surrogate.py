@@ -26,7 +26,7 @@ _LEAST = 1e-300
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Surrogate:
+class RiskSurrogate:
     """b(d, K) and the distance that the next period starts from, as smooth functions of x = log d and u = log(1 + K).
 
     A bound knows whole numbers of samples only. Both are tabled there and joined by cubic splines in logarithms, down to
@@ -56,7 +56,7 @@ class Surrogate:
         return x, risks
 
 
-def surrogate(outlook: Outlook, horizon: int, most: int, recursion: Recursion) -> Surrogate:
+def build_surrogate(outlook: Outlook, horizon: int, most: int, recursion: Recursion) -> RiskSurrogate:
     """Return the tables for up to ``most`` samples in a period.
 
     With ``recursion="paper"`` every period counts as a fit, as an interior-point method sees it, to which all K are positive:
@@ -66,7 +66,7 @@ def surrogate(outlook: Outlook, horizon: int, most: int, recursion: Recursion) -
 
     >>> from driftpace.bounds import Anchored
     >>> outlook = Outlook(bound=Anchored(noise=1.0, features=3), rho=0.3, start=3.0)
-    >>> tables = surrogate(outlook, horizon=3, most=100, recursion="paper")
+    >>> tables = build_surrogate(outlook, horizon=3, most=100, recursion="paper")
     >>> tables.course(np.array([20.0, 0.0, 40.0]))[1]
     array([0.0918, 0.2654, 0.0386])
     """
@@ -81,7 +81,7 @@ def surrogate(outlook: Outlook, horizon: int, most: int, recursion: Recursion) -
     step = RectBivariateSpline(x, u, _logarithms(moves, x, counts), kx=3, ky=degree)
     x, counts = 0.5 * (x[:-1:2] + x[1::2]), (counts[:-1] + counts[1:])[::2] // 2
     off = risk(x, np.log1p(counts)) - _logarithms(outlook.bound, x, counts)
-    return Surrogate(
+    return RiskSurrogate(
         risk=risk,
         step=step,
         first=math.log(first),

@@ -1,0 +1,209 @@
+"""The best plan of all, by keeping every beginning that may still lead to it (label setting).
+
+A label is the beginning of a plan: the distance it leads to, the money it cost, the value of its gaps so far. One is dropped when
+another of the same length is at least as good in all three, when no end of it fits the budget, or when a lower bound on what is to
+come shows that it cannot beat the best plan known. What is left at the end is the best plan, and that is a proof.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from driftpace.planning.costs import budget_units
+from driftpace.planning.exact.grid import OrderSizes
+from driftpace.planning.exact.outlook_arrays import OutlookArrays
+from driftpace.planning.gaps import TIE, LargestRun, MeanGap
+from driftpace.planning.outlook import Outlook, risk_gaps
+from driftpace.planning.problem import Problem
+from driftpace.typing import BoolArray, FloatArray, IntArray
+
+PruneRule = Callable[[int, FloatArray, FloatArray, FloatArray], BoolArray]
+"""(period, distances, money, values) of labels before that period -> which of them cannot lead to a better plan."""
+
+KeepRule = Callable[[FloatArray, FloatArray, FloatArray], IntArray]
+"""(distances, money, values) of grown labels -> which of them go on."""
+
+_MOST_CELLS = 6_000_000
+_MOST_KEPT = 3_000_000  # labels of all periods together, which are kept so that the best plan can be followed back
+_SAME = 1e-12
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labels:
+    """Beginnings of plans before a period; ``distance`` is before anything is bought. Runs: the last gap and the run so far.
+
+    ``state`` 0: what is bought now needs a neighbour; 1: one must buy now; 2: one may do anything.
+    """
+
+    distance: FloatArray
+    reach: FloatArray
+    age: IntArray
+    money: FloatArray
+    value: FloatArray
+    last: FloatArray
+    run: FloatArray
+    state: IntArray
+    parent: IntArray
+    action: IntArray
+
+    def __len__(self) -> int:
+        return len(self.distance)
+
+    def at(self, chosen: IntArray | BoolArray) -> "Labels":
+        """Return some of the labels."""
+        return Labels(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
+
+
+def best_plan(
+    problem: Problem,
+    risks: OutlookArrays,
+    sizes: OrderSizes,
+    *,
+    most: int,
+    hopeless: PruneRule,
+    known: tuple[float, float],
+) -> tuple[bool, IntArray | None]:
+    """Return whether the search was complete, and the samples of a plan better than ``known`` (value, money), if there is one.
+
+    Not complete: there were more than ``most`` labels. Of plans with equal values the cheapest counts as the best.
+    """
+    budget = float(budget_units(problem.cost, problem.budget))
+    outlook = problem.outlook
+    duty = problem.adjacent and not problem.bought_before
+    one = np.zeros(1)
+    labels = Labels(
+        distance=np.array([outlook.first_distance(0)]), reach=np.array([np.nan]), age=np.zeros(1, np.int64), money=one,
+        value=one, last=one, run=one, state=np.array([0 if duty else 2]), parent=np.zeros(1, np.int64),
+        action=np.zeros(1, np.int64),
+    )  # fmt: skip
+    steps: list[tuple[IntArray, IntArray]] = []
+    kept_so_far = 0
+    weights = problem.gap.shares(problem.horizon)  # type: ignore[attr-defined]
+    for n in range(problem.horizon):
+        if len(labels) * (len(sizes.counts) + 1) > _MOST_CELLS:
+            return False, None
+        last = n + 1 == problem.horizon
+
+        def kept(distance: FloatArray, money: FloatArray, value: FloatArray, n: int = n, last: bool = last) -> IntArray:
+            """Return which grown labels are within the budget, not worse than what is known, and not hopeless."""
+            worse = value >= known[0] * (1.0 - _SAME)
+            worse &= (value > known[0] * (1.0 + _SAME)) | (money >= known[1])
+            good = np.flatnonzero((money <= budget) & ~worse)
+            return good if last else good[~hopeless(n + 1, distance[good], money[good], value[good])]
+
+        weight = float(weights[n])
+        labels = _concatenate(
+            _extend_waiting(problem, risks, labels, n, weight, kept),
+            _extend_buying(problem, risks, sizes, labels, weight, kept),
+        )
+        if problem.adjacent and last:
+            labels = labels.at(labels.state != 1)
+        labels = _drop_dominated(problem, labels)
+        kept_so_far += len(labels)
+        if len(labels) > most or kept_so_far > _MOST_KEPT:
+            return False, None
+        steps.append((labels.parent, labels.action))
+        if len(labels) == 0:
+            return True, None
+    at = int(np.lexsort((labels.money, labels.value))[0])
+    ties = np.flatnonzero(labels.value <= labels.value[at] * (1.0 + _SAME))
+    at = int(ties[np.argmin(labels.money[ties])])
+    samples = np.zeros(problem.horizon, np.int64)
+    for n in range(problem.horizon - 1, -1, -1):
+        parent, action = steps[n]
+        samples[n] = sizes.counts[action[at]] if action[at] >= 0 else 0
+        at = int(parent[at])
+    return True, samples
+
+
+def _concatenate(*parts: Labels) -> Labels:
+    return Labels(*(np.concatenate([getattr(part, name) for part in parts]) for name in Labels.__dataclass_fields__))
+
+
+def _extend_waiting(
+    problem: Problem, risks: OutlookArrays, labels: Labels, n: int, weight: float, kept: KeepRule
+) -> Labels:
+    """Return the labels one period longer in which nothing was bought."""
+    free = np.flatnonzero(labels.state != 1)
+    some = labels.at(free)
+    outlook = problem.outlook
+    if outlook.steps == "printed":
+        unsampled = np.isnan(some.reach)
+        known = np.where(unsampled, 0.0, some.reach)
+        here = np.where(unsampled, outlook.first_distance(n), risks.moved(known, some.age + 1))
+        gap = _gaps(problem, risks.idle(here))
+        age = np.where(unsampled, 0, some.age + 1)
+        following = np.where(
+            unsampled, outlook.first_distance(n + 1), np.minimum(_printed(outlook, known, age + 1), outlook.diameter)
+        )
+    else:
+        gap = _gaps(problem, risks.idle(some.distance))
+        age, following = some.age, risks.moved(some.distance, 1)
+    value, run = _accumulate(problem, some, gap, weight)
+    return Labels(
+        distance=following, reach=some.reach, age=age, money=some.money, value=value, last=gap, run=run,
+        state=np.full(len(some), 0 if problem.adjacent else 2), parent=free, action=np.full(len(some), -1),
+    ).at(kept(following, some.money, value))  # fmt: skip
+
+
+def _extend_buying(
+    problem: Problem, risks: OutlookArrays, sizes: OrderSizes, labels: Labels, weight: float, kept: KeepRule
+) -> Labels:
+    """Return the labels one period longer in which something was bought; most are dropped before they are written down."""
+    risk = risks.after(labels.distance, sizes.counts)
+    counts = risk.shape[1]
+    gap, reach = _gaps(problem, risk), risks.reach(risk)
+    outlook = problem.outlook
+    if outlook.steps == "printed":
+        following = np.minimum(_printed(outlook, reach, np.ones(1, np.int64)), outlook.diameter)
+    else:
+        following = risks.moved(reach, 1)
+    money = labels.money[:, None] + sizes.price
+    value, run = _accumulate(problem, labels, gap, weight)
+    some = kept(following.ravel(), money.ravel(), value.ravel())
+    parent, action = some // counts, some % counts
+    state = labels.state[parent]
+    return Labels(
+        distance=following.ravel()[some], reach=reach.ravel()[some], age=np.zeros(len(some), np.int64),
+        money=money.ravel()[some], value=value.ravel()[some], last=gap.ravel()[some], run=run.ravel()[some],
+        state=np.where(state == 0, 1, 2) if problem.adjacent else state, parent=parent, action=action,
+    )  # fmt: skip
+
+
+def _printed(outlook: Outlook, reach: FloatArray, gap: IntArray) -> FloatArray:
+    squared: FloatArray = 2.0 * reach**2 + 2.0 * (gap * outlook.rho) ** 2
+    return np.sqrt(squared)
+
+
+def _gaps(problem: Problem, risk: FloatArray) -> FloatArray:
+    return risk_gaps(risk, problem.epsilon)  # type: ignore[arg-type]
+
+
+def _accumulate(problem: Problem, labels: Labels, gap: FloatArray, weight: float) -> tuple[FloatArray, FloatArray]:
+    """Return the value so far with one more gap, and the run it ends; a row of ``gap`` is a label."""
+    value, run, last = labels.value, labels.run, labels.last
+    if gap.ndim == 2:
+        value, run, last = value[:, None], run[:, None], last[:, None]
+    each = weight * gap
+    if isinstance(problem.gap, MeanGap):
+        return value + each, each
+    if isinstance(problem.gap, LargestRun):
+        run = np.where(gap < last * (1.0 - TIE), each, run + each)
+        return np.maximum(value, run), run
+    return np.maximum(value, each), each
+
+
+def _drop_dominated(problem: Problem, labels: Labels) -> Labels:
+    """Return the labels that none other beats; with runs or the printed form nearly all are kept, since no order is true there."""
+    if len(labels) == 0:
+        return labels
+    if isinstance(problem.gap, LargestRun) or problem.outlook.steps == "printed":
+        return labels
+    from driftpace.planning.kernels import label_setting as kernels
+
+    order = np.lexsort((labels.value, labels.money, labels.distance))
+    _, ranks = np.unique(labels.money, return_inverse=True)
+    keep = np.empty(len(labels), np.bool_)
+    kernels.undominated(order, ranks.astype(np.int64), labels.value, labels.state, keep)
+    return labels.at(keep)
