@@ -9,8 +9,8 @@ import numpy as np
 from driftpace import SquaredLoss
 from driftpace.backtest import Panel, read_table
 from driftpace.datasets import load_gss_income, load_psid7682
-from driftpace.datasets.csvfile import read_csv
 from driftpace.losses import Loss, SmoothedHinge
+from driftpace.tables import LOCAL_LIMITS, read_columns, to_arrays
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 BIKE = (
@@ -46,7 +46,7 @@ def tables() -> Iterator[Replayed | str]:
 
 
 def _bike(path: Path) -> Replayed:
-    columns = read_csv(path, owner="bike_hourly")
+    columns = to_arrays(read_columns(path, limits=LOCAL_LIMITS, owner="bike_hourly"))
     panel = read_table(columns, period="period", target="log_cnt", features=BIKE, name="bike_hourly")
     return Replayed(
         name="bike_hourly", panel=_standardised(panel), loss=SquaredLoss(), epsilons=(0.02, 0.05), standardised=True
@@ -54,7 +54,7 @@ def _bike(path: Path) -> Replayed:
 
 
 def _elec2(path: Path) -> Replayed:
-    columns = read_csv(path, owner="elec2")
+    columns = to_arrays(read_columns(path, limits=LOCAL_LIMITS, owner="elec2"))
     first, last = ELEC2_PERIODS
     kept = (columns["period"] >= first) & (columns["period"] <= last)
     columns = {name: values[kept] for name, values in columns.items()}

@@ -1,5 +1,6 @@
 """Every kind of table becomes the same panel; what cannot be used is refused in a sentence."""
 
+import json
 import sys
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, timezone
@@ -17,7 +18,7 @@ from driftpace.backtest.table import Panel, read_table
 from driftpace.datasets import Table, load_gss_income, load_psid7682
 from driftpace.errors import DataError, MissingExtraError, ParameterError
 from driftpace.losses import LogisticLoss
-from driftpace.tables.columns import read_columns
+from driftpace.tables import write_rows
 
 Columns = dict[str, list[Any]]
 
@@ -65,6 +66,25 @@ def _parquet(columns: Columns, folder: Path) -> Path:
     return path
 
 
+def _arrow(columns: Columns, folder: Path) -> Path:
+    path = folder / "rows.arrow"
+    table = pa.table(columns)
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    return path
+
+
+def _rows(columns: Columns, path: Path) -> Path:
+    dates = {"month": [str(day) for day in columns["month"]]}
+    write_rows(path, columns | dates)
+    return path
+
+
+def _text(text: str, path: Path) -> Path:
+    path.write_text(text)
+    return path
+
+
 SOURCES: dict[str, Callable[[Columns, Path], Any]] = {
     "mapping": lambda columns, _: columns,
     "pandas": lambda columns, _: pd.DataFrame(columns),
@@ -77,8 +97,14 @@ SOURCES: dict[str, Callable[[Columns, Path], Any]] = {
     ),
     "pyarrow": lambda columns, _: pa.table(columns),
     "csv": _csv,
+    "tsv": lambda columns, folder: _rows(columns, folder / "rows.tsv"),
+    "json": lambda columns, folder: _text(json.dumps({"columns": columns}, default=str), folder / "rows.json"),
+    "json lines": lambda columns, folder: _rows(columns, folder / "rows.jsonl"),
+    "arrow": _arrow,
     "parquet": _parquet,
+    "bytes of parquet": lambda columns, folder: _parquet(columns, folder).read_bytes(),
 }
+DATES_ARE_TEXT = ("csv", "tsv", "json", "json lines")
 FEATURES = ["x", "count", "member", "city"]
 
 
@@ -99,7 +125,7 @@ def test_every_kind_of_table_gives_the_same_panel(
     arrays = {name: np.array(values) for name, values in columns.items()}
     found = read_table(SOURCES[kind](columns, tmp_path), period=period, target=target, features=FEATURES)
     expected = read_table(arrays, period=period, target=target, features=FEATURES)
-    if kind == "csv" and period == "month":  # dates are texts there, and the notes say so
+    if kind in DATES_ARE_TEXT and period == "month":  # dates are texts there, and the notes say so
         assert found.notes[-2] == "Periods are texts and come in this order: 2009-03-01, 2010-03-01, 2011-03-01."
         found = _without_note(found, -2)
     _same(found, expected)
@@ -327,7 +353,7 @@ def test_columns_of_the_wrong_kind_are_refused() -> None:
     many[0] = "another"
     _refused(
         DataError,
-        ": text column 'city' must have at most 20 different values to be a feature; got 21.",
+        ": text column 'city' must have at most 20 categories to be a feature; got 21.",
         source={"t": [0] * 11 + [1] * 11, "y": range(22), "city": [*many, "more", "more"]},
         features=["city"],
     )
@@ -369,31 +395,64 @@ def test_tables_that_do_not_hold_together_are_refused() -> None:
     arrow = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
     _refused(DataError, ": the table must have columns of different names; got 'a' twice.", source=arrow)
     _refused(DataError, ": the table must have columns of different names; got '1' twice.", source={1: [0], "1": [0]})
-    kinds = "a file, a Table, columns by name, or a pandas, polars or pyarrow frame"
+    kinds = "a path, bytes, an open binary file, arrays by name, or a pandas, polars or pyarrow frame"
     _refused(ParameterError, f"(frame=...) must be {kinds}; got int.", source=3)
 
 
 def test_files_that_cannot_be_read_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _refused(ParameterError, "(frame=...) must be a .csv, .csv.gz or .parquet file; got 'a.xlsx'.", source="a.xlsx")
-    _refused(ParameterError, f"(frame=...) must be a file; {str(tmp_path)!r} is a folder.", source=tmp_path)
-    path = tmp_path / "none.csv"
-    _refused(ParameterError, f"(frame=...) must be an existing file; got {str(path)!r}.", source=path)
+    _refused(
+        ParameterError,
+        "(frame=...) must be a readable file; got 'a.xlsx': No such file or directory.",
+        source="a.xlsx",
+    )
+    _refused(
+        ParameterError,
+        f"(frame=...) must be a regular file; {str(tmp_path)!r} is a folder, a pipe or a device.",
+        source=tmp_path,
+    )
+    workbook = tmp_path / "rows.xlsx"
+    workbook.write_bytes(b"PK\x03\x04")
+    with pytest.raises(DataError, match=r"^read_table: rows\.xlsx must be a CSV, .* it is a zip archive or a workbook"):
+        read_table(workbook, period="t", target="y")
     broken = tmp_path / "broken.parquet"
     broken.write_bytes(b"nothing of the kind")
-    with pytest.raises(DataError, match=r"^read_table: broken\.parquet must be a Parquet file; it cannot be read: "):
+    with pytest.raises(DataError, match=r"^read_table: broken\.parquet must be a whole Parquet file; it is cut short"):
         read_table(broken, period="t", target="y")
-    monkeypatch.setattr(sys.modules[read_columns.__module__], "find_spec", lambda name: None)
-    with pytest.raises(
-        MissingExtraError, match=r"^read_table\(\) needs polars or pyarrow for a Parquet file: .*driftpace\[tables\]"
-    ):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingExtraError, match=r"^read_table\(\) needs pyarrow for this file: .*driftpace\[tables\]"):
         read_table(broken, period="t", target="y")
 
 
-def test_parquet_is_read_by_whichever_engine_is_there(
-    tmp_path: Path, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = _parquet(_columns(rng), tmp_path)
-    polars = read_table(path, period="month", target="y", features=FEATURES)
-    assert polars.name == "rows"
-    monkeypatch.setattr(sys.modules[read_columns.__module__], "find_spec", lambda name: name == "pyarrow" or None)
-    _same(polars, read_table(path, period="month", target="y", features=FEATURES))
+@pytest.mark.parametrize("name", ["rows.csv", "rows.CSV.gz", "rows"])
+def test_a_file_gives_the_table_its_name(tmp_path: Path, name: str) -> None:
+    lines = [f"{row // 5},{row},{row % 3}" for row in range(20)]
+    path = _text("\n".join(["t,x,y", *lines]), tmp_path / name)
+    assert read_table(path, period="t", target="y").name == "rows"
+    assert read_table(path, period="t", target="y", name="mine").name == "mine"
+    assert read_table(path.rename(tmp_path / "rows.2018.csv"), period="t", target="y").name == "rows.2018"
+
+
+def _written(path: Path, garage: str, target: list[str], months: list[str]) -> Path:
+    words = [garage, "Carport", "Attached"]
+    lines = [f"{months[one]},{words[one % 3]},{one % 5},{target[one]}" for one in range(len(target))]
+    path.write_text("\n".join(["month,garage,size,sold", *lines, ""]))
+    return path
+
+
+def test_a_mark_is_a_word_among_features_and_no_label(tmp_path: Path) -> None:
+    target = [("yes", "no", "NA")[one % 7 % 3] for one in range(60)]
+    months = [f"2026-{1 + one // 20:02d}" for one in range(60)]
+    path = _written(tmp_path / "a.csv", "None", target, months)
+    panel = read_table(path, period="month", target="sold", features=["garage", "size"])
+    assert (panel.classes, sum(panel.sizes)) == (("no", "yes"), 60 - target.count("NA"))
+    assert f"{target.count('NA')} of 60 rows left out: sold is missing." in panel.notes
+    assert any("garage became 2 columns of 0 and 1" in note for note in panel.notes)
+    months[3] = "NA"
+    path = _written(path, "None", target, months)
+    with pytest.raises(DataError, match="column 'month' must have no missing values; 1 of"):
+        read_table(path, period="month", target="sold", features=["size"])
+
+
+def test_words_of_a_frame_are_its_own() -> None:
+    table = {"t": [1] * 6 + [2] * 6, "x": range(12), "y": ["None", "Some"] * 6}
+    assert read_table(table, period="t", target="y").classes == ("None", "Some")

@@ -12,8 +12,8 @@ from driftpace.campaign.folded import to_checkpoint
 from driftpace.errors import ParameterError, StateFileError
 from driftpace.storage import MemoryStore, open_store
 from driftpace.storage.store import Store
-from driftpace.tables.columns import read_columns
-from driftpace.tables.exports import ROW_FOR, ROW_ID, row_for
+from driftpace.tables import read_columns
+from driftpace.tables.label_studio import ROW_FOR, ROW_ID, row_for
 from tests.reference.campaigns import begun, rows_of, run_period
 
 
@@ -77,12 +77,12 @@ def test_rows_that_were_drawn_under_the_old_name_are_told_under_the_new_one(tmp_
         row_for("prices", 2),
     ]
     table = {ROW_ID: list("abcde"), ROW_FOR: made_for, "x": range(5), "price": range(5)}
-    receipt = campaign.tell_table(read_columns(table, owner="test")[1], final=True)
+    receipt = campaign.tell_table(read_columns(table, owner="test"), final=True)
     assert (receipt.rows, receipt.elsewhere) == (3, 2)
     *_, (_, folded) = campaign.replay()
     assert to_checkpoint(folded) == (campaign.store.checkpoint("third") or (0, b""))[1]
     campaign.ask()
-    late = campaign.tell_table(read_columns({**table, ROW_FOR: [row_for("prices", 2)] * 5}, owner="test")[1])
+    late = campaign.tell_table(read_columns({**table, ROW_FOR: [row_for("prices", 2)] * 5}, owner="test"))
     assert (late.rows, late.elsewhere) == (0, 5)
 
 

@@ -14,7 +14,7 @@ from driftpace.campaign.template import template
 from driftpace.errors import DataError, ParameterError
 from driftpace.storage import MemoryStore
 from driftpace.storage.store import Store
-from driftpace.tables.columns import Column, read_columns
+from driftpace.tables import Column, read_columns
 from tests.reference.campaigns import ticking
 
 CITIES = ("Rome", "Milan", "Turin")
@@ -40,7 +40,7 @@ def flats(first: int, count: int, *, others: int = 0, instead: str = "Bari") -> 
     rent = size + (city == "Milan") + 0.1 * rng.normal(size=count)
     city[:others] = instead
     table = {"flat": [f"f{first + one}" for one in range(count)], "size": size, "city": city, "rent": rent}
-    return read_columns(table, owner="test")[1]
+    return read_columns(table, owner="test")
 
 
 def test_a_new_word_is_refused_with_both_ways_out(store: Store) -> None:
@@ -74,7 +74,7 @@ def test_other_words_count_as_the_one_that_was_said(store: Store, said: str) -> 
     assert plain.others == ()
     assert np.array_equal(campaign.tracker().coef, as_milan.tracker().coef)
     there = {"size": [1.0, 1.0, 1.0], "city": ["Oslo", "Milan", "Bari"]}
-    found = campaign.predict_table(read_columns(there, owner="test")[1])
+    found = campaign.predict_table(read_columns(there, owner="test"))
     assert found.values[0] == found.values[1] == found.values[2]
     assert [one.sentence for one in found.others] == [
         "2 rows with another city than those listed (Oslo, Bari) count as Milan"
@@ -172,7 +172,7 @@ def test_only_rows_that_count_are_said_to(store: Store) -> None:
             "rent": [1.0, 2.0, 3.0],
         },
         owner="test",
-    )[1]
+    )
     again = campaign.tell_table(overlap, final=False)
     assert (again.rows, again.repeated) == (1, 2)
     assert [(one.rows, one.found) for one in again.others] == [(1, ("Lima",))]

@@ -11,8 +11,7 @@ from driftpace.campaign.tabular import feature_rows, labelled
 from driftpace.errors import DataError
 from driftpace.storage import MemoryStore
 from driftpace.storage.store import Change
-from driftpace.tables import ROW_FOR, ROW_ID, row_for
-from driftpace.tables.columns import read_columns
+from driftpace.tables import ROW_FOR, ROW_ID, read_columns, row_for
 from tests.reference.campaigns import begun
 
 VALUES: dict[str, Any] = {
@@ -35,7 +34,7 @@ TABLE: dict[str, Any] = {
 
 
 def _columns(**changes: Any) -> Any:
-    return read_columns({**TABLE, **changes}, owner="test")[1]
+    return read_columns({**TABLE, **changes}, owner="test")
 
 
 def test_words_become_columns_and_unlabelled_rows_wait() -> None:
@@ -64,7 +63,7 @@ def test_without_features_the_numeric_columns_of_the_first_delivery_are_taken() 
 def test_rows_that_were_drawn_are_told_apart_without_a_column_of_ones_own() -> None:
     definition = Definition.of({"name": "churn", "target": "y", "epsilon": 0.1})
     table = {ROW_ID: ["7", "9"], "x": [1.0, 2.0], "y": [0.5, 0.7]}
-    found = labelled(definition, read_columns(table, owner="test")[1], period=1, known=None, owner="tell")
+    found = labelled(definition, read_columns(table, owner="test"), period=1, known=None, owner="tell")
     assert found.ids == ["7", "9"]
     assert found.rows.columns == ("x",)
 
@@ -73,7 +72,7 @@ def test_a_label_of_another_period_is_none_of_this() -> None:
     definition = Definition.of({"name": "churn", "target": "y", "epsilon": 0.1})
     made_for = [row_for("churn", 1), row_for("churn", 2), row_for("price", 2), None, row_for("churn", 2)]
     table = {ROW_ID: list("abcde"), ROW_FOR: made_for, "x": range(5), "y": [0.1, 0.2, 0.3, 0.4, None]}
-    found = labelled(definition, read_columns(table, owner="test")[1], period=2, known=None, owner="tell")
+    found = labelled(definition, read_columns(table, owner="test"), period=2, known=None, owner="tell")
     assert found.ids == ["b", "d"]
     assert (found.elsewhere, found.unlabelled) == (2, 1)
     assert found.rows.columns == ("x",)
@@ -166,7 +165,7 @@ def test_a_column_that_is_called_like_a_word_of_another_is_refused() -> None:
     definition = Definition.of({"name": "a", "target": "y", "epsilon": 0.1, "categories": {"plan": ["basic", "gold"]}})
     table = {"plan": ["gold", "basic"], "plan=gold": [1.0, 2.0], "y": [1.0, 2.0]}
     with pytest.raises(DataError, match="no column may be called 'plan=gold'"):
-        labelled(definition, read_columns(table, owner="test")[1], period=1, known=None, owner="tell")
+        labelled(definition, read_columns(table, owner="test"), period=1, known=None, owner="tell")
 
 
 def test_a_missing_column_is_named_with_the_nearest() -> None:
@@ -195,10 +194,10 @@ def test_a_campaign_is_told_and_predicts_in_the_words_of_its_table(rng: np.rando
     left = np.where(rng.uniform(size=300) < chance, "yes", "no").astype(object)
     left[:10] = None
     table = {"customer": np.arange(300), "age": age, "region": region, "left": left}
-    receipt = campaign.tell_table(read_columns(table, owner="test")[1], final=True, source="all.csv")
+    receipt = campaign.tell_table(read_columns(table, owner="test"), final=True, source="all.csv")
     assert (receipt.rows, receipt.unlabelled) == (290, 10)
     new = {"age": [25.0, 58.0], "region": ["north", "west"]}
-    predicted = campaign.predict_table(read_columns(new, owner="test")[1])
+    predicted = campaign.predict_table(read_columns(new, owner="test"))
     assert predicted.values == ["no", "yes"]
     assert predicted.probability is not None
     assert np.allclose(predicted.probability, 1 / (1 + np.exp(-predicted.score)))
@@ -223,7 +222,7 @@ def test_a_table_is_read_as_the_campaign_stands_when_it_is_written_and_not_befor
         return append(name, after, change)
 
     store.append = overtake  # type: ignore[method-assign]
-    receipt = campaign.tell_table(read_columns(table, owner="test")[1])
+    receipt = campaign.tell_table(read_columns(table, owner="test"))
     assert (receipt.rows, receipt.elsewhere, receipt.order.period) == (0, 3, 2)
 
 
@@ -232,7 +231,7 @@ def test_a_table_with_nothing_for_this_period_closes_none() -> None:
     campaign.ask()
     campaign.override(0, reason="a holiday")
     late = {ROW_ID: ["a"], ROW_FOR: [row_for("prices", 7)], "x": [1.0], "price": [2.0]}
-    assert campaign.tell_table(read_columns(late, owner="test")[1]).report is None
+    assert campaign.tell_table(read_columns(late, owner="test")).report is None
     waiting = {"x": [1.0], "price": [None]}
-    assert campaign.tell_table(read_columns(waiting, owner="test")[1]).report is None
-    assert campaign.tell_table(read_columns(waiting, owner="test")[1], final=True).report is not None
+    assert campaign.tell_table(read_columns(waiting, owner="test")).report is None
+    assert campaign.tell_table(read_columns(waiting, owner="test"), final=True).report is not None

@@ -178,3 +178,13 @@ def test_stata_needs_pandas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(MissingExtraError, match=r"needs pandas to read a Stata file: pip install pandas"):
         load_psid_extract(path)
+
+
+def test_codes_are_numbers_where_numbers_are_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text("year,income,age,education\n1981,9000,30,08\n1981,9500,40,12\n1982,12000,50,NA\n")
+    table = load_psid_extract(path)
+    assert table["education"].tolist() == [8.0, 12.0]
+    path.write_text("year,income,age,education\n1981,9000,30,1_0\n1982,9500,40,12\n")
+    with pytest.raises(DataError, match=r"education=.* must be a column of numbers; 'education' has '1_0'"):
+        load_psid_extract(path)

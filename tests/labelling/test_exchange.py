@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from driftpace.labelling import Imported, LabellingError, LabelStudio, from_export, labelling_config, parse_webhook
-from driftpace.tables import read_upload
+from driftpace.tables import read_columns
 from tests.labelling import exchange as steps
 from tests.labelling import page
 from tests.labelling.exchange import (
@@ -71,7 +71,7 @@ def _check(outcome: Outcome) -> None:
 def _check_exports(exports: dict[str, str], rows: list[dict[str, Any]]) -> None:
     assert from_export(json.loads(exports["JSON"]), target="churned") == rows
     for kind, content in exports.items():
-        columns = read_upload(content.encode(), target="churned", as_text=["id"])
+        columns = read_columns(content.encode(), target="churned", as_text=["id"])
         order = columns["driftpace_id"].values.tolist()
         assert sorted(order) == [row["driftpace_id"] for row in rows], kind
         told = dict(zip(order, columns["churned"].values, strict=True))

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from driftpace.errors import DataError, ParameterError
 from driftpace.labelling import labelling_config, to_tasks
-from driftpace.tables import draw_rows, read_upload, rows_of
+from driftpace.tables import draw_rows, read_columns, rows_of
 
 
 def test_a_drawn_row_becomes_a_task() -> None:
-    pool = read_upload(b"key,when,price\n007,2026-11-15,1.5\n", as_text=["key"])
+    pool = read_columns(b"key,when,price\n007,2026-11-15,1.5\n", as_text=["key"])
     drawn = draw_rows(pool, 1, id_column="key", rng_key=[1])
     (task,) = to_tasks(
         rows_of(pool, drawn, id_column="key"), drawn.ids, campaign="c", period="2026-W46", order=9, shown=["price"]

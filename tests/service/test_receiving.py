@@ -11,7 +11,7 @@ import pytest
 from driftpace.service import early
 from driftpace.service.limits import Limits
 from driftpace.storage.store import Store
-from driftpace.tables.limits import Limits as TableLimits
+from driftpace.tables.limits import TableLimits
 from tests.reference.periods import begun
 from tests.reference.serving import PATIENCE, Serving, poll, serving
 from tests.reference.wire import answer_of, connect, request, trickling

@@ -9,23 +9,23 @@ from pathlib import Path
 import pytest
 
 from driftpace.errors import DataError, ParameterError
-from driftpace.tables import Limits, read_upload
+from driftpace.tables import TableLimits, read_columns
 from tests.tables import bombs
 
 _ALLOWED_MIB = 700
 _CHILD = """
 import resource, sys
 from driftpace.errors import DataError
-from driftpace.tables import read_upload
+from driftpace.tables import read_columns
 import pyarrow.parquet, pyarrow.compute
 from pyarrow import ipc
 
-read_upload(b"a\\n1\\n")
+read_columns(b"a\\n1\\n")
 taken = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (taken + ALLOWED * 2**20, resource.RLIM_INFINITY))
 for path in sys.argv[1:]:
     try:
-        columns = read_upload(path, name=None)
+        columns = read_columns(path, name=None)
         print("read", sum(column.values.size for column in columns.values()))
     except DataError as error:
         print(error)
@@ -53,13 +53,13 @@ def test_bombs_are_refused_within_bounded_memory(tmp_path: Path) -> None:
     for maker in makers:
         paths.append(tmp_path / maker.__name__)
         content = maker()
-        assert len(content) <= Limits().bytes
+        assert len(content) <= TableLimits().bytes
         paths[-1].write_bytes(content)
         del content
     said = dict(zip((maker.__name__ for maker in makers), _read_in_a_child(paths), strict=True))
     for maker in bombs.REFUSED:
         sentence = said[maker.__name__]
-        assert sentence.startswith(f"read_upload: {maker.__name__} must "), sentence
+        assert sentence.startswith(f"read_columns: {maker.__name__} must "), sentence
         assert sentence.endswith(".")
         assert "fit into memory" not in sentence
     for maker in bombs.READ:
@@ -72,13 +72,13 @@ def test_the_proof_can_fail(tmp_path: Path) -> None:
     path = tmp_path / "bomb.parquet"
     path.write_bytes(bombs.parquet_of_one_long_text() + b"")
     loose = _CHILD.replace(
-        "read_upload(path, name=None)", "read_upload(path, limits=Limits(bytes=2**40, unpacked=2**40))"
+        "read_columns(path, name=None)", "read_columns(path, limits=TableLimits(bytes=2**40, unpacked=2**40))"
     )
     child = subprocess.run(
         [
             sys.executable,
             "-c",
-            loose.replace("import read_upload", "import Limits, read_upload").replace("ALLOWED", "300"),
+            loose.replace("import read_columns", "import TableLimits, read_columns").replace("ALLOWED", "300"),
             str(path),
         ],
         capture_output=True,
@@ -87,7 +87,7 @@ def test_the_proof_can_fail(tmp_path: Path) -> None:
         check=True,
         env={**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system"},
     )
-    assert child.stdout == "read_upload: bomb.parquet must fit into memory; it does not.\n"
+    assert child.stdout == "read_columns: bomb.parquet must fit into memory; it does not.\n"
 
 
 class _Endless:
@@ -105,7 +105,7 @@ class _Endless:
 def test_an_endless_upload_is_refused_as_soon_as_it_is_too_long() -> None:
     endless = _Endless()
     with pytest.raises(DataError, match=r"^tell: the upload must be at most 2 MiB; it is larger\.$"):
-        read_upload(endless, limits=Limits(bytes=2**21), owner="tell")  # type: ignore[arg-type]
+        read_columns(endless, limits=TableLimits(bytes=2**21), owner="tell")
     assert endless.given <= 2**21 + 2**20
 
 
@@ -117,7 +117,7 @@ def test_devices_pipes_and_folders_are_no_files(tmp_path: Path) -> None:
     def read_all() -> None:
         for path in (tmp_path, tmp_path / "pipe.csv", Path("/dev/zero"), tmp_path / "none.csv", Path("a\0b")):
             with pytest.raises(ParameterError) as refused:
-                read_upload(path)
+                read_columns(path)
             said.append(str(refused.value))
 
     reader = threading.Thread(target=read_all, daemon=True)

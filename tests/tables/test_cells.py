@@ -4,10 +4,9 @@ import json
 
 import pytest
 
-from driftpace.datasets.cells import is_mark
 from driftpace.errors import DataError
-from driftpace.tables import read_upload
-from driftpace.tables.cells import column_of
+from driftpace.tables import read_columns
+from driftpace.tables.cells import column_of, is_mark
 
 MARKS = ("NA", "N/A", "nan", "null", "None", ".")
 
@@ -32,7 +31,7 @@ def test_words_are_read_alike_whatever_the_file_and_whoever_reads(mark: str) -> 
     }
     for name, text in files.items():
         for as_text in ((), ("garage",)):
-            column = read_upload(text.encode(), name=name, as_text=as_text)["garage"]
+            column = read_columns(text.encode(), name=name, as_text=as_text)["garage"]
             assert (column.values.tolist(), column.missing.tolist()) == (cells, [False] * 3)
 
 
@@ -40,21 +39,21 @@ def test_words_are_read_alike_whatever_the_file_and_whoever_reads(mark: str) -> 
 def test_decimal_commas_are_read_where_they_can_be_nothing_else(separator: str) -> None:
     rows = [("id", "age", "n"), ("1,0", "31,7", "3"), ("2,0", "40", "4"), ("3,0", "", "5")]
     text = "\n".join(separator.join(row) for row in rows).encode()
-    found = read_upload(text, as_text=["id"], exact=True)
+    found = read_columns(text, as_text=["id"], exact=True)
     assert {name: column.kind for name, column in found.items()} == {"id": "text", "age": "number", "n": "number"}
     assert found["age"].values[:2].tolist() == [31.7, 40.0]
     assert found["age"].missing.tolist() == [False, False, True]
-    beside_points = read_upload(text.replace(b"4\n", b"4.5\n"), as_text=["id"])
+    beside_points = read_columns(text.replace(b"4\n", b"4.5\n"), as_text=["id"])
     assert (beside_points["age"].kind, beside_points["n"].kind) == ("text", "number")
-    assert read_upload(b'age,n\n"31,7",3\n')["age"].kind == "text"
+    assert read_columns(b'age,n\n"31,7",3\n')["age"].kind == "text"
 
 
 @pytest.mark.parametrize("first", ["sep=;", '"sep=;"'])
 def test_a_first_line_may_name_the_separator(first: str) -> None:
-    found = read_upload(f"{first}\r\na,b;c\r\n1;2\r\n".encode())
+    found = read_columns(f"{first}\r\na,b;c\r\n1;2\r\n".encode())
     assert {name: column.values.tolist() for name, column in found.items()} == {"a,b": [1.0], "c": [2.0]}
     with pytest.raises(DataError, match="must have 2 cells on every line; line 3 has 3"):
-        read_upload(f"{first}\na;b\n1;2;3\n".encode())
+        read_columns(f"{first}\na;b\n1;2;3\n".encode())
 
 
 def test_python_s_own_thousands_are_no_number() -> None:
@@ -65,7 +64,7 @@ def test_python_s_own_thousands_are_no_number() -> None:
 def test_the_line_that_is_no_text_is_the_one_that_is_named(before: int) -> None:
     text = "name\n" + "Oslo\n" * before + "Köln\n" + "Oslo\n" * 5_000
     with pytest.raises(DataError, match=f"; line {before + 2:,} is neither: save the file as UTF-8"):
-        read_upload(text.encode("latin-1"), kind="csv")
+        read_columns(text.encode("latin-1"), kind="csv")
 
 
 def test_codes_are_whole_numbers_that_a_float_would_change() -> None:

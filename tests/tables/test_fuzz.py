@@ -15,17 +15,17 @@ from hypothesis import strategies as st
 from pyarrow import ipc
 
 from driftpace.errors import DataError, ParameterError
-from driftpace.tables import FileKind, Limits, read_upload, write_rows
-from tests.tables.test_exports import TASKS
+from driftpace.tables import FileKind, TableLimits, read_columns, write_rows
+from tests.tables.test_label_studio import TASKS
 
-_LIMITS = Limits(bytes=2**20, unpacked=2**22, rows=10_000, columns=200, cells=100_000)
+_LIMITS = TableLimits(bytes=2**20, unpacked=2**22, rows=10_000, columns=200, cells=100_000)
 _KINDS = st.sampled_from([None, *get_args(FileKind)])
 
 
 def _read(content: bytes, kind: FileKind | None, **how: Any) -> bool:
     """Whether it could be read; only a sentence may say that it could not."""
     try:
-        columns = read_upload(content, kind=kind, limits=_LIMITS, **how)
+        columns = read_columns(content, kind=kind, limits=_LIMITS, **how)
     except (DataError, ParameterError) as error:
         refused = str(error)
     else:
@@ -207,7 +207,7 @@ def test_what_is_written_is_read_back(ending: str, data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, f"rows.{ending}")
         write_rows(path, {"key": list(range(count)), **{f"c {name}": values for name, values in rows.items()}})
-        columns = read_upload(path)
+        columns = read_columns(path)
     assert list(columns) == ["key", *(f"c {name}" for name in names)]
     for name, kind in zip(names, kinds, strict=True):
         column, values = columns[f"c {name}"], rows[name]

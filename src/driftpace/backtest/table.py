@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,11 @@ from driftpace import validation
 from driftpace.backtest.periods import group_by_period
 from driftpace.datasets import Table
 from driftpace.errors import DataError, ParameterError
+from driftpace.tables import LOCAL_LIMITS, MAX_CATEGORIES, Column, read_columns
 from driftpace.tables.cells import without_marks
-from driftpace.tables.columns import Column, read_columns
 from driftpace.tracker.intake import LARGEST
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
-_MOST_LEVELS = 20
 _A_COPY = 0.999
 
 
@@ -72,7 +72,7 @@ def read_table(
 ) -> Panel:
     """Return the rows of ``frame`` by period, or refuse what cannot be used in one sentence.
 
-    ``frame`` is a CSV or Parquet file, a ``Table``, arrays by name, or a pandas, polars or pyarrow frame. ``period`` and
+    ``frame`` is a file that ``driftpace.tables.read_columns`` reads, a ``Table``, arrays by name, or a data frame. ``period`` and
     ``target`` are names of columns (a ``Table`` knows its own). Each distinct value of ``period`` is one period: numbers in
     order of value, dates in order of time, texts as people sort them ("week 9" before "week 10"). ``features`` None means
     those a ``Table`` recommends, else every numeric column but the two; the notes say which. ``groups`` names a column that
@@ -91,7 +91,7 @@ def read_table(
     validation.switch(owner, standardise=standardise)
     validation.choice(owner, ("one-hot", "refuse"), categories=categories)
     validation.choice(owner, ("refuse", "drop"), missing=missing)
-    given, columns = read_columns(frame, owner=owner)
+    given, columns = _read(frame, owner)
     notes = list(frame.notes) if isinstance(frame, Table) else []
     period = _named(columns, period, frame, "period", owner)
     target = _named(columns, target, frame, "target", owner)
@@ -139,6 +139,26 @@ def read_table(
         groups=None if groups is None else _whose(columns[groups].values[keep], by_period),
         notes=tuple(notes),
     )
+
+
+def _read(frame: Any, owner: str) -> tuple[str, dict[str, Column]]:
+    """Return a name for the table, and its columns."""
+    if isinstance(frame, Table):
+        return frame.name, read_columns(frame.columns, owner=owner)
+    try:
+        columns = read_columns(frame, limits=LOCAL_LIMITS, owner=owner)
+    except ParameterError as error:
+        raise (error.renamed(name="frame") if error.name == "source" else error) from None
+    return _stem(Path(frame)) if isinstance(frame, str | PathLike) else "table", columns
+
+
+def _stem(path: Path) -> str:
+    """Return the name of a file without its endings.
+
+    >>> _stem(Path("data/sales.2018.csv.gz"))
+    'sales.2018'
+    """
+    return Path(path.stem).stem if path.suffix.lower() == ".gz" else path.stem
 
 
 def _whose(values: np.ndarray[Any, Any], by_period: Sequence[IntArray]) -> tuple[IntArray, ...]:
@@ -260,9 +280,9 @@ def _words(kind: str) -> str:
 def _levels(name: str, values: np.ndarray[Any, Any], owner: str) -> list[str]:
     """Return the distinct texts, the most frequent first and the others sorted."""
     levels, counts = np.unique(values.astype(np.str_), return_counts=True)
-    if levels.size > _MOST_LEVELS:
+    if levels.size > MAX_CATEGORIES:
         raise DataError(
-            f"{owner}: text column {name!r} must have at most {_MOST_LEVELS} different values to be a feature; got {levels.size:,}."
+            f"{owner}: text column {name!r} must have at most {MAX_CATEGORIES} categories to be a feature; got {levels.size:,}."
         )
     first = int(np.argmax(counts))
     return [str(levels[first]), *(str(level) for index, level in enumerate(levels) if index != first)]

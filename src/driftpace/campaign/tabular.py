@@ -69,7 +69,7 @@ def labelled(
     campaign had before, when it was asked for this period.
     """
     from driftpace.tables.cells import without_marks
-    from driftpace.tables.exports import ROW_FOR, ROW_ID, row_for
+    from driftpace.tables.label_studio import ROW_FOR, ROW_ID, row_for
 
     if definition.target is None:
         raise DataError(f"{owner}: the campaign must know its target to read a table; it was defined without one.")
@@ -157,9 +157,9 @@ def untellable(
 ) -> dict[str, BoolArray]:
     r"""Return why rows of a pool would be refused once they are labelled, and which those are; a lacking column is refused here.
 
-    >>> from driftpace.tables import read_upload
+    >>> from driftpace.tables import read_columns
     >>> definition = Definition.of({"name": "a", "target": "y", "features": ["x"], "epsilon": 0.1})
-    >>> pool = read_upload(b"id,x\n1,5\n2,\n3,six\n")
+    >>> pool = read_columns(b"id,x\n1,5\n2,\n3,six\n")
     >>> {why: rows.tolist() for why, rows in untellable(definition, pool, known=None, owner="ask").items()}
     {'without x': [False, True, False], 'with no number as x': [False, False, True]}
     """
@@ -215,7 +215,7 @@ def _features(definition: Definition, columns: Columns, known: tuple[str, ...] |
         return list(definition.features)
     if known is not None:
         return list(dict.fromkeys(_origin(name, definition) for name in known))
-    from driftpace.tables.exports import ROW_FOR, ROW_ID
+    from driftpace.tables.label_studio import ROW_FOR, ROW_ID
 
     apart = (definition.target, definition.id, definition.groups, ROW_ID, ROW_FOR)
     found = [

@@ -2,8 +2,8 @@
 
 from importlib.resources import as_file, files
 
-from driftpace.datasets.csvfile import read_csv
 from driftpace.datasets.table import Table
+from driftpace.tables import LOCAL_LIMITS, read_columns, to_arrays
 
 
 def load_gss_income() -> Table:
@@ -73,7 +73,7 @@ def load_psid7682() -> Table:
 
 def _load(name: str, *, target: str, features: tuple[str, ...], source: str, terms: str) -> Table:
     with as_file(files("driftpace.datasets") / "files" / f"{name}.csv.gz") as path:
-        columns = read_csv(path, owner=f"load_{name}")
+        columns = to_arrays(read_columns(path, limits=LOCAL_LIMITS, owner=f"load_{name}"))
     return Table(
         name=name, columns=columns, period="year", target=target, features=features, source=source, terms=terms
     )

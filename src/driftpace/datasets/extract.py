@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from driftpace import validation
-from driftpace.datasets.cells import numbers_of
-from driftpace.datasets.csvfile import read_csv
 from driftpace.datasets.prices import CPI_U
 from driftpace.datasets.table import Table
 from driftpace.errors import DataError, MissingExtraError, ParameterError
+from driftpace.tables import LOCAL_LIMITS, read_columns, to_arrays
+from driftpace.tables.cells import numbers_of
 from driftpace.typing import BoolArray, FloatArray
 
 _OWNER = "load_psid_extract"
@@ -144,7 +144,7 @@ def _read(path: Path) -> dict[str, np.ndarray[Any, Any]]:
     if not path.is_file():
         raise ParameterError(f"must be an existing CSV or Stata file; got {str(path)!r}.", owner=_OWNER, name="path")
     if path.suffix.lower() != ".dta":
-        return read_csv(path, owner=_OWNER)
+        return to_arrays(read_columns(path, limits=LOCAL_LIMITS, owner=_OWNER))
     try:
         import pandas as pd
     except ModuleNotFoundError:

@@ -7,8 +7,8 @@ from driftpace.errors import LabellingError, UnavailableError, WrongSecretError
 from driftpace.labelling.label_studio import Imported, Labelled, LabelStudio
 from driftpace.labelling.tasks import labelling_config, to_tasks
 from driftpace.labelling.webhook import SECRET_HEADER, WebhookCall, parse_webhook
-from driftpace.tables.exports import ROW_FOR, ROW_ID
-from driftpace.tables.exports import rows_of_export as from_export
+from driftpace.tables.label_studio import ROW_FOR, ROW_ID
+from driftpace.tables.label_studio import rows_of_export as from_export
 
 __all__ = [
     "ROW_FOR",

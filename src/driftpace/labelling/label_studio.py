@@ -11,7 +11,7 @@ from driftpace import validation
 from driftpace.errors import LabellingError, ParameterError, UnavailableError
 from driftpace.labelling.asking import Door
 from driftpace.labelling.webhook import ACTIONS, SECRET_HEADER, check_secret
-from driftpace.tables.exports import ROW_FOR, ROW_ID, Several, rows_of_export
+from driftpace.tables.label_studio import ROW_FOR, ROW_ID, AnnotationPolicy, rows_of_export
 from driftpace.tables.limits import clip
 
 _MOST_PAGES = 100_000
@@ -141,7 +141,7 @@ class LabelStudio:
         *,
         target: str | None = None,
         since: str | datetime | None = None,
-        several: Several = "latest",
+        several: AnnotationPolicy = "latest",
     ) -> Labelled:
         """Return what people have labelled, as rows; ``target`` and ``several`` as :func:`~driftpace.labelling.from_export`."""
         tasks = self.annotated_tasks(project, since=since)

@@ -5,8 +5,8 @@ from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from driftpace.errors import DataError, ParameterError
-from driftpace.tables.exports import ROW_FOR, ROW_ID, ROW_SHOWN, row_for
-from driftpace.tables.jsonfile import as_written
+from driftpace.tables.json_format import as_written
+from driftpace.tables.label_studio import ROW_FOR, ROW_ID, ROW_SHOWN, row_for
 from driftpace.tables.limits import clip
 
 

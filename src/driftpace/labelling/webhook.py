@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from driftpace.errors import DataError, ParameterError, WrongSecretError
-from driftpace.tables.exports import rows_of_export
-from driftpace.tables.jsonfile import parse
+from driftpace.tables.json_format import parse
+from driftpace.tables.label_studio import rows_of_export
 from driftpace.tables.limits import clip, size
 
 SECRET_HEADER = "X-Driftpace-Secret"

@@ -13,10 +13,9 @@ from driftpace.campaign.as_json import counted_json, number
 from driftpace.errors import DataError, ParameterError
 from driftpace.service.failures import Refused
 from driftpace.tables.columns import Column
-from driftpace.tables.jsonfile import load_document
-from driftpace.tables.limits import Limits, clip
-from driftpace.tables.unpacking import gunzip
-from driftpace.tables.upload import FileKind, read_upload
+from driftpace.tables.json_format import load_document
+from driftpace.tables.limits import TableLimits, clip
+from driftpace.tables.read import FileKind, gunzip, read_columns
 
 KINDS: dict[str, FileKind | None] = {
     "text/csv": "csv",
@@ -96,7 +95,7 @@ async def _take_form(request: Request) -> Upload:
         raise Refused(400, "malformed", f"the form cannot be read: {why}.") from None
 
 
-def read_rows(upload: Upload, campaign: Campaign, limits: Limits, *, owner: str) -> dict[str, Column] | Arrays:
+def read_rows(upload: Upload, campaign: Campaign, limits: TableLimits, *, owner: str) -> dict[str, Column] | Arrays:
     """Return the columns of a table, or arrays where the body holds X."""
     definition = campaign.definition
     data = upload.data
@@ -106,7 +105,7 @@ def read_rows(upload: Upload, campaign: Campaign, limits: Limits, *, owner: str)
             document = load_document(data, limits, f"{owner}: the body")
             if isinstance(document, dict) and "X" in document:
                 return _arrays(document, limits, owner)
-    return read_upload(
+    return read_columns(
         data,
         name=upload.name,
         kind=upload.kind,
@@ -149,7 +148,7 @@ def predict(campaign: Campaign, found: dict[str, Column] | Arrays) -> dict[str, 
     }
 
 
-def _arrays(document: dict[str, Any], limits: Limits, owner: str) -> Arrays:
+def _arrays(document: dict[str, Any], limits: TableLimits, owner: str) -> Arrays:
     for name in document:
         if name not in _ARRAYS:
             raise DataError(f"{owner}({clip(name)}=...) must be one of X, y, ids and groups beside X.")

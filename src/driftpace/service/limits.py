@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, fields
 
 from driftpace import validation
-from driftpace.tables.limits import Limits as TableLimits
+from driftpace.tables.limits import TableLimits
 
 _MIB = 2**20
 

@@ -1,23 +1,15 @@
-"""What people have on their own disk or in memory: a file, a frame, a table or plain arrays become columns of four kinds.
-
-Numbers (and flags, as 0 and 1), times, texts, and others that cannot be used. CSV files need nothing but the standard
-library; Parquet files need polars, pyarrow or pandas.
-"""
+"""Columns of numbers, flags, times or texts, made from arrays, plain values or data frames."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from importlib.util import find_spec
-from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from driftpace.datasets import Table
-from driftpace.datasets.csvfile import read_csv, refuse_twins
-from driftpace.errors import DataError, MissingExtraError, ParameterError
+from driftpace.errors import DataError, ParameterError
+from driftpace.tables.limits import check_unique_names
 from driftpace.typing import BoolArray
 
 if TYPE_CHECKING:
@@ -25,15 +17,13 @@ if TYPE_CHECKING:
 
 Kind = Literal["number", "flag", "time", "text", "other"]
 
-_CSV = (".csv", ".tsv", ".txt")
-_PARQUET = (".parquet", ".pq")
-
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Column:
-    """Values of one kind: float64 for numbers and flags, datetime64 for times, else objects; ``missing`` says where none is.
+    """Values of one kind: float64 for numbers and flags, datetime64 for times, otherwise objects.
 
-    ``written`` is what a text file has in each cell of numbers or flags, kept where cells are to be copied as they came.
+    ``missing`` marks the cells without a value. ``written`` is the original text of each number or flag, kept where cells are
+    to be copied unchanged.
     """
 
     kind: Kind
@@ -42,70 +32,50 @@ class Column:
     written: np.ndarray[Any, Any] | None = None
 
 
-def read_columns(source: Any, *, owner: str) -> tuple[str, dict[str, Column]]:
-    """Return a name for the table and its columns by name.
+def to_arrays(columns: Mapping[str, Column]) -> dict[str, np.ndarray[Any, Any]]:
+    """Return one array for each column: int64 where all numbers are whole, float64, bool, datetime64, or objects with None.
 
-    >>> name, columns = read_columns({"city": ["Rome", None], "rain": [1, 2.5]}, owner="read_table")
-    >>> {name: (column.kind, column.missing.tolist()) for name, column in columns.items()}
-    {'city': ('text', [False, True]), 'rain': ('number', [False, False])}
+    >>> columns = from_arrays({"year": [1976, 1977], "wage": [5.5, None]}, "example")
+    >>> {name: array.tolist() for name, array in to_arrays(columns).items()}
+    {'year': [1976, 1977], 'wage': [5.5, nan]}
     """
-    if isinstance(source, str | PathLike):
-        return _read_file(Path(source), owner)
-    if isinstance(source, Table):
-        return source.name, from_arrays(source.columns, owner)
-    if isinstance(source, Mapping):
-        return "table", from_arrays(source, owner)
-    return "table", _from_frame(source, owner)
+    return {name: _to_array(column) for name, column in columns.items()}
 
 
-def _read_file(path: Path, owner: str) -> tuple[str, dict[str, Column]]:
-    endings = [ending.lower() for ending in path.suffixes if ending.lower() != ".gz"]
-    ending = endings[-1] if endings else ""
-    if path.is_dir():
-        raise ParameterError(f"must be a file; {str(path)!r} is a folder.", owner=owner, name="frame")
-    if ending not in _CSV + _PARQUET:
-        raise ParameterError(f"must be a .csv, .csv.gz or .parquet file; got {path.name!r}.", owner=owner, name="frame")
-    if not path.is_file():
-        raise ParameterError(f"must be an existing file; got {str(path)!r}.", owner=owner, name="frame")
-    name = path.name[: path.name.lower().rindex(ending)]
-    if ending in _CSV:
-        return name, from_arrays(read_csv(path, owner=owner), owner)
-    return name, _from_frame(_read_parquet(path, owner), owner)
+def _to_array(column: Column) -> np.ndarray[Any, Any]:
+    values = column.values
+    if column.kind == "flag":
+        if not column.missing.any():
+            return values.astype(np.bool_)
+        return np.array([None if value != value else bool(value) for value in values.tolist()], dtype=object)
+    if column.kind != "number":
+        return values
+    with np.errstate(invalid="ignore"):
+        exact = np.isfinite(values).all() and bool((np.abs(values) < 2.0**53).all())
+        return values.astype(np.int64) if exact and bool((values == np.trunc(values)).all()) else values
 
 
-def _read_parquet(path: Path, owner: str) -> Any:
-    engines: tuple[Literal["polars", "pyarrow"], ...] = ("polars", "pyarrow")
-    backend = next((name for name in engines if find_spec(name) is not None), None)
-    if backend is None:
-        raise MissingExtraError(
-            f'{owner}() needs polars or pyarrow for a Parquet file: pip install "driftpace[tables]".'
-        )
-    import narwhals as nw
-
-    try:
-        return nw.read_parquet(str(path), backend=backend).to_native()
-    except Exception as error:  # every engine has its own tree of errors
-        raise DataError(f"{owner}: {path.name} must be a Parquet file; it cannot be read: {error}.") from None
-
-
-def _from_frame(source: Any, owner: str) -> dict[str, Column]:
+def from_frame(source: Any, owner: str) -> dict[str, Column]:
+    """Return the columns of a pandas, polars or pyarrow frame."""
     import narwhals as nw
 
     try:
         frame = nw.from_native(source)
     except TypeError:
         raise ParameterError(
-            f"must be a file, a Table, columns by name, or a pandas, polars or pyarrow frame; "
+            "must be a path, bytes, an open binary file, arrays by name, or a pandas, polars or pyarrow frame; "
             f"got {type(source).__name__}.",
             owner=owner,
-            name="frame",
+            name="source",
         ) from None
     except ValueError as error:
-        refuse_twins([str(name) for name in getattr(source, "column_names", source.columns)], f"{owner}: the table")
+        check_unique_names(
+            [str(name) for name in getattr(source, "column_names", source.columns)], f"{owner}: the table"
+        )
         raise DataError(f"{owner}: the table cannot be read: {error}.") from None
     eager: nw.DataFrame[Any] = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
     names = [str(name) for name in eager.columns]
-    refuse_twins(names, f"{owner}: the table")
+    check_unique_names(names, f"{owner}: the table")
     return {name: _from_series(eager[:, index]) for index, name in enumerate(names)}
 
 
@@ -123,9 +93,9 @@ def _from_series(series: "nw.Series[Any]") -> Column:
 
 
 def from_arrays(source: Mapping[str, Any], owner: str) -> dict[str, Column]:
-    """Return the columns that arrays or sequences by name make, all of one length."""
+    """Return columns from arrays or sequences by name, all of one length."""
     names = [str(name) for name in source]
-    refuse_twins(names, f"{owner}: the table")
+    check_unique_names(names, f"{owner}: the table")
     columns = {}
     for name, given in zip(names, source.values(), strict=True):
         if isinstance(given, str) or np.ndim(given) != 1:
@@ -150,7 +120,7 @@ def _from_array(given: Any) -> Column:
 
 
 def from_objects(items: list[Any]) -> Column:
-    """Return the column that plain Python values make: of one kind when they all are."""
+    """Return a column of plain Python values; its kind is "other" where they are of several kinds."""
     items = [str(item) if type(item).__name__ == "Period" else item for item in items]  # pandas: "2020-01", "2020Q1"
     missing = np.array([_is_missing(item) for item in items], dtype=np.bool_)
     there = [item for item, gone in zip(items, missing, strict=True) if not gone]

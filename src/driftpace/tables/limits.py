@@ -1,4 +1,4 @@
-"""How much of a table anybody may bring: checked before it is unpacked, so that a small file cannot become a large memory."""
+"""Size limits of tables, checked before anything is decompressed so that a small file cannot fill the memory."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -7,19 +7,32 @@ from dataclasses import dataclass, fields
 from driftpace import validation
 from driftpace.errors import DataError
 
+MAX_CATEGORIES = 20
+"""A text column with more distinct values than this is a name or free text, not a category."""
 LONGEST_LINE = 4 * 2**20
 """No line of a text file is longer than this many characters."""
 _MIB = 2**20
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Limits:
-    """The most that is read: ``bytes`` of the file as it comes, ``unpacked`` bytes of it, ``rows``, ``columns`` and ``cells``.
+class TableLimits:
+    """Upper limits on what is read of a table.
 
-    The defaults suit a service that reads what strangers send: with them, reading takes less than a gigabyte of memory at its
-    worst. Whoever reads their own files may allow more.
+    The defaults suit a service that reads untrusted uploads: reading takes less than a gigabyte of memory in the worst case.
+    Use ``LOCAL_LIMITS`` for trusted files.
 
-    >>> Limits(rows=100).cells
+    Parameters
+    ----------
+    bytes : int
+        Size of the file as delivered.
+    unpacked : int
+        Size after decompression.
+    rows, columns, cells : int
+        Size of the table.
+
+    Examples
+    --------
+    >>> TableLimits(rows=100).cells
     5000000
     """
 
@@ -30,10 +43,14 @@ class Limits:
     cells: int = 5_000_000
 
     def __post_init__(self) -> None:
-        validation.count("Limits", least=1, **{field.name: getattr(self, field.name) for field in fields(self)})
+        validation.count("TableLimits", least=1, **{field.name: getattr(self, field.name) for field in fields(self)})
 
 
-def refuse_size(limits: Limits, rows: int, columns: int, what: str) -> None:
+LOCAL_LIMITS = TableLimits(bytes=2**34, unpacked=2**34, rows=10**8, columns=10**5, cells=10**9)
+"""Limits for files on the user's own disk: far above those for uploads, and still finite."""
+
+
+def check_size(limits: TableLimits, rows: int, columns: int, what: str) -> None:
     """Refuse a table of more rows, columns or cells than are allowed; ``what`` names it, owner first."""
     if columns > limits.columns:
         raise DataError(f"{what} must have at most {limits.columns:,} columns; got {columns:,}.")
@@ -45,14 +62,14 @@ def refuse_size(limits: Limits, rows: int, columns: int, what: str) -> None:
         )
 
 
-def refuse_twin_names(names: Sequence[str], what: str) -> None:
+def check_unique_names(names: Sequence[str], what: str) -> None:
     """Refuse a table that has two columns of one name."""
     if len(set(names)) < len(names):
         twin = Counter(names).most_common(1)[0][0]
         raise DataError(f"{what} must have columns of different names; got {clip(twin)!r} twice.")
 
 
-def refuse_unpacked(limits: Limits, unpacked: int, what: str) -> None:
+def check_unpacked(limits: TableLimits, unpacked: int, what: str) -> None:
     """Refuse a table that takes more bytes than allowed once it is unpacked."""
     if unpacked > limits.unpacked:
         raise DataError(f"{what} must unpack to at most {size(limits.unpacked)}; it is larger.")

@@ -86,6 +86,40 @@ def test_options_reach_the_backtest(asked: dict[str, Any], small: Path) -> None:
     assert Path("here/there/backtest.json").exists()
 
 
+def test_every_format_that_tell_reads_is_read(asked: dict[str, Any], small: Path) -> None:
+    head, *rows = [line.split(",") for line in small.read_text().splitlines()]
+    lines = [json.dumps({name: _plain(cell) for name, cell in zip(head, row, strict=True)}) for row in rows]
+    path = small.with_suffix(".jsonl")
+    path.write_text("\n".join(lines))
+    given = [
+        "--period",
+        "week",
+        "--target",
+        "y",
+        "--features",
+        "x,word",
+        "--tolerance",
+        "0.05",
+        "--missing",
+        "drop",
+        "--no-report",
+    ]
+    panels = []
+    for file in (small, path):
+        assert main(["backtest", str(file), *given]) == 0
+        panels.append(asked["panel"])
+    assert panels[0].features == panels[1].features
+    for before, after in zip(panels[0].X, panels[1].X, strict=True):
+        np.testing.assert_array_equal(before, after)
+
+
+def _plain(cell: str) -> float | str | None:
+    try:
+        return float(cell)
+    except ValueError:
+        return cell or None
+
+
 @pytest.mark.parametrize(
     ("options", "loss"),
     [
@@ -127,9 +161,12 @@ def test_csv_has_a_row_for_each_way(asked: dict[str, Any], capsys: pytest.Captur
         (["backtest", "psid7682", "--epsilon", "0.1", "--runs", "none"], "--runs"),
         (["backtest", "psid7682", "--epsilon", "0.1", "--loss", "cubic"], "--loss"),
         (["backtest", "psid7682", "--epsilon", "0.1", "--target", "wage"], "--target must be a column"),
-        (["backtest", "nowhere.csv", "--epsilon", "0.1"], "FILE must be an existing file"),
+        (
+            ["backtest", "nowhere.csv", "--epsilon", "0.1"],
+            "FILE must be a readable file; got 'nowhere.csv': No such file",
+        ),
         (["backtest", "gss_incom", "--epsilon", "0.1"], "did you mean 'gss_income'?"),
-        (["backtest", ".", "--epsilon", "0.1"], "FILE must be a file; '.' is a folder"),
+        (["backtest", ".", "--epsilon", "0.1"], "FILE must be a regular file; '.' is a folder, a pipe or a device"),
         (["backtest", "psid7682", "--epsilon", "0.1", "--out", "taken/deeper"], "--out must be a folder"),
         (["backtest"], "FILE"),
         (["backtest", "psid7682", "--colour"], "--colour"),

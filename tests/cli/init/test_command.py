@@ -11,7 +11,7 @@ from driftpace.campaign import Campaign, Definition
 from driftpace.cli.init.looking import identity
 from driftpace.errors import StorageError
 from driftpace.storage import open_store
-from driftpace.tables.columns import read_columns
+from driftpace.tables import read_columns
 from tests.cli.loop import INIT, MONEY, Run
 
 
@@ -310,8 +310,8 @@ def test_who_began_it_is_in_the_log(folder: Path, run: Run) -> None:
 def test_numbers_that_count_the_rows_tell_them_apart_and_are_no_feature() -> None:
     rows = np.random.default_rng(0).permutation(30)
     table = {"customer": rows + 100, "age": rows * 2, "visits": rows % 7, "left": ["no", "yes"] * 15}
-    columns = read_columns(table, owner="test")[1]
+    columns = read_columns(table, owner="test")
     assert identity(columns, apart="left") == "customer"
     assert identity({name: columns[name] for name in ("age", "visits", "left")}, apart="left") is None
-    few = read_columns({"floor": [1, 2, 3, 4]}, owner="test")[1]
+    few = read_columns({"floor": [1, 2, 3, 4]}, owner="test")
     assert identity(few, apart=None) is None

@@ -11,7 +11,7 @@ import pytest
 
 from driftpace.campaign import Campaign
 from driftpace.storage import open_store
-from driftpace.tables import read_upload
+from driftpace.tables import read_columns
 from tests.cli.loop import Run, content, period
 
 
@@ -29,7 +29,7 @@ def test_predictions_are_the_models(fitted: Path, run: Run) -> None:
     with Path("said.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     store = open_store("driftpace.db")
-    found = Campaign.open("churn", storage=store).predict_table(read_upload("pool.csv"))
+    found = Campaign.open("churn", storage=store).predict_table(read_columns("pool.csv"))
     store.close()
     assert list(rows[0]) == ["customer_id", "age", "visits", "plan", "churned_predicted", "churned_probability"]
     assert [row["churned_predicted"] for row in rows] == found.values

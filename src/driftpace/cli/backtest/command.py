@@ -27,7 +27,10 @@ class Missing(StrEnum):
 
 def backtest(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="A CSV or Parquet file, or a bundled table: gss_income, psid7682.")
+        str,
+        typer.Argument(
+            metavar="FILE", help="A CSV, JSON, Arrow or Parquet file, or a bundled table: gss_income, psid7682."
+        ),
     ],
     period: Annotated[str | None, typer.Option(help="Column that says which period a row belongs to.")] = None,
     target: Annotated[str | None, typer.Option(help="Column to predict.")] = None,

@@ -83,7 +83,7 @@ def are_dates(words: "list[str] | set[str]") -> bool:
 def _two(column: "Column", target: str, table: str, *, loss: str | None) -> tuple[bool, list[str] | None]:
     """Return whether the target is numbers, and the two classes that it holds; None where it holds numbers to be predicted."""
     from driftpace.tables.cells import as_numbers
-    from driftpace.tables.textfile import number_text
+    from driftpace.tables.csv_format import number_text
 
     as_they_are = loss in ("squared", "huber")
     if column.kind == "flag":

@@ -8,13 +8,10 @@ import numpy as np
 
 from driftpace.cli.init.aiming import aim, are_dates
 from driftpace.errors import ParameterError
+from driftpace.tables.limits import MAX_CATEGORIES
 
 if TYPE_CHECKING:
     from driftpace.tables import Column
-
-MOST_WORDS = 12
-"""A column with more different words than this is taken for a name or a text, not for a category."""
-
 
 FEWEST_COUNTED = 20
 """Fewer numbers than this may run on by chance."""
@@ -48,7 +45,7 @@ def look(values: dict[str, Any], table: Path) -> tuple[dict[str, Any], list[tupl
             left.setdefault("dates", []).append(name)
             continue
         numbers, words = _of_use(columns[name], named="features" in values)
-        if numbers is None and (words is None or not 1 <= len(words) <= MOST_WORDS):
+        if numbers is None and (words is None or not 1 <= len(words) <= MAX_CATEGORIES):
             left.setdefault("neither numbers nor a few words", []).append(name)
             continue
         again = _says_nothing_new(numbers, columns[name], seen, name)
@@ -83,12 +80,12 @@ def look(values: dict[str, Any], table: Path) -> tuple[dict[str, Any], list[tupl
 def columns_of(table: Path) -> "dict[str, Column]":
     """Return the columns of a file."""
     from driftpace.cli.shared.tables import not_readable, own_limits
-    from driftpace.tables import read_upload
+    from driftpace.tables import read_columns
 
     if not table.is_file():
         what = not_readable(table) or "is a pipe"
         raise ParameterError(f"--table must be a file of rows; {str(table)!r} {what}.")
-    return read_upload(table, owner="init", limits=own_limits())
+    return read_columns(table, owner="init", limits=own_limits())
 
 
 def identity(columns: "dict[str, Column]", *, apart: str | None) -> str | None:
@@ -153,4 +150,4 @@ def _words(column: "Column") -> list[str] | None:
     if column.kind != "text":
         return None
     found = sorted({str(one) for one in column.values[~column.missing]})
-    return found if len(found) <= max(MOST_WORDS, 2) else None
+    return found if len(found) <= max(MAX_CATEGORIES, 2) else None

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from driftpace.campaign.records import Order, Receipt
     from driftpace.cli.shared.printing import Line
     from driftpace.labelling import LabelStudio
-    from driftpace.tables import Drawn
+    from driftpace.tables import DrawnRows
 
 TOKEN = "LABEL_STUDIO_API_KEY"
 """Where the token of the account is looked for: never on the command line, which others can see."""
@@ -30,7 +30,7 @@ def studio_at(url: str) -> "LabelStudio":
 
 
 def tasks_of(
-    campaign: "Campaign", order: "Order", rows: Mapping[str, Sequence[Any]], drawn: "Drawn"
+    campaign: "Campaign", order: "Order", rows: Mapping[str, Sequence[Any]], drawn: "DrawnRows"
 ) -> list[dict[str, Any]]:
     """Return the drawn rows as tasks."""
     from driftpace.labelling import to_tasks

@@ -45,7 +45,7 @@ def predict(
     from driftpace.cli.shared.reading import campaign_at
     from driftpace.cli.shared.tables import ROW_ENDINGS, content_of, read, readable, require_place
     from driftpace.errors import ParameterError, ProtocolError
-    from driftpace.tables.drawing import cells
+    from driftpace.tables.sample import cell_values
 
     if out is not None and form is ListForm.CSV:
         raise ParameterError("--format must be table or json beside --out, where the rows go; got csv.")
@@ -63,7 +63,7 @@ def predict(
         written = read(definition, shown, data, owner="predict", exact=True)
         columns |= {one: column for one, column in written.items() if _is_a_code(column)}
     word = definition.target or "target"
-    rows: dict[str, list[Any]] = {one: cells(column) for one, column in columns.items()}
+    rows: dict[str, list[Any]] = {one: cell_values(column) for one, column in columns.items()}
     added: dict[str, list[Any]] = {f"{word}_predicted": list(found.values)}
     if found.probability is not None:
         added[f"{word}_probability"] = [float(one) for one in found.probability]
@@ -96,7 +96,7 @@ def predict(
 def _print_rows(rows: dict[str, list[Any]], form: ListForm) -> None:
     """Print rows, given by column."""
     from driftpace.cli.shared.printing import print_csv, print_json, print_table
-    from driftpace.tables.writing import finite
+    from driftpace.tables.write import finite
 
     if form is ListForm.JSON:
         shown = {one: [finite(value) for value in values] for one, values in rows.items()}

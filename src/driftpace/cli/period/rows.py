@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from driftpace.campaign import Campaign, Definition
     from driftpace.campaign.records import Order
     from driftpace.cli.shared.printing import Line
-    from driftpace.tables import Drawn
+    from driftpace.tables import DrawnRows
     from driftpace.typing import BoolArray
 
 _ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
@@ -182,11 +182,11 @@ def _untellable(campaign: "Campaign", pool: Any, wanted: Wanted) -> "tuple[BoolA
     return leave, [("Left out", said)] if found else []
 
 
-def _again(pool: Any, ids: tuple[str, ...], id_column: str | None) -> "Drawn":
+def _again(pool: Any, ids: tuple[str, ...], id_column: str | None) -> "DrawnRows":
     """Return the rows of those ids, in that order."""
     import numpy as np
 
-    from driftpace.tables import Drawn, row_ids
+    from driftpace.tables import DrawnRows, row_ids
 
     places = {one: place for place, one in enumerate(row_ids(pool, id_column=id_column, owner="ask"))}
     gone = next((one for one in ids if one not in places), None)
@@ -195,7 +195,7 @@ def _again(pool: Any, ids: tuple[str, ...], id_column: str | None) -> "Drawn":
             f"--select must hold the rows that were drawn from it before; {gone!r:.80} is not there any more."
         )
     found = np.array([places[one] for one in ids], dtype=np.int64)
-    return Drawn(places=found, ids=ids, sentence="", pool=len(places))
+    return DrawnRows(places=found, ids=ids, sentence="", pool=len(places))
 
 
 def _rng_key(campaign: "Campaign", period: int) -> tuple[int, ...]:
@@ -208,7 +208,7 @@ def _rng_key(campaign: "Campaign", period: int) -> tuple[int, ...]:
     return seed, period, before
 
 
-def _labelled_before(definition: "Definition", pool: Any, drawn: "Drawn", wanted: Wanted) -> list["Line"]:
+def _labelled_before(definition: "Definition", pool: Any, drawn: "DrawnRows", wanted: Wanted) -> list["Line"]:
     """Return how many of the rows have a label in the pool already, which is not written: it may be one of long ago."""
     from driftpace.tables.cells import without_marks
 
@@ -220,7 +220,7 @@ def _labelled_before(definition: "Definition", pool: Any, drawn: "Drawn", wanted
     return [("Careful", f"{said}; tell {wanted.select.name} itself where it is of this period")]
 
 
-def _put(campaign: "Campaign", order: "Order", pool: Any, drawn: "Drawn", wanted: Wanted) -> list["Line"]:
+def _put(campaign: "Campaign", order: "Order", pool: Any, drawn: "DrawnRows", wanted: Wanted) -> list["Line"]:
     """Write the rows, as a table with an empty column for the label or as tasks."""
     from driftpace.tables import rows_of, write_rows
 

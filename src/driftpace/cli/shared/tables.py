@@ -9,17 +9,17 @@ from driftpace.errors import ParameterError
 
 if TYPE_CHECKING:
     from driftpace.campaign import Definition
-    from driftpace.tables import Column, Limits
+    from driftpace.tables import Column, TableLimits
 
 ROW_ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 """What rows can be written as."""
 
 
-def own_limits() -> "Limits":
-    """Return what may be read of one's own files: far more than strangers may send, and still not without end."""
-    from driftpace.tables import Limits
+def own_limits() -> "TableLimits":
+    """Return the limits for the user's own files."""
+    from driftpace.tables import LOCAL_LIMITS
 
-    return Limits(bytes=2**34, unpacked=2**34, rows=10**8, columns=10**5, cells=10**9)
+    return LOCAL_LIMITS
 
 
 def content_of(file: str, *, owner: str) -> tuple[str, bytes]:
@@ -75,12 +75,12 @@ def read(
     definition: "Definition", name: str, data: bytes | Path, *, owner: str, exact: bool = False
 ) -> "dict[str, Column]":
     """Return the columns of a file; ids and words stay as they were written, and ``exact`` keeps how all else was written too."""
-    from driftpace.tables import read_upload
+    from driftpace.tables import read_columns
 
     as_text = [*definition.categories, *(one for one in (definition.id, definition.groups) if one is not None)]
     if definition.classes is not None and definition.target is not None:
         as_text.append(definition.target)
-    return read_upload(
+    return read_columns(
         data,
         name=None if name == "stdin" else name,
         limits=own_limits(),

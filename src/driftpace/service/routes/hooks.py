@@ -17,9 +17,9 @@ from driftpace.service.delivered import words_of
 from driftpace.service.failures import declared
 from driftpace.service.parts import service_of, who
 from driftpace.service.routes.answering import CampaignName, as_json
-from driftpace.tables.exports import ROW_FOR, ROW_ID
-from driftpace.tables.limits import Limits
-from driftpace.tables.upload import read_upload
+from driftpace.tables.label_studio import ROW_FOR, ROW_ID
+from driftpace.tables.limits import TableLimits
+from driftpace.tables.read import read_columns
 
 router = APIRouter(prefix="/api/hooks", tags=["hooks"])
 
@@ -70,11 +70,11 @@ async def label_studio(request: Request, name: CampaignName) -> Response:
     return answer
 
 
-def _tell(campaign: Campaign, project: int | None, rows: list[dict[str, Any]], limits: Limits, by: str) -> Receipt:
+def _tell(campaign: Campaign, project: int | None, rows: list[dict[str, Any]], limits: TableLimits, by: str) -> Receipt:
     definition = campaign.definition
     data = json.dumps(rows).encode()
     as_text = words_of(definition)
-    columns = read_upload(data, kind="json", limits=limits, owner="hooks", as_text=as_text, target=definition.target)
+    columns = read_columns(data, kind="json", limits=limits, owner="hooks", as_text=as_text, target=definition.target)
     ids = sorted(f"{row.get(ROW_FOR)} {row[ROW_ID]}" for row in rows)
     called = hashlib.sha256(json.dumps(ids).encode()).hexdigest()
     delivery = f"label-studio:{project}:{called}"

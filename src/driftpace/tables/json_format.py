@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from driftpace.datasets.cells import LARGEST_WHOLE
 from driftpace.errors import DataError
+from driftpace.tables.cells import LARGEST_WHOLE
 from driftpace.tables.columns import Column, from_objects
-from driftpace.tables.limits import Limits, clip, refuse_size
-from driftpace.tables.textfile import encoding, lines, number_text
+from driftpace.tables.csv_format import encoding, lines, number_text
+from driftpace.tables.limits import TableLimits, check_size, clip
 
 _LONG = 2**16
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -79,7 +79,7 @@ def _has_half(text: str) -> bool:
     return any(escape[1] for escape in _ESCAPE.finditer(text))
 
 
-def load_document(data: bytes, limits: Limits, what: str) -> Any:
+def load_document(data: bytes, limits: TableLimits, what: str) -> Any:
     """Return what a JSON document stands for, if it holds no more values than so many cells may need."""
     values = sum(data.count(mark) for mark in (b",", b"[", b"{"))
     if values > 2 * limits.cells + limits.columns:
@@ -93,7 +93,7 @@ def load_document(data: bytes, limits: Limits, what: str) -> Any:
     return parse(text, what)
 
 
-def table_of_document(document: Any, limits: Limits, what: str) -> dict[str, list[Any]]:
+def table_of_document(document: Any, limits: TableLimits, what: str) -> dict[str, list[Any]]:
     """Return columns of values from an array of objects, or from {"columns": {...}}."""
     if isinstance(document, dict) and isinstance(document.get("columns"), dict):
         return _by_columns(document["columns"], limits, what)
@@ -104,7 +104,7 @@ def table_of_document(document: Any, limits: Limits, what: str) -> dict[str, lis
     return gather(document, limits, what)
 
 
-def _by_columns(columns: Mapping[str, Any], limits: Limits, what: str) -> dict[str, list[Any]]:
+def _by_columns(columns: Mapping[str, Any], limits: TableLimits, what: str) -> dict[str, list[Any]]:
     for name, values in columns.items():
         if not isinstance(values, list):
             raise DataError(f"{what} must have an array for each column; {clip(name)!r} has {_kind_of(values)}.")
@@ -114,11 +114,11 @@ def _by_columns(columns: Mapping[str, Any], limits: Limits, what: str) -> dict[s
     rows = lengths.pop() if lengths else 0
     if not rows:
         raise DataError(f"{what} must hold at least one row; got none.")
-    refuse_size(limits, rows, len(columns), what)
+    check_size(limits, rows, len(columns), what)
     return dict(columns)
 
 
-def read_lines(data: bytes, limits: Limits, what: str) -> dict[str, list[Any]]:
+def read_lines(data: bytes, limits: TableLimits, what: str) -> dict[str, list[Any]]:
     """Return columns of values from one JSON object on each line."""
 
     def rows() -> Iterable[Any]:
@@ -129,10 +129,10 @@ def read_lines(data: bytes, limits: Limits, what: str) -> dict[str, list[Any]]:
     return gather(rows(), limits, what)
 
 
-def gather(rows: Iterable[Any], limits: Limits, what: str) -> dict[str, list[Any]]:
+def gather(rows: Iterable[Any], limits: TableLimits, what: str) -> dict[str, list[Any]]:
     """Return columns from rows by name: a name that a row does not have is missing there.
 
-    >>> gather([{"a": 1}, {"b": 2}], Limits(), "read: it")
+    >>> gather([{"a": 1}, {"b": 2}], TableLimits(), "read: it")
     {'a': [1, None], 'b': [None, 2]}
     """
     columns: dict[str, list[Any]] = {}
@@ -143,16 +143,16 @@ def gather(rows: Iterable[Any], limits: Limits, what: str) -> dict[str, list[Any
         for name, value in row.items():
             if (values := columns.get(name)) is None:
                 columns[name] = values = []
-                refuse_size(limits, count, len(columns), what)
+                check_size(limits, count, len(columns), what)
             if len(values) < count:
                 values.extend([None] * (count - len(values)))
             values.append(value)
         count += 1
         if count & 1023 == 0:
-            refuse_size(limits, count, len(columns), what)
+            check_size(limits, count, len(columns), what)
     if not count or not columns:
         raise DataError(f"{what} must hold at least one row with a value; got none.")
-    refuse_size(limits, count, len(columns), what)
+    check_size(limits, count, len(columns), what)
     for values in columns.values():
         values.extend([None] * (count - len(values)))
     return columns

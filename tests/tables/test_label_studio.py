@@ -6,8 +6,8 @@ from typing import Any, get_args
 import pytest
 
 from driftpace.errors import DataError, ParameterError
-from driftpace.tables import read_upload, rows_of_export
-from driftpace.tables.exports import Several
+from driftpace.tables import read_columns, rows_of_export
+from driftpace.tables.label_studio import AnnotationPolicy
 
 
 def _annotation(number: int, answers: dict[str, Any], minute: int = 0, **more: Any) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def test_several_annotators_latest_majority_and_ground_truth() -> None:
     tied = _task(1, _annotation(1, {"churned": "a"}, 5), _annotation(2, {"churned": "b"}, 7))
     assert rows_of_export([tied], several="majority")[0]["churned"] == "b"
     truth = _task(1, _annotation(1, {"churned": "a"}, 5, ground_truth=True), _annotation(2, {"churned": "b"}, 7))
-    for several in get_args(Several):
+    for several in get_args(AnnotationPolicy):
         assert rows_of_export([truth], several=several)[0]["churned"] == "a"
     with pytest.raises(
         ParameterError, match=r"from_export\(several=...\) must be one of 'latest', 'majority'; got 'all'"
@@ -118,7 +118,7 @@ def test_short_exports() -> None:
         for row in (names, *cells)
     ]
     for content in ("\n".join(quoted), json.dumps(_SHORT)):
-        columns = read_upload(content.encode(), target="price")
+        columns = read_columns(content.encode(), target="price")
         assert {name: column.values.tolist() for name, column in columns.items()} == {
             "age": [41.0],
             "churned": ["yes"],
@@ -132,7 +132,7 @@ def test_answers_that_are_numbers_become_numbers_and_the_row_stays_as_it_was() -
         _task(1, _annotation(1, {"churned": "1"}), zip="007"),
         _task(2, _annotation(2, {"churned": "0"}), zip="008"),
     ]
-    columns = read_upload(json.dumps(tasks).encode())
+    columns = read_columns(json.dumps(tasks).encode())
     assert columns["churned"].values.tolist() == [1.0, 0.0]
     assert columns["zip"].values.tolist() == ["007", "008"]
 
@@ -141,4 +141,4 @@ def test_what_is_no_export_and_what_nobody_labelled() -> None:
     with pytest.raises(DataError, match="from_export: the export must be JSON or JSON-MIN of Label Studio"):
         rows_of_export([{"a": 1}])
     with pytest.raises(DataError, match="must have at least one labelled task; nobody has labelled any"):
-        read_upload(json.dumps(TASKS[1:4]).encode())
+        read_columns(json.dumps(TASKS[1:4]).encode())

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from driftpace.errors import DataError
-from driftpace.tables.jsonfile import load_document
-from driftpace.tables.limits import Limits
+from driftpace.tables.json_format import load_document
+from driftpace.tables.limits import TableLimits
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def test_others_get_their_turn_while_numbers_are_read(turns: list[int], number: 
     count = 8_000_000 // len(number)
     data = f'{{"X":[{",".join([number] * count)}]{more}}}'.encode()
     before = len(turns)
-    read = load_document(data, Limits(), "it")
+    read = load_document(data, TableLimits(), "it")
     assert len(turns) - before > 25
     assert len(read["X"]) == count
     assert set(read["X"]) == {float(number) if "." in number else int(number)}
@@ -47,7 +47,7 @@ def test_others_get_their_turn_while_numbers_are_read(turns: list[int], number: 
 def test_a_number_without_end_is_refused_in_a_sentence(length: int) -> None:
     padded = " " * length
     with pytest.raises(DataError, match="numbers of an ordinary length"):
-        load_document(f"[{padded}{'9' * 5000}]".encode(), Limits(), "it")
+        load_document(f"[{padded}{'9' * 5000}]".encode(), TableLimits(), "it")
 
 
 @pytest.mark.parametrize(
@@ -56,9 +56,9 @@ def test_a_number_without_end_is_refused_in_a_sentence(length: int) -> None:
 def test_half_a_character_is_refused_wherever_it_stands(half: str) -> None:
     for text in (f'["{half}"]', f'[{{"{half}": 1}}]', f'[[["a", "{half}"]]]'):
         with pytest.raises(DataError, match="half of a character"):
-            load_document(text.encode(), Limits(), "it")
+            load_document(text.encode(), TableLimits(), "it")
 
 
 @pytest.mark.parametrize("whole", ["\\ud83d\\ude00", "\\\\ud83d", "\\uD83D\\uDE00\\ud83d\\ude00", "\\u00df"])
 def test_whole_characters_are_read(whole: str) -> None:
-    assert load_document(f'["{whole}"]'.encode(), Limits(), "it")[0].encode()
+    assert load_document(f'["{whole}"]'.encode(), TableLimits(), "it")[0].encode()

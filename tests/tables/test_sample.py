@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from driftpace.errors import DataError, ParameterError
-from driftpace.tables import Column, draw_rows, drawing, read_upload, row_ids
-from driftpace.tables.drawing import share_out
+from driftpace.tables import Column, draw_rows, read_columns, row_ids, sample
+from driftpace.tables.sample import allocate
 
 
 def _pool(cities: str) -> dict[str, Column]:
     """One row for each letter, which is its city; a point is a row without one."""
     lines = [f"{place},{'' if city == '.' else city}" for place, city in enumerate(cities)]
-    return read_upload("\n".join(["id,city", *lines, ""]).encode(), as_text=["id"])
+    return read_columns("\n".join(["id,city", *lines, ""]).encode(), as_text=["id"])
 
 
 @given(cities=st.text("abc.", min_size=1, max_size=40), samples=st.integers(0, 50), data=st.data())
@@ -48,7 +48,7 @@ def test_what_every_draw_holds(cities: str, samples: int, data: st.DataObject) -
 def test_shares_are_whole_and_add_up(sizes: list[int], seed: int, data: st.DataObject) -> None:
     total = sum(sizes)
     count = data.draw(st.integers(0, total))
-    shares = share_out(sizes, count, np.random.default_rng(seed))
+    shares = allocate(sizes, count, np.random.default_rng(seed))
     assert sum(shares) == count
     for size, share in zip(sizes, shares, strict=True):
         assert 0 <= share <= size
@@ -106,7 +106,7 @@ def test_the_test_can_fail(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     runs, samples, rows = 4_000, 5, 23
     pool = _pool("a" * 11 + "b" * 8 + "c" * 3 + ".")
     with monkeypatch.context() as patched:
-        patched.setattr(drawing, "share_out", largest)
+        patched.setattr(sample, "allocate", largest)
         often, _ = _chances(pool, samples, "city", seed, runs)
         assert often[-1] == 0
         assert _largest_deviation(often, runs, samples / rows) > stats.norm.isf(1e-6 / rows / 2) * 1.1
@@ -150,22 +150,22 @@ def test_a_pool_that_is_too_small_gives_all_and_says_so() -> None:
 
 
 def test_rows_without_an_id_are_known_by_what_they_hold() -> None:
-    pool = read_upload(b"a,b\n1,x\n2,y\n1,x\n1,x\n")
+    pool = read_columns(b"a,b\n1,x\n2,y\n1,x\n1,x\n")
     ids = row_ids(pool)
     assert len(set(ids)) == 4
     assert ids[2] == f"{ids[0]}-2"
     assert ids[3] == f"{ids[0]}-3"
-    assert row_ids(read_upload(b"b;a\nx;1.0\ny;2\n"))[:2] == ids[:2], (
+    assert row_ids(read_columns(b"b;a\nx;1.0\ny;2\n"))[:2] == ids[:2], (
         "the order of columns and the form of a number say nothing"
     )
-    assert row_ids(read_upload(b'{"a": 1, "b": "x"}\n{"a": 2, "b": "y"}'))[:2] == ids[:2]
+    assert row_ids(read_columns(b'{"a": 1, "b": "x"}\n{"a": 2, "b": "y"}'))[:2] == ids[:2]
     drawn = draw_rows(pool, 4, already=ids[1:3], rng_key=[3])
     assert sorted(drawn.ids) == sorted([ids[0], ids[3]])
-    assert row_ids(read_upload(b"a,b\n1:,x\n"))[0] != row_ids(read_upload(b"a,b\n1,:x\n"))[0]
+    assert row_ids(read_columns(b"a,b\n1:,x\n"))[0] != row_ids(read_columns(b"a,b\n1,:x\n"))[0]
 
 
 def test_the_column_of_a_former_draw_is_the_id() -> None:
-    assert row_ids(read_upload(b"driftpace_id,a\n007,1\nrow-2,1\n")) == ["007", "row-2"]
+    assert row_ids(read_columns(b"driftpace_id,a\n007,1\nrow-2,1\n")) == ["007", "row-2"]
 
 
 def test_what_cannot_be_drawn_is_refused() -> None:
@@ -192,8 +192,8 @@ def test_what_cannot_be_drawn_is_refused() -> None:
 
 def test_a_row_is_known_again_by_its_id_however_that_is_written() -> None:
     for text in (b"id,a\n1,5\n2,6\n", b"id,a\n1.0,5\n2.0,6\n"):
-        pool = read_upload(text, as_text=["id"])
+        pool = read_columns(text, as_text=["id"])
         assert row_ids(pool, id_column="id") == ["1", "2"]
         assert draw_rows(pool, 2, rng_key=(1,), id_column="id", already=["1"]).ids == ("2",)
     with pytest.raises(DataError, match="'1' is there twice"):
-        row_ids(read_upload(b"id,a\n1,5\n1.0,6\n", as_text=["id"]), id_column="id")
+        row_ids(read_columns(b"id,a\n1,5\n1.0,6\n", as_text=["id"]), id_column="id")

@@ -12,17 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from driftpace.errors import ParameterError, StorageError
-from driftpace.tables.arrow import need_pyarrow
+from driftpace.tables.arrow_format import require_pyarrow
 from driftpace.tables.columns import Column
-from driftpace.tables.drawing import Drawn, cells
-from driftpace.tables.exports import ROW_ID
-from driftpace.tables.jsonfile import as_written
+from driftpace.tables.json_format import as_written
+from driftpace.tables.label_studio import ROW_ID
+from driftpace.tables.sample import DrawnRows, cell_values
 
 _ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 
 
 def rows_of(
-    columns: Mapping[str, Column], drawn: Drawn, *, id_column: str | None = None, as_text: bool = False
+    columns: Mapping[str, Column], drawn: DrawnRows, *, id_column: str | None = None, as_text: bool = False
 ) -> dict[str, list[Any]]:
     """Return the drawn rows as plain values by column, with ``driftpace_id`` before them where no column of theirs is their id.
 
@@ -35,10 +35,12 @@ def rows_of(
     return {ROW_ID: list(drawn.ids), **picked}
 
 
-def _pick(column: Column, drawn: Drawn, as_text: bool) -> list[Any]:
+def _pick(column: Column, drawn: DrawnRows, as_text: bool) -> list[Any]:
     if as_text and column.written is not None:
         return list(column.written[drawn.places].tolist())
-    return cells(Column(kind=column.kind, values=column.values[drawn.places], missing=column.missing[drawn.places]))
+    return cell_values(
+        Column(kind=column.kind, values=column.values[drawn.places], missing=column.missing[drawn.places])
+    )
 
 
 def write_rows(
@@ -109,7 +111,7 @@ def finite(value: Any) -> Any:
 
 
 def _parquet(table: Mapping[str, list[Any]], owner: str) -> bytes:
-    pa = need_pyarrow(owner)
+    pa = require_pyarrow(owner)
     import pyarrow.parquet as pq
 
     sink = io.BytesIO()

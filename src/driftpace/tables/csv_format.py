@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from driftpace.errors import DataError
 from driftpace.tables.cells import column_of, text_column, with_commas
 from driftpace.tables.columns import Column
-from driftpace.tables.limits import LONGEST_LINE, Limits, refuse_size, refuse_twin_names
+from driftpace.tables.limits import LONGEST_LINE, TableLimits, check_size, check_unique_names
 
 _SEPARATORS = (",", ";", "\t")
 _QUOTED = re.compile('"[^"]*"')
@@ -22,7 +22,7 @@ def encoding(data: bytes) -> str:
     return "utf-16" if data[:2] in _UTF_16 else "utf-8-sig"
 
 
-def lines(data: bytes, limits: Limits, what: str) -> Iterator[str]:
+def lines(data: bytes, limits: TableLimits, what: str) -> Iterator[str]:
     """Return line after line, ends included; a sentence where one is too long or no text, or where there are too many."""
     with io.TextIOWrapper(io.BytesIO(data), encoding=encoding(data), newline="") as text:
         number = 0
@@ -56,7 +56,7 @@ def _bad_line(data: bytes) -> str:
     return "it is neither"
 
 
-def read_csv_cells(data: bytes, limits: Limits, what: str) -> tuple[list[str], list[list[str]]]:
+def read_csv_cells(data: bytes, limits: TableLimits, what: str) -> tuple[list[str], list[list[str]]]:
     """Return the names and, for each column, its cells as they are written.
 
     The separator is the comma, semicolon or tab that the first line has most of outside quotes; a tab in a .tsv file; or what a
@@ -65,7 +65,7 @@ def read_csv_cells(data: bytes, limits: Limits, what: str) -> tuple[list[str], l
     return _read_cells(data, limits, what)[1:]
 
 
-def _read_cells(data: bytes, limits: Limits, what: str) -> tuple[str, list[str], list[list[str]]]:
+def _read_cells(data: bytes, limits: TableLimits, what: str) -> tuple[str, list[str], list[list[str]]]:
     """Return the separator, the names and the cells."""
     source = lines(data, limits, what)
     first = next(source, "")
@@ -84,7 +84,7 @@ def _read_cells(data: bytes, limits: Limits, what: str) -> tuple[str, list[str],
     rows = 0
     try:
         header = [name.strip() for name in next(reader, [])]
-        refuse_size(limits, 0, len(header), what)
+        check_size(limits, 0, len(header), what)
         columns: list[list[str]] = [[] for _ in header]
         for row in reader:
             if not row:
@@ -95,15 +95,15 @@ def _read_cells(data: bytes, limits: Limits, what: str) -> tuple[str, list[str],
                 )
             rows += 1
             if rows & 1023 == 0:
-                refuse_size(limits, rows, len(header), what)
+                check_size(limits, rows, len(header), what)
             for cells, cell in zip(columns, row, strict=True):
                 cells.append(cell)
     except csv.Error as error:
         raise DataError(f"{what} must be a CSV file; line {reader.line_num + above}: {error}.") from None
     if not rows:
         raise DataError(f"{what} must have a line of names and at least one row; got {_got(header)}.")
-    refuse_size(limits, rows, len(header), what)
-    refuse_twin_names(header, what)
+    check_size(limits, rows, len(header), what)
+    check_unique_names(header, what)
     return separator, header, columns
 
 
@@ -111,7 +111,9 @@ def _got(header: list[str]) -> str:
     return "the names alone" if header else "nothing"
 
 
-def read_csv(data: bytes, limits: Limits, what: str, *, as_text: Collection[str], exact: bool) -> dict[str, Column]:
+def read_csv(
+    data: bytes, limits: TableLimits, what: str, *, as_text: Collection[str], exact: bool
+) -> dict[str, Column]:
     """Return the columns of a CSV file; those named in ``as_text`` stay as they are written, missing where empty.
 
     Where the separator is no comma and no number has a point, columns of numbers with decimal commas are numbers.

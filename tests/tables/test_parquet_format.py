@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from driftpace.errors import DataError
-from driftpace.tables import Limits, parquet, read_upload
-from driftpace.tables.parquet_pages import Chunk, Group, read_footer, walk
-from driftpace.tables.thrift import OddThriftError, Reader
+from driftpace.tables import TableLimits, parquet_format, read_columns
+from driftpace.tables.parquet_format import Chunk, Group, ThriftError, ThriftReader, read_footer, walk
 
 
 def _file(rows: int = 1000, **how: Any) -> bytes:
@@ -48,7 +47,7 @@ def test_the_footer_and_the_pages_are_read_as_arrow_reads_them(how: dict[str, An
 
 
 def _with_footer(monkeypatch: pytest.MonkeyPatch, rows: int, *groups: Group) -> None:
-    monkeypatch.setattr(parquet, "read_footer", lambda data, what: (rows, groups))
+    monkeypatch.setattr(parquet_format, "read_footer", lambda data, what: (rows, groups))
 
 
 def test_parts_that_do_not_agree_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,7 +62,7 @@ def test_parts_that_do_not_agree_are_refused(monkeypatch: pytest.MonkeyPatch) ->
     ):
         _with_footer(monkeypatch, rows, *groups)
         with pytest.raises(DataError, match=why):
-            read_upload(data)
+            read_columns(data)
 
 
 def test_pages_without_end_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,7 +70,7 @@ def test_pages_without_end_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     data = b"PAR1" + empty * 200_000 + b"PAR1"
     _with_footer(monkeypatch, 1, Group(rows=1, chunks=(Chunk(name="x", values=1, start=4, length=len(data)),)))
     with pytest.raises(DataError, match="must have at most 100,000 pages; got more"):
-        read_upload(data)
+        read_columns(data)
 
 
 def test_a_page_that_says_it_is_large_is_believed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,7 +79,7 @@ def test_a_page_that_says_it_is_large_is_believed(monkeypatch: pytest.MonkeyPatc
     data = b"PAR1" + page + b"PAR1"
     _with_footer(monkeypatch, 1, Group(rows=1, chunks=(Chunk(name="x", values=1, start=4, length=len(page)),)))
     with pytest.raises(DataError, match="must unpack to at most 128 MiB; it is larger"):
-        read_upload(data)
+        read_columns(data)
 
 
 def test_a_footer_that_would_end_the_process_is_read() -> None:
@@ -93,7 +92,7 @@ def test_a_footer_that_would_end_the_process_is_read() -> None:
             damaged = bytearray(data)
             damaged[at] = value
             try:
-                read_upload(bytes(damaged), limits=Limits(unpacked=2**20))
+                read_columns(bytes(damaged), limits=TableLimits(unpacked=2**20))
                 outcomes.add("read")
             except DataError:
                 outcomes.add("refused")
@@ -102,10 +101,10 @@ def test_a_footer_that_would_end_the_process_is_read() -> None:
 
 @given(data=st.binary(max_size=200), at=st.integers(-5, 210))
 def test_no_bytes_keep_the_reader_of_records_busy(data: bytes, at: int) -> None:
-    reader = Reader(memoryview(data), values=1_000)
+    reader = ThriftReader(memoryview(data), values=1_000)
     try:
         fields, behind = reader.record(at)
-    except OddThriftError:
+    except ThriftError:
         fields, behind = {}, at + 1
     assert behind > at
     assert all(isinstance(number, int) for number in fields)

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from driftpace.errors import ParameterError, StorageError
-from driftpace.tables import Column, draw_rows, read_upload, rows_of, write_rows
+from driftpace.tables import Column, draw_rows, read_columns, rows_of, write_rows
 
 _POOL = b'id,city,=sum,when\n007,"Rome, ""Lazio""",=1+1,2026-11-15\n8,,x,2026-11-16\n'
 
 
 def _pool() -> dict[str, Column]:
-    return read_upload(_POOL, as_text=["id"], exact=True)
+    return read_columns(_POOL, as_text=["id"], exact=True)
 
 
 def test_a_pool_comes_out_as_it_came_in(tmp_path: Path) -> None:
@@ -29,12 +29,12 @@ def test_a_pool_comes_out_as_it_came_in(tmp_path: Path) -> None:
 
 
 def test_rows_without_ids_get_some(tmp_path: Path) -> None:
-    pool = read_upload(b"a\n1\n2\n3\n")
+    pool = read_columns(b"a\n1\n2\n3\n")
     drawn = draw_rows(pool, 2, rng_key=[1])
     for ending in ("csv", "tsv", "jsonl", "ndjson", "parquet"):
         path = tmp_path / f"tasks.{ending}"
         write_rows(path, rows_of(pool, drawn), empty=["a", "label"])
-        back = read_upload(path)
+        back = read_columns(path)
         assert list(back) == ["driftpace_id", "a", "label"]
         assert tuple(back["driftpace_id"].values) == drawn.ids
         assert back["a"].values.tolist() == pool["a"].values[drawn.places].tolist()

@@ -16,7 +16,7 @@ import pytest
 from pyarrow import feather, ipc
 
 from driftpace.errors import DataError, DriftpaceError, MissingExtraError, ParameterError
-from driftpace.tables import Column, FileKind, Limits, read_upload
+from driftpace.tables import Column, FileKind, TableLimits, read_columns
 
 _ROWS: dict[str, list[Any]] = {
     "id": ["007", "7", "8"],
@@ -109,7 +109,7 @@ def _plain(columns: dict[str, Column]) -> dict[str, tuple[str, list[Any]]]:
 def test_every_form_gives_the_same_columns(form: str, named: bool, tmp_path: Path) -> None:
     make, name = _FORMS[form]
     content = make()
-    columns = read_upload(content, name=name if named else None, as_text=["id"])
+    columns = read_columns(content, name=name if named else None, as_text=["id"])
     city = 'Oslo, a "town"\nby the sea'
     assert _plain(columns) == {
         "id": ("text", ["007", "7", "8"]),
@@ -120,13 +120,13 @@ def test_every_form_gives_the_same_columns(form: str, named: bool, tmp_path: Pat
     }
     path = tmp_path / name
     path.write_bytes(content)
-    assert _plain(read_upload(path, as_text=["id"])) == _plain(columns)
-    assert _plain(read_upload(io.BytesIO(content), name=name, as_text=["id"])) == _plain(columns)
+    assert _plain(read_columns(path, as_text=["id"])) == _plain(columns)
+    assert _plain(read_columns(io.BytesIO(content), name=name, as_text=["id"])) == _plain(columns)
 
 
 @pytest.mark.parametrize("make", [_parquet, lambda: _arrow(True)], ids=["parquet", "arrow"])
 def test_a_name_never_says_more_than_the_bytes(make: Callable[[], bytes]) -> None:
-    assert _plain(read_upload(make(), name="../../etc/rows.csv")) == _plain(read_upload(make()))
+    assert _plain(read_columns(make(), name="../../etc/rows.csv")) == _plain(read_columns(make()))
 
 
 def test_times_come_in_utc_whatever_their_unit() -> None:
@@ -138,7 +138,7 @@ def test_times_come_in_utc_whatever_their_unit() -> None:
     }
     sink = io.BytesIO()
     pq.write_table(pa.table(units), sink)
-    for column in read_upload(sink.getvalue()).values():
+    for column in read_columns(sink.getvalue()).values():
         assert column.kind == "time"
         assert column.values[0] == np.datetime64("2026-11-15T12:30")
         assert column.missing.tolist() == [False, True]
@@ -155,22 +155,22 @@ def test_ids_are_kept_as_written_and_large_ones_exactly() -> None:
     ):
         hows: list[dict[str, Any]] = [{"as_text": ["id"]}, {"exact": True}, {}]
         for how in hows:
-            assert read_upload(content, **how)["id"].values.tolist() == [str(large), str(large + 1)]
+            assert read_columns(content, **how)["id"].values.tolist() == [str(large), str(large + 1)]
 
 
 def test_exact_knows_how_numbers_and_flags_were_written_and_codes_stay_text() -> None:
     text = b"zip,price,age,member\n00501,1.50,41,TRUE\n10001,2,NA,\n"
-    columns = read_upload(text, exact=True)
+    columns = read_columns(text, exact=True)
     kinds = {name: column.kind for name, column in columns.items()}
     assert kinds == {"zip": "text", "price": "number", "age": "number", "member": "flag"}
     assert columns["zip"].values.tolist() == ["00501", "10001"]
     written = {name: None if one.written is None else one.written.tolist() for name, one in columns.items()}
     assert written == {"zip": None, "price": ["1.50", "2"], "age": ["41", "NA"], "member": ["TRUE", ""]}
-    assert all(column.written is None for column in read_upload(text).values())
+    assert all(column.written is None for column in read_columns(text).values())
 
 
 def test_nan_is_missing_in_json_as_python_writes_it() -> None:
-    assert read_upload(b'[{"a": NaN, "b": "x"}, {"a": 1}]')["a"].missing.tolist() == [True, False]
+    assert read_columns(b'[{"a": NaN, "b": "x"}, {"a": 1}]')["a"].missing.tolist() == [True, False]
 
 
 _LONG = b"9" * 400
@@ -213,7 +213,7 @@ _REFUSED: list[tuple[bytes, FileKind | None, str]] = [
 @pytest.mark.parametrize(("content", "kind", "why"), _REFUSED)
 def test_what_cannot_be_used_is_refused_in_one_sentence(content: bytes, kind: FileKind | None, why: str) -> None:
     with pytest.raises(DataError) as refused:
-        read_upload(content, kind=kind, owner="tell")
+        read_columns(content, kind=kind, owner="tell")
     sentence = str(refused.value)
     assert sentence.startswith("tell: the upload must ")
     assert why in sentence
@@ -224,16 +224,16 @@ def test_what_cannot_be_used_is_refused_in_one_sentence(content: bytes, kind: Fi
 @pytest.mark.parametrize(
     ("limits", "why"),
     [
-        (Limits(bytes=10), "must be at most 10 bytes; it is larger"),
-        (Limits(rows=2), "must have at most 2 rows; got 3 or more"),
-        (Limits(columns=4), "must have at most 4 columns; got 5"),
-        (Limits(cells=14), "must have at most 14 cells; got 3 or more rows of 5 columns"),
+        (TableLimits(bytes=10), "must be at most 10 bytes; it is larger"),
+        (TableLimits(rows=2), "must have at most 2 rows; got 3 or more"),
+        (TableLimits(columns=4), "must have at most 4 columns; got 5"),
+        (TableLimits(cells=14), "must have at most 14 cells; got 3 or more rows of 5 columns"),
     ],
 )
 @pytest.mark.parametrize("form", _FORMS)
-def test_every_form_keeps_every_limit(form: str, limits: Limits, why: str) -> None:
+def test_every_form_keeps_every_limit(form: str, limits: TableLimits, why: str) -> None:
     with pytest.raises(DataError) as refused:
-        read_upload(_FORMS[form][0](), limits=limits)
+        read_columns(_FORMS[form][0](), limits=limits)
     json_is_weighed_first = "values" in str(refused.value) and "at most 14 cells" in str(refused.value)
     assert why in str(refused.value) or json_is_weighed_first
 
@@ -241,7 +241,7 @@ def test_every_form_keeps_every_limit(form: str, limits: Limits, why: str) -> No
 @pytest.mark.parametrize("form", _FORMS)
 def test_every_form_keeps_the_limit_on_what_it_unpacks_to(form: str) -> None:
     with pytest.raises(DataError, match="must unpack to at most 8 bytes; it is larger"):
-        read_upload(_FORMS[form][0](), limits=Limits(unpacked=8))
+        read_columns(_FORMS[form][0](), limits=TableLimits(unpacked=8))
 
 
 @pytest.mark.parametrize("values", [[[1, 2]], [{"a": 1}]], ids=["list", "struct"])
@@ -251,11 +251,11 @@ def test_cells_that_hold_several_values_are_refused(values: list[Any]) -> None:
     with ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
     with pytest.raises(DataError, match="must have columns of numbers, texts, flags or times; 'x' is "):
-        read_upload(sink.getvalue())
+        read_columns(sink.getvalue())
     sink = io.BytesIO()
     pq.write_table(table, sink)
     with pytest.raises(DataError, match="'x"):
-        read_upload(sink.getvalue())
+        read_columns(sink.getvalue())
 
 
 def test_twins_are_refused_in_arrow_and_parquet() -> None:
@@ -267,30 +267,32 @@ def test_twins_are_refused_in_arrow_and_parquet() -> None:
     pq.write_table(table, packed)
     for content in (sink.getvalue(), packed.getvalue()):
         with pytest.raises(DataError, match="must have columns of different names; got 'x' twice"):
-            read_upload(content)
+            read_columns(content)
 
 
 def test_parameters_are_checked() -> None:
     with pytest.raises(ParameterError, match=r"tell\(kind=...\) must be one of 'csv', "):
-        read_upload(b"a\n1\n", kind="xml", owner="tell")  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match=r"tell\(data=...\) must be bytes, a path or an open binary file; got int"):
-        read_upload(3, owner="tell")  # type: ignore[arg-type]
+        read_columns(b"a\n1\n", kind="xml", owner="tell")  # type: ignore[arg-type]
+    with pytest.raises(
+        ParameterError, match=r"tell\(source=...\) must be a path, bytes, an open binary file, .*; got int"
+    ):
+        read_columns(3, owner="tell")
     with pytest.raises(ParameterError, match=r"must be opened in binary mode; got text"):
-        read_upload(io.StringIO("a"), owner="tell")  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match=r"Limits\(rows=...\) must be a whole number of at least 1; got 0"):
-        Limits(rows=0)
+        read_columns(io.StringIO("a"), owner="tell")
+    with pytest.raises(ParameterError, match=r"TableLimits\(rows=...\) must be a whole number of at least 1; got 0"):
+        TableLimits(rows=0)
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     content = _parquet()
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     with pytest.raises(MissingExtraError, match=r'needs pyarrow for this file: pip install "driftpace\[tables\]"'):
-        read_upload(content)
+        read_columns(content)
 
 
 def test_a_name_is_shown_clipped_and_printable() -> None:
     with pytest.raises(DriftpaceError) as refused:
-        read_upload(b"", name="a\n\x1b[31m" + "b" * 500)
+        read_columns(b"", name="a\n\x1b[31m" + "b" * 500)
     assert "\n" not in str(refused.value)
     assert "\x1b" not in str(refused.value)
     assert len(str(refused.value)) < 150

@@ -15,14 +15,14 @@ from driftpace import validation
 from driftpace.errors import DataError, ParameterError
 from driftpace.tables.cells import as_ids
 from driftpace.tables.columns import Column
-from driftpace.tables.exports import ROW_ID
-from driftpace.tables.jsonfile import as_written
+from driftpace.tables.json_format import as_written
+from driftpace.tables.label_studio import ROW_ID
 from driftpace.tables.limits import clip
 from driftpace.typing import BoolArray, IntArray
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Drawn:
+class DrawnRows:
     """Rows drawn from a pool: their places in it, their ids, and a sentence that says how they were drawn.
 
     ``pool`` is how many rows there were to draw from, those drawn before left out; ``strata`` how many were drawn from each
@@ -49,7 +49,7 @@ def draw_rows(
     leave: BoolArray | None = None,
     id_column: str | None = None,
     owner: str = "draw_rows",
-) -> Drawn:
+) -> DrawnRows:
     r"""Return rows to label, without replacement, the same ones for the same ``rng_key`` and pool.
 
     Without ``strata`` it is a simple random sample. With a column of strata, each stratum gives its share of the sample, down or
@@ -60,8 +60,8 @@ def draw_rows(
     A row is known again by ``id_column``, or else by what it holds and how many equal rows stand before it; rows whose ids are
     in ``already`` are left out, and so are those where ``leave`` is true. A pool that is smaller than the order gives all it has.
 
-    >>> from driftpace.tables import read_upload
-    >>> pool = read_upload(b"id,city\n1,Rome\n2,Oslo\n3,Rome\n4,Rome\n5,Oslo\n6,Rome\n", as_text=["id"])
+    >>> from driftpace.tables import read_columns
+    >>> pool = read_columns(b"id,city\n1,Rome\n2,Oslo\n3,Rome\n4,Rome\n5,Oslo\n6,Rome\n", as_text=["id"])
     >>> drawn = draw_rows(pool, 3, strata="city", id_column="id", already={"1"}, rng_key=(7, 0))
     >>> drawn.sentence
     '3 of the 5 rows not drawn before, in proportion to city; every row was as likely as any other, so no weights are needed.'
@@ -85,7 +85,7 @@ def draw_rows(
         places = rng.permutation(eligible)[:count]
     else:
         places, shares = _stratified(_stratum_names(columns, strata, owner), eligible, count, rng)
-    return Drawn(
+    return DrawnRows(
         places=places,
         ids=tuple(ids[place] for place in places.tolist()),
         sentence=_sentence(samples, count, eligible.size, rows, strata),
@@ -101,19 +101,19 @@ def _stratified(
     for place in eligible.tolist():
         groups.setdefault(names[place], []).append(place)
     labels = sorted(groups)
-    shares = share_out([len(groups[label]) for label in labels], count, rng)
+    shares = allocate([len(groups[label]) for label in labels], count, rng)
     picked = [rng.permutation(np.array(groups[label]))[:share] for label, share in zip(labels, shares, strict=True)]
     places = np.concatenate([np.empty(0, dtype=np.int64), *picked])
     return rng.permutation(places), dict(zip(labels, shares, strict=True))
 
 
-def share_out(sizes: Sequence[int], count: int, rng: np.random.Generator) -> list[int]:
+def allocate(sizes: Sequence[int], count: int, rng: np.random.Generator) -> list[int]:
     """Return how many of ``count`` each group gives: its share, rounded down or up, on average exactly its share.
 
     In whole numbers throughout: the share of a group is ``count * size / total``, and the groups that get one more are
     drawn by one random start and equal steps through their remainders, in random order (systematic sampling).
 
-    >>> sum(share_out([5, 3, 2], 4, np.random.default_rng(0)))
+    >>> sum(allocate([5, 3, 2], 4, np.random.default_rng(0)))
     4
     """
     total = sum(sizes)
@@ -151,7 +151,7 @@ def _column(columns: Mapping[str, Column], name: str, parameter: str, owner: str
 
 
 def _stratum_names(columns: Mapping[str, Column], strata: str, owner: str) -> list[str]:
-    return ["" if text is None else text for text in texts(_column(columns, strata, "strata", owner))]
+    return ["" if text is None else text for text in cell_texts(_column(columns, strata, "strata", owner))]
 
 
 def row_ids(columns: Mapping[str, Column], *, id_column: str | None = None, owner: str = "row_ids") -> list[str]:
@@ -165,7 +165,7 @@ def row_ids(columns: Mapping[str, Column], *, id_column: str | None = None, owne
         id_column = ROW_ID
     if id_column is None:
         return _digests(columns)
-    ids = texts(_column(columns, id_column, "id_column", owner))
+    ids = cell_texts(_column(columns, id_column, "id_column", owner))
     gone = next((place for place, name in enumerate(ids) if not name), None)
     if gone is not None:
         raise DataError(f"{owner}: every row must have an id in {clip(id_column)!r}; row {gone + 1:,} has none.")
@@ -182,10 +182,10 @@ def _digests(columns: Mapping[str, Column]) -> list[str]:
     """Return ids made of a digest of each row, and a number behind the second and later equal ones."""
     names = sorted(columns)
     head = _framed(names)
-    cells = [texts(columns[name]) for name in names]
+    cell_values = [cell_texts(columns[name]) for name in names]
     seen: Counter[str] = Counter()
     ids = []
-    for row in zip(*cells, strict=True):
+    for row in zip(*cell_values, strict=True):
         digest = hashlib.sha256(head + _framed(row)).hexdigest()[:24]
         seen[digest] += 1
         ids.append(f"row-{digest}" if seen[digest] == 1 else f"row-{digest}-{seen[digest]}")
@@ -197,17 +197,17 @@ def _framed(words: Sequence[str | None]) -> bytes:
     return "".join("-;" if word is None else f"{len(word)}:{word};" for word in words).encode("utf-8", "surrogatepass")
 
 
-def texts(column: Column) -> list[str | None]:
+def cell_texts(column: Column) -> list[str | None]:
     """Return the cells of a column as the texts that stand for them, as they were written where that is known; None where missing.
 
-    >>> texts(Column(kind="number", values=np.array([7.0, np.nan]), missing=np.array([False, True])))
+    >>> cell_texts(Column(kind="number", values=np.array([7.0, np.nan]), missing=np.array([False, True])))
     ['7', None]
     """
-    plain = cells(column) if column.written is None else [cell.strip() for cell in column.written.tolist()]
+    plain = cell_values(column) if column.written is None else [cell.strip() for cell in column.written.tolist()]
     return [None if gone else as_written(value) for value, gone in zip(plain, column.missing, strict=True)]
 
 
-def cells(column: Column) -> list[Any]:
+def cell_values(column: Column) -> list[Any]:
     """Return the cells of a column as plain values: numbers, True or False, texts, times as texts, None where missing."""
     if column.kind == "time":
         days = column.values.astype("datetime64[D]")

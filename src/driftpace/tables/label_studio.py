@@ -22,7 +22,7 @@ ROW_SHOWN = "driftpace_shown"
 ROW_FOR = "driftpace_for"
 """The column that says for which campaign and period a row was drawn: a label of another period is not one of this."""
 
-Several = Literal["latest", "majority"]
+AnnotationPolicy = Literal["latest", "majority"]
 _MADE_BY_LABEL_STUDIO = frozenset({"annotator", "annotation_id", "lead_time"})
 _ALSO_MADE = ("id", "created_at", "updated_at", "agreement", "comments")
 
@@ -63,7 +63,7 @@ def _all_have(document: Any, names: Iterable[str]) -> bool:
 
 
 def rows_of_export(
-    document: Any, *, target: str | None = None, several: Several = "latest", owner: str = "from_export"
+    document: Any, *, target: str | None = None, several: AnnotationPolicy = "latest", owner: str = "from_export"
 ) -> list[dict[str, Any]]:
     """Return one row for each task that somebody labelled: its columns, the answers by the name of the question, and its id.
 
@@ -90,7 +90,7 @@ def rows_of_export(
     )
 
 
-def _of_task(task: Mapping[str, Any], target: str | None, several: Several) -> dict[str, Any] | None:
+def _of_task(task: Mapping[str, Any], target: str | None, several: AnnotationPolicy) -> dict[str, Any] | None:
     annotations = task["annotations"] if isinstance(task["annotations"], list) else []
     there = [item for item in annotations if isinstance(item, dict) and not item.get("was_cancelled")]
     said = [(item, _answers(item.get("result"))) for item in there]
@@ -135,7 +135,9 @@ def _answer(value: Mapping[str, Any]) -> Any:
     return None
 
 
-def _settled(said: Sequence[tuple[Mapping[str, Any], dict[str, Any]]], several: Several) -> dict[str, Any] | None:
+def _settled(
+    said: Sequence[tuple[Mapping[str, Any], dict[str, Any]]], several: AnnotationPolicy
+) -> dict[str, Any] | None:
     """Return the answers that count: those of the ground truth, the latest, or of most."""
     said = sorted(said, key=lambda pair: _when(pair[0]))
     said = [pair for pair in said if pair[0].get("ground_truth") is True] or said
@@ -159,7 +161,7 @@ def _when(annotation: Mapping[str, Any]) -> tuple[str, int]:
         return str(moment), 0
 
 
-def _of_short(rows: Sequence[Mapping[str, Any]], target: str | None, several: Several) -> list[dict[str, Any]]:
+def _of_short(rows: Sequence[Mapping[str, Any]], target: str | None, several: AnnotationPolicy) -> list[dict[str, Any]]:
     """Return rows from one flat row for each annotation: what differs between those of one task, or is packed, is an answer."""
     tasks: dict[tuple[str, Any], list[Mapping[str, Any]]] = {}
     for row in rows:
