@@ -20,7 +20,7 @@ import numpy as np
 
 from driftpace.campaign import Campaign
 from driftpace.storage import open_store
-from driftpace.storage.store import Change, Store
+from driftpace.storage.base import Change, Store
 
 CLIENTS = (1, 8, 32)
 ROWS, FEATURES = 200, 20

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from driftpace.storage import MemoryStore, open_store
-from driftpace.storage.store import Store
+from driftpace.storage.base import Store
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgresql"])

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from driftpace.campaign.alike import alike
-from driftpace.campaign.folded import Folded, from_checkpoint
+from driftpace.campaign.compare import states_agree
+from driftpace.campaign.state import CampaignState, from_checkpoint
 from driftpace.storage import MemoryStore
 from driftpace.storage.codec import decode, encode
 from tests.reference.campaigns import begun, rows_of, run_period
 
 
-def _stands(change: Callable[[Any], Any] | None = None, **more: Any) -> Folded:
+def _stands(change: Callable[[Any], Any] | None = None, **more: Any) -> CampaignState:
     """Return where a campaign stands in its third period, its arrays and numbers changed."""
     store = MemoryStore()
     campaign = begun(store, **more)
@@ -44,9 +44,9 @@ def _changed(plain: Any, change: Callable[[Any], Any]) -> Any:
 @pytest.mark.parametrize("more", [{}, {"l2": [0.0, 0.1]}, {"budget": {"total": 900, "horizon": 12, "fixed": 60}}])
 def test_the_last_digits_are_rounding_and_others_are_not(more: dict[str, Any]) -> None:
     whole = _stands(**more)
-    assert alike(whole, _stands(**more))
-    assert alike(whole, _stands(lambda one: one * (1.0 + 1e-11), **more))
-    assert not alike(whole, _stands(lambda one: one * 1.001, **more))
+    assert states_agree(whole, _stands(**more))
+    assert states_agree(whole, _stands(lambda one: one * (1.0 + 1e-11), **more))
+    assert not states_agree(whole, _stands(lambda one: one * 1.001, **more))
 
 
 def test_another_delivery_is_another_place() -> None:
@@ -57,4 +57,4 @@ def test_another_delivery_is_another_place() -> None:
     campaign.ask()
     found = store.checkpoint("prices")
     assert found is not None
-    assert not alike(_stands(), from_checkpoint(*found))
+    assert not states_agree(_stands(), from_checkpoint(*found))

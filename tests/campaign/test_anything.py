@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from driftpace.campaign import Campaign
-from driftpace.campaign.folded import to_checkpoint
+from driftpace.campaign.state import to_checkpoint
 from driftpace.errors import ProtocolError
 from driftpace.storage import MemoryStore
 from tests.reference.campaigns import begun, rows_of

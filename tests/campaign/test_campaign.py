@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from driftpace.campaign import Campaign, Stage
-from driftpace.campaign.folded import to_checkpoint
+from driftpace.campaign.state import to_checkpoint
 from driftpace.errors import (
     DataError,
     ParameterError,
@@ -18,7 +18,7 @@ from driftpace.errors import (
 )
 from driftpace.losses import LinearLoss, SquaredLoss
 from driftpace.storage import MemoryStore
-from driftpace.storage.store import Change, Entry, Store
+from driftpace.storage.base import Change, Entry, Store
 from driftpace.tracker import Tracker
 from tests.reference.campaigns import SHAPES, VALUES, begun, rows_of, run_period
 

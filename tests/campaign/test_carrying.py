@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from driftpace.campaign import Campaign
-from driftpace.campaign.carrying import export_campaign, exported, import_campaign
-from driftpace.campaign.folded import to_checkpoint
+from driftpace.campaign.export_import import export_campaign, export_chunks, import_campaign
+from driftpace.campaign.state import to_checkpoint
 from driftpace.errors import ParameterError, StateFileError
 from driftpace.storage import MemoryStore, open_store
-from driftpace.storage.store import Store
+from driftpace.storage.base import Store
 from driftpace.tables import read_columns
 from driftpace.tables.label_studio import ROW_FOR, ROW_ID, row_for
 from tests.reference.campaigns import begun, rows_of, run_period
@@ -98,7 +98,7 @@ def test_a_period_that_is_closed_and_forgotten_during_an_export_is_carried_as_it
     campaign = begun(MemoryStore(), keep_rows=False)
     campaign.ask()
     campaign.tell(*rows_of(1, 0, 4), final=False)
-    pieces = exported(campaign)
+    pieces = export_chunks(campaign)
     first = next(pieces)
     campaign.tell(final=True)
     (tmp_path / "file").write_bytes(first + b"".join(pieces))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from driftpace.campaign import Campaign
-from driftpace.campaign.folded import to_checkpoint
+from driftpace.campaign.state import to_checkpoint
 from driftpace.errors import ProtocolError
 from driftpace.storage import open_store
 from tests.reference.working import DEFINITION, rows_of, warm_up

@@ -5,7 +5,7 @@ import pytest
 from driftpace.campaign.records import BUY, EXHAUSTED, FAILED, SKIP
 from driftpace.errors import ParameterError, ProtocolError
 from driftpace.records import Verdict
-from driftpace.storage.store import Store
+from driftpace.storage.base import Store
 from tests.reference.campaigns import begun, rows_of
 
 

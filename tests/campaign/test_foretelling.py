@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from driftpace.campaign import Campaign
-from driftpace.campaign.as_json import entry_json, ledger_json, order_json
-from driftpace.campaign.folded import Folded, from_checkpoint
-from driftpace.campaign.foretelling import foretold
+from driftpace.campaign.override_risk import override_risk
+from driftpace.campaign.serialization import entry_json, ledger_json, order_json
+from driftpace.campaign.state import CampaignState, from_checkpoint
 from driftpace.constraints import Ball
 from driftpace.drift import KnownDrift
 from driftpace.losses import SquaredLoss
@@ -24,14 +24,14 @@ from tests.reference.campaigns import begun, rows_of, run_period
 BUDGET = {"total": 400, "horizon": 4, "fixed": 5, "per_sample": 1, "currency": "EUR"}
 
 
-def _now(campaign: Campaign) -> Folded:
+def _now(campaign: Campaign) -> CampaignState:
     *_, (_, folded) = campaign.replay()
     return folded
 
 
 def _foretold(campaign: Campaign, samples: int) -> float | None:
     folded = _now(campaign)
-    return foretold(folded.settings, folded.state, samples)
+    return override_risk(folded.settings, folded.state, samples)
 
 
 def _of_parts() -> Campaign:
@@ -62,7 +62,7 @@ def test_fewer_rows_promise_less_and_enough_rows_promise_the_target() -> None:
     assert order_json(few)["outcome"] == "short"
     assert campaign.approve().risk_bound == order.request.risk_bound, "the tracker's promise is back"
     folded = _now(campaign)
-    risks = [foretold(folded.settings, folded.state, rows) for rows in range(200)]
+    risks = [override_risk(folded.settings, folded.state, rows) for rows in range(200)]
     assert risks == sorted(risks, key=lambda one: -(one or 0.0)), "no row makes it worse"
     assert order.request.risk_bound in risks, "somewhere it is the number that the tracker has in mind"
 
@@ -132,7 +132,7 @@ def test_of_several_candidates_the_one_that_is_worst_off_counts() -> None:
     assert isinstance(folded.settings, Branches)
     assert isinstance(folded.state, BranchedState)
     pairs = zip(folded.settings.settings, folded.state.states, strict=True)
-    alone = [foretold(own, state, 12) or math.inf for own, state in pairs]
+    alone = [override_risk(own, state, 12) or math.inf for own, state in pairs]
     assert len(set(alone)) == 3
     assert campaign.override(12, reason="a trial").risk_bound == max(alone) < math.inf
 

@@ -9,7 +9,7 @@ from driftpace.errors import ParameterError, ProtocolError
 from driftpace.losses import SquaredLoss
 from driftpace.planning import Budget, LinearCost
 from driftpace.records import Money
-from driftpace.storage.store import Store
+from driftpace.storage.base import Store
 from driftpace.tracker import Tracker
 from tests.reference.campaigns import begun, rows_of, run_period
 

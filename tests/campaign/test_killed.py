@@ -21,7 +21,7 @@ import pytest
 from sqlalchemy import Engine, event
 
 from driftpace.campaign import Campaign
-from driftpace.campaign.folded import to_checkpoint
+from driftpace.campaign.state import to_checkpoint
 from driftpace.storage import MemoryStore, open_store
 from tests.reference.working import DEFINITION, Command, digest_of, timeless, warm_up, work
 

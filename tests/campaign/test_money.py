@@ -5,11 +5,11 @@ import json
 import pytest
 
 from driftpace.campaign import Campaign
-from driftpace.campaign.as_json import order_json, status_json
 from driftpace.campaign.records import EXHAUSTED
+from driftpace.campaign.serialization import order_json, status_json
 from driftpace.cli.period.words import sentence
 from driftpace.records import Money
-from driftpace.storage.store import Store
+from driftpace.storage.base import Store
 from tests.reference.campaigns import begun, rows_of
 
 BUDGET = {"total": 1200, "horizon": 10, "fixed": 20, "per_sample": 1.5, "currency": "EUR"}

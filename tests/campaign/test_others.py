@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from driftpace.campaign import Campaign, Definition
-from driftpace.campaign.as_json import receipt_json
-from driftpace.campaign.carrying import export_campaign, import_campaign
-from driftpace.campaign.tabular import untellable
+from driftpace.campaign.export_import import export_campaign, import_campaign
+from driftpace.campaign.schema import invalid_rows
+from driftpace.campaign.serialization import receipt_json
 from driftpace.campaign.template import template
 from driftpace.errors import DataError, ParameterError
 from driftpace.storage import MemoryStore
-from driftpace.storage.store import Store
+from driftpace.storage.base import Store
 from driftpace.tables import Column, read_columns
 from tests.reference.campaigns import ticking
 
@@ -192,9 +192,9 @@ def test_a_cell_that_is_empty_is_no_other_word(store: Store) -> None:
 
 def test_rows_that_can_be_told_now_are_drawn(store: Store) -> None:
     pool = flats(0, 10, others=3)
-    refused = untellable(Definition.of(VALUES), pool, known=None, owner="ask")
+    refused = invalid_rows(Definition.of(VALUES), pool, known=None, owner="ask")
     assert [int(rows.sum()) for rows in refused.values()] == [3]
-    assert untellable(Definition.of({**VALUES, "others": {"city": "Rome"}}), pool, known=None, owner="ask") == {}
+    assert invalid_rows(Definition.of({**VALUES, "others": {"city": "Rome"}}), pool, known=None, owner="ask") == {}
 
 
 def test_many_words_of_any_kind_leave_a_short_log(store: Store) -> None:

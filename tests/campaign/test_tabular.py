@@ -7,10 +7,10 @@ import pytest
 
 from driftpace.campaign import Campaign
 from driftpace.campaign.definition import Definition
-from driftpace.campaign.tabular import feature_rows, labelled
+from driftpace.campaign.schema import feature_rows, labelled
 from driftpace.errors import DataError
 from driftpace.storage import MemoryStore
-from driftpace.storage.store import Change
+from driftpace.storage.base import Change
 from driftpace.tables import ROW_FOR, ROW_ID, read_columns, row_for
 from tests.reference.campaigns import begun
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from driftpace.campaign.folded import to_checkpoint
+from driftpace.campaign.state import to_checkpoint
 from driftpace.errors import (
     ConflictError,
     DataError,
@@ -15,7 +15,7 @@ from driftpace.errors import (
     ProtocolError,
 )
 from driftpace.storage import MemoryStore
-from driftpace.storage.store import Store
+from driftpace.storage.base import Store
 from driftpace.tracker.intake import Rows
 from tests.reference.campaigns import BUDGET, begun, rows_of
 

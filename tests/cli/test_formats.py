@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from driftpace.campaign import Campaign
-from driftpace.campaign.as_json import status_json
+from driftpace.campaign.serialization import status_json
 from driftpace.cli.commands import COMMANDS, load
 from driftpace.cli.shared.options import Form, ListForm
 from driftpace.service.tokens import find_token

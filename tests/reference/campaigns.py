@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from driftpace.campaign import Campaign, Receipt
-from driftpace.storage.store import Store
+from driftpace.storage.base import Store
 from driftpace.synthetic import DriftingRegression
 from driftpace.typing import FloatArray
 

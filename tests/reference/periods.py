@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from driftpace.campaign import Campaign, Receipt
-from driftpace.storage.store import Store
+from driftpace.storage.base import Store
 
 FEATURES = ("a", "b", "c")
 

@@ -20,7 +20,7 @@ from driftpace.service.access import Access
 from driftpace.service.limits import Limits
 from driftpace.service.running import Stopping, make_server
 from driftpace.storage import MemoryStore
-from driftpace.storage.store import Store
+from driftpace.storage.base import Store
 from tests.reference.periods import begun, run_periods
 
 PATIENCE = 120.0

@@ -18,8 +18,8 @@ from driftpace.campaign import Campaign, Order
 from driftpace.errors import ProtocolError
 from driftpace.records import StepReport
 from driftpace.storage import open_store
+from driftpace.storage.base import Entry
 from driftpace.storage.codec import encode
-from driftpace.storage.store import Entry
 from driftpace.typing import FloatArray
 
 DEFINITION: dict[str, Any] = {"name": "prices", "target": "price", "epsilon": 0.1, "seed": 1, "cap": 60}

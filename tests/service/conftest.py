@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from driftpace.storage import open_store
-from driftpace.storage.store import Store
+from driftpace.storage.base import Store
 from tests.reference.serving import Serving, serving
 
 

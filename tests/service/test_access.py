@@ -12,7 +12,7 @@ from driftpace.service.dashboard import routes as pages
 from driftpace.service.limits import Limits
 from driftpace.service.routes import campaigns, deliveries, health, hooks, orders, plans, session
 from driftpace.service.tokens import make_token
-from driftpace.storage.store import Store
+from driftpace.storage.base import Store
 from tests.reference.periods import begun
 from tests.reference.serving import Serving, serving
 

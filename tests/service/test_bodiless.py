@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from driftpace.service.tokens import make_token
-from driftpace.storage.store import Store
+from driftpace.storage.base import Store
 from tests.reference.periods import begun
 from tests.reference.serving import Serving, poll, serving
 

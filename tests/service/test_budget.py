@@ -3,7 +3,7 @@
 import pytest
 
 from driftpace.campaign import Campaign
-from driftpace.storage.store import Store
+from driftpace.storage.base import Store
 from tests.reference.periods import begun
 from tests.reference.serving import Serving
 

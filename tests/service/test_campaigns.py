@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from driftpace.campaign import Campaign
-from driftpace.campaign.as_json import entry_json, ledger_json, order_json, plan_json, status_json
+from driftpace.campaign.serialization import entry_json, ledger_json, order_json, plan_json, status_json
 from driftpace.storage import MemoryStore
-from driftpace.storage.store import Store
+from driftpace.storage.base import Store
 from tests.reference.periods import as_csv, begun, rows, run_periods
 from tests.reference.serving import Serving
 
@@ -239,7 +239,7 @@ def test_what_is_no_plain_json_is_refused(served: Serving, store: Store, body: b
 
 
 def test_an_export_can_be_imported(served: Serving, store: Store, rng: np.random.Generator, tmp_path: Any) -> None:
-    from driftpace.campaign.carrying import import_campaign
+    from driftpace.campaign.export_import import import_campaign
 
     run_periods(begun(store, "churn"), rng, 2)
     answer = served.client.get("/api/campaigns/churn/export")

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from driftpace.service.delivered import KINDS
-from driftpace.storage.store import Store
+from driftpace.storage.base import Store
 from tests.reference.periods import FEATURES, as_csv, begun, rows
 from tests.reference.serving import Serving
 

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from driftpace.service.tokens import make_token
-from driftpace.storage.store import Store
+from driftpace.storage.base import Store
 from tests.reference.serving import Serving, serving
 
 DEFINITION = {"name": "a", "target": "y", "epsilon": 1.0}

@@ -1,7 +1,7 @@
 import numpy as np
 from prometheus_client.parser import text_string_to_metric_families
 
-from driftpace.storage.store import Store
+from driftpace.storage.base import Store
 from tests.reference.periods import as_csv, begun, rows
 from tests.reference.serving import Serving
 

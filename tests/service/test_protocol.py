@@ -6,7 +6,7 @@ import logging
 import pytest
 
 from driftpace.service.limits import Limits
-from driftpace.storage.store import Store
+from driftpace.storage.base import Store
 from tests.reference.periods import begun
 from tests.reference.serving import Serving, serving
 from tests.reference.wire import answer_of, connect, request

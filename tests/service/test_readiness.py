@@ -8,8 +8,8 @@ import pytest
 
 from driftpace.service.limits import Limits
 from driftpace.storage import open_store
+from driftpace.storage.base import Store
 from driftpace.storage.sql import connections
-from driftpace.storage.store import Store
 from tests.reference.periods import begun
 from tests.reference.postgres import Server
 from tests.reference.serving import poll, serving

@@ -10,7 +10,7 @@ import pytest
 
 from driftpace.service import early
 from driftpace.service.limits import Limits
-from driftpace.storage.store import Store
+from driftpace.storage.base import Store
 from driftpace.tables.limits import TableLimits
 from tests.reference.periods import begun
 from tests.reference.serving import PATIENCE, Serving, poll, serving

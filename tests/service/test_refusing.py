@@ -7,7 +7,7 @@ import pytest
 
 from driftpace.service.dashboard.assets import assets
 from driftpace.service.limits import Limits
-from driftpace.storage.store import Store
+from driftpace.storage.base import Store
 from tests.reference.periods import begun
 from tests.reference.serving import Serving, serving
 

@@ -10,7 +10,7 @@ import pytest
 from driftpace.service import logs
 from driftpace.service.logs import Facts, JsonLines
 from driftpace.service.tokens import make_token
-from driftpace.storage.store import Store
+from driftpace.storage.base import Store
 from tests.reference.periods import begun
 from tests.reference.serving import Serving, serving
 

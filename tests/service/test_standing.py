@@ -14,8 +14,8 @@ from driftpace.service.limits import Limits
 from driftpace.service.sessions import Sessions
 from driftpace.service.standing import Standing
 from driftpace.service.tokens import digest, make_token
+from driftpace.storage.base import Store, Token
 from driftpace.storage.memory import MemoryStore
-from driftpace.storage.store import Store, Token
 from tests.reference.periods import begun
 from tests.reference.serving import Serving, serving
 

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from driftpace.service.bodies import DefinitionSent, OverrideSent, PlanSent, Sent
 from driftpace.service.validation import of_validation
-from driftpace.storage.store import Store
+from driftpace.storage.base import Store
 from tests.reference.periods import begun
 from tests.reference.serving import Serving
 

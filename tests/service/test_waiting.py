@@ -10,7 +10,7 @@ from driftpace.service import planning
 from driftpace.service.dashboard import whatif
 from driftpace.service.limits import Limits
 from driftpace.service.routes import plans
-from driftpace.storage.store import Store
+from driftpace.storage.base import Store
 from tests.reference.periods import begun
 from tests.reference.serving import PATIENCE, poll, serving
 from tests.reference.wire import connect, request

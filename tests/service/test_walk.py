@@ -9,7 +9,7 @@ import pytest
 
 from driftpace.service.app import create_app
 from driftpace.storage import MemoryStore
-from driftpace.storage.store import Store
+from driftpace.storage.base import Store
 from tests.reference.serving import serving
 from tests.reference.walks import DOCS, check, steps
 

@@ -10,7 +10,7 @@ import pytest
 from driftpace.campaign import Campaign
 from driftpace.errors import StorageError
 from driftpace.service.limits import Limits
-from driftpace.storage.store import Store
+from driftpace.storage.base import Store
 from tests.reference.periods import begun
 from tests.reference.serving import Serving, poll, serving
 

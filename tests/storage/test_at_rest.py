@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from driftpace.storage.at_rest import at_rest, changes_beside, may_be_written
+from driftpace.storage.sqlite_file import at_rest, changes_beside, may_be_written
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from driftpace import Tracker
-from driftpace.campaign.carrying import import_campaign
+from driftpace.campaign.export_import import import_campaign
 from driftpace.storage import MemoryStore
 from tests.storage.golden import cases
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from driftpace.errors import MissingExtraError, ParameterError, StorageError
-from driftpace.storage import MemoryStore, SqlStore, open_store, opening
+from driftpace.storage import MemoryStore, SqlStore, open_store, registry
 from tests.reference.changes import change
 
 
@@ -88,7 +88,7 @@ def test_waiting_is_a_positive_time(tmp_path: Path, wait: float) -> None:
 
 
 def test_a_missing_package_is_named_with_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "find_spec", lambda name: None)
+    monkeypatch.setattr(registry, "find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r'pip install "driftpace\[store\]"'):
         open_store(tmp_path / "labels.db")
 

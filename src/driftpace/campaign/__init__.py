@@ -1,4 +1,4 @@
-"""Campaigns: trackers with a name, a store and a history that survives whatever happens to the process."""
+"""Campaigns: trackers with a name and a log, kept in a store."""
 
 from typing import TYPE_CHECKING
 
@@ -7,21 +7,42 @@ from driftpace.lazy import lazy
 if TYPE_CHECKING:
     from driftpace.campaign.campaign import Campaign
     from driftpace.campaign.definition import Definition
+    from driftpace.campaign.export_import import export_campaign, import_campaign
+    from driftpace.campaign.ledger import LEDGER_COLUMNS, Ledger, LedgerColumn
     from driftpace.campaign.records import LedgerRow, Order, Receipt, Served, Stage, Status
 
-__all__ = ["Campaign", "Definition", "LedgerRow", "Order", "Receipt", "Served", "Stage", "Status"]
+__all__ = [
+    "LEDGER_COLUMNS",
+    "Campaign",
+    "Definition",
+    "Ledger",
+    "LedgerColumn",
+    "LedgerRow",
+    "Order",
+    "Receipt",
+    "Served",
+    "Stage",
+    "Status",
+    "export_campaign",
+    "import_campaign",
+]
 
-if not TYPE_CHECKING:  # a type checker knows the names above, and is to refuse any other
+if not TYPE_CHECKING:  # type checkers use the imports above and reject other names
     __getattr__ = lazy(
         __name__,
         {
             "Campaign": "campaign",
             "Definition": "definition",
+            "LEDGER_COLUMNS": "ledger",
+            "Ledger": "ledger",
+            "LedgerColumn": "ledger",
             "LedgerRow": "records",
             "Order": "records",
             "Receipt": "records",
             "Served": "records",
             "Stage": "records",
             "Status": "records",
+            "export_campaign": "export_import",
+            "import_campaign": "export_import",
         },
     )

@@ -10,23 +10,20 @@ from dataclasses import replace
 from typing import Any, Self
 
 from driftpace import validation
-from driftpace.campaign import fold
-from driftpace.campaign.alike import near
-from driftpace.campaign.asking import ask, ask_again, fund
-from driftpace.campaign.beginning import first_change
+from driftpace.campaign import transitions
+from driftpace.campaign.amendments import amend, fund
+from driftpace.campaign.codec import pack_ids
+from driftpace.campaign.compare import arrays_agree
 from driftpace.campaign.definition import Definition, check_name
-from driftpace.campaign.folded import Folded, fingerprint
-from driftpace.campaign.keeping import Kept, unknown
-from driftpace.campaign.ledger import Ledger, ledger_of
-from driftpace.campaign.orders import awaited_in, drawn_in, open_order
-from driftpace.campaign.others import amend, counted_as
+from driftpace.campaign.delivery import Delivery, tell
+from driftpace.campaign.handle import CampaignHandle, Draft, first_change, unknown_campaign
+from driftpace.campaign.ledger import Ledger, read_ledger
+from driftpace.campaign.names import check_key, check_reason, check_text
+from driftpace.campaign.orders import ask, ask_again, awaited_in, drawn_in, open_order
 from driftpace.campaign.records import Decision, Order, Receipt, Status
-from driftpace.campaign.rowbytes import pack_ids
+from driftpace.campaign.schema import Columns, Predicted, counted_as, feature_rows, labelled, predicted, unlisted
+from driftpace.campaign.state import CampaignState, fingerprint
 from driftpace.campaign.summary import named, status
-from driftpace.campaign.tabular import Columns, Predicted, feature_rows, labelled, predicted, unlisted
-from driftpace.campaign.taking import Delivery, tell
-from driftpace.campaign.texts import check_key, check_reason, check_text
-from driftpace.campaign.writing import Draft
 from driftpace.errors import (
     ConflictError,
     ParameterError,
@@ -35,7 +32,7 @@ from driftpace.errors import (
 )
 from driftpace.records import Plan
 from driftpace.storage import open_store
-from driftpace.storage.store import Entry, Store
+from driftpace.storage.base import Entry, Store
 from driftpace.tracker import Tracker
 from driftpace.typing import FloatArray
 
@@ -58,7 +55,7 @@ class Campaign:
     def __init__(self, name: str, store: Store, *, clock: Callable[[], str] | None = None) -> None:
         self._name = name
         self._store = store
-        self._kept = Kept(name, store, clock=clock)
+        self._kept = CampaignHandle(name, store, clock=clock)
 
     @classmethod
     def create(
@@ -117,7 +114,7 @@ class Campaign:
         store = open_store(storage, create=False)
         check_name(name)
         if store.head(name) is None:
-            raise unknown(name, store)
+            raise unknown_campaign(name, store)
         return cls(name, store, clock=clock)
 
     @property
@@ -190,7 +187,7 @@ class Campaign:
 
     def _tell(
         self,
-        bring: Callable[[Folded], Delivery],
+        bring: Callable[[CampaignState], Delivery],
         *,
         final: bool | None,
         key: str | None,
@@ -233,7 +230,7 @@ class Campaign:
         named_by = check_key("Campaign.tell", "delivery", delivery)
         digest = check_key("Campaign.tell", "digest", digest)
 
-        def bring(folded: Folded) -> Delivery:
+        def bring(folded: CampaignState) -> Delivery:
             found = labelled(
                 folded.definition,
                 columns,
@@ -261,14 +258,14 @@ class Campaign:
         """Take back the rows told so far in the open period, such as a delivery that proved bad; ``period`` must be that one."""
         reason = check_reason("Campaign.forget", reason)
 
-        def decide(folded: Folded, draft: Draft) -> tuple[Folded, Order]:
+        def decide(folded: CampaignState, draft: Draft) -> tuple[CampaignState, Order]:
             order = open_order(folded, "forget", period)
             if order.came:
                 seqs = folded.opened.deliveries if folded.opened else ()
                 draft.add("forgotten", {"period": order.period, "rows": order.came, "reason": reason, "who": who})
                 if not folded.definition.keep_rows:
                     draft.drop(seqs)
-                folded = ask_again(fold.forgotten(folded), draft, who=who)
+                folded = ask_again(transitions.forgotten(folded), draft, who=who)
             return folded, open_order(folded, "forget")
 
         return self._kept.change(decide, dry_run=dry_run)
@@ -282,29 +279,29 @@ class Campaign:
         """
         validation.count("Campaign.override", samples=samples)
         why = check_reason("Campaign.override", reason)
-        return self._decided("overridden", fold.overridden, int(samples), why, period, who, dry_run)
+        return self._decided("overridden", transitions.overridden, int(samples), why, period, who, dry_run)
 
     def approve(self, *, reason: str = "", period: int | None = None, who: str = "", dry_run: bool = False) -> Order:
         """Agree with the order as the tracker made it; an override of it is over. ``period`` as for :meth:`override`."""
         why = check_text("Campaign.approve", "reason", reason)
-        return self._decided("approved", fold.approved, None, why, period, who, dry_run)
+        return self._decided("approved", transitions.approved, None, why, period, who, dry_run)
 
     def _decided(
         self,
         kind: str,
-        apply: Callable[[Folded, Decision], Folded],
+        apply: Callable[[CampaignState, Decision], CampaignState],
         samples: int | None,
         reason: str,
         period: int | None,
         who: str,
         dry_run: bool,
     ) -> Order:
-        def decide(folded: Folded, draft: Draft) -> tuple[Folded, Order]:
+        def decide(folded: CampaignState, draft: Draft) -> tuple[CampaignState, Order]:
             order = open_order(folded, "override" if samples is not None else "approve", period)
             asked = order.came + order.request.samples
             wanted = asked if samples is None else samples
             body = {"period": order.period, "samples": wanted, "asked": asked, "reason": reason, "who": who}
-            folded = apply(folded, fold.decision_of(body, draft.at))
+            folded = apply(folded, transitions.decision_of(body, draft.at))
             now = open_order(folded, kind)
             draft.add(kind, body if now.overridden is None else {**body, "risk_bound": now.overridden.risk_bound})
             return folded, now
@@ -322,7 +319,7 @@ class Campaign:
         validation.count("Campaign.add_money", periods=periods)
         why = check_reason("Campaign.add_money", reason)
 
-        def decide(folded: Folded, draft: Draft) -> tuple[Folded, Status]:
+        def decide(folded: CampaignState, draft: Draft) -> tuple[CampaignState, Status]:
             folded = fund(folded, draft, money, periods=int(periods), prices=prices, reason=why, who=who)
             return folded, status(replace(folded, seq=draft.next_seq - 1), updated_at=draft.at)
 
@@ -336,7 +333,7 @@ class Campaign:
         """
         why = check_reason("Campaign.amend", reason)
 
-        def decide(folded: Folded, draft: Draft) -> tuple[Folded, Status]:
+        def decide(folded: CampaignState, draft: Draft) -> tuple[CampaignState, Status]:
             folded = amend(folded, draft, others, reason=why, who=who)
             if not draft.entries:
                 return folded, self.status()
@@ -369,7 +366,7 @@ class Campaign:
         to look and to choose again.
         """
 
-        def decide(folded: Folded, draft: Draft) -> tuple[Folded, None]:
+        def decide(folded: CampaignState, draft: Draft) -> tuple[CampaignState, None]:
             order = open_order(folded, "select", period)
             if before is not None and set(before) != set(drawn_in(self._store, folded)):
                 raise ConflictError(
@@ -378,7 +375,7 @@ class Campaign:
             body = {"period": order.period, "rows": len(ids), "pool": pool_rows, "source": source, "who": who}
             seq = draft.next_seq
             draft.add("selected", body, rows=pack_ids(ids))
-            return fold.selected(folded, seq=seq), None
+            return transitions.selected(folded, seq=seq), None
 
         self._kept.change(decide, dry_run=dry_run)
 
@@ -386,7 +383,7 @@ class Campaign:
         """Return where the campaign stands, and what to do now."""
         head = self._store.head(self._name)
         if head is None:
-            raise unknown(self._name, self._store)
+            raise unknown_campaign(self._name, self._store)
         return status(self._kept.load(), updated_at=head.updated_at)
 
     def plan(self, **wanted: Any) -> Plan:
@@ -421,26 +418,26 @@ class Campaign:
 
     def ledger(self) -> Ledger:
         """Return the closed periods: what was promised and what was measured; ``.to_frame()`` for a table."""
-        found = ledger_of(self._store, self._name)
+        found = read_ledger(self._store, self._name)
         if not found and self._store.head(self._name) is None:
-            raise unknown(self._name, self._store)
+            raise unknown_campaign(self._name, self._store)
         return found
 
     def log(self, *, after: int = 0, limit: int | None = None, kinds: Sequence[str] | None = None) -> tuple[Entry, ...]:
         """Return what happened, in order."""
         found = tuple(self._store.entries(self._name, after=after, limit=limit, kinds=kinds))
         if not found and self._store.head(self._name) is None:
-            raise unknown(self._name, self._store)
+            raise unknown_campaign(self._name, self._store)
         return found
 
-    def replay(self) -> Iterator[tuple[Entry, Folded]]:
+    def replay(self) -> Iterator[tuple[Entry, CampaignState]]:
         """Yield each entry with where it leads to, folded from the first row on; refused where rows were not kept.
 
         Where an entry says what it led to and the fold says otherwise, StateFileError names it; last digits may differ, where
         another machine or library wrote the log.
         """
         log = self.log()
-        for entry, folded in fold.replayed((entry, self._rows_of(entry)) for entry in log):
+        for entry, folded in transitions.replay((entry, self._rows_of(entry)) for entry in log):
             if entry.kind == "fitted" and not _led_to(entry, folded):
                 raise StateFileError(f"entry {entry.seq} led to another state than its replay does.")
             yield entry, folded
@@ -452,7 +449,7 @@ class Campaign:
         return f"Campaign({self._name!r}, storage={self._store.url!r})"
 
 
-def _led_to(entry: Entry, folded: Folded) -> bool:
+def _led_to(entry: Entry, folded: CampaignState) -> bool:
     """Whether a fit led to this state, or to its model up to rounding."""
     coef = folded.state.coef
-    return entry.body["sha256"] == fingerprint(folded) or near(entry.body["coef"], () if coef is None else coef)
+    return entry.body["sha256"] == fingerprint(folded) or arrays_agree(entry.body["coef"], () if coef is None else coef)

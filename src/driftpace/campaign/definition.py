@@ -103,7 +103,7 @@ class Definition:
                 name="classes",
             )
         given["categories"] = _categories(given.get("categories", {}))
-        given["others"] = check_others("Campaign", given.get("others", {}), given["categories"])
+        given["others"] = check_unknown_categories("Campaign", given.get("others", {}), given["categories"])
         given["loss"] = given.get("loss", "logistic" if "classes" in given else "squared")
         validation.choice("Campaign", LOSSES, loss=given["loss"])
         given["l2"] = _penalty(given)
@@ -250,7 +250,7 @@ def _categories(value: Any) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def check_others(owner: str, value: Any, categories: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+def check_unknown_categories(owner: str, value: Any, categories: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
     """Return which listed word any other counts as, for each column given, or refuse it: both must be in ``categories``."""
     if not isinstance(value, Mapping):
         raise ParameterError(f"must give one word for each column; got {value!r:.80}.", owner=owner, name="others")

@@ -1,59 +1,384 @@
-"""The ledger: what was promised in each closed period and what was measured, read from the log."""
+"""The ledger of a campaign: its closed periods, and the one definition of the columns that every output shows.
 
+The command line, the REST interface, the dashboard and the report all use :data:`LEDGER_COLUMNS`, so that a column has the same
+name, heading, value and format everywhere.
+"""
+
+import csv
+import io
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from driftpace.campaign.records import Decision, LedgerRow, Served
+from driftpace.storage.base import Store
 from driftpace.storage.codec import decode
-from driftpace.storage.store import Store
+
+NO_VALUE = "–"
+"""Shown in the place of a value that a period does not have."""
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""First characters that make a spreadsheet evaluate a cell."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LedgerColumn:
+    """One column of the ledger.
+
+    Parameters
+    ----------
+    key : str
+        Name in data frames and CSV files.
+    heading : str
+        Heading in tables for people.
+    description : str
+        One sentence for help texts and tooltips.
+    value : callable
+        Returns the plain value of a :class:`LedgerRow`: a number, text, or None.
+    kind : {"text", "integer", "number", "money", "share"}
+        Decides the format and the alignment: everything but text is right-aligned.
+    shown : bool, default False
+        Whether tables for people show the column; files hold all of them.
+    optional : bool, default False
+        Left out where no period has a value.
+    text : callable, optional
+        Returns the formatted cell of a :class:`LedgerRow` where that is more than its value.
+    """
+
+    key: str
+    heading: str
+    description: str
+    value: Callable[[LedgerRow], Any]
+    kind: str = "number"
+    shown: bool = False
+    optional: bool = False
+    text: Callable[[LedgerRow], str] | None = None
+
+    @property
+    def right(self) -> bool:
+        """Whether cells are right-aligned."""
+        return self.kind != "text"
+
+
+def _report(name: str) -> Callable[[LedgerRow], Any]:
+    return lambda row: getattr(row.report, name)
+
+
+def _served(name: str) -> Callable[[LedgerRow], Any]:
+    return lambda row: None if row.served is None else getattr(row.served, name)
+
+
+def _overridden(name: str) -> Callable[[LedgerRow], Any]:
+    return lambda row: None if row.overridden is None else getattr(row.overridden, name)
+
+
+def _assumptions(row: LedgerRow) -> str:
+    return "; ".join(f"{one.name}: {one.verdict.value}" for one in row.report.assumptions)
+
+
+def _prior_loss(row: LedgerRow) -> str:
+    if row.served is None:
+        return NO_VALUE
+    error = f" ± {row.served.error:.2g}" if math.isfinite(row.served.error) else ""
+    return f"{format_value('number', row.served.loss)}{error}"
+
+
+LEDGER_COLUMNS: tuple[LedgerColumn, ...] = (
+    LedgerColumn(
+        key="period",
+        heading="period",
+        description="Number of the period.",
+        value=_report("period"),
+        kind="integer",
+        shown=True,
+    ),
+    LedgerColumn(
+        key="key",
+        heading="key",
+        description="Your name of the period.",
+        value=lambda row: row.key,
+        kind="text",
+        shown=True,
+    ),
+    LedgerColumn(
+        key="closed_at",
+        heading="closed at",
+        description="When the period was closed (UTC).",
+        value=lambda row: row.closed_at,
+        kind="text",
+    ),
+    LedgerColumn(
+        key="asked",
+        heading="requested",
+        description="Rows that were requested.",
+        value=_report("asked"),
+        kind="integer",
+    ),
+    LedgerColumn(
+        key="samples",
+        heading="rows",
+        description="Rows that were labelled.",
+        value=_report("samples"),
+        kind="integer",
+        shown=True,
+    ),
+    LedgerColumn(
+        key="samples_theory",
+        heading="rows by theory",
+        description="Rows that the proven rule requires.",
+        value=_report("samples_theory"),
+        kind="integer",
+    ),
+    LedgerColumn(
+        key="cost",
+        heading="cost",
+        description="Cost of the labelled rows.",
+        value=lambda row: None if row.report.cost is None else float(row.report.cost),
+        kind="money",
+        shown=True,
+        optional=True,
+        text=lambda row: NO_VALUE if row.report.cost is None else str(row.report.cost),
+    ),
+    LedgerColumn(
+        key="currency",
+        heading="currency",
+        description="Currency of the cost.",
+        value=lambda row: None if row.report.cost is None else row.report.cost.currency,
+        kind="text",
+        optional=True,
+    ),
+    LedgerColumn(
+        key="epsilon",
+        heading="target",
+        description="Largest accepted excess loss over the best model.",
+        value=_report("epsilon"),
+        shown=True,
+    ),
+    LedgerColumn(
+        key="risk_bound",
+        heading="expected excess",
+        description="Expected excess loss of the model over the best one.",
+        value=_report("risk_bound"),
+        shown=True,
+    ),
+    LedgerColumn(
+        key="certificate",
+        heading="upper bound",
+        description="Upper confidence bound on the excess loss.",
+        value=_report("certificate"),
+        shown=True,
+    ),
+    LedgerColumn(
+        key="served_rows",
+        heading="evaluation rows",
+        description="New rows that the previous model was evaluated on.",
+        value=_served("rows"),
+        kind="integer",
+    ),
+    LedgerColumn(
+        key="served_loss",
+        heading="prior loss",
+        description="Mean loss of the previous model on the new rows, before training on them, ± its standard error.",
+        value=_served("loss"),
+        shown=True,
+        text=_prior_loss,
+    ),
+    LedgerColumn(
+        key="served_error",
+        heading="standard error",
+        description="Standard error of the prior loss.",
+        value=_served("error"),
+    ),
+    LedgerColumn(
+        key="served_accuracy",
+        heading="prior accuracy",
+        description="Accuracy of the previous model on the new rows, before training on them.",
+        value=_served("accuracy"),
+        kind="share",
+        shown=True,
+        optional=True,
+    ),
+    LedgerColumn(
+        key="outcome",
+        heading="outcome",
+        description="Whether the model is expected to meet the target, and if not, why.",
+        value=lambda row: row.report.outcome.name.lower(),
+        kind="text",
+        shown=True,
+        text=lambda row: row.report.outcome.value,
+    ),
+    LedgerColumn(key="rho", heading="drift", description="Estimated drift of the best model.", value=_report("rho")),
+    LedgerColumn(
+        key="rho_upper",
+        heading="drift, upper end",
+        description="Upper end of the estimated drift.",
+        value=_report("rho_upper"),
+    ),
+    LedgerColumn(
+        key="measures",
+        heading="drift measures",
+        description='What the drift measures: "rho", or the "distance" from the previous model to the new minimiser.',
+        value=_report("measures"),
+        kind="text",
+    ),
+    LedgerColumn(
+        key="status",
+        heading="drift status",
+        description='Whether the rows agree with the prediction: "stable", "warning" or "drift".',
+        value=_report("status"),
+        kind="text",
+    ),
+    LedgerColumn(
+        key="assumptions",
+        heading="assumptions",
+        description="Each assumption with its verdict.",
+        value=_assumptions,
+        kind="text",
+    ),
+    LedgerColumn(
+        key="selected",
+        heading="selected",
+        description="The candidate chosen by cross-validation.",
+        value=lambda row: None if row.report.selected is None else row.report.selected.chosen,
+        kind="text",
+        optional=True,
+    ),
+    LedgerColumn(
+        key="overridden_samples",
+        heading="override",
+        description="Rows that a person ordered instead.",
+        value=_overridden("samples"),
+        kind="integer",
+    ),
+    LedgerColumn(
+        key="overridden_risk_bound",
+        heading="override, expected excess",
+        description="Expected excess loss for the number of rows that a person ordered.",
+        value=_overridden("risk_bound"),
+    ),
+    LedgerColumn(key="seconds", heading="seconds", description="Time to close the period.", value=_report("seconds")),
+)
+"""All columns in their order; files hold all of them, tables for people those with ``shown``."""
+
+
+def format_value(kind: str, value: Any) -> str:
+    """Return a value as people read it.
+
+    Examples
+    --------
+    >>> format_value("number", 0.014287), format_value("integer", 1200), format_value("share", 0.914), format_value("number", None)
+    ('0.0143', '1,200', '91 %', '–')
+    >>> from driftpace.records import Money
+    >>> format_value("money", Money.of("12.50", "EUR"))
+    '12.50 EUR'
+    """
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return NO_VALUE
+    if kind == "integer":
+        return f"{value:,}"
+    if kind == "share":
+        return f"{100.0 * value:.0f} %"
+    if kind == "number":
+        return f"{value:,.0f}" if 1000.0 <= abs(value) < 1e9 else f"{value:.3g}"
+    return str(value)
+
+
+def format_cell(column: LedgerColumn, row: LedgerRow) -> str:
+    """Return the cell of a column for a closed period, as people read it."""
+    return format_value(column.kind, column.value(row)) if column.text is None else column.text(row)
+
+
+def ledger_columns(ledger: Sequence[LedgerRow], *, shown: bool = False) -> list[LedgerColumn]:
+    """Return the columns of a ledger: all, or those that tables show; optional ones only where a period has a value."""
+    columns = [column for column in LEDGER_COLUMNS if column.shown or not shown]
+    return [one for one in columns if not one.optional or any(one.value(row) is not None for row in ledger)]
 
 
 class Ledger(tuple[LedgerRow, ...]):
-    """A tuple of closed periods, that can be turned into a table."""
+    """The closed periods of a campaign, as a tuple that converts to tables.
+
+    Examples
+    --------
+    >>> ledger = Ledger()
+    >>> headings, rows = ledger.table()
+    >>> headings[:3], rows
+    (['period', 'key', 'rows'], [])
+    """
 
     __slots__ = ()
 
     def __getitem__(self, index: Any) -> Any:
         """Return a closed period, or for a slice a shorter ledger."""
-        found = super().__getitem__(index)
-        return Ledger(found) if isinstance(index, slice) else found
+        item = super().__getitem__(index)
+        return Ledger(item) if isinstance(index, slice) else item
 
     def columns(self) -> dict[str, list[Any]]:
-        """Return the periods as columns of plain values: the key, the report, and how the model in use did on the fresh rows."""
-        from driftpace.tracker.history import History
+        """Return all columns by key as lists of plain values."""
+        return {column.key: [column.value(row) for row in self] for column in ledger_columns(self)}
 
-        columns = {"key": [row.key for row in self], **History(row.report for row in self).columns()}
-        columns["closed_at"] = [row.closed_at for row in self]
-        for name in ("loss", "error", "accuracy"):
-            columns[f"served_{name}"] = [None if row.served is None else getattr(row.served, name) for row in self]
-        for name in ("samples", "risk_bound"):
-            columns[f"overridden_{name}"] = [
-                None if row.overridden is None else getattr(row.overridden, name) for row in self
-            ]
-        return columns
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Return headings and formatted cells of the columns that people read."""
+        columns = ledger_columns(self, shown=True)
+        return [column.heading for column in columns], [
+            [format_cell(column, row) for column in columns] for row in self
+        ]
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Return a table with one row for each period: of ``backend`` ("pandas", "polars", "pyarrow"), or the first installed."""
+        """Return a data frame with one row per period.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            The library of the frame; by default the first that is installed.
+        """
         from driftpace.tracker.history import frame_of
 
         return frame_of(self.columns(), backend, owner="Ledger.to_frame")
 
+    def to_csv(self) -> str:
+        """Return all columns as CSV for spreadsheets: exact costs, empty cells for missing values, no formulas."""
+        columns = ledger_columns(self)
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\r\n")
+        writer.writerow([column.key for column in columns])
+        writer.writerows([[_csv_cell(column, row) for column in columns] for row in self])
+        return out.getvalue()
 
-def ledger_of(store: Store, name: str) -> Ledger:
-    """Return the closed periods in order; those of a tracker that was adopted come first."""
+
+def _csv_cell(column: LedgerColumn, row: LedgerRow) -> Any:
+    value: Any = column.value(row)
+    if column.kind == "money" and row.report.cost is not None:
+        amount: Decimal = row.report.cost.amount
+        return format(amount, "f")
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+def read_ledger(store: Store, name: str) -> Ledger:
+    """Return the closed periods in order; those of an adopted tracker come first."""
     rows: list[LedgerRow] = []
     key: str | None = None
-    mine: dict[str, Any] | None = None
+    override: dict[str, Any] | None = None
     for entry in store.entries(name, kinds=("created", "closed", "certified")):
         if entry.kind == "created":
             rows += [LedgerRow(key=None, closed_at=entry.at, report=decode(one)) for one in entry.body["history"]]
         elif entry.kind == "closed":
-            key, mine = entry.body["key"], entry.body.get("overridden")
+            key, override = entry.body["key"], entry.body.get("overridden")
         else:
-            report, served = decode(entry.body["report"]), _served(entry.body["served"])
-            overridden = None if mine is None else Decision(**mine)
-            rows.append(LedgerRow(key=key, closed_at=entry.at, report=report, served=served, overridden=overridden))
+            rows.append(
+                LedgerRow(
+                    key=key,
+                    closed_at=entry.at,
+                    report=decode(entry.body["report"]),
+                    served=_served_from_plain(entry.body["served"]),
+                    overridden=None if override is None else Decision(**override),
+                )
+            )
     return Ledger(rows)
 
 
-def _served(plain: Any) -> Served | None:
+def _served_from_plain(plain: Any) -> Served | None:
     return None if plain is None else Served(**{**plain, "error": decode(plain["error"])})

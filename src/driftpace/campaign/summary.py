@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from driftpace.campaign.folded import Folded
 from driftpace.campaign.records import EXHAUSTED, FAILED, Stage, Status
+from driftpace.campaign.state import CampaignState
 from driftpace.records import Money
 from driftpace.tracker.branching import chosen
 from driftpace.tracker.spending import Spending
 
 
-def stage(folded: Folded) -> Stage:
+def stage(folded: CampaignState) -> Stage:
     """Return what the campaign waits for."""
     order = folded.order
     if order is None:
@@ -26,7 +26,7 @@ def named(period: int, key: str | None) -> str:
     return f"period {period}" if key is None else f"period {period} ({key})"
 
 
-def todo(folded: Folded) -> str:
+def todo(folded: CampaignState) -> str:
     """Return what to do now, as a sentence."""
     order = folded.order
     if order is None:
@@ -44,7 +44,7 @@ def todo(folded: Folded) -> str:
     return f"Nothing to label in {which}: close it when it is over."
 
 
-def target(folded: Folded) -> str:
+def target(folded: CampaignState) -> str:
     """Return what was asked for, in words."""
     method = chosen(folded.settings, folded.state)[0].method
     said = f"at most {method.epsilon:.3g} above the best" if method.epsilon is not None else ""
@@ -55,7 +55,7 @@ def target(folded: Folded) -> str:
     return f"{said}, on average" if confidence is None else f"{said}, with probability {confidence:.3g}"
 
 
-def money(folded: Folded) -> dict[str, Money | None]:
+def money(folded: CampaignState) -> dict[str, Money | None]:
     """Return the money of :class:`Status` by its names; None without a budget."""
     settings, state = chosen(folded.settings, folded.state)
     if settings.budget is None:
@@ -69,7 +69,7 @@ def money(folded: Folded) -> dict[str, Money | None]:
     }
 
 
-def status(folded: Folded, *, updated_at: str) -> Status:
+def status(folded: CampaignState, *, updated_at: str) -> Status:
     """Return where the campaign stands."""
     return Status(
         name=folded.definition.name,
@@ -88,7 +88,7 @@ def status(folded: Folded, *, updated_at: str) -> Status:
     )
 
 
-def summary(folded: Folded) -> dict[str, Any]:
+def summary(folded: CampaignState) -> dict[str, Any]:
     """Return the plain facts that a list of campaigns shows."""
     order, last = folded.order, folded.last
     return {

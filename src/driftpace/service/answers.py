@@ -1,4 +1,4 @@
-"""What is answered, for the description of the service; :mod:`driftpace.campaign.as_json` makes the answers themselves."""
+"""What is answered, for the description of the service; :mod:`driftpace.campaign.serialization` makes the answers themselves."""
 
 from typing import Literal
 

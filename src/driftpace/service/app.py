@@ -24,7 +24,7 @@ from driftpace.service.refusing import refusal
 from driftpace.service.requestlog import RequestLog
 from driftpace.service.routes import amend, budget, campaigns, deliveries, health, hooks, orders, plans, session
 from driftpace.service.validation import of_validation
-from driftpace.storage.store import Store
+from driftpace.storage.base import Store
 
 _PAGES = "driftpace.service.dashboard.routes"
 

@@ -9,7 +9,7 @@ from starlette.formparsers import MultiPartParser
 from starlette.requests import Request
 
 from driftpace.campaign import Campaign, Definition, Receipt
-from driftpace.campaign.as_json import counted_json, number
+from driftpace.campaign.serialization import counted_json, number
 from driftpace.errors import DataError, ParameterError
 from driftpace.service.failures import Refused
 from driftpace.tables.columns import Column

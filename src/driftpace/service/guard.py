@@ -14,7 +14,7 @@ from driftpace.service.failures import Refused, of_driftpace, retry_after
 from driftpace.service.parts import Service
 from driftpace.service.refusing import refusal, wants_page
 from driftpace.service.tokens import find_digest, find_token
-from driftpace.storage.store import Token
+from driftpace.storage.base import Token
 
 _LOCAL = re.compile(r"/(?:campaigns/[A-Za-z0-9][A-Za-z0-9._-]{0,99})?(?:\?[A-Za-z0-9._~%&=+*-]*)?")
 """The pages that people look at: the list, and one campaign."""

@@ -4,7 +4,7 @@ import threading
 from collections import OrderedDict
 
 from driftpace.campaign import Campaign
-from driftpace.storage.store import Store
+from driftpace.storage.base import Store
 
 
 class Handles:

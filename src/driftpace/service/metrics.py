@@ -6,7 +6,7 @@ from collections import Counter as Tally
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from driftpace.campaign import Receipt, Stage
-from driftpace.storage.store import Store
+from driftpace.storage.base import Store
 
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 _FRESH_SECONDS = 60.0

@@ -14,7 +14,7 @@ from driftpace.service.readiness import Readiness
 from driftpace.service.sessions import Patience, Sessions
 from driftpace.service.standing import Standing
 from driftpace.service.watch import Watch
-from driftpace.storage.store import Store
+from driftpace.storage.base import Store
 
 
 @runtime_checkable

@@ -4,7 +4,7 @@ import asyncio
 
 from driftpace.errors import StorageError
 from driftpace.service.lanes import Lane
-from driftpace.storage.store import Store
+from driftpace.storage.base import Store
 
 
 class Readiness:

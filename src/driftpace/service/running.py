@@ -15,7 +15,7 @@ from driftpace.service.limits import Limits
 from driftpace.service.logs import write_logs
 from driftpace.service.protocol import protocol_with
 from driftpace.storage import open_store
-from driftpace.storage.store import Store
+from driftpace.storage.base import Store
 
 PORT = 8321
 

@@ -8,7 +8,7 @@ from driftpace.service.access import Caller
 from driftpace.service.lanes import Lane
 from driftpace.service.sessions import Sessions
 from driftpace.service.tokens import among
-from driftpace.storage.store import Store, Token
+from driftpace.storage.base import Store, Token
 
 
 class Standing:

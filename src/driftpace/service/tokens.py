@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 
 from driftpace import validation
 from driftpace.errors import ConflictError, ParameterError
-from driftpace.storage.store import Store, Token
+from driftpace.storage.base import Store, Token
 
 SCOPES = ("read", "write", "hook")
 """What a token may do: look; look and change; only bring what a labelling tool sends by itself."""

@@ -12,7 +12,7 @@ from driftpace.errors import DriftpaceError
 from driftpace.service.failures import Refused, busy
 from driftpace.service.lanes import Lane
 from driftpace.service.limits import Limits
-from driftpace.storage.store import Store
+from driftpace.storage.base import Store
 
 Holds = Callable[[], Awaitable[bool]]
 """Whether who listens may still do so."""

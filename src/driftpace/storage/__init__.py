@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 from driftpace.lazy import lazy
 
 if TYPE_CHECKING:
+    from driftpace.storage.base import Change, Entry, Head, Store, Token
     from driftpace.storage.codec import NotEncodableError, decode, encode
     from driftpace.storage.memory import MemoryStore
-    from driftpace.storage.opening import open_store
+    from driftpace.storage.registry import open_store
     from driftpace.storage.sql import SqlStore
     from driftpace.storage.statefile import read_state, write_state
-    from driftpace.storage.store import Change, Entry, Head, Store, Token
 
 __all__ = [
     "Change",
@@ -32,16 +32,16 @@ if not TYPE_CHECKING:  # a type checker knows the names above, and is to refuse 
     __getattr__ = lazy(
         __name__,
         {
-            "Change": "store",
-            "Entry": "store",
-            "Head": "store",
+            "Change": "base",
+            "Entry": "base",
+            "Head": "base",
             "MemoryStore": "memory",
             "NotEncodableError": "codec",
             "SqlStore": "sql",
-            "Store": "store",
-            "Token": "store",
+            "Store": "base",
+            "Token": "base",
             "decode": "codec",
-            "open_store": "opening",
+            "open_store": "registry",
             "read_state": "statefile",
             "encode": "codec",
             "write_state": "statefile",

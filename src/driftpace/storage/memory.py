@@ -6,8 +6,18 @@ from dataclasses import dataclass, field, replace
 from threading import RLock
 
 from driftpace.errors import ConflictError, UnknownCampaignError
-from driftpace.storage.store import Change, Entry, Head, Token
-from driftpace.storage.writable import as_json, numbered, require_after, require_change, require_text, up_to
+from driftpace.storage.base import (
+    Change,
+    Entry,
+    Head,
+    Token,
+    as_json,
+    numbered,
+    require_after,
+    require_change,
+    require_text,
+    up_to,
+)
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from driftpace.errors import StateFileError
-from driftpace.storage.wholefile import whole_file
+from driftpace.storage.atomic_file import atomic_file
 
 FORMAT = "driftpace-state"
 VERSION = 1
@@ -20,7 +20,7 @@ VERSION = 1
 def write_state(path: str | os.PathLike[str], body: Any) -> None:
     """Write ``body``, a plain JSON value, to ``path``: complete or not at all."""
     document = {"format": FORMAT, "version": VERSION, "sha256": _checksum(body), "body": body}
-    with whole_file(path) as file:
+    with atomic_file(path) as file:
         file.write(json.dumps(document, allow_nan=False).encode("utf-8"))
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from driftpace.campaign import Campaign
-from driftpace.campaign.as_json import ledger_json
 from driftpace.campaign.ledger import Ledger
+from driftpace.campaign.serialization import ledger_json
 from driftpace.errors import ParameterError
 from driftpace.storage import open_store
 from tests.cli.loop import Run, label

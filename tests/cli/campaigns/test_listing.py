@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from driftpace.campaign.as_json import head_json
+from driftpace.campaign.serialization import head_json
 from driftpace.storage import open_store
 from tests.cli.loop import Run, in_store
 

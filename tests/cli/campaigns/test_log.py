@@ -5,7 +5,7 @@ import io
 import json
 from pathlib import Path
 
-from driftpace.campaign.as_json import entry_json
+from driftpace.campaign.serialization import entry_json
 from driftpace.cli.campaigns.log import said
 from tests.cli.loop import Run, in_store, label, period
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from driftpace.campaign import Campaign
-from driftpace.campaign.as_json import order_json
+from driftpace.campaign.serialization import order_json
 from driftpace.storage import open_store
 from tests.cli.loop import INIT, Run, content, period
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from driftpace.campaign import Campaign
-from driftpace.campaign.as_json import order_json
+from driftpace.campaign.serialization import order_json
 from driftpace.storage import open_store
 from tests.cli.loop import Run, content, label
 

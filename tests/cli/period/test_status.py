@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from driftpace.campaign import Campaign
-from driftpace.campaign.as_json import status_json
+from driftpace.campaign.serialization import status_json
 from driftpace.cli.period.status import _slowly
 from driftpace.cli.shared.glance import Glance
 from tests.cli.loop import Run, content, in_store

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from driftpace.campaign import Campaign
-from driftpace.campaign.as_json import order_json, report_json
+from driftpace.campaign.serialization import order_json, report_json
 from driftpace.storage import open_store
 from tests.cli.loop import Run, content, label
 

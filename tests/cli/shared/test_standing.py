@@ -9,7 +9,7 @@ import pytest
 
 from driftpace.campaign import Campaign
 from driftpace.cli.shared.standing import VERSION, Standing
-from driftpace.storage.store import Head
+from driftpace.storage.base import Head
 from tests.cli.loop import Run, in_store
 
 

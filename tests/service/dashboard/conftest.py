@@ -10,7 +10,7 @@ import pytest
 
 from driftpace.service import Limits
 from driftpace.storage import MemoryStore
-from driftpace.storage.store import Store
+from driftpace.storage.base import Store
 from tests.reference.serving import Serving, serving
 from tests.service.dashboard.browsing import PATIENCE, Watched, watched
 from tests.service.dashboard.examples import one

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from driftpace.campaign import Campaign
-from driftpace.storage.store import Store
+from driftpace.storage.base import Store
 
 FEATURES = ("income", "tenure", "usage")
 BUDGET = {"total": 1200, "horizon": 20, "fixed": 20, "per_sample": 1.5, "currency": "EUR"}

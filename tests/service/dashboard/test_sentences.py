@@ -4,7 +4,7 @@ import pytest
 
 from driftpace.service.dashboard.sentences import LONGEST, TITLES, line
 from driftpace.storage import MemoryStore
-from driftpace.storage.store import Entry
+from driftpace.storage.base import Entry
 from tests.service.dashboard.examples import HOSTILE, one
 
 

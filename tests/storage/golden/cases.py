@@ -8,7 +8,7 @@ import numpy as np
 
 from driftpace import Ball, Budget, LinearCost, LogisticLoss, SquaredLoss, Tracker
 from driftpace.campaign import Campaign
-from driftpace.campaign.carrying import export_campaign
+from driftpace.campaign.export_import import export_campaign
 from driftpace.records import Constants, StepReport
 from driftpace.storage import MemoryStore
 from driftpace.typing import FloatArray

@@ -11,7 +11,7 @@ from sqlalchemy import Engine, event
 from driftpace.errors import ConflictError, StorageError
 from driftpace.storage import open_store
 from driftpace.storage.sql import SqlStore, connections
-from driftpace.storage.sql.absence import Absence
+from driftpace.storage.sql.connections import CircuitBreaker
 from tests.reference.breaking_line import breaking_line
 from tests.reference.changes import change, numbers
 from tests.reference.postgres import PATIENCE, Server
@@ -54,7 +54,7 @@ def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 def test_one_at_a_time_tries_again() -> None:
     clock = Clock()
-    absence = Absence(patience=0.5, pause=1.0, clock=clock)
+    absence = CircuitBreaker(patience=0.5, pause=1.0, clock=clock)
     with absence.watched():
         absence.seen(GONE)
     clock.now = 1.0
@@ -74,7 +74,7 @@ def test_one_at_a_time_tries_again() -> None:
 
 
 def test_who_began_before_the_server_went_says_nothing_about_it_now() -> None:
-    absence = Absence(patience=0.5, pause=1.0, clock=Clock())
+    absence = CircuitBreaker(patience=0.5, pause=1.0, clock=Clock())
     with absence.watched(), absence.watched():
         absence.seen(GONE)
     with pytest.raises(StorageError, match="cannot be reached"), absence.watched():

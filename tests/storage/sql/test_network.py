@@ -5,7 +5,7 @@ import pytest
 from driftpace.errors import StorageError
 from driftpace.storage import open_store
 from driftpace.storage.sql import sqlite
-from driftpace.storage.sql.network import network_kind, network_kind_here
+from driftpace.storage.sqlite_file import network_kind, network_kind_here
 
 TABLE = r"""21 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
 22 21 0:20 / /proc rw - proc proc rw

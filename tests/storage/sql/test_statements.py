@@ -13,7 +13,7 @@ from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from driftpace.storage import Store, Token, open_store
 from driftpace.storage.sql import sqlite
 from driftpace.storage.sql.schema import CAMPAIGNS
-from driftpace.storage.sql.statements import Question
+from driftpace.storage.sql.statements import CompiledSelect
 from tests.reference.changes import change
 from tests.reference.postgres import Server
 
@@ -93,7 +93,7 @@ def test_a_change_is_five_statements_and_the_ends_of_one_transaction(
 def test_parameters_are_in_the_order_or_under_the_names_that_a_driver_takes(dialect: Dialect, expected: Any) -> None:
     least: Any = bindparam("least")
     asked = select(CAMPAIGNS.c.id).where(CAMPAIGNS.c.seq > least, CAMPAIGNS.c.name == bindparam("name"))
-    question = Question(asked.where(CAMPAIGNS.c.id > least))
+    question = CompiledSelect(asked.where(CAMPAIGNS.c.id > least))
     text, parameters = question.to(dialect, {"name": "churn", "least": 3})
     assert parameters == expected
     assert question.to(dialect, {"name": "churn", "least": 3})[0] is text

@@ -8,9 +8,8 @@ from sqlalchemy import Connection, MetaData, create_engine, text
 
 from driftpace.errors import StorageError
 from driftpace.storage import open_store
-from driftpace.storage.sql import upgrades
-from driftpace.storage.sql.schema import APPLICATION_ID, METADATA, VERSION
-from driftpace.storage.sql.upgrades import bring_up, version_of
+from driftpace.storage.sql import schema
+from driftpace.storage.sql.schema import APPLICATION_ID, METADATA, VERSION, bring_up, version_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")  # of newer Pythons
 
@@ -51,7 +50,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 def test_an_older_store_is_brought_up_with_what_is_in_it(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     made_older(url)
-    monkeypatch.setattr(upgrades, "UPGRADES", {0: step_from_0})
+    monkeypatch.setattr(schema, "UPGRADES", {0: step_from_0})
     store = open_store(url)
     assert [head.name for head in store.heads(search="CHURN")] == ["Churn"]
     assert store.tokens() == []
@@ -65,10 +64,10 @@ def test_a_step_that_fails_leaves_the_older_store(url: str, monkeypatch: pytest.
         connection.execute(text("SELECT * FROM no_such_table"))
 
     made_older(url)
-    monkeypatch.setattr(upgrades, "UPGRADES", {0: failing})
+    monkeypatch.setattr(schema, "UPGRADES", {0: failing})
     with pytest.raises(StorageError):
         open_store(url)
-    monkeypatch.setattr(upgrades, "UPGRADES", {0: step_from_0})
+    monkeypatch.setattr(schema, "UPGRADES", {0: step_from_0})
     store = open_store(url)
     assert store.count() == 1
     store.close()
@@ -85,8 +84,8 @@ def test_an_older_store_without_a_step_is_refused(url: str) -> None:
 def test_steps_are_run_in_order_and_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[int] = []
     steps = {0: lambda _: ran.append(0), 1: lambda _: ran.append(1), 2: lambda _: ran.append(2)}
-    monkeypatch.setattr(upgrades, "UPGRADES", steps)
-    monkeypatch.setattr(upgrades, "VERSION", 3)
+    monkeypatch.setattr(schema, "UPGRADES", steps)
+    monkeypatch.setattr(schema, "VERSION", 3)
     engine = create_engine(f"sqlite:///{tmp_path}/labels.db")
     with engine.begin() as connection:
         older_tables(connection)
@@ -136,7 +135,7 @@ def test_sixteen_processes_open_a_new_or_an_old_store_at_once(
 ) -> None:
     if old:
         made_older(url)
-        monkeypatch.setattr(upgrades, "UPGRADES", {0: step_from_0})
+        monkeypatch.setattr(schema, "UPGRADES", {0: step_from_0})
     fork = multiprocessing.get_context("fork")
     start, done = fork.Barrier(16), fork.Queue()
     processes = [fork.Process(target=_open, args=(url, start, done)) for _ in range(16)]

@@ -41,7 +41,7 @@ def amend(
         status = campaign.amend(others=others, reason=reason, who=who_am_i(who), dry_run=dry_run)
     new = any(before.others.get(column) != word for column, word in others.items())
     if form is Form.JSON:
-        from driftpace.campaign.as_json import status_json
+        from driftpace.campaign.serialization import status_json
 
         print_json(status_json(status))
     else:

@@ -43,7 +43,7 @@ def budget(
         status = campaign.add_money(add, periods=periods, reason=reason, who=who_am_i(who), dry_run=dry_run, **given)
         total = campaign.definition.budget
     if form is Form.JSON:
-        from driftpace.campaign.as_json import status_json
+        from driftpace.campaign.serialization import status_json
 
         print_json(status_json(status))
     else:

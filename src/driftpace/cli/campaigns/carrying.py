@@ -36,7 +36,7 @@ def export(
     with campaign_at(storage, name) as campaign:
         entries = campaign.status().entries
         if not dry_run:
-            from driftpace.campaign.carrying import export_campaign
+            from driftpace.campaign.export_import import export_campaign
 
             export_campaign(campaign, file)
     print_done(
@@ -63,8 +63,8 @@ def import_campaign(
 
     Example: driftpace import churn.driftpace --as churn-copy
     """
-    from driftpace.campaign.as_json import status_json
-    from driftpace.campaign.carrying import import_campaign as carry_in
+    from driftpace.campaign.export_import import import_campaign as carry_in
+    from driftpace.campaign.serialization import status_json
     from driftpace.cli.shared.answering import print_done
     from driftpace.cli.shared.options import who_am_i
     from driftpace.cli.shared.reading import found_at, opened

@@ -41,7 +41,7 @@ def ledger(
         columns = rows.columns()
         print_csv(list(columns), [[_finite(cell) for cell in line] for line in zip(*columns.values(), strict=True)])
         return
-    from driftpace.campaign.as_json import ledger_json
+    from driftpace.campaign.serialization import ledger_json
 
     print_json([ledger_json(row) for row in rows])
 

@@ -49,7 +49,7 @@ def show(storage: str | None, *, search: str, limit: int | None, form: ListForm)
         ]
         print_table(("campaign", "period", "", "to do", "money left", "changed (UTC)"), rows, right=(1, 4))
         return
-    from driftpace.campaign.as_json import head_json
+    from driftpace.campaign.serialization import head_json
 
     found = [head_json(head) for head in heads]
     if form is ListForm.JSON:

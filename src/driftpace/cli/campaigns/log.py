@@ -40,7 +40,7 @@ def log(
         ]
         print_table(("", "when (UTC)", "what", "", "who"), rows, right=(0,))
         return
-    from driftpace.campaign.as_json import entry_json
+    from driftpace.campaign.serialization import entry_json
 
     found = [entry_json(one) for one in entries]
     if form is ListForm.JSON:

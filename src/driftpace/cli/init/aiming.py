@@ -37,7 +37,7 @@ def predicts(definition: "Definition") -> str:
     >>> predicts(Definition.of({"name": "a", "target": "y", "classes": ["no", "yes"], "epsilon": 0.1}))
     'which of no, yes (y), by logistic regression'
     """
-    from driftpace.campaign.tabular import listed
+    from driftpace.campaign.schema import listed
 
     about = "" if definition.target is None else f" ({definition.target})"
     two = definition.loss in ("logistic", "hinge")
@@ -47,7 +47,7 @@ def predicts(definition: "Definition") -> str:
 
 def aim(values: dict[str, Any], columns: "dict[str, Column]", table: str) -> list[tuple[str, str]]:
     """Fill in the classes that the target holds, and return what is to be said about that; refuse what can never be told."""
-    from driftpace.campaign.tabular import listed
+    from driftpace.campaign.schema import listed
     from driftpace.tables.cells import without_marks
 
     target, given = values.get("target"), values.get("classes")
@@ -104,7 +104,7 @@ def _two(column: "Column", target: str, table: str, *, loss: str | None) -> tupl
 
 
 def _two_words(column: "Column", target: str, table: str, *, only_numbers: bool) -> list[str]:
-    from driftpace.campaign.tabular import listed
+    from driftpace.campaign.schema import listed
     from driftpace.tables.cells import numbers_each
 
     head = f"--target must be numbers or one of two words; {target!r} holds"
@@ -137,7 +137,7 @@ def _refuse_typo(target: str, columns: "dict[str, Column]", table: str) -> None:
 
 
 def _refuse_others(column: "Column", classes: list[str], target: str, table: str) -> None:
-    from driftpace.campaign.tabular import listed, meanings, word_of
+    from driftpace.campaign.schema import listed, meanings, word_of
 
     found = meanings([word_of(one, column.kind) for one in column.values[~column.missing]], classes)
     other = next((word for word, one in found.items() if one is None), None)

@@ -19,7 +19,7 @@ FEWEST_COUNTED = 20
 
 def look(values: dict[str, Any], table: Path) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """Return the values with the columns of a table filled in where nothing was given, and what was found, in words."""
-    from driftpace.campaign.tabular import listed
+    from driftpace.campaign.schema import listed
 
     columns = columns_of(table)
     values = dict(values)

@@ -175,7 +175,7 @@ def _begin(
 ) -> None:
     """Begin it, and write its file to ``place``; or from a ``file`` that is there."""
     from driftpace.campaign import Campaign
-    from driftpace.campaign.as_json import status_json
+    from driftpace.campaign.serialization import status_json
     from driftpace.cli.init.aiming import predicts
     from driftpace.cli.shared.answering import print_done
     from driftpace.cli.shared.reading import found_at

@@ -113,7 +113,7 @@ def _tell(order: "Order", form: Form, notes: list[tuple[str, str]], *, dry_run: 
     from driftpace.cli.shared.printing import print_answer, print_json, print_note
 
     if form is Form.JSON:
-        from driftpace.campaign.as_json import order_json
+        from driftpace.campaign.serialization import order_json
 
         print_json(order_json(order))
         for _, text in notes:

@@ -89,7 +89,7 @@ def _print(order: "Order", form: Form, *, dry_run: bool, first: str = "") -> Non
     from driftpace.cli.shared.printing import print_answer, print_json, print_note
 
     if form is Form.JSON:
-        from driftpace.campaign.as_json import order_json
+        from driftpace.campaign.serialization import order_json
 
         print_json(order_json(order))
     else:

@@ -81,9 +81,8 @@ def tell_labelled(campaign: "Campaign", url: str, project: int, how: dict[str, A
 
 def _order_for(campaign: "Campaign", key: str | None) -> "Order":
     """Return the order that rows are meant for: of that key, or the open one, or the one that was closed last."""
-    from driftpace.campaign.asking import order_of_period, past_order
-    from driftpace.campaign.folded import from_checkpoint
-    from driftpace.campaign.orders import not_open
+    from driftpace.campaign.orders import not_open, order_of_period, past_order
+    from driftpace.campaign.state import from_checkpoint
 
     store = campaign.store
     found = store.checkpoint(campaign.name)

@@ -166,12 +166,12 @@ def _untellable(campaign: "Campaign", pool: Any, wanted: Wanted) -> "tuple[BoolA
     """Return which rows are not drawn, for tell would have to refuse them with their labels; and how many those are, and why."""
     import numpy as np
 
-    from driftpace.campaign.folded import from_checkpoint
-    from driftpace.campaign.tabular import untellable
+    from driftpace.campaign.schema import invalid_rows
+    from driftpace.campaign.state import from_checkpoint
 
     kept = campaign.store.checkpoint(campaign.name)
     known = None if kept is None else from_checkpoint(*kept).state.columns
-    found = untellable(campaign.definition, pool, known=known, owner="--select")
+    found = invalid_rows(campaign.definition, pool, known=known, owner="--select")
     leave = np.zeros(next(iter(pool.values())).missing.size, dtype=np.bool_)
     for rows in found.values():
         leave |= rows

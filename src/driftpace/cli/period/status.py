@@ -32,7 +32,7 @@ def status(
         show(storage, search="", limit=None, form=ListForm(form.value))
         return
     if form is Form.JSON:
-        from driftpace.campaign.as_json import status_json
+        from driftpace.campaign.serialization import status_json
         from driftpace.cli.shared.printing import print_json
         from driftpace.cli.shared.reading import campaign_at
 

@@ -90,7 +90,7 @@ def _print(receipt: "Receipt", source: str, form: Form, *, dry_run: bool) -> Non
     from driftpace.cli.shared.printing import print_answer, print_json, print_note
 
     if form is Form.JSON:
-        from driftpace.campaign.as_json import receipt_json
+        from driftpace.campaign.serialization import receipt_json
 
         print_json(receipt_json(receipt))
     else:

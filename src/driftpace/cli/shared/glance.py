@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote
 
-from driftpace.storage.at_rest import Rest, at_rest
-from driftpace.storage.store import Entry, Head
+from driftpace.storage.base import Entry, Head
+from driftpace.storage.sqlite_file import FileStamp, at_rest
 
 VERSION = 1
 APPLICATION_ID = 0x64726674
@@ -26,7 +26,7 @@ _ENTRY = (
 class Glance:
     """The part of a store's contract that reads; :meth:`at` returns None where the place is not for it."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path, rest: Rest | None) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: Path, rest: FileStamp | None) -> None:
         self._connection = connection
         self._path, self._rest = path, rest
         self.url = f"sqlite:///{path}"

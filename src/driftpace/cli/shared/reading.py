@@ -10,7 +10,7 @@ from driftpace.errors import ParameterError, StorageError, UnknownCampaignError
 if TYPE_CHECKING:
     from driftpace.campaign import Campaign
     from driftpace.cli.shared.standing import Standing
-    from driftpace.storage.store import Head, Store
+    from driftpace.storage.base import Head, Store
 
 DEFAULT_STORAGE = "driftpace.db"
 MOST_NAMES = 10_000

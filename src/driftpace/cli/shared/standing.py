@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from driftpace.campaign.records import Order
     from driftpace.records import StepReport
-    from driftpace.storage.store import Head
+    from driftpace.storage.base import Head
 
 VERSION = 1
 

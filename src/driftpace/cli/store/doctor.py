@@ -11,7 +11,7 @@ from driftpace.cli.shared.completing import campaign_names
 from driftpace.cli.shared.options import ListForm, ShownList, Storage
 
 if TYPE_CHECKING:
-    from driftpace.storage.store import Store
+    from driftpace.storage.base import Store
 
 FAILED = 30
 
@@ -101,8 +101,8 @@ def _sound(storage: str | None) -> Iterator[Check]:
 def _campaign(store: "Store", name: str) -> Check:
     """Compute a campaign again from its log, and compare."""
     from driftpace.campaign import Campaign
-    from driftpace.campaign.alike import alike
-    from driftpace.campaign.folded import from_checkpoint, to_checkpoint
+    from driftpace.campaign.compare import states_agree
+    from driftpace.campaign.state import from_checkpoint, to_checkpoint
     from driftpace.errors import DriftpaceError
 
     try:
@@ -127,7 +127,7 @@ def _campaign(store: "Store", name: str) -> Check:
             return Verdict.WARN, name, f"{len(log):,} entries; rows were not kept, so nothing can be computed again."
         ((_, again),) = deque(campaign.replay(), maxlen=1)
         exactly = to_checkpoint(again) == found[1]
-        if not exactly and not alike(folded, again):
+        if not exactly and not states_agree(folded, again):
             return Verdict.FAIL, name, "The log leads to another state than the one that is kept."
     except DriftpaceError as error:
         return Verdict.FAIL, name, f"{error}"

@@ -9,7 +9,7 @@ from driftpace.cli.shared.helping import Command, Group
 from driftpace.cli.shared.options import DryRun, Form, ListForm, Shown, ShownList, Storage
 
 if TYPE_CHECKING:
-    from driftpace.storage.store import Token
+    from driftpace.storage.base import Token
 
 token = typer.Typer(
     cls=Group,

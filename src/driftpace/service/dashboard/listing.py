@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from driftpace.storage.store import Head, Store
+from driftpace.storage.base import Head, Store
 
 PAGE = 50
 MOST_RANKED = 20_000

@@ -6,8 +6,8 @@ from typing import Any
 
 from driftpace.campaign.summary import named
 from driftpace.service.dashboard.formats import number, plural, straight
+from driftpace.storage.base import Entry
 from driftpace.storage.codec import decode
-from driftpace.storage.store import Entry
 
 TITLES = {
     "created": "Created",

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from driftpace.campaign import Campaign
-from driftpace.campaign.as_json import ledger_json
 from driftpace.campaign.definition import Definition
 from driftpace.campaign.records import EXHAUSTED, FAILED, LedgerRow, Order, Status
+from driftpace.campaign.serialization import ledger_json
 from driftpace.records import Money, Outcome
 from driftpace.service.dashboard import bought, measured
 from driftpace.service.dashboard.assumed import Assumed, assumed

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Request
 from starlette.responses import Response
 
-from driftpace.campaign.as_json import status_json
+from driftpace.campaign.serialization import status_json
 from driftpace.service.answers import StatusAnswer
 from driftpace.service.bodies import AmendSent
 from driftpace.service.failures import declared

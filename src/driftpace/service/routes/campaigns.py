@@ -7,8 +7,8 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response, StreamingResponse
 
 from driftpace.campaign import Campaign
-from driftpace.campaign.as_json import entry_json, head_json, ledger_json, status_json
-from driftpace.campaign.carrying import exported
+from driftpace.campaign.export_import import export_chunks
+from driftpace.campaign.serialization import entry_json, head_json, ledger_json, status_json
 from driftpace.errors import ParameterError, UnknownCampaignError
 from driftpace.service.answers import CampaignsAnswer, DefinitionAnswer, LogAnswer, ReportsAnswer, StatusAnswer
 from driftpace.service.bodies import DefinitionSent
@@ -127,7 +127,7 @@ async def campaign_log(
 async def campaign_export(request: Request, name: CampaignName) -> Response:
     """Return the whole campaign as one file, rows included where they were kept."""
     service = service_of(request)
-    pieces = await service.reads.run(lambda: exported(service.handles.campaign(name)))
+    pieces = await service.reads.run(lambda: export_chunks(service.handles.campaign(name)))
     first = await service.reads.run(next, pieces, b"")
 
     async def file() -> AsyncIterator[bytes]:

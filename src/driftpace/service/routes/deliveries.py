@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Header, Query, Request
 from starlette.responses import Response
 
-from driftpace.campaign.as_json import receipt_json
+from driftpace.campaign.serialization import receipt_json
 from driftpace.errors import ParameterError
 from driftpace.service.answers import PredictionsAnswer, ReceiptAnswer
 from driftpace.service.delivered import predict, read_rows, take_upload, tell

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Request
 from starlette.responses import Response
 
-from driftpace.campaign.as_json import order_json
+from driftpace.campaign.serialization import order_json
 from driftpace.service.answers import OrderAnswer
 from driftpace.service.bodies import ApproveSent, AskSent, ForgetSent, OverrideSent
 from driftpace.service.failures import Refused, declared

@@ -5,8 +5,8 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Request
 from starlette.responses import Response
 
-from driftpace.campaign.as_json import plan_json
 from driftpace.campaign.definition import make_cost
+from driftpace.campaign.serialization import plan_json
 from driftpace.service.answers import PlanAnswer
 from driftpace.service.bodies import PlanSent
 from driftpace.service.failures import declared

@@ -1,8 +1,8 @@
-"""Connections to one database: short transactions, done again where the line broke, safe across threads and forks.
+"""Database connections: short transactions that are retried, safe across threads and forks, with a circuit breaker.
 
-A transaction is a function of a connection. It is run again when the connection was lost, when somebody else was in the way, or
-when the server was about to come back, for a bounded time; so it must be able to see for itself that an earlier try of the same
-change was written after all. Everything that goes wrong leaves as one sentence.
+A transaction is a function of a connection. It is retried for a bounded time when the connection was lost, when another
+transaction was in the way, or while the server restarts; so it must detect by itself that an earlier attempt of the same change
+was committed. Every failure is raised as a StorageError of one sentence.
 """
 
 import os
@@ -17,9 +17,8 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from driftpace.errors import StorageError
-from driftpace.storage.sql.absence import Absence
 from driftpace.storage.sql.failures import busy, collided, gone, sentence
-from driftpace.storage.sql.statements import Question
+from driftpace.storage.sql.statements import CompiledSelect
 
 T = TypeVar("T")
 KEPT = 16
@@ -63,7 +62,7 @@ class Connections:
         self._engine, self._reader, self._wait = engine, reader, wait
         self._fetch, self._failure = fetch, engine.dialect.loaded_dbapi.Error
         self._turn = threading.Lock() if in_turn else None
-        self._absence: Absence | None = None
+        self._absence: CircuitBreaker | None = None
         self._idle = threading.Condition()
         self._running = 0
         with _FORKING:
@@ -76,7 +75,7 @@ class Connections:
         """
         prompt = Connections(self._engine, self._reader, self.url, fetch=self._fetch, wait=self._wait, in_turn=False)
         prompt._turn, prompt._still = self._turn, self._still
-        prompt._absence = Absence(patience=PROMPT, pause=PAUSE)
+        prompt._absence = CircuitBreaker(patience=PROMPT, pause=PAUSE)
         return prompt
 
     def read(self, work: Callable[[Connection], T]) -> T:
@@ -88,7 +87,7 @@ class Connections:
 
         return self._tried(lambda: self._undisturbed(once))
 
-    def ask(self, question: Question, values: dict[str, Any]) -> Sequence[Any]:
+    def ask(self, question: CompiledSelect, values: dict[str, Any]) -> Sequence[Any]:
         """Return the rows that a question finds, outside any transaction and straight from the driver."""
         text, parameters = question.to(self._engine.dialect, values)
 
@@ -234,3 +233,73 @@ def _after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+
+
+_HURRY = threading.local()
+_LOOK = 0.05  # seconds for a look whether a server is back: a connection of before may be in the way
+
+
+class CircuitBreaker:
+    """For who must not wait: a server is tried for ``patience`` seconds, and not at all for ``pause`` seconds once that failed.
+
+    >>> now = [0.0]
+    >>> absence = CircuitBreaker(patience=0.5, pause=1.0, clock=lambda: now[0])
+    >>> with absence.watched() as patience:
+    ...     patience, absence.seen(StorageError("the server cannot be reached."))
+    (0.5, None)
+    >>> with absence.watched():
+    ...     pass
+    Traceback (most recent call last):
+    driftpace.errors.StorageError: the server cannot be reached.
+    >>> now[0] = 1.0
+    >>> with absence.watched() as patience:
+    ...     patience
+    0.05
+    """
+
+    def __init__(self, *, patience: float, pause: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._patience, self._pause, self._clock = patience, pause, clock
+        self._lock = threading.Lock()
+        self._said: StorageError | None = None
+        self._until = 0.0
+        self._trying = False
+        self._misses = 0
+
+    @contextmanager
+    def watched(self) -> Iterator[float]:
+        """Let a call to the server happen, for so many seconds as it yields; refuse it where the server is known to be gone."""
+        with self._lock:
+            known, misses = self._said, self._misses
+            if known is not None and (self._trying or self._clock() < self._until):
+                raise StorageError(str(known))
+            self._trying = known is not None
+        try:
+            with in_a_hurry():
+                yield min(self._patience, _LOOK) if known is not None else self._patience
+        finally:
+            with self._lock:
+                if known is not None:
+                    self._trying = False
+                if misses == self._misses:  # whatever came of it, the server was there
+                    self._said = None
+
+    def seen(self, said: StorageError) -> None:
+        """Remember that the server could not be reached, and what is said about it."""
+        with self._lock:
+            self._said, self._until = said, self._clock() + self._pause
+            self._misses += 1
+
+
+@contextmanager
+def in_a_hurry() -> Iterator[None]:
+    """Let connections that this thread makes meanwhile be given up early."""
+    _HURRY.on = True
+    try:
+        yield
+    finally:
+        _HURRY.on = False
+
+
+def hurried() -> bool:
+    """Whether this thread is in a hurry."""
+    return getattr(_HURRY, "on", False)

@@ -7,11 +7,9 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from driftpace.errors import MissingExtraError, ParameterError, StorageError
-from driftpace.storage.sql.absence import hurried
-from driftpace.storage.sql.connections import KEPT, Connections
+from driftpace.storage.sql.connections import KEPT, Connections, hurried
 from driftpace.storage.sql.failures import sentence
-from driftpace.storage.sql.schema import VERSION
-from driftpace.storage.sql.upgrades import bring_up, refuse_newer, version_of
+from driftpace.storage.sql.schema import VERSION, bring_up, refuse_newer, version_of
 
 ANSWERING = 120.0
 """Seconds that one statement may take beyond waiting for others."""

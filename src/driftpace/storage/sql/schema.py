@@ -1,15 +1,21 @@
-"""The tables, the same in SQLite and PostgreSQL.
+"""The tables of a SQL store and their upgrades, the same in SQLite and PostgreSQL.
 
-Names begin with ``driftpace_``, so that a database may hold other things too. Text is compared by the numbers of its characters
-in both (``COLLATE "C"``), so a list is in the same order everywhere. The checkpoint has a table of its own: a list of campaigns
-does not read past it. ``batch`` is a mark that one change puts on all its entries, to be known again where it is not certain that
-the change was written.
+Table names start with ``driftpace_``, so a database can hold other tables too. Text is compared by code point in both databases
+(``COLLATE "C"``), so lists have the same order everywhere. Checkpoints have their own table so that listing campaigns does not
+read them. ``batch`` marks all entries of one change, to find out after a lost connection whether the change was committed.
+
+A new store gets the newest tables; an older one is upgraded step by step in one transaction. To change the tables: change them
+here, raise ``VERSION``, and add the step from the previous version to ``UPGRADES``.
 """
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 from sqlalchemy import (
     BigInteger,
     CheckConstraint,
     Column,
+    Connection,
     ForeignKey,
     ForeignKeyConstraint,
     Index,
@@ -18,10 +24,15 @@ from sqlalchemy import (
     MetaData,
     Table,
     Text,
+    inspect,
+    select,
+    update,
 )
 
+from driftpace.errors import StorageError
+
 VERSION = 1
-"""The version of these tables; see :mod:`driftpace.storage.sql.upgrades`."""
+"""The version of these tables."""
 
 APPLICATION_ID = 0x64726674
 """What a SQLite file of ours carries in its header ("drft")."""
@@ -90,3 +101,43 @@ TOKENS = Table(
     Column("created_at", _TEXT, nullable=False),
     Column("expires_at", _TEXT),
 )
+
+
+Upgrade = Callable[[Connection], None]
+
+UPGRADES: Mapping[int, Upgrade] = MappingProxyType({})
+"""The step that leads away from each older version."""
+
+
+def version_of(connection: Connection) -> int | None:
+    """Return the version of the tables in a database; None where there are none of ours."""
+    if not inspect(connection).has_table(META.name):
+        return None
+    return connection.scalar(select(META.c.version))
+
+
+def bring_up(connection: Connection, url: str) -> None:
+    """Make the tables, or bring them up to the newest version; call it in a transaction that keeps others from doing so too."""
+    version = version_of(connection)
+    if version is None:
+        METADATA.create_all(connection, checkfirst=False)
+        connection.execute(META.insert().values(id=1, version=VERSION))
+        return
+    refuse_newer(version, url)
+    for old in range(version, VERSION):
+        if old not in UPGRADES:
+            raise StorageError(
+                f"the store at {url} has version {version} of its tables, and this driftpace cannot bring them up to {VERSION}."
+            )
+        UPGRADES[old](connection)
+    if version < VERSION:
+        connection.execute(update(META).values(version=VERSION))
+
+
+def refuse_newer(version: int, url: str) -> None:
+    """Refuse tables that a later driftpace has made."""
+    if version > VERSION:
+        raise StorageError(
+            f"the store at {url} has version {version} of its tables and this driftpace knows versions up to {VERSION}; "
+            "upgrade driftpace."
+        )

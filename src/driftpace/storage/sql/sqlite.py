@@ -1,8 +1,7 @@
-"""Campaigns in one SQLite file: a write-ahead log, everything on the disk before a change counts, waiting instead of "locked".
+"""Campaigns in one SQLite file: write-ahead log, durable commits, waiting for locks.
 
-Rows that are dropped are overwritten with zeros in the file; in the log beside it (``-wal``) they stand until it is written over,
-or until the last process closes the store. A file that may only be read here is read (see :mod:`driftpace.storage.at_rest`), and
-what would be written is refused.
+Dropped rows are overwritten with zeros in the file; copies in the write-ahead log (``-wal``) remain until it is overwritten or the
+last process closes the store. A file that is not writable can be read (:mod:`driftpace.storage.sqlite_file`); writes are refused.
 """
 
 import os
@@ -18,12 +17,10 @@ from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.pool import QueuePool
 
 from driftpace.errors import StorageError
-from driftpace.storage.at_rest import Rest, at_rest, changes_beside, may_be_written
 from driftpace.storage.sql.connections import KEPT, Connections
 from driftpace.storage.sql.failures import busy, sentence
-from driftpace.storage.sql.network import network_kind_here
-from driftpace.storage.sql.schema import APPLICATION_ID, META, VERSION
-from driftpace.storage.sql.upgrades import bring_up, refuse_newer
+from driftpace.storage.sql.schema import APPLICATION_ID, META, VERSION, bring_up, refuse_newer
+from driftpace.storage.sqlite_file import FileStamp, at_rest, changes_beside, may_be_written, network_kind_here
 
 _READS = "driftpace_reads"
 _RESTING = "ro&immutable=1"
@@ -124,7 +121,7 @@ def _bring_up(connection: Connection, url: str) -> None:
 class _Line(sqlite3.Connection):
     """A connection; ``rest`` is that of the file where it is read as it is, without locks."""
 
-    rest: Rest | None = None
+    rest: FileStamp | None = None
 
 
 def _connected(path: Path, mode: str, wait: float) -> _Line:

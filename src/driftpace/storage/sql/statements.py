@@ -1,16 +1,22 @@
-"""What is said to a database over and over, built once: building a statement costs more than the database takes to answer it."""
+"""Prepared statements, and the rows that one change writes.
+
+Statements are built once because building one takes longer than the database needs to execute it.
+"""
 
 from typing import Any
+from uuid import uuid4
 
-from sqlalchemy import Dialect, Select, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, Dialect, Select, bindparam, delete, insert, select, update
 
+from driftpace.storage.base import LARGEST, Change, as_json, numbered, within
+from driftpace.storage.sql import statements
 from driftpace.storage.sql.schema import CAMPAIGNS, CHECKPOINTS, ENTRIES, META, ROWS, TOKENS
 
 HEADS = (CAMPAIGNS.c.name, CAMPAIGNS.c.seq, CAMPAIGNS.c.summary, CAMPAIGNS.c.created_at, CAMPAIGNS.c.updated_at)
 ENTRY = (ENTRIES.c.seq, ENTRIES.c.kind, ENTRIES.c.key, ENTRIES.c.at, ENTRIES.c.body)
 
 
-class Question:
+class CompiledSelect:
     """A select whose parameters have names, in the words of each driver that it was put to."""
 
     def __init__(self, asked: Select[Any]) -> None:
@@ -37,16 +43,16 @@ def belongs(table: Any, name: Any) -> Any:
 _NAME: Any = bindparam("name")
 _CAMPAIGN: Any = bindparam("campaign")
 
-HEAD = Question(select(*HEADS).where(CAMPAIGNS.c.name == _NAME))
-CHECKPOINT = Question(select(CHECKPOINTS.c.seq, CHECKPOINTS.c.data).where(belongs(CHECKPOINTS, _NAME)))
-FOUND = Question(
+HEAD = CompiledSelect(select(*HEADS).where(CAMPAIGNS.c.name == _NAME))
+CHECKPOINT = CompiledSelect(select(CHECKPOINTS.c.seq, CHECKPOINTS.c.data).where(belongs(CHECKPOINTS, _NAME)))
+FOUND = CompiledSelect(
     select(*ENTRY)
     .where(belongs(ENTRIES, _NAME), ENTRIES.c.kind == bindparam("kind"), ENTRIES.c.key == bindparam("key"))
     .order_by(ENTRIES.c.seq.desc())
     .limit(1)
 )
-ALL_TOKENS = Question(select(*TOKENS.c).order_by(TOKENS.c.name))
-TABLES_VERSION = Question(select(META.c.version))
+ALL_TOKENS = CompiledSelect(select(*TOKENS.c).order_by(TOKENS.c.name))
+TABLES_VERSION = CompiledSelect(select(META.c.version))
 
 PLACE = (
     select(CAMPAIGNS.c.id, CAMPAIGNS.c.seq, select(META.c.version).scalar_subquery())
@@ -69,3 +75,41 @@ PUT_HEAD = (
     .values(seq=bindparam("last"), summary=bindparam("facts"), updated_at=bindparam("at"))
 )
 PUT_SUMMARY = update(CAMPAIGNS).where(CAMPAIGNS.c.id == _CAMPAIGN).values(summary=bindparam("facts"))
+
+
+class Writing:
+    """A change behind number ``after`` of a log, on its way into the tables."""
+
+    def __init__(self, owner: str, change: Change, *, after: int) -> None:
+        self.after, self.change, self.batch = after, change, uuid4().hex
+        self.entries = [
+            {"seq": entry.seq, "kind": entry.kind, "key": entry.key, "at": entry.at}
+            | {"body": as_json(owner, body=entry.body), "batch": self.batch}
+            for entry in numbered(change.entries, after)
+        ]
+        self.summary = as_json(owner, summary=change.summary)
+
+    def into(self, connection: Connection, campaign: int) -> None:
+        """Write the change behind the number it was made for."""
+        belongs = {"campaign_id": campaign}
+        last = self.after + len(self.entries)
+        if self.entries:
+            connection.execute(statements.ADD_ENTRIES, [belongs | entry for entry in self.entries])
+        if self.change.rows:
+            rows = [{"seq": self.after + 1 + place, "data": bytes(data)} for place, data in self.change.rows.items()]
+            connection.execute(statements.ADD_ROWS, [belongs | row for row in rows])
+        dropped = [{"campaign": campaign, "dropped": seq} for seq in self.change.drop_rows if 0 < seq < LARGEST]
+        if dropped:
+            connection.execute(statements.DROP_ROWS, dropped)
+        put = {"campaign": campaign, "last": last, "bytes": bytes(self.change.checkpoint)}
+        connection.execute(statements.PUT_CHECKPOINT, put)
+        facts = {"campaign": campaign, "facts": self.summary}
+        if self.entries:
+            connection.execute(statements.PUT_HEAD, facts | {"last": last, "at": self.change.entries[-1].at})
+        else:
+            connection.execute(statements.PUT_SUMMARY, facts)
+
+    def is_in(self, connection: Connection, campaign: int) -> bool:
+        """Whether an earlier try of this very change was written."""
+        first = {"campaign": campaign, "first": within(self.after) + 1}
+        return connection.scalar(statements.MARK, first) == self.batch

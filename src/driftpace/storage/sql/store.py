@@ -8,8 +8,23 @@ from sqlalchemy import Connection, Select, delete, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from driftpace.errors import ConflictError, StorageError, UnknownCampaignError
+from driftpace.storage.base import (
+    LARGEST,
+    LONGEST,
+    Change,
+    Entry,
+    Head,
+    Token,
+    as_json,
+    can_be_kept,
+    require_after,
+    require_change,
+    require_text,
+    up_to,
+    within,
+)
 from driftpace.storage.sql.connections import Connections
-from driftpace.storage.sql.schema import CAMPAIGNS, ENTRIES, ROWS, TOKENS
+from driftpace.storage.sql.schema import CAMPAIGNS, ENTRIES, ROWS, TOKENS, refuse_newer
 from driftpace.storage.sql.statements import (
     ADD_CHECKPOINT,
     ALL_TOKENS,
@@ -20,22 +35,9 @@ from driftpace.storage.sql.statements import (
     HEADS,
     PLACE,
     TABLES_VERSION,
-    Question,
+    CompiledSelect,
+    Writing,
     belongs,
-)
-from driftpace.storage.sql.upgrades import refuse_newer
-from driftpace.storage.sql.writing import Writing
-from driftpace.storage.store import Change, Entry, Head, Token
-from driftpace.storage.writable import (
-    LARGEST,
-    LONGEST,
-    as_json,
-    can_be_kept,
-    require_after,
-    require_change,
-    require_text,
-    up_to,
-    within,
 )
 
 
@@ -212,7 +214,7 @@ class SqlStore:
             return []
         return self._connections.read(lambda connection: connection.execute(asked).all())
 
-    def _put(self, question: Question, **texts: str) -> Sequence[Any]:
+    def _put(self, question: CompiledSelect, **texts: str) -> Sequence[Any]:
         """Return what a question finds; nothing for a text that no store can hold."""
         return self._connections.ask(question, texts) if all(can_be_kept(text) for text in texts.values()) else []
 

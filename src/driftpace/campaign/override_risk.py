@@ -13,7 +13,7 @@ from driftpace.tracker.state import Settings, State
 from driftpace.tracker.terms import terms_of
 
 
-def foretold(settings: Settings | Branches, state: State | BranchedState, samples: int) -> float | None:
+def override_risk(settings: Settings | Branches, state: State | BranchedState, samples: int) -> float | None:
     """Return the risk foretold for a period of ``samples`` rows in all; None where too little is known to foretell any.
 
     It is computed as the promise of an order is, so that a person who chooses the tracker's own number is promised what the

@@ -1,24 +1,24 @@
-"""More money for a campaign: another budget from the open period on, with what was spent still spent."""
+"""Change a running campaign: add money to its budget, and map unknown categories."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from driftpace.campaign.definition import Definition
-from driftpace.campaign.folded import Folded
+from driftpace.campaign.definition import check_unknown_categories
+from driftpace.campaign.handle import Draft
+from driftpace.campaign.orders import ask_again
+from driftpace.campaign.state import CampaignState
+from driftpace.campaign.transitions import amended, budgeted
 from driftpace.errors import ParameterError, ProtocolError
-from driftpace.tracker.branches import BranchedState
 from driftpace.tracker.branching import chosen
-from driftpace.tracker.parts import check_method
-from driftpace.tracker.state import Settings, State
 
 _OWNER = "Campaign.add_money"
+_AMEND = "Campaign.amend"
 _LONGEST = 30
 _PRICES = ("fixed", "per_sample", "tiers", "minimum", "currency")
 
 
-def values_with(folded: Folded, money: object, periods: int, prices: Mapping[str, Any]) -> dict[str, Any]:
+def values_with(folded: CampaignState, money: object, periods: int, prices: Mapping[str, Any]) -> dict[str, Any]:
     """Return the budget of the definition with ``money`` more for ``periods`` more, at other prices where any are given.
 
     A campaign that had no budget has one for as many periods as are given, from the open one on.
@@ -48,27 +48,6 @@ def values_with(folded: Folded, money: object, periods: int, prices: Mapping[str
     return values
 
 
-def budgeted(folded: Folded, values: Mapping[str, Any]) -> Folded:
-    """Give the campaign another budget; the order of an open period is to be made anew."""
-    definition = Definition.of({**folded.definition.to_values(), "budget": dict(values)})
-    budget = definition.make_budget()
-    settings = folded.settings
-    if isinstance(settings, Settings):
-        settings = replace(settings, budget=budget)
-        check_method(_OWNER, settings)
-    else:
-        settings = replace(settings, settings=tuple(replace(one, budget=budget) for one in settings.settings))
-        for one in settings.settings:
-            check_method(_OWNER, one)
-    return replace(folded, definition=definition, settings=settings, state=_unordered(folded.state))
-
-
-def _unordered(state: State | BranchedState) -> State | BranchedState:
-    if isinstance(state, State):
-        return replace(state, order=None)
-    return replace(state, states=tuple(replace(one, order=None) for one in state.states))
-
-
 def _decimal(value: object) -> Decimal:
     try:
         found = Decimal(str(value))
@@ -77,3 +56,36 @@ def _decimal(value: object) -> Decimal:
     if not found.is_finite() or abs(found.adjusted()) > _LONGEST:
         raise ParameterError(f"must be an amount of money; got {value!r:.80}.", owner=_OWNER, name="money")
     return found
+
+
+def fund(
+    folded: CampaignState,
+    draft: Draft,
+    money: object,
+    *,
+    periods: int,
+    prices: Mapping[str, Any],
+    reason: str,
+    who: str,
+) -> CampaignState:
+    """Give the campaign another budget, and make the order of an open period anew."""
+    values = values_with(folded, money, periods, prices)
+    order = chosen(folded.settings, folded.state)[1].order
+    body = {"period": folded.state.period, "budget": values, "money": str(money), "periods": periods}
+    draft.add("budgeted", {**body, "reason": reason, "who": who})
+    folded = budgeted(folded, values)
+    if folded.opened is None:
+        return folded
+    return ask_again(folded, draft, who=who, pool=None if order is None else order.pool)
+
+
+def amend(folded: CampaignState, draft: Draft, others: object, *, reason: str, who: str) -> CampaignState:
+    """Amend the campaign; where all of it holds already, nothing is written."""
+    given = check_unknown_categories(_AMEND, others, folded.definition.categories)
+    if not given:
+        raise ParameterError("must name one column at least; got none.", owner=_AMEND, name="others")
+    after = amended(folded, given)
+    if after.definition == folded.definition:
+        return folded
+    draft.add("amended", {"period": folded.state.period, "others": given, "reason": reason, "who": who})
+    return after

@@ -15,24 +15,24 @@ _ARRAYS = ("X", "y", "groups")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Packed:
+class PackedRows:
     """Rows as they were let in, and what tells them apart, where anything does."""
 
     told: Told
     ids: tuple[str, ...] | None = None
 
 
-def pack(packed: Packed) -> bytes:
+def pack(packed: PackedRows) -> bytes:
     """Return the bytes of a delivery.
 
-    >>> rows = Packed(told=Told(X=np.ones((2, 1)), y=np.zeros(2)), ids=("a", "b"))
+    >>> rows = PackedRows(told=Told(X=np.ones((2, 1)), y=np.zeros(2)), ids=("a", "b"))
     >>> unpack(pack(rows)).ids, unpack(pack(rows)).told.X.tolist()
     (('a', 'b'), [[1.0], [1.0]])
     """
     return zlib.compress(content(packed), 1)
 
 
-def content(packed: Packed) -> bytes:
+def content(packed: PackedRows) -> bytes:
     """Return the bytes of a delivery as they are before they are compressed, which every machine does in its own way."""
     told = packed.told
     there = [name for name in _ARRAYS if getattr(told, name) is not None]
@@ -48,7 +48,7 @@ def content(packed: Packed) -> bytes:
     return json.dumps(head).encode() + b"\n" + body
 
 
-def unpack(data: bytes) -> Packed:
+def unpack(data: bytes) -> PackedRows:
     """Return the delivery that bytes stand for."""
     try:
         line, _, body = zlib.decompress(data).partition(b"\n")
@@ -65,7 +65,7 @@ def unpack(data: bytes) -> Packed:
         told = Told(columns=None if columns is None else tuple(columns), **arrays)
     except (zlib.error, ValueError, KeyError, TypeError) as error:
         raise StateFileError(f"the rows of a delivery are damaged: {error}.") from None
-    return Packed(told=told, ids=None if ids is None else tuple(ids))
+    return PackedRows(told=told, ids=None if ids is None else tuple(ids))
 
 
 def pack_ids(ids: Sequence[str]) -> bytes:

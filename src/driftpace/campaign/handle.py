@@ -1,30 +1,76 @@
-"""Where a campaign stands, kept in a store: read, decided upon, and appended to, whoever else does the same at that moment."""
+"""Read a campaign from its store, apply a change, and append it to the log with optimistic concurrency."""
 
 import random
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from driftpace import validation
-from driftpace.campaign import fold
-from driftpace.campaign.folded import Folded, from_checkpoint
-from driftpace.campaign.rowbytes import unpack
-from driftpace.campaign.writing import Draft
-from driftpace.errors import ConflictError, StorageError, UnknownCampaignError
-from driftpace.storage.store import Store
+from driftpace.campaign import transitions
+from driftpace.campaign.codec import unpack
+from driftpace.campaign.definition import Definition
+from driftpace.campaign.state import CampaignState, from_checkpoint, to_checkpoint
+from driftpace.campaign.summary import summary
+from driftpace.errors import ConflictError, ParameterError, StorageError, UnknownCampaignError
+from driftpace.storage.base import Change, Entry, Store
+from driftpace.storage.codec import encode
+from driftpace.tracker import Tracker
+from driftpace.tracker.saving import now_to_body
+
+
+@dataclass(slots=True)
+class Draft:
+    """Entries in the making, behind where the campaign stood. ``at`` is the time of all of them."""
+
+    before: CampaignState
+    at: str
+    entries: list[Entry] = field(default_factory=list)
+    rows: dict[int, bytes] = field(default_factory=dict)
+    drop_rows: list[int] = field(default_factory=list)
+
+    @property
+    def next_seq(self) -> int:
+        """The number that the next entry will have."""
+        return self.before.seq + len(self.entries) + 1
+
+    def add(self, kind: str, body: dict[str, Any], *, key: str | None = None, rows: bytes | None = None) -> None:
+        """Add an entry."""
+        if rows is not None:
+            self.rows[len(self.entries)] = rows
+        self.entries.append(Entry(kind=kind, body=body, at=self.at, key=key))
+
+    def drop(self, seqs: tuple[int, ...]) -> None:
+        """Let rows go: those of this draft are never written, earlier ones are dropped."""
+        for seq in seqs:
+            place = seq - self.before.seq - 1
+            if place >= 0:
+                self.rows.pop(place, None)
+            else:
+                self.drop_rows.append(seq)
+
+    def change(self, folded: CampaignState) -> Change:
+        """Return what is to be written, when it leads to ``folded``."""
+        return Change(
+            entries=tuple(self.entries),
+            checkpoint=to_checkpoint(folded),
+            summary=summary(folded),
+            rows=dict(self.rows),
+            drop_rows=tuple(self.drop_rows),
+        )
+
 
 Answer = TypeVar("Answer")
-Decide = Callable[[Folded, Draft], tuple[Folded, Answer]]
+Decide = Callable[[CampaignState, Draft], tuple[CampaignState, Answer]]
 """Given where a campaign stands, adds to the draft of its log, and returns where it stands then and the answer."""
 
 PATIENCE = 120.0
 """Seconds that a change is tried for while others keep changing the same campaign."""
 
 
-class Kept:
+class CampaignHandle:
     """One campaign of a store, remembered since it was last read, by any number of threads: changed by one, read by all."""
 
     def __init__(self, name: str, store: Store, *, clock: Callable[[], str] | None = None) -> None:
@@ -33,7 +79,7 @@ class Kept:
         self._store = store
         self._changing = threading.RLock()
         self._reading = threading.Lock()
-        self._known: Folded | None = None
+        self._known: CampaignState | None = None
 
     def change(self, decide: Decide[Answer], *, dry_run: bool) -> Answer:
         """Read, decide, append; again where somebody else was faster. A dry run appends nothing."""
@@ -65,7 +111,7 @@ class Kept:
                 self._known = after
                 return answer
 
-    def load(self) -> Folded:
+    def load(self) -> CampaignState:
         """Return where the campaign stands, from memory where nobody changed it since; nobody waits for a change under way."""
         while True:
             known = self._known
@@ -78,13 +124,13 @@ class Kept:
                     found = self._known = self._read()
                     return found
 
-    def _read(self) -> Folded:
+    def _read(self) -> CampaignState:
         """Return what the store holds; read again where a period was closed, and its rows dropped, between two looks."""
         last = None
         while True:
             found = self._store.checkpoint(self._name)
             if found is None:
-                raise unknown(self._name, self._store)
+                raise unknown_campaign(self._name, self._store)
             folded = from_checkpoint(*found)
             seqs = () if folded.opened is None else folded.opened.deliveries
             rows = self._store.rows(self._name, seqs) if seqs else {}
@@ -98,17 +144,17 @@ class Kept:
             last = found[0]
 
 
-def with_rows(folded: Folded, rows: dict[int, bytes]) -> Folded:
+def with_rows(folded: CampaignState, rows: dict[int, bytes]) -> CampaignState:
     """Return the state with the rows of its open period, which the checkpoint left out."""
     if folded.opened is None:
         return folded
     whole = replace(folded, opened=replace(folded.opened, deliveries=()))
     for seq in folded.opened.deliveries:
-        whole = fold.delivered(whole, unpack(rows[seq]).told, seq=seq)
+        whole = transitions.delivered(whole, unpack(rows[seq]).told, seq=seq)
     return whole
 
 
-def unknown(name: str, store: Store) -> UnknownCampaignError:
+def unknown_campaign(name: str, store: Store) -> UnknownCampaignError:
     """Return the refusal of a name that no campaign has."""
     return UnknownCampaignError(f"there is no campaign named {name!r} in {store.url}.")
 
@@ -116,3 +162,34 @@ def unknown(name: str, store: Store) -> UnknownCampaignError:
 def utc_now() -> str:
     """Return the time as the log writes it."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def first_change(definition: Definition, tracker: Tracker, *, at: str, who: str) -> Change:
+    """Return the first transaction of a campaign."""
+    settings, state = tracker.inside
+    if state.order is not None:
+        raise ParameterError(
+            f"must be a tracker between two periods; got one with period {state.period} open.",
+            owner="Campaign.create",
+            name="what",
+        )
+    entry = Entry(
+        kind="created",
+        at=at,
+        body={
+            "definition": definition.to_values(),
+            "tracker": now_to_body(settings, state),
+            "history": [encode(report) for report in tracker.history],
+            "who": who,
+        },
+    )
+    try:
+        folded = transitions.created(entry)
+    except ParameterError:  # a part that could only be named
+        raise ParameterError(
+            "must be made of driftpace's own parts, for its state is kept in a store; "
+            f"got {tracker!r} with a part of one's own.",
+            owner="Campaign.create",
+            name="what",
+        ) from None
+    return Change(entries=[entry], checkpoint=to_checkpoint(folded), summary=summary(folded))

@@ -19,18 +19,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from driftpace.campaign import fold
-from driftpace.campaign.alike import alike
+from driftpace.campaign import transitions
 from driftpace.campaign.campaign import Campaign
+from driftpace.campaign.compare import states_agree
 from driftpace.campaign.definition import Definition, check_name
-from driftpace.campaign.folded import Folded, from_checkpoint, to_checkpoint
-from driftpace.campaign.keeping import unknown, utc_now, with_rows
+from driftpace.campaign.handle import unknown_campaign, utc_now, with_rows
+from driftpace.campaign.state import CampaignState, from_checkpoint, to_checkpoint
 from driftpace.campaign.summary import summary
 from driftpace.errors import ConflictError, ParameterError, StateFileError
 from driftpace.storage import open_store
+from driftpace.storage.atomic_file import atomic_file
+from driftpace.storage.base import Change, Entry, Store
 from driftpace.storage.codec import METHOD
-from driftpace.storage.store import Change, Entry, Store
-from driftpace.storage.wholefile import whole_file
 
 FORMAT = "driftpace-campaign"
 VERSION = 1
@@ -40,12 +40,12 @@ LONGEST_LINE = 1 << 30
 
 def export_campaign(campaign: Campaign, path: str | os.PathLike[str]) -> None:
     """Write a campaign to one file: complete or not at all."""
-    with whole_file(path, owner="export") as file:
-        for chunk in exported(campaign):
+    with atomic_file(path, owner="export") as file:
+        for chunk in export_chunks(campaign):
             file.write(chunk)
 
 
-def exported(campaign: Campaign) -> Iterator[bytes]:
+def export_chunks(campaign: Campaign) -> Iterator[bytes]:
     """Yield the bytes of the file."""
     store, name = campaign.store, campaign.name
     seq, checkpoint, waiting = _now(store, name)
@@ -80,7 +80,7 @@ def _now(store: Store, name: str) -> tuple[int, bytes, dict[int, bytes]]:
     while True:
         found = store.checkpoint(name)
         if found is None:
-            raise unknown(name, store)
+            raise unknown_campaign(name, store)
         opened = from_checkpoint(*found).opened
         rows = {} if opened is None else store.rows(name, (*opened.deliveries, *opened.draws))
         if opened is None or all(seq in rows for seq in opened.deliveries) or found[0] == last:
@@ -109,7 +109,7 @@ def import_campaign(
     if name is not None and name != was:
         entries[0] = _renamed(entries[0], name)
         folded = replace(folded, definition=replace(folded.definition, name=name))
-    folded = replace(fold.imported(folded, was), seq=len(entries))
+    folded = replace(transitions.imported(folded, was), seq=len(entries))
     store = open_store(storage, create=not dry_run)
     change = Change(entries=entries, checkpoint=to_checkpoint(folded), summary=summary(folded), rows=rows)
     called = folded.definition.name
@@ -128,7 +128,7 @@ def _renamed(entry: Entry, name: str) -> Entry:
     return replace(entry, body={**entry.body, "definition": {**entry.body["definition"], "name": name}})
 
 
-def _read(file: BinaryIO, *, shown: str) -> tuple[list[Entry], dict[int, bytes], Folded]:
+def _read(file: BinaryIO, *, shown: str) -> tuple[list[Entry], dict[int, bytes], CampaignState]:
     """Return the log, its rows by place, and where it leads to; or raise StateFileError in one sentence."""
     entries: list[Entry] = []
     rows: dict[int, bytes] = {}
@@ -175,7 +175,7 @@ def _line(stream: io.BufferedIOBase, seen: Any) -> dict[str, Any]:
     return value
 
 
-def _checked(entries: list[Entry], rows: dict[int, bytes], checkpoint: bytes, shown: str) -> Folded:
+def _checked(entries: list[Entry], rows: dict[int, bytes], checkpoint: bytes, shown: str) -> CampaignState:
     """Return where the log leads to: folded anew where the rows are there, else as the checkpoint says."""
     folded = from_checkpoint(len(entries), checkpoint)
     Definition.of(entries[0].body["definition"])
@@ -183,7 +183,7 @@ def _checked(entries: list[Entry], rows: dict[int, bytes], checkpoint: bytes, sh
         return folded
     if entries[0].body["tracker"]["numbers"]["method"] != METHOD:  # another version computed other numbers
         return folded
-    ((_, again),) = deque(fold.replayed((entry, rows.get(entry.seq - 1)) for entry in entries), maxlen=1)
-    if to_checkpoint(again) != checkpoint and not alike(folded, again):
+    ((_, again),) = deque(transitions.replay((entry, rows.get(entry.seq - 1)) for entry in entries), maxlen=1)
+    if to_checkpoint(again) != checkpoint and not states_agree(folded, again):
         raise StateFileError(f"{shown!r} was edited: its log leads to another state than the one it holds.")
     return folded

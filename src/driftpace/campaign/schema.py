@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from driftpace.campaign.definition import Definition
-from driftpace.campaign.others import Unlisted
 from driftpace.campaign.records import CountedAs
 from driftpace.errors import DataError
 from driftpace.tracker.intake import LARGEST, Rows
@@ -20,11 +19,19 @@ if TYPE_CHECKING:
     from driftpace.tables.columns import Column
 
 Columns = Mapping[str, "Column"]
+SHOWN = 5
+"""So many of the words are named; the log is no place for a column of free text."""
+LONGEST = 80
+"""Characters of each."""
+
+Unlisted = Mapping[str, Sequence[str | None]]
+"""For each column of words that has one for all others, what each row holds instead of a listed one; None where it is listed."""
+
 _COMMA = re.compile(r"[+-]?[\d.]*\d,\d+")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Labelled:
+class LabelledRows:
     """Rows with a target; ``unlabelled`` counts those that have none yet, ``elsewhere`` those drawn for another period.
 
     ``unlisted`` are the words in them that count as another one, by column.
@@ -61,7 +68,7 @@ def labelled(
     names: Sequence[str] = (),
     known: tuple[str, ...] | None,
     owner: str,
-) -> Labelled:
+) -> LabelledRows:
     """Return the rows that have a target. ``known`` are the features of earlier deliveries, as the model sees them.
 
     What tells rows apart is the column that the definition names, or the one that was written when rows were drawn. Rows that
@@ -90,7 +97,7 @@ def labelled(
     groups = None
     if definition.groups is not None and isinstance(definition.l2, tuple):
         groups = _words(_column(columns, definition.groups, owner), keep, definition.groups, owner)
-    return Labelled(
+    return LabelledRows(
         rows=rows,
         y=y,
         ids=ids,
@@ -152,7 +159,33 @@ def unlisted(
     return found
 
 
-def untellable(
+def counted_as(
+    definition: Definition, unlisted: Unlisted, *, ids: Sequence[Any] | None = None, told: Collection[str] | None = None
+) -> tuple[CountedAs, ...]:
+    """Return which rows hold a word that counts as another; only those whose id was ``told``, where rows have one.
+
+    >>> definition = Definition.of({"name": "a", "epsilon": 1, "categories": {"city": ["Rome", "Milan"]},
+    ...     "others": {"city": "Milan"}})
+    >>> [one.sentence for one in counted_as(definition, {"city": ["Bari", None, "Bari"]})]
+    ['2 rows with another city than those listed (Bari) count as Milan']
+    """
+    found = []
+    for column, held in unlisted.items():
+        if ids is not None and told is not None:
+            held = [word for one, word in zip(ids, held, strict=True) if str(one) in told]
+        words = [word for word in held if word is not None]
+        if words:
+            different = tuple(dict.fromkeys(words))
+            shown = tuple(word.encode("utf-8", "replace").decode()[:LONGEST] for word in different[:SHOWN])
+            found.append(
+                CountedAs(
+                    column=column, word=definition.others[column], rows=len(words), words=len(different), found=shown
+                )
+            )
+    return tuple(found)
+
+
+def invalid_rows(
     definition: Definition, columns: Columns, *, known: tuple[str, ...] | None, owner: str
 ) -> dict[str, BoolArray]:
     r"""Return why rows of a pool would be refused once they are labelled, and which those are; a lacking column is refused here.
@@ -160,7 +193,7 @@ def untellable(
     >>> from driftpace.tables import read_columns
     >>> definition = Definition.of({"name": "a", "target": "y", "features": ["x"], "epsilon": 0.1})
     >>> pool = read_columns(b"id,x\n1,5\n2,\n3,six\n")
-    >>> {why: rows.tolist() for why, rows in untellable(definition, pool, known=None, owner="ask").items()}
+    >>> {why: rows.tolist() for why, rows in invalid_rows(definition, pool, known=None, owner="ask").items()}
     {'without x': [False, True, False], 'with no number as x': [False, False, True]}
     """
     from driftpace.tables.cells import numbers_each, without_marks

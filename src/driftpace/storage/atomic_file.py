@@ -11,7 +11,7 @@ from driftpace.errors import ParameterError
 
 
 @contextmanager
-def whole_file(path: str | os.PathLike[str], *, owner: str = "save") -> Iterator[BinaryIO]:
+def atomic_file(path: str | os.PathLike[str], *, owner: str = "save") -> Iterator[BinaryIO]:
     """Yield a file to write bytes to; it takes its place, with the permissions of what it replaces, when all went well.
 
     ``owner`` is who says that the folder does not exist.

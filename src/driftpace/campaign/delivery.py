@@ -8,18 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from driftpace.campaign import fold
-from driftpace.campaign.as_json import counted_json
-from driftpace.campaign.asking import ask_again, order_of_period
-from driftpace.campaign.closing import close
-from driftpace.campaign.folded import Folded
-from driftpace.campaign.orders import drawn_before, not_open, require_period, told_in
-from driftpace.campaign.others import Unlisted, counted_as
+from driftpace.campaign import transitions
+from driftpace.campaign.codec import PackedRows, content, pack
+from driftpace.campaign.handle import Draft
+from driftpace.campaign.orders import ask_again, close, drawn_before, not_open, order_of_period, require_period, told_in
 from driftpace.campaign.records import CountedAs, Order, Receipt
-from driftpace.campaign.rowbytes import Packed, content, pack
-from driftpace.campaign.writing import Draft
+from driftpace.campaign.schema import Unlisted, counted_as
+from driftpace.campaign.serialization import counted_json
+from driftpace.campaign.state import CampaignState
 from driftpace.errors import DataError, ParameterError
-from driftpace.storage.store import Entry, Store
+from driftpace.storage.base import Entry, Store
 from driftpace.tracker.events import Told
 from driftpace.tracker.intake import read_groups, read_rows, read_targets
 from driftpace.tracker.state import Settings
@@ -49,7 +47,7 @@ class Delivery:
 
 def tell(
     store: Store,
-    folded: Folded,
+    folded: CampaignState,
     draft: Draft,
     brought: Delivery,
     *,
@@ -57,7 +55,7 @@ def tell(
     key: str | None,
     period: int | None,
     again: bool,
-) -> tuple[Folded, Receipt]:
+) -> tuple[CampaignState, Receipt]:
     """Take what was brought for the open period, once, and close the period where that is wanted or nothing is missing."""
     left_out: dict[str, Any] = {**brought.left_out}
     packed = _read(folded, brought)
@@ -93,13 +91,13 @@ def tell(
 
 def _gather(
     store: Store,
-    folded: Folded,
+    folded: CampaignState,
     draft: Draft,
     brought: Delivery,
-    packed: Packed,
+    packed: PackedRows,
     known_by: str | None,
     left_out: Mapping[str, int],
-) -> tuple[Folded, int, int, tuple[CountedAs, ...]]:
+) -> tuple[CampaignState, int, int, tuple[CountedAs, ...]]:
     """Lay aside the rows that were not told before in this period; how many those are and were left out, and words of others."""
     fresh = _fresh(store, folded, packed.ids)
     repeated = 0 if fresh is None else len(packed.told.y) - len(fresh)
@@ -111,7 +109,7 @@ def _gather(
         return folded, 0, repeated, ()
     seq = draft.next_seq
     try:
-        after = fold.delivered(folded, told, seq=seq)
+        after = transitions.delivered(folded, told, seq=seq)
     except DataError as error:
         said = str(error)
         raise DataError(f"{said}" if said.startswith("must ") else said, owner=_OWNER, name="X") from None
@@ -135,7 +133,7 @@ def _gather(
     return after, rows, repeated, others
 
 
-def _read(folded: Folded, brought: Delivery) -> Packed | None:
+def _read(folded: CampaignState, brought: Delivery) -> PackedRows | None:
     """Return the rows, checked against those that came before; None where nothing was brought."""
     if brought.X is None and brought.y is None:
         if brought.groups is not None or brought.ids is not None:
@@ -169,10 +167,10 @@ def _read(folded: Folded, brought: Delivery) -> Packed | None:
         if len(set(ids)) < len(ids):
             twice = Counter(ids).most_common(1)[0][0]
             raise DataError(f"must tell the rows apart; got {twice!r:.80} twice.", owner=_OWNER, name="ids")
-    return Packed(told=Told(X=rows.X, y=y, columns=rows.columns, groups=groups), ids=ids)
+    return PackedRows(told=Told(X=rows.X, y=y, columns=rows.columns, groups=groups), ids=ids)
 
 
-def _only(packed: Packed, places: list[int]) -> Packed:
+def _only(packed: PackedRows, places: list[int]) -> PackedRows:
     """Return the rows in those places."""
     told = packed.told
     some = replace(
@@ -181,10 +179,10 @@ def _only(packed: Packed, places: list[int]) -> Packed:
         y=told.y[places],
         groups=None if told.groups is None else told.groups[places],
     )
-    return Packed(told=some, ids=None if packed.ids is None else tuple(packed.ids[place] for place in places))
+    return PackedRows(told=some, ids=None if packed.ids is None else tuple(packed.ids[place] for place in places))
 
 
-def _fresh(store: Store, folded: Folded, ids: tuple[str, ...] | None) -> list[int] | None:
+def _fresh(store: Store, folded: CampaignState, ids: tuple[str, ...] | None) -> list[int] | None:
     """Return the places of rows whose id was not told in this period; None where all count."""
     if ids is None:
         return None
@@ -192,7 +190,7 @@ def _fresh(store: Store, folded: Folded, ids: tuple[str, ...] | None) -> list[in
     return [place for place, one in enumerate(ids) if one not in seen] if seen else None
 
 
-def _without_others(store: Store, folded: Folded, packed: Packed) -> tuple[Packed, int]:
+def _without_others(store: Store, folded: CampaignState, packed: PackedRows) -> tuple[PackedRows, int]:
     """Leave out rows that were drawn for an earlier period and came late, or in a file that only grows; how many those are."""
     others = set() if packed.ids is None else drawn_before(store, folded, set(packed.ids))
     if not others or packed.ids is None:
@@ -201,12 +199,12 @@ def _without_others(store: Store, folded: Folded, packed: Packed) -> tuple[Packe
     return _only(packed, places), len(packed.ids) - len(places)
 
 
-def digest_of(packed: Packed) -> str:
+def digest_of(packed: PackedRows) -> str:
     """Return what a delivery without a name is known by: the same rows in the same order have the same, whatever file held them."""
     return f"sha256:{hashlib.sha256(content(packed)).hexdigest()}"
 
 
-def _told_before(store: Store, folded: Folded, known_by: str, digest: str | None) -> tuple[int, Order] | None:
+def _told_before(store: Store, folded: CampaignState, known_by: str, digest: str | None) -> tuple[int, Order] | None:
     """Return the entry that brought this delivery before and the order it was for; None where it is new or was taken back."""
     name = folded.definition.name
     found = store.find(name, "delivered", known_by)

@@ -1,7 +1,6 @@
-"""What happens to a campaign, as pure transitions: where it stands goes in, where it stands then and the answer come out.
+"""Pure transitions of the campaign state, one for each kind of log entry.
 
-The campaign itself goes by these when something happens, and :func:`replayed` goes by the same ones over the log, so both give
-the same bits.
+A campaign applies them when something happens and :func:`replay` applies the same ones to the log, so both give the same bits.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,43 +9,42 @@ from typing import Any
 
 import numpy as np
 
+from driftpace.campaign.codec import unpack
 from driftpace.campaign.definition import Definition
-from driftpace.campaign.folded import Folded, Opened
-from driftpace.campaign.foretelling import foretold
-from driftpace.campaign.funding import budgeted
-from driftpace.campaign.others import amended
+from driftpace.campaign.override_risk import override_risk
 from driftpace.campaign.records import Decision
-from driftpace.campaign.rowbytes import unpack
+from driftpace.campaign.state import CampaignState, OpenPeriod
 from driftpace.errors import StateFileError
 from driftpace.records import Request, StepReport
+from driftpace.storage.base import Entry
 from driftpace.storage.codec import decode
-from driftpace.storage.store import Entry
 from driftpace.tracker.branches import BranchedState, Branches
 from driftpace.tracker.branching import apply
 from driftpace.tracker.events import Asked, Closed, Forgot, Told
+from driftpace.tracker.parts import check_method
 from driftpace.tracker.saving import now_from_body
 from driftpace.tracker.state import Settings, State
 
 
-def created(entry: Entry) -> Folded:
+def created(entry: Entry) -> CampaignState:
     """Return the beginning."""
     body = entry.body
     settings, state = now_from_body(body["tracker"], {})
     last = decode(body["history"][-1]) if body["history"] else None
     rows = sum(decode(one).samples for one in body["history"])
     definition = Definition.of(body["definition"])
-    return Folded(
+    return CampaignState(
         seq=1, created_at=entry.at, definition=definition, settings=settings, state=state, last=last, rows=rows
     )
 
 
-def asked(folded: Folded, *, pool: int | None, key: str | None) -> tuple[Folded, Request]:
+def asked(folded: CampaignState, *, pool: int | None, key: str | None) -> tuple[CampaignState, Request]:
     """Size the period, or decide anew with the rows that came; a key names the period where it has no name yet."""
     state, request = apply(folded.settings, folded.state, Asked(pool=pool))
     assert isinstance(request, Request)
     seen = state.gathered
     if folded.opened is None:
-        opened = Opened(key=key, request=request, seen=seen)
+        opened = OpenPeriod(key=key, request=request, seen=seen)
     else:
         mine = _foretold(folded.settings, state, folded.opened.overridden)
         opened = replace(folded.opened, key=folded.opened.key or key, request=request, seen=seen, overridden=mine)
@@ -59,50 +57,77 @@ def _foretold(
     """Return an override with the risk of its own number, as it is foretold now."""
     if decision is None:
         return None
-    return replace(decision, risk_bound=foretold(settings, state, decision.samples))
+    return replace(decision, risk_bound=override_risk(settings, state, decision.samples))
 
 
-def delivered(folded: Folded, told: Told, *, seq: int) -> Folded:
+def delivered(folded: CampaignState, told: Told, *, seq: int) -> CampaignState:
     """Lay rows of the period aside."""
     state, _ = apply(folded.settings, folded.state, told)
     assert folded.opened is not None
     return replace(folded, state=state, opened=replace(folded.opened, deliveries=(*folded.opened.deliveries, seq)))
 
 
-def forgotten(folded: Folded) -> Folded:
+def forgotten(folded: CampaignState) -> CampaignState:
     """Take back the rows told in the open period."""
     state, _ = apply(folded.settings, folded.state, Forgot())
     assert folded.opened is not None
     return replace(folded, state=state, opened=replace(folded.opened, deliveries=()))
 
 
-def selected(folded: Folded, *, seq: int) -> Folded:
+def selected(folded: CampaignState, *, seq: int) -> CampaignState:
     """Remember that rows were drawn for the period."""
     assert folded.opened is not None
     return replace(folded, opened=replace(folded.opened, draws=(*folded.opened.draws, seq)))
 
 
-def approved(folded: Folded, decision: Decision) -> Folded:
+def approved(folded: CampaignState, decision: Decision) -> CampaignState:
     """Remember that a person agreed with the order; what another decided before is over."""
     assert folded.opened is not None
     return replace(folded, opened=replace(folded.opened, approved=decision, overridden=None))
 
 
-def overridden(folded: Folded, decision: Decision) -> Folded:
+def overridden(folded: CampaignState, decision: Decision) -> CampaignState:
     """Let a person's number stand in the place of the order, with the risk that is foretold for it."""
     assert folded.opened is not None
     mine = _foretold(folded.settings, folded.state, decision)
     return replace(folded, opened=replace(folded.opened, overridden=mine, approved=None))
 
 
-def imported(folded: Folded, name: str) -> Folded:
+def imported(folded: CampaignState, name: str) -> CampaignState:
     """Remember the name that an open period was asked for under, before the campaign was carried here."""
     if folded.opened is None:
         return folded
     return replace(folded, opened=replace(folded.opened, names=(*folded.opened.names, name)))
 
 
-def closed(folded: Folded) -> tuple[Folded, StepReport]:
+def budgeted(folded: CampaignState, values: Mapping[str, Any]) -> CampaignState:
+    """Give the campaign another budget; the order of an open period is to be made anew."""
+    definition = Definition.of({**folded.definition.to_values(), "budget": dict(values)})
+    budget = definition.make_budget()
+    settings = folded.settings
+    if isinstance(settings, Settings):
+        settings = replace(settings, budget=budget)
+        check_method("Campaign.add_money", settings)
+    else:
+        settings = replace(settings, settings=tuple(replace(one, budget=budget) for one in settings.settings))
+        for one in settings.settings:
+            check_method("Campaign.add_money", one)
+    return replace(folded, definition=definition, settings=settings, state=_unordered(folded.state))
+
+
+def _unordered(state: State | BranchedState) -> State | BranchedState:
+    if isinstance(state, State):
+        return replace(state, order=None)
+    return replace(state, states=tuple(replace(one, order=None) for one in state.states))
+
+
+def amended(folded: CampaignState, others: Mapping[str, str]) -> CampaignState:
+    """Let any other word of a column count as one that is listed, from now on; what was told stays as it was."""
+    definition = folded.definition
+    return replace(folded, definition=replace(definition, others={**definition.others, **others}))
+
+
+def closed(folded: CampaignState) -> tuple[CampaignState, StepReport]:
     """Fit the rows of the period and report."""
     with np.errstate(over="ignore", invalid="ignore"):
         state, report = apply(folded.settings, folded.state, Closed())
@@ -113,7 +138,7 @@ def closed(folded: Folded) -> tuple[Folded, StepReport]:
     ), report
 
 
-def after(folded: Folded, entry: Entry, rows: bytes | None) -> Folded:
+def after(folded: CampaignState, entry: Entry, rows: bytes | None) -> CampaignState:
     """Return where the campaign stands after one more entry of its log; ``rows`` are those that it brought."""
     body = entry.body
     match entry.kind:
@@ -154,7 +179,7 @@ def decision_of(body: Mapping[str, Any], at: str) -> Decision:
     return Decision(samples=body["samples"], reason=body["reason"], who=body["who"], at=at, asked=body.get("asked"))
 
 
-def replayed(log: Iterable[tuple[Entry, bytes | None]]) -> Iterable[tuple[Entry, Folded]]:
+def replay(log: Iterable[tuple[Entry, bytes | None]]) -> Iterable[tuple[Entry, CampaignState]]:
     """Yield each entry of a log with where it leads to, from the first one on."""
     folded = None
     for entry, rows in log:

@@ -8,7 +8,7 @@ from typing import Any
 
 from driftpace.campaign.records import CountedAs, Decision, LedgerRow, Order, Receipt, Served, Status
 from driftpace.records import Assumption, Money, Plan, Request, StepReport
-from driftpace.storage.store import Entry, Head
+from driftpace.storage.base import Entry, Head
 
 _ADDED = {"exhausted": False, "cost": None, "committed": None}
 """What a summary lacks that was written before there was such a thing."""

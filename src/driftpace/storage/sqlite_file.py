@@ -1,8 +1,53 @@
-"""Whether a file lies on a network: SQLite's locks and shared memory do not hold there, and a store would be damaged."""
+"""Inspect the file of a SQLite store: network file systems, pending changes, and files that can only be read.
+
+SQLite creates two files beside a file with a write-ahead log, even to read it. Without write permission the store could not be
+read at all; with write permission but another owner, the new files would block the owner. Such a file is opened as ``immutable``,
+which is correct as long as it does not change: there must be no pending changes beside it, and the reader checks
+:func:`at_rest` again afterwards.
+"""
 
 import os
 import re
 from pathlib import Path, PurePosixPath
+
+FileStamp = tuple[int, int, int, int]
+"""What tells a file at rest from the same file after somebody wrote to it."""
+
+
+def may_be_written(path: Path) -> bool:
+    """Whether this process may write to a file and to its folder."""
+    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+
+
+def changes_beside(path: Path) -> bool:
+    """Whether there are changes beside a file that are not in it yet."""
+    return any(_size(path, ending) for ending in ("-wal", "-journal"))
+
+
+def at_rest(path: Path) -> FileStamp | None:
+    """Return the rest of a file that is to be read as it is; None where SQLite can see to it that readers and writers agree.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     at_rest(Path(folder) / "none.db") is None
+    True
+    """
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    in_use = _size(path, "-wal") is not None and _size(path, "-shm") is not None
+    if in_use or changes_beside(path) or may_be_written(path):
+        return None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _size(path: Path, ending: str) -> int | None:
+    try:
+        return os.stat(f"{path}{ending}").st_size
+    except OSError:
+        return None
+
 
 NETWORK_KINDS = frozenset(
     {

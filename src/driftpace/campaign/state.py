@@ -24,7 +24,7 @@ VERSION = 1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Opened:
+class OpenPeriod:
     """The period that was asked for and is not closed.
 
     ``request`` is the last answer, ``seen`` how many rows had come when it was given. ``deliveries`` are the numbers of the
@@ -43,7 +43,7 @@ class Opened:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Folded:
+class CampaignState:
     """Where a campaign stands. ``rows`` counts those of the closed periods, ``seq`` is the entry it follows from."""
 
     seq: int
@@ -51,7 +51,7 @@ class Folded:
     definition: Definition
     settings: Settings | Branches
     state: State | BranchedState
-    opened: Opened | None = None
+    opened: OpenPeriod | None = None
     last: StepReport | None = None
     last_key: str | None = None
     rows: int = 0
@@ -87,13 +87,13 @@ def without_rows(state: State | BranchedState) -> State | BranchedState:
     return replace(state, states=tuple(replace(one, parts=(), looked=None) for one in state.states), groups=())
 
 
-def fingerprint(folded: Folded) -> str:
+def fingerprint(folded: CampaignState) -> str:
     """Return the SHA-256 of the tracker's state: two replays agree where these do."""
     body = now_to_body(folded.settings, without_rows(folded.state))
     return hashlib.sha256(_json(body)).hexdigest()
 
 
-def to_checkpoint(folded: Folded) -> bytes:
+def to_checkpoint(folded: CampaignState) -> bytes:
     """Return the bytes that :func:`from_checkpoint` reads."""
     body = {
         "version": VERSION,
@@ -108,7 +108,7 @@ def to_checkpoint(folded: Folded) -> bytes:
     return zlib.compress(_json(body), 1)
 
 
-def from_checkpoint(seq: int, data: bytes) -> Folded:
+def from_checkpoint(seq: int, data: bytes) -> CampaignState:
     """Return what a checkpoint stands for, the rows of the open period still to be told."""
     try:
         body = json.loads(zlib.decompress(data))
@@ -117,7 +117,7 @@ def from_checkpoint(seq: int, data: bytes) -> Folded:
             raise StateFileError(f"the checkpoint has version {version!r} and this driftpace reads {VERSION}.")
         settings, state = now_from_body(body["tracker"], {})
         opened = body["opened"]
-        return Folded(
+        return CampaignState(
             seq=seq,
             created_at=body["created_at"],
             definition=Definition.of(body["definition"]),
@@ -149,7 +149,7 @@ def decision_to_plain(decision: Decision | None) -> dict[str, Any] | None:
     return None if decision is None else {name: getattr(decision, name) for name in Decision.__slots__}
 
 
-def _opened_to_plain(opened: Opened) -> dict[str, Any]:
+def _opened_to_plain(opened: OpenPeriod) -> dict[str, Any]:
     named = {"names": list(opened.names)} if opened.names else {}
     return {
         **named,
@@ -163,9 +163,9 @@ def _opened_to_plain(opened: Opened) -> dict[str, Any]:
     }
 
 
-def _opened_from_plain(plain: dict[str, Any]) -> Opened:
+def _opened_from_plain(plain: dict[str, Any]) -> OpenPeriod:
     decided = {name: None if plain[name] is None else Decision(**plain[name]) for name in ("approved", "overridden")}
-    return Opened(
+    return OpenPeriod(
         key=plain["key"],
         request=request_from_plain(plain["request"]),
         seen=plain["seen"],
