@@ -32,7 +32,7 @@ class DriftpaceError(Exception):
     Parameters
     ----------
     problem : str
-        What is wrong, such as ``"must be positive; got -1."``. Without an owner this is the whole message.
+        What is wrong, such as ``"must be positive; got -1."``. Without owner and name this is the whole message.
     owner : str, optional
         The callable whose parameter is wrong, such as ``"Tracker.tell"``.
     name : str, optional
@@ -45,6 +45,8 @@ class DriftpaceError(Exception):
     'Ball(radius=...) must be positive and finite; got -1.0.'
     >>> str(error.renamed(subject="--radius"))
     '--radius must be positive and finite; got -1.0.'
+    >>> str(DataError("must be finite numbers; got nan.", name="y"))
+    'y must be finite numbers; got nan.'
     """
 
     def __init__(self, problem: str = "", *, owner: str | None = None, name: str | None = None) -> None:
@@ -58,24 +60,37 @@ class DriftpaceError(Exception):
         if self.subject is not None:
             return f"{self.subject} {self.problem}"
         if self.owner is None:
-            return self.problem
+            return f"{self.name} {self.problem}" if self.name else self.problem
         return f"{self.owner}({self.name}=...) {self.problem}" if self.name else f"{self.owner}: {self.problem}"
 
-    def renamed(self, *, owner: str | None = None, name: str | None = None, subject: str | None = None) -> Self:
+    def renamed(
+        self,
+        *,
+        owner: str | None = None,
+        name: str | None = None,
+        subject: str | None = None,
+        problem: str | None = None,
+    ) -> Self:
         """Return a copy that names the parameter in the terms of another layer.
 
         Parameters
         ----------
-        owner, name : str, optional
+        owner, name, problem : str, optional
             Replace those of this error.
         subject : str, optional
             Replaces ``owner(name=...)`` as a whole, such as ``"--epsilon"``.
+
+        Returns
+        -------
+        DriftpaceError
+            Of the same class.
         """
         copy = type(self).__new__(type(self), *self.args)
-        copy.args = self.args
         copy.__dict__.update(self.__dict__)
         copy.owner = self.owner if owner is None else owner
         copy.name = self.name if name is None else name
+        copy.problem = self.problem if problem is None else problem
+        copy.args = (copy.problem,)
         copy.subject = subject
         return copy
 
@@ -85,7 +100,7 @@ class ParameterError(DriftpaceError, ValueError):
 
 
 class UnknownConstantError(ParameterError):
-    """A constant of the problem is needed and neither given nor estimated yet."""
+    """A constant of the problem is required but neither given nor estimated yet."""
 
 
 class DataError(DriftpaceError, ValueError):
@@ -113,11 +128,11 @@ class CollinearColumnsError(DataError):
 
 
 class ProtocolError(DriftpaceError, RuntimeError):
-    """A call that came out of order, such as ``tell`` before ``ask``."""
+    """A call out of order, such as ``tell`` before ``ask``."""
 
 
 class TooEarlyError(ProtocolError):
-    """Too little is known to look ahead; ``why`` says what is missing."""
+    """Not enough data to look ahead; ``why`` says what is missing."""
 
     def __init__(self, why: str) -> None:
         super().__init__(f"the tracker cannot look ahead in this period, for {why}; ask() and tell() first.")
@@ -129,11 +144,11 @@ class StateFileError(DriftpaceError, ValueError):
 
 
 class StorageError(DriftpaceError, RuntimeError):
-    """A store that cannot be used: full, read-only, damaged, of a newer version, or gone; nothing was written."""
+    """A store that is full, read-only, damaged, of a newer version, or gone; nothing was written."""
 
 
 class ConflictError(StorageError):
-    """Somebody else wrote to the campaign first: read it again and decide anew."""
+    """A concurrent writer committed to the campaign first: read it again and retry."""
 
 
 class UnknownCampaignError(DriftpaceError, LookupError):
@@ -141,11 +156,11 @@ class UnknownCampaignError(DriftpaceError, LookupError):
 
 
 class LabellingError(DriftpaceError, RuntimeError):
-    """A labelling tool that cannot be reached, refuses, or answers what cannot be understood."""
+    """A labelling tool that is unreachable, refuses the request, or sends an invalid answer."""
 
 
 class UnavailableError(LabellingError):
-    """The server did not answer, or was too busy; the same request may do later."""
+    """The server did not answer or was too busy; retrying may succeed."""
 
 
 class WrongSecretError(LabellingError):
@@ -153,4 +168,4 @@ class WrongSecretError(LabellingError):
 
 
 class MissingExtraError(DriftpaceError, ImportError):
-    """An optional package is needed and not installed; the message names the extra."""
+    """An optional dependency is not installed; the message names the extra."""

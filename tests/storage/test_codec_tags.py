@@ -36,7 +36,7 @@ SAVED = (
 
 NOT_SAVED = {
     # abstract, or what it is computed from is saved
-    "Curve", "LinearLoss", "Candidate", "Selection", "Design", "Held", "Request", "Fit", "Seen", "Sizing",
+    "Curve", "LinearLoss", "LossSpec", "Candidate", "Selection", "Design", "Held", "Request", "Fit", "Seen", "Sizing",
     # intermediate results of one call
     "Recipe", "Combined", "Step", "Decision", "Terms", "Trained", "Foretold", "Look", "Posterior", "Supply", "Need", "Foreseen",
     "Judgement", "Criterion", "Looked", "HeldOutBound", "Spending",

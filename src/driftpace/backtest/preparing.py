@@ -10,10 +10,9 @@ from driftpace.backtest.population import Population, find_population
 from driftpace.backtest.split import count_test_rows
 from driftpace.backtest.table import Panel
 from driftpace.errors import DataError, ParameterError
-from driftpace.losses import LogisticLoss, Loss, SquaredLoss, classifies
+from driftpace.losses import Loss, classifies, get_loss, loss_names
 from driftpace.typing import FloatArray, IntArray
 
-DEFAULT_L2 = 1e-3
 _SAME = 1e-10
 _NOTHING = 1e-20
 
@@ -61,8 +60,9 @@ def prepare(
 
 
 def _default_loss(panel: Panel, l2: tuple[float, ...] | None) -> Loss:
-    """Return the logistic loss for two classes and the squared loss for numbers; bare where penalties are chosen among."""
-    return LogisticLoss(l2=DEFAULT_L2 if l2 is None else 0.0) if panel.two_classes else SquaredLoss()
+    """Return the default loss for the target, without a penalty where candidates are given."""
+    name = loss_names("classification" if panel.two_classes else "regression")[0]
+    return get_loss(name, l2=None if l2 is None else 0.0)
 
 
 def _fits(panel: Panel, loss: object) -> None:
@@ -72,7 +72,7 @@ def _fits(panel: Panel, loss: object) -> None:
     values = np.unique(np.concatenate(panel.y)).size
     if classifies(loss) and values > 2:
         raise DataError(
-            f"must be a loss of numbers, such as squared, for target {panel.target!r}; "
+            f"must be a loss of numbers, such as {loss_names('regression')[0]}, for target {panel.target!r}; "
             f"{type(loss).__name__} is for two classes, and there are {values:,} different values.",
             owner="backtest",
             name="loss",

@@ -8,7 +8,7 @@ classes            two words, the one that counts as no first, where the target 
 categories         for a column of words, its words in a list; the first is the one the others are compared to
 others             for a column of words, which of them any word counts as that is not listed; left out: such rows are refused
 id, groups         the column that tells rows apart, and the one that says whose they are
-loss, l2           "squared", "huber", "logistic" or "hinge"; a penalty, or a list to choose from
+loss, l2           the name of a loss (see driftpace.losses.loss_names); a penalty, or a list to choose from
 epsilon            how much worse than the best model is accepted; or tolerance, within a share of the best loss
 confidence         hold the target in each period with that probability instead of in the mean
 certificate, pool, cap, fit_intercept, seed, keep_rows, description
@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from driftpace import validation
 from driftpace.errors import ParameterError
+from driftpace.losses import classifies, get_loss, loss_names, loss_spec
 
 if TYPE_CHECKING:
     from driftpace.losses import Loss
@@ -32,9 +33,6 @@ if TYPE_CHECKING:
     from driftpace.tracker import Tracker
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-LOSSES = ("squared", "huber", "logistic", "hinge")
-CLASS_L2 = 1e-3
-"""The penalty of classes where none is given: without one, classes that a line separates have no best model."""
 
 _BUDGET = ("total", "horizon", "fixed", "per_sample", "tiers", "minimum", "currency", "gap", "batches")
 _WORDS = ("target", "id", "groups", "description")
@@ -104,8 +102,9 @@ class Definition:
             )
         given["categories"] = _categories(given.get("categories", {}))
         given["others"] = check_unknown_categories("Campaign", given.get("others", {}), given["categories"])
-        given["loss"] = given.get("loss", "logistic" if "classes" in given else "squared")
-        validation.choice("Campaign", LOSSES, loss=given["loss"])
+        default = loss_names("classification" if "classes" in given else "regression")[0]
+        given["loss"] = given.get("loss", default)
+        validation.choice("Campaign", loss_names(), loss=given["loss"])
         given["l2"] = _penalty(given)
         if "budget" in given:
             given["budget"] = _budget(given["budget"])
@@ -135,9 +134,10 @@ class Definition:
                     owner="Campaign",
                     name="categories",
                 )
-        if self.classes is not None and self.loss not in ("logistic", "hinge"):
+        if self.classes is not None and not classifies(self.loss):
+            allowed = " or ".join(repr(name) for name in loss_names("classification"))
             raise ParameterError(
-                f"must be 'logistic' or 'hinge' where classes are given; got {self.loss!r}.",
+                f"must be {allowed} where classes are given; got {self.loss!r}.",
                 owner="Campaign",
                 name="loss",
             )
@@ -154,11 +154,7 @@ class Definition:
 
     def make_loss(self) -> "Loss":
         """Return the loss."""
-        from driftpace.losses import HuberLoss, LogisticLoss, SmoothedHinge, SquaredLoss
-
-        kinds = {"squared": SquaredLoss, "huber": HuberLoss, "logistic": LogisticLoss, "hinge": SmoothedHinge}
-        loss: Loss = kinds[self.loss](l2=0.0 if isinstance(self.l2, tuple) else self.l2)
-        return loss
+        return get_loss(self.loss, l2=0.0 if isinstance(self.l2, tuple) else self.l2)
 
     def make_budget(self) -> "Budget | None":
         """Return the budget; None where money is no object."""
@@ -279,7 +275,7 @@ def check_unknown_categories(owner: str, value: Any, categories: Mapping[str, tu
 
 
 def _penalty(given: Mapping[str, Any]) -> float | tuple[float, ...]:
-    l2 = given.get("l2", CLASS_L2 if given["loss"] in ("logistic", "hinge") else 0.0)
+    l2 = given.get("l2", loss_spec(given["loss"]).default_l2)
     several = isinstance(l2, list | tuple)
     for one in l2 if several else (l2,):
         validation.nonnegative("Campaign", l2=one)

@@ -12,6 +12,7 @@ import numpy as np
 from driftpace.campaign.definition import Definition
 from driftpace.campaign.records import CountedAs
 from driftpace.errors import DataError
+from driftpace.losses import loss_spec
 from driftpace.tracker.intake import LARGEST, Rows
 from driftpace.typing import BoolArray, FloatArray
 
@@ -50,7 +51,7 @@ class LabelledRows:
 class Predicted:
     """What the model says of each row: a number, or one of the two classes as the definition calls them.
 
-    ``score`` is the linear score and ``probability`` that of the second class, where the loss is logistic; None elsewhere.
+    ``score`` is the linear score and ``probability`` that of the second class, where the loss estimates it; None elsewhere.
     ``others`` are the rows whose words count as another one.
     """
 
@@ -232,15 +233,12 @@ def listed(words: Sequence[str]) -> str:
 
 def predicted(definition: Definition, scores: FloatArray, *, others: tuple[CountedAs, ...] = ()) -> Predicted:
     """Return predictions in the words of the table."""
-    if definition.loss not in ("logistic", "hinge"):
-        return Predicted(values=scores.tolist(), score=scores, probability=None, others=others)
-    words: tuple[Any, Any] = definition.classes or (0, 1)
-    chance = None
-    if definition.loss == "logistic":
-        with np.errstate(over="ignore"):
-            chance = 1.0 / (1.0 + np.exp(-scores))
-    values = [words[int(one >= 0.0)] for one in scores]
-    return Predicted(values=values, score=scores, probability=chance, others=others)
+    spec = loss_spec(definition.loss)
+    values = spec.predictions(scores).tolist()
+    if spec.task == "classification":
+        words: tuple[Any, Any] = definition.classes or (0, 1)
+        values = [words[int(value > 0.0)] for value in values]
+    return Predicted(values=values, score=scores, probability=spec.probabilities(scores), others=others)
 
 
 def _features(definition: Definition, columns: Columns, known: tuple[str, ...] | None, owner: str) -> list[str]:

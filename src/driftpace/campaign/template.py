@@ -4,6 +4,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from driftpace.losses import loss_names
+
 _LINES = """\
 # What this campaign is about. Create it with: driftpace init --file {file}
 
@@ -21,7 +23,7 @@ target = {target}
 # What tells rows apart (so that a row told twice counts once), and whose rows they are (kept together in cross-validation).
 {id}
 {groups}
-# "squared" or "huber" for numbers, "logistic" or "hinge" for classes. l2 is a penalty, or a list to choose from.
+# {numbers} for numbers, {two_classes} for classes. l2 is a penalty, or a list to choose from.
 {loss}
 {l2}
 # How good the model has to stay: how much worse than the best possible one you accept, in units of the loss ...
@@ -75,6 +77,8 @@ def template(values: Mapping[str, Any], *, file: str = "campaign.toml") -> str:
     filled = {name: _line(name, values, example) for name, example in _EXAMPLES.items()}
     return _LINES.format(
         file=file,
+        numbers=" or ".join(_value(name) for name in loss_names("regression")),
+        two_classes=" or ".join(_value(name) for name in loss_names("classification")),
         name=_value(values.get("name", "my-campaign")),
         target=_value(values.get("target", "y")),
         keep_rows=_value(values.get("keep_rows", True)),

@@ -1,12 +1,54 @@
-"""What a model is judged by: losses on rows, with their gradients and curvature."""
+"""Losses of linear models, with their gradients and Hessians, and the registry of their names."""
 
-from driftpace.losses.curve import Curve
-from driftpace.losses.hinge import SmoothedHinge
-from driftpace.losses.huber import HuberLoss
-from driftpace.losses.linear import LinearLoss
-from driftpace.losses.logistic import LogisticLoss
-from driftpace.losses.protocol import Loss
-from driftpace.losses.squared import SquaredLoss
-from driftpace.losses.targets import classifies
+from typing import TYPE_CHECKING
 
-__all__ = ["Curve", "HuberLoss", "LinearLoss", "LogisticLoss", "Loss", "SmoothedHinge", "SquaredLoss", "classifies"]
+from driftpace.lazy import lazy
+from driftpace.losses.registry import (
+    LossSpec,
+    classifies,
+    find_loss_spec,
+    get_loss,
+    loss_names,
+    loss_spec,
+    register_loss,
+    unregister_loss,
+)
+
+if TYPE_CHECKING:
+    from driftpace.losses.hinge import SmoothedHinge
+    from driftpace.losses.huber import HuberLoss
+    from driftpace.losses.linear import Curve, LinearLoss
+    from driftpace.losses.logistic import LogisticLoss
+    from driftpace.losses.protocol import Loss
+    from driftpace.losses.squared import SquaredLoss
+
+__all__ = [
+    "Curve",
+    "HuberLoss",
+    "LinearLoss",
+    "LogisticLoss",
+    "Loss",
+    "LossSpec",
+    "SmoothedHinge",
+    "SquaredLoss",
+    "classifies",
+    "find_loss_spec",
+    "get_loss",
+    "loss_names",
+    "loss_spec",
+    "register_loss",
+    "unregister_loss",
+]
+
+_MODULES = {
+    "Curve": "linear",
+    "HuberLoss": "huber",
+    "LinearLoss": "linear",
+    "LogisticLoss": "logistic",
+    "Loss": "protocol",
+    "SmoothedHinge": "hinge",
+    "SquaredLoss": "squared",
+}
+
+if not TYPE_CHECKING:
+    __getattr__ = lazy(__name__, _MODULES)

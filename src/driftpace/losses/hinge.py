@@ -1,12 +1,11 @@
-"""The smoothed hinge loss of classification."""
+"""The smoothed hinge loss for classification with a margin."""
 
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from driftpace.losses.curve import Curve
-from driftpace.losses.linear import LinearLoss
+from driftpace.losses.linear import Curve, LinearLoss
 from driftpace.losses.targets import encode_classes
 from driftpace.typing import FloatArray
 
@@ -29,8 +28,17 @@ _CURVE = Curve(phi=_phi, slope=_slope, bend=_bend, curvature=1.0)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SmoothedHinge(LinearLoss):
-    """1/2 (1 - y x'w)_+^2 + (l2/2)||w||^2: classification with a margin, the hinge squared so that its slope has no jump.
+    """Classify by 1/2 (1 - y x'w)_+^2 + (l2/2)||w||^2, the hinge squared so that its slope is continuous.
 
+    Parameters
+    ----------
+    l2 : float, default 0.0
+        The weight of the penalty (l2/2)||w||^2.
+    unpenalised : int, default 0
+        How many trailing coefficients the penalty leaves out.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> loss = SmoothedHinge()
     >>> loss.row_values(np.array([1.0]), np.array([[0.5], [2.0], [-1.0]]), np.array([1.0, 1.0, 1.0]))
@@ -48,6 +56,6 @@ class SmoothedHinge(LinearLoss):
         """Return two classes as -1 and 1, or raise DataError."""
         return encode_classes("SmoothedHinge", y)
 
-    def predict(self, coef: FloatArray, X: FloatArray) -> FloatArray:
-        """Return -1 or 1 for each row; a score of zero counts as 1."""
-        return np.where(X @ coef >= 0.0, 1.0, -1.0)
+    def link(self, scores: FloatArray) -> FloatArray:
+        """Return -1 or 1 for each score; zero counts as 1."""
+        return np.where(scores >= 0.0, 1.0, -1.0)

@@ -1,4 +1,4 @@
-"""The Huber loss of regression with outliers."""
+"""The Huber loss for regression with outliers."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -6,19 +6,29 @@ from typing import ClassVar
 import numpy as np
 
 from driftpace import validation
-from driftpace.losses.curve import Curve
-from driftpace.losses.linear import LinearLoss
+from driftpace.losses.linear import Curve, LinearLoss
 from driftpace.losses.targets import encode_numbers
 from driftpace.typing import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HuberLoss(LinearLoss):
-    """Half the square of a residual up to ``threshold``, a straight line beyond it, + (l2/2)||w||^2.
+    """Regress by a loss that is quadratic for small residuals and linear for large ones.
 
-    h(r) = r^2/2 for |r| <= threshold, threshold (|r| - threshold/2) beyond; r = x'w - y. One outlier moves a gradient by
-    at most threshold ||x||.
+    With r = x'w - y, the loss is h(r) + (l2/2)||w||^2, where h(r) = r^2/2 for |r| <= threshold and
+    threshold (|r| - threshold/2) beyond. One outlier changes a gradient by at most threshold ||x||.
 
+    Parameters
+    ----------
+    l2 : float, default 0.0
+        The weight of the penalty (l2/2)||w||^2.
+    unpenalised : int, default 0
+        How many trailing coefficients the penalty leaves out.
+    threshold : float, default 1.0
+        The residual from which on the loss is linear.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> loss = HuberLoss(threshold=1.0)
     >>> loss.row_values(np.array([1.0]), np.array([[0.5], [3.0]]), np.zeros(2))
@@ -57,9 +67,5 @@ class HuberLoss(LinearLoss):
         return Curve(phi=phi, slope=slope, bend=bend, curvature=1.0)
 
     def encode(self, y: FloatArray) -> FloatArray:
-        """Return finite numbers as they came, or raise DataError."""
+        """Return finite numbers as floats, or raise DataError."""
         return encode_numbers("HuberLoss", y)
-
-    def predict(self, coef: FloatArray, X: FloatArray) -> FloatArray:
-        """Return the number x'w for each row."""
-        return X @ coef

@@ -1,34 +1,77 @@
-"""Losses that see a row only through its score x'w.
+"""Linear losses: the scalar curve phi(score, y) of a loss and the algebra that all losses share.
 
-Everything a solver or a bound wants follows from one scalar curve phi(score, y): with s = Xw and the penalty's diagonal P
-(ones, and zeros for the trailing ``unpenalised`` coefficients),
+A linear loss depends on a row only through its score s = x'w, so everything a solver or a bound needs follows from the
+curve. With s = Xw and the diagonal P of the penalty (ones, and zeros for the trailing ``unpenalised`` coefficients),
 
     value     mean phi(s, y) + (l2/2) w'Pw
     gradient  X' slope(s, y) / rows + l2 Pw
     Hessian   X' diag(bend(s, y)) X / rows + l2 P
 
-A loss is therefore a :class:`~driftpace.losses.curve.Curve` and this algebra, put together; no loss repeats the algebra.
-Of no rows at all the mean is zero and the penalty is left.
+The mean over zero rows is zero, so that only the penalty remains.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 
 from driftpace import validation
-from driftpace.losses.curve import Curve
 from driftpace.typing import FloatArray
+
+ScalarFunction = Callable[[FloatArray, FloatArray], FloatArray]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Curve:
+    """The curve phi(score, y) of a loss and its first two derivatives in the score.
+
+    Parameters
+    ----------
+    phi, slope, bend : callable
+        phi and its first and second derivative in the score, as functions of two arrays of equal shape. ``bend`` is zero
+        or more everywhere (the loss is convex) and at most ``curvature``; where the slope has a kink, it is one of the
+        two one-sided values.
+    curvature : float
+        An upper bound of ``bend``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> square = Curve(
+    ...     phi=lambda s, y: 0.5 * (s - y) ** 2, slope=lambda s, y: s - y, bend=lambda s, y: np.ones_like(s), curvature=1.0
+    ... )
+    >>> square.slope(np.array([3.0]), np.array([1.0]))
+    array([2.])
+    """
+
+    phi: ScalarFunction
+    slope: ScalarFunction
+    bend: ScalarFunction
+    curvature: float
+
+    def __post_init__(self) -> None:
+        validation.positive("Curve", curvature=self.curvature)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LinearLoss(ABC):
-    """phi(x'w, y) + (l2/2)||w||^2, the penalty leaving the trailing ``unpenalised`` coefficients alone.
+    """Base class of losses phi(x'w, y) + (l2/2)||w||^2.
 
-    A loss of your own names its curve, and how targets and predictions look; ``driftpace.testing.check_loss`` tells you
-    whether the curve's derivatives are right.
+    A subclass defines its ``curve`` and how it encodes targets, and overrides ``link`` where a prediction is not the score
+    itself. Check the derivatives with :func:`driftpace.testing.check_loss`, and make the loss available by name with
+    :func:`driftpace.losses.register_loss`.
 
+    Parameters
+    ----------
+    l2 : float, default 0.0
+        The weight of the penalty.
+    unpenalised : int, default 0
+        How many trailing coefficients the penalty leaves out (1 for an intercept).
+
+    Examples
+    --------
     >>> from driftpace.losses import SquaredLoss
     >>> isinstance(SquaredLoss(), LinearLoss)
     True
@@ -49,15 +92,24 @@ class LinearLoss(ABC):
 
     @abstractmethod
     def encode(self, y: FloatArray) -> FloatArray:
-        """Return targets as the loss computes with them, or raise DataError in one sentence."""
+        """Return targets as the loss computes with them, or raise DataError."""
 
-    @abstractmethod
+    def link(self, scores: FloatArray) -> FloatArray:
+        """Return the predictions that scores x'w stand for: the scores themselves, unless a subclass overrides it."""
+        return scores
+
+    def probabilities(self, scores: FloatArray) -> FloatArray | None:
+        """Return the probabilities of the second class, or None where the loss does not estimate them."""
+        del scores
+        return None
+
     def predict(self, coef: FloatArray, X: FloatArray) -> FloatArray:
-        """Return what the model says of rows."""
+        """Return the prediction for each row."""
+        return self.link(X @ coef)
 
     @property
     def shape(self) -> float:
-        """The one number that sets the form of the curve, where there is one."""
+        """The parameter that sets the shape of the curve, where there is one."""
         return 0.0
 
     @property
@@ -66,7 +118,7 @@ class LinearLoss(ABC):
         return self.curve.curvature
 
     def with_unpenalised(self, trailing: int) -> Self:
-        """Return the same loss that leaves ``trailing`` last coefficients out of its penalty."""
+        """Return the same loss with ``trailing`` last coefficients left out of its penalty."""
         return replace(self, unpenalised=trailing)
 
     def penalty_weights(self, features: int) -> FloatArray:

@@ -1,12 +1,11 @@
-"""The logistic loss of classification."""
+"""The logistic loss for classification with probabilities."""
 
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from driftpace.losses.curve import Curve
-from driftpace.losses.linear import LinearLoss
+from driftpace.losses.linear import Curve, LinearLoss
 from driftpace.losses.targets import encode_classes
 from driftpace.typing import FloatArray
 
@@ -36,8 +35,17 @@ _CURVE = Curve(phi=_phi, slope=_slope, bend=_bend, curvature=0.25)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LogisticLoss(LinearLoss):
-    """log(1 + exp(-y x'w)) + (l2/2)||w||^2: classification by the odds of a class, accurate in both tails.
+    """Classify by log(1 + exp(-y x'w)) + (l2/2)||w||^2, accurate in both tails.
 
+    Parameters
+    ----------
+    l2 : float, default 0.0
+        The weight of the penalty (l2/2)||w||^2.
+    unpenalised : int, default 0
+        How many trailing coefficients the penalty leaves out.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> loss = LogisticLoss()
     >>> loss.row_values(np.array([1.0]), np.array([[0.0], [1e300], [-1e300]]), np.array([1.0, 1.0, 1.0]))
@@ -55,6 +63,11 @@ class LogisticLoss(LinearLoss):
         """Return two classes as -1 and 1, or raise DataError."""
         return encode_classes("LogisticLoss", y)
 
-    def predict(self, coef: FloatArray, X: FloatArray) -> FloatArray:
-        """Return -1 or 1 for each row; a score of zero counts as 1."""
-        return np.where(X @ coef >= 0.0, 1.0, -1.0)
+    def link(self, scores: FloatArray) -> FloatArray:
+        """Return -1 or 1 for each score; zero counts as 1."""
+        return np.where(scores >= 0.0, 1.0, -1.0)
+
+    def probabilities(self, scores: FloatArray) -> FloatArray:
+        """Return 1/(1 + e^-s), the probability of the second class."""
+        with np.errstate(over="ignore"):
+            return 1.0 / (1.0 + np.exp(-scores))

@@ -1,4 +1,4 @@
-"""What a loss must be able to say."""
+"""The interface of a loss."""
 
 from typing import Protocol, runtime_checkable
 
@@ -7,10 +7,10 @@ from driftpace.typing import FloatArray
 
 @runtime_checkable
 class Loss(Protocol):
-    """A loss l(w, z) on rows z = (x, y), the penalty (l2/2)||w||^2 included in everything below.
+    """A loss l(w, z) of rows z = (x, y), the penalty (l2/2)||w||^2 included in every method.
 
-    Conventions: ``X`` is (rows, features), ``y`` is (rows,) as :meth:`encode` returns it, ``coef`` is (features,). Means are
-    over rows. Nothing is mutated; nothing is validated here, the tracker does that at its door.
+    ``X`` has shape (rows, features), ``y`` has shape (rows,) as :meth:`encode` returns it, and ``coef`` has shape
+    (features,). Means are over rows. Methods mutate nothing and validate nothing: the tracker validates rows once.
     """
 
     @property
@@ -20,19 +20,19 @@ class Loss(Protocol):
 
     @property
     def unpenalised(self) -> int:
-        """How many trailing coefficients the penalty leaves alone (1 for an intercept)."""
+        """How many trailing coefficients the penalty leaves out (1 for an intercept)."""
         ...
 
     def with_unpenalised(self, trailing: int) -> "Loss":
-        """Return the same loss that leaves ``trailing`` last coefficients out of its penalty."""
+        """Return the same loss with ``trailing`` last coefficients left out of its penalty."""
         ...
 
     def encode(self, y: FloatArray) -> FloatArray:
-        """Return targets as the loss computes with them, or raise DataError in one sentence."""
+        """Return targets as the loss computes with them, or raise DataError."""
         ...
 
     def predict(self, coef: FloatArray, X: FloatArray) -> FloatArray:
-        """Return what the model says of rows: a number for regression, -1 or 1 for classification."""
+        """Return the prediction for each row: a number for regression, -1 or 1 for classification."""
         ...
 
     def row_values(self, coef: FloatArray, X: FloatArray, y: FloatArray) -> FloatArray:

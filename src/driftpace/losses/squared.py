@@ -1,12 +1,11 @@
-"""The squared loss of regression."""
+"""The squared loss for regression."""
 
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from driftpace.losses.curve import Curve
-from driftpace.losses.linear import LinearLoss
+from driftpace.losses.linear import Curve, LinearLoss
 from driftpace.losses.targets import encode_numbers
 from driftpace.typing import FloatArray
 
@@ -30,8 +29,17 @@ _CURVE = Curve(phi=_phi, slope=_slope, bend=_bend, curvature=1.0)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SquaredLoss(LinearLoss):
-    """1/2 (y - x'w)^2 + (l2/2)||w||^2: regression, with the half that makes its bend one.
+    """Regress by 1/2 (y - x'w)^2 + (l2/2)||w||^2; the half makes the curvature one.
 
+    Parameters
+    ----------
+    l2 : float, default 0.0
+        The weight of the penalty (l2/2)||w||^2.
+    unpenalised : int, default 0
+        How many trailing coefficients the penalty leaves out.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> loss = SquaredLoss(l2=0.1)
     >>> loss.value(np.array([1.0]), np.array([[1.0], [2.0]]), np.array([1.0, 4.0]))
@@ -46,9 +54,5 @@ class SquaredLoss(LinearLoss):
         return _CURVE
 
     def encode(self, y: FloatArray) -> FloatArray:
-        """Return finite numbers as they came, or raise DataError."""
+        """Return finite numbers as floats, or raise DataError."""
         return encode_numbers("SquaredLoss", y)
-
-    def predict(self, coef: FloatArray, X: FloatArray) -> FloatArray:
-        """Return the number x'w for each row."""
-        return X @ coef

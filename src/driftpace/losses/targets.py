@@ -1,25 +1,28 @@
-"""What targets may be: finite numbers for regression, two classes for classification."""
+"""Encoding of targets: finite numbers for regression, -1 and 1 for classification."""
 
 import numpy as np
 
 from driftpace.errors import DataError
-from driftpace.losses.protocol import Loss
 from driftpace.typing import FloatArray
 
 
-def classifies(loss: Loss) -> bool:
-    """Return whether a loss is for two classes: it takes 0 and 1 for -1 and 1.
+def encode_numbers(loss: str, y: object) -> FloatArray:
+    """Return finite numbers as floats.
 
-    >>> from driftpace.losses import LogisticLoss, SquaredLoss
-    >>> classifies(LogisticLoss()), classifies(SquaredLoss())
-    (True, False)
-    """
-    return np.array_equal(loss.encode(np.array([0.0, 1.0])), [-1.0, 1.0])
+    Parameters
+    ----------
+    loss : str
+        The name of the loss, for the message.
+    y : array-like
+        The targets.
 
+    Raises
+    ------
+    DataError
+        If a target is not a finite number.
 
-def encode_numbers(owner: str, y: object) -> FloatArray:
-    """Return finite floats as they came, or refuse them.
-
+    Examples
+    --------
     >>> encode_numbers("SquaredLoss", [1, 2])
     array([1., 2.])
     >>> encode_numbers("SquaredLoss", [1.0, float("nan")])
@@ -29,16 +32,30 @@ def encode_numbers(owner: str, y: object) -> FloatArray:
     """
     numbers = _as_floats(y)
     if numbers is None:
-        raise _refuse(owner, "finite numbers", _examples(y))
+        raise _target_error(loss, "finite numbers", _distinct(y))
     finite = np.isfinite(numbers)
     if not finite.all():
-        raise _refuse(owner, "finite numbers", np.unique(numbers[~finite]).tolist())
+        raise _target_error(loss, "finite numbers", np.unique(numbers[~finite]).tolist())
     return numbers
 
 
-def encode_classes(owner: str, y: object) -> FloatArray:
-    """Return two classes given as -1/1, 0/1 or False/True as -1.0 and 1.0, or refuse them; one class alone is fine.
+def encode_classes(loss: str, y: object) -> FloatArray:
+    """Return two classes given as -1/1, 0/1 or False/True as -1.0 and 1.0; targets of one class are allowed.
 
+    Parameters
+    ----------
+    loss : str
+        The name of the loss, for the message.
+    y : array-like
+        The targets.
+
+    Raises
+    ------
+    DataError
+        If the targets are anything else.
+
+    Examples
+    --------
     >>> encode_classes("SmoothedHinge", [0, 1, 1])
     array([-1.,  1.,  1.])
     >>> encode_classes("SmoothedHinge", [1, 2, 3])
@@ -49,13 +66,13 @@ def encode_classes(owner: str, y: object) -> FloatArray:
     allowed = "-1/1 or 0/1"
     numbers = _as_floats(y)
     if numbers is None:
-        raise _refuse(owner, allowed, _examples(y))
+        raise _target_error(loss, allowed, _distinct(y))
     present = np.unique(numbers)
     strange = present[~np.isin(present, (-1.0, 0.0, 1.0))]
     if strange.size:
-        raise _refuse(owner, allowed, strange.tolist())
+        raise _target_error(loss, allowed, strange.tolist())
     if np.isin((-1.0, 0.0), present).all():
-        raise _refuse(owner, allowed, present.tolist())
+        raise _target_error(loss, allowed, present.tolist())
     return np.where(numbers > 0.0, 1.0, -1.0)
 
 
@@ -70,9 +87,10 @@ def _as_floats(y: object) -> FloatArray | None:
         return None
 
 
-def _examples(y: object) -> list[object]:
+def _distinct(y: object) -> list[object]:
     return list(dict.fromkeys(np.asarray(y).ravel().tolist()))
 
 
-def _refuse(owner: str, allowed: str, came: list[object]) -> DataError:
-    return DataError(f"y must be {allowed} for {owner}; got values such as {', '.join(map(repr, came[:3]))}.")
+def _target_error(loss: str, allowed: str, values: list[object]) -> DataError:
+    examples = ", ".join(map(repr, values[:3]))
+    return DataError(f"must be {allowed} for {loss}; got values such as {examples}.", name="y")

@@ -1,10 +1,22 @@
 """What may be sent, to the letter: no unknown names, no number that is none, nothing longer than it has to be."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, PydanticKnownError
+from pydantic_core.core_schema import no_info_after_validator_function
 
 from driftpace.errors import ParameterError
+from driftpace.losses import loss_names
 
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
 AMOUNT_PATTERN = r"^[0-9]{1,12}(\.[0-9]{1,6})?$"
@@ -46,6 +58,23 @@ def _few(most: int) -> Any:
 
 
 Words = Annotated[dict[Word, Word], Field(max_length=_MOST_COLUMNS), BeforeValidator(_few(_MOST_COLUMNS))]
+
+
+class _RegisteredLoss:
+    """Accept the names in the registry of losses, and list them in the schema."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return no_info_after_validator_function(self._check, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return {**handler(schema), "enum": list(loss_names())}
+
+    @staticmethod
+    def _check(name: str) -> str:
+        if name not in loss_names():
+            *others, last = (repr(known) for known in loss_names())
+            raise PydanticKnownError("literal_error", {"expected": f"{', '.join(others)} or {last}"})
+        return name
 
 
 class Sent(BaseModel):
@@ -120,7 +149,7 @@ class DefinitionSent(Sent):
     others: Words | None = None
     id: Word | None = None
     groups: Word | None = None
-    loss: Literal["squared", "huber", "logistic", "hinge"] | None = None
+    loss: Annotated[str, _RegisteredLoss()] | None = None
     l2: (
         Annotated[float, Field(ge=0, le=1e12)]
         | Annotated[list[Annotated[float, Field(ge=0, le=1e12)]], Field(min_length=1, max_length=20)]

@@ -12,8 +12,8 @@ enumeration    {"!": "enum", "type": tag, "name": ...}
 dataclass      {"!": "record", "type": tag, "fields": {name: ...}}
 =============  =====================================================================
 
-:data:`TYPES` maps tags to classes. Only these are read back, so a file cannot name code to run; and a class can be moved or
-renamed without breaking saved states, as long as its tag stays.
+:data:`TYPES` maps tags to classes. Only these and registered losses are read back, so a file cannot name code to run; and a
+class can be moved or renamed without breaking saved states, as long as its tag stays.
 """
 
 import base64
@@ -27,6 +27,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from driftpace.errors import StateFileError
+from driftpace.losses import find_loss_spec, loss_names, loss_spec
 
 if TYPE_CHECKING:  # importing NumPy takes a while, and small records do without
     import numpy as np
@@ -136,6 +137,9 @@ TYPES: dict[str, str] = {
 }
 """The place of each class that is saved, as "module:Class", by its tag. Two tags may name one class: the first is written."""
 
+_LOSS = "loss."
+"""Begins the tags of losses; those that a user registered are found by name in the registry of losses."""
+
 _DTYPES = ("<f8", "<i8", "|b1")
 
 
@@ -231,6 +235,9 @@ def tag_of(kind: type) -> str:
     for tag, place in TYPES.items():
         if place.rpartition(":")[2] == kind.__qualname__ and _class_at(place) is kind:
             return tag
+    loss = find_loss_spec(kind)
+    if loss is not None:
+        return f"{_LOSS}{loss.name}"
     raise NotEncodableError(f"{kind.__module__}.{kind.__qualname__} has no tag in driftpace's registry of saved types")
 
 
@@ -242,10 +249,16 @@ def _class_at(place: str) -> Any:
 
 def _registered(tag: Any, base: type | None) -> Any:
     place = TYPES.get(tag) if isinstance(tag, str) else None
-    kind = None if place is None else _class_at(place)
+    kind = _registered_loss(tag) if place is None else _class_at(place)
     if kind is None or not (issubclass(kind, base) if base else is_dataclass(kind)):
         raise StateFileError(f"the state holds a {tag!r}, which this version does not have.")
     return kind
+
+
+def _registered_loss(tag: Any) -> Any:
+    """Return the class of a loss that a user registered by name, or None."""
+    name = tag.removeprefix(_LOSS) if isinstance(tag, str) and tag.startswith(_LOSS) else None
+    return loss_spec(name).loss_class if name in loss_names() else None
 
 
 def _encode_array(array: "np.ndarray[Any, Any]") -> dict[str, Any]:

@@ -38,7 +38,9 @@ def test_two_values_are_classes_and_can_be_told(
     assert run("tell", "t", "t.csv", "--part", "--dry-run")[0] == 0
 
 
-@pytest.mark.parametrize(("more", "how"), [(("--loss", "squared"), "least squares"), (("--loss", "huber"), "the loss")])
+@pytest.mark.parametrize(
+    ("more", "how"), [(("--loss", "squared"), "least squares"), (("--loss", "huber"), "Huber regression")]
+)
 def test_two_numbers_may_be_numbers(folder: Path, run: Run, more: tuple[str, ...], how: str) -> None:
     found, out = begin(run, table("1", "0"), *more)
     assert (found.classes, found.loss) == (None, more[1])

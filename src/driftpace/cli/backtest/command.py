@@ -6,16 +6,9 @@ from typing import Annotated
 
 import typer
 
+from driftpace.cli.shared.completing import one_of_losses
 from driftpace.cli.shared.options import ListForm, ShownList
-
-
-class Loss(StrEnum):
-    """The losses by their names on the command line."""
-
-    SQUARED = "squared"
-    LOGISTIC = "logistic"
-    HINGE = "hinge"
-    HUBER = "huber"
+from driftpace.losses import loss_names
 
 
 class Missing(StrEnum):
@@ -38,7 +31,13 @@ def backtest(
         str | None, typer.Option(help="Columns to predict from, separated by commas. Default: all numeric ones.")
     ] = None,
     loss: Annotated[
-        Loss | None, typer.Option(help="Default: squared for numbers, logistic for two classes.", show_default=False)
+        str | None,
+        typer.Option(
+            metavar=f"[{'|'.join(loss_names())}]",
+            help=f"Default: {loss_names('regression')[0]} for numbers, {loss_names('classification')[0]} for two classes.",
+            show_default=False,
+            autocompletion=one_of_losses,
+        ),
     ] = None,
     l2: Annotated[
         str | None,
@@ -88,11 +87,14 @@ def backtest(
 
     Example: driftpace backtest gss_income --epsilon 0.02
     """
+    from driftpace import validation
     from driftpace.cli.shared.asking import choose_loss, folder, names, one_target, penalties, ready_to_report, source
     from driftpace.cli.shared.spending import Spending
 
     spending = Spending()
     one_target(epsilon, tolerance)
+    if loss is not None:
+        validation.choice("backtest", loss_names(), loss=loss)
     folder(out)
     if report:
         ready_to_report()
@@ -114,9 +116,7 @@ def backtest(
     )
     result = replay(
         panel,
-        loss=choose_loss(
-            None if loss is None else loss.value, among[0] if len(among) == 1 else 0.0 if among else None, panel
-        ),
+        loss=choose_loss(loss, among[0] if len(among) == 1 else 0.0 if among else None, panel),
         l2=among if len(among) > 1 else None,
         epsilon=epsilon,
         tolerance=tolerance,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from driftpace.errors import ParameterError
+from driftpace.losses import loss_names
 
 if TYPE_CHECKING:
     from driftpace.campaign import Definition
@@ -20,12 +21,6 @@ _DATE = re.compile(
     r"\d{4}-?(W|Q)\d{1,2}|\d{4}[-/.]\d{1,2}([-/.]\d{1,2}([T ].*)?)?|\d{1,2}[-/.]\d{1,2}[-/.](\d{2}|\d{4})( .*)?"
 )
 _NUMBER = re.compile(r"\d+")
-_BY = {
-    "squared": "by least squares",
-    "huber": "by the loss of Huber",
-    "logistic": "by logistic regression",
-    "hinge": "by the hinge loss",
-}
 
 
 def predicts(definition: "Definition") -> str:
@@ -38,11 +33,13 @@ def predicts(definition: "Definition") -> str:
     'which of no, yes (y), by logistic regression'
     """
     from driftpace.campaign.schema import listed
+    from driftpace.losses import loss_spec
 
     about = "" if definition.target is None else f" ({definition.target})"
-    two = definition.loss in ("logistic", "hinge")
+    spec = loss_spec(definition.loss)
+    two = spec.task == "classification"
     what = f"which of {listed(definition.classes or ('0', '1'))}" if two else "numbers"
-    return f"{what}{about}, {_BY[definition.loss]}"
+    return f"{what}{about}, by {spec.description}"
 
 
 def aim(values: dict[str, Any], columns: "dict[str, Column]", table: str) -> list[tuple[str, str]]:
@@ -85,7 +82,7 @@ def _two(column: "Column", target: str, table: str, *, loss: str | None) -> tupl
     from driftpace.tables.cells import as_numbers
     from driftpace.tables.csv_format import number_text
 
-    as_they_are = loss in ("squared", "huber")
+    as_they_are = loss in loss_names("regression")
     if column.kind == "flag":
         return True, None if as_they_are else ["false", "true"]
     numbers = as_numbers(column)
@@ -96,9 +93,10 @@ def _two(column: "Column", target: str, table: str, *, loss: str | None) -> tupl
     two = different.size == 2 and (there.size >= FEWEST or different.tolist() in ([0.0, 1.0], [-1.0, 1.0]))
     if two and not as_they_are:
         return True, [number_text(one) for one in different.tolist()]
-    if loss in ("logistic", "hinge") and (different.size > 2 or not set(different.tolist()) <= {-1.0, 0.0, 1.0}):
+    if loss in loss_names("classification") and (different.size > 2 or not set(different.tolist()) <= {-1.0, 0.0, 1.0}):
+        names = " or ".join(loss_names("regression"))
         raise ParameterError(
-            f"--loss must be squared or huber for numbers; {target!r} holds {different.size:,} different ones in {table}."
+            f"--loss must be {names} for numbers; {target!r} holds {different.size:,} different ones in {table}."
         )
     return True, None
 

@@ -5,7 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
+from driftpace.cli.shared.completing import one_of_losses
 from driftpace.cli.shared.options import DryRun, Form, Shown, Storage, Who
+from driftpace.losses import loss_names
 
 _ABOUT, _GOOD, _MONEY, _HOW = ("What it is about", "How good the model has to stay", "Money", "How it is begun")
 
@@ -49,7 +51,9 @@ def init(
         str | None,
         typer.Option(
             metavar="LOSS",
-            help="squared or huber for numbers, logistic or hinge for classes. Default: as the target is.",
+            help=f"{' or '.join(loss_names('regression'))} for numbers, "
+            f"{' or '.join(loss_names('classification'))} for classes. Default: by the type of the target.",
+            autocompletion=one_of_losses,
             show_default=False,
             rich_help_panel=_ABOUT,
         ),

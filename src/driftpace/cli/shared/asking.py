@@ -106,17 +106,12 @@ def ready_to_report() -> None:
 
 
 def choose_loss(name: str | None, l2: float | None, panel: "Panel") -> "Loss | None":
-    """Return the loss of that name; None leaves the choice to the backtest. Classes get a small penalty unless told otherwise."""
+    """Return the loss of that name; None leaves the choice to the backtest."""
     if name is None and l2 is None:
         return None
-    from driftpace.backtest.preparing import DEFAULT_L2
-    from driftpace.losses import HuberLoss, LogisticLoss, SmoothedHinge, SquaredLoss
+    from driftpace.losses import get_loss, loss_names
 
-    chosen = name or ("logistic" if panel.two_classes else "squared")
-    if chosen in ("logistic", "hinge"):
-        kind = LogisticLoss if chosen == "logistic" else SmoothedHinge
-        return kind(l2=DEFAULT_L2 if l2 is None else l2)
-    return (SquaredLoss if chosen == "squared" else HuberLoss)(l2=0.0 if l2 is None else l2)
+    return get_loss(name or loss_names("classification" if panel.two_classes else "regression")[0], l2=l2)
 
 
 def in_options(sentence: str) -> str:

@@ -28,6 +28,13 @@ def one_of(*words: str) -> Callable[[str], list[str]]:
     return lambda incomplete: [one for one in words if one.startswith(incomplete)]
 
 
+def one_of_losses(incomplete: str) -> list[str]:
+    """Return the registered losses whose names begin with what was typed."""
+    from driftpace.losses import loss_names
+
+    return one_of(*loss_names())(incomplete)
+
+
 def _names(ctx: Any, incomplete: str, found_in: Callable[[Any], Any], *, quick: bool = True) -> list[str]:
     from driftpace.cli.shared.glance import Glance
     from driftpace.cli.shared.reading import DEFAULT_STORAGE

@@ -1,0 +1,316 @@
+"""The registry of losses: their names in files and on the command line, and what other layers need to know about each.
+
+A new loss is one module with a subclass of :class:`~driftpace.losses.LinearLoss` and one entry here (or one call of
+:func:`register_loss`): campaign files, the command line, REST, backtests and predictions ask the registry. The built-in
+classes are named by module and loaded on first use, so that listing the names does not import NumPy.
+"""
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal
+
+from driftpace.errors import ParameterError
+
+if TYPE_CHECKING:
+    from driftpace.losses.linear import LinearLoss
+    from driftpace.losses.protocol import Loss
+    from driftpace.typing import FloatArray
+
+Task = Literal["regression", "classification"]
+TASKS: tuple[Task, ...] = ("regression", "classification")
+
+_CLASSIFICATION_L2 = 1e-3
+"""Without a penalty, classes that a hyperplane separates have no minimiser."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LossSpec:
+    """Describe a loss to the layers that offer it by name.
+
+    Parameters
+    ----------
+    name : str
+        The name in campaign files, REST bodies and on the command line.
+    implementation : type[LinearLoss] or str
+        The class, or ``"module:Class"`` to import it on first use.
+    task : {"regression", "classification"}
+        What the loss predicts: numbers, or one of two classes.
+    description : str
+        The method in words, as in "by least squares".
+    metric : str
+        What a value of the loss measures, as in "log loss".
+    default_l2 : float, default 0.0
+        The penalty of a campaign or backtest that gives none.
+    parameters : tuple of str, default ()
+        What the class takes besides ``l2``.
+
+    Examples
+    --------
+    >>> spec = loss_spec("huber")
+    >>> spec.task, spec.description, spec.parameters
+    ('regression', 'Huber regression', ('threshold',))
+    >>> spec.make(threshold=0.5)
+    HuberLoss(l2=0.0, unpenalised=0, threshold=0.5)
+    """
+
+    name: str
+    implementation: "type[LinearLoss] | str"
+    task: Task
+    description: str
+    metric: str
+    default_l2: float = 0.0
+    parameters: tuple[str, ...] = ()
+
+    @property
+    def loss_class(self) -> "type[LinearLoss]":
+        """The class, imported if need be."""
+        if isinstance(self.implementation, str):
+            module, _, name = self.implementation.partition(":")
+            loaded: type[LinearLoss] = getattr(import_module(module), name)
+            return loaded
+        return self.implementation
+
+    def make(self, *, l2: float | None = None, **parameters: Any) -> "LinearLoss":
+        """Return the loss.
+
+        Parameters
+        ----------
+        l2 : float, optional
+            The weight of the penalty (l2/2)||w||^2; ``default_l2`` when not given.
+        **parameters
+            Those named in ``parameters``.
+
+        Raises
+        ------
+        ParameterError
+            If a parameter is unknown or outside what is allowed.
+        """
+        for name in parameters:
+            if name not in self.parameters:
+                allowed = ", ".join(repr(known) for known in ("l2", *self.parameters))
+                problem = f"must be a parameter of the loss {self.name!r} ({allowed}); {_hint(name, self.parameters)}"
+                raise ParameterError(problem, owner="get_loss", name=name)
+        return self.loss_class(l2=self.default_l2 if l2 is None else l2, **parameters)
+
+    def predictions(self, scores: "FloatArray") -> "FloatArray":
+        """Return the predictions that linear scores x'w stand for: numbers, or -1 and 1."""
+        return self.loss_class().link(scores)
+
+    def probabilities(self, scores: "FloatArray") -> "FloatArray | None":
+        """Return the probabilities of the second class; None where the loss does not estimate them."""
+        return self.loss_class().probabilities(scores)
+
+
+_BUILT_IN = (
+    LossSpec(
+        name="squared",
+        implementation="driftpace.losses.squared:SquaredLoss",
+        task="regression",
+        description="least squares",
+        metric="half the mean squared error",
+    ),
+    LossSpec(
+        name="huber",
+        implementation="driftpace.losses.huber:HuberLoss",
+        task="regression",
+        description="Huber regression",
+        metric="mean Huber loss",
+        parameters=("threshold",),
+    ),
+    LossSpec(
+        name="logistic",
+        implementation="driftpace.losses.logistic:LogisticLoss",
+        task="classification",
+        description="logistic regression",
+        metric="log loss",
+        default_l2=_CLASSIFICATION_L2,
+    ),
+    LossSpec(
+        name="hinge",
+        implementation="driftpace.losses.hinge:SmoothedHinge",
+        task="classification",
+        description="a linear classifier with squared hinge loss",
+        metric="half the mean squared hinge loss",
+        default_l2=_CLASSIFICATION_L2,
+    ),
+)
+
+_specs: dict[str, LossSpec] = {spec.name: spec for spec in _BUILT_IN}
+
+
+def register_loss(spec: LossSpec) -> LossSpec:
+    """Make a loss available by name in campaigns, backtests, the service and the command line of this process.
+
+    Parameters
+    ----------
+    spec : LossSpec
+        The entry.
+
+    Returns
+    -------
+    LossSpec
+        The same entry.
+
+    Raises
+    ------
+    ParameterError
+        If the name is taken, the task is unknown, or the class is not a LinearLoss.
+
+    Examples
+    --------
+    >>> from driftpace.losses import SquaredLoss
+    >>> class Centred(SquaredLoss):
+    ...     pass
+    >>> spec = LossSpec(
+    ...     name="centred", implementation=Centred, task="regression", description="least squares", metric="squared error"
+    ... )
+    >>> register_loss(spec).name, loss_names("regression")
+    ('centred', ('squared', 'huber', 'centred'))
+    >>> unregister_loss("centred")
+    """
+    if not spec.name.replace("-", "_").isidentifier() or not spec.name.isascii():
+        problem = f"must be letters, digits, dashes and underscores, a letter first; got {spec.name!r}."
+        raise ParameterError(problem, owner="register_loss", name="name")
+    if spec.name in _specs:
+        raise ParameterError(f"must be free; {spec.name!r} is registered.", owner="register_loss", name="name")
+    if spec.task not in TASKS:
+        allowed = " or ".join(repr(task) for task in TASKS)
+        raise ParameterError(f"must be {allowed}; got {spec.task!r}.", owner="register_loss", name="task")
+    from driftpace.losses.linear import LinearLoss
+
+    implementation: object = spec.loss_class
+    if not (isinstance(implementation, type) and issubclass(implementation, LinearLoss)):
+        problem = f"must be a subclass of LinearLoss; got {implementation!r}."
+        raise ParameterError(problem, owner="register_loss", name="implementation")
+    _specs[spec.name] = spec
+    return spec
+
+
+def unregister_loss(name: str) -> None:
+    """Remove a loss that was registered; the built-in ones stay.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    """
+    if loss_spec(name) in _BUILT_IN:
+        raise ParameterError(f"must not be a built-in loss; got {name!r}.", owner="unregister_loss", name="name")
+    del _specs[name]
+
+
+def get_loss(name: str, *, l2: float | None = None, **parameters: Any) -> "LinearLoss":
+    """Return the loss of that name.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`loss_names`.
+    l2 : float, optional
+        The weight of the penalty (l2/2)||w||^2; that of the registry when not given.
+    **parameters
+        What else the loss takes, such as the ``threshold`` of the Huber loss.
+
+    Returns
+    -------
+    LinearLoss
+
+    Raises
+    ------
+    ParameterError
+        If there is no such loss, or a parameter is unknown or outside what is allowed.
+
+    Examples
+    --------
+    >>> get_loss("logistic")
+    LogisticLoss(l2=0.001, unpenalised=0)
+    >>> get_loss("logistics")
+    Traceback (most recent call last):
+        ...
+    driftpace.errors.ParameterError: get_loss(name=...) must be the name of a loss; did you mean 'logistic'?
+    """
+    return _named(name, "get_loss").make(l2=l2, **parameters)
+
+
+def loss_names(task: Task | None = None) -> tuple[str, ...]:
+    """Return the names of the losses, the default of each task first.
+
+    Parameters
+    ----------
+    task : {"regression", "classification"}, optional
+        Only those of one task.
+
+    Examples
+    --------
+    >>> loss_names()
+    ('squared', 'huber', 'logistic', 'hinge')
+    >>> loss_names("classification")
+    ('logistic', 'hinge')
+    """
+    return tuple(spec.name for spec in _specs.values() if task in (None, spec.task))
+
+
+def loss_spec(loss: "str | Loss | type[Loss]") -> LossSpec:
+    """Return the entry of a loss.
+
+    Parameters
+    ----------
+    loss : str, Loss or type
+        A name, a loss, or its class.
+
+    Raises
+    ------
+    ParameterError
+        If it is not registered.
+
+    Examples
+    --------
+    >>> from driftpace.losses import LogisticLoss
+    >>> loss_spec(LogisticLoss(l2=0.1)).metric
+    'log loss'
+    """
+    if isinstance(loss, str):
+        return _named(loss, "loss_spec")
+    kind = loss if isinstance(loss, type) else type(loss)
+    spec = find_loss_spec(kind)
+    if spec is None:
+        raise ParameterError(f"must be a registered loss; got {kind.__name__}.", owner="loss_spec", name="loss")
+    return spec
+
+
+def find_loss_spec(kind: type) -> LossSpec | None:
+    """Return the entry of exactly that class, or None: a subclass may have another gradient."""
+    return next((spec for spec in _specs.values() if spec.loss_class is kind), None)
+
+
+def classifies(loss: "str | Loss") -> bool:
+    """Return whether a loss is one for two classes.
+
+    Parameters
+    ----------
+    loss : str or Loss
+        A registered name, or any loss: one for two classes encodes 0 and 1 as -1 and 1.
+
+    Examples
+    --------
+    >>> from driftpace.losses import SquaredLoss
+    >>> classifies("logistic"), classifies(SquaredLoss())
+    (True, False)
+    """
+    if isinstance(loss, str):
+        return loss_spec(loss).task == "classification"
+    import numpy as np
+
+    return np.array_equal(loss.encode(np.array([0.0, 1.0])), [-1.0, 1.0])
+
+
+def _named(name: str, owner: str) -> LossSpec:
+    if name not in _specs:
+        raise ParameterError(f"must be the name of a loss; {_hint(name, loss_names())}", owner=owner, name="name")
+    return _specs[name]
+
+
+def _hint(name: object, known: tuple[str, ...]) -> str:
+    near = get_close_matches(str(name), known, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"got {name!r}."
