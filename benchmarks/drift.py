@@ -38,7 +38,7 @@ def _table(rng: np.random.Generator, runs: int, shape: str) -> None:
     print(f"\nTheory 3.3: mean of rhohat at rho {RHOS}, 25 periods, {shape}, {runs} runs; the printed table beneath")
     print("   K  direct            held out 1/3        debiased (N)      (N) + 1.64 se     prequential")
     known = Constants.given(m=1.0, M=1.0)
-    plain = StandardErrorMargin(z=1.64, lags=0, own=False)
+    plain = StandardErrorMargin(z=1.64, lags=0, step_errors=False)
     for samples in PRINTED:
         columns: dict[str, list[float]] = {name: [] for name in ("direct", "held", "n", "upper", "preq")}
         for rho in RHOS:

@@ -90,5 +90,5 @@ class LargestChange:
             weights=1.0,
             stretch=1.0,
             autocovariances=(0.0,),
-            own_error=None,
+            step_error=None,
         )

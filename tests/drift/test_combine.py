@@ -77,8 +77,8 @@ def test_a_window_of_ones_own() -> None:
 def test_own_errors_add_up_like_those_of_independent_values_and_are_forgotten_when_one_is_unknown() -> None:
     for combine in (MeanChange(), RecentChange(window=5)):
         known = _combine(combine, [1.0, 2.0], squared=True, errors=[3.0, 4.0])
-        assert known.own_error == pytest.approx(2.5)
-        assert _combine(combine, [1.0, 2.0], squared=True, errors=[3.0, None]).own_error is None
+        assert known.step_error == pytest.approx(2.5)
+        assert _combine(combine, [1.0, 2.0], squared=True, errors=[3.0, None]).step_error is None
 
 
 @pytest.mark.parametrize(

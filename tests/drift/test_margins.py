@@ -99,7 +99,7 @@ def test_the_standard_error_of_squares_is_added_before_the_root() -> None:
 def test_nothing_is_said_while_nothing_is_known_of_the_spread() -> None:
     assert StandardErrorMargin().upper(_combined([1.0])) is None
     assert StandardErrorMargin(z=1.0).upper(_combined([1.0], error=0.5)) == 1.5
-    assert StandardErrorMargin(own=False).upper(_combined([1.0], error=0.5)) is None
+    assert StandardErrorMargin(step_errors=False).upper(_combined([1.0], error=0.5)) is None
 
 
 def test_bernstein_is_the_formula() -> None:
@@ -128,7 +128,7 @@ def _misses(rng: np.random.Generator, shrink: float, runs: int = 1000, periods: 
                 weights=1.0,
                 stretch=1.0,
                 autocovariances=(float(variance[run]),),
-                own_error=None,
+                step_error=None,
             )
             low[run] = mean[run] + shrink * (margin.upper(one) - mean[run]) < 0.25
     return int(low.sum())

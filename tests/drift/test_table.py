@@ -61,7 +61,7 @@ STEPS: dict[str, OneStep] = {
 
 
 def _found(column: str, batches: list[Batch], constants: Constants = KNOWN) -> list[DriftEstimate]:
-    margin = StandardErrorMargin(z=1.64, lags=0, own=False)  # the table's errors treat the steps as independent
+    margin = StandardErrorMargin(z=1.64, lags=0, step_errors=False)  # the table's errors treat the steps as independent
     return estimates(Drift(one_step=STEPS[column], margin=margin), batches, constants)
 
 

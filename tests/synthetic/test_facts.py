@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from driftpace.constraints import Ball, Box, Set, WholeSpace
-from driftpace.synthetic.constants import furthest, quadratic_limit
+from driftpace.synthetic.constants import max_distance, quadratic_limit
 from driftpace.typing import FloatArray
 
 
@@ -58,4 +58,4 @@ class Segment:
     ids=repr,
 )
 def test_the_furthest_point_of_a_domain(domain: Set | None, distance: float) -> None:
-    assert furthest(domain, np.array([3.0, 4.0])) == pytest.approx(distance)
+    assert max_distance(domain, np.array([3.0, 4.0])) == pytest.approx(distance)

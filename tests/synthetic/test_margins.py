@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit
 
 from driftpace.losses import LinearLoss, LogisticLoss, SmoothedHinge
-from driftpace.synthetic.margins import bare_hessian, bare_risk, slope_parts, squared_slopes
+from driftpace.synthetic.margins import slope_parts, squared_slopes, unpenalised_hessian, unpenalised_risk
 from driftpace.typing import FloatArray
 
 LOSSES: list[LinearLoss] = [LogisticLoss(), SmoothedHinge()]
@@ -48,7 +48,7 @@ def test_the_risk_agrees_with_the_plane(
 ) -> None:
     """The grid is good to 1e-13 for the logistic loss, and to 1e-7 for the hinge, whose bend jumps between its lines."""
     z, v = np.array(truth), np.array(model)
-    said = float(bare_risk(loss, z[None], v[None], np.array([b]))[0])
+    said = float(unpenalised_risk(loss, z[None], v[None], np.array([b]))[0])
     error = 1e-12 if isinstance(loss, LogisticLoss) else 1e-6
     assert said == pytest.approx(by_plane(loss, z, v, b), abs=error)
 
@@ -67,20 +67,20 @@ def test_the_gradient_is_the_slope_of_the_risk_and_the_hessian_of_the_gradient(
         return np.asarray(first[:, None] * z + second[:, None] * at)
 
     for move in 1e-4 * rng.standard_normal((3, 1, 4)):
-        rise = bare_risk(loss, z, v + move, np.zeros(1)) - bare_risk(loss, z, v - move, np.zeros(1))
+        rise = unpenalised_risk(loss, z, v + move, np.zeros(1)) - unpenalised_risk(loss, z, v - move, np.zeros(1))
         assert rise[0] == pytest.approx(2.0 * float(gradient(v)[0] @ move[0]), rel=1e-5, abs=1e-11)
         turned = gradient(v + move) - gradient(v - move)
-        np.testing.assert_allclose(turned, 2.0 * move @ bare_hessian(loss, z, v)[0], rtol=1e-4, atol=1e-9)
+        np.testing.assert_allclose(turned, 2.0 * move @ unpenalised_hessian(loss, z, v)[0], rtol=1e-4, atol=1e-9)
 
 
 def test_a_model_close_to_the_odds_keeps_its_digits() -> None:
     """Across a thin layer the hinge is nearly kinked: the excess grows like the square of the angle all the way down."""
     loss, z = SmoothedHinge(), np.array([[2.0, 0.0]])
     v = np.array([[0.8, 0.0]])
-    curved = bare_hessian(loss, z, v)[0, 1, 1]
+    curved = unpenalised_hessian(loss, z, v)[0, 1, 1]
     for angle in (1e-1, 1e-2, 1e-3, 1e-4):
         across = np.array([[0.0, angle]])
-        both = bare_risk(loss, z, v + across, np.zeros(1)) - bare_risk(loss, z, v, np.zeros(1))
+        both = unpenalised_risk(loss, z, v + across, np.zeros(1)) - unpenalised_risk(loss, z, v, np.zeros(1))
         assert both[0] == pytest.approx(0.5 * curved * angle**2, rel=2.0 * angle, abs=1e-15)
 
 
@@ -98,7 +98,7 @@ def test_squared_slopes_agree_with_the_plane(
 def test_stacks_are_judged_like_each_alone(loss: LinearLoss) -> None:
     rng = np.random.default_rng(1)
     z, v, b = rng.standard_normal((5, 3)), rng.standard_normal((5, 3)), np.linspace(-1.0, 1.0, 5)
-    alone = [float(bare_risk(loss, z[i : i + 1], v[i : i + 1], b[i : i + 1])[0]) for i in range(5)]
-    np.testing.assert_allclose(bare_risk(loss, z, v, b), alone, rtol=1e-13)
-    shared = [float(bare_risk(loss, z[:1], v[i : i + 1], b[i : i + 1])[0]) for i in range(5)]
-    np.testing.assert_allclose(bare_risk(loss, z[:1], v, b), shared, rtol=1e-13)
+    alone = [float(unpenalised_risk(loss, z[i : i + 1], v[i : i + 1], b[i : i + 1])[0]) for i in range(5)]
+    np.testing.assert_allclose(unpenalised_risk(loss, z, v, b), alone, rtol=1e-13)
+    shared = [float(unpenalised_risk(loss, z[:1], v[i : i + 1], b[i : i + 1])[0]) for i in range(5)]
+    np.testing.assert_allclose(unpenalised_risk(loss, z[:1], v, b), shared, rtol=1e-13)

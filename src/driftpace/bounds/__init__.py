@@ -1,4 +1,4 @@
-"""What K samples promise about the excess risk: bounds, and the smallest number of samples that meets a target."""
+"""Bounds on the excess risk after K samples, and the smallest sample size that meets a target."""
 
 from driftpace.bounds.anchored import Anchored, AnchoredFixedDesign, AnchoredTuned
 from driftpace.bounds.averaged_squares import AveragedSquares, BachMoulines, TailAverage

@@ -21,7 +21,9 @@ _MODEL = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Anchored(FormulaBound):
-    """b = 1/(1/Bc + 1/V): the risk Bc = h d0^2/2 of the start and the risk V of the fresh rows, combined (theory 1.5c).
+    """Bound on least squares anchored at the last model, with the anchor tuned to the distance (theory 1.5c).
+
+    b = 1/(1/Bc + 1/V): the risk Bc = h d0^2/2 of the start and the risk V of the fresh rows, combined (theory 1.5c).
 
     V = noise d/(2(K-d-1)), as for least squares, or, where that is less or the rows are fewer than d + 2,
     V = (noise d + h(d+2) d0^2)/(2K). The learner anchors with :meth:`strength`, lam = noise d/(K d0^2).
@@ -40,6 +42,17 @@ class Anchored(FormulaBound):
     E||w - w*||^2 <= 1/(1/d0^2 + K h/(noise d + h(d+2) d0^2)). A start nearer than ``distance`` does better: the risk is
     non-decreasing in ||u||^2.
 
+    Parameters
+    ----------
+    noise : float
+        Variance of the residual y - x'w*.
+    features : int
+        Number of features d.
+    h : float, default 1.0
+        Curvature of the risk, the same in every direction (1 after whitening).
+
+    Examples
+    --------
     >>> bound = Anchored(noise=0.5, features=2)
     >>> bound(1.0, 0), bound(1.0, 20), bound.strength(1.0, 20)
     (0.5, 0.0277778, 0.05)
@@ -66,7 +79,7 @@ class Anchored(FormulaBound):
         return (
             *_MODEL,
             f"the {self.features} features are Gaussian with mean zero and covariance {self.h:.4g} I (whitened)",
-            f"the residual y - x'w* has mean zero and variance {self.noise:.4g} whatever x is",
+            f"the residual y - x'w* has mean zero and variance {self.noise:.4g} for every x",
             "the anchor has the strength noise d/(K d0^2) against the mean loss",
         )
 
@@ -92,6 +105,8 @@ class Anchored(FormulaBound):
     def table(self, distances: FloatArray, samples: IntArray) -> FloatArray:
         """Return the bound from each distance (a row) after each number of samples of at least 1 (a column), at once.
 
+        Examples
+        --------
         >>> Anchored(noise=0.5, features=2).table(np.array([1.0, 2.0]), np.array([1, 20]))
         array([[0.41666667, 0.02777778],
                [1.61904762, 0.02898551]])
@@ -109,6 +124,8 @@ class Anchored(FormulaBound):
         They are those of :class:`AnchoredTuned`; below d + 2 rows alpha = h/2 and beta = h tuned^2/8, because
         lam^2/(s+lam)^2 <= 1 and s/(s+lam)^2 <= 1/(4 lam) whatever s is.
 
+        Examples
+        --------
         >>> line = Anchored(noise=0.5, features=2).tuned_factors(1.0, 20)
         >>> line.alpha + line.beta
         0.0280616
@@ -133,19 +150,32 @@ class Anchored(FormulaBound):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AnchoredTuned(FormulaBound):
-    """The same learner with an anchor tuned to a distance that need not be true: affine in d0^2 (assumption C.2).
+    """Bound on anchored least squares when the anchor is tuned to a distance that may be wrong (theory 1.5c).
 
-    lam = noise d/(K tuned^2), whatever d0 is. Under the conditions of :class:`Anchored`, with u1 = E tr S^-1/d = K/(h(K-d-1)) and
-    u2 = E tr S^-2/d = K^2 (K-1)/(h^2 (K-d)(K-d-1)(K-d-3)):
+    Affine in d0^2 (assumption C.2). lam = noise d/(K tuned^2), whatever d0 is. Under the conditions of :class:`Anchored`, with
+    u1 = E tr S^-1/d = K/(h(K-d-1)) and u2 = E tr S^-2/d = K^2 (K-1)/(h^2 (K-d)(K-d-1)(K-d-3)):
 
     alpha = (h/2) (q/(1+q))^2, q = lam sqrt(u2) (K >= d + 4; before, and wherever it is less, (h/2) lam u1/(1 + lam u1)), and
-    beta = (h/2)(noise d/K) u1/(1+lam u1)^2, with 1/(4 lam) in the place of its last factor when lam u1 > 1.
+    beta = (h/2)(noise d/K) u1/(1+lam u1)^2, with 1/(4 lam) in place of its last factor when lam u1 > 1.
 
     Proof. The risk is (h/2)[d0^2 E tr lam^2(S+lam)^-2/d + (noise/K) E tr S(S+lam)^-2]. As a function of v = 1/s^2,
     lam^2/(s+lam)^2 is concave (its slope is lam^2/(1+lam sqrt(v))^3), and it is at most lam/(s+lam), concave in 1/s.
     As a function of 1/s, s/(s+lam)^2 is at most the concave function that is equal to it up to its peak 1/(4 lam) and
     constant after. Jensen's inequality three times. Tuning to a wrong distance costs alpha (d0^2 - tuned^2).
 
+    Parameters
+    ----------
+    noise : float
+        Variance of the residual y - x'w*.
+    features : int
+        Number of features d.
+    tuned : float
+        Distance for which the anchor is tuned.
+    h : float, default 1.0
+        Curvature of the risk, the same in every direction (1 after whitening).
+
+    Examples
+    --------
     >>> bound = AnchoredTuned(noise=0.5, features=2, tuned=1.0)
     >>> bound(1.0, 20), bound(2.0, 20), bound(0.5, 20)
     (0.0280616, 0.0335428, 0.0266913)
@@ -165,7 +195,7 @@ class AnchoredTuned(FormulaBound):
 
     @property
     def name(self) -> str:
-        """A few words for people."""
+        """Short description for reports."""
         return f"least squares anchored for a distance of {self.tuned:.4g}"
 
     @property
@@ -215,6 +245,8 @@ class AnchoredTuned(FormulaBound):
 def harmonic(first: float, second: float) -> float:
     """Return 1/(1/first + 1/second), which is zero when either is.
 
+    Examples
+    --------
     >>> harmonic(2.0, 2.0), harmonic(0.0, 1.0), harmonic(3.0, math.inf)
     (1.0, 0.0, 3.0)
     """
@@ -226,6 +258,8 @@ def harmonic(first: float, second: float) -> float:
 def anchor_strength(spread: float, distance: float, samples: int) -> float:
     """Return lam = spread/(K d0^2): the noise of K rows over what is known of the start (theory 1.5c).
 
+    Examples
+    --------
     >>> anchor_strength(1.0, 0.5, 10), anchor_strength(1.0, 0.0, 10)
     (0.4, inf)
     """
@@ -237,13 +271,24 @@ def anchor_strength(spread: float, distance: float, samples: int) -> float:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AnchoredFixedDesign(FormulaBound):
-    """b = (lam/8) d0^2 + (noise/2K) sum h_i^2/(h_i+lam)^2 for a given strength lam of the anchor (theory 1.5c).
+    """Bound on anchored least squares over fixed rows, where only y is random (theory 1.5c).
 
-    ``eigenvalues`` are those h_i of the Hessian H = X'X/K of the rows at hand, and the risk is the mean over those same rows:
-    (1/2)(w-w*)'H(w-w*). The bias is (1/2) max lam^2 h_i/(h_i+lam)^2 d0^2, which is at most (lam/8) d0^2 and is used as it is.
-    For fresh rows from a Gaussian, which cost more, see :class:`~driftpace.bounds.Anchored`.
-    It levels off: an anchor of constant strength keeps its bias.
+    b = (lam/8) d0^2 + (noise/2K) sum h_i^2/(h_i+lam)^2 for a given strength lam of the anchor. The risk is the mean over the same
+    rows: (1/2)(w-w*)'H(w-w*), H = X'X/K. The bias is (1/2) max lam^2 h_i/(h_i+lam)^2 d0^2, which is at most (lam/8) d0^2 and is
+    used as it is. For fresh Gaussian rows, which cost more, see :class:`~driftpace.bounds.Anchored`. It levels off: an anchor
+    of constant strength keeps its bias.
 
+    Parameters
+    ----------
+    noise : float
+        Variance of the residual y - x'w*.
+    strength : float
+        Strength lam of the anchor, relative to the mean loss.
+    eigenvalues : tuple[float, ...]
+        Eigenvalues h_i of the Hessian of the rows.
+
+    Examples
+    --------
     >>> bound = AnchoredFixedDesign(noise=0.5, strength=0.05, eigenvalues=(1.0, 1.0))
     >>> bound(1.0, 20), bound.smallest(1.0, 0.1, cap=100)
     (0.0238095, 5)
@@ -263,7 +308,7 @@ class AnchoredFixedDesign(FormulaBound):
 
     @property
     def name(self) -> str:
-        """A few words for people."""
+        """Short description for reports."""
         return f"least squares anchored with strength {self.strength:.4g}, on given rows"
 
     @property

@@ -68,7 +68,7 @@ class _ConstantStepSquares(FormulaBound):
 
     @property
     def schedule(self) -> ConstantSteps:
-        """The steps for which this bound is true."""
+        """The steps for which this bound holds."""
         return ConstantSteps(step=self.step)
 
     @property
@@ -92,11 +92,32 @@ class _ConstantStepSquares(FormulaBound):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BachMoulines(_ConstantStepSquares):
-    """b = (1/2K) [sqrt(noise d)/(1 - sqrt(g)) + d0/sqrt(mu)]^2, g = mu R2 < 1, as published in 2013 (theory 1.4).
+    """Bound on averaged least-squares SGD as published by Bach and Moulines in 2013 (theory 1.4).
+
+    b = (1/2K) [sqrt(noise d)/(1 - sqrt(g)) + d0/sqrt(mu)]^2, g = mu R2 < 1, as published in 2013 (theory 1.4).
 
     ``factored`` uses (a + b)^2 <= 2a^2 + 2b^2: at mu = 1/(4 R2), (4/K)(noise d + R2 d0^2). No m is needed.
     :class:`AveragedSquares` is never larger, under the same conditions with ``well_specified=False``.
 
+    Parameters
+    ----------
+    noise : float
+        Least number with E r^2 xx' <= noise H, r the residual.
+    features : int
+        Number of features d.
+    R2 : float
+        Least number with E||x||^2 xx' <= R2 H.
+    step : float
+        Length mu of every step.
+    m : float, optional
+        Strong convexity of the risk.
+    M : float, optional
+        Smoothness of the risk.
+    factored : bool, default False
+        Whether to use 2a^2 + 2b^2 in place of (a + b)^2, so that the bound factors.
+
+    Examples
+    --------
     >>> bound = BachMoulines(noise=0.5, features=2, R2=4.0, step=1 / 16)
     >>> bound(1.0, 100), bound.smallest(1.0, 0.1, cap=1_000)
     (0.18, 180)
@@ -139,12 +160,31 @@ class BachMoulines(_ConstantStepSquares):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TailAverage(_ConstantStepSquares):
-    """b = (sqrt(R2 e^(-mu m t) d0^2/2) + sqrt((1 + g/(1-g)) noise d/(2(K-t))))^2: the first t iterates left out (theory 1.4).
+    """Bound on tail-averaged least-squares SGD as published by Jain and others in 2017 (theory 1.4).
 
-    The form published by Jain and others in 2017, for residuals that do not depend on x (then their rho_misspec is 1, and 1
-    is also safe with ``noise`` as it is defined here). t = floor(skip K). :class:`AveragedSquares` with the same ``skip`` is
-    never larger, under the same conditions with ``well_specified=False``.
+    b = (sqrt(R2 e^(-mu m t) d0^2/2) + sqrt((1 + g/(1-g)) noise d/(2(K-t))))^2, where the first t = floor(skip K) iterates are left
+    out. For residuals that do not depend on x their rho_misspec is 1, and 1 is also safe with ``noise`` as defined here.
+    :class:`AveragedSquares` with the same ``skip`` is never larger, under the same conditions with ``well_specified=False``.
 
+    Parameters
+    ----------
+    noise : float
+        Least number with E r^2 xx' <= noise H, r the residual.
+    features : int
+        Number of features d.
+    R2 : float
+        Least number with E||x||^2 xx' <= R2 H.
+    step : float
+        Length mu of every step.
+    m : float, optional
+        Strong convexity of the risk; required here.
+    M : float, optional
+        Smoothness of the risk.
+    skip : float, default 0.5
+        Fraction of the iterates left out of the average, from the first on.
+
+    Examples
+    --------
     >>> bound = TailAverage(noise=0.5, features=2, R2=4.0, step=1 / 16, m=1.0)
     >>> bound(1.0, 100), bound.smallest(1.0, 0.1, cap=1_000)
     (0.169666, 122)
@@ -183,7 +223,9 @@ class TailAverage(_ConstantStepSquares):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AveragedSquares(_ConstantStepSquares):
-    """b = c^t d0^2 min(M/2, 1/(2 mu (2-g) n), (1-c^n)/(mu n^2 (1-c))) + noise/(2-g) min(d/n, g/2), g = mu R2 <= 1.
+    """Bound on averaged least-squares SGD that is never larger than the published ones (theory 1.4).
+
+    b = c^t d0^2 min(M/2, 1/(2 mu (2-g) n), (1-c^n)/(mu n^2 (1-c))) + noise/(2-g) min(d/n, g/2), g = mu R2 <= 1.
 
     n = K - t iterates are averaged after t = floor(skip K) that are left out, and c = 1 - mu m (2-g) (1 when m is not known).
     Never larger than the published :class:`BachMoulines` and :class:`TailAverage`; at large K, noise d/((2-g)K) is within
@@ -200,6 +242,27 @@ class AveragedSquares(_ConstantStepSquares):
     The two parts are uncorrelated when the residual has mean zero given x; otherwise (``well_specified=False``) the roots
     of their risks add.
 
+    Parameters
+    ----------
+    noise : float
+        Least number with E r^2 xx' <= noise H, r the residual.
+    features : int
+        Number of features d.
+    R2 : float
+        Least number with E||x||^2 xx' <= R2 H.
+    step : float
+        Length mu of every step.
+    m : float, optional
+        Strong convexity of the risk.
+    M : float, optional
+        Smoothness of the risk.
+    skip : float, default 0.0
+        Fraction of the iterates left out of the average, from the first on.
+    well_specified : bool, default True
+        Whether the residual has mean zero given x.
+
+    Examples
+    --------
     >>> bound = AveragedSquares(noise=0.5, features=2, R2=4.0, step=1 / 16, m=1.0, M=1.0)
     >>> bound(1.0, 100), bound.smallest(1.0, 0.1, cap=1_000)
     (0.02034, 42)
@@ -215,7 +278,7 @@ class AveragedSquares(_ConstantStepSquares):
 
     @property
     def name(self) -> str:
-        """A few words for people."""
+        """Short description for reports."""
         return "tail average of least-squares SGD" if self.skip > 0.0 else "averaged least-squares SGD"
 
     def _but_for(self) -> str:

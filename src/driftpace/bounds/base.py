@@ -12,7 +12,7 @@ from driftpace.records import Outcome, Sizing
 
 
 class Nature(Enum):
-    """What kind of statement a bound is."""
+    """Kind of statement that a bound makes."""
 
     EXACT = "equal to the expected excess risk under its conditions"
     UPPER = "at least the expected excess risk under its conditions, for every number of samples"
@@ -22,7 +22,17 @@ class Nature(Enum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Factors:
-    """b(distance, K) = alpha distance^2 + beta at one K (assumption C.2)."""
+    """Coefficients of a bound that is affine in the squared distance at one K.
+
+    b(distance, K) = alpha distance^2 + beta at one K (assumption C.2).
+
+    Parameters
+    ----------
+    alpha : float
+        Coefficient of the squared distance.
+    beta : float
+        Constant term.
+    """
 
     alpha: float
     beta: float
@@ -30,21 +40,23 @@ class Factors:
 
 @runtime_checkable
 class RiskBound(Protocol):
-    """b(d0, K): what K samples promise about the mean excess risk of a model that starts at most d0 from the minimiser.
+    """Protocol of risk bounds b(d0, K).
 
-    Every number a caller sees is the monotone envelope min over j <= K of the raw bound (theory 1.1, "Monotonicity"):
-    non-decreasing in ``distance`` and non-increasing in ``samples``. It is true for a learner that uses only
-    :meth:`used` of the samples. ``samples`` may be 0: then nothing is learnt and the bound is that of the start.
+    b(d0, K) bounds the mean excess risk of a model trained on K samples from a start at most d0 from the minimiser.
 
-    A bound may also say, for the reasons that :func:`~driftpace.bounds.smallest_samples` gives: ``floor(distance)``, a value
-    it never falls under, with ``floor_reason``; and ``decided_by(distance, samples)``, when it is the least of several. For
-    planners, which ask for hundreds of thousands of values: ``table(distances, samples)``, an array of them for samples of at
-    least 1, and ``concave = True`` when every column of it is concave in the squared distance.
+    Every value a caller sees is the monotone envelope min over j <= K of the raw bound (theory 1.1, "Monotonicity"):
+    non-decreasing in ``distance`` and non-increasing in ``samples``. It holds for a learner that uses only :meth:`used` of the
+    samples. ``samples`` may be 0: then nothing is learnt and the bound is that of the start.
+
+    Optional members, used by :func:`~driftpace.bounds.smallest_samples` in its reasons: ``floor(distance)``, a value below which
+    the bound never falls, with ``floor_reason``; and ``decided_by(distance, samples)``, when it is the least of several bounds.
+    Optional members for planners, which evaluate hundreds of thousands of values: ``table(distances, samples)``, an array of
+    values for sample sizes of at least 1, and ``concave = True`` when every column of it is concave in the squared distance.
     """
 
     @property
     def name(self) -> str:
-        """A few words for people."""
+        """Short description for reports."""
         ...
 
     @property
@@ -59,7 +71,7 @@ class RiskBound(Protocol):
 
     @property
     def conditions(self) -> tuple[str, ...]:
-        """What must be true for the bound to be true, a sentence each."""
+        """Assumptions under which the bound holds, one sentence each."""
         ...
 
     def __call__(self, distance: float, samples: int) -> float:
@@ -71,11 +83,11 @@ class RiskBound(Protocol):
         ...
 
     def used(self, distance: float, samples: int) -> int:
-        """Return how many of the samples the learner must use for the envelope to be true."""
+        """Return how many of the samples the learner must use for the envelope to hold."""
         ...
 
     def reach(self, risk: float) -> float:
-        """Return how far from the minimiser a model may be (root mean square) when this bound promised ``risk``."""
+        """Return the largest root mean square distance from the minimiser of a model whose risk this bound limits to ``risk``."""
         ...
 
     def smallest(self, distance: float, epsilon: float, cap: int) -> int | None:
@@ -84,17 +96,19 @@ class RiskBound(Protocol):
 
 
 class FormulaBound(ABC):
-    """A bound given by two formulas: the risk of the start, and the risk after K >= 1 samples.
+    """Base class of bounds given by two formulas: the risk of the start, and the risk after K >= 1 samples.
 
-    A subclass writes :meth:`start` and :meth:`raw` and declares ``name``, ``nature``, ``rate``, ``conditions`` and
-    :meth:`reach`; it gets the monotone envelope, :meth:`used` and :meth:`smallest` (strides that double from
-    a :meth:`guess`, then bisection: the answer is verified on both sides whatever the guess).
+    A subclass defines :meth:`start`, :meth:`raw` and :meth:`reach`, and declares ``name``, ``nature``, ``rate`` and ``conditions``.
+    It inherits the monotone envelope, :meth:`used` and :meth:`smallest` (strides that double from a :meth:`guess`, then
+    bisection: the result is verified on both sides whatever the guess).
 
-    The one duty of :meth:`raw`: over K = 1, 2, ... it may rise first, but once it has fallen it never rises again
+    :meth:`raw` must satisfy one condition: over K = 1, 2, ... it may rise first, but once it has fallen it never rises again
     (infinity, for too few samples, is allowed). Then the least value among 1 .. K is at 1 or at K, so the envelope costs
-    three evaluations, and the numbers that meet a target the first sample misses are all those from some K on, so
-    bisection is exact. Most formulas simply fall.
+    three evaluations, and the sample sizes that meet a target missed by the first sample are all those from some K on, so
+    bisection is exact. Most formulas are non-increasing.
 
+    Examples
+    --------
     >>> class Halving(FormulaBound):
     ...     name, nature, rate, conditions = "one over K", Nature.UPPER, -1.0, ("an example",)
     ...     def start(self, distance): return distance**2 / 2
@@ -112,7 +126,7 @@ class FormulaBound(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """A few words for people."""
+        """Short description for reports."""
 
     @property
     @abstractmethod
@@ -127,11 +141,11 @@ class FormulaBound(ABC):
     @property
     @abstractmethod
     def conditions(self) -> tuple[str, ...]:
-        """What must be true for the bound to be true."""
+        """Assumptions under which the bound holds."""
 
     @abstractmethod
     def start(self, distance: float) -> float:
-        """Return the bound on the risk of the start itself; infinity when nothing is known of it."""
+        """Return the bound on the risk of the start itself; infinity when it is unknown."""
 
     @abstractmethod
     def raw(self, distance: float, samples: int) -> float:
@@ -139,10 +153,10 @@ class FormulaBound(ABC):
 
     @abstractmethod
     def reach(self, risk: float) -> float:
-        """Return how far from the minimiser a model may be when this bound promised ``risk``."""
+        """Return the largest distance from the minimiser of a model whose risk this bound limits to ``risk``."""
 
     def floor(self, distance: float) -> float:
-        """Return a value that the envelope never falls under, however many samples; 0 when it falls to nothing."""
+        """Return a value that the envelope never falls under, however many samples; 0 when it falls to zero."""
         del distance
         return 0.0
 
@@ -169,7 +183,7 @@ class FormulaBound(ABC):
         return self._best(distance, samples)[1]
 
     def guess(self, distance: float, epsilon: float) -> float:
-        """Return about how many samples meet epsilon, where a formula says so; the search starts there."""
+        """Return about how many samples meet epsilon, where a formula gives it; the search starts there."""
         del distance, epsilon
         return 1.0
 
@@ -220,12 +234,30 @@ def _crossing(meets: Callable[[int], bool], guess: int, cap: int) -> int | None:
 
 
 def smallest_samples(bound: RiskBound, distance: float, epsilon: float, cap: int = 10**9) -> Sizing:
-    """Return K* = min{K <= cap : bound(distance, K) <= epsilon} and an account of it (theory 0 and 1.10).
+    """Find the smallest sample size whose bound meets the target (theory 0 and 1.10).
 
-    The outcome is MET; ENOUGH when no sample is needed; CAPPED when the cap came first; INFEASIBLE when the bound is known to
-    stay above ``epsilon``: a bound with a method ``floor(distance)`` says so, and why in ``floor_reason``. Where a bound is the
-    least of several, its method ``decided_by(distance, samples)`` names the one that decided.
+    K* = min{K <= cap : bound(distance, K) <= epsilon}. The outcome is MET; ENOUGH when no sample is needed; CAPPED when the cap is
+    reached first; INFEASIBLE when the bound is known to stay above ``epsilon``, which a bound with a method ``floor(distance)``
+    reports, with its ``floor_reason``.
 
+    Parameters
+    ----------
+    bound : RiskBound
+        The bound to search.
+    distance : float
+        Distance of the start from the minimiser.
+    epsilon : float
+        Target for the mean excess risk.
+    cap : int, default 1000000000
+        Largest sample size considered.
+
+    Returns
+    -------
+    Sizing
+        Sample size, bound there and at one sample fewer, outcome and reason.
+
+    Examples
+    --------
     >>> from driftpace.bounds import ClosedForm, NoiseModel
     >>> bound = ClosedForm(m=1.0, M=1.0, noise=NoiseModel(A=0.16, B=4.0))
     >>> answer = smallest_samples(bound, distance=1.5, epsilon=0.1)

@@ -15,12 +15,31 @@ from driftpace.typing import FloatArray
 def average_certificate(
     steps: FloatArray, weights: FloatArray, *, m: float, moment: SecondMoment
 ) -> tuple[FloatArray, FloatArray]:
-    """Return alpha, beta with risk(average of w_1 .. w_K) <= alpha_K d0^2 + beta_K, K = 1 .. len(steps) (theory 1.2).
+    """Bound the risk of any weighted average of SGD iterates, for every number of steps (theory 1.2).
 
-    Any steps (of at most 2/C) and any non-negative weights: with v_k = mu_k(1 - C mu_k/2), a_k, s_k of the recursion R, and
+    risk(average of w_1 .. w_K) <= alpha_K d0^2 + beta_K for K = 1 .. len(steps). Any steps (of at most 2/C) and any non-negative
+    weights are allowed: with v_k = mu_k(1 - C mu_k/2), a_k, s_k of the recursion R, and
     e_k = th_k(1/(2 v_k) - m/2 + B mu_k^2/(2 v_k)) - th_{k-1}/(2 v_{k-1}), the bound is
     [sum max(e_k,0)(a_{k-1} d0^2 + s_{k-1}) + (A/2) sum th_k mu_k^2/v_k] / sum th_k. It may rise with K.
 
+    Parameters
+    ----------
+    steps : ndarray
+        Step lengths, each at most 2/C.
+    weights : ndarray
+        Weight of the iterate before each step, not normalised.
+    m : float
+        Strong convexity of the risk.
+    moment : SecondMoment
+        Second moments of a row's gradient.
+
+    Returns
+    -------
+    alpha, beta : tuple of ndarray
+        Coefficients for K = 1 .. len(steps).
+
+    Examples
+    --------
     >>> alpha, beta = average_certificate(np.full(4, 0.1), np.ones(4), m=1.0, moment=SecondMoment(A=0.16, B=4.0))
     >>> alpha.round(4), beta.round(4)
     (array([4.7   , 2.35  , 1.5667, 1.175 ]), array([0.008, 0.008, 0.008, 0.008]))
@@ -75,6 +94,8 @@ class CertificateTable:
     memory stays bounded); a question replays the steps since the last one. The table grows by doubling when asked past
     its end.
 
+    Examples
+    --------
     >>> sums = CertificateTable(CertificateNumbers(m=1.0, A=1.0, B=0.0, C=0.0, shift=1.0))
     >>> sums.at(2)
     (0.0, 1.16667)
@@ -118,6 +139,8 @@ class CertificateTable:
 def certificate_table(numbers: CertificateNumbers) -> CertificateTable:
     """Return the sums of these numbers, the same object every time while it is among the eight last used.
 
+    Examples
+    --------
     >>> numbers = CertificateNumbers(m=1.0, A=1.0, B=0.0, C=0.0, shift=1.0)
     >>> certificate_table(numbers) is certificate_table(numbers)
     True

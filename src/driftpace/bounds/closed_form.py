@@ -14,10 +14,18 @@ from driftpace.schedules import ConstantSteps, InverseTime
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DistanceBound(FormulaBound):
-    """What the last-iterate bounds share: b = (M/2) times a bound on E||w - w*||^2 (theory 1.1, S1).
+    """Base class of last-iterate bounds: b = (M/2) times a bound on E||w - w*||^2 (theory 1.1, S1).
 
-    ``m`` and ``M`` are strong convexity and smoothness of the risk, ``noise`` the noise model of one row's gradient and
-    ``batch`` the number of rows in a step.
+    Parameters
+    ----------
+    m : float
+        Strong convexity of the risk.
+    M : float
+        Smoothness of the risk.
+    noise : NoiseModel
+        Noise model of one row's gradient.
+    batch : int, default 1
+        Rows in one step.
     """
 
     m: float
@@ -69,11 +77,26 @@ class DistanceBound(FormulaBound):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ClosedForm(DistanceBound):
-    """b(d0, K) = (M/2) [s(s-1) d0^2 + 4 A n/m^2] / [(n+s)(n+s-1)], n = K // batch steps of length 2/(m(k+s)).
+    """Closed-form bound on the last iterate of SGD with steps 2/(m(k+s)) (theory 1.1d).
+
+    b(d0, K) = (M/2) [s(s-1) d0^2 + 4 A n/m^2] / [(n+s)(n+s-1)], n = K // batch steps of length 2/(m(k+s)).
 
     The shift s = max(2, 2B/m^2), and more where the noise model limits the first step. It is the recursion of
     :class:`~driftpace.bounds.LastIterate` bounded step by step: two to three times looser, inverted without a search.
 
+    Parameters
+    ----------
+    m : float
+        Strong convexity of the risk.
+    M : float
+        Smoothness of the risk.
+    noise : NoiseModel
+        Noise model of one row's gradient.
+    batch : int, default 1
+        Rows in one step.
+
+    Examples
+    --------
     >>> from driftpace.bounds import NoiseModel
     >>> bound = ClosedForm(m=1.0, M=1.0, noise=NoiseModel(A=0.16, B=4.0))
     >>> bound.shift, bound(1.5, 18)
@@ -102,7 +125,7 @@ class ClosedForm(DistanceBound):
 
     @property
     def schedule(self) -> InverseTime:
-        """The steps for which this bound is true."""
+        """The steps for which this bound holds."""
         return InverseTime(scale=2.0 / self.m, shift=self.shift)
 
     def raw(self, distance: float, samples: int) -> float:
@@ -131,6 +154,8 @@ class ClosedForm(DistanceBound):
 def geometric(gain: float, added: float, steps: int) -> tuple[float, float]:
     """Return c^n and added (1 + c + ... + c^(n-1)), c = 1 - gain, n = ``steps``; infinity where they overflow.
 
+    Examples
+    --------
     >>> geometric(0.5, 0.1, 3)
     (0.125, 0.175)
     """
@@ -146,11 +171,28 @@ def geometric(gain: float, added: float, steps: int) -> tuple[float, float]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ConstantStep(DistanceBound):
-    """b(d0, K) = (M/2) [c^n d0^2 + F (1 - c^n)], n = K // batch, c = max(0, 1 - 2 m mu + B mu^2), F = A mu^2/(1 - c).
+    """Bound on the last iterate of SGD with a constant step (theory 1.1e).
+
+    b(d0, K) = (M/2) [c^n d0^2 + F (1 - c^n)], n = K // batch, c = max(0, 1 - 2 m mu + B mu^2), F = A mu^2/(1 - c).
 
     F = A mu/(2m - B mu) where c > 0. It falls geometrically and levels off at (M/2) F, so a target under that floor needs a
     shorter step, not more samples. A step of 2m/B or longer has c >= 1 and never gains: the start is then the best.
 
+    Parameters
+    ----------
+    m : float
+        Strong convexity of the risk.
+    M : float
+        Smoothness of the risk.
+    noise : NoiseModel
+        Noise model of one row's gradient.
+    batch : int, default 1
+        Rows in one step.
+    step : float
+        Length mu of every step.
+
+    Examples
+    --------
     >>> from driftpace.bounds import NoiseModel
     >>> bound = ConstantStep(m=1.0, M=1.0, noise=NoiseModel(A=0.16, B=4.0), step=0.1)
     >>> bound(1.5, 20), bound.floor(1.5)
@@ -185,7 +227,7 @@ class ConstantStep(DistanceBound):
 
     @property
     def schedule(self) -> ConstantSteps:
-        """The steps for which this bound is true."""
+        """The steps for which this bound holds."""
         return ConstantSteps(step=self.step)
 
     @property

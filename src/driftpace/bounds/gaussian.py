@@ -24,6 +24,8 @@ LONGEST = 2**20  # the largest number of steps kept: 16 MB
 def horizon(groups: int) -> int:
     """Return the number of steps that are followed for so many distinct eigenvalues.
 
+    Examples
+    --------
     >>> horizon(1), horizon(10), horizon(100)
     (1048576, 1048576, 26843)
     """
@@ -35,6 +37,8 @@ class GaussianTable:
 
     The values may rise and fall more than once, so questions look at all of them, skipping blocks that cannot matter.
 
+    Examples
+    --------
     >>> table = GaussianTable((1.0, 0.5), (1, 1), noise=0.1, batch=1, scale=2.0, grow=1.0, shift=10.0)
     >>> table.at(0), table.at(1)
     ((0.5, 0.0), (0.37190, 0.0020661))
@@ -128,18 +132,31 @@ def gaussian_table(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GaussianLeastSquares(FormulaBound):
-    """The mean excess risk of SGD when x ~ N(0, C), y = x'w* + noise: equal to it for the worst direction of the start.
+    """Exact mean excess risk of SGD on Gaussian least squares, for the worst direction of the start (theory 1.1g).
 
-    With c_i = E(delta_i^2) along the eigenvectors of C (eigenvalues lam_i), minibatches of q and independent noise of variance
-    ``noise``, one step of length mu makes (theory 1.1g)
+    For x ~ N(0, C), y = x'w* + noise. With c_i = E(delta_i^2) along the eigenvectors of C (eigenvalues lam_i), minibatches of q
+    rows and independent noise of variance ``noise``, one step of length mu makes
 
         c_i <- ((1 - mu lam_i)^2 + (mu^2/q) lam_i^2) c_i + (mu^2/q) lam_i (sum_j lam_j c_j + noise),
 
     and the risk is (1/2) sum lam_i c_i. It is linear in the start, so it factors, with the largest alpha over directions.
-    Equal eigenvalues share a state, g states in all. With one eigenvalue this is the recursion R with equality
+    Equal eigenvalues share a state, g states in all. With one distinct eigenvalue this is the recursion R with equality
     (m = M = lam, A = d lam noise, B = lam^2 (d + 2)) and any number of samples is followed; otherwise :attr:`horizon` samples
-    are, and no more than those are used. A last batch that is not whole is used with one eigenvalue only.
+    are, and no more than those are used. An incomplete last batch is used with one distinct eigenvalue only.
 
+    Parameters
+    ----------
+    eigenvalues : tuple[float, ...]
+        Eigenvalues of the covariance of the features.
+    noise : float
+        Variance of the residual y - x'w*.
+    schedule : InverseTime | ConstantSteps
+        Step lengths.
+    batch : int, default 1
+        Rows in one step.
+
+    Examples
+    --------
     >>> bound = GaussianLeastSquares(eigenvalues=(1.0, 1.0), noise=0.08, schedule=InverseTime(scale=2.0, shift=8.0))
     >>> bound.smallest(1.4472136, 0.1, cap=10**9), bound.horizon
     (11, inf)

@@ -30,7 +30,7 @@ class GreedyBound(DistanceBound):
 
     @property
     def schedule(self) -> GreedySteps:
-        """The steps for which this bound is true; ask it for steps(updates, distance)."""
+        """The steps for which this bound holds; ask it for steps(updates, distance)."""
         noise = self.batch_noise
         return GreedySteps(m=self.m, A=noise.A, B=self.spread, limit=noise.step_limit)
 
@@ -42,15 +42,30 @@ class GreedyBound(DistanceBound):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Greedy(GreedyBound):
-    """b(d0, K) = (M/2) D_n, n = K // batch, D_{k+1} = D_k (1 - m^2 D_k/(A + B D_k)), D_0 = d0^2 (theory 1.1f).
+    """Bound on the last iterate of SGD with the steps that minimise it (theory 1.1f).
+
+    b(d0, K) = (M/2) D_n, n = K // batch, D_{k+1} = D_k (1 - m^2 D_k/(A + B D_k)), D_0 = d0^2 (theory 1.1f).
 
     The leading term is A/(m^2 K), a quarter of that of steps 2/(m(k+s)) by their closed form, and no samples are asked
-    for as d0 goes to zero. Values past the first few dozen steps come from a closed form of the recursion, on the safe side by
+    for as d0 goes to zero. Values past the first few dozen steps are from a closed form of the recursion, on the safe side by
     a millionth of a step; so every number of samples costs about as much as a few.
 
     As a function of the distance the steps are tuned to it is concave, not affine, so :meth:`factors` is None;
     :meth:`tuned_factors` gives the affine bound for a start that is not where the steps were tuned to.
 
+    Parameters
+    ----------
+    m : float
+        Strong convexity of the risk.
+    M : float
+        Smoothness of the risk.
+    noise : NoiseModel
+        Noise model of one row's gradient.
+    batch : int, default 1
+        Rows in one step.
+
+    Examples
+    --------
     >>> from driftpace.bounds import NoiseModel
     >>> bound = Greedy(m=1.0, M=1.0, noise=NoiseModel(A=0.16, B=4.0))
     >>> bound(1.4472136, 9), bound(1.4472136, 8)
@@ -72,7 +87,7 @@ class Greedy(GreedyBound):
         return 0.5 * self.M * float(squared)
 
     def guess(self, distance: float, epsilon: float) -> float:
-        """Return the number of samples that the closed form of the recursion says."""
+        """Return the number of samples given by the closed form of the recursion."""
         from driftpace.bounds.kernels import greedy
 
         noise, target = self.batch_noise, 2.0 * epsilon / self.M
@@ -84,6 +99,8 @@ class Greedy(GreedyBound):
 
         At d = tuned it is the bound itself, and a wrong distance costs exactly alpha (d^2 - tuned^2). O(samples).
 
+        Examples
+        --------
         >>> from driftpace.bounds import NoiseModel
         >>> bound = Greedy(m=1.0, M=1.0, noise=NoiseModel(A=0.16, B=4.0))
         >>> line = bound.tuned_factors(1.0, 20)
@@ -101,12 +118,27 @@ class Greedy(GreedyBound):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GreedyClosedForm(GreedyBound):
-    """b(d0, K) = (M/2) / (1/d0^2 + n m mu_1/d0^2), n = K // batch, mu_1 = min(m d0^2/(A + B d0^2), limit).
+    """Closed-form bound on the last iterate of SGD with greedy steps (theory 1.1f).
+
+    b(d0, K) = (M/2) / (1/d0^2 + n m mu_1/d0^2), n = K // batch, mu_1 = min(m d0^2/(A + B d0^2), limit).
 
     Without a limit it is (M/2) / (1/d0^2 + n m^2/(A + B d0^2)) (theory 1.1f). A greedy step mu <= m D/(A + B D) has
     D - D' = 2 m mu D - mu^2 (A + B D) >= m mu D, so 1/D' - 1/D >= m mu/D' >= m mu/D, which is m^2/(A + B D) or m limit/D;
     both only grow as D falls.
 
+    Parameters
+    ----------
+    m : float
+        Strong convexity of the risk.
+    M : float
+        Smoothness of the risk.
+    noise : NoiseModel
+        Noise model of one row's gradient.
+    batch : int, default 1
+        Rows in one step.
+
+    Examples
+    --------
     >>> from driftpace.bounds import NoiseModel
     >>> bound = GreedyClosedForm(m=1.0, M=1.0, noise=NoiseModel(A=0.16, B=4.0))
     >>> bound(1.0, 20), bound.smallest(1.0, 0.1, cap=100)

@@ -1,4 +1,4 @@
-"""The least of several bounds, which says which of them decided."""
+"""The least of several bounds."""
 
 from dataclasses import dataclass
 
@@ -10,12 +10,19 @@ _STRENGTH = (Nature.EXACT, Nature.UPPER, Nature.ASYMPTOTIC, Nature.THESE_ROWS)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LeastBound:
-    """b = the least of ``bounds``, and whose it is (theory 0: "return min over the enabled bounds and say which one bound").
+    """Least of several bounds, with the name of the one that decides (theory 0).
 
-    True for ONE learner only where every member is true for that learner. Bounds of different learners may be compared
-    with this, to choose a learner before a period; the chosen learner must then be the one that runs: see
-    :meth:`decided_by` and, for how many samples it uses, :meth:`used`.
+    Valid for ONE learner only if every member is valid for that learner. Bounds of different learners may be compared to
+    choose a learner before a period; the chosen learner must then be the one that runs: see :meth:`decided_by` and, for the
+    number of samples it uses, :meth:`used`.
 
+    Parameters
+    ----------
+    bounds : tuple[RiskBound, ...]
+        Bounds to compare, one or more.
+
+    Examples
+    --------
     >>> from driftpace.bounds import Anchored, OrdinaryLeastSquares
     >>> bound = LeastBound(bounds=(OrdinaryLeastSquares(noise=0.5, features=2), Anchored(noise=0.5, features=2)))
     >>> bound(1.0, 20), bound.decided_by(1.0, 20)
@@ -46,7 +53,7 @@ class LeastBound:
 
     @property
     def unconstrained(self) -> bool:
-        """Whether a member holds only where no set holds the iterates back."""
+        """Whether a member holds only without a constraint set."""
         return any(getattr(bound, "unconstrained", False) for bound in self.bounds)
 
     @property
@@ -76,7 +83,7 @@ class LeastBound:
         return self._decider(distance, samples).used(distance, samples)
 
     def reach(self, risk: float) -> float:
-        """Return the furthest of the members' reaches: true whichever of them promised ``risk``."""
+        """Return the largest of the members' reaches, valid whichever of them gave ``risk``."""
         return max(bound.reach(risk) for bound in self.bounds)
 
     def floor(self, distance: float) -> float:
@@ -84,12 +91,12 @@ class LeastBound:
         return min(float(getattr(bound, "floor", _no_floor)(distance)) for bound in self.bounds)
 
     def smallest(self, distance: float, epsilon: float, cap: int) -> int | None:
-        """Return the least of the members' answers, each looked for no further than the best so far."""
+        """Return the least of the members' answers, each searched up to the best so far."""
         best: int | None = None
         for bound in self.bounds:
-            found = bound.smallest(distance, epsilon, cap if best is None else best)
-            if found is not None:
-                best = found if best is None else min(best, found)
+            samples = bound.smallest(distance, epsilon, cap if best is None else best)
+            if samples is not None:
+                best = samples if best is None else min(best, samples)
         return best
 
     def _decider(self, distance: float, samples: int) -> RiskBound:

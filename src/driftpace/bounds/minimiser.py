@@ -12,12 +12,25 @@ from driftpace.errors import ParameterError
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OrdinaryLeastSquares(FormulaBound):
-    """b = noise d / (2(K - d - 1)) for K >= d + 2: what least squares on K Gaussian rows costs, exactly (theory 1.5a).
+    """Exact mean excess risk of least squares on K Gaussian rows (theory 1.5a).
 
-    The mean excess risk is (noise/2K) E tr(H S^-1), S the Hessian of the rows, and K S is Wishart: E S^-1 = K/(K-d-1) H^-1.
-    The covariance of the features does not matter, nor does the start. With fewer than d + 2 rows the mean is infinite,
-    nothing is promised, and the model stays at the start: (M/2) d0^2. Distances in the norm of the Hessian have m = M = 1.
+    b = noise d / (2(K - d - 1)) for K >= d + 2. The mean excess risk is (noise/2K) E tr(H S^-1), S the Hessian of the rows, and
+    K S is Wishart: E S^-1 = K/(K-d-1) H^-1. The covariance of the features does not matter, nor does the start. With fewer than
+    d + 2 rows the mean is infinite and the model stays at the start: (M/2) d0^2. In the norm of the Hessian m = M = 1.
 
+    Parameters
+    ----------
+    noise : float
+        Variance of the residual y - x'w*.
+    features : int
+        Number of features d.
+    m : float, default 1.0
+        Strong convexity of the risk.
+    M : float, default 1.0
+        Smoothness of the risk.
+
+    Examples
+    --------
     >>> bound = OrdinaryLeastSquares(noise=0.5, features=2)
     >>> bound(1.4, 3), bound(1.4, 8), bound.smallest(1.4, 0.1, cap=100)
     (0.98, 0.1, 8)
@@ -49,7 +62,7 @@ class OrdinaryLeastSquares(FormulaBound):
         return (
             "rows are independent draws of the period's distribution",
             f"the {self.features} features are jointly Gaussian with mean zero (any covariance that can be inverted)",
-            f"the residual y - x'w* has mean zero and variance {self.noise:.4g} whatever x is",
+            f"the residual y - x'w* has mean zero and variance {self.noise:.4g} for every x",
             "squared loss without penalty, minimised exactly and without constraint",
             f"at the start the risk is at most {self.M:.4g}/2 times the squared distance",
         )
@@ -91,11 +104,27 @@ _SMOOTH = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Minimiser(FormulaBound):
-    """b ~ spread/(2(K - margin d)), spread = tr(H^-1 Cov g(w*)), for the minimiser of the mean loss of K rows (theory 1.6).
+    """Leading term of the risk of the minimiser of the mean loss, with a margin (theory 1.6).
 
-    For a likelihood that is right, spread = d; for least squares, noise d. ``margin`` rows per feature stand for the term
-    in 1/K^2, which is not known: a habit (2 to 4), not a theorem. Below margin d rows the model stays at the start.
+    b ~ spread/(2(K - margin d)), spread = tr(H^-1 Cov g(w*)). For a correct likelihood spread = d; for least squares, noise d.
+    The margin stands for the unknown term in 1/K^2: 2 to 4 is customary, not a theorem. Below margin d rows the model
+    stays at the start.
 
+    Parameters
+    ----------
+    spread : float
+        tr(H^-1 Cov g(w*)), the asymptotic variance.
+    features : int
+        Number of features d.
+    m : float, default 1.0
+        Strong convexity of the risk.
+    M : float, default 1.0
+        Smoothness of the risk.
+    margin : float, default 3.0
+        Rows per feature subtracted from K, for the unknown second-order term.
+
+    Examples
+    --------
     >>> bound = Minimiser(spread=2.0, features=2, m=0.1, M=1.0)
     >>> bound(3.0, 0), bound(3.0, 16), bound.smallest(3.0, 0.1, cap=100)
     (4.5, 0.1, 16)
@@ -152,13 +181,28 @@ class Minimiser(FormulaBound):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AnchoredMinimiser(FormulaBound):
-    """b ~ 1/(1/Bc + 1/V), Bc = h d0^2/2, V = spread/(2(K - margin d)): anchored at the last model (theory 1.6).
+    """Leading term of the risk of the minimiser anchored at the last model (theory 1.6).
+
+    b ~ 1/(1/Bc + 1/V), Bc = h d0^2/2, V = spread/(2(K - margin d)): anchored at the last model (theory 1.6).
 
     In coordinates in which the Hessian at the minimiser is h I (whitened: h = 1). The learner minimises the mean loss plus
     (lam/2)||w - w_last||^2 with lam = spread/(K d0^2) (:meth:`strength`): the bias is Bc lam^2/(h+lam)^2, the variance
     V h^2/(h+lam)^2, and lam = h V/Bc is best. For least squares on Gaussian features it is a theorem:
     :class:`~driftpace.bounds.Anchored`.
 
+    Parameters
+    ----------
+    spread : float
+        tr(H^-1 Cov g(w*)), the asymptotic variance.
+    features : int
+        Number of features d.
+    h : float, default 1.0
+        Curvature of the risk, the same in every direction (1 after whitening).
+    margin : float, default 3.0
+        Rows per feature subtracted from K, for the unknown second-order term.
+
+    Examples
+    --------
     >>> bound = AnchoredMinimiser(spread=2.0, features=2)
     >>> bound(0.5, 16), bound.strength(0.5, 16), bound.smallest(0.5, 0.1, cap=100)
     (0.0555556, 0.5, 8)
@@ -202,6 +246,8 @@ class AnchoredMinimiser(FormulaBound):
     def tuned_factors(self, tuned: float, samples: int) -> Factors:
         """Return alpha, beta of a start d away when the anchor is tuned to ``tuned``: b = alpha d^2 + beta, for any d.
 
+        Examples
+        --------
         >>> line = AnchoredMinimiser(spread=2.0, features=2).tuned_factors(0.5, 16)
         >>> 0.25 * line.alpha + line.beta
         0.0583333
@@ -226,6 +272,8 @@ class AnchoredMinimiser(FormulaBound):
 def rows_risk(spread: float, features: int, margin: float, samples: int) -> float:
     """Return spread/(2(K - margin d)), infinite when K is at most margin d.
 
+    Examples
+    --------
     >>> rows_risk(2.0, 2, 3.0, 16), rows_risk(2.0, 2, 3.0, 6)
     (0.1, inf)
     """

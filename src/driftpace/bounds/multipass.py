@@ -17,13 +17,24 @@ _ROWS = "rows are independent draws of the period's distribution"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StableMinimiser(FormulaBound):
-    """b = 2 G^2/(mK) for losses whose rows are Lipschitz: one row more or less moves the minimiser little (theory 1.8a).
+    """Bound on the minimiser of Lipschitz losses, by stability (theory 1.8a).
 
-    Replacing row i moves the minimiser by at most (G_i + G_i')/(mK), G_i the Lipschitz constant of that row's loss; the gap
-    between risk and mean loss is E[l(w^(i), z_i) - l(w, z_i)] <= E G_i (G_i + G_i')/(mK) <= 2 E G_i^2/(mK). So ``G`` may be
-    the root mean square over rows, and the penalty (m/2)||w||^2, which is the same for every row, does not count in it.
+    b = 2 G^2/(mK). Replacing row i moves the minimiser by at most (G_i + G_i')/(mK), G_i the Lipschitz constant of that row's
+    loss; the gap between risk and mean loss is E[l(w^(i), z_i) - l(w, z_i)] <= E G_i (G_i + G_i')/(mK) <= 2 E G_i^2/(mK). So ``G``
+    may be the root mean square over rows, and the penalty (m/2)||w||^2, which is the same for every row, does not count in it.
     (At the start it does: f(w) - f* <= <grad phi(w) - grad phi(w*), w - w*> + (m/2) d0^2 for the rest phi of the risk.)
 
+    Parameters
+    ----------
+    m : float
+        Strong convexity of the mean loss of any K rows.
+    G : float
+        Root mean square over rows of the Lipschitz constant.
+    M : float, optional
+        Smoothness of the risk.
+
+    Examples
+    --------
     >>> bound = StableMinimiser(m=0.1, G=1.0)
     >>> bound(3.0, 0), bound(3.0, 200), bound.smallest(3.0, 0.1, cap=1_000)
     (6.45, 0.1, 200)
@@ -82,12 +93,23 @@ class StableMinimiser(FormulaBound):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PenalisedMinimiser(FormulaBound):
-    """b = M trace_sigma/(2 m^2 K), for mean losses of the rows that are m-strongly convex (theory 1.8b).
+    """Bound on the minimiser of a penalised, strongly convex mean loss (theory 1.8b).
 
-    m||w - w*|| is at most the length of the mean loss's gradient at w*, whose mean square is trace_sigma/K.
-    ``trace_sigma`` is tr Cov g(w*), the constant sigma_star^2. True for any K >= 1, but only when the mean loss is m-strongly
-    convex for EVERY draw of the rows: not for least squares without a penalty.
+    b = M trace_sigma/(2 m^2 K): m||w - w*|| is at most the length of the mean loss's gradient at w*, whose mean square is
+    trace_sigma/K. It holds for any K >= 1, but only if the mean loss is m-strongly convex for EVERY draw of the rows: not for
+    least squares without a penalty.
 
+    Parameters
+    ----------
+    m : float
+        Strong convexity of the mean loss of any K rows.
+    M : float
+        Smoothness of the risk.
+    trace_sigma : float
+        tr Cov g(w*), the constant sigma_star squared.
+
+    Examples
+    --------
     >>> bound = PenalisedMinimiser(m=0.1, M=1.6, trace_sigma=0.2)
     >>> bound(1.0, 0), bound(1.0, 160), bound.smallest(1.0, 0.1, cap=1_000)
     (0.8, 0.1, 160)
@@ -137,14 +159,32 @@ class PenalisedMinimiser(FormulaBound):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FullPasses(FormulaBound):
-    """T passes of gradient descent from the last model: b = (M/2)(q^(T/2) d0 + (1 + q^(T/2)) r_K)^2 (theory 1.8c).
+    """Bound on full passes of gradient descent from the last model (theory 1.8c).
 
-    r_K = sqrt(trace_sigma/(m^2 K)) is how far the minimiser of the rows is from w*, q = 1 - m/L the contraction of a pass with
-    step 1/L, L (by default M) the smoothness of the mean loss of any K rows (``contraction`` says another, for SVRG or
-    SAGA). With ``eta`` it is split as (1+eta) x^2 + (1+1/eta) y^2, which
-    factors as C.2; without, the best eta is taken at each distance. The part q^T (M/2) d0^2 is not for rows to remove, so the
-    bound levels off: :meth:`passes_needed` says how many passes make it small.
+    b = (M/2)(q^(T/2) d0 + (1 + q^(T/2)) r_K)^2 after T passes, where r_K = sqrt(trace_sigma/(m^2 K)) bounds the distance from the
+    minimiser of the rows to w* and q = 1 - m/L is the contraction of a pass with step 1/L. With ``eta`` it is split as
+    (1+eta) x^2 + (1+1/eta) y^2, which factors as C.2; without, the best eta is taken at each distance. More rows do not reduce
+    the part q^T (M/2) d0^2, so the bound levels off: :meth:`passes_needed` gives the number of passes that makes it small.
 
+    Parameters
+    ----------
+    m : float
+        Strong convexity of the mean loss of any K rows.
+    M : float
+        Smoothness of the risk.
+    trace_sigma : float
+        tr Cov g(w*), the constant sigma_star squared.
+    passes : int
+        Number of passes T.
+    L : float, optional
+        Smoothness of the mean loss of any K rows, M by default.
+    eta : float, optional
+        Weight of the split; None for the best at each distance.
+    contraction : float, optional
+        Contraction q of one pass, for methods such as SVRG or SAGA; 1 - m/L by default.
+
+    Examples
+    --------
     >>> bound = FullPasses(m=0.1, M=1.6, trace_sigma=0.2, passes=100)
     >>> bound(1.0, 400), bound.floor(1.0), bound.passes_needed(1.0, 0.1)
     (0.0592563, 0.00126, 104)
@@ -179,7 +219,7 @@ class FullPasses(FormulaBound):
 
     @property
     def name(self) -> str:
-        """A few words for people."""
+        """Short description for reports."""
         return f"{self.passes} passes of gradient descent over the fresh rows"
 
     @property
@@ -274,7 +314,7 @@ def _check_curvature(owner: str, m: float, M: float) -> None:
 def _minimised(m: float, M: float, trace_sigma: float) -> tuple[str, ...]:
     return (
         _ROWS,
-        f"the risk is {M:.4g}-smooth, and its gradient is zero at the minimiser (it is not on the border of the set)",
+        f"the risk is {M:.4g}-smooth, and its gradient is zero at the minimiser (it is not on the boundary of the set)",
         f"the mean loss of any K rows is {m:.4g}-strongly convex, for every draw (for instance by its penalty)",
         f"the covariance of a row's gradient at the minimiser has a trace of at most {trace_sigma:.4g}",
     )

@@ -6,19 +6,37 @@ from dataclasses import dataclass
 from driftpace import validation
 from driftpace.errors import ParameterError
 
-_INTERIOR = "the gradient of the risk is zero at the minimiser (it is not on the border of the set)"
+_INTERIOR = "the gradient of the risk is zero at the minimiser (it is not on the boundary of the set)"
 _ROWS = "rows are independent draws of the period's distribution, each used once"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NoiseModel:
-    """A, B such that one step of length mu <= step_limit obeys R: E||w+ - w*||^2 <= (1 - 2 m mu + B mu^2) D + A mu^2.
+    """Constants A and B of the last-iterate recursion.
 
-    There are three ways to know A and B: :meth:`second_moment`, :meth:`row_smooth` (with :meth:`least_squares`, sharper)
-    and :meth:`variance`. A mean over a minibatch of q rows has A and B nearer to the parts that no averaging removes,
-    ``A_kept`` and ``B_kept`` (all of them unless said otherwise, which is always safe); see :meth:`batched`.
-    ``limit_follows_B`` says that the step limit is inversely proportional to B.
+    One step of length mu <= step_limit obeys R: E||w+ - w*||^2 <= (1 - 2 m mu + B mu^2) D + A mu^2. There are three ways to know A
+    and B: :meth:`second_moment`, :meth:`row_smooth` (with :meth:`least_squares`, sharper) and :meth:`variance`. The mean
+    over a minibatch of q rows reduces A and B towards the parts that averaging does not remove; see :meth:`batched`.
 
+    Parameters
+    ----------
+    A : float
+        Noise at the minimiser.
+    B : float
+        Growth of the noise with the squared distance.
+    step_limit : float, default inf
+        Longest step for which the recursion holds.
+    conditions : tuple[str, ...], default ('one step obeys the recursion R with these A and B',)
+        Assumptions, one sentence each.
+    A_kept : float, optional
+        Part of A that minibatches do not reduce; all of it by default, which is always safe.
+    B_kept : float, optional
+        Part of B that minibatches do not reduce; all of it by default.
+    limit_follows_B : bool, default False
+        Whether the step limit is inversely proportional to B.
+
+    Examples
+    --------
     >>> NoiseModel.least_squares(noise=0.08, trace=2.0, R2=4.0, m=1.0, M=1.0).batched(4).B
     1.75
     """
@@ -50,6 +68,8 @@ class NoiseModel:
         With the smoothness M, a minibatch keeps only the mean gradient: E||gbar||^2 <= (A + B r^2)/q + (1 - 1/q) M^2 r^2,
         r = ||w - w*||. (Where B < M^2 that would not help in B, and the whole of A and B is kept.)
 
+        Examples
+        --------
         >>> NoiseModel.second_moment(A=0.16, B=4.0, M=1.0).batched(3).B
         2.0
         """
@@ -64,8 +84,10 @@ class NoiseModel:
         """Form (b): every row's loss is convex and L-smooth. A = 2 sigma_star^2, B = 2 m L, mu <= 1/L.
 
         E||g||^2 <= 2 E||g(w) - g(w*)||^2 + 2 sigma_star^2 <= 2 L <grad f(w), w - w*> + 2 sigma_star^2 by co-coercivity.
-        With the smoothness M of the risk, a minibatch has L_q = M + (L - M)/q in the place of L.
+        With the smoothness M of the risk, a minibatch has L_q = M + (L - M)/q in place of L.
 
+        Examples
+        --------
         >>> noise = NoiseModel.row_smooth(sigma_star=0.5, L=4.0, m=1.0)
         >>> noise.A, noise.B, noise.step_limit
         (0.5, 8.0, 0.25)
@@ -96,6 +118,8 @@ class NoiseModel:
         There is no factor 2: the residual at w* has mean zero given x, so the cross term vanishes. Gaussian features have
         R2 = 2 lambda_max + tr H. A minibatch has R2_q = M + (R2 - M)/q.
 
+        Examples
+        --------
         >>> model = NoiseModel.least_squares(noise=0.08, trace=2.0, R2=4.0, m=1.0)
         >>> model.A, model.B, model.step_limit
         (0.16, 4.0, 0.5)
@@ -126,6 +150,8 @@ class NoiseModel:
 
         A minibatch divides sigma^2 and V by q.
 
+        Examples
+        --------
         >>> model = NoiseModel.variance(sigma=0.5, V=2.0, m=1.0, M=3.0)
         >>> model.A, model.B, model.step_limit
         (0.25, 3.0, 0.5)
@@ -163,17 +189,27 @@ def _at_least(where: str, name: str, value: float, other: str, least: float) -> 
         raise ParameterError(f"NoiseModel.{where}({name}=...) must be at least {other}={least!r}; got {value!r}.")
 
 
-_FRESH_ROWS = "rows are independent draws of the period's distribution, each used once"
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SecondMoment:
-    """A, B, C such that E||g(w)||^2 <= A + B ||w - w*||^2 + C <grad f(w), w - w*> for a row's gradient g, on the whole set.
+    """Constants A, B, C that bound the second moment of a row's gradient.
 
-    B is assumption B.2 of the paper. C is its sharper companion for convex, smooth rows: it is paid out of the progress of
-    the step itself, so it costs C/m where B >= M^2 would cost (M/m)^2. The bounds of averages take B + mC in the place of B
-    (:meth:`per_distance`), for steps of at most 2/C.
+    E||g(w)||^2 <= A + B ||w - w*||^2 + C <grad f(w), w - w*> on the whole set. B is assumption B.2 of the paper. C is its sharper
+    companion for convex, smooth rows: it is charged to the progress of the step itself, so it costs C/m where B >= M^2 would
+    cost (M/m)^2. The bounds of averages take B + mC in place of B (:meth:`per_distance`), for steps of at most 2/C.
 
+    Parameters
+    ----------
+    A : float
+        Second moment at the minimiser.
+    B : float, default 0.0
+        Growth with the squared distance.
+    C : float, default 0.0
+        Growth with the directional derivative.
+    conditions : tuple[str, ...], optional
+        Assumptions, one sentence each; derived from A, B, C by default.
+
+    Examples
+    --------
     >>> SecondMoment(A=0.16, B=4.0).per_distance(m=1.0)
     4.0
     >>> SecondMoment.least_squares(noise=0.08, trace=2.0, R2=4.0).per_distance(m=0.5)
@@ -192,6 +228,8 @@ class SecondMoment:
     def row_smooth(cls, *, sigma_star: float, L: float) -> "SecondMoment":
         """Every row's loss is convex and L-smooth: A = 2 sigma_star^2, C = 2 L (co-coercivity, theory 1.1b).
 
+        Examples
+        --------
         >>> SecondMoment.row_smooth(sigma_star=0.5, L=4.0).C
         8.0
         """
@@ -201,8 +239,8 @@ class SecondMoment:
             A=2.0 * sigma_star**2,
             C=2.0 * L,
             conditions=(
-                _FRESH_ROWS,
-                "the gradient of the risk is zero at the minimiser (it is not on the border of the set)",
+                _ROWS,
+                "the gradient of the risk is zero at the minimiser (it is not on the boundary of the set)",
                 f"the loss of every row is convex with a gradient that is {L:.4g}-Lipschitz",
                 f"E||g(w*)||^2 <= {sigma_star**2:.4g} at the minimiser",
             ),
@@ -212,6 +250,8 @@ class SecondMoment:
     def least_squares(cls, *, noise: float, trace: float, R2: float) -> "SecondMoment":
         """Well-specified least squares, E||x||^2 xx' <= R2 H: A = noise tr H, C = R2 (theory 1.1b, no factor 2).
 
+        Examples
+        --------
         >>> SecondMoment.least_squares(noise=0.08, trace=2.0, R2=4.0).A
         0.16
         """
@@ -221,7 +261,7 @@ class SecondMoment:
             A=noise * trace,
             C=R2,
             conditions=(
-                _FRESH_ROWS,
+                _ROWS,
                 "squared loss without penalty, and the residual y - x'w* has mean zero given x",
                 f"that residual has a variance of at most {noise:.4g} given x",
                 f"the Hessian H = E xx' has trace {trace:.4g} and E||x||^2 xx' <= {R2:.4g} H",
@@ -234,11 +274,13 @@ class SecondMoment:
         return self.B + m * self.C
 
     def start(self, distance: float, *, M: float | None = None) -> float:
-        """Return the most that the risk at ``distance`` can be: (M/2) d^2 when M is known, and never more than below.
+        """Return the largest possible risk at ``distance``: (M/2) d^2 when M is known, and never more than below.
 
         Convexity gives f(w) - f* <= p = <grad f(w), w - w*> <= d ||grad f(w)||, and ||grad f||^2 <= E||g||^2 gives
         p^2 <= d^2 (A + B d^2 + C p): the risk is at most the larger root.
 
+        Examples
+        --------
         >>> SecondMoment(A=4.0).start(3.0), SecondMoment(A=4.0).start(3.0, M=0.5)
         (6.0, 2.25)
         """
@@ -248,7 +290,7 @@ class SecondMoment:
         return slope if M is None else min(slope, 0.5 * M * squared)
 
     def sentences(self) -> tuple[str, ...]:
-        """Return what must be true, a sentence each."""
+        """Return the assumptions, one sentence each."""
         if self.conditions is not None:
             return self.conditions
         terms = [f"{self.A:.4g}"]
@@ -256,14 +298,16 @@ class SecondMoment:
             terms.append(f"{self.B:.4g} ||w - w*||^2")
         if self.C > 0.0:
             terms.append(f"{self.C:.4g} <grad f(w), w - w*>")
-        return (_FRESH_ROWS, f"a row's gradient has E||g(w)||^2 <= {' + '.join(terms)} everywhere in the set")
+        return (_ROWS, f"a row's gradient has E||g(w)||^2 <= {' + '.join(terms)} everywhere in the set")
 
 
 def bounded_start(distance: float, *, G2: float, m: float, M: float | None = None) -> float:
-    """Return the most that the risk at ``distance`` can be when E||g||^2 <= G2 and f is m-strongly convex.
+    """Return the largest possible risk at ``distance`` when E||g||^2 <= G2 and f is m-strongly convex.
 
     f(w) - f* <= <grad f(w), w - w*> - (m/2) d^2 <= G d - (m/2) d^2, which is at most G2/(2m), its value at d = G/m.
 
+    Examples
+    --------
     >>> bounded_start(0.5, G2=4.0, m=1.0), bounded_start(100.0, G2=4.0, m=1.0)
     (0.875, 2.0)
     """

@@ -30,6 +30,8 @@ class RecursionNumbers(NamedTuple):
 def step_numbers(schedule: InverseTime | ConstantSteps) -> tuple[float, float, float]:
     """Return scale, grow and shift of a schedule: its k-th step is scale / (grow k + shift).
 
+    Examples
+    --------
     >>> step_numbers(InverseTime(scale=2.0, shift=8.0)), step_numbers(ConstantSteps(step=0.1))
     ((2.0, 1.0, 8.0), (0.1, 0.0, 1.0))
     """
@@ -39,11 +41,13 @@ def step_numbers(schedule: InverseTime | ConstantSteps) -> tuple[float, float, f
 
 
 class CheckpointTable:
-    """(a, s) of the recursion R at checkpoints, and what is found between them (theory 1.10).
+    """Checkpoints of (a, s) of the recursion R, and searches between them (theory 1.10).
 
-    E||w - w*||^2 <= a_k d0^2 + s_k after k steps, whatever d0: one table serves every distance and every target. It grows
-    by doubling when a question reaches past its end, about 2 ns a step; a question costs a bisection and one short replay.
+    E||w - w*||^2 <= a_k d0^2 + s_k after k steps, for every d0: one table serves every distance and every target. It grows
+    by doubling when a query reaches past its end, about 2 ns a step; a query costs a bisection and one short replay.
 
+    Examples
+    --------
     >>> table = CheckpointTable(RecursionNumbers(m=1.0, A=0.16, B=4.0, scale=2.0, grow=1.0, shift=8.0))
     >>> table.at(1)
     (0.753086, 0.00790123)
@@ -53,7 +57,7 @@ class CheckpointTable:
     True
     """
 
-    __slots__ = ("_columns", "_found", "_kernels", "_lock", "_numbers")
+    __slots__ = ("_columns", "_kernels", "_lock", "_numbers", "_recent")
 
     def __init__(self, numbers: RecursionNumbers) -> None:
         from driftpace.bounds.kernels import recursion
@@ -61,7 +65,7 @@ class CheckpointTable:
         self._kernels = recursion
         self._numbers = numbers
         self._columns = (np.ones(1), np.zeros(1), 0)  # a, s, last index filled; replaced as one, never changed
-        self._found: dict[int, tuple[float, float]] = {}
+        self._recent: dict[int, tuple[float, float]] = {}
         self._lock = Lock()
 
     @property
@@ -71,12 +75,12 @@ class CheckpointTable:
 
     def at(self, steps: int) -> tuple[float, float]:
         """Return a_k, s_k after ``steps`` steps."""
-        found = self._found.get(steps)
-        if found is not None:
-            return found
+        recent = self._recent.get(steps)
+        if recent is not None:
+            return recent
         alphas, betas, filled = self._columns
         index = self._kernels.index_before(steps)
-        if filled < index:  # some more than asked, so that many questions in a row extend it few times
+        if filled < index:  # some more than asked, so that many queries in a row extend it few times
             further = self._kernels.position(filled) // 4 * 5
             alphas, betas = self._covering(max(index, self._kernels.index_before(further)))
         a, s = self._kernels.at(alphas, betas, steps, *self._numbers)
@@ -90,7 +94,7 @@ class CheckpointTable:
                 alphas, betas, filled, squared, half_M, epsilon, cap, *self._numbers
             )
             if k > 0:
-                self._found = {k: (a, s), k - 1: (a_before, s_before)}  # the next question is often about these
+                self._recent = {k: (a, s), k - 1: (a_before, s_before)}  # the next query is often about these
                 return int(k)
             if k < 0:
                 return None
@@ -111,13 +115,15 @@ class CheckpointTable:
 
 
 class TableCache:
-    """The ``most`` last used tables, fewer when together they take more than ``limit`` bytes.
+    """Cache of the ``most`` last used tables, fewer when together they take more than ``limit`` bytes.
 
-    Constants that are estimated anew each period ask for a new table each period: the shelf must stay short.
+    Constants that are re-estimated each period need a new table each period: the cache must stay small.
 
-    >>> shelf = TableCache(most=8, limit=1_000)
+    Examples
+    --------
+    >>> cache = TableCache(most=8, limit=1_000)
     >>> numbers = RecursionNumbers(m=1.0, A=0.16, B=4.0, scale=2.0, grow=1.0, shift=8.0)
-    >>> shelf.table(numbers) is shelf.table(numbers)
+    >>> cache.table(numbers) is cache.table(numbers)
     True
     """
 
@@ -148,7 +154,9 @@ TABLES = TableCache(most=64, limit=64 * 2**20)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LastIterate(DistanceBound):
-    """b(d0, K) = (M/2) D_n after n = K/batch steps, D_{k+1} = max(0, 1 - 2 m mu_k + B mu_k^2) D_k + A mu_k^2, D_0 = d0^2.
+    """Bound on the last iterate of SGD by its exact recursion; the default bound (theory 1.1).
+
+    b(d0, K) = (M/2) D_n after n = K/batch steps, D_{k+1} = max(0, 1 - 2 m mu_k + B mu_k^2) D_k + A mu_k^2, D_0 = d0^2.
 
     When the batch does not divide K, the last step has the rows that remain, with their larger A and B (theory 1.7); where
     that step would be longer than the noise model allows for so few rows, they are not used.
@@ -159,6 +167,21 @@ class LastIterate(DistanceBound):
     mean of D_k >= F_k and F_k, so D_{k+1} >= F_k >= F_{k+1}, and the next step descends too. Hence the least value up to K is
     the start's, the last whole batch's or the value at K; and a target that the start misses is met from some K on.
 
+    Parameters
+    ----------
+    m : float
+        Strong convexity of the risk.
+    M : float
+        Smoothness of the risk.
+    noise : NoiseModel
+        Noise model of one row's gradient.
+    batch : int, default 1
+        Rows in one step.
+    schedule : InverseTime | ConstantSteps
+        Step lengths, decreasing or constant.
+
+    Examples
+    --------
     >>> from driftpace.bounds import NoiseModel
     >>> bound = LastIterate(m=1.0, M=1.0, noise=NoiseModel(A=0.16, B=4.0), schedule=InverseTime(scale=2.0, shift=8.0))
     >>> bound(1.4472136, 11), bound(1.4472136, 10)
@@ -222,7 +245,7 @@ class LastIterate(DistanceBound):
         """Return the recursion's value at ``samples``; infinity where the rows that remain are too few for a step."""
         (a, s), squared = self._state(samples), distance * distance
         remembered = a * squared if squared > 0.0 else 0.0
-        return 0.5 * self.M * (remembered + s)  # in the kernel's order, so that both round alike
+        return 0.5 * self.M * (remembered + s)  # in the kernel's order, so that both round identically
 
     def factors(self, samples: int) -> Factors:
         """Return alpha = (M/2) a and beta = (M/2) s."""

@@ -19,11 +19,26 @@ from driftpace.typing import FloatArray
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UniformAverage(FormulaBound):
-    """b = d0^2/(2 v K) + A mu^2/(2 v), v = mu(1 - C mu/2), for constant steps mu <= 1/(B/m + C/2) (theory 1.3).
+    """Bound on the uniform average of SGD with a constant step (theory 1.3).
+
+    b = d0^2/(2 v K) + A mu^2/(2 v), v = mu(1 - C mu/2), for constant steps mu <= 1/(B/m + C/2) (theory 1.3).
 
     With C = 0 it is d0^2/(2 mu K) + mu A/2. It levels off at A mu^2/(2v): a constant step never forgets the noise (in this
     analysis; for least squares see :class:`~driftpace.bounds.AveragedSquares`).
 
+    Parameters
+    ----------
+    m : float
+        Strong convexity of the risk.
+    moment : SecondMoment
+        Second moments of a row's gradient.
+    step : float
+        Length mu of every step.
+    M : float, optional
+        Smoothness of the risk; used for zero samples only.
+
+    Examples
+    --------
     >>> bound = UniformAverage(m=1.0, M=1.0, moment=SecondMoment(A=0.16, B=4.0), step=0.1)
     >>> bound(1.5, 200), bound.floor(1.5), bound.smallest(1.5, 0.1, cap=1_000)
     (0.06425, 0.008, 123)
@@ -57,7 +72,7 @@ class UniformAverage(FormulaBound):
 
     @property
     def rate(self) -> float:
-        """0: it levels off (at nothing, and then -1, when there is no noise at the minimiser)."""
+        """0: it levels off (-1 when there is no noise at the minimiser, where it falls to zero)."""
         return 0.0 if self.moment.A > 0.0 else -1.0
 
     @property
@@ -71,7 +86,7 @@ class UniformAverage(FormulaBound):
 
     @property
     def schedule(self) -> ConstantSteps:
-        """The steps for which this bound is true."""
+        """The steps for which this bound holds."""
         return ConstantSteps(step=self.step)
 
     def weights(self, samples: int) -> FloatArray:
@@ -79,7 +94,7 @@ class UniformAverage(FormulaBound):
         return np.ones(samples)
 
     def start(self, distance: float) -> float:
-        """Return the most that the risk of the start can be."""
+        """Return the largest possible risk of the start."""
         return self.moment.start(distance, M=self.M)
 
     def raw(self, distance: float, samples: int) -> float:
@@ -109,11 +124,24 @@ class UniformAverage(FormulaBound):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LogarithmicAverage(FormulaBound):
-    """b = G2 (1 + ln K)/(2 m K) for steps 1/(m k) and E||g||^2 <= G2 (theory 1.3).
+    """Bound on the uniform average of SGD with steps 1/(m k) and bounded gradients (theory 1.3).
+
+    b = G2 (1 + ln K)/(2 m K) for steps 1/(m k) and E||g||^2 <= G2 (theory 1.3).
 
     f_k - f* <= (m/2)((k-1) D_k - k D_{k+1}) + G2/(2 m k), and the sum of 1/k is at most 1 + ln K. The start is forgotten.
     The weighted average (:class:`~driftpace.bounds.WeightedBounded`) has no logarithm and is smaller from K = 16 on.
 
+    Parameters
+    ----------
+    m : float
+        Strong convexity of the risk.
+    G2 : float
+        Bound on E||g||^2 over the set.
+    M : float, optional
+        Smoothness of the risk; used for zero samples only.
+
+    Examples
+    --------
     >>> bound = LogarithmicAverage(m=0.5, G2=4.0)
     >>> bound(10.0, 100), bound.smallest(10.0, 0.1, cap=1_000)
     (0.224207, 263)
@@ -142,7 +170,7 @@ class LogarithmicAverage(FormulaBound):
 
     @property
     def schedule(self) -> InverseTime:
-        """The steps for which this bound is true."""
+        """The steps for which this bound holds."""
         return InverseTime(scale=1.0 / self.m)
 
     def weights(self, samples: int) -> FloatArray:
@@ -150,7 +178,7 @@ class LogarithmicAverage(FormulaBound):
         return np.ones(samples)
 
     def start(self, distance: float) -> float:
-        """Return the most that the risk of the start can be."""
+        """Return the largest possible risk of the start."""
         return bounded_start(distance, G2=self.G2, m=self.m, M=self.M)
 
     def raw(self, distance: float, samples: int) -> float:
@@ -172,12 +200,23 @@ class LogarithmicAverage(FormulaBound):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RobustAverage(FormulaBound):
-    """b = d0 sqrt(A/K): steps d0/sqrt(A K), all alike, and no need of strong convexity (theory 1.3).
+    """Robust stochastic approximation: a uniform average that needs no strong convexity (theory 1.3).
 
-    Minimise d0^2/(2 mu K) + mu A/2 over the step. The bound is linear in d0, so it does not factor as C.2. The learner must
-    know K before it starts, and d0: a step for d while the truth is d' costs (d'^2/d + d)/2 in the place of d0.
-    The fallback when m is not to be trusted. Without ``m``, a risk says nothing of a distance and :meth:`reach` is infinite.
+    b = d0 sqrt(A/K) for constant steps d0/sqrt(A K), which minimise d0^2/(2 mu K) + mu A/2. The bound is linear in d0, so it does
+    not factor as C.2. The learner must know K before it starts, and d0: a step for d when the true distance is d' costs
+    (d'^2/d + d)/2 in place of d0. Use it when m cannot be trusted.
 
+    Parameters
+    ----------
+    A : float
+        Bound on E||g||^2 over the set.
+    m : float, optional
+        Strong convexity; without it :meth:`reach` is infinite.
+    M : float, optional
+        Smoothness of the risk; used for zero samples only.
+
+    Examples
+    --------
     >>> bound = RobustAverage(A=4.0)
     >>> bound(0.5, 0), bound(0.5, 100), bound.step(0.5, 100), bound.smallest(0.5, 0.1, cap=1_000)
     (1.0, 0.1, 0.025, 100)
@@ -216,7 +255,7 @@ class RobustAverage(FormulaBound):
         return np.ones(samples)
 
     def start(self, distance: float) -> float:
-        """Return the most that the risk of the start can be."""
+        """Return the largest possible risk of the start."""
         return SecondMoment(A=self.A).start(distance, M=self.M)
 
     def raw(self, distance: float, samples: int) -> float:

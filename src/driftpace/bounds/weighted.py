@@ -21,10 +21,23 @@ from driftpace.typing import FloatArray
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WeightedBounded(FormulaBound):
-    """b = 2 G2/(m(K+1)) for the average with weights k, steps 2/(m(k+1)) and E||g||^2 <= G2 (theory 1.2).
+    """Bound on a weighted average of SGD with bounded gradients (theory 1.2).
+
+    b = 2 G2/(m(K+1)) for the average with weights k, steps 2/(m(k+1)) and E||g||^2 <= G2 (theory 1.2).
 
     The start is forgotten altogether, and the risk need not be smooth. ``M`` is used for zero samples only.
 
+    Parameters
+    ----------
+    m : float
+        Strong convexity of the risk.
+    G2 : float
+        Bound on E||g||^2 over the set.
+    M : float, optional
+        Smoothness of the risk; used for zero samples only.
+
+    Examples
+    --------
     >>> bound = WeightedBounded(m=0.5, G2=4.0)
     >>> bound(10.0, 0), bound(10.0, 159), bound.smallest(10.0, 0.1, cap=1_000)
     (4.0, 0.1, 159)
@@ -53,7 +66,7 @@ class WeightedBounded(FormulaBound):
 
     @property
     def schedule(self) -> InverseTime:
-        """The steps for which this bound is true."""
+        """The steps for which this bound holds."""
         return InverseTime(scale=2.0 / self.m, shift=1.0)
 
     def weights(self, samples: int) -> FloatArray:
@@ -61,7 +74,7 @@ class WeightedBounded(FormulaBound):
         return np.arange(1.0, samples + 1.0)
 
     def start(self, distance: float) -> float:
-        """Return the most that the risk of the start can be."""
+        """Return the largest possible risk of the start."""
         return bounded_start(distance, G2=self.G2, m=self.m, M=self.M)
 
     def raw(self, distance: float, samples: int) -> float:
@@ -123,7 +136,7 @@ class _WeightedBound(FormulaBound):
 
     @property
     def schedule(self) -> InverseTime:
-        """The steps for which this bound is true."""
+        """The steps for which this bound holds."""
         return InverseTime(scale=2.0 / self.m, shift=self.shift)
 
     def weights(self, samples: int) -> FloatArray:
@@ -131,7 +144,7 @@ class _WeightedBound(FormulaBound):
         return np.arange(1.0, samples + 1.0) + (self.shift - 1.0)
 
     def start(self, distance: float) -> float:
-        """Return the most that the risk of the start can be."""
+        """Return the largest possible risk of the start."""
         return self.moment.start(distance, M=self.M)
 
     def raw(self, distance: float, samples: int) -> float:
@@ -158,12 +171,25 @@ class _WeightedBound(FormulaBound):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WeightedClosedForm(_WeightedBound):
-    """b = [m s(s-1) d0^2 + 4 A K/m] / [K(K+2s-1)], s = max(1, 4(B + mC)/m^2) (theory 1.2).
+    """Closed-form bound on a weighted average of SGD (theory 1.2).
+
+    b = [m s(s-1) d0^2 + 4 A K/m] / [K(K+2s-1)], s = max(1, 4(B + mC)/m^2) (theory 1.2).
 
     Proof. With t = k + s, one step gives p_k (2 mu - C mu^2) <= D_k - D_{k+1} + mu^2 (A + B D_k), p_k = <grad f(w_k), w_k - w*>.
     Spend p_k as (1 - C mu) (f_k - f* + (m/2) D_k) + (C mu/2) m D_k, and B D_k <= (2B/m)(f_k - f*): as t >= 4(B + mC)/m^2, half of
     f_k - f* is left, (1/2)(f_k - f*) <= (m/4)(t-2) D_k - (m/4) t D_{k+1} + A/(m t). Multiply by t - 1 and add up.
 
+    Parameters
+    ----------
+    m : float
+        Strong convexity of the risk.
+    moment : SecondMoment
+        Second moments of a row's gradient.
+    M : float, optional
+        Smoothness of the risk; used for zero samples only.
+
+    Examples
+    --------
     >>> bound = WeightedClosedForm(m=1.0, M=1.0, moment=SecondMoment(A=0.16, B=4.0))
     >>> bound.shift, bound.smallest(1.5, 0.1, cap=1_000)
     (16.0, 63)
@@ -187,10 +213,11 @@ class WeightedClosedForm(_WeightedBound):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Weighted(_WeightedBound):
-    """The certificate of the same average, summed step by step instead of telescoped: up to twice smaller.
+    """Bound on a weighted average of SGD by its certificate, summed step by step (theory 1.2).
 
-    b = [P_K d0^2 + Q_K] / [K(K+2s-1)/2], with the running sums of theory 1.2 ("sharper computable certificate") in which
-    the distances D_k are bounded by the last-iterate recursion; one pass serves every distance.
+    Up to twice smaller than the telescoped :class:`WeightedClosedForm` of the same average. b = [P_K d0^2 + Q_K] / [K(K+2s-1)/2],
+    with the running sums of theory 1.2 ("sharper computable certificate") in which the distances D_k are bounded by the
+    last-iterate recursion; one pass serves every distance.
 
     Non-increasing for K >= 1. Proof for C = 0: apart from the one term with d0^2 of the first step, b is the running average,
     with weights k+s-1, of r_k = (A + B D_k)/(m t), t = k + s, where D_{k+1} = c D_k + A mu^2, c <= 1 + B mu^2. So
@@ -198,6 +225,17 @@ class Weighted(_WeightedBound):
     term e_k of step k is theta_k (m/4) c (t-2c)/((t-c)(t-1-c)) + theta_k B/(m(t-c)), c = C/m <= t/4; D_k rises by at most
     4A/(m t)^2 a step, which changes r_k by less than A/(m(t-c)(t+1-c)), by which its term A/(m(t-c)) falls.
 
+    Parameters
+    ----------
+    m : float
+        Strong convexity of the risk.
+    moment : SecondMoment
+        Second moments of a row's gradient.
+    M : float, optional
+        Smoothness of the risk; used for zero samples only.
+
+    Examples
+    --------
     >>> bound = Weighted(m=1.0, M=1.0, moment=SecondMoment(A=0.16, B=4.0))
     >>> bound.smallest(1.5, 0.1, cap=1_000)
     51

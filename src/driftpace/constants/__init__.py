@@ -1,4 +1,4 @@
-"""What a problem is like: its constants, given by the user or estimated from rows with their uncertainty."""
+"""Constants of a problem, given by the user or estimated from rows with their uncertainty."""
 
 from driftpace.constants.estimator import ConstantsEstimator, GivenConstants
 from driftpace.constants.moments import dependent_columns

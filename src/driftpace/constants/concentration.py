@@ -16,6 +16,8 @@ def empirical_bernstein_radius(*, variance: float, width: float, count: int, del
     r = sqrt(2 V log(3/delta) / n) + 3 width log(3/delta) / n (theory 3.1), where V is the variance as measured (1/n) and
     the values lie in an interval of length ``width``. Nothing else is assumed, so the radius is wide for small counts.
 
+    Examples
+    --------
     >>> empirical_bernstein_radius(variance=0.04, width=1.0, count=1000, delta=0.05)
     0.0303
     """
@@ -33,6 +35,8 @@ def matrix_bernstein_radius(*, variance: float, limit: float, count: int, featur
     r = sqrt(2 v log(2d/delta) / n) + 2 L log(2d/delta) / (3n) (theory 2, row m): v is the norm of E(H_z - H)^2 and L a
     limit on the norm of H_z - H. Every eigenvalue of the mean is then within r of that of H.
 
+    Examples
+    --------
     >>> matrix_bernstein_radius(variance=4.0, limit=10.0, count=1000, features=2, delta=0.05)
     0.2164
     """
@@ -51,6 +55,8 @@ def standard_error(autocovariances: Sequence[float], count: int) -> float:
     One-step estimates of drift that are neighbours share a period's samples, so L = 1 at least (theory 3.1). The weights
     are Bartlett's, with which the sum cannot be negative. Infinite for fewer than two values: nothing is known of spread.
 
+    Examples
+    --------
     >>> standard_error([4.0], 101)
     0.2
     >>> standard_error([4.0, 2.0], 101)
@@ -75,6 +81,8 @@ def scaled_inverse(hessian: FloatArray) -> FloatArray | None:
 
     Columns are brought to the same scale first, so that features in different units do not make it look singular.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> scaled_inverse(np.array([[4e300, 0.0], [0.0, 1.0]]))
     array([[2.5e-301, 0.0e+000],
@@ -101,17 +109,21 @@ def scaled_inverse(hessian: FloatArray) -> FloatArray | None:
 def leverages(X: FloatArray, bends: FloatArray, inverse: FloatArray) -> FloatArray:
     """Return h_k = bend_k x_k' H^-1 x_k / K, the share of row k in its own fit; they sum to at most the features.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> leverages(np.array([[1.0], [1.0]]), np.ones(2), np.array([[1.0]]))
     array([0.5, 0.5])
     """
-    found: FloatArray = bends * np.einsum("ki,ki->k", X @ inverse, X) / len(X)
-    return np.clip(found, 0.0, 1.0)
+    shares: FloatArray = bends * np.einsum("ki,ki->k", X @ inverse, X) / len(X)
+    return np.clip(shares, 0.0, 1.0)
 
 
 def influences(gradients: FloatArray, shares: FloatArray, *, power: float) -> FloatArray:
     """Return (g_k - mean g) / (1 - h_k)^power; a row that fits itself entirely is left as it is.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> influences(np.array([[1.0], [-1.0]]), np.array([0.5, 0.5]), power=1.0)
     array([[ 2.],
@@ -125,6 +137,8 @@ def influences(gradients: FloatArray, shares: FloatArray, *, power: float) -> Fl
 def length(vector: FloatArray) -> float:
     """Return ||vector||, without overflow on the way.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> length(np.array([3e200, 4e200]))
     5e+200
@@ -139,6 +153,8 @@ def positive_ends(value: float, error: float, confidence: float) -> tuple[float,
     spread, nu = 2 (value/error)^2 degrees of freedom, is taken instead: value nu/chi^2. Exact for variances of Gaussian
     noise. An unknown error leaves both ends open.
 
+    Examples
+    --------
     >>> positive_ends(1.0, 0.2, 0.95)
     (0.7407, 1.4383)
     >>> positive_ends(1.0, 0.0, 0.95)
@@ -159,6 +175,8 @@ def positive_ends(value: float, error: float, confidence: float) -> tuple[float,
 def normal_quantile(confidence: float) -> float:
     """Return z with P(N(0, 1) <= z) = confidence: a one-sided interval reaches z standard errors.
 
+    Examples
+    --------
     >>> normal_quantile(0.95)
     1.6448536
     """
@@ -171,6 +189,8 @@ def normal_quantile(confidence: float) -> float:
 def chi_squared_quantile(confidence: float, freedom: float) -> float:
     """Return q with P(chi^2 <= q) = confidence for a chi-squared variable with ``freedom`` degrees of freedom.
 
+    Examples
+    --------
     >>> chi_squared_quantile(0.95, 10.0)
     18.3070380
     """
@@ -188,6 +208,8 @@ class RunningMoments:
     The sums are of (x - x_1) / unit, where the unit is a power of two at least as large as any |x - x_1|: so they neither
     cancel when the values are close to each other nor overflow when they are huge. ``add`` returns a new object.
 
+    Examples
+    --------
     >>> sums = RunningMoments.of_lags(1)
     >>> for value in (1.0, 2.0, 4.0):
     ...     sums = sums.add(value)
@@ -243,18 +265,20 @@ class RunningMoments:
     def autocovariances(self) -> tuple[float, ...]:
         """Return g_l = (1/n) sum_i (x_i - mean)(x_{i+l} - mean) for l = 0 .. min(lags, n - 1); nothing of nothing."""
         mean = self.total / self.count if self.count else 0.0
-        found = []
+        autocovariances = []
         for lag in range(min(self.lags, self.count - 1) + 1):
             without_last = self.total - sum(self.tail[:lag])
             without_first = self.total - sum(self.head[:lag])
             centred = self.products[lag] - mean * (without_last + without_first) + (self.count - lag) * mean * mean
-            found.append(self.unit * (self.unit * (centred / self.count)))
-        return tuple(found)
+            autocovariances.append(self.unit * (self.unit * (centred / self.count)))
+        return tuple(autocovariances)
 
 
 def least_series_scale(*, diameter: float, m: float, G: float) -> float:
     """Return c0 = max(sqrt(18) diameter, sqrt(72) G / m): margins must be c sqrt(log n / (n-1)) with c above it.
 
+    Examples
+    --------
     >>> least_series_scale(diameter=1.0, m=1.0, G=0.5)
     4.242640
     """
@@ -270,6 +294,8 @@ def series_converges(scale: float, *, diameter: float, m: float, G: float) -> bo
     below -1. The paper's footnote, t_n = 1/sqrt(n-1), keeps (n-1) t_n^2 at 1, so that the terms do not fall at all and the
     sum is infinite (theory I5).
 
+    Examples
+    --------
     >>> series_converges(4.3, diameter=1.0, m=1.0, G=0.5), series_converges(4.2, diameter=1.0, m=1.0, G=0.5)
     (True, False)
     """

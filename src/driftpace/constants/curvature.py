@@ -6,8 +6,8 @@ is: everything scales like 1/m^2. Two ways to an interval:
 ``"gaussian"``  With v the direction of least curvature, the least eigenvalue of the sampled Hessian is at most
     1/(v'Hhat^-1 v), which for Gaussian rows is m chi^2_{N-d+1} / N exactly: dividing the sampled value by that quantile gives
     a lower end that covers at every N and d, and is close to m once N is many times d. In the same way the greatest
-    eigenvalue is at least u'Hhat u, M chi^2_N / N. Heavier tails lower the number of rows that count by the factor their
-    fourth moments ask for. The far ends come from the edges (1 -+ sqrt(d/N))^2 of the spectrum of Gaussian rows.
+    eigenvalue is at least u'Hhat u, M chi^2_N / N. Heavier tails reduce the effective number of rows by the factor that
+    their fourth moments require. The far ends are from the edges (1 -+ sqrt(d/N))^2 of the spectrum of Gaussian rows.
 
 ``"bernstein"``  Matrix Bernstein (theory 2): needs only rows of bounded size, and is much wider.
 
@@ -51,10 +51,12 @@ class Curvatures:
 def curvatures(rows: RowSummary, weights: FloatArray, *, confidence: float, method: str) -> Curvatures:
     """Return m and M of the risk whose data part is in ``rows`` and whose penalty has the diagonal ``weights``.
 
+    Examples
+    --------
     >>> from driftpace.constants.moments import RowMoments
     >>> rows = RowMoments.none(2).add(np.random.default_rng(0).standard_normal((2000, 2)))
-    >>> found = curvatures(rows.summary(), np.zeros(2), confidence=0.95, method="gaussian")
-    >>> found.m.lower <= 1.0 <= found.M.upper
+    >>> estimates = curvatures(rows.summary(), np.zeros(2), confidence=0.95, method="gaussian")
+    >>> estimates.m.lower <= 1.0 <= estimates.M.upper
     True
     """
     eigenvalues = _Eigenvalues(rows=rows, weights=weights)
@@ -171,8 +173,8 @@ class Smoothness:
         bins = np.zeros(_BINS, dtype=np.int64)
         bins[shift:] = self.bins[: _BINS - shift]
         bins[-1] += self.bins[_BINS - shift :].sum()
-        found = np.where(sizes > 0.0, sizes, largest * 2.0 ** (-_BINS))
-        places = np.clip(top - np.ceil(_BINS_PER_OCTAVE * np.log2(found)), 0, _BINS - 1).astype(np.int64)
+        positive = np.where(sizes > 0.0, sizes, largest * 2.0 ** (-_BINS))
+        places = np.clip(top - np.ceil(_BINS_PER_OCTAVE * np.log2(positive)), 0, _BINS - 1).astype(np.int64)
         return Smoothness(
             rows=self.rows + len(sizes), largest=largest, top=top, bins=bins + np.bincount(places, minlength=_BINS)
         )
@@ -180,6 +182,8 @@ class Smoothness:
     def estimate(self, quantile: float | None) -> Estimate | None:
         """Return the largest seen, times (N+1)/N at its upper end, or a quantile rounded up to its bin (theory 2, row L).
 
+        Examples
+        --------
         >>> Smoothness().add(np.array([1.0, 2.0, 4.0])).estimate(None).upper
         5.333333
         """

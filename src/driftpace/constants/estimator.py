@@ -10,10 +10,10 @@ from driftpace.typing import FloatArray
 
 @runtime_checkable
 class ConstantsEstimator(Protocol):
-    """Estimates the constants of a problem from rows, pooled over periods, with O(features^2) memory.
+    """Protocol of estimators of a problem's constants from rows pooled over periods, with O(features^2) memory.
 
-    Rows reach :meth:`update` before any model is fitted on them, at the model they did not train (``coef``), so gradients
-    are honest. The state is a frozen dataclass of numbers, arrays and tuples.
+    Rows reach :meth:`update` before any model is fitted on them, at the model they did not train (``coef``), so their gradients
+    are unbiased. The state is a frozen dataclass of numbers, arrays and tuples.
     """
 
     def init(self, features: int) -> Any:
@@ -31,13 +31,20 @@ class ConstantsEstimator(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NoState:
-    """The state of an estimator that keeps nothing."""
+    """State of an estimator that keeps nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class GivenConstants:
-    """What the user vouches for, and nothing else: rows change nothing.
+    """Constants given by the user, which rows do not change.
 
+    Parameters
+    ----------
+    given : Constants
+        The constants.
+
+    Examples
+    --------
     >>> from driftpace.losses import SquaredLoss
     >>> estimator = GivenConstants(Constants.given(m=1.0, M=2.0))
     >>> estimator.constants(estimator.init(3), SquaredLoss()).safe("M")

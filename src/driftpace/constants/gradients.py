@@ -18,7 +18,7 @@ from driftpace.typing import FloatArray
 class Gradients:
     """Sums over rows of ||g - gbar||^2 and of its square, and of the squared length of the mean gradient, in ``unit``.
 
-    The first period is met by a model that has seen nothing; what it says is dropped when a second one comes (``periods``),
+    The first period meets an untrained model; its sums are dropped once there is a second period (``periods``),
     except the largest gradient of all and the pull of the first period, ||gbar|| with its standard error.
     """
 
@@ -60,7 +60,7 @@ class Gradients:
         )
 
     def spread(self, confidence: float) -> Estimate | None:
-        """Return the mean of E||g - grad f||^2 at the models before: at least that at the minimiser (theory 2)."""
+        """Return the mean of E||g - grad f||^2 at the previous models: at least that at the minimiser (theory 2)."""
         if self.rows == 0:
             return None
         mean = self.centred / self.rows
@@ -71,7 +71,7 @@ class Gradients:
             lower=self.unit * (self.unit * lower),
             upper=self.unit * (self.unit * upper),
             rows=self.rows,
-            account="gradients of fresh rows at the models before, which are no closer than the minimiser",
+            account="gradients of fresh rows at the previous models, where gradients are no shorter than at the minimiser",
         )
 
     def limit(self) -> Estimate | None:
@@ -83,12 +83,12 @@ class Gradients:
             lower=self.largest,
             upper=self.largest * (self.seen + 1) / self.seen,
             rows=self.seen,
-            account="largest gradient seen at the models before; for rows without a limit on their size G does not exist",
+            account="largest gradient observed at the previous models; for rows without a limit on their size G does not exist",
         )
 
     @property
     def distance_slope(self) -> float:
-        """The root mean square of ||grad f|| at the models before: over m, how far they were from the minimisers."""
+        """The root mean square of ||grad f|| at the previous models: over m, how far they were from the minimisers."""
         return self.unit * math.sqrt(self.pulls / self.rows) if self.rows else 0.0
 
 
@@ -123,21 +123,23 @@ def diameter(gradients: Gradients, zero: ZeroModel, m: Estimate, *, l2: float, c
     """Return the diameter of a ball that held the first minimiser, the smaller of two where both are known (theory 2).
 
     The ball around the first model of radius 2||ghat||/m; and, where every coefficient is penalised (``l2`` above zero), the ball
-    around zero of radius sqrt(2 f(0)/l2). It says where the first minimiser was, not where later ones may drift to.
+    around zero of radius sqrt(2 f(0)/l2). It covers the first minimiser, not where later ones may drift to.
 
+    Examples
+    --------
     >>> diameter(Gradients(), ZeroModel(), Estimate.given(1.0), l2=0.0, confidence=0.95) is None
     True
     """
     if gradients.seen == 0:
         return None
     reach = gradients.first_pull + normal_quantile(confidence) * gradients.first_error
-    found = [(4.0 * gradients.first_pull / m.value, 4.0 * reach / m.lower)] if m.lower > 0.0 else []
+    ends = [(4.0 * gradients.first_pull / m.value, 4.0 * reach / m.lower)] if m.lower > 0.0 else []
     if l2 > 0.0 and zero.rows > 0:
         value, upper = zero.ends(confidence)
-        found.append((2.0 * math.sqrt(2.0 * value / l2), 2.0 * math.sqrt(2.0 * upper / l2)))
-    if not found:
+        ends.append((2.0 * math.sqrt(2.0 * value / l2), 2.0 * math.sqrt(2.0 * upper / l2)))
+    if not ends:
         return None
-    value, upper = min(found, key=lambda ends: ends[1])
+    value, upper = min(ends, key=lambda end: end[1])
     return Estimate(
         value=min(value, upper),
         lower=0.0,

@@ -31,7 +31,7 @@ class Probes:
     """Sums over rows at each probe, in ``unit``: ||g||^2, its square, ||g - gbar||^2, its square. ``radius`` is r = 1.
 
     The radius is the distance over which the gradient changes by its own size, and is fixed by the first period that counts;
-    as for other gradients, the first period of all is dropped when a second one comes.
+    as for other gradients, the very first period is dropped once there is a second.
     """
 
     periods: int
@@ -63,7 +63,7 @@ class Probes:
         for direction in (sign * u for u in directions for sign in (-1.0, 1.0)):
             probed += [loss.row_gradients(coef + r * radius * direction, X, y) for r in RADII.tolist()]
         unit = unit_for(base.unit, max(largest_entry(gradients) for gradients in probed))
-        found = np.array([_moments(in_units(gradients, unit)) for gradients in probed]).T
+        sums = np.array([_moments(in_units(gradients, unit)) for gradients in probed]).T
         powers = np.array([2, 4, 2, 4])
         old = np.array([shrink(base.unit, unit, power) for power in powers.tolist()])
         return Probes(
@@ -71,7 +71,7 @@ class Probes:
             rows=base.rows + rows,
             radius=radius,
             unit=unit,
-            sums=base.sums * old[:, None] + found,
+            sums=base.sums * old[:, None] + sums,
         )
 
     def growth(self, *, centred: bool, off: float, confidence: float) -> tuple[float, float] | None:
@@ -95,6 +95,8 @@ def lowest_line(places: FloatArray, heights: FloatArray, at: float) -> tuple[flo
 
     Its optimum is at a corner, and there are few.
 
+    Examples
+    --------
     >>> lowest_line(np.array([0.0, 1.0, 4.0]), np.array([1.0, 2.0, 3.0]), 2.0)
     (1.666666, 0.333333)
     """
@@ -105,7 +107,7 @@ def lowest_line(places: FloatArray, heights: FloatArray, at: float) -> tuple[flo
     corners: list[tuple[float, float]] = [(float(heights.max()), 0.0)]
     with np.errstate(
         over="ignore", invalid="ignore"
-    ):  # places too close to be told apart give lines that are not allowed
+    ):  # places too close to be distinguished give lines that are not allowed
         if places.min() > 0.0:
             corners.append((0.0, max(0.0, float((heights / places).max()))))
         for i in range(places.size):
@@ -138,7 +140,7 @@ def _moments(gradients: FloatArray) -> list[Any]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Growth:
-    """A, B, sigma, V; None where no period could be fitted on its own."""
+    """A, B, sigma, V; None where no period could be fitted separately."""
 
     A: Estimate | None
     B: Estimate
@@ -258,6 +260,8 @@ def smooth_growth(
     g(w) - g(w*) is at most c|x'd| x + l2 d for d = w - w*, so E||g(w) - g(w*)||^2 <= d'(c^2 Q + 2 l2 c S + l2^2)d with
     S = E xx' and Q = E||x||^2 xx', and E||g||^2 is at most twice that plus twice E||g(w*)||^2.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> from driftpace.constants.moments import RowMoments
     >>> rows = RowMoments.none(1).add(np.array([[1.0], [-1.0]])).summary()

@@ -19,6 +19,8 @@ from driftpace.typing import FloatArray
 def unit_for(unit: float, largest: float) -> float:
     """Return a power of two of at least ``largest`` and ``unit``; zero while everything is zero.
 
+    Examples
+    --------
     >>> unit_for(0.0, 5.0), unit_for(8.0, 5.0), unit_for(0.0, 0.0)
     (8.0, 8.0, 0.0)
     """
@@ -30,6 +32,8 @@ def unit_for(unit: float, largest: float) -> float:
 def shrink(unit: float, new_unit: float, power: int) -> float:
     """Return what a sum of ``power``-th powers in the old unit is multiplied by in the new one; no OverflowError.
 
+    Examples
+    --------
     >>> shrink(1.0, 4.0, 2), shrink(0.0, 4.0, 2)
     (0.0625, 0.0)
     """
@@ -67,6 +71,8 @@ class RowMoments:
     def add(self, rows: FloatArray, hessian: FloatArray | None = None) -> "RowMoments":
         """Return the sums with more rows; ``hessian`` stands in for the mean of their z z' where that is known better.
 
+        Examples
+        --------
         >>> sums = RowMoments.none(1).add(np.array([[3.0], [1e150]]))
         >>> sums.unit > 1e149 and bool(np.isfinite(sums.powers).all())
         True
@@ -87,7 +93,7 @@ class RowMoments:
         )
 
     def summary(self) -> "RowSummary":
-        """Return means over the rows, and what follows from them; computed once for all who need them."""
+        """Return means over the rows, and what follows from them; computed once for all uses."""
         count = max(self.count, 1)
         second: FloatArray = self.outer / count
         eigenvalues: FloatArray = np.asarray(np.linalg.eigvalsh(second), dtype=np.float64)
@@ -143,10 +149,10 @@ def penalty(loss: Loss, features: int) -> FloatArray:
     return weights
 
 
-def with_bent_rows(sums: RowMoments, loss: Loss, coef: FloatArray, X: FloatArray, y: FloatArray) -> RowMoments:
-    """Return the sums with more rows, each scaled by the root of its bend at ``coef``.
+def add_weighted_rows(sums: RowMoments, loss: Loss, coef: FloatArray, X: FloatArray, y: FloatArray) -> RowMoments:
+    """Return the sums with more rows, each scaled by the root of its second derivative at ``coef``.
 
-    A loss that does not say how each row bends gives its Hessian; its rows are then taken to bend as much as they can.
+    A loss without second derivatives per row gives its Hessian; its rows are then taken to have the largest curvature possible.
     """
     if isinstance(loss, LinearLoss):
         bends: FloatArray = np.sqrt(loss.curve.bend(X @ coef, y))
@@ -163,10 +169,12 @@ _TOUCHES = 1e-5
 
 
 def collinear(rows: RowMoments) -> tuple[int, ...]:
-    """Return the columns that are zero, or linear combinations of others, in every row seen; columns start at 0.
+    """Return the columns that are zero, or linear combinations of others, in every row so far; columns start at 0.
 
     All columns of a combination are named, since any of them could be dropped. With fewer rows than columns some always are.
 
+    Examples
+    --------
     >>> X = np.random.default_rng(0).standard_normal((50, 4))
     >>> X[:, 3] = X[:, 0] - 2.0 * X[:, 2]
     >>> collinear(RowMoments.none(4).add(X))
@@ -176,8 +184,10 @@ def collinear(rows: RowMoments) -> tuple[int, ...]:
 
 
 def dependent_columns(gram: FloatArray) -> tuple[int, ...]:
-    """Return the same from the sum of x x' over rows, in any units.
+    """Return the columns that are zero or linearly dependent on others, from the sum of x x' over rows, in any units.
 
+    Examples
+    --------
     >>> X = np.array([[1.0, 0.0, 2.0], [0.0, 0.0, 1.0]])
     >>> dependent_columns(X.T @ X)
     (1,)
@@ -192,8 +202,10 @@ def dependent_columns(gram: FloatArray) -> tuple[int, ...]:
 
 
 def identified(rows: RowMoments) -> bool:
-    """Return whether the rows seen tell every coefficient apart: as many rows as columns, none of them collinear.
+    """Return whether the rows identify every coefficient: as many rows as columns, none of them collinear.
 
+    Examples
+    --------
     >>> identified(RowMoments.none(2).add(np.eye(2)))
     True
     """

@@ -1,4 +1,4 @@
-"""Every constant of theory section 2, from rows pooled over periods."""
+"""Estimates of every constant of theory section 2, from rows pooled over periods."""
 
 import math
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from driftpace.constants import moments
 from driftpace.constants.curvature import Curvatures, Smoothness, curvatures
 from driftpace.constants.gradients import Gradients, ZeroModel, diameter
 from driftpace.constants.growth import CLOSE, Probes, curvature_trace, gaussian_tail, growth, row_ratio, smooth_growth
-from driftpace.constants.moments import RowMoments, RowSummary, penalty, with_bent_rows
-from driftpace.constants.scores import Noise, Scores, own_fit
+from driftpace.constants.moments import RowMoments, RowSummary, add_weighted_rows, penalty
+from driftpace.constants.scores import ResidualVariance, Scores, fit_period
 from driftpace.losses import LinearLoss, SquaredLoss
 from driftpace.losses.protocol import Loss
 from driftpace.records import Constants, Estimate
@@ -22,17 +22,17 @@ _POWERS = {"hc2": 0.5, "hc3": 1.0}
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PooledState:
-    """Sums over every row seen; O(features^2) numbers.
+    """State of :class:`PooledEstimator`: sums over all rows so far, O(features^2) numbers.
 
-    ``near`` are rows bent at the periods' own minimisers, and ``before`` at the models before, without the first period once there
-    are more; the squared loss bends everywhere alike and needs neither.
+    ``near`` are curvature-weighted rows at the periods' own minimisers, and ``before`` at the previous models, without the first
+    period once there are more; the squared loss has the same curvature everywhere and needs neither.
     """
 
     periods: int
     rows: RowMoments
     near: RowMoments
     before: RowMoments
-    noise: Noise
+    noise: ResidualVariance
     scores: Scores
     gradients: Gradients
     probes: Probes
@@ -42,32 +42,45 @@ class PooledState:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PooledEstimator:
-    """Estimates the constants of a problem, each with an interval of one-sided ``confidence`` at either end (theory 2).
+    """Estimate the constants of a problem from all rows so far, each with an interval (theory 2).
 
     ==================  ==================================================================================================
-    m, M                extreme eigenvalues of the pooled Hessian, by ``method`` "gaussian" or "bernstein"
-    L                   the largest row times (N+1)/N, or the ``smoothness_quantile`` of rows
-    noise               residuals of periods fitted on their own (squared loss)
-    A, B, sigma, V      closed forms from moments of rows (squared loss); else by probing around the models before, or by what
-                        the smoothness of the loss proves, whichever is lower
-    sigma_star          gradients at the minimisers of periods fitted on their own, and at the models before
-    R2, trace, spread   moments of rows; tr(H^-1 Cov g) with ``residuals`` "hc2" (unbiased for constant noise) or "hc3" (safe)
-    G, diameter         the largest gradient seen; a ball that held the first minimiser
+    m, M                extreme eigenvalues of the pooled Hessian
+    L                   the largest row times (N+1)/N, or a quantile over rows
+    noise               residuals of periods fitted separately (squared loss)
+    A, B, sigma, V      closed forms from moments of rows (squared loss); else by probing around the previous models, or from
+                        the smoothness of the loss, whichever is lower
+    sigma_star          gradients at the minimisers of periods fitted separately, and at the previous models
+    R2, trace, spread   moments of rows; tr(H^-1 Cov g)
+    G, diameter         the largest gradient observed; a ball that contained the first minimiser
     ==================  ==================================================================================================
 
-    What cannot be known yet is None. Fewer rows than features and collinear columns are ordinary: m is then zero (or l2),
-    and :meth:`collinear` names the columns. Curvature is pooled over periods at equal weight: it usually drifts more slowly than
-    the minimiser. For losses other than the squared one, m is the lesser curvature of those at the models before and at the
-    periods' own minimisers; it says nothing of the rest of the set, and its interval leaves out that the minimiser itself is
-    known only roughly. The upper end of M holds everywhere: it is the largest bend of the loss times that of E xx'.
-    Moments of rows (A, B, V, R2, trace) have intervals for rows with roughly Gaussian tails.
+    A constant that cannot be estimated yet is None. Fewer rows than features and collinear columns are allowed: m is then zero
+    (or l2), and :meth:`collinear` names the columns. Curvature is pooled over periods at equal weight: it usually drifts more
+    slowly than the minimiser. For losses other than the squared one, m is the smaller of the curvatures at the previous models
+    and at the periods' own minimisers; it does not cover the rest of the set, and its interval ignores the uncertainty of
+    the minimiser itself. The upper end of M holds everywhere: it is the largest second derivative of the loss times that of
+    E xx'. Moments of rows (A, B, V, R2, trace) have intervals for rows with roughly Gaussian tails.
 
+    Parameters
+    ----------
+    confidence : float, default 0.95
+        One-sided confidence at either end of an interval.
+    method : {'gaussian', 'bernstein'}, default 'gaussian'
+        Interval of m and M: for rows with roughly Gaussian tails, or for bounded rows (matrix Bernstein, much wider).
+    residuals : {'hc2', 'hc3'}, default 'hc2'
+        Leverage correction of gradients: unbiased for constant noise, or conservative.
+    smoothness_quantile : float, optional
+        Take this quantile of the rows' smoothness as L, in place of the largest.
+
+    Examples
+    --------
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((500, 2))
     >>> y = X @ np.array([1.0, -1.0]) + rng.standard_normal(500)
     >>> estimator, loss = PooledEstimator(), SquaredLoss()
-    >>> found = estimator.constants(estimator.update(estimator.init(2), loss, np.zeros(2), X, y), loss)
-    >>> 0.8 < found.safe("m") <= 1.0 <= found.safe("M") < 1.3
+    >>> constants = estimator.constants(estimator.update(estimator.init(2), loss, np.zeros(2), X, y), loss)
+    >>> 0.8 < constants.safe("m") <= 1.0 <= constants.safe("M") < 1.3
     True
     """
 
@@ -84,7 +97,7 @@ class PooledEstimator:
             validation.fraction("PooledEstimator", smoothness_quantile=self.smoothness_quantile)
 
     def least_rows(self, features: int) -> int:
-        """Return the fewest rows of a period that can be fitted on their own, which some constants need."""
+        """Return the fewest rows of a period that can be fitted separately, which some constants need."""
         return features + 3
 
     def init(self, features: int) -> PooledState:
@@ -95,7 +108,7 @@ class PooledEstimator:
             rows=none,
             near=none,
             before=none,
-            noise=Noise(),
+            noise=ResidualVariance(),
             scores=Scores.none(features),
             gradients=Gradients(),
             probes=Probes.none(),
@@ -108,12 +121,12 @@ class PooledEstimator:
         if len(y) == 0:
             return state
         squared = isinstance(loss, SquaredLoss)
-        fit = own_fit(loss, coef, X, y)
+        fit = fit_period(loss, coef, X, y)
         near, before, noise, scores = state.near, state.before, state.noise, state.scores
         if not squared:
-            near = near if fit is None else with_bent_rows(near, loss, fit.minimiser, X, y)
+            near = near if fit is None else add_weighted_rows(near, loss, fit.minimiser, X, y)
             before = RowMoments.none(coef.size) if state.periods == 1 else before
-            before = with_bent_rows(before, loss, coef, X, y)
+            before = add_weighted_rows(before, loss, coef, X, y)
         if fit is not None:
             noise = noise.add(fit, X, y) if squared else noise
             scores = scores.add(loss, fit, X, y, power=_POWERS[self.residuals])
@@ -146,7 +159,7 @@ class PooledEstimator:
                 curved = curved.smooth_everywhere(loss.curvature * plain.M.upper + loss.l2)
         everywhere = loss.l2 if loss.unpenalised == 0 else 0.0
         hessian = best.second * best.unit * best.unit + np.diag(weights)
-        found: dict[str, Estimate | None] = {
+        common: dict[str, Estimate | None] = {
             "m": curved.m,
             "M": curved.M,
             "L": state.smoothness.estimate(self.smoothness_quantile),
@@ -156,36 +169,36 @@ class PooledEstimator:
             "spread": state.scores.spread(hessian, self.confidence),
         }
         rest = self._squared(state, rows, weights) if squared else self._other(state, rows, loss, curved.m)
-        return Constants(**found, **rest)
+        return Constants(**common, **rest)
 
     def collinear(self, state: PooledState) -> tuple[int, ...]:
-        """Return the columns that are zero, or linear combinations of others, in every row seen."""
+        """Return the columns that are zero, or linear combinations of others, in every row so far."""
         return moments.collinear(state.rows)
 
     def identified(self, state: PooledState) -> bool:
-        """Return whether the rows seen tell every coefficient apart."""
+        """Return whether the rows so far identify every coefficient."""
         return moments.identified(state.rows)
 
     def _curvatures(self, rows: RowSummary, weights: FloatArray) -> Curvatures:
         return curvatures(rows, weights, confidence=self.confidence, method=self.method)
 
     def _squared(self, state: PooledState, rows: RowSummary, weights: FloatArray) -> dict[str, Estimate | None]:
-        found = growth(rows, state.scores, weights, self.confidence)
+        grown = growth(rows, state.scores, weights, self.confidence)
         lengths = state.scores.squared_length(self.confidence, floor=gaussian_tail(rows))
-        fallback = state.gradients.spread(self.confidence)  # no period was long enough to be fitted on its own
+        fallback = state.gradients.spread(self.confidence)  # no period was long enough to be fitted separately
         return {
             "noise": state.noise.estimate(self.confidence),
             "R2": row_ratio(rows, self.confidence),
             "sigma_star": _root(fallback if lengths is None else lengths),
-            "A": fallback if found.A is None else found.A,
-            "B": found.B,
-            "sigma": _root(fallback) if found.sigma is None else found.sigma,
-            "V": found.V,
+            "A": fallback if grown.A is None else grown.A,
+            "B": grown.B,
+            "sigma": _root(fallback) if grown.sigma is None else grown.sigma,
+            "V": grown.V,
         }
 
     def _other(self, state: PooledState, rows: RowSummary, loss: Loss, m: Estimate) -> dict[str, Estimate | None]:
         spreads = [state.gradients.spread(self.confidence), state.scores.squared_length(self.confidence)]
-        spread = max((one for one in spreads if one is not None), key=lambda one: one.upper)
+        spread = max((estimate for estimate in spreads if estimate is not None), key=lambda estimate: estimate.upper)
         off = state.gradients.distance_slope / m.lower if m.lower > 0.0 else math.inf
         lines = [state.probes.growth(centred=centred, off=off, confidence=self.confidence) for centred in (False, True)]
         proven = None
@@ -197,20 +210,20 @@ class PooledEstimator:
                 at_minimiser=spread.upper,
                 confidence=self.confidence,
             )
-        found: dict[str, Estimate | None] = {"sigma_star": _root(spread)}
+        estimates: dict[str, Estimate | None] = {"sigma_star": _root(spread)}
         close = (CLOSE * state.probes.radius) * (CLOSE * state.probes.radius)
         for which, names in enumerate((("A", "B"), ("sigma", "V"))):
             choices = [line for line in (lines[which], proven[which] if proven else None) if line is not None]
             if choices:
                 constant, slope = min(choices, key=lambda line: line[0] + (line[1] * close if close > 0.0 else 0.0))
                 whole = math.sqrt(constant) if names[0] == "sigma" else constant
-                found[names[0]] = _at_most(whole, state.rows.count)
-                found[names[1]] = _at_most(slope, state.rows.count)
-        return found
+                estimates[names[0]] = _at_most(whole, state.rows.count)
+                estimates[names[1]] = _at_most(slope, state.rows.count)
+        return estimates
 
 
 def _at_most(number: float, rows: int) -> Estimate:
-    account = "gradients probed around the models before, or the smoothness of the loss"
+    account = "gradients probed around the previous models, or the smoothness of the loss"
     return Estimate(value=number, lower=0.0, upper=number, rows=rows, account=account)
 
 

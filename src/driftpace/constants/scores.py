@@ -21,7 +21,7 @@ _CLOSE = 1e-4  # of the size of one standard error: closer than this, more steps
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class OwnFit:
+class PeriodFit:
     """A period's own minimiser, the inverse of its Hessian there, and the share of each row in its own fit."""
 
     minimiser: FloatArray
@@ -29,24 +29,26 @@ class OwnFit:
     shares: FloatArray
 
 
-def own_fit(loss: Loss, coef: FloatArray, X: FloatArray, y: FloatArray) -> OwnFit | None:
+def fit_period(loss: Loss, coef: FloatArray, X: FloatArray, y: FloatArray) -> PeriodFit | None:
     """Return the fit, or None when rows are too few, columns collinear, or the steps do not settle (separable classes).
 
+    Examples
+    --------
     >>> from driftpace.losses import SquaredLoss
     >>> X, y = np.ones((4, 1)), np.array([1.0, 2.0, 3.0, 2.0])
-    >>> own_fit(SquaredLoss(), np.zeros(1), X, y).minimiser
+    >>> fit_period(SquaredLoss(), np.zeros(1), X, y).minimiser
     array([2.])
     """
     rows, features = X.shape
-    found = _newton(loss, coef, X, y) if rows > features + 2 else None
-    if found is None:
+    solution = _newton(loss, coef, X, y) if rows > features + 2 else None
+    if solution is None:
         return None
-    minimiser, inverse = found
+    minimiser, inverse = solution
     if isinstance(loss, LinearLoss):
         shares = leverages(X, loss.curve.bend(X @ minimiser, y), inverse)
-    else:  # a loss that does not say how each row bends: every row the same share
+    else:  # a loss without second derivatives per row: every row the same share
         shares = np.full(rows, features / rows)
-    return OwnFit(minimiser=minimiser, inverse=inverse, shares=shares)
+    return PeriodFit(minimiser=minimiser, inverse=inverse, shares=shares)
 
 
 def _newton(loss: Loss, coef: FloatArray, X: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray] | None:
@@ -62,7 +64,7 @@ def _newton(loss: Loss, coef: FloatArray, X: FloatArray, y: FloatArray) -> tuple
             return None
         if isinstance(loss, SquaredLoss):
             return point - step, inverse
-        fall = float(step @ gradient)  # twice what the step is worth
+        fall = float(step @ gradient)  # twice the decrease predicted for the step
         here = loss.value(point, X, y)
         share = 1.0
         while share > 1e-4 and not loss.value(point - share * step, X, y) <= here - 0.1 * share * fall:
@@ -74,7 +76,7 @@ def _newton(loss: Loss, coef: FloatArray, X: FloatArray, y: FloatArray) -> tuple
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Noise:
+class ResidualVariance:
     """Sums over residuals in units of ``unit``: squares over ``freedom`` degrees of freedom, fourth powers over ``rows``."""
 
     rows: int = 0
@@ -83,13 +85,13 @@ class Noise:
     squares: float = 0.0
     fourths: float = 0.0
 
-    def add(self, fit: OwnFit, X: FloatArray, y: FloatArray) -> "Noise":
-        """Return the sums with one more period that was fitted on its own."""
+    def add(self, fit: PeriodFit, X: FloatArray, y: FloatArray) -> "ResidualVariance":
+        """Return the sums with one more period that was fitted separately."""
         residuals = X @ fit.minimiser - y
         unit = unit_for(self.unit, largest_entry(residuals))
         e = in_units(residuals, unit)
         left = np.where(fit.shares < 1.0 - 1e-9, 1.0 - fit.shares, 1.0)
-        return Noise(
+        return ResidualVariance(
             rows=self.rows + len(y),
             freedom=self.freedom + len(y) - X.shape[1],
             unit=unit,
@@ -98,11 +100,13 @@ class Noise:
         )
 
     def estimate(self, confidence: float) -> Estimate | None:
-        """Return sum of squares / sum of (K - d), each period fitted on its own (theory 2, row sigma*, A).
+        """Return sum of squares / sum of (K - d), each period fitted separately (theory 2, row sigma*, A).
 
         The ends are the wider of the exact ones for Gaussian noise and of those that the fourth powers give.
 
-        >>> Noise().estimate(0.95) is None
+        Examples
+        --------
+        >>> ResidualVariance().estimate(0.95) is None
         True
         """
         if self.freedom == 0:
@@ -117,13 +121,13 @@ class Noise:
             lower=square * lower,
             upper=square * upper,
             rows=self.rows,
-            account=f"residuals of periods fitted on their own, {self.freedom} degrees of freedom",
+            account=f"residuals of periods fitted separately, {self.freedom} degrees of freedom",
         )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Scores:
-    """Sums over gradients s at the minimiser, made up for their rows' own share in it.
+    """Sums over gradients s at the minimiser, corrected for their rows' own share in it.
 
     In units of ``unit``: ss', ||s||^2 and ||s||^4. In units of ``row_unit`` twice and ``unit``: x(x's), and the square of its
     length. In units of ``share_unit``, a loss: s'H^-1 s and its square. ``freedom`` counts rows less one fitted model a period.
@@ -156,7 +160,7 @@ class Scores:
             shares=np.zeros(2),
         )
 
-    def add(self, loss: Loss, fit: OwnFit, X: FloatArray, y: FloatArray, *, power: float) -> "Scores":
+    def add(self, loss: Loss, fit: PeriodFit, X: FloatArray, y: FloatArray, *, power: float) -> "Scores":
         """Return the sums with one more period; ``power`` is 1/2 for HC2 and 1 for HC3."""
         scores = influences(loss.row_gradients(fit.minimiser, X, y), fit.shares, power=power)
         shares = np.maximum(np.einsum("ki,ki->k", scores @ fit.inverse, scores), 0.0)
@@ -181,7 +185,7 @@ class Scores:
         )
 
     def squared_length(self, confidence: float, *, floor: float = 0.0) -> Estimate | None:
-        """Return E||g(w*)||^2, or None before a period could be fitted on its own.
+        """Return E||g(w*)||^2, or None before a period could be fitted separately.
 
         ``floor`` is the least the squared coefficient of variation of ||s||^2 is taken to be.
         """
@@ -195,7 +199,7 @@ class Scores:
             lower=self.unit * (self.unit * lower),
             upper=self.unit * (self.unit * upper),
             rows=self.rows,
-            account="gradients at the minimisers of periods fitted on their own",
+            account="gradients at the minimisers of periods fitted separately",
         )
 
     def tilt(self, greatest: float, unit: float) -> float:
@@ -227,5 +231,5 @@ class Scores:
             lower=lower,
             upper=upper,
             rows=self.rows,
-            account="gradients at the minimisers of periods fitted on their own, and the pooled Hessian",
+            account="gradients at the minimisers of periods fitted separately, and the pooled Hessian",
         )

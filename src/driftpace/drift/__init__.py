@@ -1,4 +1,4 @@
-"""How fast the world moves: estimates of one change, ways to combine them, margins."""
+"""Estimators of drift: one-step estimates, combinations of them, margins."""
 
 from driftpace.drift.combine import Combine, Combined, MeanChange, RecentChange, WindowedChange
 from driftpace.drift.correction import overshoot_bound, printed_overshoot_bound

@@ -13,12 +13,28 @@ from driftpace.errors import ParameterError
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Combined:
-    """One-step estimates, combined.
+    """Result of combining one-step estimates.
 
-    ``mean`` is the average of ``count`` values, squares of lengths when ``squared``; ``steps`` one-step estimates are behind
-    it (n - 1 in the paper) and each value saw ``window`` of them. ``weights`` is sum_j b_j (B.5) and ``stretch`` the most by
-    which a value can exceed the largest of its one-step estimates. ``autocovariances`` are those of the values;
-    ``own_error`` is the standard error of the mean by the one-step estimates' own account, None when they have none.
+    Parameters
+    ----------
+    mean : float
+        Average of ``count`` values, squares of lengths when ``squared``.
+    count : int
+        Number of values averaged.
+    steps : int
+        Number of one-step estimates behind them (n - 1 in the paper).
+    squared : bool
+        Whether the values are squares of lengths.
+    window : int
+        One-step estimates in each value.
+    weights : float
+        sum_j b_j (B.5).
+    stretch : float
+        Largest factor by which a value can exceed the largest of its one-step estimates.
+    autocovariances : tuple[float, ...]
+        Autocovariances of the values.
+    step_error : float | None
+        Standard error of the mean according to the one-step estimates themselves; None when they have none.
     """
 
     mean: float
@@ -29,7 +45,7 @@ class Combined:
     weights: float
     stretch: float
     autocovariances: tuple[float, ...]
-    own_error: float | None
+    step_error: float | None
 
     @property
     def value(self) -> float:
@@ -49,11 +65,11 @@ class Combined:
 
 @runtime_checkable
 class Combine(Protocol):
-    """Combines one-step estimates; its state does not grow with their number."""
+    """Protocol of combinations of one-step estimates; the state does not grow with their number."""
 
     @property
     def account(self) -> str:
-        """A few words for people."""
+        """Short description for reports."""
         ...
 
     def init(self) -> Any:
@@ -71,16 +87,20 @@ class Combine(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MeanState:
-    """Running sums of the estimates, and the root of the sum of their own variances (None when one has none)."""
+    """Running sums of the estimates, and the root of the sum of their variances (None when one is unknown)."""
 
     values: RunningMoments
-    own_error: float | None
+    step_error: float | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MeanChange:
-    """(1/(n-1)) sum_{i=2}^n of the one-step estimates; of squares, the root of their mean. In O(1) memory.
+    """Mean of all one-step estimates, for a constant drift.
 
+    (1/(n-1)) sum_{i=2}^n of the one-step estimates; for squares, the root of their mean. Uses O(1) memory.
+
+    Examples
+    --------
     >>> mean = MeanChange()
     >>> state = mean.init()
     >>> for value in (9.0, 16.0, -1.0):
@@ -93,14 +113,14 @@ class MeanChange:
 
     def init(self) -> MeanState:
         """Return the state before the first estimate."""
-        return MeanState(values=RunningMoments.of_lags(1), own_error=0.0)
+        return MeanState(values=RunningMoments.of_lags(1), step_error=0.0)
 
     def add(self, state: MeanState, step: Step, *, squared: bool) -> MeanState:
         """Return the state with one more estimate."""
         del squared
-        known = state.own_error is not None and step.error is not None
-        own = math.hypot(state.own_error or 0.0, step.error or 0.0) if known else None
-        return MeanState(values=state.values.add(step.value), own_error=own)
+        known = state.step_error is not None and step.error is not None
+        step_error = math.hypot(state.step_error or 0.0, step.error or 0.0) if known else None
+        return MeanState(values=state.values.add(step.value), step_error=step_error)
 
     def combined(self, state: MeanState, *, squared: bool) -> Combined | None:
         """Return the mean so far, or None before the first estimate."""
@@ -116,7 +136,7 @@ class MeanChange:
             weights=1.0,
             stretch=1.0,
             autocovariances=state.values.autocovariances(),
-            own_error=None if state.own_error is None else state.own_error / count,
+            step_error=None if state.step_error is None else state.step_error / count,
         )
 
 
@@ -129,10 +149,17 @@ class RecentState:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RecentChange:
-    """The mean of the last ``window`` one-step estimates; of squares, the root of their mean (theory 3.3 P, 5.5).
+    """Mean of the latest one-step estimates, for a drift that changes (theory 3.3 P, 5.5).
 
-    For a drift that is not the same for ever, and for estimates that depend on how accurate past models were.
+    For squares, the root of their mean. Also suited to estimates that depend on how accurate past models were.
 
+    Parameters
+    ----------
+    window : int
+        Number of latest estimates averaged.
+
+    Examples
+    --------
     >>> recent = RecentChange(window=2)
     >>> state = recent.init()
     >>> for value in (100.0, 1.0, 3.0):
@@ -148,7 +175,7 @@ class RecentChange:
 
     @property
     def account(self) -> str:
-        """A few words for people."""
+        """Short description for reports."""
         return f"mean over the last {self.window} periods"
 
     def init(self) -> RecentState:
@@ -178,7 +205,7 @@ class RecentChange:
             weights=1.0,
             stretch=1.0,
             autocovariances=values.autocovariances(),
-            own_error=math.hypot(*errors) / count if len(errors) == count else None,
+            step_error=math.hypot(*errors) / count if len(errors) == count else None,
         )
 
 
@@ -196,10 +223,11 @@ class WindowedState:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WindowedChange:
-    """(1/(n-W)) sum_{i=W+1}^n h_W(latest W one-step estimates): Theorem 2, full windows only (theory 3.2, I20).
+    """Average of windows of one-step estimates, for a drift that is bounded rather than constant (theory 3.2, I20).
 
-    h_W must turn W changes into an estimate of the largest possible one, E h_W >= rho: that is a model of how changes come
-    about, and no h_W serves all of them. For changes spread evenly over [0, rho]:
+    (1/(n-W)) sum_{i=W+1}^n h_W(latest W one-step estimates), over full windows only (Theorem 2). h_W must turn W changes into an
+    estimate of the largest possible one, E h_W >= rho: that is a model of how changes arise, and no h_W suits all of them. For
+    changes distributed uniformly over [0, rho]:
 
     ========  ========================================  ================================  ===============
     ``h``     of lengths                                of squares                        sum of b_j
@@ -208,10 +236,20 @@ class WindowedChange:
     "mean"    2 times the mean                          3 times the mean                  2
     ========  ========================================  ================================  ===============
 
-    A callable gets the W latest values (lengths, or squares where the one-step estimate gives squares), the oldest
-    first; ``weights`` are then its Lipschitz weights b_1..b_W (B.5). The largest of noisy values grows with W: keep W at 3 to
-    5, and prefer one-step estimates without a floor.
+    The largest of noisy values grows with W: keep W at 3 to 5, and prefer one-step estimates without a floor.
 
+    Parameters
+    ----------
+    window : int
+        Number W of estimates in a window.
+    h : {'max', 'mean'} or callable, default 'max'
+        Function of a window. A callable receives the W latest values, oldest first (lengths, or squares where the one-step
+        estimate gives squares).
+    weights : tuple[float, ...], optional
+        Lipschitz weights b_1 .. b_W of a callable ``h`` (B.5).
+
+    Examples
+    --------
     >>> windowed = WindowedChange(window=2)
     >>> state = windowed.init()
     >>> for value in (1.0, 3.0, 2.0):
@@ -239,7 +277,7 @@ class WindowedChange:
 
     @property
     def account(self) -> str:
-        """A few words for people."""
+        """Short description for reports."""
         name = self.h if isinstance(self.h, str) else getattr(self.h, "__name__", "h")
         return f"{name} over windows of {self.window} periods, averaged"
 
@@ -266,7 +304,7 @@ class WindowedChange:
             weights=self._sum_of_weights(),
             stretch=self._stretch(squared),
             autocovariances=state.values.autocovariances(),
-            own_error=None,
+            step_error=None,
         )
 
     def _h(self, recent: tuple[float, ...], squared: bool) -> float:

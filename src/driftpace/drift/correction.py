@@ -22,6 +22,8 @@ class CorrectionState:
 
         The term is (1 + M/m)(C_i + C_{i-1}) + (sigma/m)(K_i^-1/2 + K_{i-1}^-1/2). The printed sqrt(sigma/K) has the wrong units.
 
+        Examples
+        --------
         >>> CorrectionState().mean
         0.0
         """
@@ -42,12 +44,35 @@ class CorrectionState:
 def overshoot_bound(
     *, rho: float, epsilon: float, m: float, M: float, scatter: float, sigma: float, samples: int
 ) -> float:
-    """Return rho + 2(1 + M/m) sqrt(2 eps/m) + 4 M C/m + 2 sigma/(m sqrt(K)), at least limsup E rhohat_n (theory 3.5).
+    """Bound the level at which the direct estimate settles (theory 3.5).
 
-    For models whose excess risk settles at or below ``epsilon``, trained on at least ``samples`` rows a period, by a learner
-    whose independent runs land within ``scatter`` of each other (root mean square); ``sigma`` bounds the spread of gradients.
-    The minimiser must be interior. The overshoot falls as the root of epsilon, not as epsilon itself.
+    rho + 2(1 + M/m) sqrt(2 eps/m) + 4 M C/m + 2 sigma/(m sqrt(K)) is at least limsup E rhohat_n. The minimiser must be interior.
+    The overshoot decreases as the root of epsilon, not as epsilon itself.
 
+    Parameters
+    ----------
+    rho : float
+        Distance the minimiser moves in one period.
+    epsilon : float
+        Excess risk at which the models settle.
+    m : float
+        Strong convexity of the risk.
+    M : float
+        Smoothness of the risk.
+    scatter : float
+        Root mean square distance between independent runs of the learner.
+    sigma : float
+        Root of the bound on the variance of a gradient.
+    samples : int
+        Training rows per period.
+
+    Returns
+    -------
+    float
+        Upper bound on the limit of the mean estimate.
+
+    Examples
+    --------
     >>> overshoot_bound(rho=1.0, epsilon=0.02, m=1.0, M=1.0, scatter=0.0, sigma=0.0, samples=100)
     1.8
     """
@@ -59,10 +84,35 @@ def overshoot_bound(
 def printed_overshoot_bound(
     *, rho: float, epsilon: float, m: float, M: float, scatter: float, sigma: float, samples: int
 ) -> float:
-    """Return rho + (2M/m^1.5) eps + 2 M C/m + (1/m) sqrt(sigma/K), as printed; for comparison, it is not a bound.
+    """Evaluate the overshoot formula as printed in the paper, which is not a bound; for comparison.
 
-    A root is missing on epsilon, on the gradient noise one is too many, and one of two neighbours is counted (theory I6-I8).
+    rho + (2M/m^1.5) eps + 2 M C/m + (1/m) sqrt(sigma/K). A root is missing on epsilon, one is superfluous on the gradient noise,
+    and only one of two neighbours is counted (theory I6-I8).
 
+    Parameters
+    ----------
+    rho : float
+        Distance the minimiser moves in one period.
+    epsilon : float
+        Excess risk at which the models settle.
+    m : float
+        Strong convexity of the risk.
+    M : float
+        Smoothness of the risk.
+    scatter : float
+        Root mean square distance between independent runs of the learner.
+    sigma : float
+        Root of the bound on the variance of a gradient.
+    samples : int
+        Training rows per period.
+
+    Returns
+    -------
+    float
+        The printed formula.
+
+    Examples
+    --------
     >>> printed_overshoot_bound(rho=1.0, epsilon=0.02, m=1.0, M=1.0, scatter=0.0, sigma=0.0, samples=100)
     1.04
     """

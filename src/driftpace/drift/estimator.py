@@ -16,15 +16,16 @@ from driftpace.records import DriftEstimate, Seen
 
 @runtime_checkable
 class DriftEstimator(Protocol):
-    """Estimates how far the best model moves in one period. Replaying a log is a fold of :meth:`update`.
+    """Protocol of estimators of drift: how far the minimiser moves in one period.
 
-    The state is a frozen dataclass of numbers, arrays, tuples and other such states: it is written to files as it is.
+    The configuration is frozen and the state is passed in and out, so a log is replayed by calling :meth:`update` for each
+    period. The state is a frozen dataclass of numbers, arrays, tuples and other such states: it is written to files as it is.
     Its size does not grow with the number of periods.
     """
 
     @property
     def held_out(self) -> float:
-        """The share of each period's rows that must be kept apart from training (0 for none)."""
+        """The share of each period's rows that must be held out from training (0 for none)."""
         ...
 
     def init(self, features: int) -> Any:
@@ -36,19 +37,26 @@ class DriftEstimator(Protocol):
         ...
 
     def estimate(self, state: Any) -> DriftEstimate | None:
-        """Return the estimate so far, or None when too little was seen."""
+        """Return the estimate so far, or None when there is too little data."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class KnownDriftState:
-    """The state of an estimator that does not estimate."""
+    """State of :class:`KnownDrift`, which estimates nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownDrift:
-    """rho as the user gave it: the best model moves at most that far in one period (section II-B of the paper).
+    """Drift given by the user (section II-B of the paper).
 
+    Parameters
+    ----------
+    rho : float
+        The minimiser moves at most this far in one period.
+
+    Examples
+    --------
     >>> drift = KnownDrift(0.5)
     >>> drift.estimate(drift.init(2)).upper
     0.5
@@ -80,9 +88,22 @@ class KnownDrift:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DriftState:
-    """What an estimator remembers: the states of its parts, and how many periods gave an estimate and how many did not.
+    """State of :class:`Drift`.
 
-    ``idle`` counts the periods that did not since the last that did.
+    Parameters
+    ----------
+    one_step : Any
+        State of the one-step estimate.
+    combined : Any
+        State of the combination.
+    correction : CorrectionState
+        Terms of the correction D_n.
+    steps : int
+        Periods that gave a one-step estimate.
+    skipped : int
+        Periods that did not.
+    idle : int, default 0
+        Periods without an estimate since the last one with.
     """
 
     one_step: Any
@@ -95,13 +116,26 @@ class DriftState:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Drift:
-    """How fast the world moves: any one-step estimate, any combination, any margin.
+    """Estimate of drift composed of a one-step estimate, a combination and a margin.
 
     The paper's estimate is ``Drift(one_step=Direct(), combine=MeanChange(), margin=RootMargin())``; its theorem also has
-    ``correction=True``, which adds D_n to the upper end (times (n-1)/(n-W) sum_j b_j for windows) and needs M, sigma and the
-    scatter of the learner. A period that gives no one-step estimate (the first; one without rows, and its successor where
+    ``correction=True``. A period that gives no one-step estimate (the first; one without rows, and its successor where
     neighbours are compared) is counted in ``skipped`` and changes nothing else.
 
+    Parameters
+    ----------
+    one_step : OneStep, optional
+        Estimate of the change from one period to the next; :class:`Direct` by default.
+    combine : Combine, optional
+        Combination of the one-step estimates; :class:`MeanChange` by default.
+    margin : Margin, optional
+        Margin above the combined value; :class:`StandardErrorMargin` by default.
+    correction : bool, default False
+        Whether to add D_n to the upper end (times (n-1)/(n-W) sum_j b_j for windows). Needs M, sigma and the scatter of the
+        learner.
+
+    Examples
+    --------
     >>> Drift().estimate(Drift().init(2)) is None
     True
     """
@@ -128,7 +162,7 @@ class Drift:
 
     @property
     def held_out(self) -> float:
-        """The share of each period's rows that must be kept apart from training."""
+        """The share of each period's rows that must be held out from training."""
         return self.one_step.held_out
 
     @property
@@ -176,7 +210,7 @@ class Drift:
         )
 
     def estimate(self, state: DriftState) -> DriftEstimate | None:
-        """Return the estimate so far, or None when too little was seen."""
+        """Return the estimate so far, or None when there is too little data."""
         combined = self.combine.combined(state.combined, squared=self.one_step.squared)
         upper = None if combined is None else self.margin.upper(combined)
         if combined is None or upper is None:

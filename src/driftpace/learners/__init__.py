@@ -1,4 +1,4 @@
-"""How the next model is made from the last one and fresh rows, each learner with the bound that is true for it."""
+"""Learners: fit the next model from the last one and fresh rows, each with the bound that holds for it."""
 
 from driftpace.learners.erm import AnchoredErm
 from driftpace.learners.gradient_passes import GradientPasses

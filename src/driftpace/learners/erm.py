@@ -29,18 +29,19 @@ _ALIKE = 1.0 + 1e-9
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AnchoredErm:
-    """w = argmin over the set of the mean loss of the rows + (lam/2)||w - start||^2 (theory 1.5, 1.6, 1.8).
+    """Minimiser of the mean loss of the fresh rows, anchored at the last model (theory 1.5, 1.6, 1.8).
 
-    ``form`` names the bound, and with it the strength lam of the anchor unless ``strength`` gives it:
+    w = argmin over the set of the mean loss of the rows + (lam/2)||w - start||^2. ``form`` names the bound, and with it the
+    strength lam of the anchor unless ``strength`` gives it:
 
     ==============  ===================  ======================================================================
     form            lam                  bound, and the constants it reads
     ==============  ===================  ======================================================================
     harmonic        noise d/(K d0^2)     :class:`~driftpace.bounds.Anchored`: squared loss, Gaussian features, in
-                                         coordinates in which they are all alike (m = M); noise
+                                         coordinates with equal curvature (m = M); noise
     m-estimation    spread/(K d0^2)      :class:`~driftpace.bounds.AnchoredMinimiser`, a leading term: any smooth loss,
                                          m = M; spread. With strength=0 :class:`~driftpace.bounds.Minimiser`: any m, M
-    fixed-design    ``strength``         :class:`~driftpace.bounds.AnchoredFixedDesign`: the risk over these very rows, whose
+    fixed-design    ``strength``         :class:`~driftpace.bounds.AnchoredFixedDesign`: the risk over the same rows, whose
                                          Hessian has ``eigenvalues`` (or m = M); noise
     ols             0                    :class:`~driftpace.bounds.OrdinaryLeastSquares`; noise
     penalised       0                    :class:`~driftpace.bounds.PenalisedMinimiser`: a penalty, m_rows; sigma_star
@@ -48,10 +49,21 @@ class AnchoredErm:
     ==============  ===================  ======================================================================
 
     Squared loss is solved exactly, others by Newton's method to a gradient of 1e-10 of those of single rows; the outcome is
-    STALLED where that is not reached, and may be where there is no minimiser (classes that a plane separates, no penalty).
+    STALLED where that is not reached, and may be where there is no minimiser (separable classes without a penalty).
     Where many models are equally good (fewer rows than features and no anchor or penalty), the one nearest to the start is
-    taken. The minimiser may lie on the border of the set, but no bound here speaks of that case.
+    taken. The minimiser may lie on the boundary of the set, but no bound here covers that case.
 
+    Parameters
+    ----------
+    form : {'harmonic', 'm-estimation', 'fixed-design', 'ols', 'penalised', 'stable'}, default 'harmonic'
+        The bound, see the table.
+    strength : float, optional
+        Strength of the anchor; by default the one for which the bound holds.
+    eigenvalues : tuple[float, ...], optional
+        Eigenvalues of the Hessian of the rows, for ``form='fixed-design'``.
+
+    Examples
+    --------
     >>> constants = Constants.given(m=1.0, M=1.0, noise=0.5)
     >>> learner = AnchoredErm()
     >>> learner.bound(constants, features=2).smallest(1.0, 0.1, cap=100)
@@ -87,7 +99,7 @@ class AnchoredErm:
         return self.form in ("harmonic", "ols", "fixed-design")
 
     def bound(self, constants: Constants, features: int) -> RiskBound:
-        """Return what this learner promises when these constants hold; ParameterError where nothing is known to be true."""
+        """Return the bound of this learner under these constants; ParameterError where none is known."""
         validation.count("AnchoredErm.bound", least=1, features=features)
         m, M = constants.safe("m"), constants.safe("M")
         if self.form == "fixed-design":
@@ -114,8 +126,10 @@ class AnchoredErm:
         return StableMinimiser(m=constants.safe("m_rows"), G=constants.safe("G"), M=M)
 
     def anchor(self, constants: Constants, features: int, distance: float, samples: int) -> float:
-        """Return lam: the strength given, or the one for which the bound is true; infinity says to stay at the start.
+        """Return lam: the strength given, or the one for which the bound holds; infinity keeps the start.
 
+        Examples
+        --------
         >>> AnchoredErm().anchor(Constants.given(m=1.0, M=1.0, noise=0.5), 2, 1.0, 20)
         0.05
         """
@@ -157,6 +171,6 @@ class AnchoredErm:
     def _alike(self, m: float, M: float) -> float:
         if m * _ALIKE < M:
             raise ParameterError(
-                f"AnchoredErm(form={self.form!r}) must come with whitened coordinates, in which m = M; got m={m!r}, M={M!r}."
+                f"AnchoredErm(form={self.form!r}) requires whitened coordinates, in which m = M; got m={m!r}, M={M!r}."
             )
         return M

@@ -14,11 +14,21 @@ from driftpace.typing import FloatArray
 
 @dataclass(frozen=True, slots=True)
 class GradientPasses:
-    """w <- Pi(w - gradient of the mean loss / L), ``passes`` times, from the last model (theory 1.8c).
+    """Full passes of gradient descent over the fresh rows, from the last model (theory 1.8c).
 
-    Its bound reads M, sigma_star, and what holds for the mean loss of any rows: m_rows (a penalty on every coefficient) and
-    L. :meth:`driftpace.bounds.FullPasses.passes_needed` says how many passes make what they leave small.
+    w <- Pi(w - gradient of the mean loss / L), ``passes`` times. The bound reads M, sigma_star, and what holds for the mean loss of
+    any rows: m_rows (a penalty on every coefficient) and L. :meth:`driftpace.bounds.FullPasses.passes_needed` gives the number of
+    passes after which the remaining error is small.
 
+    Parameters
+    ----------
+    passes : int
+        Number of passes.
+    eta : float, optional
+        Weight that splits the bound so that it factors; None for the best at each distance.
+
+    Examples
+    --------
     >>> constants = Constants.given(m=0.1, M=1.6, m_rows=0.1, L=1.6, sigma_star=0.2**0.5)
     >>> GradientPasses(100).bound(constants, features=2)(1.0, 400)
     0.0592563
@@ -34,7 +44,7 @@ class GradientPasses:
             validation.positive("GradientPasses", eta=self.eta)
 
     def bound(self, constants: Constants, features: int) -> RiskBound:
-        """Return what so many passes promise."""
+        """Return the bound after these passes."""
         validation.count("GradientPasses.bound", least=1, features=features)
         return FullPasses(
             m=constants.safe("m_rows"),

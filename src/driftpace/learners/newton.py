@@ -25,6 +25,8 @@ def nearest_minimiser(
     By Cholesky where that is safe, and otherwise by a pivoted QR of the rows and the roots of the penalties, which does
     not square the condition number; there, singular values under 1e-12 of the largest count as zero.
 
+    Examples
+    --------
     >>> nearest_minimiser(np.array([[1.0, 1.0]]), np.array([2.0]), np.zeros(2), 0.0, np.zeros(2))
     array([1., 1.])
     """
@@ -50,10 +52,12 @@ def nearest_minimiser(
     return np.asarray(anchor + change)
 
 
-def on_set(domain: Set, w: FloatArray, gradient: FloatArray, hessian: FloatArray) -> FloatArray | None:
+def minimise_quadratic(domain: Set, w: FloatArray, gradient: FloatArray, hessian: FloatArray) -> FloatArray | None:
     """Return argmin over the set of g'(v - w) + (v - w)'H(v - w)/2; None where H has no inverse and the set no border.
 
-    >>> on_set(Box(low=0.0, high=1.0), np.zeros(2), np.array([-2.0, 1.0]), np.eye(2))
+    Examples
+    --------
+    >>> minimise_quadratic(Box(low=0.0, high=1.0), np.zeros(2), np.array([-2.0, 1.0]), np.eye(2))
     array([1., 0.])
     """
     step = _solve(hessian, gradient)
@@ -223,6 +227,8 @@ def minimise(
     A point is a minimiser when h (w - Pi(w - g/h)), h the rows' mean smoothness, is at most 1e-10 of the gradients of single
     rows; inside the set that is the gradient g itself.
 
+    Examples
+    --------
     >>> from driftpace.constraints import Ball
     >>> X, y = np.eye(2), np.array([3.0, 4.0])
     >>> minimise(SquaredLoss(), Ball(1.0), np.zeros(2), X, y, 0.0)[0]
@@ -275,7 +281,7 @@ def _newton_step(
     """Return a lower point towards the quadratic's minimiser, the Hessian damped as far as it takes; None without one."""
     for damping in _DAMPINGS:
         damped = hessian + damping * smoothness * np.eye(w.size) if damping else hessian
-        target = on_set(domain, w, gradient, damped)
+        target = minimise_quadratic(domain, w, gradient, damped)
         if target is not None:
             moved = _search(objective, domain, w, gradient, target - w, smoothness)
             if moved is not None:
@@ -305,7 +311,7 @@ def _search(
             lower <= now + _ROUNDING * abs(now)
             and _error(domain, point, objective.gradient(point), smoothness) < 0.9 * error
         ):
-            return point  # too near for values to tell: gradients decide
+            return point  # too close for values to differ: gradients decide
         share *= 0.5
     return None
 

@@ -1,4 +1,4 @@
-"""What a learner must be able to do."""
+"""The protocol of learners."""
 
 from typing import Protocol, runtime_checkable
 
@@ -11,10 +11,10 @@ from driftpace.typing import FloatArray
 
 @runtime_checkable
 class Learner(Protocol):
-    """Turns the last model and new samples into the next model, and knows the bound that is true for it."""
+    """Protocol of learners: from the last model and new rows to the next model, with a bound that holds for it."""
 
     def bound(self, constants: Constants, features: int) -> RiskBound:
-        """Return what this learner promises when these constants hold; ParameterError names a constant that is missing."""
+        """Return the bound of this learner under these constants; ParameterError names a missing constant."""
         ...
 
     def fit(

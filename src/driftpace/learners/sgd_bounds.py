@@ -30,13 +30,15 @@ OUTPUTS = ("last", "weighted", "uniform", "tail")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Recipe:
-    """The words of :class:`~driftpace.learners.Sgd`, where they are explained.
+class SgdConfig:
+    """Configuration of :class:`~driftpace.learners.Sgd`, where its parameters are documented.
 
-    >>> Recipe(steps="fast")
+    Examples
+    --------
+    >>> SgdConfig(steps="fast")
     Traceback (most recent call last):
         ...
-    driftpace.errors.ParameterError: Recipe(steps=...) must be one of 'inverse-time', 'harmonic', 'constant', 'greedy'; got 'fast'.
+    driftpace.errors.ParameterError: SgdConfig(steps=...) must be one of 'inverse-time', 'harmonic', ...; got 'fast'.
     """
 
     steps: str | Schedule = "inverse-time"
@@ -83,7 +85,7 @@ class Recipe:
 
 
 _ROWS = "rows are independent draws of the period's distribution, each used once"
-_INTERIOR = "the gradient of the risk is zero at the minimiser (it is not on the border of the set)"
+_INTERIOR = "the gradient of the risk is zero at the minimiser (it is not on the boundary of the set)"
 
 
 class NoiseForm(NamedTuple):
@@ -154,6 +156,8 @@ def _bounded(constants: Constants, batch: int) -> NoiseModel:
 def gaussian_R2(constants: Constants) -> float:
     """Return 2 lambda_max + tr H, the R2 of Gaussian features (theory 1.1b).
 
+    Examples
+    --------
     >>> gaussian_R2(Constants.given(M=1.0, trace=2.0))
     4.0
     """
@@ -191,15 +195,15 @@ FORMS: dict[str, NoiseForm] = {
 _SQUARES = ("least-squares", "gaussian")
 
 
-def with_spectrum(sgd: Recipe, constants: Constants) -> Constants:
-    """Return the constants with those that the learner's eigenvalues say: m, M and the trace."""
+def with_spectrum(sgd: SgdConfig, constants: Constants) -> Constants:
+    """Return the constants with m, M and the trace from the learner's eigenvalues."""
     if sgd.eigenvalues is None:
         return constants
     values = sgd.eigenvalues
     return constants.updated(Constants.given(m=min(values), M=max(values), trace=sum(values)))
 
 
-def resolved_schedule(sgd: Recipe, constants: Constants) -> Schedule:
+def schedule_for(sgd: SgdConfig, constants: Constants) -> Schedule:
     """Return the steps with their numbers."""
     if not isinstance(sgd.steps, str):
         return sgd.steps
@@ -226,9 +230,9 @@ def resolved_schedule(sgd: Recipe, constants: Constants) -> Schedule:
     return ConstantSteps(step=min(m / max(one.B, m * m), one.step_limit))  # forgets the start fastest, theory 1.1e
 
 
-def paired_bound(sgd: Recipe, constants: Constants, features: int) -> RiskBound:
-    """Return the bound that is true for the learner, the least of them where there are several."""
-    schedule = resolved_schedule(sgd, constants)
+def bound_for(sgd: SgdConfig, constants: Constants, features: int) -> RiskBound:
+    """Return the bound that holds for the learner, the least where there are several."""
+    schedule = schedule_for(sgd, constants)
     if sgd.output == "last":
         return _last(sgd, constants, features, schedule)
     if sgd.batch > 1:
@@ -242,7 +246,7 @@ def paired_bound(sgd: Recipe, constants: Constants, features: int) -> RiskBound:
     raise _no_bound(sgd, "it needs a constant step, or steps='harmonic' with output='uniform' and form='bounded'")
 
 
-def _last(sgd: Recipe, constants: Constants, features: int, schedule: Schedule) -> RiskBound:
+def _last(sgd: SgdConfig, constants: Constants, features: int, schedule: Schedule) -> RiskBound:
     m, M = constants.safe("m"), constants.safe("M")
     if isinstance(schedule, GreedySteps):
         greedy = Greedy(m=m, M=M, noise=FORMS[sgd.form].noise(constants, sgd.batch), batch=sgd.batch)
@@ -267,7 +271,7 @@ def _last(sgd: Recipe, constants: Constants, features: int, schedule: Schedule) 
     return GaussianLeastSquares(eigenvalues=values, noise=constants.safe("noise"), schedule=schedule, batch=sgd.batch)
 
 
-def _weighted(sgd: Recipe, constants: Constants, schedule: Schedule) -> RiskBound:
+def _weighted(sgd: SgdConfig, constants: Constants, schedule: Schedule) -> RiskBound:
     m, M = constants.safe("m"), _smoothness(constants)
     if sgd.form == "bounded":
         bounded = WeightedBounded(m=m, G2=constants.safe("G") ** 2, M=M)
@@ -280,7 +284,7 @@ def _weighted(sgd: Recipe, constants: Constants, schedule: Schedule) -> RiskBoun
     return weighted
 
 
-def _constant_average(sgd: Recipe, constants: Constants, features: int, schedule: ConstantSteps) -> RiskBound:
+def _constant_average(sgd: SgdConfig, constants: Constants, features: int, schedule: ConstantSteps) -> RiskBound:
     step, m, M = schedule.step, constants.safe("m"), _smoothness(constants)
     bounds: list[RiskBound] = []
     if sgd.form in _SQUARES:
@@ -308,8 +312,8 @@ def _smoothness(constants: Constants) -> float | None:
     return constants.safe("M") if constants.knows("M") else None
 
 
-def _no_bound(sgd: Recipe, why: str) -> ParameterError:
+def _no_bound(sgd: SgdConfig, why: str) -> ParameterError:
     return ParameterError(
-        f"Sgd(output={sgd.output!r}) must come with a combination for which a bound is known, and {why}; got "
+        f"Sgd(output={sgd.output!r}) requires a combination for which a bound is known, and {why}; got "
         f"steps={sgd.steps!r}, batch={sgd.batch}, form={sgd.form!r}, shift={sgd.shift!r}, step={sgd.step!r}."
     )

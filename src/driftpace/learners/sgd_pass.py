@@ -10,7 +10,7 @@ import numpy as np
 from driftpace.constraints import Ball, Box, WholeSpace
 from driftpace.constraints.protocol import Set
 from driftpace.learners.kernels import AHEAD_FEATURES, GRAM_FEATURES, work_space
-from driftpace.learners.sgd_bounds import Recipe, resolved_schedule, with_spectrum
+from driftpace.learners.sgd_bounds import SgdConfig, schedule_for, with_spectrum
 from driftpace.losses import HuberLoss, LogisticLoss, SmoothedHinge, SquaredLoss
 from driftpace.losses.protocol import Loss
 from driftpace.records import Constants, Fit, Outcome
@@ -33,6 +33,8 @@ class PassPlan(NamedTuple):
     def averaged(self, updates: int) -> tuple[int, float]:
         """Return the first iterate of the average and one over the sum of weights; zero when the last iterate is returned.
 
+        Examples
+        --------
         >>> PassPlan(2.0, 1.0, 8.0, None, "weighted", 1.0, 8.0, 1).averaged(3)
         (0, 0.037037)
         """
@@ -42,13 +44,15 @@ class PassPlan(NamedTuple):
         return first, 1.0 / (self.tilt * (0.5 * updates * (updates - 1)) + self.level * (updates - first))
 
 
-def make_plan(recipe: Recipe, constants: Constants) -> PassPlan:
+def make_plan(recipe: SgdConfig, constants: Constants) -> PassPlan:
     """Return the numbers of a recipe under these constants.
 
-    >>> make_plan(Recipe(output="weighted"), Constants.given(m=1.0, A=0.16, B=4.0))[:3]
+    Examples
+    --------
+    >>> make_plan(SgdConfig(output="weighted"), Constants.given(m=1.0, A=0.16, B=4.0))[:3]
     (2.0, 1.0, 16.0)
     """
-    schedule = resolved_schedule(recipe, with_spectrum(recipe, constants))
+    schedule = schedule_for(recipe, with_spectrum(recipe, constants))
     greedy = schedule if isinstance(schedule, GreedySteps) else None
     if isinstance(schedule, ConstantSteps):
         scale, grow, shift = schedule.step, 0.0, 1.0
@@ -95,9 +99,9 @@ _REMEMBERED = 64
 
 
 class _Ready(NamedTuple):
-    """Everything about a pass that does not depend on the rows; no loop where the loss or the set is the user's own."""
+    """Everything about a pass that does not depend on the rows; no loop for user-defined losses and sets."""
 
-    owners: tuple[Recipe, Constants, Loss, Set]
+    owners: tuple[SgdConfig, Constants, Loss, Set]
     plan: PassPlan
     batch: int
     last: bool
@@ -112,7 +116,7 @@ _ready: dict[tuple[int, int, int, int, int], _Ready] = {}
 
 
 def one_pass(
-    recipe: Recipe,
+    recipe: SgdConfig,
     loss: Loss,
     domain: Set,
     start: FloatArray,
@@ -128,7 +132,7 @@ def one_pass(
     _, plan, batch, last, loop, curve, before, after, work_size = ready
     steps = _NONE
     if plan.greedy is not None:
-        rows -= rows % batch  # a last batch that is not whole is not used: the bound says so
+        rows -= rows % batch  # an incomplete last batch is not used, as the bound assumes
         X, y = X[:rows], y[:rows]
         if rows and distance < math.inf:
             steps = _greedy_steps(plan.greedy, rows // batch, distance)
@@ -152,11 +156,11 @@ def one_pass(
 
 
 def _make_ready(
-    key: tuple[int, int, int, int, int], owners: tuple[Recipe, Constants, Loss, Set], features: int
+    key: tuple[int, int, int, int, int], owners: tuple[SgdConfig, Constants, Loss, Set], features: int
 ) -> _Ready:
     """Prepare a pass, and remember it under the identities of its owners: to compare them would cost more than 200 rows.
 
-    The owners are kept with it, so that no other object can come to have the identity of one of them.
+    The owners are kept with it, so that no other object can reuse the identity of one of them.
     """
     recipe, constants, loss, domain = owners
     plan = make_plan(recipe, constants)
@@ -183,7 +187,7 @@ def _make_ready(
 def _loop(
     curve: tuple[int, float, float, int], domain: Set, features: int, batch: int
 ) -> tuple[Callable[..., None], tuple[Any, ...]]:
-    """Return the compiled pass, and what it wants to know besides what all of them do."""
+    """Return the compiled pass and its extra arguments."""
     centred = isinstance(domain, WholeSpace) or (isinstance(domain, Ball) and domain.center is None)
     if batch > 1 or not centred:
         from driftpace.learners.kernels.passes import plain_pass

@@ -1,4 +1,4 @@
-"""How many samples: a bound and a drift estimate in, the smallest number that meets the target out."""
+"""Sample-size rules of the paper: from a bound and a drift estimate to the smallest sample size that meets the target."""
 
 from driftpace.rules.decision import meets
 from driftpace.rules.do_not_update import DoNotUpdate

@@ -65,65 +65,65 @@ def risk_at(bound: RiskBound, distance: float, samples: int) -> float:
     return factors.beta if factors is not None and factors.alpha == 0.0 else math.inf
 
 
-def is_blind(drift: DriftEstimate | None, period: int) -> bool:
+def only_diameter_known(drift: DriftEstimate | None, period: int) -> bool:
     """Whether only the diameter bounds the start: period 1, and 2 while the drift is being learnt (A.4, theory I19)."""
     return drift is None or period <= (2 if drift.steps > 0 else 1)
 
 
-def proven_start(terms: RuleContext, risk: float | None, *, period: int, track: Track) -> float:
-    """Return how far the start of a period may be, given the risk promised for the model before it (None: there is none).
+def proven_start(context: RuleContext, risk: float | None, *, period: int, track: Track) -> float:
+    """Return how far the start of a period may be, given the risk promised for the previous model it (None: there is none).
 
     In the first periods only the diameter is known (A.4); where the set has none, the drift must do as soon as there is one.
     """
-    if terms.bound is None:
+    if context.bound is None:
         return math.inf
-    widest = min(terms.diameter, terms.first_distance)
-    if terms.drift is None or risk is None or (is_blind(terms.drift, period) and math.isfinite(widest)):
+    widest = min(context.diameter, context.first_distance)
+    if context.drift is None or risk is None or (only_diameter_known(context.drift, period) and math.isfinite(widest)):
         return widest
     return start_distance(
-        terms.bound, terms.m, risk, terms.drift, rho=terms.drift.upper, diameter=terms.diameter, track=track
+        context.bound, context.m, risk, context.drift, rho=context.drift.upper, diameter=context.diameter, track=track
     )
 
 
 def decide(
-    terms: RuleContext, risk: float | None, *, first_samples: tuple[int, ...], assumed_risk: float, track: Track
+    context: RuleContext, risk: float | None, *, first_samples: tuple[int, ...], assumed_risk: float, track: Track
 ) -> RuleDecision:
     """Return the decision of a period.
 
     ``risk`` is what is promised for the last model; from it zero samples is judged (theory I22). ``assumed_risk`` is what
     the rule assumes when it sizes: eps for do-not-update, max(eps_{n-1}, eps) for update-past.
     """
-    bound, drift = terms.bound, terms.drift
-    start = proven_start(terms, risk, period=terms.period, track=track)
+    bound, drift = context.bound, context.drift
+    start = proven_start(context, risk, period=context.period, track=track)
     if bound is None:
-        return _pilot(terms, first_samples, start, "the constants of the problem are not known yet")
-    if terms.period <= len(first_samples):
-        return _pilot(terms, first_samples, start, "the size of the first periods is fixed")
-    blind = drift is None or is_blind(drift, terms.period)
+        return _pilot(context, first_samples, start, "the constants of the problem are not known yet")
+    if context.period <= len(first_samples):
+        return _pilot(context, first_samples, start, "the size of the first periods is fixed")
+    blind = drift is None or only_diameter_known(drift, context.period)
     if blind and not math.isfinite(start):
-        return _pilot(terms, first_samples, start, "nothing limits the start yet; a set of finite diameter would")
+        return _pilot(context, first_samples, start, "nothing limits the start yet; a set of finite diameter would")
     if drift is None or blind:
-        sizing = smallest(bound, start, terms.epsilon, terms.cap)
+        sizing = smallest(bound, start, context.epsilon, context.cap)
         return _decision(bound, sizing, start, least=sizing.samples)
 
     stale = risk_at(bound, start, 0)
-    if meets(stale, terms.epsilon):
-        otherwise = _sized(terms, bound, drift, assumed_risk, drift.upper, track)
-        return _decision(bound, _enough(stale, terms.epsilon, otherwise, bound), start, least=0)
-    most = _sized(terms, bound, drift, assumed_risk, drift.upper, track)
-    least = _sized(terms, bound, drift, assumed_risk, drift.value, track)
+    if meets(stale, context.epsilon):
+        otherwise = _sized(context, bound, drift, assumed_risk, drift.upper, track)
+        return _decision(bound, _enough(stale, context.epsilon, otherwise, bound), start, least=0)
+    most = _sized(context, bound, drift, assumed_risk, drift.upper, track)
+    least = _sized(context, bound, drift, assumed_risk, drift.value, track)
     if most is not None and most.samples == 0:  # a model that just met the target would do, but the last one does not
-        most = least = smallest(bound, start, terms.epsilon, terms.cap) if math.isfinite(start) else None
+        most = least = smallest(bound, start, context.epsilon, context.cap) if math.isfinite(start) else None
     if most is None or least is None:
-        return _pilot(terms, first_samples, start, "nothing limits the start yet; a set of finite diameter would")
+        return _pilot(context, first_samples, start, "nothing limits the start yet; a set of finite diameter would")
     return _decision(bound, most, start, least=least.samples)
 
 
 def _sized(
-    terms: RuleContext, bound: RiskBound, drift: DriftEstimate, risk: float, rho: float, track: Track
+    context: RuleContext, bound: RiskBound, drift: DriftEstimate, risk: float, rho: float, track: Track
 ) -> Sizing | None:
-    distance = start_distance(bound, terms.m, risk, drift, rho=rho, diameter=terms.diameter, track=track)
-    return smallest(bound, distance, terms.epsilon, terms.cap) if math.isfinite(distance) else None
+    distance = start_distance(bound, context.m, risk, drift, rho=rho, diameter=context.diameter, track=track)
+    return smallest(bound, distance, context.epsilon, context.cap) if math.isfinite(distance) else None
 
 
 def _decision(bound: RiskBound, sizing: Sizing, start: float, *, least: int) -> RuleDecision:
@@ -147,14 +147,14 @@ def _enough(stale: float, epsilon: float, otherwise: Sizing | None, bound: RiskB
     )
 
 
-def _pilot(terms: RuleContext, first_samples: tuple[int, ...], start: float, reason: str) -> RuleDecision:
-    samples = first_samples[min(terms.period, len(first_samples)) - 1] if first_samples else 1
-    risk = math.inf if terms.bound is None else risk_at(terms.bound, start, samples)
+def _pilot(context: RuleContext, first_samples: tuple[int, ...], start: float, reason: str) -> RuleDecision:
+    samples = first_samples[min(context.period, len(first_samples)) - 1] if first_samples else 1
+    risk = math.inf if context.bound is None else risk_at(context.bound, start, samples)
     sizing = Sizing(
         samples=samples,
         risk=risk,
         risk_one_fewer=math.inf,
-        outcome=Outcome.MET if meets(risk, terms.epsilon) else Outcome.PILOT,
+        outcome=Outcome.MET if meets(risk, context.epsilon) else Outcome.PILOT,
         reason=reason,
         decided_by="first periods",
     )

@@ -1,4 +1,4 @@
-"""The drift is known: K_1, K* and the sequence of risk bounds (section II-B of the paper)."""
+"""Sample sizes and risk bounds under a known drift (section II-B of the paper)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,15 @@ from driftpace.rules.decision import Track, reach, risk_at, smallest
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class KnownSizes:
-    """The two numbers of section II-B: the first period's, and every later period's K*."""
+    """Sample sizes under a known drift (section II-B of the paper).
+
+    Parameters
+    ----------
+    first : Sizing
+        First period.
+    steady : Sizing
+        Every later period, K*.
+    """
 
     first: Sizing
     steady: Sizing
@@ -20,10 +28,36 @@ class KnownSizes:
 def sizes_when_known(
     bound: RiskBound, *, rho: float, epsilon: float, m: float, diameter: float, cap: int = 10**9, track: Track = "risk"
 ) -> KnownSizes:
-    """Return K_1 = min{K : b(diam, K) <= eps} and K* = min{K : b(sqrt(2 eps/m) + rho, K) <= eps}.
+    """Compute the sample sizes of the first and of every later period under a known drift.
 
-    K may be 0 (theory I22): with no drift, a model that meets the target needs no fresh samples.
+    K_1 = min{K : b(diam, K) <= eps} and K* = min{K : b(sqrt(2 eps/m) + rho, K) <= eps}. K may be 0 (theory I22): without drift, a
+    model that meets the target needs no fresh samples.
 
+    Parameters
+    ----------
+    bound : RiskBound
+        Risk bound.
+    rho : float
+        Drift per period.
+    epsilon : float
+        Target for the excess risk.
+    m : float
+        Strong convexity of the risk.
+    diameter : float
+        Diameter of the set; limits every distance.
+    cap : int, default 1000000000
+        Largest sample size considered.
+    track : {'risk', 'distance'}, default 'risk'
+        How a risk becomes a distance: ``'risk'`` by strong convexity as in the paper, ``'distance'`` without its loss of
+        M/m (theory S1).
+
+    Returns
+    -------
+    KnownSizes
+        Both sizes with their reasons.
+
+    Examples
+    --------
     >>> from driftpace.bounds import LastIterate, NoiseModel
     >>> from driftpace.schedules import InverseTime
     >>> noise = NoiseModel.second_moment(A=0.16, B=4.0)
@@ -49,8 +83,35 @@ def risk_sequence(
     given: int = 1,
     track: Track = "risk",
 ) -> list[float]:
-    """Return eps_1, eps_2, ...: eps_n = b(sqrt(2 eps_{n-1}/m) + rho, K_n), the first ``given`` of them b(diam, K_n) (A.4).
+    """Compute the risk bounds of a sequence of periods under a known drift (A.4).
 
+    eps_n = b(sqrt(2 eps_{n-1}/m) + rho, K_n), the first ``given`` of them b(diam, K_n).
+
+    Parameters
+    ----------
+    bound : RiskBound
+        Risk bound.
+    samples : Sequence[int]
+        Sample size of each period.
+    rho : float
+        Drift per period.
+    m : float
+        Strong convexity of the risk.
+    diameter : float
+        Diameter of the set; limits every distance.
+    given : int, default 1
+        Number of first periods whose start is bounded by the diameter alone.
+    track : {'risk', 'distance'}, default 'risk'
+        How a risk becomes a distance: ``'risk'`` by strong convexity as in the paper, ``'distance'`` without its loss of
+        M/m (theory S1).
+
+    Returns
+    -------
+    list[float]
+        eps_1, eps_2, ...
+
+    Examples
+    --------
     >>> from driftpace.bounds import LastIterate, NoiseModel
     >>> from driftpace.schedules import InverseTime
     >>> noise = NoiseModel.second_moment(A=0.16, B=4.0)

@@ -1,4 +1,4 @@
-"""Synthetic worlds that know the truth: they draw rows, say the exact risk of any model, and how far the best one moves."""
+"""Synthetic data with known truth: draw rows, evaluate the exact risk of any model, and measure the drift of the minimiser."""
 
 from driftpace.synthetic import library
 from driftpace.synthetic.bounded import BoundedRegression

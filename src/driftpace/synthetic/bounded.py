@@ -1,4 +1,4 @@
-"""Regression on bounded rows with bounded noise: a world where the smoothness of one row and the largest gradient exist."""
+"""Regression on bounded rows with bounded noise, where the smoothness of one row and the largest gradient exist."""
 
 import math
 from dataclasses import dataclass, field
@@ -11,10 +11,10 @@ from driftpace.constraints import Set
 from driftpace.losses import Loss, SquaredLoss
 from driftpace.records import Constants
 from driftpace.synthetic.constants import (
-    furthest,
-    in_domain,
+    domain_constants,
     known_constants,
     largest_eigenvalue,
+    max_distance,
     ridge,
     squared_constants,
     squared_covariance,
@@ -27,16 +27,28 @@ from driftpace.typing import FloatArray
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class BoundedRegression:
-    """x = covariance^(1/2) sqrt(d) u with u uniform on the unit sphere, y = x'coef + xi, xi uniform with variance ``noise``.
+    """Linear regression on bounded rows with bounded noise, for which L and G exist.
 
-    Rows have mean zero and the covariance given, like Gaussian ones, but ||x||^2 <= d lam_max and |xi| <= sqrt(3 noise). So L,
-    the smoothness of one row's loss, exists, and so does G, the largest gradient on a bounded domain. Fourth moments are
-    d/(d+2) times the Gaussian ones. For the squared loss only.
+    x = covariance^(1/2) sqrt(d) u with u uniform on the unit sphere, y = x'coef + xi, xi uniform with variance ``noise``. Rows have
+    mean zero and the given covariance, like Gaussian ones, but ||x||^2 <= d lam_max and |xi| <= sqrt(3 noise). So L, the smoothness
+    of one row's loss, exists, and so does G, the largest gradient on a bounded domain. Fourth moments are d/(d+2) times the
+    Gaussian ones. For the squared loss only.
 
-    >>> world = BoundedRegression(coef=[1.0, -2.0], covariance=1.0, noise=0.5)
-    >>> world.constants(SquaredLoss()).safe("L")
+    Parameters
+    ----------
+    coef : ndarray
+        True coefficients.
+    covariance : ndarray or float
+        Covariance of the rows: a matrix, or a number for that multiple of the identity.
+    noise : float
+        Variance of the noise.
+
+    Examples
+    --------
+    >>> population = BoundedRegression(coef=[1.0, -2.0], covariance=1.0, noise=0.5)
+    >>> population.constants(SquaredLoss()).safe("L")
     2.0
-    >>> world.excess_risk(SquaredLoss(), [1.0, 0.0])
+    >>> population.excess_risk(SquaredLoss(), [1.0, 0.0])
     2.0
     """
 
@@ -104,8 +116,8 @@ class BoundedRegression:
         loss = self._known(loss)
         best = self.minimiser(loss)
         error, longest = best - self.coef, math.sqrt(self.features * largest_eigenvalue(self._covariance))
-        numbers = in_domain("BoundedRegression.constants", domain, best)
-        far, norm = furthest(domain, self.coef), furthest(domain, np.zeros(self.features))
+        numbers = domain_constants("BoundedRegression.constants", domain, best)
+        far, norm = max_distance(domain, self.coef), max_distance(domain, np.zeros(self.features))
         residual = longest * far + math.sqrt(3.0 * self.noise)
         numbers["G"] = residual * longest + (
             loss.l2 * norm if loss.l2 > 0.0 else 0.0

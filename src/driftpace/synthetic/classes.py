@@ -1,4 +1,4 @@
-"""Two Gaussian classes: the world of the paper's second experiment."""
+"""Two Gaussian classes, as in the paper's second experiment."""
 
 import math
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from driftpace.constraints import Set
 from driftpace.errors import ParameterError
 from driftpace.losses import HuberLoss, LinearLoss, LogisticLoss, Loss, SmoothedHinge, SquaredLoss
 from driftpace.records import Constants
-from driftpace.synthetic.constants import curve_constants, in_domain, known_constants, ridge, smallest_eigenvalue
+from driftpace.synthetic.constants import curve_constants, domain_constants, known_constants, ridge, smallest_eigenvalue
 from driftpace.synthetic.features import as_covariance
 from driftpace.synthetic.scores import GaussianScores, mean_curve, newton, require_loss
 from driftpace.typing import FloatArray
@@ -20,18 +20,26 @@ from driftpace.typing import FloatArray
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class TwoClasses:
-    """y = -1 or 1 equally often, x | y ~ N(y mean, covariance) (theory 6.2).
+    """Two Gaussian classes, as in the paper's second experiment (theory 6.2).
 
-    ``covariance`` is a matrix, or a number for that multiple of the identity. The margin y x'w is
-    N(w'mean, w'covariance w), so the risk of any built-in loss is a one-dimensional Gaussian integral: in closed form, or
-    for the logistic loss by a rule with an error below 1e-15 + 1e-12 of the risk. An ``intercept`` given beside ``coef`` is
-    judged too; the best one is zero.
+    y = -1 or 1 with equal probability, x | y ~ N(y mean, covariance). The margin y x'w is N(w'mean, w'covariance w), so the risk of
+    any built-in loss is a one-dimensional Gaussian integral: in closed form, or for the logistic loss by a quadrature rule with
+    an error below 1e-15 + 1e-12 of the risk. An ``intercept`` passed with ``coef`` is evaluated too; the optimal one is zero.
 
-    >>> world = TwoClasses(mean=[1.0, 0.0], covariance=0.5)
-    >>> X, y = world.draw(4, rng=0)
+    Parameters
+    ----------
+    mean : ndarray
+        Mean of class 1; class -1 has the opposite mean.
+    covariance : ndarray or float
+        Covariance of the rows: a matrix, or a number for that multiple of the identity.
+
+    Examples
+    --------
+    >>> population = TwoClasses(mean=[1.0, 0.0], covariance=0.5)
+    >>> X, y = population.draw(4, rng=0)
     >>> X.shape, sorted(set(y.tolist()))
     ((4, 2), [-1.0, 1.0])
-    >>> world.minimiser(SmoothedHinge(l2=0.1))
+    >>> population.minimiser(SmoothedHinge(l2=0.1))
     array([0.809, 0.   ])
     """
 
@@ -104,8 +112,10 @@ class TwoClasses:
         The difference of two such scores x'w is N(2 w'mean, 2 w'covariance w), so it is Phi(sqrt(2) w'mean / sqrt(w'covariance w));
         where all scores are zero, ties count half. An intercept changes nothing.
 
-        >>> world = TwoClasses(mean=[1.0, 0.0], covariance=0.5)
-        >>> world.auc([2.0, 0.0]), world.auc([0.0, 1.0]), world.auc([0.0, 0.0])
+        Examples
+        --------
+        >>> population = TwoClasses(mean=[1.0, 0.0], covariance=0.5)
+        >>> population.auc([2.0, 0.0]), population.auc([0.0, 1.0]), population.auc([0.0, 0.0])
         (0.97725, 0.5, 0.5)
         """
         models = _models("TwoClasses.auc", coef, self.features)
@@ -133,7 +143,7 @@ class TwoClasses:
         """
         loss = self._known(loss)
         best = self.minimiser(loss)
-        place = in_domain("TwoClasses.constants", domain, best)
+        place = domain_constants("TwoClasses.constants", domain, best)
         numbers = curve_constants(
             loss,
             square=self._square(),

@@ -44,6 +44,8 @@ def quadratic_limit(at_zero: float, linear: FloatArray, square: FloatArray) -> t
     eigenvalue of ``square``; the left side being >= 0 along every line makes |linear| <= 2 sqrt(at_zero top), so theta <= 1.
     Exact when ``linear`` is zero.
 
+    Examples
+    --------
     >>> quadratic_limit(2.0, np.zeros(2), np.diag([1.0, 3.0]))
     (2.0, 3.0)
     """
@@ -86,8 +88,8 @@ def curve_constants(
     }
 
 
-def in_domain(owner: str, domain: Set | None, minimiser: FloatArray) -> dict[str, float]:
-    """Return the diameter of the domain where it is finite; refuse a domain that leaves the minimiser out."""
+def domain_constants(owner: str, domain: Set | None, minimiser: FloatArray) -> dict[str, float]:
+    """Return the diameter of the domain where it is finite; ParameterError if the domain excludes the minimiser."""
     if domain is None:
         return {}
     if not (domain.fits(minimiser.size) and domain.contains(minimiser)):
@@ -99,11 +101,13 @@ def in_domain(owner: str, domain: Set | None, minimiser: FloatArray) -> dict[str
     return {"diameter": domain.diameter} if 0.0 < domain.diameter < math.inf else {}
 
 
-def furthest(domain: Set | None, point: FloatArray) -> float:
+def max_distance(domain: Set | None, point: FloatArray) -> float:
     """Return a limit on the distance from ``point`` to anywhere in the domain: exact for a ball and a box.
 
+    Examples
+    --------
     >>> from driftpace.constraints import Ball
-    >>> furthest(Ball(2.0), np.array([3.0, 4.0]))
+    >>> max_distance(Ball(2.0), np.array([3.0, 4.0]))
     7.0
     """
     if isinstance(domain, Ball):
@@ -118,7 +122,7 @@ def furthest(domain: Set | None, point: FloatArray) -> float:
 
 
 def known_constants(loss: Loss, numbers: dict[str, float]) -> Constants:
-    """Return constants, leaving out those that a bound cannot use: not finite, or zero where zero says nothing.
+    """Return constants, leaving out those that a bound cannot use: not finite, or zero where zero carries no information.
 
     A penalty on every coefficient makes the mean loss of any rows l2-strongly convex.
     """
@@ -172,7 +176,7 @@ def moment_constants(
 ) -> dict[str, float]:
     """Return the constants of the squared loss from E zz', E||z||^2 zz' and Hessian and gradient covariance at the minimiser.
 
-    For any noise whose mean is zero whatever the row z, so that the terms in d are those of :func:`squared_constants`. ``noise``
+    For any noise whose mean is zero given the row z, so that the terms in d are those of :func:`squared_constants`. ``noise``
     is the least number with E r^2 zz' <= noise E zz' at the minimiser, r its residual, and R2 likewise of the fourth moments.
     """
     pull = square @ error

@@ -20,12 +20,29 @@ from driftpace.typing import FloatArray
 class DriftingRegression(DriftMixin):
     """Gaussian regression whose coefficients move by exactly ``rho`` each period (paper section V-A; theory 6.1).
 
-    ``shape`` is "walk" (a uniformly random direction each period) or "line" (one random direction for ever). Period 1 has
-    the coefficients ``start``, zero unless given. ``rng`` is a whole number: every period is a function of it alone, so
-    periods may be asked for in any order. With an l2 penalty the minimiser shrinks, and moves by less than ``rho``.
+    With an l2 penalty the minimiser shrinks, and moves by less than ``rho``.
 
-    >>> world = DriftingRegression(features=2, rho=1.0, noise=0.08, rng=0)
-    >>> moved = world.period(7).coef - world.period(6).coef
+    Parameters
+    ----------
+    features : int
+        Number of columns of X.
+    rho : float
+        Distance the coefficients move each period.
+    noise : float
+        Variance of the noise.
+    rng : int
+        Seed; every period is a function of it alone, so periods may be drawn in any order.
+    covariance : ndarray or float, default 1.0
+        Covariance of the rows: a matrix, or a number for that multiple of the identity.
+    shape : {'walk', 'line'}, default 'walk'
+        A uniformly random direction each period, or one random direction throughout.
+    start : ndarray, optional
+        Coefficients of period 1, zero by default.
+
+    Examples
+    --------
+    >>> population = DriftingRegression(features=2, rho=1.0, noise=0.08, rng=0)
+    >>> moved = population.period(7).coef - population.period(6).coef
     >>> round(float(np.linalg.norm(moved)), 12)
     1.0
     """
@@ -61,19 +78,31 @@ class DriftingRegression(DriftMixin):
         return cast(FloatArray, self.start) + self.rho * np.vstack([np.zeros(self.features), np.cumsum(moves, axis=0)])
 
     def period(self, n: int) -> GaussianRegression:
-        """Return the world of period n = 1, 2, ..."""
+        """Return the population of period n = 1, 2, ..."""
         validation.count("DriftingRegression.period", least=1, n=n)
         return GaussianRegression(coef=self.path(n)[-1], covariance=self.covariance, noise=self.noise)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DriftingClasses(DriftMixin):
-    """Two Gaussian classes whose means, opposite each other, turn by ``angle`` each period (theory 6.2).
+    """Two Gaussian classes whose opposite means rotate by ``angle`` each period (theory 6.2).
 
-    Both means turn together in the first two coordinates, at distance ``radius`` from the origin; the rows of a class have
-    variance ``variance`` in every direction, so each period is a turned copy of the first, and the minimiser moves by the
-    same :meth:`rho` each time. By default half a turn in 25 periods.
+    Both means rotate together in the first two coordinates; each period is a rotated copy of the first, and the minimiser moves
+    by the same :meth:`rho` each time. By default half a rotation in 25 periods.
 
+    Parameters
+    ----------
+    features : int, default 2
+        Number of columns of X.
+    angle : float, default 0.12566370614359174
+        Rotation per period, in radians.
+    radius : float, default 1.0
+        Distance of the class means from the origin.
+    variance : float, default 0.5
+        Variance of a class in every direction.
+
+    Examples
+    --------
     >>> from driftpace.losses import SmoothedHinge
     >>> DriftingClasses().rho(SmoothedHinge(l2=0.1))
     0.1016
@@ -90,7 +119,7 @@ class DriftingClasses(DriftMixin):
         validation.positive("DriftingClasses", radius=self.radius, variance=self.variance)
 
     def period(self, n: int) -> TwoClasses:
-        """Return the world of period n = 1, 2, ..."""
+        """Return the population of period n = 1, 2, ..."""
         validation.count("DriftingClasses.period", least=1, n=n)
         mean = np.zeros(self.features)
         turned = (n - 1) * self.angle
@@ -104,18 +133,31 @@ class DriftingClasses(DriftMixin):
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class RotatingFeatures(DriftMixin):
-    """y = h'coef + xi for hidden causes h ~ N(0, covariance), seen as x = Q_n h; Q_n turns the first two coordinates.
+    """Regression on measurements that rotate, while the relation of their hidden causes to y is fixed.
 
-    Think of an instrument that works loose: the causes and what they do to y never change, and the rows have the same size and
-    the same variances along their axes for ever, but the axes turn by ``angle`` each period. So the best coefficients are
-    Q_n coef, on rows of covariance Q_n S Q_n'. Where the penalty is on every coefficient each period is a turned copy of the
-    first, also of its minimiser, which moves by the same :meth:`rho` each time. In period 1 nothing is turned yet.
+    y = h'coef + xi for hidden causes h ~ N(0, covariance), observed as x = Q_n h, where Q_n rotates the first two coordinates: an
+    instrument that works loose. The optimal coefficients are Q_n coef, on rows of covariance Q_n S Q_n'. If the penalty is on
+    every coefficient, each period is a rotated copy of the first, including its minimiser, which moves by the same :meth:`rho`
+    each time. Period 1 is not rotated.
 
+    Parameters
+    ----------
+    coef : ndarray, optional
+        True coefficients.
+    covariance : ndarray or float, default 1.0
+        Covariance of the rows: a matrix, or a number for that multiple of the identity.
+    noise : float, default 0.5
+        Variance of the noise.
+    angle : float, default 0.12566370614359174
+        Rotation per period, in radians.
+
+    Examples
+    --------
     >>> from driftpace.losses import SquaredLoss
-    >>> world = RotatingFeatures(angle=math.pi / 2.0)
-    >>> world.period(2).minimiser(SquaredLoss())
+    >>> population = RotatingFeatures(angle=math.pi / 2.0)
+    >>> population.period(2).minimiser(SquaredLoss())
     array([-0.,  1.])
-    >>> world.rho(SquaredLoss())
+    >>> population.rho(SquaredLoss())
     1.4142
     """
 
@@ -150,7 +192,7 @@ class RotatingFeatures(DriftMixin):
         return whole
 
     def period(self, n: int) -> GaussianRegression:
-        """Return the world of period n = 1, 2, ..."""
+        """Return the population of period n = 1, 2, ..."""
         validation.count("RotatingFeatures.period", least=1, n=n)
         turn = self.turned(n)
         covariance = turn @ np.asarray(self.covariance) @ turn.T

@@ -10,8 +10,10 @@ from driftpace.typing import FloatArray
 
 
 def as_covariance(owner: str, covariance: FloatArray | float, features: int) -> FloatArray:
-    """Return a positive definite matrix, read-only, or refuse it.
+    """Return a positive definite matrix, read-only, or raise ParameterError.
 
+    Examples
+    --------
     >>> as_covariance("TwoClasses", 0.5, features=2)
     array([[0.5, 0. ],
            [0. , 0.5]])
@@ -50,7 +52,9 @@ class EllipticRows:
     x = root'n with n standard normal and S = root'root, so x'w = n'z with z = root w: :meth:`whiten` takes coefficients w
     to z, :meth:`colour` takes z back. The axes are a function of the whole number ``rng`` alone.
 
-    >>> rows = EllipticRows(owner="World", features=3, condition=100.0, rng=0)
+    Examples
+    --------
+    >>> rows = EllipticRows(owner="ShapedRegression", features=3, condition=100.0, rng=0)
     >>> np.linalg.eigvalsh(rows.covariance)
     array([  1.,  10., 100.])
     """
@@ -98,9 +102,11 @@ class EllipticRows:
 def split_intercept(
     owner: str, features: int, coef: FloatArray, intercept: float | FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return coefficients and intercept of one model or a stack; a model one longer than the features ends in its own.
+    """Return coefficients and intercept of one model or a stack; a model one longer than the features ends in its intercept.
 
-    >>> split_intercept("World", 2, np.array([[1.0, 2.0, 0.5]]), 0.0)
+    Examples
+    --------
+    >>> split_intercept("ShapedRegression", 2, np.array([[1.0, 2.0, 0.5]]), 0.0)
     (array([[1., 2.]]), array([0.5]))
     """
     coef = np.asarray(coef, dtype=np.float64)

@@ -43,7 +43,7 @@ class Geometry:
     f: FloatArray
 
 
-def seen_from(z: FloatArray, v: FloatArray) -> Geometry:
+def decompose(z: FloatArray, v: FloatArray) -> Geometry:
     """Return the plane of truth and model; no difference of near squares, so a small angle keeps its digits."""
     length = np.linalg.norm(z, axis=-1)
     e = z / np.where(length > 0.0, length, 1.0)[..., None]
@@ -54,14 +54,16 @@ def seen_from(z: FloatArray, v: FloatArray) -> Geometry:
     return Geometry(length=length, along=along, across=across, e=e, f=f)
 
 
-def bare_risk(loss: LinearLoss, z: FloatArray, v: FloatArray, b: FloatArray) -> FloatArray:
+def unpenalised_risk(loss: LinearLoss, z: FloatArray, v: FloatArray, b: FloatArray) -> FloatArray:
     """Return the risk without its penalty, (models,).
 
+    Examples
+    --------
     >>> from driftpace.losses import LogisticLoss
-    >>> bare_risk(LogisticLoss(), np.array([[2.0, 0.0]]), np.zeros((1, 2)), np.zeros(1))
+    >>> unpenalised_risk(LogisticLoss(), np.array([[2.0, 0.0]]), np.zeros((1, 2)), np.zeros(1))
     array([0.69314718])
     """
-    place = seen_from(z, v)
+    place = decompose(z, v)
     if isinstance(loss, LogisticLoss):
         size = np.linalg.norm(v, axis=-1)
         gain = place.length * place.along * _mean_bend(place.length)
@@ -77,7 +79,7 @@ def bare_risk(loss: LinearLoss, z: FloatArray, v: FloatArray, b: FloatArray) -> 
 
 def slope_parts(loss: LinearLoss, z: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return A and B, (models,) each: the gradient of the bare risk in v, without an intercept, is z A + v B."""
-    place = seen_from(z, v)
+    place = decompose(z, v)
     if isinstance(loss, LogisticLoss):
         return -_mean_bend(place.length), _mean_bend(np.linalg.norm(v, axis=-1))
     _, p, odds, level, clear = _hinge_parts(place)
@@ -87,9 +89,9 @@ def slope_parts(loss: LinearLoss, z: FloatArray, v: FloatArray) -> tuple[FloatAr
     return first, 2.0 * (p * odds * ndtr(clear)).sum(axis=-1)
 
 
-def bare_hessian(loss: LinearLoss, z: FloatArray, v: FloatArray) -> FloatArray:
+def unpenalised_hessian(loss: LinearLoss, z: FloatArray, v: FloatArray) -> FloatArray:
     """Return the Hessian of the bare risk in v, without an intercept, (models, features, features)."""
-    place = seen_from(z, v)
+    place = decompose(z, v)
     eye = np.eye(z.shape[-1])
     if isinstance(loss, LogisticLoss):
         size = np.linalg.norm(v, axis=-1)
@@ -116,7 +118,7 @@ def bare_hessian(loss: LinearLoss, z: FloatArray, v: FloatArray) -> FloatArray:
 
 def squared_slopes(loss: LinearLoss, z: FloatArray, v: FloatArray) -> FloatArray:
     """Return E[phi'(s)^2 nn'], (features, features), for one truth and one model: an integral over the plane of both."""
-    place = seen_from(z[None], v[None])
+    place = decompose(z[None], v[None])
     u, p = (row[0] for row in normal_rule(np.zeros(1), place.length, breaks(LogisticLoss(), 1.0)))
     mean = place.along[0] * u
     m, inner = normal_rule(mean, np.full_like(mean, place.across[0]), breaks(loss, 1.0))
@@ -177,9 +179,11 @@ _NEWTON = 200
 class PenalisedMargin:
     """A loss with its penalty, as a function of whitened coefficients v for whitened odds z.
 
-    ``penalty`` is the matrix of the penalty in whitened coordinates. Where it is a multiple of the identity every
-    direction is like every other: the minimiser is a multiple of z, and the cost of a turn depends on its angle alone.
+    ``penalty`` is the matrix of the penalty in whitened coordinates. Where it is a multiple of the identity the
+    problem is isotropic: the minimiser is a multiple of z, and the cost of a rotation depends on its angle alone.
 
+    Examples
+    --------
     >>> from driftpace.losses import LogisticLoss
     >>> margin = PenalisedMargin(loss=LogisticLoss(), penalty=np.zeros((2, 2)))
     >>> margin.minimisers(np.array([[2.0, -1.0]]))  # the model is true, so the best coefficients are the odds themselves
@@ -193,12 +197,12 @@ class PenalisedMargin:
 
     def __post_init__(self) -> None:
         level = float(self.penalty[0, 0])
-        alike = np.abs(self.penalty - level * np.eye(len(self.penalty))).max() <= 1e-12 * abs(level)
-        object.__setattr__(self, "isotropic", bool(alike))
+        isotropic = np.abs(self.penalty - level * np.eye(len(self.penalty))).max() <= 1e-12 * abs(level)
+        object.__setattr__(self, "isotropic", bool(isotropic))
 
     def risk(self, z: FloatArray, v: FloatArray, b: FloatArray) -> FloatArray:
         """Return the risk of each model with its intercept, (models,)."""
-        bare = bare_risk(self.loss, z, v, b)
+        bare = unpenalised_risk(self.loss, z, v, b)
         return bare + 0.5 * np.einsum("...i,ij,...j->...", v, self.penalty, v) if self.loss.l2 > 0.0 else bare
 
     def gradient(self, z: FloatArray, v: FloatArray) -> FloatArray:
@@ -208,7 +212,7 @@ class PenalisedMargin:
 
     def hessian(self, z: FloatArray, v: FloatArray) -> FloatArray:
         """Return its Hessian, (models, features, features)."""
-        return bare_hessian(self.loss, z, v) + self.penalty
+        return unpenalised_hessian(self.loss, z, v) + self.penalty
 
     def minimisers(self, z: FloatArray) -> FloatArray:
         """Return the whitened coefficients of least risk for each z, (models, features)."""
@@ -247,11 +251,11 @@ class PenalisedMargin:
         return v
 
 
-def priced(owner: str, path: Path, cost: float, margin: PenalisedMargin) -> Path:
-    """Return the path with the size at which a stale model pays ``cost`` a step, or refuse a cost beyond its reach.
+def scale_to_cost(owner: str, path: Path, cost: float, margin: PenalisedMargin) -> Path:
+    """Return the path with the size at which a stale model pays ``cost`` a step; ParameterError for a cost out of reach.
 
     The mean is over one round of a season, over the jump, and otherwise over the steps of the first 40 periods, which all
-    cost the same where every direction is like every other.
+    cost the same in an isotropic problem.
     """
     if cost == 0.0 or path.shape == "still":
         return replace(path, size=0.0)

@@ -1,4 +1,4 @@
-"""Paths: how the truth moves from period to period, in coordinates where every direction counts the same.
+"""Paths of the truth from period to period, in coordinates where every direction costs the same.
 
 A path lives in whitened coordinates z, where the Hessian of the risk is the identity: a move delta costs a stale model
 1/2 |delta|^2 of squared loss, whatever the condition number of the rows. Period 1 is at ``start``. With ``size`` the length
@@ -25,11 +25,11 @@ from driftpace import validation
 from driftpace.typing import FloatArray
 
 Shape = Literal["line", "walk", "seasonal", "jump", "still"]
-MOVES = 2  # each use of a world's number has a stream of its own: rotation 0, start 1, moves 2, leaning 3
+MOVES = 2  # each use of a seed has a separate stream: rotation 0, start 1, moves 2, leaning 3
 
 
 def check_shape(owner: str, shape: str, cost: float, rng: int, turn: int, jump_at: int) -> None:
-    """Refuse what no path can be."""
+    """Validate the parameters of a path."""
     validation.choice(owner, get_args(Shape), shape=shape)
     validation.nonnegative(owner, cost=cost)
     validation.count(owner, rng=rng)
@@ -40,6 +40,8 @@ def check_shape(owner: str, shape: str, cost: float, rng: int, turn: int, jump_a
 def random_start(coordinates: int, signal: float, rng: int) -> FloatArray:
     """Return a point at squared length ``signal`` in a uniformly random direction.
 
+    Examples
+    --------
     >>> float((random_start(3, 4.0, rng=0) ** 2).sum())
     4.0
     """
@@ -49,8 +51,27 @@ def random_start(coordinates: int, signal: float, rng: int) -> FloatArray:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Path:
-    """Where the truth is in each period: a function of the whole number ``rng`` alone, worked out once.
+    """Position of the truth in each period, a function of the seed ``rng`` alone.
 
+    Parameters
+    ----------
+    shape : {'line', 'walk', 'seasonal', 'jump', 'still'}
+        Shape of the path, see :mod:`driftpace.synthetic.paths`.
+    size : float
+        Length of a step, or its angle on a sphere.
+    start : ndarray
+        Position in period 1.
+    rng : int
+        Seed; every period is a function of it alone, so periods may be drawn in any order.
+    turn : int, default 12
+        Periods in a season, for ``shape='seasonal'``.
+    jump_at : int, default 20
+        Period of the jump, for ``shape='jump'``.
+    sphere : bool, default False
+        Whether the path stays on a sphere about the origin.
+
+    Examples
+    --------
     >>> path = Path(shape="seasonal", size=0.5, start=np.zeros(3), rng=0, turn=12)
     >>> float(np.linalg.norm(path.at(8) - path.at(7)))
     0.5

@@ -13,7 +13,7 @@ from driftpace.typing import FloatArray
 
 @runtime_checkable
 class Population(Protocol):
-    """One period of a world: a law of rows (x, y) whose risks are known exactly.
+    """Protocol of one period of synthetic data: a distribution of rows (x, y) whose risks are known exactly.
 
     ``risk`` and ``excess_risk`` take one model (features,) and return a float, or a stack (runs, features) with an
     intercept for all or for each, and return (runs,).
@@ -59,9 +59,10 @@ class Population(Protocol):
 
 @runtime_checkable
 class DriftingPopulation(Protocol):
-    """A world for each period n = 1, 2, ..., each a function of n and of the world's own parameters alone.
+    """Protocol of drifting synthetic data: a population for each period n = 1, 2, ...
 
-    So periods may be asked for in any order and again, and two methods that are compared meet the same world.
+    Each is a function of n and of the parameters alone. So periods may be drawn in any order and repeatedly, and two methods
+    that are compared see the same data.
     """
 
     @property
@@ -70,7 +71,7 @@ class DriftingPopulation(Protocol):
         ...
 
     def period(self, n: int) -> Population:
-        """Return the world of period n = 1, 2, ..."""
+        """Return the population of period n = 1, 2, ..."""
         ...
 
     def rho_at(self, loss: Loss, n: int) -> float:
@@ -91,12 +92,14 @@ class _Periods(Protocol):
 
 
 class DriftMixin:
-    """What every drifting world says of its own movement: rho_n = ||w*_n - w*_{n-1}||, exact to rounding error.
+    """Drift of the minimiser, rho_n = ||w*_n - w*_{n-1}||, exact to rounding error.
 
+    Examples
+    --------
     >>> from driftpace.losses import SquaredLoss
     >>> from driftpace.synthetic import ShapedRegression
-    >>> world = ShapedRegression(features=2, cost=0.5, shape="jump", jump_at=3, rng=0)
-    >>> world.rhos(SquaredLoss(), periods=4)
+    >>> population = ShapedRegression(features=2, cost=0.5, shape="jump", jump_at=3, rng=0)
+    >>> population.rhos(SquaredLoss(), periods=4)
     array([0., 1., 0.])
     """
 
@@ -108,7 +111,7 @@ class DriftMixin:
         return float(np.linalg.norm(self.period(n).minimiser(loss) - self.period(n - 1).minimiser(loss)))
 
     def rhos(self: _Periods, loss: Loss, periods: int) -> FloatArray:
-        """Return rho_2 .. rho_periods, (periods - 1,); the bound that a method may be told is the largest."""
+        """Return rho_2 .. rho_periods, (periods - 1,); their maximum bounds the drift."""
         validation.count(f"{type(self).__name__}.rhos", least=2, periods=periods)
         path = np.array([self.period(n).minimiser(loss) for n in range(1, periods + 1)])
         return np.asarray(np.linalg.norm(np.diff(path, axis=0), axis=1))

@@ -1,4 +1,4 @@
-"""Regression on Gaussian rows: the world of the paper's first experiment."""
+"""Regression on Gaussian rows, as in the paper's first experiment."""
 
 import math
 from dataclasses import dataclass, field
@@ -13,10 +13,10 @@ from driftpace.losses import HuberLoss, LinearLoss, Loss, SquaredLoss
 from driftpace.records import Constants
 from driftpace.synthetic.constants import (
     at_minimiser,
-    furthest,
-    in_domain,
+    domain_constants,
     known_constants,
     largest_eigenvalue,
+    max_distance,
     ridge,
     smallest_eigenvalue,
     smooth_limits,
@@ -31,20 +31,30 @@ from driftpace.typing import FloatArray
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class GaussianRegression:
-    """x ~ N(0, covariance), y = x'coef + xi, xi ~ N(0, noise) independent of x (theory 1.1g, 6.1).
+    """Linear regression on Gaussian rows, as in the paper's first experiment (theory 1.1g, 6.1).
 
-    ``covariance`` is a matrix, or a number for that multiple of the identity; ``noise`` is a variance. The residual
-    x'w - y is normal with variance (w - coef)'covariance(w - coef) + noise, so the risks of the squared loss and of the
-    Huber loss are known in closed form; other losses are refused. An ``intercept`` given beside ``coef`` is judged too; the
-    best one is zero.
+    x ~ N(0, covariance), y = x'coef + xi, xi ~ N(0, noise) independent of x. The residual x'w - y is normal with variance
+    (w - coef)'covariance(w - coef) + noise, so the risks of the squared loss and of the Huber loss are known in closed form; other
+    losses are rejected. An ``intercept`` passed with ``coef`` is evaluated too; the optimal one is zero.
 
-    >>> world = GaussianRegression(coef=[1.0, -2.0], covariance=1.0, noise=0.5)
-    >>> X, y = world.draw(3, rng=0)
+    Parameters
+    ----------
+    coef : ndarray
+        True coefficients.
+    covariance : ndarray or float
+        Covariance of the rows: a matrix, or a number for that multiple of the identity.
+    noise : float
+        Variance of the noise.
+
+    Examples
+    --------
+    >>> population = GaussianRegression(coef=[1.0, -2.0], covariance=1.0, noise=0.5)
+    >>> X, y = population.draw(3, rng=0)
     >>> X.shape, y.shape
     ((3, 2), (3,))
-    >>> world.excess_risk(SquaredLoss(), [1.0, 0.0])
+    >>> population.excess_risk(SquaredLoss(), [1.0, 0.0])
     2.0
-    >>> world.constants(SquaredLoss()).safe("B")
+    >>> population.constants(SquaredLoss()).safe("B")
     4.0
     """
 
@@ -145,13 +155,13 @@ class GaussianRegression:
         """
         loss = self._known(loss)
         best = self.minimiser(loss)
-        place = in_domain("GaussianRegression.constants", domain, best)
+        place = domain_constants("GaussianRegression.constants", domain, best)
         error = best - self.coef
         if isinstance(loss, SquaredLoss):
             return known_constants(loss, place | squared_constants(loss, self._covariance, error, self.noise, 1.0))
         hessian, gradients = self.hessian(loss), self.gradient_covariance(loss)
         penalty, top = loss.penalty_weights(self.features), largest_eigenvalue(self._covariance)
-        widest = self.noise + top * furthest(domain, self.coef) ** 2
+        widest = self.noise + top * max_distance(domain, self.coef) ** 2
         inner = float(gammainc(1.5, 0.5 * loss.shape**2 / widest))  # P(chi2_3 <= threshold^2 / v)
         square = self._covariance
         numbers = {

@@ -1,7 +1,7 @@
 """Linear losses on Gaussian data, reduced to one-dimensional integrals.
 
 E F(T), T ~ N(mean, scale^2), is computed to rounding error by Gauss-Legendre rules on panels that are at most one standard
-deviation wide and are cut at ``breaks``, where F has a kink or varies on a scale of its own. The mass beyond 12 standard
+deviation wide and are cut at ``breaks``, where F has a kink or a short length scale. The mass beyond 12 standard
 deviations is below 1e-32.
 
 A row reaches the loss through a score T = T(w) and a vector z = dT/dw that are jointly normal:
@@ -37,6 +37,8 @@ def normal_rule(
 
     A scale of zero is allowed: T is then its mean. ``breaks`` are places in T, the same for all or (..., breaks) for each.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> u, p = normal_rule(np.array(1.0), np.array(2.0), breaks=[0.0])
     >>> float((p * np.maximum(1.0 + 2.0 * u, 0.0)).sum())  # E max(T, 0)
@@ -100,6 +102,8 @@ class GaussianScores:
 def mean_curve(loss: LinearLoss, mean: FloatArray, scale: FloatArray, target: float) -> FloatArray:
     """Return E phi(T, target) for T ~ N(mean, scale^2), elementwise: in closed form but for the logistic loss.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> mean_curve(SquaredLoss(), np.array([1.0]), np.array([2.0]), 0.0)
     array([2.5])
@@ -123,7 +127,7 @@ def mean_curve(loss: LinearLoss, mean: FloatArray, scale: FloatArray, target: fl
 
 
 def breaks(loss: LinearLoss, target: float) -> tuple[float, ...]:
-    """Return where in the score the curve has a kink or a scale of its own."""
+    """Return the scores at which the curve has a kink or a short length scale."""
     if isinstance(loss, SmoothedHinge):
         return (1.0 / target,)
     if isinstance(loss, HuberLoss):
@@ -132,7 +136,7 @@ def breaks(loss: LinearLoss, target: float) -> tuple[float, ...]:
 
 
 def require_loss(owner: str, loss: Loss, *allowed: type[LinearLoss]) -> LinearLoss:
-    """Return the loss when it is one of the ``allowed`` ones, whose risks are known exactly, or refuse it."""
+    """Return the loss when it is one of the ``allowed`` ones, whose risks are known exactly, or raise ParameterError."""
     if type(loss) in allowed:
         return loss  # type: ignore[return-value]
     names = ", ".join(kind.__name__ for kind in allowed)

@@ -1,4 +1,4 @@
-"""Classification whose odds turn along a path of a given shape, each step costing a stale model a given excess risk."""
+"""Classification whose log odds rotate along a path of a given shape and cost."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,9 +11,9 @@ from driftpace.constraints import Set
 from driftpace.errors import ParameterError
 from driftpace.losses import LinearLoss, LogisticLoss, Loss, SmoothedHinge
 from driftpace.records import Constants
-from driftpace.synthetic.constants import curve_constants, in_domain, known_constants
+from driftpace.synthetic.constants import curve_constants, domain_constants, known_constants
 from driftpace.synthetic.features import EllipticRows, split_intercept
-from driftpace.synthetic.margins import PenalisedMargin, priced, squared_slopes
+from driftpace.synthetic.margins import PenalisedMargin, scale_to_cost, squared_slopes
 from driftpace.synthetic.paths import Path, Shape, check_shape, random_start
 from driftpace.synthetic.protocol import DriftMixin
 from driftpace.synthetic.scores import require_loss
@@ -22,21 +22,44 @@ from driftpace.typing import FloatArray
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class ShapedClasses(DriftMixin):
-    """x ~ N(0, S), P(y = 1 | x) = 1/(1 + exp(-x'theta_n)), y in {-1, 1}, and theta_n turns from period to period.
+    """Classification whose log odds rotate along a path, each step costing a stale model a given excess risk.
 
-    The log odds x'theta keep the variance ``signal``, so that the classes stay as hard to tell apart as they were;
-    theta moves on the sphere where the covariance is the identity (:mod:`driftpace.synthetic.paths`): "line" turns one way for
-    ever, "walk" in a fresh random direction each period, "seasonal" swings back and forth once in ``turn`` periods, "jump"
-    turns once, into period ``jump_at``, "still" never. The turn is as large as makes one step cost the stale minimiser of
-    ``loss`` an excess risk of ``cost``: exactly at every step of a line, walk or jump where no penalty meets rows of
-    unequal variances, else in the mean, over a season or the first 40 periods. What no turn can cost is refused.
+    x ~ N(0, S), P(y = 1 | x) = 1/(1 + exp(-x'theta_n)), y in {-1, 1}. The log odds x'theta keep the variance ``signal``, so the
+    classes stay equally hard to separate; theta moves on the sphere where the covariance is the identity
+    (:mod:`driftpace.synthetic.paths`): "line" rotates one way, "walk" in a fresh random direction each period, "seasonal" swings
+    back and forth once in ``turn`` periods, "jump" rotates once, into period ``jump_at``, "still" never. The rotation is such
+    that one step costs the stale minimiser of ``loss`` an excess risk of ``cost``: exactly at every step of a line, walk or jump
+    unless a penalty meets rows of unequal variances, else in the mean, over a season or the first 40 periods. A cost
+    that no rotation reaches is rejected.
 
-    Period 1 is at ``start`` (its variance is then the signal), or at a random place. ``rng`` is a whole number: every
-    period is a function of it alone.
+    Parameters
+    ----------
+    features : int
+        Number of columns of X.
+    cost : float
+        Excess risk that one step of drift costs a stale model.
+    shape : {'line', 'walk', 'seasonal', 'jump', 'still'}
+        Shape of the path, see :mod:`driftpace.synthetic.paths`.
+    rng : int
+        Seed; every period is a function of it alone, so periods may be drawn in any order.
+    condition : float, default 1.0
+        Condition number of the covariance of the rows.
+    loss : Loss, optional
+        Loss in which ``cost`` is measured; logistic by default.
+    signal : float, default 4.0
+        Variance of the log odds.
+    start : ndarray, optional
+        theta of period 1 (its variance is then the signal), in place of a random start.
+    turn : int, default 12
+        Periods in a season, for ``shape='seasonal'``.
+    jump_at : int, default 20
+        Period of the jump, for ``shape='jump'``.
 
-    >>> world = ShapedClasses(features=5, cost=0.05, shape="walk", rng=0)
-    >>> stale = world.period(6).minimiser(LogisticLoss())
-    >>> world.period(7).excess_risk(LogisticLoss(), stale)
+    Examples
+    --------
+    >>> population = ShapedClasses(features=5, cost=0.05, shape="walk", rng=0)
+    >>> stale = population.period(6).minimiser(LogisticLoss())
+    >>> population.period(7).excess_risk(LogisticLoss(), stale)
     0.05
     """
 
@@ -84,10 +107,10 @@ class ShapedClasses(DriftMixin):
             sphere=True,
         )
         margin = margin_of(rows, self._margins, self.loss)
-        object.__setattr__(self, "_path", priced(owner, path, float(self.cost), margin))
+        object.__setattr__(self, "_path", scale_to_cost(owner, path, float(self.cost), margin))
 
     def period(self, n: int) -> "ClassesPeriod":
-        """Return the world of period n = 1, 2, ..."""
+        """Return the population of period n = 1, 2, ..."""
         validation.count("ShapedClasses.period", least=1, n=n)
         if n not in self._periods:
             z = self._path.at(n)
@@ -99,11 +122,24 @@ class ShapedClasses(DriftMixin):
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class ClassesPeriod:
-    """One period of a :class:`ShapedClasses`: it draws rows and knows their logistic and smoothed-hinge risks.
+    """One period of a :class:`ShapedClasses`, with exact logistic and smoothed-hinge risks.
 
-    ``coef`` are the log odds. Risks are one-dimensional integrals, good to about 1e-12 (:mod:`driftpace.synthetic.margins`). A
-    model may have an ``intercept`` beside it or as one more number at its end; it is never penalised and the best is zero.
+    Risks are one-dimensional integrals, accurate to about 1e-12 (:mod:`driftpace.synthetic.margins`). A model may have an
+    ``intercept`` beside it or as one more number at its end; it is never penalised and the optimal one is zero.
 
+    Parameters
+    ----------
+    rows : EllipticRows
+        Distribution of the rows.
+    whitened : ndarray
+        Log odds in whitened coordinates.
+    coef : ndarray
+        Log odds theta.
+    margins : dict[LinearLoss, PenalisedMargin]
+        Penalised losses in these coordinates, cached.
+
+    Examples
+    --------
     >>> period = ShapedClasses(features=2, cost=0.0, shape="still", rng=0).period(1)
     >>> X, y = period.draw(4, rng=0)
     >>> X.shape, sorted(set(y.tolist()))
@@ -168,7 +204,7 @@ class ClassesPeriod:
         """Return every constant that is bounded with proof; no L or G, rows being Gaussian, and m is no more than l2."""
         curve = self._margin(loss).loss
         square = self.rows.covariance
-        place = in_domain("ClassesPeriod.constants", domain, self.minimiser(curve))
+        place = domain_constants("ClassesPeriod.constants", domain, self.minimiser(curve))
         numbers = curve_constants(
             curve,
             square=square,

@@ -1,4 +1,4 @@
-"""Regression whose truth moves along a path of a given shape, each step costing a stale model a given excess risk."""
+"""Regression whose truth moves along a path of a given shape and cost."""
 
 import math
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from driftpace import validation
 from driftpace.constraints import Set
 from driftpace.losses import Loss, SquaredLoss
 from driftpace.records import Constants
-from driftpace.synthetic.constants import in_domain, known_constants, moment_constants
+from driftpace.synthetic.constants import domain_constants, known_constants, moment_constants
 from driftpace.synthetic.features import EllipticRows, split_intercept
 from driftpace.synthetic.paths import Path, Shape, check_shape, random_start
 from driftpace.synthetic.protocol import DriftMixin
@@ -23,22 +23,47 @@ NoiseKind = Literal["gaussian", "student", "heteroscedastic"]
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class ShapedRegression(DriftMixin):
-    """y = x'w_n + xi: Gaussian rows, and coefficients w_n that move along a path (:mod:`driftpace.synthetic.paths`).
+    """Regression whose coefficients move along a path, each step costing a stale model a given excess risk.
 
-    One step costs a stale model ``cost`` = 1/2 delta'H delta of squared loss, H = E xx', in a direction that is uniform
-    where H is the identity; so neither the condition number nor the number of features changes it. ``shape`` is "line",
-    "walk", "seasonal" (``turn`` periods to a round; with one coordinate the cost is the mean over the steps), "jump" (one
-    step, into period ``jump_at``) or "still". Period 1 is at ``start``, or at a random place where x'w has variance
-    ``signal``. With ``intercept=True`` the truth has an intercept that moves too, as one more coordinate, last in
-    ``start``, in the minimiser and in any model of features + 1 numbers.
+    y = x'w_n + xi with Gaussian rows and coefficients w_n on a path (:mod:`driftpace.synthetic.paths`). One step costs a stale
+    model ``cost`` = 1/2 delta'H delta of squared loss, H = E xx', in a direction that is uniform where H is the identity; so
+    neither the condition number nor the number of features changes it.
 
-    ``noise`` is the variance of xi: normal, Student t with three degrees of freedom ("student"), or normal with a variance
-    noise (1/2 + 1/2 (x'u)^2 / u'Hu) for a random direction u ("heteroscedastic"). ``rng`` is a whole number: every period
-    is a function of it alone.
+    Parameters
+    ----------
+    features : int
+        Number of columns of X.
+    cost : float
+        Excess risk that one step of drift costs a stale model.
+    shape : {'line', 'walk', 'seasonal', 'jump', 'still'}
+        Shape of the path. Seasonal paths close after ``turn`` periods (with one coordinate the cost is the mean over the
+        steps); a jump is one step, into period ``jump_at``.
+    rng : int
+        Seed; every period is a function of it alone, so periods may be drawn in any order.
+    condition : float, default 1.0
+        Condition number of the covariance of the rows.
+    noise : float, default 1.0
+        Variance of xi.
+    noise_kind : {'gaussian', 'student', 'heteroscedastic'}, default 'gaussian'
+        Normal; Student t with three degrees of freedom; or normal with variance noise (1/2 + 1/2 (x'u)^2 / u'Hu) for a
+        random direction u.
+    signal : float, default 1.0
+        Variance of x'w in period 1, at a random start.
+    start : ndarray, optional
+        Coefficients of period 1, in place of a random start.
+    intercept : bool, default False
+        Whether the truth has an intercept that moves too, as one more coordinate: last in ``start``, in the minimiser and
+        in any model of features + 1 numbers.
+    turn : int, default 12
+        Periods in a season, for ``shape='seasonal'``.
+    jump_at : int, default 20
+        Period of the jump, for ``shape='jump'``.
 
-    >>> world = ShapedRegression(features=5, cost=0.3, shape="walk", rng=0, condition=100.0)
-    >>> stale = world.period(6).minimiser(SquaredLoss())
-    >>> world.period(7).excess_risk(SquaredLoss(), stale)
+    Examples
+    --------
+    >>> population = ShapedRegression(features=5, cost=0.3, shape="walk", rng=0, condition=100.0)
+    >>> stale = population.period(6).minimiser(SquaredLoss())
+    >>> population.period(7).excess_risk(SquaredLoss(), stale)
     0.3
     """
 
@@ -87,7 +112,7 @@ class ShapedRegression(DriftMixin):
         object.__setattr__(self, "_path", path)
 
     def period(self, n: int) -> "RegressionPeriod":
-        """Return the world of period n = 1, 2, ..."""
+        """Return the population of period n = 1, 2, ..."""
         validation.count("ShapedRegression.period", least=1, n=n)
         if n not in self._periods:
             z = self._path.at(n)
@@ -106,10 +131,31 @@ class ShapedRegression(DriftMixin):
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class RegressionPeriod:
-    """One period of a :class:`ShapedRegression`: it draws rows and knows their squared-loss risks in closed form.
+    """One period of a :class:`ShapedRegression`, with squared-loss risks in closed form.
 
     A model is ``coef``, with an ``intercept`` beside it or as one more number at its end; an intercept is never penalised.
 
+    Parameters
+    ----------
+    rows : EllipticRows
+        Distribution of the rows.
+    whitened : ndarray
+        True coefficients in whitened coordinates.
+    coef : ndarray
+        True coefficients.
+    intercept : float
+        True intercept.
+    fits_intercept : bool
+        Whether the minimiser includes the intercept.
+    noise : float
+        Variance of the noise.
+    noise_kind : {'gaussian', 'student', 'heteroscedastic'}
+        Distribution of the noise.
+    leaning : ndarray
+        Direction along which heteroscedastic noise varies.
+
+    Examples
+    --------
     >>> period = ShapedRegression(features=2, cost=0.0, shape="still", rng=0).period(1)
     >>> X, y = period.draw(3, rng=0)
     >>> X.shape, y.shape, period.excess_risk(SquaredLoss(), period.coef, intercept=1.0)
@@ -208,7 +254,7 @@ class RegressionPeriod:
         """Return every constant, in the coordinates of the minimiser: exact without a penalty; no L or G, rows being Gaussian."""
         loss = _squared(loss)
         best, rows = self.minimiser(loss), self.rows.covariance
-        place = in_domain("RegressionPeriod.constants", domain, best)
+        place = domain_constants("RegressionPeriod.constants", domain, best)
         square, fourth, truth = rows, float(np.trace(rows)) * rows + 2.0 * rows @ rows, self.coef
         if (
             self.fits_intercept

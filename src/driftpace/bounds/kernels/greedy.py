@@ -11,7 +11,7 @@ where the map is v' = (1 + gamma) v, it is the expansion of ln v/ln(1 + gamma). 
 gamma^4 (0.019 |l| + 0.1), and 0.025 gamma^4 x^6 for large v. So the map is iterated as it stands for 64 steps, and on until
 gamma <= 0.02 or gamma x <= 0.02, which takes a few dozen more as a rule; from there on the terms left out add up to less than a
 millionth of a step, or 0.02 gamma^4 |l| where that is more. Values are taken that much earlier, and a little more for
-rounding, so what comes out is still an upper bound.
+rounding, so the result is still an upper bound.
 """
 
 import math

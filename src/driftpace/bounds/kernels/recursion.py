@@ -113,7 +113,7 @@ def first(
     """Return the least k in 1 .. cap with half_M (a_k squared + s_k) <= epsilon, and (a, s) at k and at k - 1.
 
     The start must miss epsilon; then the numbers of steps that meet it are all those from some k on, and bisection finds k.
-    k is 0 when the checkpoints end before it, -1 when the cap comes before it.
+    k is 0 when the checkpoints end before it, -1 when the cap is reached before it.
     """
     last = index_before(cap)
     beyond = filled < last
@@ -153,7 +153,7 @@ def replay_average(
         mu = 2.0 / (m * t)
         if k == 1:
             e = (t - 1.0) * (0.25 * m * t * t / (t - c) - 0.5 * m + B / (m * (t - c)))
-        else:  # the two terms of size t^2 that cancel are cancelled by hand, or large shifts would lose every digit
+        else:  # the two terms of size t^2 that cancel are cancelled analytically, or large shifts would lose every digit
             e = (t - 1.0) * m * (0.25 * c * (t - 2.0 * c) / ((t - c) * (t - 1.0 - c)) + b / (t - c))
         e = max(0.0, e)
         P += e * a

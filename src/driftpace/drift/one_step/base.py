@@ -13,7 +13,15 @@ from driftpace.typing import FloatArray
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Step:
-    """One estimate of one change: a length, or the square of one; ``error`` is its own standard error where it has one."""
+    """One estimate of one change.
+
+    Parameters
+    ----------
+    value : float
+        A length, or the square of one.
+    error : float, optional
+        Standard error of the value, where known.
+    """
 
     value: float
     error: float | None = None
@@ -21,11 +29,11 @@ class Step:
 
 @runtime_checkable
 class OneStep(Protocol):
-    """Estimates the change from one period to the next.
+    """Protocol of one-step estimates: the change from one period to the next.
 
-    A value is a length, or a square when ``squared``: a square may come out negative, because its noise has been subtracted
-    rather than cut off, and squares are averaged before a root is taken. A value that needs a neighbouring period is not
-    formed when that period had no rows; the state remembers the last period that had some.
+    A value is a length, or a square when ``squared``: a square may be negative, because its noise has been subtracted rather
+    than truncated, and squares are averaged before a root is taken. A value that needs the previous period is not formed when
+    that period had no rows; the state remembers the last period that had some.
     """
 
     @property
@@ -45,7 +53,7 @@ class OneStep(Protocol):
 
     @property
     def held_out(self) -> float:
-        """The share of each period's rows that must be kept apart from training."""
+        """The share of each period's rows that must be held out from training."""
         ...
 
     @property
@@ -59,7 +67,7 @@ class OneStep(Protocol):
 
     @property
     def account(self) -> str:
-        """A few words for people."""
+        """Short description for reports."""
         ...
 
     def init(self, features: int) -> Any:
@@ -72,7 +80,7 @@ class OneStep(Protocol):
 
 
 def strong_convexity(owner: str, constants: Constants) -> float:
-    """Return the safe end of m, or refuse: without it a gradient says nothing of a distance."""
+    """Return the safe end of m, which turns a gradient into a distance; UnknownConstantError without it."""
     estimate = constants.m
     if estimate is None or not estimate.lower > 0.0:
         got = "none" if estimate is None else f"{estimate.lower!r} ({estimate.account})"
@@ -82,23 +90,23 @@ def strong_convexity(owner: str, constants: Constants) -> float:
     return estimate.lower
 
 
-def limited(value: float, constants: Constants) -> float:
+def clip_to_diameter(value: float, constants: Constants) -> float:
     """Return a length, at most the diameter of the set where the user gave it (section II-D of the paper).
 
-    An estimated diameter says where the first minimiser was, not how far a later one may go, so it limits nothing here.
+    An estimated diameter is about the first minimiser only, so it limits nothing here.
     """
     given = constants.diameter is not None and constants.diameter.is_given
     return min(value, constants.safe("diameter")) if given else value
 
 
 def all_rows(seen: Seen) -> tuple[FloatArray, FloatArray]:
-    """Return every row of the period, those kept apart from training included."""
+    """Return every row of the period, those held out from training included."""
     if len(seen.y_held) == 0:
         return seen.X, seen.y
     return np.concatenate([seen.X, seen.X_held]), np.concatenate([seen.y, seen.y_held])
 
 
-def spread_out(rows: FloatArray, most: int) -> FloatArray:
+def subsample(rows: FloatArray, most: int) -> FloatArray:
     """Return at most ``most`` of the rows, evenly spaced, so that no randomness is needed."""
     if len(rows) <= most:
         return rows.copy()

@@ -8,7 +8,7 @@ import numpy as np
 
 from driftpace import validation
 from driftpace.constants.concentration import length
-from driftpace.drift.one_step.base import Step, limited, strong_convexity
+from driftpace.drift.one_step.base import Step, clip_to_diameter, strong_convexity
 from driftpace.losses.protocol import Loss
 from driftpace.records import Seen
 from driftpace.typing import FloatArray
@@ -34,17 +34,20 @@ def direct_step(state: LastFit, seen: Seen, pull: float, owner: str) -> Step | N
         return None
     m = strong_convexity(owner, seen.constants)
     moved = length(seen.coef - state.coef)
-    return Step(value=limited(moved + pull / m + state.pull / m, seen.constants))
+    return Step(value=clip_to_diameter(moved + pull / m + state.pull / m, seen.constants))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Direct:
-    """||w_i - w_{i-1}|| + (1/m)||G_i|| + (1/m)||G_{i-1}||, G_i the mean gradient at w_i on the rows that trained it.
+    """The paper's direct estimate, with gradients on the training rows (theory 3.1).
 
-    Each gradient bounds the distance of a model from its own period's minimiser (the printed derivation has f_i(w_{i-1}),
-    theory I2). The rows are the training rows, so G is too short: the correction D_n makes up for that in theory, and is
-    large. It cannot see drift slower than the accuracy of the models: its floor is about the root of the risk (theory 3.3).
+    ||w_i - w_{i-1}|| + (1/m)||G_i|| + (1/m)||G_{i-1}||, G_i the mean gradient at w_i on the rows that trained it. Each gradient
+    bounds the distance of a model from its own period's minimiser (the printed derivation has f_i(w_{i-1}), theory I2). On
+    training rows G is too short: the correction D_n compensates in theory, and is large. The estimate cannot detect drift
+    below the accuracy of the models: its floor is about the root of the risk (theory 3.3).
 
+    Examples
+    --------
     >>> Direct().account
     'direct estimate on the training rows'
     """
@@ -77,12 +80,19 @@ class Direct:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DirectHeldOut:
-    """||w_i - w_{i-1}|| + (1/m)||G_i|| + (1/m)||G_{i-1}||, G_i the mean gradient at w_i on rows kept apart from training.
+    """The direct estimate with gradients on held-out rows (theory 3.3 H).
 
-    E||G|| is at least ||grad f|| (Jensen), so no correction is needed: D_n = 0. But the split costs accuracy and a norm of
-    noise is never zero, so it overshoots more than the estimate on training rows (theory 3.3 H): a reference, not a default.
-    ``fraction`` of each period's rows, rounded down, is kept apart.
+    ||w_i - w_{i-1}|| + (1/m)||G_i|| + (1/m)||G_{i-1}||, G_i the mean gradient at w_i on rows held out from training. E||G|| is at
+    least ||grad f|| (Jensen), so no correction is needed: D_n = 0. But the split costs accuracy and the norm of noise is never
+    zero, so it overshoots more than the estimate on training rows: a reference, not a default.
 
+    Parameters
+    ----------
+    fraction : float, default 0.3333333333333333
+        Fraction of each period's rows held out, rounded down.
+
+    Examples
+    --------
     >>> DirectHeldOut(fraction=0.25).held_out
     0.25
     """
@@ -93,14 +103,14 @@ class DirectHeldOut:
     measures: ClassVar[str] = "rho"
     correctable: ClassVar[bool] = False
     needs: ClassVar[tuple[str, ...]] = ("m",)
-    account: ClassVar[str] = "direct estimate on rows kept apart"
+    account: ClassVar[str] = "direct estimate on held-out rows"
 
     def __post_init__(self) -> None:
         validation.fraction("DirectHeldOut", fraction=self.fraction)
 
     @property
     def held_out(self) -> float:
-        """The share of each period's rows that must be kept apart from training."""
+        """The share of each period's rows that must be held out from training."""
         return self.fraction
 
     def least_rows(self, features: int) -> int:
@@ -113,7 +123,7 @@ class DirectHeldOut:
         return LastFit.none(features)
 
     def measure(self, state: LastFit, seen: Seen, loss: Loss) -> tuple[LastFit, Step | None]:
-        """Return the state after one more period, and the estimate where both periods had rows kept apart."""
+        """Return the state after one more period, and the estimate where both periods had held-out rows."""
         if len(seen.y) == 0 or len(seen.y_held) == 0:
             return state, None
         pull = length(loss.gradient(seen.coef, seen.X_held, seen.y_held))

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from driftpace import validation
-from driftpace.drift.one_step.base import Step, all_rows, limited, spread_out, strong_convexity
+from driftpace.drift.one_step.base import Step, all_rows, clip_to_diameter, strong_convexity, subsample
 from driftpace.errors import DriftpaceError
 from driftpace.losses.protocol import Loss
 from driftpace.records import Seen
@@ -24,19 +24,28 @@ class LastGradients:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GradientMmd:
-    """MMD^2 / m^2 between the gradients of periods i-1 and i at w_{i-2}, a model that neither trained (theory 3.4).
+    """Maximum mean discrepancy between two periods' gradients at a common model: a monitor (theory 3.4).
 
-    The U-statistic, mean over pairs within each period minus twice the mean over pairs across, has no upward bias. A monitor,
-    not a default; what it bounds depends on the kernel:
+    MMD^2 / m^2 between the gradients of periods i-1 and i at w_{i-2}, a model that neither trained. The U-statistic, mean over
+    pairs within each period minus twice the mean over pairs across, has no upward bias. What it bounds depends on the kernel:
 
     * ``"linear"``: MMD is ||grad f_i(w) - grad f_{i-1}(w)||, so MMD/m is at least rho_i when the two risks are quadratic with
-      one and the same Hessian; in general it can fall short by (2M/m)||w - w*_{i-1}||.
-    * ``"gaussian"``: exp(-||a - b||^2 / (2 h^2)), with h the median distance between gradients unless ``bandwidth`` is given;
-      the value is h^2 MMD^2 / m^2. It is zero only when the distributions of gradients are the same, so it sees changes
-      that leave the minimiser where it is; h MMD/m is at most W_1/m and bounds nothing from above ("monitor").
+      the same Hessian; in general it can fall short by (2M/m)||w - w*_{i-1}||.
+    * ``"gaussian"``: exp(-||a - b||^2 / (2 h^2)); the value is h^2 MMD^2 / m^2. It is zero only when the distributions of
+      gradients are the same, so it detects changes that leave the minimiser where it is; h MMD/m is at most W_1/m and bounds
+      nothing from above ("monitor").
 
-    At most ``most`` rows of a period are compared (and kept in the state), evenly spaced.
+    Parameters
+    ----------
+    kernel : {'linear', 'gaussian'}, default 'linear'
+        The kernel.
+    bandwidth : float, optional
+        h of the Gaussian kernel; the median distance between gradients by default.
+    most : int, default 256
+        Largest number of rows of a period that are compared and kept in the state, evenly spaced.
 
+    Examples
+    --------
     >>> a, b = np.array([[0.0], [2.0]]), np.array([[3.0], [5.0]])
     >>> linear_mmd(a, b)
     7.0
@@ -64,7 +73,7 @@ class GradientMmd:
 
     @property
     def account(self) -> str:
-        """A few words for people."""
+        """Short description for reports."""
         return f"change in the distribution of gradients, {self.kernel} kernel"
 
     def least_rows(self, features: int) -> int:
@@ -84,11 +93,11 @@ class GradientMmd:
         step = None
         if state.period is not None and seen.period == state.period + 1:
             m = strong_convexity("GradientMmd", seen.constants)
-            now = spread_out(loss.row_gradients(state.point, X, y), self.most)
+            now = subsample(loss.row_gradients(state.point, X, y), self.most)
             unit = max(float(np.abs(now).max()), float(np.abs(state.gradients).max())) or 1.0
             value = self._mmd(state.gradients / unit, now / unit, unit)
             step = Step(value=value * (unit / m) * (unit / m))
-        kept = spread_out(loss.row_gradients(seen.start, X, y), self.most)
+        kept = subsample(loss.row_gradients(seen.start, X, y), self.most)
         return LastGradients(period=seen.period, point=seen.start.copy(), gradients=kept), step
 
     def _mmd(self, before: FloatArray, now: FloatArray, unit: float) -> float:
@@ -131,13 +140,22 @@ class LastRows:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WassersteinChange:
-    """(r/m) W_1(p_{i-1}, p_i), which is at least rho_i when grad l(w, .) is r-Lipschitz in the row z = (x, y) (theory 3.4).
+    """Wasserstein distance between two periods' rows, scaled to bound the drift (theory 3.4).
 
-    W_1 is the least total distance that rows of one period must travel to become those of the other, found by linear
-    programming on at most ``most`` rows of each, evenly spaced. It needs no model at all, so nothing of the learner leaks into
-    it; but it charges for changes that leave the minimiser where it is, and two samples of the same population are about
-    K^(-1/dimensions) apart, a floor that falls very slowly. ``row_lipschitz`` is r; only the user can know it.
+    (r/m) W_1(p_{i-1}, p_i) is at least rho_i when grad l(w, .) is r-Lipschitz in the row z = (x, y). W_1 is the least total
+    distance by which rows of one period must be transported to become those of the other, found by linear programming. It
+    needs no model, so the learner does not influence it; but it counts changes that leave the minimiser where it is, and two
+    samples of the same population are about K^(-1/dimensions) apart, a floor that decreases very slowly.
 
+    Parameters
+    ----------
+    row_lipschitz : float
+        r; it cannot be estimated from the rows.
+    most : int, default 64
+        Largest number of rows of each period that are compared, evenly spaced.
+
+    Examples
+    --------
     >>> transport(np.array([[0.0], [1.0]]), np.array([[5.0], [6.0], [7.0]]))
     5.5
     """
@@ -171,11 +189,11 @@ class WassersteinChange:
         X, y = all_rows(seen)
         if len(y) == 0:
             return state, None
-        now = spread_out(np.column_stack([X, y]), self.most)
+        now = subsample(np.column_stack([X, y]), self.most)
         step = None
         if state.period is not None and seen.period == state.period + 1:
             m = strong_convexity("WassersteinChange", seen.constants)
-            step = Step(value=limited(self.row_lipschitz / m * transport(state.rows, now), seen.constants))
+            step = Step(value=clip_to_diameter(self.row_lipschitz / m * transport(state.rows, now), seen.constants))
         return LastRows(period=seen.period, rows=now), step
 
 
@@ -192,6 +210,6 @@ def transport(before: FloatArray, now: FloatArray) -> float:
     arrives = np.kron(np.ones((1, n)), np.eye(k))
     masses = np.concatenate([np.full(n, 1.0 / n), np.full(k, 1.0 / k)])
     solved = linprog(costs / unit, A_eq=np.concatenate([leaves, arrives])[:-1], b_eq=masses[:-1], method="highs")
-    if solved.status != 0 or solved.fun is None:  # it is feasible and bounded, whatever the rows
+    if solved.status != 0 or solved.fun is None:  # it is feasible and bounded for any rows
         raise DriftpaceError(f"the transport problem of {n} by {k} rows was not solved: {solved.message}")
     return unit * float(solved.fun)

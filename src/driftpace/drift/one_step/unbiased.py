@@ -20,7 +20,7 @@ _SHARED = 1.5  # without drift, cov(R_i, R_{i+1}) is a quarter of var(R_i): a me
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LastMinimiser:
-    """The last period that could be fitted on its own: its number, its minimiser, its variance matrix."""
+    """The last period that could be fitted separately: its number, its minimiser, its variance matrix."""
 
     period: int | None
     minimiser: FloatArray
@@ -29,17 +29,25 @@ class LastMinimiser:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DebiasedDifference:
-    """R_i = ||theta_i - theta_{i-1}||^2 - tr V_i - tr V_{i-1}, whose mean is about rho_i^2 (theory 3.3 N).
+    """Squared difference of two periods' own minimisers with its noise subtracted (theory 3.3 N).
 
-    theta_i = w_i - H_i^-1 grad F_i(w_i) is one Newton step from the model on the rows of period i alone (least squares for
-    the squared loss); V_i = H_i^-1 S_i H_i^-1 / K_i is its sandwich variance, with S_i from gradients divided by a power of
-    one minus the leverage. It has no floor: the drift is seen at any accuracy of the models, given periods enough.
+    R_i = ||theta_i - theta_{i-1}||^2 - tr V_i - tr V_{i-1}, whose mean is about rho_i^2. theta_i = w_i - H_i^-1 grad F_i(w_i) is
+    one Newton step from the model on the rows of period i alone (least squares for the squared loss); V_i = H_i^-1 S_i H_i^-1 / K_i
+    is its sandwich variance, with S_i from gradients divided by a power of one minus the leverage. It has no floor: given
+    enough periods, drift is detected at any accuracy of the models.
 
-    ``residuals="hc2"`` has no bias where the noise level is constant; ``"hc3"`` over-states V for few rows and so under-states
-    the drift, badly in ten dimensions. Its own standard error is that of a squared length with variance V = V_i + V_{i-1}, the
-    root of 4 D'VD + 2 tr(V^2), times sqrt(1.5) because neighbours share a fit. A period with no more rows than features, or
-    with collinear columns, has no minimiser of its own: it and its successor are skipped. No constant of the problem is needed.
+    Its own standard error is that of a squared length with variance V = V_i + V_{i-1}, the root of 4 D'VD + 2 tr(V^2), times
+    sqrt(1.5) because neighbours share a fit. A period with no more rows than features, or with collinear columns, has no
+    minimiser of its own: it and its successor are skipped. No constant of the problem is needed.
 
+    Parameters
+    ----------
+    residuals : {'hc2', 'hc3'}, default 'hc2'
+        ``'hc2'`` is unbiased under constant noise; ``'hc3'`` overestimates V for few rows and so underestimates the drift,
+        badly in ten dimensions.
+
+    Examples
+    --------
     >>> DebiasedDifference(residuals="hc3").squared
     True
     """
@@ -65,12 +73,12 @@ class DebiasedDifference:
         return LastMinimiser(period=None, minimiser=np.zeros(features), variance=np.zeros((features, features)))
 
     def measure(self, state: LastMinimiser, seen: Seen, loss: Loss) -> tuple[LastMinimiser, Step | None]:
-        """Return the state after one more period, and R_i where both periods have a minimiser of their own."""
+        """Return the state after one more period, and R_i where both periods identify a minimiser."""
         X, y = all_rows(seen)
-        found = _own_minimiser(loss, seen.coef, X, y, _POWERS[self.residuals])
-        if found is None:
+        estimate = _period_minimiser(loss, seen.coef, X, y, _POWERS[self.residuals])
+        if estimate is None:
             return state, None
-        minimiser, variance = found
+        minimiser, variance = estimate
         step = None
         if state.period is not None and seen.period == state.period + 1:
             step = _debiased(minimiser - state.minimiser, variance + state.variance)
@@ -90,7 +98,7 @@ def _debiased(moved: FloatArray, variance: FloatArray) -> Step:
     return Step(value=unit * (unit * value), error=unit * (unit * error))
 
 
-def _own_minimiser(
+def _period_minimiser(
     loss: Loss, coef: FloatArray, X: FloatArray, y: FloatArray, power: float
 ) -> tuple[FloatArray, FloatArray] | None:
     """Return theta and V, or None when the rows do not identify a minimiser."""
@@ -101,7 +109,7 @@ def _own_minimiser(
     minimiser = coef - inverse @ loss.gradient(coef, X, y)
     if isinstance(loss, LinearLoss):
         shares = leverages(X, loss.curve.bend(X @ coef, y), inverse)
-    else:  # a loss that does not say how each row bends: every row the same share
+    else:  # a loss without second derivatives per row: every row the same share
         shares = np.full(rows, features / rows)
     pushes = influences(loss.row_gradients(minimiser, X, y), shares, power=power) @ inverse
     pushes /= rows
@@ -110,25 +118,27 @@ def _own_minimiser(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PrequentialState:
-    """Whether any model has been trained: before that, the start says nothing of drift."""
+    """Whether any model has been trained: before that, the start carries no information about drift."""
 
     trained: bool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Prequential:
-    """U_i / m^2, an unbiased estimate of ||grad f_i(w_{i-1})||^2 / m^2 >= ||w_{i-1} - w_i*||^2 (theory 3.3 P).
+    """Unbiased estimate of the squared distance from the last model to the new minimiser (theory 3.3 P).
 
-    With g_k the gradient of row k of period i at the model before, which the row did not train,
+    U_i / m^2 estimates ||grad f_i(w_{i-1})||^2 / m^2 >= ||w_{i-1} - w_i*||^2. With g_k the gradient of row k of period i at the
+    previous model, which the row did not train,
 
         U_i = ||gbar||^2 - tr(S) / K = (1/(K(K-1))) sum_{j != k} <g_j, g_k>.
 
-    It estimates the start distance that a bound wants, with no triangle inequality and no rho; equality holds when the
-    curvature is the same in every direction (whitened features). It measures the distance under the accuracies of the past:
-    combine it over a few recent periods, and start again after the target has changed. Two rows are needed. The
-    first period with rows only trains a model. After a period without rows the distance has had longer to grow, and the
-    value says so.
+    It estimates the start distance that a bound needs, without a triangle inequality and without rho; equality holds when the
+    curvature is the same in every direction (whitened features). The distance depends on the accuracy of past models: combine
+    it over a few recent periods, and restart after the target has changed. Two rows are needed. The first period with rows
+    only trains a model. After a period without rows the distance has had longer to grow, and the value includes that.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> squared_gradient(np.array([[3.0, 1.0], [1.0, 1.0]]))
     (4.0, 4.0)

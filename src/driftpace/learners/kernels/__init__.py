@@ -1,12 +1,12 @@
-"""Compiled loops of the learners; import them inside functions, for importing them imports the compiler.
+"""Compiled loops of the learners; import them inside functions, because importing them imports the compiler.
 
-Each pass is projected SGD, w <- Pi(w - mu_k g_k), over the rows in their order, with the average that was asked for. The
+Each pass is projected SGD, w <- Pi(w - mu_k g_k), over the rows in their order, with the requested average. The
 passes differ in the rows and sets they are made for, and share one list of arguments:
 
 =================  ===================================================================================================
 X, y               the rows
 coef               in: the start; out: the result
-work               zeros to work with: :func:`work_space` says how many
+work               zeros to work with, as many as :func:`work_space` returns
 loss, shape        which curve, by its ``code``, and the number that sets its form
 l2, free           the penalty (l2/2)||w||^2, which leaves the trailing ``free`` coefficients alone
 radius             coefficients stay within this distance of the origin (infinite: anywhere)
@@ -17,8 +17,8 @@ share              one over the sum of their weights; 0: no average is asked for
 tilt, level        the weight tilt k + level of the iterate before update k = 0, 1, ... in the average
 =================  ===================================================================================================
 
-The average is over the iterates at which gradients were taken, the start among them and the last iterate not: it is
-those that the bounds speak of (theory 1.2, 1.3).
+The average is over the iterates at which gradients were taken, the start among them and the last iterate not: the
+bounds are about those (theory 1.2, 1.3).
 """
 
 AHEAD_FEATURES = 16
