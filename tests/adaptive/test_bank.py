@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from driftpace.adaptive.bank import Bank, Foretold, absorbed, first_bank, foretold, idle, moved_on, step_costs
+from driftpace.adaptive.bank import Bank, Prediction, first_bank, predict, prediction_of, skip, step_costs, update
 from driftpace.adaptive.coordinates import coordinates
-from driftpace.adaptive.look import look
+from driftpace.adaptive.fit import fit_period
 from driftpace.adaptive.memory import no_memory
-from driftpace.adaptive.rows import Rows
+from driftpace.adaptive.rows import PeriodRows
 from driftpace.losses import SquaredLoss
 from driftpace.typing import FloatArray
 from tests.reference.kalman import Dense, begun, isotropic, moved, seen
@@ -18,16 +18,16 @@ NOISE = 0.7
 PRECISE = 1e-10
 
 
-def orthogonal_rows(z: FloatArray, each: int) -> Rows:
+def orthogonal_rows(z: FloatArray, each: int) -> PeriodRows:
     """Rows with X'X = each I and X'y = each z: they say z, with variance noise/each in every direction."""
     X = np.sqrt(each) * np.linalg.qr(np.random.default_rng(3).standard_normal((2 * z.size, z.size)))[0]
-    return Rows(loss=SquaredLoss(), X=X, y=X @ z, penalty=np.zeros(z.size))
+    return PeriodRows(loss=SquaredLoss(), X=X, y=X @ z, penalty=np.zeros(z.size))
 
 
-def looked(view: Foretold, z: FloatArray, each: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+def looked(view: Prediction, z: FloatArray, each: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """What the look makes of a view and such rows: shares, means, variances of its components."""
     d = z.size
-    found = look(
+    found = fit_period(
         orthogonal_rows(z, each),
         no_memory(d),
         coordinates(np.eye(d) / (1.0 + 1e-9)),  # the factor is the identity
@@ -63,22 +63,22 @@ def test_the_bank_is_a_dense_kalman_filter_for_each_model(rng: np.random.Generat
     ]
     chances = models.prior.copy()
     for each in (5, 40, 1, 0, 12, 200):
-        bank = moved_on(bank)
+        bank = predict(bank)
         filters = [
             moved(state, step=float(step), persistence=float(keeps))
             for state, step, keeps in zip(filters, models.step, models.persistence, strict=True)
         ]
         matches(bank, filters)
         if each == 0:
-            bank = idle(bank)
+            bank = skip(bank)
             chances = bank.weights.copy()
             continue
         before = bank.shares
         z = rng.standard_normal(d) * 2.0
-        view = foretold(bank, 1.0)
+        view = prediction_of(bank, 1.0)
         shares, mean, variance = looked(view, z, each)
         shares = np.append(shares[:-1] / shares[:-1].sum(), 0.0)
-        bank = absorbed(bank, view, shares, mean, variance)
+        bank = update(bank, view, shares, mean, variance)
         both = [
             seen(state, z, NOISE / each * np.eye(d), wobble=float(wobble))
             for state, wobble in zip(filters, models.wobble, strict=True)
@@ -93,8 +93,8 @@ def test_the_bank_is_a_dense_kalman_filter_for_each_model(rng: np.random.Generat
 def test_a_jump_is_weighed_by_its_own_likelihood(rng: np.random.Generator) -> None:
     """The share of the jump against all models: dense Gaussian marginal likelihoods of what the rows say."""
     d, each = 4, 6
-    bank = moved_on(first_bank(rng.standard_normal(d), 0.2, 0.1))
-    view = foretold(bank, 3.0)
+    bank = predict(first_bank(rng.standard_normal(d), 0.2, 0.1))
+    view = prediction_of(bank, 3.0)
     z = bank.place[0] + rng.standard_normal(d)
     shares, _, _ = looked(view, z, each)
     gaps = np.square(z - view.mean).sum(axis=1)
@@ -110,12 +110,12 @@ def test_mixing_a_jump_keeps_mean_and_variance_of_the_mixture(share: float, rng:
     J is what is counted as jumps seen: all of the share of the jump, or the part that the rows speak for.
     """
     d = 5
-    bank = moved_on(first_bank(rng.standard_normal(d), 0.3, 0.2))
-    view = foretold(bank, 2.0)
+    bank = predict(first_bank(rng.standard_normal(d), 0.3, 0.2))
+    view = prediction_of(bank, 2.0)
     shares, mean, variance = looked(view, 3.0 + rng.standard_normal(d), 4)
     rest = shares[:-1] / shares[:-1].sum()
-    plain = absorbed(bank, view, np.append(rest, 0.0), mean, variance)
-    mixed = absorbed(bank, view, np.append((1.0 - share) * rest, share), mean, variance)
+    plain = update(bank, view, np.append(rest, 0.0), mean, variance)
+    mixed = update(bank, view, np.append((1.0 - share) * rest, share), mean, variance)
     jump = mixed.jumps - bank.jumps
     assert share - view.shares[-1] - 1e-12 <= jump <= share
     np.testing.assert_allclose(mixed.place, (1.0 - jump) * plain.place + jump * mean[-1], rtol=1e-12)
@@ -129,9 +129,9 @@ def test_mixing_a_jump_keeps_mean_and_variance_of_the_mixture(share: float, rng:
 
 def test_foretold_keeps_mean_and_variance_of_the_bank(rng: np.random.Generator) -> None:
     """Without a jump the mixture's moments are those of the bank; the component of a jump has them, and more."""
-    bank = moved_on(first_bank(rng.standard_normal(3), 0.3, 0.2))
+    bank = predict(first_bank(rng.standard_normal(3), 0.3, 0.2))
     bank = replace(bank, place=bank.place + rng.standard_normal(bank.place.shape))
-    view = foretold(bank, 5.0)
+    view = prediction_of(bank, 5.0)
     assert view.shares.sum() == pytest.approx(1.0)
     assert view.shares[-1] == pytest.approx(bank.chance_of_jump)
     mean, variance = view.moments(np.append(bank.shares, 0.0))
@@ -144,12 +144,12 @@ def test_weights_return_to_the_prior_and_never_to_nothing() -> None:
     """A model that was ruled out comes back slowly, so that a change of regime is followed."""
     bank = first_bank(np.zeros(2), 0.3, 0.2)
     bank = replace(bank, weights=np.where(np.arange(len(bank.weights)) == 0, 0.0, -1e6))
-    once = moved_on(bank)
+    once = predict(bank)
     assert once.shares.min() > 0.0
-    later = moved_on(replace(once, periods=100))
+    later = predict(replace(once, periods=100))
     assert once.shares[0] < later.shares[0] < 1.0 or later.shares[0] == pytest.approx(once.shares[0], rel=0.05)
     for _ in range(5000):
-        bank = moved_on(replace(bank, periods=1))
+        bank = predict(replace(bank, periods=1))
     np.testing.assert_allclose(bank.shares, np.exp(bank.models.prior), rtol=1e-6)
 
 
@@ -163,7 +163,7 @@ def test_jumps_are_thought_less_likely_the_longer_none_comes() -> None:
 
 def test_an_idle_period_only_counts() -> None:
     bank = first_bank(np.ones(2), 0.3, 0.2)
-    after = idle(bank)
+    after = skip(bank)
     assert after.periods == bank.periods + 1
     np.testing.assert_array_equal(after.place, bank.place)
     np.testing.assert_array_equal(after.weights, bank.weights)

@@ -8,7 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from driftpace.adaptive import Foreseen, Pace, Pacing, Rows, closed, drift, first_pace, judge, outlook_of
+from driftpace.adaptive import (
+    AdaptiveConfig,
+    AdaptiveState,
+    PeriodRows,
+    PredictedBound,
+    advance,
+    drift,
+    first_state,
+    judge,
+    outlook_of,
+)
 from driftpace.adaptive.sizing import gamma_quantile, variances_after
 from driftpace.errors import ParameterError
 from driftpace.losses import SquaredLoss
@@ -20,10 +30,14 @@ EXACT = Context(prec=120)
 
 @pytest.mark.parametrize(
     "bound",
-    [Foreseen(noise=1.0, size=3), Foreseen(noise=0.02, size=1), Foreseen(noise=30.0, size=40, scale=1.7)],
+    [
+        PredictedBound(noise=1.0, size=3),
+        PredictedBound(noise=0.02, size=1),
+        PredictedBound(noise=30.0, size=40, scale=1.7),
+    ],
     ids=lambda bound: f"{bound.size}",
 )
-def test_it_is_a_bound(bound: Foreseen) -> None:
+def test_it_is_a_bound(bound: PredictedBound) -> None:
     check_bound(bound)
 
 
@@ -40,12 +54,12 @@ def variance(noise: float, size: int, distance: float, samples: int) -> Decimal:
 @given(noise=NOISE, size=st.integers(1, 200), distance=DISTANCE, samples=st.integers(1, 10**7))
 def test_no_digit_is_lost(noise: float, size: int, distance: float, samples: int) -> None:
     exact = float(EXACT.multiply(variance(noise, size, distance, samples), Decimal(size) / 2))
-    assert Foreseen(noise=noise, size=size).raw(distance, samples) == pytest.approx(exact, rel=1e-9)
+    assert PredictedBound(noise=noise, size=size).raw(distance, samples) == pytest.approx(exact, rel=1e-9)
 
 
 @given(noise=st.floats(1e-2, 1e2), size=st.integers(1, 50), distance=st.floats(1e-2, 1e2), samples=st.integers(1, 2000))
 def test_it_is_the_fixed_point_that_sizes_come_from(noise: float, size: int, distance: float, samples: int) -> None:
-    v = 2.0 * Foreseen(noise=noise, size=size)(distance, samples) / size
+    v = 2.0 * PredictedBound(noise=noise, size=size)(distance, samples) / size
     t = distance**2 / size
     assert 1.0 / v == pytest.approx(1.0 / t + samples / noise / (1.0 + (size + 1.0) * v / noise), rel=1e-7)
     foretold = variances_after(np.array([float(size)]), np.array([t]), noise, samples)
@@ -62,7 +76,7 @@ def test_it_is_the_fixed_point_that_sizes_come_from(noise: float, size: int, dis
 def test_a_table_is_the_bound_at_every_place(
     noise: float, size: int, scale: float, distances: list[float], samples: list[int]
 ) -> None:
-    bound = Foreseen(noise=noise, size=size, scale=scale)
+    bound = PredictedBound(noise=noise, size=size, scale=scale)
     expected = [[bound(distance, count) for count in samples] for distance in distances]
     np.testing.assert_allclose(bound.table(np.array(distances), np.array(samples)), expected, rtol=1e-12)
 
@@ -71,7 +85,7 @@ def test_a_table_is_the_bound_at_every_place(
 def test_it_is_concave_in_the_squared_distance(
     noise: float, size: int, ends: tuple[float, float], samples: int
 ) -> None:
-    bound = Foreseen(noise=noise, size=size)
+    bound = PredictedBound(noise=noise, size=size)
     middle = math.sqrt(0.5 * (ends[0] ** 2 + ends[1] ** 2))
     chord = 0.5 * (bound(ends[0], samples) + bound(ends[1], samples))
     assert bound(middle, samples) >= chord * (1.0 - 1e-9)
@@ -79,7 +93,7 @@ def test_it_is_concave_in_the_squared_distance(
 
 @pytest.mark.parametrize("size", [1, 3, 20])
 def test_from_far_away_it_is_least_squares_and_from_the_best_model_nothing(size: int) -> None:
-    bound = Foreseen(noise=0.7, size=size)
+    bound = PredictedBound(noise=0.7, size=size)
     for samples in (size + 2, size + 10, 1000):
         assert bound(1e8, samples) == pytest.approx(0.7 * size / (2.0 * (samples - size - 1)), rel=1e-6)
     assert bound(0.0, 5) == bound(0.0, 0) == 0.0
@@ -98,37 +112,37 @@ def test_from_far_away_it_is_least_squares_and_from_the_best_model_nothing(size:
 )
 def test_what_is_no_bound_is_refused(wrong: dict[str, float], sentence: str) -> None:
     with pytest.raises(ParameterError, match=sentence):
-        Foreseen(**{"noise": 1.0, "size": 3, **wrong})  # type: ignore[arg-type]
+        PredictedBound(**{"noise": 1.0, "size": 3, **wrong})  # type: ignore[arg-type]
 
 
-def drawn(count: int, seed: int, coef: tuple[float, ...] = (0.0, 1.0, -1.0)) -> Rows:
+def drawn(count: int, seed: int, coef: tuple[float, ...] = (0.0, 1.0, -1.0)) -> PeriodRows:
     rng = np.random.default_rng(seed)
     X = np.column_stack([np.ones(count), rng.normal(size=(count, 2))])
     y = X @ np.array(coef) + rng.normal(size=count)
-    return Rows(loss=SquaredLoss(), X=X, y=y, penalty=np.zeros(3))
+    return PeriodRows(loss=SquaredLoss(), X=X, y=y, penalty=np.zeros(3))
 
 
-def later(pacing: Pacing) -> Pace:
-    pace, rows = first_pace(np.zeros(3), True), drawn(60, 0)
-    return closed(pace, rows, judge(pacing, pace, rows))
+def later(pacing: AdaptiveConfig) -> AdaptiveState:
+    pace, rows = first_state(np.zeros(3), True), drawn(60, 0)
+    return advance(pace, rows, judge(pacing, pace, rows))
 
 
 def test_later_periods_start_from_what_is_foretold_of_them() -> None:
-    pacing, none = Pacing(epsilon=0.1), drawn(0, 1)
+    pacing, none = AdaptiveConfig(epsilon=0.1), drawn(0, 1)
     pace = later(pacing)
     judged = judge(pacing, pace, none)
     outlook = outlook_of(pacing, pace, none, judged)
     assert 0.5 * outlook.start**2 == pytest.approx(0.5 * float(pace.sizes @ judged.variances))
     assert outlook.rho == drift(judged.banks)[0]
     assert outlook.steps == "walk"
-    assert isinstance(outlook.bound, Foreseen)
+    assert isinstance(outlook.bound, PredictedBound)
     assert (outlook.bound.noise, outlook.bound.size) == (judged.noise_upper, 3)
     assert outlook.bound.scale == pytest.approx(1.0 / 0.9)  # aimed at 0.9 of the target
 
 
 def test_a_first_period_starts_from_nowhere_and_counts_its_pilot() -> None:
     """The plan of the first period has its pilot rows in it: from so far away, they are what least squares would have."""
-    pacing, pace, rows = Pacing(epsilon=0.1), first_pace(np.zeros(3), True), drawn(12, 3)
+    pacing, pace, rows = AdaptiveConfig(epsilon=0.1), first_state(np.zeros(3), True), drawn(12, 3)
     judged = judge(pacing, pace, rows)
     outlook = outlook_of(pacing, pace, rows, judged)
     least_squares = 0.5 * judged.noise_upper * 3 / (200 - 4) / 0.9
@@ -137,7 +151,7 @@ def test_a_first_period_starts_from_nowhere_and_counts_its_pilot() -> None:
 
 
 def test_a_confidence_makes_the_risk_a_quantile() -> None:
-    mean, sure = Pacing(epsilon=0.1), Pacing(epsilon=0.1, confidence=0.9)
+    mean, sure = AdaptiveConfig(epsilon=0.1), AdaptiveConfig(epsilon=0.1, confidence=0.9)
     pace, none = later(sure), drawn(0, 1)
     outlook = outlook_of(sure, pace, none, judge(sure, pace, none))
     risk = 0.5 * outlook.start**2

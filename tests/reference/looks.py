@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from driftpace.adaptive import Judgement, Pace, Pacing, Rows, Supply, checks, first_pace, judge
-from driftpace.adaptive.bank import Foretold
-from driftpace.adaptive.look import Look, look, metric
+from driftpace.adaptive import AdaptiveConfig, AdaptiveState, Judgement, PeriodRows, Supply, checks, first_state, judge
+from driftpace.adaptive.bank import Prediction
+from driftpace.adaptive.fit import PeriodFit, fit_period, metric
 from driftpace.adaptive.memory import Memory, NoiseSums, no_memory
 from driftpace.losses import LinearLoss, SquaredLoss
 from driftpace.records import Assumption
@@ -13,19 +13,19 @@ from driftpace.typing import FloatArray
 SQUARED = SquaredLoss()
 
 
-def make_rows(X: FloatArray, y: FloatArray, *, intercept: bool = False, loss: LinearLoss = SQUARED) -> Rows:
+def make_rows(X: FloatArray, y: FloatArray, *, intercept: bool = False, loss: LinearLoss = SQUARED) -> PeriodRows:
     """Rows without a penalty on the intercept, which comes first."""
     if intercept:
         X = np.column_stack([np.ones(len(X)), X])
     penalty = np.full(X.shape[1], loss.l2)
     if intercept:
         penalty[0] = 0.0
-    return Rows(loss=loss, X=X, y=y, penalty=penalty)
+    return PeriodRows(loss=loss, X=X, y=y, penalty=penalty)
 
 
-def foresee(mean: FloatArray, variance: float) -> Foretold:
+def foresee(mean: FloatArray, variance: float) -> Prediction:
     """One model, sure of its mean and variance."""
-    return Foretold(weights=np.zeros(1), mean=np.asarray(mean, dtype=float)[None], variance=np.array([variance]))
+    return Prediction(weights=np.zeros(1), mean=np.asarray(mean, dtype=float)[None], variance=np.array([variance]))
 
 
 def remembered(size: int, noise: float, rng: np.random.Generator) -> Memory:
@@ -36,22 +36,24 @@ def remembered(size: int, noise: float, rng: np.random.Generator) -> Memory:
     return no_memory(size).with_rows(rows, Z.T @ Z, noise * (Z.T @ Z), sums)
 
 
-def look_once(rows: Rows, variance: float, *, noise: float = 1.0, memory: Memory | None = None) -> Look:
+def look_once(rows: PeriodRows, variance: float, *, noise: float = 1.0, memory: Memory | None = None) -> PeriodFit:
     """The look at rows in one block, when zero with this variance was foretold."""
     size = rows.X.shape[1]
     memory = no_memory(size) if memory is None else memory
     view = foresee(np.zeros(size), variance)
     white = metric(rows, memory, np.zeros(size))
-    return look(rows, memory, white, (view,), (slice(0, size),), noise, floor=1e-12, margin=0.0)
+    return fit_period(rows, memory, white, (view,), (slice(0, size),), noise, floor=1e-12, margin=0.0)
 
 
-def first_look(rows: Rows, *, epsilon: float = 0.05, intercept: bool = False) -> tuple[Pace, Judgement]:
+def first_look(rows: PeriodRows, *, epsilon: float = 0.05, intercept: bool = False) -> tuple[AdaptiveState, Judgement]:
     """What a first period makes of rows."""
-    pace = first_pace(np.zeros(rows.X.shape[1]), intercept)
-    return pace, judge(Pacing(epsilon=epsilon), pace, rows)
+    pace = first_state(np.zeros(rows.X.shape[1]), intercept)
+    return pace, judge(AdaptiveConfig(epsilon=epsilon), pace, rows)
 
 
-def verdicts(pace: Pace, rows: Rows, judged: Judgement, supply: Supply | None = None) -> dict[str, Assumption]:
+def verdicts(
+    pace: AdaptiveState, rows: PeriodRows, judged: Judgement, supply: Supply | None = None
+) -> dict[str, Assumption]:
     """The checks of a period by name."""
     supply = Supply(came=len(rows), missing=0, exhausted=False) if supply is None else supply
     return {one.name: one for one in checks(pace, rows, judged, supply)}

@@ -38,10 +38,12 @@ NOT_SAVED = {
     # abstract, or what it is computed from is saved
     "Curve", "LinearLoss", "LossSpec", "Candidate", "Selection", "Design", "Held", "Request", "Fit", "Seen", "Sizing",
     # intermediate results of one call
-    "Recipe", "Combined", "Step", "Decision", "Terms", "Trained", "Foretold", "Look", "Posterior", "Supply", "Need", "Foreseen",
+    "Recipe", "Combined", "Step", "RuleContext", "RuleDecision", "TrainedPeriod",
+    "Prediction", "PeriodFit", "Posterior", "Supply", "RowsNeeded", "PredictedBound",
     "Judgement", "Criterion", "Looked", "HeldOutBound", "Spending",
     # saved field by field, since a user's own parts can only be named; events are saved by the campaign as rows and pools
-    "Pacing", "Parts", "Settings", "State", "Branches", "BranchedState", "Asked", "Told", "Closed", "Forgot", "Rows",
+    "AdaptiveConfig", "Parts", "Settings", "State", "Branches", "BranchedState", "Asked", "Told", "Closed",
+    "Forgot", "Rows", "PeriodRows",
 }  # fmt: skip
 
 

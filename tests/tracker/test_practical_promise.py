@@ -15,8 +15,8 @@ import pytest
 from scipy.stats import chi2
 
 from driftpace import LogisticLoss, SmoothedHinge, SquaredLoss
-from driftpace.adaptive import look as look_module
-from driftpace.adaptive import pacer
+from driftpace.adaptive import fit as look_module
+from driftpace.adaptive import state
 from driftpace.backtest.promise import promise
 from driftpace.losses import Loss
 from driftpace.synthetic import NoiseKind, Shape, ShapedClasses, ShapedRegression
@@ -126,6 +126,6 @@ def test_a_tracker_that_is_told_a_third_of_the_noise_breaks_it(seed: int, monkey
         return mean / 3.0, upper / 3.0
 
     monkeypatch.setattr(look_module, "noise_of", told)
-    monkeypatch.setattr(pacer, "noise_of", told)
+    monkeypatch.setattr(state, "noise_of", told)
     broken = [not promise(run(case, seed, 12, 10).risk, EPSILON).kept for case in CASES[:3]]
     assert any(broken)

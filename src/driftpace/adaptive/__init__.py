@@ -1,46 +1,46 @@
 """The practical rule: every plausible drift followed at once, rows asked for until the risk that is left meets the target."""
 
-from driftpace.adaptive.certifying import certificate
+from driftpace.adaptive.certificate import certificate
 from driftpace.adaptive.checks import Supply, checks, counted, status
-from driftpace.adaptive.needing import Need, need, next_batch
-from driftpace.adaptive.outlook import Foreseen, outlook_from_here, outlook_of
-from driftpace.adaptive.pacer import (
+from driftpace.adaptive.outlook import PredictedBound, outlook_from_here, outlook_of
+from driftpace.adaptive.rows import PeriodRows
+from driftpace.adaptive.sample_size import RowsNeeded, next_batch, rows_missing
+from driftpace.adaptive.sizing import variances_after
+from driftpace.adaptive.state import (
     FIRST_ROWS,
     PILOT,
+    AdaptiveConfig,
+    AdaptiveState,
     Judgement,
-    Pace,
-    Pacing,
-    closed,
+    advance,
+    centered_at,
     drift,
-    first_pace,
+    first_state,
     judge,
-    seen_from,
 )
-from driftpace.adaptive.rows import Rows
-from driftpace.adaptive.sizing import variances_after
 
 __all__ = [
     "FIRST_ROWS",
     "PILOT",
-    "Foreseen",
+    "AdaptiveConfig",
+    "AdaptiveState",
     "Judgement",
-    "Need",
-    "Pace",
-    "Pacing",
-    "Rows",
+    "PeriodRows",
+    "PredictedBound",
+    "RowsNeeded",
     "Supply",
+    "advance",
+    "centered_at",
     "certificate",
     "checks",
-    "closed",
     "counted",
     "drift",
-    "first_pace",
+    "first_state",
     "judge",
-    "need",
     "next_batch",
     "outlook_from_here",
     "outlook_of",
-    "seen_from",
+    "rows_missing",
     "status",
     "variances_after",
 ]

@@ -1,4 +1,4 @@
-"""A bank of Kalman filters over one block of coordinates, one filter for each drift model, weighed by what they foretold.
+"""A bank of Kalman filters over one block of coordinates, one filter for each drift model, weighted by how well they predict.
 
 Within a block the coordinates are whitened and alike, so each model keeps a vector for its mean and one number for its
 variance, not a matrix: O(models x coordinates) memory, whatever the number of periods.
@@ -12,7 +12,7 @@ from driftpace.adaptive.models import DriftModels, drift_models
 from driftpace.typing import FloatArray
 
 FORGETTING = 1.0
-"""Weights return to the prior by 1/(n+1) at period n: the rate of a change of pace none of which was seen in n periods."""
+"""Weights return to the prior by 1/(n+1) at period n: the rate of a change of state none of which was seen in n periods."""
 
 JUMPS = (0.5, 5.5)
 """Prior of the chance of a jump, as if half a jump had been seen in 5.5 periods: it falls as 0.5/n while none comes."""
@@ -54,7 +54,7 @@ class Bank:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Foretold:
+class Prediction:
     """What a bank says of w*_n before the period's rows: a Gaussian for each model, and last one for a jump."""
 
     weights: FloatArray
@@ -95,7 +95,7 @@ def first_bank(mean: FloatArray, variance: float, unit: float) -> Bank:
     )
 
 
-def moved_on(bank: Bank) -> Bank:
+def predict(bank: Bank) -> Bank:
     """Return the bank one period later, before any row of it."""
     models = bank.models
     share = FORGETTING / (bank.periods + 1)
@@ -111,20 +111,20 @@ def moved_on(bank: Bank) -> Bank:
     )
 
 
-def foretold(bank: Bank, jump: float) -> Foretold:
+def prediction_of(bank: Bank, jump: float) -> Prediction:
     """Return what the bank says of this period's w*; a jump adds the variance ``jump`` in each coordinate."""
     shares, chance = bank.shares, bank.chance_of_jump
     variance = bank.spread + bank.models.wobble
     mean = shares @ bank.place
     common = float(shares @ (variance + np.square(bank.place - mean).mean(axis=1)))
-    return Foretold(
+    return Prediction(
         weights=np.append(np.log(shares * (1.0 - chance) + 1e-300), np.log(chance)),
         mean=np.vstack([bank.place, mean]),
         variance=np.append(variance, common + jump),
     )
 
 
-def absorbed(bank: Bank, before: Foretold, shares: FloatArray, mean: FloatArray, variance: FloatArray) -> Bank:
+def update(bank: Bank, before: Prediction, shares: FloatArray, mean: FloatArray, variance: FloatArray) -> Bank:
     """Return the bank after the period's rows, which gave each component a posterior ``mean``, ``variance`` and share.
 
     Given w*, theta and v follow by regression on it. A jump is mixed into every model by the share that the rows added to
@@ -158,7 +158,7 @@ def absorbed(bank: Bank, before: Foretold, shares: FloatArray, mean: FloatArray,
     )
 
 
-def idle(bank: Bank) -> Bank:
+def skip(bank: Bank) -> Bank:
     """Return the bank after a period without rows."""
     return replace(bank, periods=bank.periods + 1)
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driftpace.adaptive.pacer import Judgement, Pace
-from driftpace.adaptive.rows import Rows
+from driftpace.adaptive.rows import PeriodRows
+from driftpace.adaptive.state import AdaptiveState, Judgement
 from driftpace.records import Assumption, Verdict
 
 STATUSES = ("stable", "warning", "drift")
@@ -40,32 +40,32 @@ def _percent(share: float) -> str:
 
 
 def status(judged: Judgement) -> str:
-    """Return "stable", "warning" or "drift": whether the period's rows agree with what was foretold.
+    """Return "stable", "warning" or "drift": whether the period's rows agree with the prediction.
 
     A jump that is more likely than not, or a surprise of one in a thousand, is a drift; one in twenty is a warning.
     """
     from scipy.special import gammaincc  # slow to import, and not always needed
 
-    found = judged.found
-    if found is None or not judged.banks or found.freedom == 0:
+    fit = judged.fit
+    if fit is None or not judged.banks or fit.freedom == 0:
         return STATUSES[0]
-    jump = max(float(posterior.shares[-1]) for posterior in found.posteriors)
-    chance = float(gammaincc(0.5 * found.freedom, 0.5 * found.surprise))
+    jump = max(float(posterior.shares[-1]) for posterior in fit.posteriors)
+    chance = float(gammaincc(0.5 * fit.freedom, 0.5 * fit.surprise))
     if jump >= _JUMP or chance < _DRIFT:
         return STATUSES[2]
     return STATUSES[1] if jump >= _JUMP_WARNING or chance < _WARNING else STATUSES[0]
 
 
-def checks(pace: Pace, rows: Rows, judged: Judgement, supply: Supply) -> tuple[Assumption, ...]:
+def checks(state: AdaptiveState, rows: PeriodRows, judged: Judgement, supply: Supply) -> tuple[Assumption, ...]:
     """Return the verdicts of the period."""
     return (
-        _curvature(pace, rows, judged),
+        _curvature(state, rows, judged),
         _tails(rows, judged),
         _exchangeable(rows, judged),
-        _enough_rows(pace, supply),
+        _enough_rows(state, supply),
         _pool(supply),
-        _slow_drift(pace, judged),
-        _target(pace, judged),
+        _slow_drift(state, judged),
+        _target(state, judged),
     )
 
 
@@ -73,13 +73,13 @@ def _assumption(name: str, verdict: Verdict, sentence: str, *, judged: bool = Tr
     return Assumption(name=name, verdict=verdict, sentence=sentence, judged=judged)
 
 
-def _curvature(pace: Pace, rows: Rows, judged: Judgement) -> Assumption:
+def _curvature(state: AdaptiveState, rows: PeriodRows, judged: Judgement) -> Assumption:
     """Judge how much of a column is left when the others have explained what they can (one over its variance inflation).
 
     With H = L L' the inflation of column j is H_jj (H^-1)_jj.
     """
     name, white = "curvature", judged.coordinates
-    curvature = np.diag(pace.memory.hessian) + np.square(rows.X).sum(axis=0) + rows.penalty
+    curvature = np.diag(state.memory.hessian) + np.square(rows.X).sum(axis=0) + rows.penalty
     if not curvature.all():
         return _assumption(
             name, Verdict.FAIL, "A column never changed in the rows seen: nothing is known of its coefficient."
@@ -100,18 +100,18 @@ def _curvature(pace: Pace, rows: Rows, judged: Judgement) -> Assumption:
     return _assumption(name, Verdict.PASS, f"Every column says something of its own: at least {_percent(least)} of it.")
 
 
-def _tails(rows: Rows, judged: Judgement) -> Assumption:
+def _tails(rows: PeriodRows, judged: Judgement) -> Assumption:
     """Judge whether a few rows carry the noise: then its mean is not known from rows like these."""
     name, count = "tails", len(rows)
-    if judged.found is not None and judged.found.sums.total <= 1e-6 * judged.epsilon * count:
+    if judged.fit is not None and judged.fit.sums.total <= 1e-6 * judged.epsilon * count:
         return _assumption(
             name,
             Verdict.WARN,
             f"No noise is seen in the {counted(count)} that came; if others have some, more are needed.",
         )
-    if judged.found is None or count < 40:
+    if judged.fit is None or count < 40:
         return _assumption(name, Verdict.PASS, f"With {counted(count)} nothing is said about tails.", judged=False)
-    largest = judged.found.largest
+    largest = judged.fit.largest
     usual = min(4.0 * math.log(count) / count, 0.5)  # what the largest of so many squared Gaussian scores has
     told = f"One row of {count} carries {100 * largest:.0f} % of the noise"
     if largest > 0.5:
@@ -121,18 +121,18 @@ def _tails(rows: Rows, judged: Judgement) -> Assumption:
     return _assumption(name, Verdict.PASS, f"No row carries the noise alone: the largest has {100 * largest:.0f} %.")
 
 
-def _exchangeable(rows: Rows, judged: Judgement) -> Assumption:
+def _exchangeable(rows: PeriodRows, judged: Judgement) -> Assumption:
     """Judge whether the order of rows matters: the mean gradient of the first half against that of the second."""
     from scipy.special import gammaincc  # slow to import, and not always needed
 
     name, half = "exchangeable rows", len(rows) // 2
-    if judged.found is None or half < 10:
+    if judged.fit is None or half < 10:
         said = f"With {counted(len(rows))} nothing is said about their order."
         return _assumption(name, Verdict.PASS, said, judged=False)
-    slopes, rest = judged.found.slopes, len(rows) - half
+    slopes, rest = judged.fit.slopes, len(rows) - half
     gap = slopes[:half] @ rows.X[:half] / half - slopes[half:] @ rows.X[half:] / rest
     standard = np.square(judged.coordinates.inverse @ gap) / (
-        np.maximum(np.diag(judged.found.scatter), 1e-300) * (1.0 / half + 1.0 / rest)
+        np.maximum(np.diag(judged.fit.scatter), 1e-300) * (1.0 / half + 1.0 / rest)
     )
     chance = min(1.0, gap.size * float(gammaincc(0.5, 0.5 * float(standard.max()))))
     if chance < _ORDER_FAIL:
@@ -150,15 +150,15 @@ def _exchangeable(rows: Rows, judged: Judgement) -> Assumption:
     return _assumption(name, Verdict.PASS, "The first rows of the period look like the last.")
 
 
-def _enough_rows(pace: Pace, supply: Supply) -> Assumption:
-    rows = pace.memory.rows + supply.came
-    each = rows / pace.size
+def _enough_rows(state: AdaptiveState, supply: Supply) -> Assumption:
+    rows = state.memory.rows + supply.came
+    each = rows / state.size
     verdict = Verdict.FAIL if each < _ROWS_FAIL else Verdict.WARN if each < _ROWS_WARN else Verdict.PASS
     doubt = "" if verdict is Verdict.PASS else f"; below {_ROWS_WARN:.0f} the noise is known roughly only"
     return _assumption(
         "enough rows",
         verdict,
-        f"{counted(rows)} {'was' if rows == 1 else 'were'} seen for {pace.size} coefficients, {each:.1f} for each{doubt}.",
+        f"{counted(rows)} {'was' if rows == 1 else 'were'} seen for {state.size} coefficients, {each:.1f} for each{doubt}.",
     )
 
 
@@ -173,13 +173,13 @@ def _pool(supply: Supply) -> Assumption:
     return _assumption("pool", Verdict.PASS, "The pool of this period had what was needed.")
 
 
-def _slow_drift(pace: Pace, judged: Judgement) -> Assumption:
-    """Judge whether the past is of use: what the last model was foretold to cost, against the target."""
+def _slow_drift(state: AdaptiveState, judged: Judgement) -> Assumption:
+    """Judge whether the past is of use: the predicted excess loss of the last model against the target."""
     name = "slow drift"
     if not judged.banks:
         return _assumption(name, Verdict.PASS, "This is the first period: nothing moved yet.")
     variances = np.array([view.moments(view.shares)[1] for view in judged.views])
-    cost = 0.5 * float(pace.sizes @ variances)
+    cost = 0.5 * float(state.sizes @ variances)
     times = cost / judged.epsilon
     if times > _SLOW:
         return _assumption(
@@ -193,13 +193,13 @@ def _slow_drift(pace: Pace, judged: Judgement) -> Assumption:
     )
 
 
-def _target(pace: Pace, judged: Judgement) -> Assumption:
+def _target(state: AdaptiveState, judged: Judgement) -> Assumption:
     """Judge whether the target asks for anything: it should be well below what the model explains.
 
     Where the loss is a quadratic only near its minimiser a lax target lets the model stray to where it is not one.
     """
     name = "target"
-    slopes = judged.coordinates.white(judged.model)[pace.parts[-1]]
+    slopes = judged.coordinates.white(judged.model)[state.parts[-1]]
     explained = 0.5 * float(slopes @ slopes)
     told = f"The columns lower the loss by about {explained:.2g}, and the target is {judged.epsilon:.2g}"
     if judged.epsilon <= 0.5 * explained:

@@ -8,18 +8,18 @@ import numpy as np
 
 from driftpace import validation
 from driftpace.adaptive.bank import Bank
-from driftpace.adaptive.pacer import Judgement, Pace, Pacing, closed, drift
-from driftpace.adaptive.rows import Rows
+from driftpace.adaptive.rows import PeriodRows
+from driftpace.adaptive.state import AdaptiveConfig, AdaptiveState, Judgement, advance, drift
 from driftpace.bounds import FormulaBound, Nature
 from driftpace.planning import Outlook
 from driftpace.typing import FloatArray, IntArray
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Foreseen(FormulaBound):
+class PredictedBound(FormulaBound):
     """What K fresh rows leave of a distance, in the norm of the Hessian: b = scale d v/2 for d = ``size`` coefficients.
 
-    v is the variance that :mod:`driftpace.adaptive.sizing` foretells for one block of coordinates which are known with variance
+    v is the variance that :mod:`driftpace.adaptive.sizing` predicts for one block of coordinates which are known with variance
     t = distance^2/d each, s^2 being the ``noise``,
 
         1/v = 1/t + (K/s^2) / (1 + (d + 1) v/s^2),
@@ -30,7 +30,7 @@ class Foreseen(FormulaBound):
     In the squared distance it is concave: t = v (1 + c v)/(1 + e v), with c = (d+1)/s^2 and e = c - K/s^2, has the second
     derivative 2 (K/s^2)/(1 + e v)^3 >= 0, so t is convex in v, and v concave in t.
 
-    >>> bound = Foreseen(noise=1.0, size=3)
+    >>> bound = PredictedBound(noise=1.0, size=3)
     >>> bound(1.0, 0), bound(1.0, 20), bound(1e6, 14)  # the last one is least squares: s^2 d / (2 (K - d - 1))
     (0.5, 0.0764843, 0.15)
     >>> bound.smallest(1.0, 0.1, cap=1_000)
@@ -48,8 +48,8 @@ class Foreseen(FormulaBound):
     """In the squared distance: see above."""
 
     def __post_init__(self) -> None:
-        validation.positive("Foreseen", noise=self.noise, scale=self.scale)
-        validation.count("Foreseen", least=1, size=self.size)
+        validation.positive("PredictedBound", noise=self.noise, scale=self.scale)
+        validation.count("PredictedBound", least=1, size=self.size)
 
     @property
     def conditions(self) -> tuple[str, ...]:
@@ -76,7 +76,7 @@ class Foreseen(FormulaBound):
     def table(self, distances: FloatArray, samples: IntArray) -> FloatArray:
         """Return the bound from each distance (a row) after each number of samples (a column), at once.
 
-        >>> Foreseen(noise=1.0, size=3).table(np.array([1.0, 2.0]), np.array([1, 20])).round(4)
+        >>> PredictedBound(noise=1.0, size=3).table(np.array([1.0, 2.0]), np.array([1, 20])).round(4)
         array([[0.433 , 0.0765],
                [1.5952, 0.0886]])
         """
@@ -100,44 +100,48 @@ class Foreseen(FormulaBound):
         return math.sqrt(2.0 * risk / self.scale)
 
 
-def outlook_of(pacing: Pacing, pace: Pace, rows: Rows, judged: Judgement) -> Outlook:
+def outlook_of(config: AdaptiveConfig, state: AdaptiveState, rows: PeriodRows, judged: Judgement) -> Outlook:
     """Return how the risk develops from this period on, before any row of it: in the mean, with the margin that is aimed at.
 
-    The step is the root mean square over every drift that is still plausible, as in what is foretold of this period: what is not
+    The step is the root mean square over every drift that is still plausible, as in the prediction of this period: what is not
     known of the drift makes it longer, and that is its margin. (Its upper end instead, tried on worlds that drift slowly and fast,
     leaves too little for the periods at hand: the true gaps of such plans are 1.3 to 3.5 times as large.) In a first period, which
     must have its pilot rows, the start is as far away as the pilot leaves possible, so that the samples of the period are all of
     them, the pilot included; and the drift is what is plausible before any was seen.
     """
-    squared = float(pace.sizes @ np.array([view.moments(view.shares)[1] for view in judged.views]))
-    return _outlook(pacing, pace, judged, squared, judged.banks or closed(pace, rows, judged).banks)
+    squared = float(state.sizes @ np.array([view.moments(view.shares)[1] for view in judged.views]))
+    return _outlook(config, state, judged, squared, judged.banks or advance(state, rows, judged).banks)
 
 
-def outlook_from_here(pacing: Pacing, pace: Pace, rows: Rows, judged: Judgement) -> tuple[Outlook, int]:
+def outlook_from_here(
+    config: AdaptiveConfig, state: AdaptiveState, rows: PeriodRows, judged: Judgement
+) -> tuple[Outlook, int]:
     """Return the outlook with the rows that came in sight, and how many it has: the samples of this period are those beyond them.
 
     The drift is then as the rows show it. In a first period none are in sight: the variances of few rows are those along their own
     axes, and plans from them buy too little.
     """
-    if not pace.banks or len(rows) == 0:
-        return outlook_of(pacing, pace, rows, judged), 0
-    squared = float(pace.sizes @ judged.variances)
-    return _outlook(pacing, pace, judged, squared, closed(pace, rows, judged).banks), len(rows)
+    if not state.banks or len(rows) == 0:
+        return outlook_of(config, state, rows, judged), 0
+    squared = float(state.sizes @ judged.variances)
+    return _outlook(config, state, judged, squared, advance(state, rows, judged).banks), len(rows)
 
 
-def _outlook(pacing: Pacing, pace: Pace, judged: Judgement, squared: float, banks: tuple[Bank, ...]) -> Outlook:
-    bound = Foreseen(noise=judged.noise_upper, size=pace.size, scale=_scale(pacing, pace, judged))
+def _outlook(
+    config: AdaptiveConfig, state: AdaptiveState, judged: Judgement, squared: float, banks: tuple[Bank, ...]
+) -> Outlook:
+    bound = PredictedBound(noise=judged.noise_upper, size=state.size, scale=_scale(config, state, judged))
     return Outlook(bound=bound, rho=drift(banks)[0], start=math.sqrt(squared), steps="walk")
 
 
-def _scale(pacing: Pacing, pace: Pace, judged: Judgement) -> float:
+def _scale(config: AdaptiveConfig, state: AdaptiveState, judged: Judgement) -> float:
     """Return what a mean of 1 counts for against the target: with the margin aimed at, and as a quantile where one is asked for.
 
     The risk of d coordinates of equal variance is chi^2_d times its mean over d.
     """
     from scipy.special import gammaincinv  # slow to import, and not always needed
 
-    margin = judged.epsilon / pacing.criterion(judged).epsilon
-    if pacing.confidence is None:
+    margin = judged.epsilon / config.criterion(judged).epsilon
+    if config.confidence is None:
         return margin
-    return margin * float(gammaincinv(0.5 * pace.size, pacing.confidence)) / (0.5 * pace.size)
+    return margin * float(gammaincinv(0.5 * state.size, config.confidence)) / (0.5 * state.size)

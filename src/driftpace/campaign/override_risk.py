@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from driftpace.adaptive import Pacing, outlook_from_here, variances_after
+from driftpace.adaptive import AdaptiveConfig, outlook_from_here, variances_after
 from driftpace.rules.decision import risk_at
 from driftpace.tracker.branches import BranchedState, Branches
 from driftpace.tracker.outlooks import proven_distance
@@ -30,7 +30,7 @@ def override_risk(settings: Settings | Branches, state: State | BranchedState, s
 def _foretold(settings: Settings, state: State, samples: int) -> float | None:
     rows = max(samples, state.gathered)
     with np.errstate(all="ignore"):
-        if isinstance(settings.method, Pacing):
+        if isinstance(settings.method, AdaptiveConfig):
             risk = _practical(settings, settings.method, state, rows)
         else:
             risk = _of_parts(settings, state, rows)
@@ -45,7 +45,7 @@ def _of_parts(settings: Settings, state: State, rows: int) -> float:
     return risk_at(terms.bound, proven_distance(settings, state, terms), training)
 
 
-def _practical(settings: Settings, pacing: Pacing, state: State, rows: int) -> float:
+def _practical(settings: Settings, pacing: AdaptiveConfig, state: State, rows: int) -> float:
     """Return what the rows that are still to come leave of the risk, with those that came in sight; with a budget, as plans do."""
     pace, came = state.pace, state.gathered
     if pace is None or in_pilot(pace, rows) or (not pace.banks and in_pilot(pace, came)):

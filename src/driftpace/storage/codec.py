@@ -106,7 +106,7 @@ TYPES: dict[str, str] = {
     "rule.update-past": "driftpace.rules:UpdatePast",
     "rule.update-past.state": "driftpace.rules.update_past:Past",
     # the adaptive method
-    "adaptive.state": "driftpace.adaptive:Pace",
+    "adaptive.state": "driftpace.adaptive:AdaptiveState",
     "adaptive.bank": "driftpace.adaptive.bank:Bank",
     "adaptive.coordinates": "driftpace.adaptive.coordinates:Coordinates",
     "adaptive.drift-models": "driftpace.adaptive.models:DriftModels",

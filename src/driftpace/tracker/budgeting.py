@@ -12,13 +12,13 @@ import numpy as np
 
 from driftpace.adaptive import (
     PILOT,
-    Pacing,
+    AdaptiveConfig,
     Supply,
     checks,
     judge,
-    need,
     next_batch,
     outlook_from_here,
+    rows_missing,
     status,
 )
 from driftpace.errors import TooEarlyError
@@ -48,7 +48,7 @@ def ask(settings: Settings, state: State, pool: int | None) -> tuple[State, Requ
 
 def _stale(settings: Settings, state: State, order: Order) -> bool:
     """Whether rows came since a pilot or a batch was asked for, or were taken back."""
-    if not isinstance(settings.method, Pacing) or order.after == state.gathered:
+    if not isinstance(settings.method, AdaptiveConfig) or order.after == state.gathered:
         return False
     assert settings.budget is not None
     return order.plan is None or settings.budget.in_batches
@@ -58,7 +58,7 @@ def _request(settings: Settings, state: State, spending: Spending, order: Order)
     came = state.gathered
     samples = max(order.total - came, 0)
     told = order.assumptions
-    if not isinstance(settings.method, Pacing):
+    if not isinstance(settings.method, AdaptiveConfig):
         told = (*assumptions(settings, state, terms_of(settings, state)), *told)
     beyond = spending.beyond_after(came) if came else None
     over = f"; the rows that came cost {in_full(beyond)} more than there was" if beyond is not None else ""
@@ -95,7 +95,7 @@ def closed(settings: Settings, state: State, after: State, report: StepReport) -
 def _decided(settings: Settings, state: State, spending: Spending, pool: int | None) -> Order:
     if spending.periods == 0:
         return _over(settings, state, spending, pool)
-    if isinstance(settings.method, Pacing):
+    if isinstance(settings.method, AdaptiveConfig):
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             return _practical(settings, settings.method, state, spending, pool)
     return _of_parts(settings, state, spending, pool)
@@ -218,7 +218,7 @@ def _pilot_of_parts(settings: Settings, state: State, terms: RuleContext, usual:
 # ---- the practical method
 
 
-def _practical(settings: Settings, pacing: Pacing, state: State, spending: Spending, pool: int | None) -> Order:
+def _practical(settings: Settings, pacing: AdaptiveConfig, state: State, spending: Spending, pool: int | None) -> Order:
     came, pace = state.gathered, state.pace
     limit, beyond = limit_of(settings, pool)
     most = spending.most(limit)
@@ -239,7 +239,7 @@ def _practical(settings: Settings, pacing: Pacing, state: State, spending: Spend
     period, risk = plan.samples[0], plan.risks[0]
     if in_pilot(pace, period):
         outcome, risk = beyond, math.inf
-    wanted = need(pacing, pace, judged, came=came, batch=batch, most=BEYOND)
+    wanted = rows_missing(pacing, pace, judged, came=came, batch=batch, most=BEYOND)
     exhausted = outcome is Outcome.POOL and period == came
     total, interval = period, (period, period)
     if spending.budget.in_batches:

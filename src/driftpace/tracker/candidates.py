@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from driftpace.adaptive import Pacing
+from driftpace.adaptive import AdaptiveConfig
 from driftpace.errors import ParameterError
 from driftpace.losses import LinearLoss, Loss, classifies
 from driftpace.records import Constants
@@ -83,7 +83,7 @@ def branches_of(
         parts = {name: part if getattr(one, name) is None else getattr(one, name) for name, part in made_of.items()}
         branches.append(settled(own, parts, _seen(one, features)))
         check_part(owner, "loss", loss)
-        if isinstance(branches[-1].method, Pacing) and not isinstance(loss, LinearLoss):
+        if isinstance(branches[-1].method, AdaptiveConfig) and not isinstance(loss, LinearLoss):
             raise ParameterError(
                 f"must be a LinearLoss, for it judges {one.label!r}, which is fitted by the practical method; "
                 f"got {loss!r}.",

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from driftpace.adaptive import Pacing
+from driftpace.adaptive import AdaptiveConfig
 from driftpace.errors import DataError, ParameterError, ProtocolError
 from driftpace.records import Request, StepReport
 from driftpace.tracker import budgeting, practical
@@ -23,7 +23,7 @@ Answer = Request | StepReport | None
 
 def begin(settings: Settings) -> State:
     """Return the state before the first period."""
-    state = State(period=1, rule=None if isinstance(settings.method, Pacing) else settings.rule.init())
+    state = State(period=1, rule=None if isinstance(settings.method, AdaptiveConfig) else settings.rule.init())
     if settings.features is None:
         return state
     try:
@@ -53,7 +53,7 @@ def _ask(settings: Settings, state: State, pool: int | None) -> tuple[State, Req
         raise ProtocolError(f"ask(pool={pool}) came after period {state.period} was sized for pool={order.pool}.")
     if settings.budget is not None:
         return budgeting.ask(settings, state, settings.pool if pool is None else pool)
-    if isinstance(settings.method, Pacing):
+    if isinstance(settings.method, AdaptiveConfig):
         return practical.request(settings, settings.method, state, settings.pool if pool is None else pool)
     terms = terms_of(settings, state)
     if order is None:
@@ -74,7 +74,7 @@ def _ask(settings: Settings, state: State, pool: int | None) -> tuple[State, Req
 
 
 def _close(settings: Settings, state: State) -> tuple[State, StepReport]:
-    if isinstance(settings.method, Pacing):
+    if isinstance(settings.method, AdaptiveConfig):
         after, report = practical.close(settings, settings.method, state)
     else:
         after, report = close(settings, state)
@@ -121,7 +121,7 @@ def _with_features(settings: Settings, state: State, features: int, columns: tup
     start = np.zeros(size) if settings.start is None else settings.start
     if start.size != size:
         raise DataError(f"must give as many coefficients as start has, {start.size}; got {told}.")
-    practical_method = isinstance(settings.method, Pacing)
+    practical_method = isinstance(settings.method, AdaptiveConfig)
     return replace(
         state,
         features=features,

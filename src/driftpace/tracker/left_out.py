@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from driftpace.adaptive import Pacing
+from driftpace.adaptive import AdaptiveConfig
 from driftpace.errors import DataError
 from driftpace.losses import LinearLoss
 from driftpace.selection import Design, Held, left_out, losses_left_out
@@ -18,7 +18,7 @@ def losses_of(settings: Branches, state: BranchedState, fold: IntArray) -> Float
     designs: dict[object, Design] = {}
     found = []
     for index, (own, now) in enumerate(zip(settings.settings, state.states, strict=True)):
-        if isinstance(own.method, Pacing):
+        if isinstance(own.method, AdaptiveConfig):
             key = state.places[index] if state.places else None
             found.append(_practical(settings, own, own.method, now, fold, designs, key))
         else:
@@ -29,7 +29,7 @@ def losses_of(settings: Branches, state: BranchedState, fold: IntArray) -> Float
 def _practical(
     settings: Branches,
     own: Settings,
-    pacing: Pacing,
+    pacing: AdaptiveConfig,
     state: State,
     fold: IntArray,
     designs: dict[object, Design],
@@ -47,10 +47,10 @@ def _practical(
     if key not in designs:
         designs[key] = Design(X=rows.X, y=rows.y, fold=fold)
     design = designs[key]
-    if not finite(judged) or judged.found is None:
+    if not finite(judged) or judged.fit is None:
         return np.full(len(fold), np.nan)
     white = judged.coordinates
-    strength = (white.factor * judged.found.strength) @ white.factor.T
+    strength = (white.factor * judged.fit.strength) @ white.factor.T
     held = Held(loss=own.loss, model=judged.model, strength=strength, penalty=rows.penalty)
     return losses_left_out(design, left_out(design, held), settings.loss)
 

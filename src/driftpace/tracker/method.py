@@ -3,7 +3,7 @@
 from typing import Any
 
 from driftpace import validation
-from driftpace.adaptive import Pacing
+from driftpace.adaptive import AdaptiveConfig
 from driftpace.constants import PooledEstimator
 from driftpace.drift import Drift, Prequential, RecentChange
 from driftpace.errors import ParameterError
@@ -21,14 +21,14 @@ def choose_method(
     tolerance: float | None,
     confidence: float | None,
     certificate: float,
-) -> Parts | Pacing:
+) -> Parts | AdaptiveConfig:
     """Return the practical method when no part is given, else one made of the parts, the others by default.
 
     By default a method of parts is single-pass SGD, sized by the do-not-update rule from the distance that the prequential
     statistic of the last twenty periods sees.
     """
     if all(part is None for part in parts.values()):
-        return Pacing(epsilon=epsilon, tolerance=tolerance, confidence=confidence, level=certificate)
+        return AdaptiveConfig(epsilon=epsilon, tolerance=tolerance, confidence=confidence, level=certificate)
     for name, value in (("tolerance", tolerance), ("confidence", confidence)):
         if value is not None:
             given = ", ".join(name for name, part in parts.items() if part is not None)

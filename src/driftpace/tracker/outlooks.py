@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from driftpace.adaptive import Judgement, Pace, Pacing, Rows, judge, outlook_of
+from driftpace.adaptive import AdaptiveConfig, AdaptiveState, Judgement, PeriodRows, judge, outlook_of
 from driftpace.bounds import Factors, Nature, RiskBound
 from driftpace.drift import KnownDrift
 from driftpace.errors import ParameterError, TooEarlyError
@@ -20,7 +20,7 @@ from driftpace.typing import FloatArray, IntArray
 
 def outlook_now(settings: Settings, state: State) -> Outlook:
     """Return the outlook of the period at hand, before any row of it; ProtocolError while too little is known for one."""
-    if not isinstance(settings.method, Pacing):
+    if not isinstance(settings.method, AdaptiveConfig):
         return outlook_of_parts(settings, state, terms_of(settings, state))
     pace, rows, judged = _look(settings, settings.method, state)
     return outlook_of(settings.method, pace, rows, judged)
@@ -31,11 +31,11 @@ def target_now(settings: Settings, state: State) -> float:
     method = settings.method
     if method.epsilon is not None:
         return method.epsilon
-    assert isinstance(method, Pacing)
+    assert isinstance(method, AdaptiveConfig)
     return _look(settings, method, state)[2].epsilon
 
 
-def _look(settings: Settings, pacing: Pacing, state: State) -> tuple[Pace, Rows, Judgement]:
+def _look(settings: Settings, pacing: AdaptiveConfig, state: State) -> tuple[AdaptiveState, PeriodRows, Judgement]:
     """Return what a practical tracker knows before the rows of a period; of a first period, with its pilot."""
     if state.pace is not None and state.pace.banks:
         state = replace(state, parts=())

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from driftpace import validation
-from driftpace.adaptive import Pacing
+from driftpace.adaptive import AdaptiveConfig
 from driftpace.bounds import Nature
 from driftpace.constants import ConstantsEstimator, GivenConstants
 from driftpace.constraints import Set, WholeSpace
@@ -49,13 +49,13 @@ def check_method(owner: str, settings: Settings) -> None:
     check_part(owner, "domain", settings.domain)
     if settings.budget is not None and not isinstance(settings.budget, Budget):
         raise ParameterError(f"must be a Budget; got {settings.budget!r}.", owner=owner, name="budget")
-    if isinstance(settings.method, Pacing):
+    if isinstance(settings.method, AdaptiveConfig):
         _check_pacing(owner, settings, settings.method)
     else:
         _check_parts(owner, settings)
 
 
-def _check_pacing(owner: str, settings: Settings, pacing: Pacing) -> None:
+def _check_pacing(owner: str, settings: Settings, pacing: AdaptiveConfig) -> None:
     if (pacing.epsilon is None) == (pacing.tolerance is None):
         raise ParameterError(
             "must be given, or tolerance= in its place; got " + ("neither." if pacing.epsilon is None else "both."),

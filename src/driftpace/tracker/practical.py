@@ -8,21 +8,21 @@ import numpy as np
 from driftpace.adaptive import (
     FIRST_ROWS,
     PILOT,
+    AdaptiveConfig,
+    AdaptiveState,
     Judgement,
-    Need,
-    Pace,
-    Pacing,
-    Rows,
+    PeriodRows,
+    RowsNeeded,
     Supply,
+    advance,
+    centered_at,
     certificate,
     checks,
-    closed,
     counted,
     drift,
-    first_pace,
+    first_state,
     judge,
-    need,
-    seen_from,
+    rows_missing,
     status,
     variances_after,
 )
@@ -36,12 +36,12 @@ BEYOND = 10**9
 """Rows beyond which nobody counts: what is missing is said as it is, and the cap or the pool is named apart from it."""
 
 
-def first(settings: Settings, start: FloatArray) -> Pace:
+def first(settings: Settings, start: FloatArray) -> AdaptiveState:
     """Return the pace before the first row."""
-    return first_pace(np.roll(start, 1) if settings.fit_intercept else start.copy(), settings.fit_intercept)
+    return first_state(np.roll(start, 1) if settings.fit_intercept else start.copy(), settings.fit_intercept)
 
 
-def request(settings: Settings, pacing: Pacing, state: State, pool: int | None) -> tuple[State, Request]:
+def request(settings: Settings, pacing: AdaptiveConfig, state: State, pool: int | None) -> tuple[State, Request]:
     """Return what to bring next. Asked again, the answer is the same until rows came or were taken back."""
     order = state.order
     if order is None or order.after != state.gathered:
@@ -69,7 +69,7 @@ def request(settings: Settings, pacing: Pacing, state: State, pool: int | None) 
     )
 
 
-def look(settings: Settings, pacing: Pacing, state: State) -> Looked:
+def look(settings: Settings, pacing: AdaptiveConfig, state: State) -> Looked:
     """Return what is seen of the rows of the open period, which may be none; what was seen before is not looked at again."""
     if state.looked is not None and state.looked.parts is state.parts:
         return state.looked
@@ -81,7 +81,7 @@ def look(settings: Settings, pacing: Pacing, state: State) -> Looked:
 
 
 def _decided(
-    settings: Settings, pacing: Pacing, state: State, seen: Looked | None, pool: int | None, batch: int
+    settings: Settings, pacing: AdaptiveConfig, state: State, seen: Looked | None, pool: int | None, batch: int
 ) -> Order:
     came = state.gathered
     limit, beyond = limit_of(settings, pool)
@@ -90,7 +90,7 @@ def _decided(
     pace, rows, judged = seen.pace, seen.rows, seen.judged
     if not finite(judged):
         return overflow(pool, came, batch, judged.epsilon)
-    wanted = need(pacing, pace, judged, came=came, batch=batch, most=BEYOND)
+    wanted = rows_missing(pacing, pace, judged, came=came, batch=batch, most=BEYOND)
     left = max(limit - came, 0)
     now = min(wanted.now, left)
     short = wanted.all > left
@@ -128,12 +128,14 @@ def limit_of(settings: Settings, pool: int | None) -> tuple[int, Outcome]:
     return settings.cap, Outcome.CAPPED
 
 
-def in_pilot(pace: Pace, came: int) -> bool:
+def in_pilot(pace: AdaptiveState, came: int) -> bool:
     """Whether fewer rows were ever seen than a pilot has: a model can pass through them and look certain."""
     return pace.memory.rows + came < PILOT * pace.size
 
 
-def pilot(pacing: Pacing, pace: Pace | None, pool: int | None, limit: int, beyond: Outcome, batch: int) -> Order:
+def pilot(
+    pacing: AdaptiveConfig, pace: AdaptiveState | None, pool: int | None, limit: int, beyond: Outcome, batch: int
+) -> Order:
     """Return the first batch of all, when nothing is known."""
     wanted = FIRST_ROWS if pace is None else PILOT * pace.size
     shown = "the columns" if pace is None else f"the noise, {PILOT} for each of {pace.size} coefficients"
@@ -174,14 +176,21 @@ def overflow(pool: int | None, came: int, batch: int, epsilon: float) -> Order:
     )
 
 
-def _risk_after(pacing: Pacing, pace: Pace, judged: Judgement, rows: int) -> float:
+def _risk_after(pacing: AdaptiveConfig, pace: AdaptiveState, judged: Judgement, rows: int) -> float:
     """Return the risk that so many further rows leave."""
     after = variances_after(pace.sizes, judged.variances, judged.noise_upper, max(rows, 0))
     return pacing.criterion(judged).risk(pace.sizes, after)
 
 
 def _reason(
-    pacing: Pacing, pace: Pace, judged: Judgement, wanted: Need, came: int, limit: int | None, *, first_step: bool
+    pacing: AdaptiveConfig,
+    pace: AdaptiveState,
+    judged: Judgement,
+    wanted: RowsNeeded,
+    came: int,
+    limit: int | None,
+    *,
+    first_step: bool,
 ) -> str:
     """Return the decision in a sentence. What is compared with the target is a mean, or a quantile at the confidence.
 
@@ -214,7 +223,7 @@ def _reason(
     return told
 
 
-def close(settings: Settings, pacing: Pacing, state: State) -> tuple[State, StepReport]:
+def close(settings: Settings, pacing: AdaptiveConfig, state: State) -> tuple[State, StepReport]:
     """Return the state after the period is fitted on whatever came, and the report."""
     order, pace, came = state.order, state.pace, state.gathered
     assert order is not None
@@ -239,9 +248,9 @@ def close(settings: Settings, pacing: Pacing, state: State) -> tuple[State, Step
         outcome = Outcome.MET if came else Outcome.ENOUGH
     else:
         outcome = _missed(settings, order, came, limit, beyond)
-    moved = closed(pace, rows, judged)
+    moved = advance(pace, rows, judged)
     report = _report(state.period, order, came, risk, judged, outcome)
-    wanted = need(pacing, pace, judged, came=came, batch=order.batch, most=BEYOND)
+    wanted = rows_missing(pacing, pace, judged, came=came, batch=order.batch, most=BEYOND)
     missing = 0 if met else max(wanted.all, 1)
     rho, rho_upper = drift(moved.banks) if pace.banks else (None, None)
     report = replace(
@@ -267,7 +276,7 @@ def _missed(settings: Settings, order: Order, came: int, limit: int, beyond: Out
     return Outcome.SETTLING if order.outcome.promised else order.outcome
 
 
-def placed(settings: Settings, state: State, pace: Pace) -> tuple[Pace, Rows]:
+def placed(settings: Settings, state: State, pace: AdaptiveState) -> tuple[AdaptiveState, PeriodRows]:
     """Return the rows that came in this period, the intercept's column first, and the pace with the place they are seen from.
 
     With an intercept every column is taken from its mean in the first period, for ever: a column of years then loses no
@@ -279,16 +288,16 @@ def placed(settings: Settings, state: State, pace: Pace) -> tuple[Pace, Rows]:
     penalty: FloatArray = settings.objective.penalty_weights(pace.size)  # type: ignore[attr-defined]
     if not settings.fit_intercept:
         np.concatenate([np.empty((0, pace.size)), *(part.X for part in state.parts)], out=X)
-        return pace, Rows(loss=settings.loss, X=X, y=y, penalty=penalty)
+        return pace, PeriodRows(loss=settings.loss, X=X, y=y, penalty=penalty)
     X[:, 0] = 1.0
     at = 0
     for part in state.parts:
         X[at : at + len(part.y), 1:] = part.X[:, :-1]
         at += len(part.y)
     place = _middle(X[:, 1:]) if pace.place is None else pace.place
-    pace = pace if pace.place is not None else seen_from(pace, place)
+    pace = pace if pace.place is not None else centered_at(pace, place)
     X[:, 1:] -= place
-    return pace, Rows(loss=settings.loss, X=X, y=y, penalty=np.roll(penalty, 1))
+    return pace, PeriodRows(loss=settings.loss, X=X, y=y, penalty=np.roll(penalty, 1))
 
 
 def _middle(X: FloatArray) -> FloatArray:
@@ -296,7 +305,7 @@ def _middle(X: FloatArray) -> FloatArray:
     return np.asarray(np.where((X[:1] == X).all(axis=0), X[0], X.mean(axis=0)))
 
 
-def _coefficients(settings: Settings, pace: Pace, model: FloatArray) -> FloatArray:
+def _coefficients(settings: Settings, pace: AdaptiveState, model: FloatArray) -> FloatArray:
     """Return the model in the units of X, the intercept last."""
     if not settings.fit_intercept:
         return model

@@ -6,7 +6,7 @@ from dataclasses import fields
 from typing import Any
 
 from driftpace import validation
-from driftpace.adaptive import Pacing
+from driftpace.adaptive import AdaptiveConfig
 from driftpace.errors import ParameterError, StateFileError
 from driftpace.records import StepReport
 from driftpace.selection import Candidate, Selection, Tally
@@ -216,15 +216,17 @@ def _state_to_plain(name: str, value: Any) -> Any:
         ) from None
 
 
-def _method_to_plain(method: Parts | Pacing) -> dict[str, Any]:
+def _method_to_plain(method: Parts | AdaptiveConfig) -> dict[str, Any]:
     """Return a method by its fields, since parts of the user's own can only be named."""
     plain = {field.name: _part_to_plain(field.name, getattr(method, field.name)) for field in fields(method)}
     return {"kind": "parts" if isinstance(method, Parts) else "pacing", "with": plain}
 
 
-def _method_from_plain(plain: Any, own: dict[str, Any]) -> Parts | Pacing:
-    kind = {"parts": Parts, "pacing": Pacing}[plain["kind"]]
-    method: Parts | Pacing = kind(**{name: _part_from_plain(name, value, own) for name, value in plain["with"].items()})
+def _method_from_plain(plain: Any, own: dict[str, Any]) -> Parts | AdaptiveConfig:
+    kind = {"parts": Parts, "pacing": AdaptiveConfig}[plain["kind"]]
+    method: Parts | AdaptiveConfig = kind(
+        **{name: _part_from_plain(name, value, own) for name, value in plain["with"].items()}
+    )
     return method
 
 

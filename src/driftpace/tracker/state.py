@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
-from driftpace.adaptive import Judgement, Pace, Pacing, Rows
+from driftpace.adaptive import AdaptiveConfig, AdaptiveState, Judgement, PeriodRows
 from driftpace.constants import ConstantsEstimator
 from driftpace.constraints import Set
 from driftpace.drift import DriftEstimator
@@ -35,13 +35,13 @@ class Parts:
 class Settings:
     """How a tracker works, and the numbers only its user can know.
 
-    ``method`` is the practical one (a :class:`Pacing`) or one made of parts. ``start`` is the model before the first period,
+    ``method`` is an :class:`AdaptiveConfig` or one made of parts. ``start`` is the model before the first period,
     by default the point of the set nearest to zero. ``entropy`` seeds the order in which rows are visited: period n uses the
     stream (entropy, n), so a replay gives the same bits. ``budget`` is None where money is no object.
     """
 
     loss: Loss
-    method: Parts | Pacing
+    method: Parts | AdaptiveConfig
     domain: Set
     fit_intercept: bool
     features: int | None
@@ -140,8 +140,8 @@ class Looked:
     """What a practical tracker saw of some rows: the pace with its place, the rows as it sees them, and what is known with them."""
 
     parts: tuple[Part, ...]
-    pace: Pace
-    rows: Rows
+    pace: AdaptiveState
+    rows: PeriodRows
     judged: Judgement
 
 
@@ -172,7 +172,7 @@ class State:
     gram: FloatArray | None = None
     rows_seen: int = 0
     first_rows: bool = False
-    pace: Pace | None = None
+    pace: AdaptiveState | None = None
     order: Order | None = None
     parts: tuple[Part, ...] = ()
     spent: Decimal = Decimal(0)

@@ -1,6 +1,6 @@
-"""A look at the rows of a period: the model they give together with the past, and how good it is.
+"""The fit of a period: the model that its rows and the past give together, and how well it is known.
 
-Given what the banks foretold, the rows of the period say through the gradient and the Hessian of their loss which drift
+Given the predictions of the banks, the rows of the period say through the gradient and the Hessian of their loss which drift
 models were right and where the best model is now. For a quadratic loss everything below is exact; for other losses the loss
 of the period is replaced by its quadratic at the fitted model.
 
@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from driftpace.adaptive.bank import Foretold, as_shares
+from driftpace.adaptive.bank import Prediction, as_shares
 from driftpace.adaptive.coordinates import Coordinates, coordinates
 from driftpace.adaptive.memory import Memory, NoiseSums, no_memory
-from driftpace.adaptive.rows import Rows
+from driftpace.adaptive.rows import PeriodRows
 from driftpace.typing import FloatArray
 
 _ROUNDS = 3
@@ -37,7 +37,7 @@ _NOTHING = 1e-300
 _VAGUEST = 1e12
 
 Moments = list[tuple[FloatArray, float]]
-"""The mean and the variance in each coordinate that were foretold of each block."""
+"""The mean and the variance in each coordinate predicted for each block."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -51,14 +51,14 @@ class Posterior:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Look:
+class PeriodFit:
     """The model of the period and how well it is known.
 
     ``model`` are coefficients, ``center`` the same in whitened ``coordinates``. ``variances`` are those of each block, the
     uncertainty of the noise included; ``covariance`` is of all coordinates. ``sums`` and ``scores`` are what the rows add to
     the memory, ``scatter`` the covariance of gradients in whitened coordinates, ``largest`` the share of the noise that one
-    row carries. ``strength`` is how strongly each coordinate is held to what was foretold. ``surprise`` is the squared length
-    of what the rows say against what was foretold, in standard units, with ``freedom`` degrees of freedom.
+    row carries. ``strength`` is how strongly each coordinate is held to its prediction. ``surprise`` is the squared length
+    of the difference between the rows and the prediction, in standard units, with ``freedom`` degrees of freedom.
     """
 
     coordinates: Coordinates
@@ -85,14 +85,14 @@ def noise_of(sums: NoiseSums, floor: float, margin: float) -> tuple[float, float
     return mean, mean + margin * sums.error
 
 
-def metric(rows: Rows, memory: Memory, at: FloatArray) -> Coordinates:
+def metric(rows: PeriodRows, memory: Memory, at: FloatArray) -> Coordinates:
     """Return the whitened coordinates of everything seen, this period's rows included."""
     old, count = memory.kept_hessian
     total = (rows.hessian_sum(at) + old) / max(len(rows) + count, 1.0)
     return coordinates(total + np.diag(rows.penalty))
 
 
-def first_metric(rows: Rows, start: FloatArray, at: FloatArray) -> Coordinates:
+def first_metric(rows: PeriodRows, start: FloatArray, at: FloatArray) -> Coordinates:
     """Return the coordinates of a first period, whose start counts as two rows for each coefficient.
 
     Few rows of a classification can be separated, and a model that separates them sees no curvature at all.
@@ -104,24 +104,24 @@ def first_metric(rows: Rows, start: FloatArray, at: FloatArray) -> Coordinates:
     return coordinates(total / (len(rows) + early) + np.diag(rows.penalty))
 
 
-def look(
-    rows: Rows,
+def fit_period(
+    rows: PeriodRows,
     memory: Memory,
     white: Coordinates,
-    foretold: tuple[Foretold, ...],
+    predictions: tuple[Prediction, ...],
     parts: tuple[slice, ...],
     noise: float,
     *,
     floor: float,
     margin: float,
-) -> Look:
-    """Return the model that the rows and what was foretold give together; ``noise`` is what is known of it beforehand.
+) -> PeriodFit:
+    """Return the model that the rows and the predictions give together; ``noise`` is what is known of it beforehand.
 
-    ``foretold`` are in the coordinates ``white``; ``parts`` are the blocks.
+    ``predictions`` are in the coordinates ``white``; ``parts`` are the blocks.
     """
-    priors = [view.shares for view in foretold]
+    priors = [view.shares for view in predictions]
     shares = priors
-    moments = _moments(foretold, shares)
+    moments = _moments(predictions, shares)
     center = np.concatenate([mean for mean, _ in moments])
     surprise, freedom = 0.0, 0
     for attempt in range(1 if rows.quadratic else _ROUNDS):
@@ -129,26 +129,26 @@ def look(
             center = _fitted(rows, white, center, moments, parts, noise)
         hessian, score = _quadratic(rows, white, center)
         posteriors = []
-        for index, view in enumerate(foretold):
+        for index, view in enumerate(predictions):
             block = _of_block(hessian, score, parts, moments, index, noise)
             posterior, one, count = _weighed(*block, view, priors[index], moments[index], noise)
             posteriors.append(posterior)
             if attempt == 0:
                 surprise, freedom = surprise + one, freedom + count
         before, shares = shares, [posterior.shares for posterior in posteriors]
-        moments = _moments(foretold, shares)
+        moments = _moments(predictions, shares)
         if max(float(np.abs(new - old).max()) for new, old in zip(shares, before, strict=True)) < _SETTLED:
             break
     center = np.concatenate([posterior.shares @ posterior.mean for posterior in posteriors])
     held = [_equivalent(posterior, noise) for posterior in posteriors]
     judged = _judged(rows, memory, white, parts, held, center, hessian, noise, floor, margin)
-    return Look(
+    return PeriodFit(
         coordinates=white, center=center, posteriors=tuple(posteriors), surprise=surprise, freedom=freedom, **judged
     )
 
 
 def _equivalent(posterior: Posterior, noise: float) -> float:
-    """Return the variance that, foretold by a single model, would have left what the mixture of models leaves.
+    """Return the variance that, predicted by a single model, would have left what the mixture of models leaves.
 
     The mixture leaves v, within its models and between them. One model with prior variance t leaves the mean of
     s^2 t/(s^2 + t g) over the directions with information g: an increasing function of t, solved by bisection in log t.
@@ -160,18 +160,18 @@ def _equivalent(posterior: Posterior, noise: float) -> float:
     return float(variance_that_leaves(posterior.information, noise, left, max(left, _NOTHING) * _VAGUEST))
 
 
-def _moments(foretold: tuple[Foretold, ...], shares: list[FloatArray]) -> Moments:
-    return [view.moments(share) for view, share in zip(foretold, shares, strict=True)]
+def _moments(predictions: tuple[Prediction, ...], shares: list[FloatArray]) -> Moments:
+    return [view.moments(share) for view, share in zip(predictions, shares, strict=True)]
 
 
 def _strength(parts: tuple[slice, ...], variances: list[float], noise: float) -> FloatArray:
-    """Return how strongly each coordinate is held to what was foretold: noise over variance."""
+    """Return how strongly each coordinate is held to its prediction: noise over variance."""
     return np.concatenate(
         [np.full(part.stop - part.start, noise / variance) for part, variance in zip(parts, variances, strict=True)]
     )
 
 
-def _quadratic(rows: Rows, white: Coordinates, center: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _quadratic(rows: PeriodRows, white: Coordinates, center: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the Hessian G of the rows' loss in whitened coordinates, and r = G u - gradient(u), at u = center."""
     w = white.plain(center)
     hessian = white.white_matrix(rows.hessian_sum(w) + np.diag(len(rows) * rows.penalty))
@@ -191,9 +191,9 @@ def _solved(matrix: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def _fitted(
-    rows: Rows, white: Coordinates, u: FloatArray, moments: Moments, parts: tuple[slice, ...], noise: float
+    rows: PeriodRows, white: Coordinates, u: FloatArray, moments: Moments, parts: tuple[slice, ...], noise: float
 ) -> FloatArray:
-    """Return the minimiser of the rows' loss + 1/2 sum strength (u - foretold)^2, by Newton's method."""
+    """Return the minimiser of the rows' loss + 1/2 sum strength (u - predicted)^2, by Newton's method."""
     anchor = np.concatenate([mean for mean, _ in moments])
     strength = _strength(parts, [variance for _, variance in moments], noise)
 
@@ -224,7 +224,7 @@ def _fitted(
 def _of_block(
     hessian: FloatArray, score: FloatArray, parts: tuple[slice, ...], moments: Moments, index: int, noise: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Return what the rows say of one block alone, the other block integrated out under what was foretold of it."""
+    """Return what the rows say of one block alone, the other block integrated out under its prediction."""
     part = parts[index]
     if len(parts) == 1:
         return hessian, score
@@ -242,7 +242,7 @@ def _of_block(
 def _weighed(
     information: FloatArray,
     pull: FloatArray,
-    view: Foretold,
+    view: Prediction,
     prior: FloatArray,
     moments: tuple[FloatArray, float],
     noise: float,
@@ -273,7 +273,7 @@ def _weighed(
 
 
 def _judged(
-    rows: Rows,
+    rows: PeriodRows,
     memory: Memory,
     white: Coordinates,
     parts: tuple[slice, ...],

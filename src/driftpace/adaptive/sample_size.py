@@ -1,7 +1,7 @@
 """How many rows a period is missing: in all, as it looks, and in the next batch.
 
-A period is a conversation: what was foretold gives a first batch, the rows that come say whether the drift was as foretold,
-and more are asked until the risk that is left meets the target.
+The prediction sizes a first batch; its rows show whether the drift was as predicted, and more are requested until the
+remaining risk meets the target.
 """
 
 import math
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driftpace.adaptive.pacer import PILOT, Judgement, Pace, Pacing, drift, share_quantile
 from driftpace.adaptive.sizing import Criterion, proven_samples, rows_needed, variances_after
+from driftpace.adaptive.state import PILOT, AdaptiveConfig, AdaptiveState, Judgement, drift, share_quantile
 from driftpace.typing import FloatArray
 
 BATCHES = 8
@@ -24,7 +24,7 @@ LEAST = 4
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Need:
+class RowsNeeded:
     """How many rows are missing: ``now`` in the next batch, ``all`` as it looks.
 
     ``theory`` is what the proven rule asks for the whole period, ``low`` and ``high`` a range for the whole period, ``risk``
@@ -39,31 +39,33 @@ class Need:
     risk: float
 
 
-def need(pacing: Pacing, pace: Pace, judged: Judgement, *, came: int, batch: int, most: int) -> Need:
+def rows_missing(
+    config: AdaptiveConfig, state: AdaptiveState, judged: Judgement, *, came: int, batch: int, most: int
+) -> RowsNeeded:
     """Return how many rows are missing after ``came`` of them; ``most`` is what the pool or the cap leaves."""
-    criterion, sizes = pacing.criterion(judged), pace.sizes
+    criterion, sizes = config.criterion(judged), state.sizes
     missing = rows_needed(criterion, sizes, judged.variances, judged.noise_upper, most)
-    first = not pace.banks
-    pilot = PILOT * pace.size - pace.memory.rows - came  # a model passes through fewer, and looks certain
+    first = not state.banks
+    pilot = PILOT * state.size - state.memory.rows - came  # a model passes through fewer, and looks certain
     missing = min(max(missing, pilot), most)
     after = variances_after(sizes, judged.variances, judged.noise_upper, missing)
     low, high = (missing, missing) if first else _range(criterion, judged, sizes, most)
-    return Need(
-        now=min(next_batch(pace, missing, came=came, batch=batch), most),
+    return RowsNeeded(
+        now=min(next_batch(state, missing, came=came, batch=batch), most),
         all=missing,
-        theory=_theory(judged, pace),
+        theory=_theory(judged, state),
         low=came + min(low, missing),
         high=came + max(high, missing),
         risk=criterion.risk(sizes, after),
     )
 
 
-def next_batch(pace: Pace, missing: int, *, came: int, batch: int) -> int:
+def next_batch(state: AdaptiveState, missing: int, *, came: int, batch: int) -> int:
     """Return how many of the rows that seem to be missing are asked for next: they may show that fewer are enough."""
     least = max(LEAST, came // 10)
     if missing == 0:
         return 0
-    if not pace.banks:
+    if not state.banks:
         return max(min(missing, came), least)
     return max(math.ceil(SHARE * missing) if batch < BATCHES else missing, least)
 
@@ -72,19 +74,19 @@ def _range(criterion: Criterion, judged: Judgement, sizes: FloatArray, most: int
     """Return the rows missing if the drift is as small, or as large, as nine models in ten allow."""
     ends = []
     for level in (0.1, 0.9):
-        if judged.found is None:
+        if judged.fit is None:
             variances = np.array([share_quantile(view.variance, view.shares, level) for view in judged.views])
         else:
             variances = np.array(
-                [share_quantile(posterior.variance, posterior.shares, level) for posterior in judged.found.posteriors]
+                [share_quantile(posterior.variance, posterior.shares, level) for posterior in judged.fit.posteriors]
             )
         ends.append(rows_needed(criterion, sizes, variances, judged.noise_upper, most))
     return ends[0], ends[1]
 
 
-def _theory(judged: Judgement, pace: Pace) -> int:
+def _theory(judged: Judgement, state: AdaptiveState) -> int:
     """Return what the proven rule asks: from a last model at the target and the largest plausible step straight away."""
-    if not pace.banks:
-        return proven_samples(judged.epsilon, pace.size, judged.noise_upper, math.inf)
+    if not state.banks:
+        return proven_samples(judged.epsilon, state.size, judged.noise_upper, math.inf)
     _, upper = drift(judged.banks)
-    return proven_samples(judged.epsilon, pace.size, judged.noise_upper, math.sqrt(2.0 * judged.epsilon) + upper)
+    return proven_samples(judged.epsilon, state.size, judged.noise_upper, math.sqrt(2.0 * judged.epsilon) + upper)

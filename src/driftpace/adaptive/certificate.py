@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from driftpace.adaptive.bank import Foretold
-from driftpace.adaptive.look import Posterior, noise_of
-from driftpace.adaptive.pacer import Judgement, Pace, Pacing, noise_floor, share_quantile
+from driftpace.adaptive.bank import Prediction
+from driftpace.adaptive.fit import Posterior, noise_of
 from driftpace.adaptive.sizing import gamma_quantile, risk_quantile
+from driftpace.adaptive.state import AdaptiveConfig, AdaptiveState, Judgement, noise_floor, share_quantile
 from driftpace.typing import FloatArray
 
 LARGER_DRIFT = 0.9
@@ -18,20 +18,20 @@ MARGIN, MARGIN_CURVED = 1.15, 1.25
 drift there is, and in many dimensions quantiles are too near the mean to forgive that."""
 
 
-def certificate(pacing: Pacing, pace: Pace, judged: Judgement) -> float:
+def certificate(config: AdaptiveConfig, state: AdaptiveState, judged: Judgement) -> float:
     """Return an upper end for the excess risk of the model at the level asked for, given everything seen.
 
     The risk is 1/2 e'e with e of the covariance of the look. That is taken with the drift as large as nine models in ten allow,
     the noise 1.64 standard errors up, and a margin; the quantile is that of a Gamma law with the same mean and variance.
     """
-    level = pacing.level
-    wider = _larger_drift(judged, pace.sizes)
-    if judged.found is None:
-        return risk_quantile(pace.sizes, wider * judged.variances, level)
-    found = judged.found
-    sums = pace.memory.noise.with_rows(found.sums)
-    _, upper = noise_of(sums, noise_floor(pacing), 1.64)
-    widened = (wider * max(upper / found.noise_upper, 1.0)) * found.covariance  # a first look may know of more noise
+    level = config.level
+    wider = _larger_drift(judged, state.sizes)
+    if judged.fit is None:
+        return risk_quantile(state.sizes, wider * judged.variances, level)
+    fit = judged.fit
+    sums = state.memory.noise.with_rows(fit.sums)
+    _, upper = noise_of(sums, noise_floor(config), 1.64)
+    widened = (wider * max(upper / fit.noise_upper, 1.0)) * fit.covariance  # a first look may know of more noise
     return gamma_quantile(0.5 * float(np.trace(widened)), 0.5 * float(np.sum(widened * widened)), level)
 
 
@@ -41,7 +41,7 @@ def _larger_drift(judged: Judgement, sizes: FloatArray) -> float:
     A jump counts among them once it is as likely as the failure that is allowed for.
     """
     expected = upper = 0.0
-    known: Sequence[Foretold | Posterior] = judged.views if judged.found is None else judged.found.posteriors
+    known: Sequence[Prediction | Posterior] = judged.views if judged.fit is None else judged.fit.posteriors
     for size, block in zip(sizes, known, strict=True):
         shares = block.shares
         mean = shares @ block.mean

@@ -5,18 +5,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from driftpace.adaptive import Pace, Pacing, Rows, certificate, drift, need
+from driftpace.adaptive import AdaptiveConfig, AdaptiveState, PeriodRows, certificate, drift, rows_missing
 from driftpace.adaptive.bank import first_bank
 from driftpace.adaptive.coordinates import coordinates
 from driftpace.adaptive.memory import no_memory
-from driftpace.adaptive.pacer import in_coordinates, judge
+from driftpace.adaptive.state import in_coordinates, judge
 from driftpace.typing import FloatArray
 from tests.reference.looks import make_rows, remembered
 
 
-def some_pace(size: int, intercept: bool, variance: float, rng: np.random.Generator) -> Pace:
+def some_pace(size: int, intercept: bool, variance: float, rng: np.random.Generator) -> AdaptiveState:
     """A pace after a first period that found zero in coordinates which are the identity."""
-    pace = Pace(model=np.zeros(size), intercept=intercept, memory=remembered(size, 1.0, rng))
+    pace = AdaptiveState(model=np.zeros(size), intercept=intercept, memory=remembered(size, 1.0, rng))
     return replace(
         pace,
         coordinates=coordinates(np.eye(size)),
@@ -24,7 +24,7 @@ def some_pace(size: int, intercept: bool, variance: float, rng: np.random.Genera
     )
 
 
-def no_rows(size: int) -> Rows:
+def no_rows(size: int) -> PeriodRows:
     return make_rows(np.empty((0, size)), np.empty(0))
 
 
@@ -64,25 +64,25 @@ def test_the_better_it_is_known_the_fewer_rows_are_asked(rng: np.random.Generato
     asked = []
     for variance in (1e-6, 0.01, 0.1, 1.0, 10.0):
         pace = some_pace(4, True, variance, rng)
-        found = judge(Pacing(epsilon=0.05), pace, no_rows(4))
-        asked.append(need(Pacing(epsilon=0.05), pace, found, came=0, batch=0, most=10**6).all)
+        found = judge(AdaptiveConfig(epsilon=0.05), pace, no_rows(4))
+        asked.append(rows_missing(AdaptiveConfig(epsilon=0.05), pace, found, came=0, batch=0, most=10**6).all)
     assert asked == sorted(asked)
     assert asked[0] < asked[-1]
 
 
 @pytest.mark.parametrize("epsilon", [0.005, 0.05, 0.5])
 def test_a_need_adds_up(epsilon: float, rng: np.random.Generator) -> None:
-    pacing = Pacing(epsilon=epsilon)
+    pacing = AdaptiveConfig(epsilon=epsilon)
     pace = some_pace(4, True, 0.5, rng)
     found = judge(pacing, pace, no_rows(4))
-    wanted = need(pacing, pace, found, came=0, batch=0, most=10**6)
+    wanted = rows_missing(pacing, pace, found, came=0, batch=0, most=10**6)
     assert 0 <= wanted.now <= max(wanted.all, 4)
     assert wanted.low <= wanted.all <= wanted.high
     assert wanted.risk <= epsilon
-    assert need(pacing, pace, found, came=0, batch=10**3, most=10**6).now >= wanted.all
-    assert need(pacing, pace, found, came=0, batch=0, most=3).now <= 3
-    tighter = Pacing(epsilon=epsilon, confidence=0.95)
-    assert need(tighter, pace, found, came=0, batch=0, most=10**6).all >= wanted.all
+    assert rows_missing(pacing, pace, found, came=0, batch=10**3, most=10**6).now >= wanted.all
+    assert rows_missing(pacing, pace, found, came=0, batch=0, most=3).now <= 3
+    tighter = AdaptiveConfig(epsilon=epsilon, confidence=0.95)
+    assert rows_missing(tighter, pace, found, came=0, batch=0, most=10**6).all >= wanted.all
 
 
 def test_a_certificate_grows_with_its_level_and_is_above_the_risk(rng: np.random.Generator) -> None:
@@ -90,8 +90,10 @@ def test_a_certificate_grows_with_its_level_and_is_above_the_risk(rng: np.random
     X = rng.standard_normal((25, 3))
     rows = make_rows(X, rng.standard_normal(25), intercept=True)
     for now in (rows, no_rows(4)):
-        found = judge(Pacing(epsilon=0.05), pace, now)
-        bounds = [certificate(Pacing(epsilon=0.05, level=level), pace, found) for level in (0.5, 0.9, 0.95, 0.999)]
+        found = judge(AdaptiveConfig(epsilon=0.05), pace, now)
+        bounds = [
+            certificate(AdaptiveConfig(epsilon=0.05, level=level), pace, found) for level in (0.5, 0.9, 0.95, 0.999)
+        ]
         assert bounds == sorted(bounds)
         assert bounds[1] > 0.5 * float(pace.sizes @ found.variances)
 
@@ -99,9 +101,9 @@ def test_a_certificate_grows_with_its_level_and_is_above_the_risk(rng: np.random
 def test_a_tolerance_is_a_share_of_the_best_loss(rng: np.random.Generator) -> None:
     X = rng.standard_normal((4000, 3))
     rows = make_rows(X, X.sum(axis=1) + rng.standard_normal(4000))
-    pace = Pace(model=np.zeros(3), intercept=False, memory=no_memory(3))
-    assert judge(Pacing(tolerance=0.1), pace, rows).epsilon == pytest.approx(0.1 * 0.5, rel=0.12)
-    assert judge(Pacing(epsilon=0.3), pace, rows).epsilon == 0.3
+    pace = AdaptiveState(model=np.zeros(3), intercept=False, memory=no_memory(3))
+    assert judge(AdaptiveConfig(tolerance=0.1), pace, rows).epsilon == pytest.approx(0.1 * 0.5, rel=0.12)
+    assert judge(AdaptiveConfig(epsilon=0.3), pace, rows).epsilon == 0.3
 
 
 def test_drift_has_an_upper_end(rng: np.random.Generator) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from driftpace.adaptive.look import look, metric
+from driftpace.adaptive.fit import fit_period, metric
 from driftpace.adaptive.memory import no_memory
 from driftpace.losses import LinearLoss, LogisticLoss, SmoothedHinge
 from driftpace.typing import FloatArray
@@ -27,7 +27,7 @@ def test_with_one_model_it_is_the_bayes_posterior(rows: int, rng: np.random.Gene
     white = metric(now, memory, np.zeros(4))
     center = rng.standard_normal(4)
     views = (foresee(center[LEVEL], spreads[0]), foresee(center[SLOPES], spreads[1]))
-    found = look(now, memory, white, views, (LEVEL, SLOPES), noise, floor=1e-12, margin=0.0)
+    found = fit_period(now, memory, white, views, (LEVEL, SLOPES), noise, floor=1e-12, margin=0.0)
 
     U = now.X @ np.linalg.inv(white.factor).T
     precision = np.diag(1.0 / np.array([spreads[0], *[spreads[1]] * 3]))
@@ -182,7 +182,7 @@ def test_surprise_has_the_length_of_chi_squared(rng: np.random.Generator) -> Non
         X = rng.standard_normal((rows, d))
         now = make_rows(X, X @ best + rng.standard_normal(rows))
         view, white = foresee(np.zeros(d), variance), metric(now, remembered(d, 1.0, rng), np.zeros(d))
-        found = look(now, no_memory(d), white, (view,), (slice(0, d),), 1.0, floor=1e-12, margin=0.0)
+        found = fit_period(now, no_memory(d), white, (view,), (slice(0, d),), 1.0, floor=1e-12, margin=0.0)
         assert found.freedom == d
         surprises[run] = found.surprise
     assert abs(measure(surprises).mean - d) <= 0.1 * d + 4.9 * measure(surprises).error

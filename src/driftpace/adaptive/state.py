@@ -1,15 +1,15 @@
-"""The practical rule as pure functions: what is known, and what the rows of a period add; a pace is what is remembered."""
+"""The practical rule as pure functions: what is known, and what the rows of a period add; a state is what is remembered."""
 
 import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from driftpace.adaptive.bank import Bank, Foretold, absorbed, first_bank, foretold, idle, moved_on, step_costs
+from driftpace.adaptive.bank import Bank, Prediction, first_bank, predict, prediction_of, skip, step_costs, update
 from driftpace.adaptive.coordinates import Coordinates, blocks
-from driftpace.adaptive.look import FIRST_METRIC_ROWS, Look, first_metric, look, metric, noise_of
+from driftpace.adaptive.fit import FIRST_METRIC_ROWS, PeriodFit, first_metric, fit_period, metric, noise_of
 from driftpace.adaptive.memory import Memory, NoiseSums, no_memory
-from driftpace.adaptive.rows import Rows
+from driftpace.adaptive.rows import PeriodRows
 from driftpace.adaptive.sizing import Criterion
 from driftpace.typing import FloatArray
 
@@ -38,7 +38,7 @@ _SMALLEST_NOISE = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Pacing:
+class AdaptiveConfig:
     """What the user asked for: a target, absolute or as a share of the best loss, in the mean or with a confidence.
 
     ``level`` is the confidence of certificates.
@@ -67,7 +67,7 @@ class Pacing:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Pace:
+class AdaptiveState:
     """What is remembered between periods: O(d^2) numbers, whatever happened.
 
     ``model`` are the coefficients of the last period, the intercept first; ``banks`` what is known of each block in
@@ -99,7 +99,7 @@ class Pace:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Judgement:
-    """What is known in a period with the rows that came so far; ``found`` is None without rows."""
+    """What is known in a period with the rows that came so far; ``fit`` is None without rows."""
 
     epsilon: float
     quadratic: bool
@@ -108,167 +108,169 @@ class Judgement:
     noise_upper: float
     model: FloatArray
     coordinates: Coordinates
-    found: Look | None
+    fit: PeriodFit | None
     banks: tuple[Bank, ...]
-    views: tuple[Foretold, ...]
+    views: tuple[Prediction, ...]
 
 
-def first_pace(start: FloatArray, intercept: bool) -> Pace:
-    """Return the pace before the first row; ``start`` has the intercept first."""
-    return Pace(model=start, intercept=intercept, memory=no_memory(start.size))
+def first_state(start: FloatArray, intercept: bool) -> AdaptiveState:
+    """Return the state before the first row; ``start`` has the intercept first."""
+    return AdaptiveState(model=start, intercept=intercept, memory=no_memory(start.size))
 
 
-def seen_from(pace: Pace, place: FloatArray) -> Pace:
-    """Return the same pace with columns counted from a place of their own; the intercept is then the score there."""
-    model = np.append(pace.model[0] + place @ pace.model[1:], pace.model[1:])
-    return replace(pace, place=place, model=model)
+def centered_at(state: AdaptiveState, place: FloatArray) -> AdaptiveState:
+    """Return the same state with columns counted from a place of their own; the intercept is then the score there."""
+    model = np.append(state.model[0] + place @ state.model[1:], state.model[1:])
+    return replace(state, place=place, model=model)
 
 
-def judge(pacing: Pacing, pace: Pace, rows: Rows) -> Judgement:
+def judge(config: AdaptiveConfig, state: AdaptiveState, rows: PeriodRows) -> Judgement:
     """Return what is known of the period at hand. Without a past there must be rows."""
-    return _judge_later(pacing, pace, rows) if pace.banks else _judge_first(pacing, pace, rows)
+    return _judge_later(config, state, rows) if state.banks else _judge_first(config, state, rows)
 
 
-def noise_floor(pacing: Pacing) -> float:
+def noise_floor(config: AdaptiveConfig) -> float:
     """Return the least noise that is believed in, so that nothing is divided by zero."""
-    return _SMALLEST_NOISE * (pacing.epsilon if pacing.epsilon is not None else 1e-9)
+    return _SMALLEST_NOISE * (config.epsilon if config.epsilon is not None else 1e-9)
 
 
-def _judge_first(pacing: Pacing, pace: Pace, rows: Rows) -> Judgement:
-    """Look at the rows of a first period: nothing was foretold, but that coefficients are not beyond all measure.
+def _judge_first(config: AdaptiveConfig, state: AdaptiveState, rows: PeriodRows) -> Judgement:
+    """Look at the rows of a first period: there is no prediction, except that coefficients are not beyond all measure.
 
     Where curvature depends on the model, few rows can be separated and then show neither curvature nor noise: the start counts
     as two rows for each coefficient, in both.
     """
-    white = first_metric(rows, pace.model, pace.model)
-    slopes = rows.slopes(pace.model)
-    floor = noise_floor(pacing)
-    early = max(float(np.square(white.white_rows(rows.X)).sum(axis=1) @ slopes**2) / len(rows) / pace.size, floor)
-    count = 0.0 if rows.quadratic else float(FIRST_METRIC_ROWS * pace.size)
-    losses = rows.value(pace.model) / len(rows)
+    white = first_metric(rows, state.model, state.model)
+    slopes = rows.slopes(state.model)
+    floor = noise_floor(config)
+    early = max(float(np.square(white.white_rows(rows.X)).sum(axis=1) @ slopes**2) / len(rows) / state.size, floor)
+    count = 0.0 if rows.quadratic else float(FIRST_METRIC_ROWS * state.size)
+    losses = rows.value(state.model) / len(rows)
     memory = replace(
-        pace.memory,
+        state.memory,
         noise=NoiseSums(rows=count, total=count * early, squares=count * early * early, losses=count * losses),
     )
     noise = early
     for _ in range(_ROUNDS):
-        start = white.white(pace.model)
+        start = white.white(state.model)
         views = tuple(
-            Foretold(weights=np.zeros(1), mean=start[None, part], variance=np.array([_VAGUE * early]))
-            for part in pace.parts
+            Prediction(weights=np.zeros(1), mean=start[None, part], variance=np.array([_VAGUE * early]))
+            for part in state.parts
         )
-        found = look(rows, memory, white, views, pace.parts, noise, floor=floor, margin=pacing.noise_margin)
-        if rows.quadratic and len(rows) < PILOT * pace.size:
-            found = _with_all_as_noise(found, _level_free(pace, rows, white, floor))
-            noise = found.noise
+        fit = fit_period(rows, memory, white, views, state.parts, noise, floor=floor, margin=config.noise_margin)
+        if rows.quadratic and len(rows) < PILOT * state.size:
+            fit = _with_all_as_noise(fit, _level_free(state, rows, white, floor))
+            noise = fit.noise
             break
-        settled = rows.quadratic and abs(found.noise - noise) <= 1e-3 * noise
-        noise = found.noise
+        settled = rows.quadratic and abs(fit.noise - noise) <= 1e-3 * noise
+        noise = fit.noise
         if settled:
             break
-        white = first_metric(rows, pace.model, found.model)
+        white = first_metric(rows, state.model, fit.model)
     return Judgement(
-        epsilon=_epsilon(pacing, found.sums),
+        epsilon=_epsilon(config, fit.sums),
         quadratic=rows.quadratic,
-        variances=found.variances,
+        variances=fit.variances,
         noise=noise,
-        noise_upper=found.noise_upper,
-        model=found.model,
-        coordinates=found.coordinates,
-        found=found,
+        noise_upper=fit.noise_upper,
+        model=fit.model,
+        coordinates=fit.coordinates,
+        fit=fit,
         banks=(),
         views=views,
     )
 
 
-def _level_free(pace: Pace, rows: Rows, white: Coordinates, floor: float) -> float:
+def _level_free(state: AdaptiveState, rows: PeriodRows, white: Coordinates, floor: float) -> float:
     """Return the noise of rows if no column explained anything: what is left when their level is taken off."""
-    slopes, count = rows.slopes(pace.model), len(rows)
+    slopes, count = rows.slopes(state.model), len(rows)
     free = 1.0
-    if pace.intercept and count > 1:
+    if state.intercept and count > 1:
         slopes, free = slopes - slopes.mean(), count / (count - 1.0)
     each = np.square(white.white_rows(rows.X)).sum(axis=1) * slopes**2
-    return max(free * float(each.mean()) / pace.size, floor)
+    return max(free * float(each.mean()) / state.size, floor)
 
 
-def _with_all_as_noise(found: Look, most: float) -> Look:
+def _with_all_as_noise(fit: PeriodFit, most: float) -> PeriodFit:
     """Return a look at so few rows that a model passes through them: their noise is all that they show, not what is left."""
-    if most <= found.noise:
-        return found
-    upper = max(found.noise_upper, most)
-    wider, count = upper / found.noise_upper, found.sums.rows
+    if most <= fit.noise:
+        return fit
+    upper = max(fit.noise_upper, most)
+    wider, count = upper / fit.noise_upper, fit.sums.rows
     return replace(
-        found,
+        fit,
         noise=most,
         noise_upper=upper,
-        variances=wider * found.variances,
-        covariance=wider * found.covariance,
+        variances=wider * fit.variances,
+        covariance=wider * fit.covariance,
         sums=replace(
-            found.sums,
-            total=max(found.sums.total, count * most),
-            squares=max(found.sums.squares, count * most * most),
+            fit.sums,
+            total=max(fit.sums.total, count * most),
+            squares=max(fit.sums.squares, count * most * most),
         ),
     )
 
 
-def _judge_later(pacing: Pacing, pace: Pace, rows: Rows) -> Judgement:
-    memory, floor = pace.memory, noise_floor(pacing)
-    white = metric(rows, memory, pace.model)
-    banks = in_coordinates(tuple(moved_on(bank) for bank in pace.banks), pace, white)
-    noise, upper = noise_of(memory.noise, floor, pacing.noise_margin)
-    views = tuple(foretold(bank, jump) for bank, jump in zip(banks, _jump_variances(pace, white, noise), strict=True))
+def _judge_later(config: AdaptiveConfig, state: AdaptiveState, rows: PeriodRows) -> Judgement:
+    memory, floor = state.memory, noise_floor(config)
+    white = metric(rows, memory, state.model)
+    banks = in_coordinates(tuple(predict(bank) for bank in state.banks), state, white)
+    noise, upper = noise_of(memory.noise, floor, config.noise_margin)
+    views = tuple(
+        prediction_of(bank, jump) for bank, jump in zip(banks, _jump_variances(state, white, noise), strict=True)
+    )
     if len(rows) == 0:
         moments = [view.moments(view.shares) for view in views]
         return Judgement(
-            epsilon=_epsilon(pacing, memory.noise),
+            epsilon=_epsilon(config, memory.noise),
             quadratic=rows.quadratic,
             variances=np.array([variance for _, variance in moments]),
             noise=noise,
             noise_upper=upper,
             model=white.plain(np.concatenate([mean for mean, _ in moments])),
             coordinates=white,
-            found=None,
+            fit=None,
             banks=banks,
             views=views,
         )
-    found = look(rows, memory, white, views, pace.parts, noise, floor=floor, margin=pacing.noise_margin)
+    fit = fit_period(rows, memory, white, views, state.parts, noise, floor=floor, margin=config.noise_margin)
     return Judgement(
-        epsilon=_epsilon(pacing, memory.noise.with_rows(found.sums)),
+        epsilon=_epsilon(config, memory.noise.with_rows(fit.sums)),
         quadratic=rows.quadratic,
-        variances=found.variances,
-        noise=found.noise,
-        noise_upper=found.noise_upper,
-        model=found.model,
+        variances=fit.variances,
+        noise=fit.noise,
+        noise_upper=fit.noise_upper,
+        model=fit.model,
         coordinates=white,
-        found=found,
+        fit=fit,
         banks=banks,
         views=views,
     )
 
 
-def _epsilon(pacing: Pacing, sums: NoiseSums) -> float:
-    if pacing.epsilon is not None:
-        return pacing.epsilon
-    assert pacing.tolerance is not None
-    return pacing.tolerance * max(sums.best_loss, 1e-12)
+def _epsilon(config: AdaptiveConfig, sums: NoiseSums) -> float:
+    if config.epsilon is not None:
+        return config.epsilon
+    assert config.tolerance is not None
+    return config.tolerance * max(sums.best_loss, 1e-12)
 
 
-def _jump_variances(pace: Pace, white: Coordinates, noise: float) -> tuple[float, ...]:
+def _jump_variances(state: AdaptiveState, white: Coordinates, noise: float) -> tuple[float, ...]:
     """Return how far a jump would throw each coordinate of a block.
 
     As far as what the model explains; the level also by the noise.
     """
-    center = white.white(pace.model)
-    parts = pace.parts
-    explained = float(np.square(center[parts[-1]]).sum()) + noise / pace.size
+    center = white.white(state.model)
+    parts = state.parts
+    explained = float(np.square(center[parts[-1]]).sum()) + noise / state.size
     slopes = explained / (parts[-1].stop - parts[-1].start)
     return (JUMP_SIZE * slopes,) if len(parts) == 1 else (JUMP_SIZE * (noise + explained), JUMP_SIZE * slopes)
 
 
-def in_coordinates(banks: tuple[Bank, ...], pace: Pace, white: Coordinates) -> tuple[Bank, ...]:
+def in_coordinates(banks: tuple[Bank, ...], state: AdaptiveState, white: Coordinates) -> tuple[Bank, ...]:
     """Return banks in new coordinates; the level of an average row moves with what is average, as surely as slopes are known."""
-    assert pace.coordinates is not None
-    turn = white.factor.T @ pace.coordinates.inverse.T
+    assert state.coordinates is not None
+    turn = white.factor.T @ state.coordinates.inverse.T
     if len(banks) == 1:
         return (replace(banks[0], place=banks[0].place @ turn.T, velocity=banks[0].velocity @ turn.T),)
     level, slopes = banks
@@ -302,25 +304,25 @@ def share_quantile(values: FloatArray, shares: FloatArray, level: float) -> floa
     return float(values[order[min(int(reached), len(order) - 1)]])
 
 
-def closed(pace: Pace, rows: Rows, judged: Judgement) -> Pace:
-    """Return the pace after the period."""
-    found = judged.found
-    if found is None:
+def advance(state: AdaptiveState, rows: PeriodRows, judged: Judgement) -> AdaptiveState:
+    """Return the state after the period."""
+    fit = judged.fit
+    if fit is None:
         return replace(
-            pace,
+            state,
             model=judged.model,
             coordinates=judged.coordinates,
-            banks=tuple(idle(bank) for bank in judged.banks),
+            banks=tuple(skip(bank) for bank in judged.banks),
         )
-    if pace.banks:
+    if state.banks:
         banks = tuple(
-            absorbed(bank, view, posterior.shares, posterior.mean, posterior.variance)
-            for bank, view, posterior in zip(judged.banks, judged.views, found.posteriors, strict=True)
+            update(bank, view, posterior.shares, posterior.mean, posterior.variance)
+            for bank, view, posterior in zip(judged.banks, judged.views, fit.posteriors, strict=True)
         )
     else:
         banks = tuple(
-            first_bank(found.center[part], float(variance), 2.0 * judged.epsilon / (part.stop - part.start))
-            for part, variance in zip(pace.parts, found.variances, strict=True)
+            first_bank(fit.center[part], float(variance), 2.0 * judged.epsilon / (part.stop - part.start))
+            for part, variance in zip(state.parts, fit.variances, strict=True)
         )
-    memory = pace.memory.with_rows(len(rows), rows.hessian_sum(found.model), found.scores, found.sums)
-    return replace(pace, model=found.model, coordinates=judged.coordinates, banks=banks, memory=memory)
+    memory = state.memory.with_rows(len(rows), rows.hessian_sum(fit.model), fit.scores, fit.sums)
+    return replace(state, model=fit.model, coordinates=judged.coordinates, banks=banks, memory=memory)
