@@ -11,7 +11,8 @@
     │   └── TooEarlyError           not enough data yet to look ahead
     ├── StateFileError          a saved state that cannot be read back              (also a ValueError)
     ├── StorageError            a store that is full, read-only, damaged or gone    (also a RuntimeError)
-    │   └── ConflictError           a concurrent writer committed first
+    │   ├── ConflictError           a concurrent writer committed first
+    │   └── StorageNotFoundError    no store at that place
     ├── UnknownCampaignError    no such campaign in the store                       (also a LookupError)
     ├── LabellingError          a labelling tool that is unreachable or refuses     (also a RuntimeError)
     │   ├── UnavailableError        no answer, or too busy
@@ -149,6 +150,10 @@ class StorageError(DriftpaceError, RuntimeError):
 
 class ConflictError(StorageError):
     """A concurrent writer committed to the campaign first: read it again and retry."""
+
+
+class StorageNotFoundError(StorageError):
+    """There is no store at that place."""
 
 
 class UnknownCampaignError(DriftpaceError, LookupError):

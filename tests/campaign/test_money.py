@@ -7,7 +7,7 @@ import pytest
 from driftpace.campaign import Campaign
 from driftpace.campaign.records import EXHAUSTED
 from driftpace.campaign.serialization import order_json, status_json
-from driftpace.cli.period.words import sentence
+from driftpace.cli.order_text import order_sentence
 from driftpace.records import Money
 from driftpace.storage.base import Store
 from tests.reference.campaigns import begun, rows_of
@@ -93,7 +93,7 @@ def test_money_that_is_kept_for_later_periods_is_not_called_enough(store: Store)
     assert order.code == EXHAUSTED
     said = "All rows came that the budget has for period 1: "
     assert campaign.status().todo == f"{said}close it, add money, or override it."
-    assert sentence(order) == f"{said}nothing more to label."
+    assert order_sentence(order) == f"{said}nothing more to label."
 
 
 def test_without_a_budget_there_is_no_money(store: Store) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from driftpace.cli.commands import COMMANDS, load
+from driftpace.cli.app import COMMANDS, load
 from tests.cli.loop import INIT, MONEY, Run, content, label, period, runner, write_pool
 
 LINES = 250

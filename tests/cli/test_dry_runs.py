@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from driftpace.cli.commands import COMMANDS, load
+from driftpace.cli.app import COMMANDS, load
 from tests.cli.loop import INIT, Run, label, period
 
 EACH: dict[str, list[tuple[str, ...]]] = {

@@ -9,8 +9,8 @@ import pytest
 
 from driftpace.campaign import Campaign
 from driftpace.campaign.serialization import status_json
-from driftpace.cli.commands import COMMANDS, load
-from driftpace.cli.shared.options import Form, ListForm
+from driftpace.cli.app import COMMANDS, load
+from driftpace.cli.options import Form, ListForm
 from driftpace.service.tokens import find_token
 from driftpace.storage import open_store
 from tests.cli.loop import INIT, Run, content, period
@@ -84,7 +84,7 @@ def test_beginning(folder: Path, run: Run) -> None:
 
 
 def test_a_machine_is_asked_no_questions(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("driftpace.cli.init.making._at_a_terminal", lambda: True)
+    monkeypatch.setattr("driftpace.cli.init_making._at_a_terminal", lambda: True)
     code, out, err = run("init", "--format", "json")
     assert (code, out) == (2, "")
     assert err == "driftpace: NAME must be given, such as churn, or --file; got neither.\n"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from driftpace.cli import main
-from driftpace.cli.commands import COMMANDS, load
+from driftpace.cli.app import COMMANDS, load
 from tests.cli.loop import Run
 
 
@@ -25,7 +25,7 @@ def command(*words: str, **more: Any) -> subprocess.CompletedProcess[str]:
 def test_the_line_of_a_command_is_the_first_line_of_its_help(name: str, run: Run) -> None:
     found = load(name)
     assert found.name == name
-    assert (found.help or "").split("\n")[0] == COMMANDS[name].line
+    assert (found.help or "").split("\n")[0] == COMMANDS[name].summary
     code, out, err = run(name, "--help")
     assert (code, err) == (0, "")
     assert f"driftpace {name}" in out
@@ -55,9 +55,9 @@ def test_a_package_that_is_missing_is_named(churn: Path, run: Run, monkeypatch: 
     def missing(name: str) -> Any:
         return lambda *_, **__: exec(f"import {name}")
 
-    monkeypatch.setattr("driftpace.cli.shared.reading.glanced", missing("no_such_package"))
+    monkeypatch.setattr("driftpace.cli.stores.glanced", missing("no_such_package"))
     assert run("list") == (2, "", 'driftpace: this needs no_such_package: pip install "driftpace[all]".\n')
-    monkeypatch.setattr("driftpace.cli.shared.reading.glanced", missing("driftpace.no_such_module"))
+    monkeypatch.setattr("driftpace.cli.stores.glanced", missing("driftpace.no_such_module"))
     assert run("list")[2].startswith("driftpace: this should not have happened: ModuleNotFoundError")
 
 
@@ -141,7 +141,7 @@ def test_interrupted(churn: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> 
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("driftpace.cli.shared.reading.glanced", stop)
+    monkeypatch.setattr("driftpace.cli.stores.glanced", stop)
     assert run("list") == (130, "", "driftpace: interrupted.\n")
     assert signal.SIGINT + 128 == 130
 
@@ -151,7 +151,7 @@ def test_what_should_not_happen_is_a_sentence_too(churn: Path, run: Run, monkeyp
         raise ZeroDivisionError("by zero")
 
     monkeypatch.delenv("DRIFTPACE_TRACEBACK", raising=False)
-    monkeypatch.setattr("driftpace.cli.shared.reading.glanced", fail)
+    monkeypatch.setattr("driftpace.cli.stores.glanced", fail)
     sentence = "driftpace: this should not have happened: ZeroDivisionError: by zero; with DRIFTPACE_TRACEBACK=1 it says where.\n"
     assert run("list") == (2, "", sentence)
     monkeypatch.setenv("DRIFTPACE_TRACEBACK", "1")

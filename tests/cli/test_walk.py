@@ -34,7 +34,7 @@ def test_the_walk(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_every_command_is_on_the_page() -> None:
-    from driftpace.cli.commands import COMMANDS
+    from driftpace.cli.app import COMMANDS
 
     text = (DOCS / PAGE).read_text(encoding="utf-8")
     assert [name for name in COMMANDS if not re.search(rf"`{name}\b", text)] == []

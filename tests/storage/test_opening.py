@@ -67,7 +67,7 @@ def test_an_address_with_a_password_is_not_repeated() -> None:
 
 
 def test_a_store_is_not_made_where_it_must_be_there(tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match=r"there is no store at .*labels\.db; `driftpace init` makes one\."):
+    with pytest.raises(StorageError, match=r"there is no store at .*labels\.db; `driftpace init` creates one\."):
         open_store(tmp_path / "labels.db", create=False)
     assert list(tmp_path.iterdir()) == []
 

@@ -6,7 +6,9 @@ decides anew. So any number of processes may work on one campaign, and what was 
 
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 from driftpace import validation
@@ -19,8 +21,18 @@ from driftpace.campaign.delivery import Delivery, tell
 from driftpace.campaign.handle import CampaignHandle, Draft, first_change, unknown_campaign
 from driftpace.campaign.ledger import Ledger, read_ledger
 from driftpace.campaign.names import check_key, check_reason, check_text
-from driftpace.campaign.orders import ask, ask_again, awaited_in, drawn_in, open_order
+from driftpace.campaign.orders import (
+    ask,
+    ask_again,
+    awaited_in,
+    drawn_in,
+    not_open,
+    open_order,
+    order_of_period,
+    past_order,
+)
 from driftpace.campaign.records import Decision, Order, Receipt, Status
+from driftpace.campaign.sampling import Sample, Shortfall, draw_sample, find_shortfall
 from driftpace.campaign.schema import Columns, Predicted, counted_as, feature_rows, labelled, predicted, unlisted
 from driftpace.campaign.state import CampaignState, fingerprint
 from driftpace.campaign.summary import named, status
@@ -35,6 +47,9 @@ from driftpace.storage import open_store
 from driftpace.storage.base import Entry, Store
 from driftpace.tracker import Tracker
 from driftpace.typing import FloatArray
+
+DRAW_ATTEMPTS = 6
+"""How often rows are drawn anew where a concurrent writer drew first."""
 
 
 class Campaign:
@@ -378,6 +393,90 @@ class Campaign:
             return transitions.selected(folded, seq=seq), None
 
         self._kept.change(decide, dry_run=dry_run)
+
+    def order(self, key: str | None = None) -> Order:
+        """Return the order of the period with that key; by default the open one, else the one closed last."""
+        folded = self._kept.load()
+        order = folded.order
+        if order is None or key not in (None, order.key):
+            last = folded.state.period - 1
+            order = order_of_period(self._store, folded, last) if key is None else past_order(self._store, folded, key)
+        if order is None:
+            raise not_open(self._store, folded, key)
+        return order
+
+    def shortfall(self, order: Order | None = None, *, replace: bool = False) -> Shortfall:
+        """Return how many rows of an order (default: the open one) are still to be drawn by :meth:`sample`."""
+        folded = self._kept.load()
+        return find_shortfall(
+            self._store, folded, open_order(folded, "sample") if order is None else order, replace=replace
+        )
+
+    def sample(
+        self,
+        pool: Any,
+        *,
+        order: Order | None = None,
+        strata: str | None = None,
+        replace: bool = False,
+        source: str = "",
+        who: str = "",
+        dry_run: bool = False,
+    ) -> Sample:
+        """Draw the rows to label from a pool and record them in the log, so that none is drawn twice in a period.
+
+        Rows that ``tell`` would refuse are not drawn. Where all rows of the order are drawn, those still without a label are
+        returned again.
+
+        Parameters
+        ----------
+        pool : frame, path, mapping of arrays, or columns as :mod:`driftpace.tables` reads them
+            The rows to draw from.
+        order : Order, optional
+            The order to draw for: the open one, or in a dry run that of the next period.
+        strata : str, optional
+            Draw in proportion to the values of this column.
+        replace : bool
+            Draw other rows for those drawn before that are still without a label.
+        source : str
+            A name of the pool, for the log and for messages.
+        who : str
+            Who draws, for the log.
+        dry_run : bool
+            Record nothing.
+
+        Returns
+        -------
+        Sample
+            The ids and values of the rows.
+
+        Examples
+        --------
+        >>> from driftpace.storage import MemoryStore
+        >>> definition = {"name": "prices", "target": "price", "features": ["area"], "epsilon": 0.1, "seed": 0}
+        >>> campaign = Campaign.create(definition, storage=MemoryStore())
+        >>> order = campaign.ask()
+        >>> sample = campaign.sample({"area": list(range(100))})
+        >>> len(sample), sample.new, len(campaign.sample({"area": list(range(100))}).rows()["area"])
+        (10, 10, 10)
+        """
+        draw = partial(self._sample, pool, order, source, who, dry_run, strata=strata, replace=replace)
+        for _ in range(DRAW_ATTEMPTS - 1):
+            with suppress(ConflictError):  # rows drawn by a concurrent writer are in the log now: look again
+                return draw()
+        return draw()
+
+    def _sample(self, pool: Any, order: Order | None, source: str, who: str, dry_run: bool, **options: Any) -> Sample:
+        folded = self._kept.load()
+        wanted = open_order(folded, "sample") if order is None else order
+        sample = draw_sample(self._store, folded, wanted, pool, source=source, **options)
+        if sample.new and not dry_run:
+            before = find_shortfall(self._store, folded, wanted).drawn
+            eligible = sample.eligible
+            self.record_draw(
+                sample.ids, period=wanted.period, before=before, source=source, pool_rows=eligible, who=who
+            )
+        return sample
 
     def status(self) -> Status:
         """Return where the campaign stands, and what to do now."""

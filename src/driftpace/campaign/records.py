@@ -81,6 +81,11 @@ class Order:
         return Outcome.SHORT if math.isfinite(self.risk_bound) else Outcome.PILOT
 
     @property
+    def resolves(self) -> tuple[str, ...]:
+        """The checks whose failure the order itself resolves: too few rows while more are to be labelled, too little money."""
+        return ("budget", "enough rows") if self.missing > 0 else ("budget",)
+
+    @property
     def code(self) -> int:
         """How a command that asks ends, so that a script knows what to do; there is nothing to do in a closed period.
 
@@ -90,8 +95,7 @@ class Order:
             return SKIP
         if self.missing == 0 and self.overridden is None and self.request.outcome is Outcome.BUDGET:
             return EXHAUSTED
-        cured = ("budget", "enough rows") if self.missing > 0 else ("budget",)
-        if any(one.verdict is Verdict.FAIL and one.name not in cured for one in self.request.assumptions):
+        if any(check.verdict is Verdict.FAIL and check.name not in self.resolves for check in self.request.assumptions):
             return FAILED
         return BUY if self.missing > 0 else SKIP
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from driftpace.storage.memory import MemoryStore
     from driftpace.storage.registry import open_store
     from driftpace.storage.sql import SqlStore
+    from driftpace.storage.sqlite_reader import SqliteReader, open_reader
     from driftpace.storage.statefile import read_state, write_state
 
 __all__ = [
@@ -19,10 +20,12 @@ __all__ = [
     "MemoryStore",
     "NotEncodableError",
     "SqlStore",
+    "SqliteReader",
     "Store",
     "Token",
     "decode",
     "encode",
+    "open_reader",
     "open_store",
     "read_state",
     "write_state",
@@ -42,6 +45,8 @@ if not TYPE_CHECKING:  # a type checker knows the names above, and is to refuse 
             "Token": "base",
             "decode": "codec",
             "open_store": "registry",
+            "SqliteReader": "sqlite_reader",
+            "open_reader": "sqlite_reader",
             "read_state": "statefile",
             "encode": "codec",
             "write_state": "statefile",

@@ -50,7 +50,12 @@ def _ask(settings: Settings, state: State, pool: int | None) -> tuple[State, Req
     """Decide once a period, the rows that came since taken off; the practical method decides anew when rows came."""
     order = state.order
     if order is not None and pool is not None and pool != order.pool:
-        raise ProtocolError(f"ask(pool={pool}) came after period {state.period} was sized for pool={order.pool}.")
+        before = "without a pool" if order.pool is None else f"for {order.pool:,}"
+        raise ProtocolError(
+            f"must be the same as when period {state.period} was sized, {before}; got {pool}.",
+            owner="Tracker.ask",
+            name="pool",
+        )
     if settings.budget is not None:
         return budgeting.ask(settings, state, settings.pool if pool is None else pool)
     if isinstance(settings.method, AdaptiveConfig):

@@ -78,8 +78,8 @@ def test_a_dry_run_writes_nothing(churn: Path, run: Run) -> None:
     ("words", "sentence"),
     [
         (("churn", "--out", "pool.csv"), "--out must end in .html or .htm; got 'pool.csv'."),
-        (("churn", "--out", "folder.html"), "--out must be a file; 'folder.html' is a folder."),
-        (("churn", "--out", "no/x.html"), "--out must be in a folder that exists; got 'no/x.html'."),
+        (("churn", "--out", "folder.html"), "--out must be a file; 'folder.html' is a directory."),
+        (("churn", "--out", "no/x.html"), "--out must be in an existing directory; got 'no/x.html'."),
         (("chrun",), "there is no campaign 'chrun'"),
     ],
 )

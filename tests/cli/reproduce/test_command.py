@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from driftpace.cli import main
+from driftpace.cli.output import Stopwatch
 from driftpace.cli.reproduce.telling import tell
-from driftpace.cli.shared.spending import Spending
 from paper import Comparison, Finding, from_json
 from tests.cli.test_start import HEAVY
 from tests.reference.findings import made_up
@@ -59,7 +59,7 @@ def test_it_tells_answers_numbers_claims_and_where_the_files_are(
 
 def test_numbers_of_one_kind_stand_below_its_name(capsys: pytest.CaptureFixture[str]) -> None:
     rows = [Comparison(what=what, paper="some", as_in_paper=None, practical=None) for what in ("b", "a: x", "a: y")]
-    tell([replace(made_up(), comparisons=tuple(rows))], Path("out"), "table", Spending())
+    tell([replace(made_up(), comparisons=tuple(rows))], Path("out"), "table", Stopwatch())
     lines = capsys.readouterr().out.splitlines()
     assert [line.split("some")[0].rstrip() for line in lines if "some" in line or line == "a"] == [
         "b",
@@ -79,7 +79,7 @@ def test_of_many_claims_those_that_do_not_hold_are_told(
         ((true,) * 9 + (false,), "9 of 10 claims hold; not these:"),
         ((true,) * 9, "9 of 9 claims hold."),
     ):
-        tell([replace(made_up(), claims=claims)], Path("out"), "table", Spending())
+        tell([replace(made_up(), claims=claims)], Path("out"), "table", Stopwatch())
         shown = capsys.readouterr().out
         assert sentence in shown
         assert true.says not in shown

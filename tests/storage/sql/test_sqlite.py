@@ -194,7 +194,7 @@ def test_the_database_of_something_else_is_refused_and_not_touched(path: Path) -
 
 def test_an_empty_file_becomes_a_store_only_where_one_may_be_made(path: Path) -> None:
     path.touch()
-    with pytest.raises(StorageError, match=r"there is no store at .*; `driftpace init` makes one\."):
+    with pytest.raises(StorageError, match=r"there is no store at .*; `driftpace init` creates one\."):
         open_store(path, create=False)
     assert path.stat().st_size == 0
     open_store(path).close()

@@ -2,11 +2,10 @@
 
 import math
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from driftpace.errors import MissingExtraError, ParameterError
+from driftpace.errors import ParameterError
 
 if TYPE_CHECKING:
     from driftpace.planning import Budget, Cost, Gap, Outlook
@@ -55,12 +54,12 @@ class World:
     @classmethod
     def _kept(cls, name: str, storage: str | None) -> "World":
         """Return the world of a campaign; a name that looks like a file is refused as one where there is no store."""
-        from driftpace.cli.shared.reading import DEFAULT_STORAGE, campaign_at
+        from driftpace.cli.stores import DEFAULT_STORAGE, opened_campaign
 
         if storage is None and not Path(DEFAULT_STORAGE).exists():
             what = "is a folder" if Path(name).is_dir() else "is neither"
             raise ParameterError(f"NAME must be a campaign, or a file that Tracker.save() wrote; {name!r} {what}.")
-        with campaign_at(storage, name) as campaign:
+        with opened_campaign(storage, name) as campaign:
             world = cls._of_tracker(campaign.tracker(), name)
             status = campaign.status()
         if world.epsilon is not None:
@@ -215,8 +214,7 @@ def place_for_picture(out: Path | None) -> None:
     """Refuse before the work rather than after it where the picture could not be drawn or written."""
     if out is None:
         return
-    from driftpace.cli.shared.asking import folder
+    from driftpace.cli.files import require_directory, require_plotly
 
-    folder(out)
-    if find_spec("plotly") is None:
-        raise MissingExtraError('The picture needs plotly: pip install "driftpace[report]", or give no --out.')
+    require_directory(out)
+    require_plotly("The picture", "leave out --out")

@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from driftpace.cli.shared.completing import campaign_names
-from driftpace.cli.shared.options import ListForm, Storage
+from driftpace.cli.options import ListForm, Storage, campaign_names
 
 _ASKED, _COST, _WORLD, _SHOWN = (
     "What is asked",
@@ -136,10 +135,10 @@ def plan(
 
     Example: driftpace plan churn --budget 5000 --horizon 12 --fixed 50 --per-sample 2
     """
+    from driftpace.cli.output import Stopwatch
     from driftpace.cli.plan.asking import Wanted, World, costs, one_form, place_for_picture
-    from driftpace.cli.shared.spending import Spending
 
-    spending = Spending()
+    stopwatch = Stopwatch()
     shown = one_form(form.value, json)
     place_for_picture(out)
     world = World.of(state, storage=storage, noise=noise, features=features, rho=rho, start=start)
@@ -158,5 +157,5 @@ def plan(
         out.mkdir(parents=True, exist_ok=True)
         written = {"numbers": out / "plan.json", "picture": write_picture(answer, out / "plan.html")}
         written["numbers"].write_text(as_json(answer) + "\n", encoding="utf-8")
-    tell(answer, written, shown, spending)
+    tell(answer, written, shown, stopwatch)
     raise typer.Exit(answer.code)

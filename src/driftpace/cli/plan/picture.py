@@ -10,11 +10,11 @@ from typing import Any
 
 from driftpace.backtest.report.document import document
 from driftpace.backtest.report.sections import Section, drawn, section
+from driftpace.cli.output import plural
 from driftpace.cli.plan.answer import Answer
 from driftpace.cli.plan.chart import Chart
 from driftpace.cli.plan.tables import Grid, compared, traded
 from driftpace.cli.plan.words import NAMES, asked, cost, money, now, number, proof, target, world
-from driftpace.cli.shared.printing import plural
 from driftpace.records import Plan
 
 LOOKS = {  # colour, dash; a plan keeps its look in every figure

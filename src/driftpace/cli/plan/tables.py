@@ -6,9 +6,9 @@ from decimal import Decimal
 
 import numpy as np
 
+from driftpace.cli.output import plural
 from driftpace.cli.plan.answer import Answer
 from driftpace.cli.plan.words import NAMES, number
-from driftpace.cli.shared.printing import plural
 from driftpace.planning import LargestRun, MeanGap
 from driftpace.records import Plan
 

@@ -8,20 +8,20 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
+from driftpace.cli.output import Stopwatch
 from driftpace.cli.plan.answer import Answer
 from driftpace.cli.plan.tables import Grid, compared, periods, traded
 from driftpace.cli.plan.words import summary
-from driftpace.cli.shared.spending import Spending
 from driftpace.planning.as_json import plan_to_dict, trade_off_to_dict
 
 
-def tell(answer: Answer, written: Mapping[str, Path], form: str, spending: Spending) -> None:
+def tell(answer: Answer, written: Mapping[str, Path], form: str, stopwatch: Stopwatch) -> None:
     """Print the answer; in a form for machines, stdout carries nothing else and the rest goes to stderr."""
     if form != "table":
         print(as_json(answer) if form == "json" else as_csv(answer))
         for what, path in written.items():
             print(f"{what.capitalize()}: {path}", file=sys.stderr)
-        print(spending.sentence(), file=sys.stderr)
+        print(stopwatch.sentence(), file=sys.stderr)
         return
     grids = [periods(answer.plan), compared(answer), traded(answer)]
     said = [*summary(answer), *((what.capitalize(), str(path)) for what, path in written.items())]
@@ -31,7 +31,7 @@ def tell(answer: Answer, written: Mapping[str, Path], form: str, spending: Spend
     else:
         print("\n\n".join(_plain(grid) for grid in shown))
         print("\n" + "\n".join(f"{name:<8} {text}" for name, text in said) + "\n")
-    print(spending.sentence())
+    print(stopwatch.sentence())
 
 
 def as_json(answer: Answer) -> str:

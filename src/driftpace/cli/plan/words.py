@@ -2,8 +2,8 @@
 
 import math
 
+from driftpace.cli.output import plural
 from driftpace.cli.plan.answer import EXHAUSTED, SKIP, Answer
-from driftpace.cli.shared.printing import plural
 from driftpace.planning import price
 from driftpace.records import Plan
 

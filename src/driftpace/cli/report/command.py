@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from driftpace.cli.shared.options import DryRun, Form, Name, Shown, Storage
+from driftpace.cli.options import DryRun, Form, Name, Shown, Storage
 
 
 def report(
@@ -23,23 +23,22 @@ def report(
 
     Example: driftpace report churn --out churn.html
     """
-    from driftpace.cli.shared.answering import print_done
-    from driftpace.cli.shared.asking import ready_to_report
-    from driftpace.cli.shared.reading import campaign_at
-    from driftpace.cli.shared.tables import readable, require_place
+    from driftpace.cli.files import printable, require_output, require_plotly
+    from driftpace.cli.output import print_result
+    from driftpace.cli.stores import opened_campaign
 
     place = Path(f"{name}.html") if out is None else out
-    require_place(place, (".html", ".htm"))
-    ready_to_report()
-    with campaign_at(storage, name) as campaign:
+    require_output(place, (".html", ".htm"))
+    require_plotly("The report", "use another command")
+    with opened_campaign(storage, name) as campaign:
         from driftpace.cli.report.page import page
 
         text = page(campaign)
     if not dry_run:
         place.write_text(text, encoding="utf-8", newline="\n")
-    print_done(
+    print_result(
         form,
         f"{name}: {'would be' if dry_run else 'is'} in {place}.",
-        {"name": name, "file": readable(str(place))},
+        {"name": name, "file": printable(str(place))},
         dry_run=dry_run,
     )

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from driftpace.backtest.report.document import document
 from driftpace.backtest.report.sections import Section, drawn, section, table
-from driftpace.cli.campaigns.log import said
-from driftpace.cli.period.words import called, order_lines, sentence
+from driftpace.cli.log import describe as said
+from driftpace.cli.order_text import order_lines
+from driftpace.cli.order_text import order_sentence as sentence
+from driftpace.cli.order_text import period_name as called
+from driftpace.cli.output import number, plural
 from driftpace.cli.report import plots
-from driftpace.cli.shared.printing import number, plural
 from driftpace.records import Assumption, Money, Verdict
 
 if TYPE_CHECKING:

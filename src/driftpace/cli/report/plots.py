@@ -8,7 +8,7 @@ import numpy as np
 from driftpace.backtest.report.figures import Figure, fits, highest
 from driftpace.backtest.report.sections import Section
 from driftpace.campaign.records import LedgerRow, Order
-from driftpace.cli.shared.printing import number, plural
+from driftpace.cli.output import number, plural
 from driftpace.records import Money, Plan
 from driftpace.typing import FloatArray
 

@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 
-from driftpace.cli.shared.completing import one_of
-from driftpace.cli.shared.options import Form, Shown
+from driftpace.cli.options import Form, Shown, one_of
 
 EXPERIMENTS = ("regression", "cost", "classification", "income", "selection", "beyond")
 _PSID = "Your own extract of the Panel Study of Income Dynamics"
@@ -58,13 +57,13 @@ def reproduce(
 
     Example: driftpace reproduce regression --runs 5
     """
+    from driftpace.cli.options import split_names as separated
+    from driftpace.cli.output import Stopwatch
     from driftpace.cli.reproduce.telling import tell
-    from driftpace.cli.shared.asking import names as separated
-    from driftpace.cli.shared.spending import Spending
     from driftpace.errors import ParameterError
     from paper import reproduce as run
 
-    spending = Spending()
+    stopwatch = Stopwatch()
     columns = {
         "year": psid_year,
         "income": psid_income,
@@ -77,4 +76,4 @@ def reproduce(
     if given and psid is None:
         raise ParameterError(f"--psid-{next(iter(given))} must come together with --psid; got it alone.")
     found = run(names or None, runs=runs, seed=seed, out=out, workers=workers, psid=psid, psid_columns=given)
-    tell(found, out, form.value, spending)
+    tell(found, out, form.value, stopwatch)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from textwrap import fill
 
-from driftpace.cli.shared.spending import Spending
+from driftpace.cli.output import Stopwatch
 from paper import Claim, Finding
 from paper.drawing import to_json
 from paper.drawing.grouping import grouped
@@ -16,18 +16,18 @@ WIDTH = 100  # letters of a line where it is not a terminal that has a width
 _HEADS = ("", "the paper", "as in the paper", "by default")
 
 
-def tell(findings: Sequence[Finding], out: Path, form: str, spending: Spending) -> None:
+def tell(findings: Sequence[Finding], out: Path, form: str, stopwatch: Stopwatch) -> None:
     """Print the findings; in a form for machines, stdout carries nothing else and the rest goes to stderr."""
     if form == "json":
         print(to_json(findings))
-        print(f"Page: {out / 'index.html'}\n{spending.sentence()}", file=sys.stderr)
+        print(f"Page: {out / 'index.html'}\n{stopwatch.sentence()}", file=sys.stderr)
         return
     show = _show if sys.stdout.isatty() else _plain
     for finding in findings:
         show(finding)
     for name, text in written(findings, out):
         print(f"{name:<8} {text}")
-    print(spending.sentence())
+    print(stopwatch.sentence())
 
 
 def rows(finding: Finding) -> list[tuple[str, ...]]:

@@ -6,7 +6,7 @@ from sqlalchemy import Connection, create_engine, event, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
-from driftpace.errors import MissingExtraError, ParameterError, StorageError
+from driftpace.errors import MissingExtraError, ParameterError, StorageError, StorageNotFoundError
 from driftpace.storage.sql.connections import KEPT, Connections, hurried
 from driftpace.storage.sql.failures import sentence
 from driftpace.storage.sql.schema import VERSION, bring_up, refuse_newer, version_of
@@ -59,7 +59,7 @@ def open_postgres(address: str, *, create: bool, wait: float) -> Connections:
     try:
         version = connections.write(looked, patience=0.0)
         if version is None and not create:
-            raise StorageError(f"there is no store at {url}; `driftpace init` makes one.")
+            raise StorageNotFoundError(f"there is no store at {url}; `driftpace init` creates one.")
         if version is None or version < VERSION:
             connections.write(made)
         refuse_newer(version or VERSION, url)

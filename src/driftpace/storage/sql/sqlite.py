@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.pool import QueuePool
 
-from driftpace.errors import StorageError
+from driftpace.errors import StorageError, StorageNotFoundError
 from driftpace.storage.sql.connections import KEPT, Connections
 from driftpace.storage.sql.failures import busy, sentence
 from driftpace.storage.sql.schema import APPLICATION_ID, META, VERSION, bring_up, refuse_newer
@@ -34,7 +34,7 @@ def open_sqlite(path: Path, *, create: bool, wait: float) -> Connections:
         _refuse_place(path)
         version = _version_in(path, url, wait)
         if version is None and not create:
-            raise StorageError(f"there is no store at {path}; `driftpace init` makes one.")
+            raise StorageNotFoundError(f"there is no store at {path}; `driftpace init` creates one.")
         if version is None:
             _make_file(path, wait)
     except sqlite3.Error as error:

@@ -1,0 +1,237 @@
+"""Draw the rows to label from a pool: at random, valid ones only, and none twice in a period."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from driftpace.campaign.orders import awaited_in, drawn_in
+from driftpace.campaign.records import Order
+from driftpace.campaign.schema import invalid_rows
+from driftpace.campaign.state import CampaignState
+from driftpace.errors import ParameterError
+from driftpace.storage.base import Store
+from driftpace.typing import BoolArray, IntArray
+
+if TYPE_CHECKING:
+    from driftpace.tables import Column, DrawnRows
+
+OWNER = "Campaign.sample"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Shortfall:
+    """How many rows of an order are still to be drawn.
+
+    Attributes
+    ----------
+    samples : int
+        Rows to draw now.
+    drawn : tuple of str
+        Ids of the rows drawn before in the period.
+    awaited : tuple of str
+        Those of them that are still without a label, at most as many as the order is missing.
+    """
+
+    samples: int
+    drawn: tuple[str, ...]
+    awaited: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Sample:
+    """Rows of a pool to label.
+
+    Attributes
+    ----------
+    ids : tuple of str
+        The id of each row.
+    positions : numpy.ndarray
+        Its position in the pool.
+    new : int
+        How many rows were drawn now; 0 where rows drawn before are returned again.
+    eligible : int
+        How many rows the draw could choose from.
+    pool_rows : int
+        How many rows the pool has.
+    invalid : mapping of str to int
+        Why rows of the pool were not eligible, and how many; a row may have several reasons.
+    skipped : int
+        How many rows of the pool were not eligible.
+    labelled : int
+        How many of the rows have a label in the pool already.
+    sentence : str
+        How the rows were drawn.
+    """
+
+    ids: tuple[str, ...]
+    positions: IntArray
+    new: int = 0
+    eligible: int = 0
+    pool_rows: int
+    invalid: Mapping[str, int]
+    skipped: int = 0
+    labelled: int = 0
+    sentence: str
+    _columns: Mapping[str, "Column"]
+    _drawn: "DrawnRows | None"
+    _id_column: str | None
+    _target: str | None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def rows(self, *, as_text: bool = False) -> dict[str, list[Any]]:
+        """Return the values of the rows by column, without the target.
+
+        Parameters
+        ----------
+        as_text : bool
+            Return cells as they were written, where the pool knows it; suits a text file.
+        """
+        from driftpace.tables import rows_of
+
+        if self._drawn is None:
+            return {name: [] for name in self._columns if name != self._target}
+        rows = rows_of(self._columns, self._drawn, id_column=self._id_column, as_text=as_text)
+        if self._target is not None:
+            rows.pop(self._target, None)
+        return rows
+
+
+def find_shortfall(store: Store, folded: CampaignState, order: Order, *, replace: bool = False) -> Shortfall:
+    """Return how many rows of an order are still to be drawn; ``replace`` counts rows that are drawn but not labelled too."""
+    if order.closed or order.samples == 0:
+        return Shortfall(samples=0, drawn=(), awaited=())
+    begun = folded.state.period == order.period  # the order of a dry run may be that of the next period
+    drawn = tuple(dict.fromkeys(drawn_in(store, folded))) if begun else ()
+    awaited = awaited_in(store, folded)[: order.missing] if begun else ()
+    return Shortfall(samples=order.missing if replace else order.missing - len(awaited), drawn=drawn, awaited=awaited)
+
+
+def draw_sample(
+    store: Store,
+    folded: CampaignState,
+    order: Order,
+    pool: Any,
+    *,
+    strata: str | None = None,
+    replace: bool = False,
+    source: str = "",
+) -> Sample:
+    """Return the rows to label for an order, without recording them.
+
+    Rows drawn before in the period are not drawn again. Where none are to be drawn, those without a label are returned again.
+    """
+    from driftpace.tables import draw_rows
+
+    definition = folded.definition
+    shortfall = find_shortfall(store, folded, order, replace=replace)
+    columns = pool_columns(pool)
+    if order.closed or order.missing == 0:
+        return _sample(folded, columns, None, sentence="No rows are missing, so none are drawn.")
+    if shortfall.samples == 0:
+        drawn = _rows_by_id(columns, shortfall.awaited, definition.id)
+        return _sample(folded, columns, drawn, sentence=f"the {len(drawn):,} rows drawn before and not labelled yet")
+    leave, invalid = _invalid_rows(folded, columns, source)
+    drawn = draw_rows(
+        columns,
+        shortfall.samples,
+        rng_key=_rng_key(store, folded, order.period),
+        strata=strata,
+        already=shortfall.drawn,
+        leave=leave,
+        id_column=definition.id,
+        owner=OWNER,
+    )
+    if len(drawn) == 0:
+        raise ParameterError(
+            f"must have rows that were not drawn before; {source or 'it'} has none left.", owner=OWNER, name="pool"
+        )
+    return _sample(
+        folded,
+        columns,
+        drawn,
+        sentence=drawn.sentence,
+        new=len(drawn),
+        eligible=drawn.pool,
+        invalid=invalid,
+        skipped=int(leave.sum()),
+    )
+
+
+def pool_columns(pool: Any) -> "Mapping[str, Column]":
+    """Return the columns of a pool: as :mod:`driftpace.tables` reads them, or of a frame, a file or arrays by name."""
+    from driftpace.tables import LOCAL_LIMITS, Column, read_columns
+
+    if isinstance(pool, Mapping) and all(isinstance(column, Column) for column in pool.values()):
+        return pool
+    try:
+        return read_columns(pool, owner=OWNER, limits=LOCAL_LIMITS)
+    except ParameterError as error:
+        raise error if error.name is None else error.renamed(name="pool") from None
+
+
+def _sample(
+    folded: CampaignState, columns: "Mapping[str, Column]", drawn: "DrawnRows | None", *, sentence: str, **counts: Any
+) -> Sample:
+    target = folded.definition.target
+    labelled = 0
+    if drawn is not None and target is not None and target in columns:
+        from driftpace.tables.cells import without_marks
+
+        column = without_marks(columns[target], folded.definition.classes or ())
+        labelled = int((~column.missing[drawn.places]).sum())
+    return Sample(
+        ids=() if drawn is None else drawn.ids,
+        positions=np.empty(0, dtype=np.int64) if drawn is None else drawn.places,
+        pool_rows=next((column.missing.size for column in columns.values()), 0),
+        labelled=labelled,
+        sentence=sentence,
+        _columns=columns,
+        _drawn=drawn,
+        _id_column=folded.definition.id,
+        _target=target,
+        **{"invalid": {}, **counts},
+    )
+
+
+def _invalid_rows(
+    folded: CampaignState, columns: "Mapping[str, Column]", source: str
+) -> tuple[BoolArray, dict[str, int]]:
+    """Return which rows ``tell`` would refuse even with a label, and the reasons with their counts."""
+    reasons = invalid_rows(folded.definition, columns, known=folded.state.columns, owner=OWNER)
+    leave = np.zeros(next(iter(columns.values())).missing.size, dtype=np.bool_)
+    for rows in reasons.values():
+        leave |= rows
+    counts = {reason: int(rows.sum()) for reason, rows in reasons.items()}
+    if leave.all():
+        why = ", ".join(f"{count:,} {reason}" for reason, count in counts.items())
+        raise ParameterError(f"must have valid rows; {source or 'it'} has none: {why}.", owner=OWNER, name="pool")
+    return leave, counts
+
+
+def _rows_by_id(columns: "Mapping[str, Column]", ids: tuple[str, ...], id_column: str | None) -> "DrawnRows":
+    """Return the rows with those ids, in that order."""
+    from driftpace.tables import DrawnRows, row_ids
+
+    positions = {name: position for position, name in enumerate(row_ids(columns, id_column=id_column, owner=OWNER))}
+    missing = next((name for name in ids if name not in positions), None)
+    if missing is not None:
+        raise ParameterError(
+            f"must contain the rows drawn from it before; {missing!r:.80} is missing.", owner=OWNER, name="pool"
+        )
+    places = np.array([positions[name] for name in ids], dtype=np.int64)
+    return DrawnRows(places=places, ids=ids, sentence="", pool=len(positions))
+
+
+def _rng_key(store: Store, folded: CampaignState, period: int) -> tuple[int, ...]:
+    """Return what the draw depends on: the campaign, the period, and the number of draws before it in the period."""
+    seed, name = folded.definition.seed, folded.definition.name
+    if seed is None:
+        digest = hashlib.sha256(f"{name}\n{folded.created_at}".encode()).digest()
+        seed = int.from_bytes(digest[:4], "big")
+    draws = sum(entry.body["period"] == period for entry in store.entries(name, kinds=("selected",)))
+    return seed, period, draws

@@ -1,0 +1,260 @@
+"""``driftpace backtest``: replay a labelled table and report what its labels would have cost."""
+
+import csv
+import io
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from difflib import get_close_matches
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from driftpace.cli.options import ListForm, ShownList, loss_completion
+from driftpace.errors import ParameterError
+from driftpace.losses import loss_names
+
+if TYPE_CHECKING:
+    from driftpace.backtest import BacktestResult
+    from driftpace.backtest.table import Panel
+    from driftpace.cli.output import Line, Stopwatch
+    from driftpace.losses import Loss
+
+BUNDLED_TABLES = ("gss_income", "psid7682")
+
+
+class Missing(StrEnum):
+    """What to do with rows that lack a feature or a period."""
+
+    REFUSE = "refuse"
+    DROP = "drop"
+
+
+def backtest(
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE", help="A CSV, JSON, Arrow or Parquet file, or a bundled table: gss_income, psid7682."
+        ),
+    ],
+    period: Annotated[str | None, typer.Option(help="Column with the period of a row.")] = None,
+    target: Annotated[str | None, typer.Option(help="Column to predict.")] = None,
+    features: Annotated[
+        str | None, typer.Option(help="Columns to predict from, separated by commas. Default: all numeric ones.")
+    ] = None,
+    loss: Annotated[
+        str | None,
+        typer.Option(
+            metavar=f"[{'|'.join(loss_names())}]",
+            help=f"Default: {loss_names('regression')[0]} for numbers, {loss_names('classification')[0]} for two classes.",
+            show_default=False,
+            autocompletion=loss_completion,
+        ),
+    ] = None,
+    l2: Annotated[
+        str | None,
+        typer.Option(
+            "--l2",
+            metavar="NUMBER[,NUMBER...]",
+            help="L2 penalty; of several, separated by commas, one is selected in every period.",
+            show_default=False,
+        ),
+    ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(help="Column with the group of a row: a group is not split in tests and cross-validation."),
+    ] = None,
+    epsilon: Annotated[
+        float | None, typer.Option(help="The target: the excess loss allowed over the best model of its kind.")
+    ] = None,
+    tolerance: Annotated[
+        float | None, typer.Option(help="Instead of --epsilon: the excess as a share of the best achievable loss.")
+    ] = None,
+    confidence: Annotated[
+        float | None, typer.Option(help="Meet the target in this share of periods, instead of on average.")
+    ] = None,
+    runs: Annotated[int, typer.Option(help="How many times to replay the table.", max=10**5)] = 20,
+    test_fraction: Annotated[float, typer.Option(help="Share of the rows of a period kept for testing.")] = 0.2,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
+    workers: Annotated[int | None, typer.Option(help="Number of processes. Default: all cores.")] = None,
+    baselines: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME[,NAME...]",
+            help="Baselines to compare with: up_front, even, from_scratch, first_model, paper, best_constant; or none. "
+            "Default: all.",
+            show_default=False,
+        ),
+    ] = None,
+    price: Annotated[float, typer.Option(help="Price of one label.")] = 1.0,
+    currency: Annotated[str, typer.Option(help="Currency of the price, such as EUR or $.")] = "",
+    missing: Annotated[Missing, typer.Option(help="What to do with rows with missing values.")] = Missing.REFUSE,
+    out: Annotated[Path, typer.Option(help="Directory for report.html and backtest.json.")] = Path("out"),
+    form: ShownList = ListForm.TABLE,
+    report: Annotated[bool, typer.Option("--report/--no-report", help="Write report.html.")] = True,
+) -> None:
+    """Replay a labelled table: what would the labels have cost, and would the target have been met?
+
+    Example: driftpace backtest gss_income --epsilon 0.02
+    """
+    from driftpace import validation
+    from driftpace.cli.files import require_directory, require_plotly
+    from driftpace.cli.options import split_names
+    from driftpace.cli.output import Stopwatch
+
+    stopwatch = Stopwatch()
+    if loss is not None:
+        validation.choice("backtest", loss_names(), loss=loss)
+    _require_target(epsilon, tolerance)
+    require_directory(out)
+    if report:
+        require_plotly("The report", "give --no-report")
+    penalties = parse_penalties(l2)
+    table = find_table(file)
+
+    from driftpace.backtest import replay, to_json
+    from driftpace.backtest.table import read_table
+
+    panel = read_table(
+        table,
+        period=period,
+        target=target,
+        features=split_names(features),
+        groups=groups,
+        missing=missing.value,
+        owner="backtest",
+    )
+    penalty = penalties[0] if len(penalties) == 1 else 0.0 if penalties else None
+    result = replay(
+        panel,
+        loss=choose_loss(loss, penalty, panel),
+        l2=penalties if len(penalties) > 1 else None,
+        epsilon=epsilon,
+        tolerance=tolerance,
+        confidence=confidence,
+        runs=runs,
+        test_fraction=test_fraction,
+        seed=seed,
+        workers=workers,
+        baselines=[] if baselines == "none" else split_names(baselines),
+        price=price,
+        currency=currency,
+    )
+    out.mkdir(parents=True, exist_ok=True)
+    written = {"numbers": out / "backtest.json"}
+    written["numbers"].write_text(to_json(result) + "\n", encoding="utf-8")
+    if report:
+        from driftpace.backtest.report import write_report
+
+        written["report"] = write_report(result, out / "report.html")
+    _print(result, written, form, stopwatch)
+
+
+def find_table(file: str) -> Any:
+    """Return a bundled table by its name, else the path of a file (``./gss_income`` is a file)."""
+    if file not in BUNDLED_TABLES:
+        near = get_close_matches(file, BUNDLED_TABLES, n=1)
+        if near and not Path(file).exists():
+            raise ParameterError(f"FILE must be a file or a bundled table; got {file!r}: did you mean {near[0]!r}?")
+        return file
+    from driftpace import datasets
+
+    return getattr(datasets, f"load_{file}")()
+
+
+def parse_penalties(text: str | None) -> list[float]:
+    """Return penalties separated by commas.
+
+    >>> parse_penalties("0.01, 0.1"), parse_penalties(None)
+    ([0.01, 0.1], [])
+    """
+    from driftpace import validation
+
+    if text is None:
+        return []
+    try:
+        penalties = [float(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        penalties = []
+    if not penalties:
+        raise ParameterError(f"--l2 must be numbers separated by commas; got {text!r}.")
+    for penalty in penalties:
+        validation.nonnegative("backtest", l2=penalty)
+    return penalties
+
+
+def choose_loss(name: str | None, l2: float | None, panel: "Panel") -> "Loss | None":
+    """Return the loss of that name; None leaves the choice to the backtest."""
+    if name is None and l2 is None:
+        return None
+    from driftpace.losses import get_loss
+
+    return get_loss(name or loss_names("classification" if panel.two_classes else "regression")[0], l2=l2)
+
+
+def _require_target(epsilon: float | None, tolerance: float | None) -> None:
+    if (epsilon is None) == (tolerance is None):
+        got = "neither" if epsilon is None else "both"
+        raise ParameterError(f"--epsilon or --tolerance must be given, but not both; got {got}.")
+
+
+def _print(result: "BacktestResult", written: Mapping[str, Path], form: ListForm, stopwatch: "Stopwatch") -> None:
+    """Print the result; in JSON and CSV, everything else goes to stderr."""
+    from driftpace.backtest import render, to_json
+
+    notes = "".join(f"\nNote: {note}" for note in result.notes) + ("\n" if result.notes else "")
+    if form is ListForm.TABLE:
+        answer = "\n".join(f"{label:<10} {text}" for label, text in answer_lines(result, written))
+        print(f"{answer}\n\n{render(result)}\n{check_text(result)}{notes}\n{stopwatch.sentence()}")
+        return
+    print(to_json(result) if form is ListForm.JSON else to_csv(result))
+    for what, path in written.items():
+        print(f"{what.capitalize()}: {path}", file=sys.stderr)
+    print(f"{notes.lstrip()}{stopwatch.sentence()}", file=sys.stderr)
+
+
+def answer_lines(result: "BacktestResult", written: Mapping[str, Path]) -> list["Line"]:
+    """Return the answer in a few lines."""
+    from driftpace.backtest.report import words
+    from driftpace.backtest.report.facts import judge, labels
+
+    tracker = result.strategies[0]
+    verdict = judge(tracker, result.epsilon, result.confidence)
+    total, periods = labels(tracker), len(result.periods)
+    lines = [
+        ("Target", f"{words.asked(result)}, in {result.table} ({words.plural(periods, 'period')})"),
+        ("Cost", f"{words.bill(result, total)}, {words.number(total / periods)} per period"),
+        ("Otherwise", words.otherwise(result).replace("; ", "\n" + " " * 11)),
+        ("Result", f"{words.KEPT if verdict.kept else words.BROKEN}: {words.verdict(verdict)}"),
+    ]
+    if result.choices is not None:
+        lines.append(("Selected", words.chosen(result.choices)))
+    return lines + [(what.capitalize(), str(written[what])) for what in ("report", "numbers") if what in written]
+
+
+def check_text(result: "BacktestResult") -> str:
+    """Return a line for each check that did not pass in all periods."""
+    from driftpace.backtest.report import words
+
+    labels = {"bad": "Failed", "warn": "Warning"}
+    lines = []
+    for check, share in result.assumptions:
+        tone, frequency = words.standing(check, share)
+        if tone in labels:
+            lines.append((tone, f"{labels[tone]}: {check.name} ({frequency}): {check.sentence}"))
+    lines.sort(key=lambda line: list(labels).index(line[0]))
+    return "".join(f"\n{text}" for _, text in lines) + ("\n" if lines else "")
+
+
+def to_csv(result: "BacktestResult") -> str:
+    """Return one line for each strategy, with a header."""
+    from driftpace.backtest import summary
+    from driftpace.backtest.tables import SummaryRow
+
+    text = io.StringIO()
+    writer = csv.DictWriter(text, [field.name for field in fields(SummaryRow)], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(asdict(row) for row in summary(result))
+    return text.getvalue().rstrip("\n")

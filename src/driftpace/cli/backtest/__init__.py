@@ -1,1 +1,0 @@
-"""``driftpace backtest``: a table replayed."""

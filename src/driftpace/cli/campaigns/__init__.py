@@ -1,1 +1,0 @@
-"""What is done with whole campaigns: list, log, export, import, remove."""

@@ -1,0 +1,368 @@
+"""``driftpace init``: create a campaign from options, from prompts at a terminal, or from a configuration file."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from driftpace.cli.options import DryRun, Form, Shown, Storage, Who, loss_completion
+from driftpace.errors import DriftpaceError, ParameterError
+from driftpace.losses import loss_names
+
+if TYPE_CHECKING:
+    from driftpace.campaign import Definition, Status
+    from driftpace.cli.output import Line
+
+_DATA, _TARGET, _BUDGET, _CREATION = ("Data", "Target accuracy", "Budget", "Creation")
+_PRICES = ("fixed", "per_sample", "currency")
+
+
+def init(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="Name of the campaign, such as churn.", show_default=False)
+    ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="The column to predict.", show_default=False, rich_help_panel=_DATA),
+    ] = None,
+    table: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A file such as your pool of rows: columns, categories and classes are inferred from it.",
+            show_default=False,
+            rich_help_panel=_DATA,
+        ),
+    ] = None,
+    features: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN,...",
+            help="The columns to predict from. Default: those of --table, or the numeric ones of the first delivery.",
+            show_default=False,
+            rich_help_panel=_DATA,
+        ),
+    ] = None,
+    classes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NEGATIVE,POSITIVE",
+            help="The two classes of a binary target.",
+            show_default=False,
+            rich_help_panel=_DATA,
+        ),
+    ] = None,
+    loss: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LOSS",
+            help=f"{' or '.join(loss_names('regression'))} for numbers, "
+            f"{' or '.join(loss_names('classification'))} for classes. Default: by the type of the target.",
+            show_default=False,
+            autocompletion=loss_completion,
+            rich_help_panel=_DATA,
+        ),
+    ] = None,
+    row_id: Annotated[
+        str | None,
+        typer.Option(
+            "--id",
+            metavar="COLUMN",
+            help="The column that identifies a row.",
+            show_default=False,
+            rich_help_panel=_DATA,
+        ),
+    ] = None,
+    epsilon: Annotated[
+        float | None,
+        typer.Option(
+            help="Excess loss allowed over the best model, in units of the loss.",
+            show_default=False,
+            rich_help_panel=_TARGET,
+        ),
+    ] = None,
+    tolerance: Annotated[
+        float | None,
+        typer.Option(
+            help="Instead: the excess as a share of the best achievable loss; 0.05 is 5 %.",
+            show_default=False,
+            rich_help_panel=_TARGET,
+        ),
+    ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(metavar="AMOUNT", help="The total budget.", show_default=False, rich_help_panel=_BUDGET),
+    ] = None,
+    horizon: Annotated[
+        int | None,
+        typer.Option(
+            help="How many periods the budget must last.",
+            min=1,
+            max=10_000,
+            show_default=False,
+            rich_help_panel=_BUDGET,
+        ),
+    ] = None,
+    per_sample: Annotated[
+        str | None,
+        typer.Option(metavar="AMOUNT", help="Price of one row.", show_default=False, rich_help_panel=_BUDGET),
+    ] = None,
+    fixed: Annotated[
+        str | None,
+        typer.Option(metavar="AMOUNT", help="Fixed price of an order.", show_default=False, rich_help_panel=_BUDGET),
+    ] = None,
+    currency: Annotated[
+        str | None, typer.Option(help="Such as EUR.", show_default=False, rich_help_panel=_BUDGET)
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Random seed of draws.", min=0, max=2**53, show_default=False, rich_help_panel=_CREATION),
+    ] = None,
+    keep_rows: Annotated[
+        bool,
+        typer.Option(
+            "--keep-rows/--forget-rows",
+            help="Store the labelled rows, so that the campaign can be recomputed; or only what the model needs.",
+            rich_help_panel=_CREATION,
+        ),
+    ] = True,
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            "--file",
+            metavar="FILE",
+            help="Create the campaign of this configuration file.",
+            show_default=False,
+            rich_help_panel=_CREATION,
+        ),
+    ] = None,
+    template: Annotated[
+        bool,
+        typer.Option(
+            "--template",
+            help="Only write the configuration file NAME.toml; edit it, then run init --file.",
+            rich_help_panel=_CREATION,
+        ),
+    ] = False,
+    form: Shown = Form.TABLE,
+    dry_run: DryRun = False,
+    who: Who = None,
+    storage: Storage = None,
+) -> None:
+    """Create a campaign: what to predict, and how accurately.
+
+    Writes NAME.toml, a commented configuration file, and creates the campaign in the store. At a terminal, driftpace init NAME
+    asks for what is missing.
+
+    Example: driftpace init churn --target churned --epsilon 0.02 --table pool.csv
+    """
+    options: dict[str, Any] = {
+        "target": target,
+        "table": table,
+        "features": features,
+        "classes": classes,
+        "loss": loss,
+        "id": row_id,
+        "epsilon": epsilon,
+        "tolerance": tolerance,
+        "budget": budget,
+        "horizon": horizon,
+        "per_sample": per_sample,
+        "fixed": fixed,
+        "currency": currency,
+        "seed": seed,
+        "keep_rows": None if keep_rows else False,
+    }
+    given = {option: value for option, value in options.items() if value is not None}
+    creation = _Creation(who=who, dry_run=dry_run, form=form, storage=storage)
+    _check_options(name, given, file, template, interactive=creation.interactive)
+    if file is not None:
+        creation.from_file(file)
+    elif template:
+        creation.write_template(str(name), given)
+    else:
+        creation.from_options(name, given)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Creation:
+    """Create a campaign, or only show how it would be."""
+
+    who: str | None
+    dry_run: bool
+    form: Form
+    storage: str | None
+
+    @property
+    def interactive(self) -> bool:
+        """Whether the user can be asked: prompts need a terminal, and JSON has stdout to itself."""
+        return self.form is Form.TABLE and _at_terminal()
+
+    def from_file(self, file: Path) -> None:
+        """Create the campaign of a configuration file; errors name its settings."""
+        from driftpace.campaign import Definition
+
+        try:
+            definition = Definition.of_toml(file.read_bytes())
+        except DriftpaceError as error:
+            raise error if error.name in (None, "file") else error.renamed(subject=error.name) from None
+        self._create(definition, [], file=file)
+
+    def write_template(self, name: str, given: dict[str, Any]) -> None:
+        """Write the configuration file alone."""
+        from driftpace.cli.output import print_result
+
+        settings, notes = infer(name, given)
+        place = Path(f"{name}.toml")
+        self._write_configuration(place, settings)
+        print_result(
+            self.form,
+            f"{name}: edit {place}, then run: driftpace init --file {place}",
+            {"name": name, "file": str(place)},
+            notes=notes,
+            dry_run=self.dry_run,
+        )
+
+    def from_options(self, name: str | None, given: dict[str, Any]) -> None:
+        """Create a campaign from options, prompting for missing ones at a terminal, and write its configuration file."""
+        if _missing_options(given) and self.interactive:
+            from driftpace.cli.prompts import prompt_for
+
+            name, given = prompt_for(name, given)
+        missing = _missing_options(given)
+        if missing:
+            raise ParameterError(
+                f"{missing[0]} must be given, or --template to write {name}.toml and edit it, or --file; got none of them."
+            )
+        from driftpace.campaign import Definition
+
+        settings, notes = infer(str(name), given)
+        definition = Definition.of(settings)
+        place = Path(f"{definition.name}.toml")
+        if place.exists():
+            raise ParameterError(
+                f"{place} must not exist, because it is written; to create the campaign it defines, run: "
+                f"driftpace init --file {place}."
+            )
+        self._create(definition, notes, place=place)
+
+    def _create(
+        self, definition: "Definition", notes: list["Line"], *, place: Path | None = None, file: Path | None = None
+    ) -> None:
+        """Create the campaign and write its configuration to ``place``, or from the configuration ``file``."""
+        from driftpace.campaign import Campaign
+        from driftpace.campaign.inference import describe_task
+        from driftpace.campaign.serialization import status_json
+        from driftpace.cli.files import printable
+        from driftpace.cli.output import print_result
+        from driftpace.cli.stores import find_campaign
+        from driftpace.storage import MemoryStore
+
+        name = definition.name
+        status = Campaign.create(definition, storage=MemoryStore()).status()  # an error leaves no store behind
+        where, existing = find_campaign(self.storage, name)
+        if existing is not None:
+            raise ParameterError(f"NAME must be unused in {where}; {name!r} exists.")
+        if place is not None:
+            self._write_configuration(place, definition.to_values())
+        if not self.dry_run:
+            try:
+                where, status = self._store(definition)
+            except BaseException:
+                if place is not None:
+                    place.unlink(missing_ok=True)
+                raise
+        configuration = printable(str(file if place is None else place))
+        print_result(
+            self.form,
+            f"{name}: {'would be created' if self.dry_run else 'created'} in {where}.",
+            {
+                **status_json(status),
+                "definition": definition.to_values(),
+                "storage": where,
+                "file": configuration,
+            },
+            notes=[("Predicts", describe_task(definition)), *notes],
+            lines=[("File", f"{configuration}, the configuration file"), ("Next", f"driftpace ask {name}")],
+            dry_run=self.dry_run,
+        )
+
+    def _store(self, definition: "Definition") -> "tuple[str, Status]":
+        from driftpace.campaign import Campaign
+        from driftpace.cli.options import user_name
+        from driftpace.cli.stores import opened
+
+        with opened(self.storage, create=True) as store:
+            return store.url, Campaign.create(definition, storage=store, who=user_name(self.who)).status()
+
+    def _write_configuration(self, place: Path, settings: dict[str, Any]) -> None:
+        from driftpace.campaign.template import template
+
+        text = template(settings, file=place.name)
+        if place.exists():
+            raise ParameterError(f"{place} must not exist, because it is written; it exists.")
+        if not self.dry_run:
+            with place.open("x", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+
+
+def infer(name: str, given: dict[str, Any]) -> "tuple[dict[str, Any], list[Line]]":
+    """Return the settings of a campaign, with those that a table shows, and notes on them."""
+    from driftpace.cli.options import split_names
+
+    settings: dict[str, Any] = {"name": name}
+    for option in ("target", "loss", "id", "epsilon", "tolerance", "seed", "keep_rows"):
+        if option in given:
+            settings[option] = given[option]
+    for option in ("features", "classes"):
+        if option in given:
+            settings[option] = split_names(given[option])
+    prices = {option: given[option] for option in _PRICES if option in given}
+    if "budget" in given or "horizon" in given or prices:
+        if "budget" not in given or "horizon" not in given:
+            raise ParameterError(
+                "--budget and --horizon must be given together: the money and the periods it must last."
+            )
+        settings["budget"] = {"total": given["budget"], "horizon": given["horizon"], **prices}
+    if "table" not in given:
+        return settings, []
+    from driftpace.campaign.inference import infer_settings
+    from driftpace.cli.files import read_table_option
+
+    settings, notes = infer_settings(settings, read_table_option(given["table"]), source=given["table"].name)
+    return settings, [(note.topic, note.text) for note in notes]
+
+
+def _check_options(
+    name: str | None, given: dict[str, Any], file: Path | None, template: bool, *, interactive: bool
+) -> None:
+    """Refuse options that do not go together: a configuration file stands alone, a template needs a name."""
+    from driftpace.campaign.definition import check_name
+    from driftpace.cli.files import why_unreadable
+
+    if file is not None:
+        others = [f"--{option.replace('_', '-')}" for option in given] + (["--template"] if template else [])
+        others = (["NAME"] if name is not None else []) + others
+        if others:
+            raise ParameterError(f"{others[0]} must not be used with --file, which holds all settings; got both.")
+        problem = why_unreadable(file)
+        if problem is not None:
+            raise ParameterError(f"--file must be a configuration file in TOML; {str(file)!r} {problem}.")
+    elif name is None and not interactive:
+        raise ParameterError("NAME must be given, such as churn, or --file; got neither.")
+    if name is not None:
+        check_name(name)
+    blank = next((option for option, value in given.items() if isinstance(value, str) and not value.strip()), None)
+    if blank is not None:
+        raise ParameterError(f"--{blank.replace('_', '-')} must not be empty; leave it out instead.")
+
+
+def _missing_options(given: dict[str, Any]) -> list[str]:
+    required = {"--target": ("target",), "--epsilon or --tolerance": ("epsilon", "tolerance")}
+    return [option for option, settings in required.items() if not any(setting in given for setting in settings)]
+
+
+def _at_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()

@@ -1,1 +1,0 @@
-"""``driftpace init``: a campaign begins."""

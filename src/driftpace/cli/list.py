@@ -1,0 +1,79 @@
+"""``driftpace list``: the campaigns of a store."""
+
+from typing import Annotated
+
+import typer
+
+from driftpace.cli.options import ListForm, ShownList, Storage
+from driftpace.cli.stores import MAX_COUNT
+
+_CSV_COLUMNS = (
+    "name",
+    "period",
+    "key",
+    "stage",
+    "missing",
+    "came",
+    "rows",
+    "failed",
+    "exhausted",
+    "cost",
+    "spent",
+    "committed",
+    "money_left",
+    "todo",
+    "target",
+    "entries",
+    "created_at",
+    "updated_at",
+    "description",
+)
+
+
+def list_campaigns(
+    search: Annotated[
+        str, typer.Option(help="Only names that contain this text, ignoring case.", show_default=False)
+    ] = "",
+    limit: Annotated[int | None, typer.Option(help="Maximum number of campaigns.", min=1, show_default=False)] = None,
+    form: ShownList = ListForm.TABLE,
+    storage: Storage = None,
+) -> None:
+    """List the campaigns of a store and their next steps.
+
+    Example: driftpace list --search churn
+    """
+    print_campaigns(storage, search=search, limit=None if limit is None else min(limit, MAX_COUNT), form=form)
+
+
+def print_campaigns(storage: str | None, *, search: str, limit: int | None, form: ListForm) -> None:
+    """Print the campaigns by name."""
+    from driftpace.cli.output import flat, print_csv, print_json, print_table
+    from driftpace.cli.stores import opened_to_read
+
+    with opened_to_read(storage) as store:
+        heads = store.heads(search=search, limit=limit)
+    if form is ListForm.TABLE:
+        if not heads:
+            none = f"No campaign has {search!r} in its name."
+            print(none if search else "No campaigns yet: create one with driftpace init NAME.")
+            return
+        rows = [
+            (
+                head.name,
+                str(head.summary["period"]),
+                "!" if head.summary["failed"] or head.summary.get("exhausted") else "",
+                head.summary["todo"],
+                head.summary["money_left"] or "-",
+                head.updated_at[:16].replace("T", " "),
+            )
+            for head in heads
+        ]
+        print_table(("campaign", "period", "", "next step", "money left", "updated (UTC)"), rows, right=(1, 4))
+        return
+    from driftpace.campaign.serialization import head_json
+
+    records = [head_json(head) for head in heads]
+    if form is ListForm.JSON:
+        print_json(records)
+        return
+    print_csv(_CSV_COLUMNS, [[cells.get(name) for name in _CSV_COLUMNS] for cells in map(flat, records)])

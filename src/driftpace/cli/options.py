@@ -1,0 +1,135 @@
+"""Options that several commands share, and shell completion of their values."""
+
+import os
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from driftpace.cli.stores import DEFAULT_STORAGE
+
+MAX_COMPLETIONS = 200
+COMPLETION_TIMEOUT = 1.0
+"""Seconds to wait for a locked store while the user waits for a completion."""
+
+
+class Form(StrEnum):
+    """What stdout carries: text for people, or JSON."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+class ListForm(StrEnum):
+    """What stdout carries where the answer has many rows."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+
+
+def campaign_names(ctx: Any, incomplete: str) -> list[str]:
+    """Return the campaigns whose name starts with what was typed; none where the store cannot be read."""
+    from driftpace.storage import open_reader
+
+    return _complete(
+        lambda place: open_reader(place),
+        lambda store: store.heads(search=incomplete, limit=MAX_COMPLETIONS),
+        ctx,
+        incomplete,
+    )
+
+
+def token_names(ctx: Any, incomplete: str) -> list[str]:
+    """Return the tokens whose name starts with what was typed; none where the store cannot be read."""
+    from driftpace.storage import open_store
+
+    return _complete(
+        lambda place: open_store(place, create=False, wait=COMPLETION_TIMEOUT),
+        lambda store: store.tokens(),
+        ctx,
+        incomplete,
+    )
+
+
+def one_of(*choices: str) -> Callable[[str], list[str]]:
+    """Return a completion that offers those of the choices that start with what was typed.
+
+    >>> one_of("cost", "income")("c")
+    ['cost']
+    """
+    return lambda incomplete: [choice for choice in choices if choice.startswith(incomplete)]
+
+
+def loss_completion(incomplete: str) -> list[str]:
+    """Return the registered losses whose name starts with what was typed."""
+    from driftpace.losses import loss_names
+
+    return one_of(*loss_names())(incomplete)
+
+
+def _complete(open_place: Callable[[str], Any], read: Callable[[Any], Any], ctx: Any, incomplete: str) -> list[str]:
+    place = ctx.params.get("storage") or os.environ.get("DRIFTPACE_STORAGE") or DEFAULT_STORAGE
+    try:
+        store = open_place(place)
+        try:
+            return [record.name for record in read(store) if record.name.startswith(incomplete)]
+        finally:
+            store.close()
+    except Exception:  # a message would garble the command line
+        return []
+
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The campaign.", autocompletion=campaign_names)]
+Storage = Annotated[
+    str | None,
+    typer.Option(
+        "--storage",
+        envvar="DRIFTPACE_STORAGE",
+        metavar="PLACE",
+        help=f"The store: a SQLite file, or postgresql://user@host/database. Default: {DEFAULT_STORAGE} in the working directory.",
+        show_default=False,
+    ),
+]
+Shown = Annotated[Form, typer.Option("--format", help="Output format.")]
+ShownList = Annotated[ListForm, typer.Option("--format", help="Output format.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would happen and write nothing.")]
+Who = Annotated[
+    str | None, typer.Option("--who", help="Your name, for the log. Default: the login name.", show_default=False)
+]
+Reason = Annotated[str, typer.Option("--reason", help="The reason, for the log.", show_default=False)]
+STUDIO = "Label Studio"
+Project = Annotated[
+    int | None,
+    typer.Option(
+        help="ID of the Label Studio project. The token is read from LABEL_STUDIO_API_KEY.", rich_help_panel=STUDIO
+    ),
+]
+Key = Annotated[
+    str | None,
+    typer.Option("--key", metavar="NAME", help="Your name of the period, such as 2026-W46.", show_default=False),
+]
+
+
+def user_name(given: str | None) -> str:
+    """Return who runs the command, for the log: as given, else the login name, else nothing."""
+    from driftpace.cli.files import printable
+
+    if given is not None:
+        return printable(given)
+    import getpass
+
+    try:
+        return printable(getpass.getuser())
+    except (OSError, KeyError, ImportError):
+        return ""
+
+
+def split_names(text: str | None) -> list[str] | None:
+    """Return names separated by commas.
+
+    >>> split_names("age, sex"), split_names(None)
+    (['age', 'sex'], None)
+    """
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]

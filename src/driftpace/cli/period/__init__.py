@@ -1,1 +1,0 @@
-"""What is done every period: ask, tell, status, predict, and what people decide."""

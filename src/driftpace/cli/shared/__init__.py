@@ -1,1 +1,0 @@
-"""What the commands have in common: options, reading a store, printing."""

@@ -1,0 +1,86 @@
+"""``driftpace status``: the state of a campaign, and the next step."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from driftpace.cli.options import Form, Shown, Storage, campaign_names
+
+if TYPE_CHECKING:
+    from driftpace.campaign.snapshot import StatusSnapshot
+    from driftpace.cli.output import Line
+
+
+def status(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", help="The campaign. Default: all campaigns.", autocompletion=campaign_names),
+    ] = None,
+    form: Shown = Form.TABLE,
+    storage: Storage = None,
+) -> None:
+    """Show the state of a campaign and the next step.
+
+    Example: driftpace status churn
+    """
+    if name is None:
+        from driftpace.cli.list import print_campaigns
+        from driftpace.cli.options import ListForm
+
+        print_campaigns(storage, search="", limit=None, form=ListForm(form.value))
+        return
+    if form is Form.JSON:
+        from driftpace.campaign.serialization import status_json
+        from driftpace.cli.output import print_json
+        from driftpace.cli.stores import opened_campaign
+
+        with opened_campaign(storage, name) as campaign:
+            print_json(status_json(campaign.status()))
+        return
+    from driftpace.cli.output import print_answer
+
+    snapshot = _snapshot(storage, name)
+    print_answer(f"{name}: {snapshot.head.summary['todo']}", status_lines(snapshot))
+
+
+def status_lines(snapshot: "StatusSnapshot") -> list["Line"]:
+    """Return the details of a campaign's state."""
+    from driftpace.cli.order_text import order_lines, report_lines
+    from driftpace.cli.output import plural
+
+    summary = snapshot.head.summary
+    lines: list[Line] = [("About", summary["description"])] if summary["description"] else []
+    lines.append(("Target", summary["target"]))
+    if snapshot.order is not None:
+        lines += order_lines(snapshot.order)
+    if snapshot.last is not None:
+        last = dict(report_lines(snapshot.last, snapshot.last_key))
+        lines += [("Last", last["Closed"]), ("", last["Accuracy"])]
+    total = f"{plural(summary['period'] - 1, 'period')} closed, {plural(summary['rows'], 'row')}"
+    lines.append(("So far", f"{total}{_money(summary)}"))
+    lines.append(("Updated", f"{snapshot.head.updated_at}, log entry {snapshot.head.seq}"))
+    return lines
+
+
+def _money(summary: Mapping[str, Any]) -> str:
+    """Return what was spent and what is left, with the cost of the rows of the open period."""
+    if summary["spent"] is None:
+        return ""
+    committed = summary.get("committed")
+    pending = f", {committed} for the rows of the open period" if committed and summary["came"] else ""
+    return f", {summary['spent']} spent{pending}, {summary['money_left']} left"
+
+
+def _snapshot(storage: str | None, name: str) -> "StatusSnapshot":
+    from driftpace.campaign.snapshot import StatusSnapshot, read_snapshot
+    from driftpace.cli.stores import opened_campaign, opened_to_read, require_campaign
+
+    with opened_to_read(storage) as store:
+        snapshot = read_snapshot(store, name)
+        if snapshot is None:
+            require_campaign(store, name)
+    if snapshot is not None:
+        return snapshot
+    with opened_campaign(storage, name) as campaign:
+        return StatusSnapshot.of_campaign(campaign)

@@ -1,0 +1,104 @@
+"""``driftpace tell``: add labelled rows, and report when they closed the period."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from driftpace.cli.options import STUDIO, DryRun, Form, Key, Name, Project, Shown, Storage, Who
+
+if TYPE_CHECKING:
+    from driftpace.campaign import Campaign
+    from driftpace.campaign.records import Receipt
+    from driftpace.cli.output import Line
+
+
+def tell(
+    name: Name,
+    file: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="FILE",
+            help="Labelled rows: CSV, Parquet, JSON, JSON Lines, Arrow or a Label Studio export; - reads stdin.",
+        ),
+    ] = None,
+    key: Key = None,
+    close: Annotated[
+        bool, typer.Option("--close", help="Close the period with the rows received, even if some are missing.")
+    ] = False,
+    part: Annotated[bool, typer.Option("--part", help="Keep the period open, even if no rows are missing.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Count a file again that was added before.")] = False,
+    label_studio: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Fetch the labels from this Label Studio.", rich_help_panel=STUDIO),
+    ] = None,
+    project: Project = None,
+    form: Shown = Form.TABLE,
+    dry_run: DryRun = False,
+    who: Who = None,
+    storage: Storage = None,
+) -> None:
+    """Add labelled rows; once there are enough, fit the model and close the period.
+
+    The columns are those of the campaign. Rows without a label are skipped and counted, and a file that was added before is not
+    counted twice. Without a file, --close closes the period.
+
+    Example: driftpace tell churn tasks.csv
+    """
+    from driftpace.cli.options import user_name
+    from driftpace.cli.stores import opened_campaign
+    from driftpace.errors import ParameterError
+
+    if close and part:
+        raise ParameterError("--close must not be used with --part; got both.")
+    if file is not None and label_studio is not None:
+        raise ParameterError("FILE must not be used with --label-studio; got both.")
+    if (label_studio is None) != (project is None):
+        raise ParameterError("--label-studio and --project must be given together; got one of them.")
+    if file is None and label_studio is None and not close:
+        raise ParameterError("FILE must be a file of labelled rows, or --close must be given; got neither.")
+    with opened_campaign(storage, name) as campaign:
+        options: dict[str, Any] = {
+            "key": key,
+            "final": True if close else False if part else None,
+            "again": again,
+            "who": user_name(who),
+            "dry_run": dry_run,
+        }
+        if label_studio is not None and project is not None:
+            from driftpace.cli.label_studio import tell_labelled
+
+            receipt = tell_labelled(campaign, label_studio, project, options)
+            source = f"Label Studio, project {project}"
+        elif file is None:
+            del options["again"]
+            receipt, source = campaign.tell(**options), ""
+        else:
+            receipt, source = _tell_file(campaign, file, options), "stdin" if file == "-" else Path(file).name
+    _print(receipt, source, form, dry_run=dry_run)
+
+
+def _tell_file(campaign: "Campaign", file: str, options: dict[str, Any]) -> "Receipt":
+    from driftpace.cli.files import read_bytes, read_rows
+
+    name, data = read_bytes(file)
+    return campaign.tell_table(read_rows(campaign.definition, name, data), source=name, **options)
+
+
+def _print(receipt: "Receipt", source: str, form: Form, *, dry_run: bool) -> None:
+    from driftpace.cli.order_text import order_sentence, receipt_sentence, report_lines
+    from driftpace.cli.output import NOTHING_WRITTEN, print_answer, print_json, print_note
+
+    if form is Form.JSON:
+        from driftpace.campaign.serialization import receipt_json
+
+        print_json(receipt_json(receipt))
+    else:
+        lines: list[Line] = [("Unknown", counted.sentence) for counted in receipt.others]
+        if receipt.report is not None:
+            lines += report_lines(receipt.report, receipt.order.key)
+        elif not receipt.order.closed:
+            lines += [("Next", order_sentence(receipt.order)), ("Reason", receipt.order.request.reason)]
+        print_answer(f"{receipt.order.campaign}: {receipt_sentence(receipt, source)}", lines)
+    if dry_run:
+        print_note(NOTHING_WRITTEN)

@@ -1,0 +1,148 @@
+"""Read a SQLite store by the standard library alone, which starts faster than loading SQLAlchemy.
+
+Only tables of the current version are read; anything else is left to :func:`~driftpace.storage.open_store`.
+"""
+
+import json
+import os
+import sqlite3
+from pathlib import Path
+from typing import Any, Self
+from urllib.parse import quote
+
+from driftpace.storage.base import Entry, Head
+from driftpace.storage.sqlite_file import FileStamp, at_rest
+
+VERSION = 1
+APPLICATION_ID = 0x64726674
+_HEAD = "SELECT name, seq, summary, created_at, updated_at FROM driftpace_campaigns"
+_ENTRY = (
+    "SELECT e.seq, e.kind, e.key, e.at, e.body FROM driftpace_entries e "
+    "JOIN driftpace_campaigns c ON c.id = e.campaign_id WHERE c.name = ?"
+)
+
+
+class SqliteReader:
+    """The reading part of the store contract, for SQLite files."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path, rest: FileStamp | None) -> None:
+        self._connection = connection
+        self._path, self._rest = path, rest
+        self.url = f"sqlite:///{path}"
+
+    @classmethod
+    def at(cls, place: str) -> Self | None:
+        """Return a reader of the store at a place; None where it is not a SQLite file of this version."""
+        scheme, mark, named = place.partition("://")
+        if mark and (scheme != "sqlite" or not named.startswith("/") or "?" in named):
+            return None
+        path = Path(os.path.realpath(Path(named[1:] if mark else place).expanduser()))
+        if not path.is_file():
+            return None
+        connection = None
+        rest = at_rest(path)
+        mode = "rw" if rest is None else "ro&immutable=1"
+        try:
+            connection = sqlite3.connect(f"file:{quote(os.fsencode(path))}?mode={mode}", uri=True, timeout=10.0)
+            connection.execute("PRAGMA query_only = ON")  # mode=ro would leave files behind
+            (ours,) = connection.execute("PRAGMA application_id").fetchone()
+            version = (
+                connection.execute("SELECT version FROM driftpace_meta").fetchone() if ours == APPLICATION_ID else ()
+            )
+            if version == (VERSION,):
+                return cls(connection, path, rest)
+        except (sqlite3.Error, ValueError):
+            pass
+        if connection is not None:
+            connection.close()
+        return None
+
+    def head(self, name: str) -> Head | None:
+        """Return the head of a campaign; None where there is none of that name."""
+        rows = self._all(f"{_HEAD} WHERE name = ?", name)
+        return _head(rows[0]) if rows else None
+
+    def heads(self, *, search: str = "", limit: int | None = None) -> list[Head]:
+        """Return campaigns by name, those whose name contains ``search`` (ignoring case)."""
+        rows = self._all(
+            f"{_HEAD} WHERE instr(lowered, ?) ORDER BY name LIMIT ?", search.lower(), -1 if limit is None else limit
+        )
+        return [_head(row) for row in rows]
+
+    def latest(self, name: str, *, limit: int) -> list[Entry]:
+        """Return the last ``limit`` entries, in order."""
+        return [_entry(row) for row in reversed(self._all(f"{_ENTRY} ORDER BY e.seq DESC LIMIT ?", name, limit))]
+
+    def entries(self, name: str) -> list[Entry]:
+        """Return the whole log, in order."""
+        return [_entry(row) for row in self._all(f"{_ENTRY} ORDER BY e.seq", name)]
+
+    def head_and_checkpoint(self, name: str) -> tuple[Head, bytes] | None:
+        """Return the head of a campaign and its checkpoint, of the same moment; None where there is none of that name."""
+        rows = self._all(
+            "SELECT c.name, c.seq, c.summary, c.created_at, c.updated_at, k.data FROM driftpace_campaigns c "
+            "JOIN driftpace_checkpoints k ON k.campaign_id = c.id AND k.seq = c.seq WHERE c.name = ?",
+            name,
+        )
+        return (_head(rows[0][:5]), bytes(rows[0][5])) if rows else None
+
+    def integrity(self) -> str:
+        """Return the result of SQLite's integrity check; "ok" where nothing is wrong."""
+        return "; ".join(str(row[0]) for row in self._all("PRAGMA integrity_check(3)"))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def _all(self, query: str, *values: Any) -> list[Any]:
+        from driftpace.errors import StorageError
+
+        try:
+            rows = self._connection.execute(query, values).fetchall()
+        except UnicodeEncodeError:  # a lone surrogate, which no name has
+            return []
+        except sqlite3.Error as error:
+            self._refuse_change()
+            raise StorageError(f"the store at {self.url} cannot be read: {error}.") from None
+        self._refuse_change()
+        return rows
+
+    def _refuse_change(self) -> None:
+        """Refuse what was read without locks from a file that was written to meanwhile."""
+        from driftpace.errors import StorageError
+
+        if self._rest is not None and at_rest(self._path) != self._rest:
+            raise StorageError(f"the store at {self.url} was changed while it was read; try again.")
+
+
+def open_reader(place: str) -> Any:
+    """Open the store at a place to read campaigns, logs and checkpoints: as a :class:`SqliteReader` where possible.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from driftpace.storage import open_store
+    >>> with TemporaryDirectory() as folder:
+    ...     open_store(f"{folder}/labels.db").close()
+    ...     reader = open_reader(f"{folder}/labels.db")
+    ...     campaigns = reader.heads()
+    ...     reader.close()
+    >>> campaigns
+    []
+    """
+    reader = SqliteReader.at(place)
+    if reader is not None:
+        return reader
+    from driftpace.storage.registry import open_store
+
+    return open_store(place, create=False)
+
+
+def _head(row: Any) -> Head:
+    name, seq, summary, created, updated = row
+    return Head(name=name, seq=seq, summary=json.loads(summary), created_at=created, updated_at=updated)
+
+
+def _entry(row: Any) -> Entry:
+    seq, kind, key, at, body = row
+    return Entry(seq=seq, kind=kind, key=key, at=at, body=json.loads(body))

@@ -1,0 +1,92 @@
+"""What words count as that a campaign does not list, at the command line."""
+
+import json
+from pathlib import Path
+
+from tests.cli.loop import Run, content, label, period
+
+
+def _with_another_plan(source: Path, done: Path, *, rows: int) -> None:
+    """Let the first rows of a file have a plan that is new."""
+    head, *lines = source.read_text().splitlines()
+    place = head.split(",").index("plan")
+    cells = [line.split(",") for line in lines]
+    for line in cells[:rows]:
+        line[place] = "platinum"
+    done.write_text("\n".join([head, *(",".join(line) for line in cells), ""]))
+
+
+def test_a_new_word_is_told_once_somebody_said_what_it_counts_as(churn: Path, run: Run) -> None:
+    run("ask", "churn", "--key", "W1", "--select", "pool.csv", "--out", "tasks.csv")
+    label(Path("tasks.csv"), Path("labelled.csv"))
+    _with_another_plan(Path("labelled.csv"), Path("done.csv"), rows=2)
+    before = content()
+    code, _, err = run("tell", "churn", "done.csv")
+    assert code == 2
+    assert "got 'platinum': leave such rows out, or say which of these any other word counts as" in err
+    assert "driftpace amend churn --other plan=basic --reason ..." in err
+    assert content() == before
+    words = ("amend", "churn", "--other", "plan=gold", "--reason", "plans come and go", "--who", "anna")
+    assert run(*words, "--dry-run")[1:] == (
+        "churn: from now on any other plan counts as gold.\nNext       Label 12 rows for period 1 (W1).\n",
+        "Nothing was written.\n",
+    )
+    assert content() == before
+    code, out, err = run(*words)
+    assert (code, out.splitlines()[0], err) == (0, "churn: from now on any other plan counts as gold.", "")
+    amended = content()
+    code, out, err = run(*words)
+    assert (code, err) == (0, "Nothing was written.\n")
+    assert out.startswith("churn: as was said before, any other plan counts as gold.\n")
+    assert content() == amended
+    code, out, _ = run("tell", "churn", "done.csv")
+    assert code == 0
+    assert out.splitlines()[1] == "Others     2 rows with another plan than those listed (platinum) count as gold"
+    log = run("log", "churn")[1]
+    assert "period 1: any other plan counts as gold: plans come and go" in log
+    assert "came from done.csv; 2 with another plan than those listed, as gold" in log
+
+
+def test_predictions_say_so_too_beside_the_rows(churn: Path, run: Run) -> None:
+    period(run, "W1")
+    _with_another_plan(Path("pool.csv"), Path("new.csv"), rows=3)
+    assert run("predict", "churn", "new.csv")[0] == 2
+    run("amend", "churn", "--other", "plan=basic", "--reason", "r")
+    code, out, err = run("predict", "churn", "new.csv")
+    said = "3 rows with another plan than those listed (platinum) count as basic"
+    assert (code, len(out.splitlines()), err) == (0, 601, f"Others {said}\n")
+    code, out, err = run("predict", "churn", "new.csv", "--out", "p.csv", "--format", "json")
+    assert (code, json.loads(out)["rows"], err) == (0, 600, f"Others {said}\n")
+    assert "platinum" in Path("p.csv").read_text()
+
+
+def test_a_machine_gets_the_status(churn: Path, run: Run) -> None:
+    code, out, err = run("amend", "churn", "--other", "plan=basic", "--reason", "r", "--format", "json")
+    assert (code, err) == (0, "")
+    assert json.loads(out) == json.loads(run("status", "churn", "--format", "json")[1])
+
+
+def test_refusals_change_nothing(churn: Path, run: Run) -> None:
+    before = content()
+    for words, sentence in (
+        (("--other", "plan", "--reason", "r"), "--other must be COLUMN=WORD, such as city=Milan; got 'plan'."),
+        (("--other", "plan=tin", "--reason", "r"), "--other must be one of ['basic', 'gold'] for 'plan'; got 'tin'."),
+        (
+            ("--other", "plam=gold", "--reason", "r"),
+            "--other must be of columns in categories; got 'plam': did you mean",
+        ),
+        (
+            ("--other", "plan=gold", "--other", "plan=basic", "--reason", "r"),
+            "--other must give one word for each column",
+        ),
+        (("--other", "plan=gold", "--reason", " "), "--reason must say why, for the log; got nothing."),
+        (("--reason", "r"), "--other"),
+        (("--other", "plan=gold"), "--reason"),
+    ):
+        code, out, err = run("amend", "churn", *words)
+        assert (code, out, sentence in err) == (2, "", True), err
+    assert content() == before
+
+
+def test_the_file_that_init_writes_offers_it(churn: Path) -> None:
+    assert '\n# others = { plan = "basic" }\n' in Path("churn.toml").read_text()

@@ -1,0 +1,317 @@
+"""A campaign begins from a few words, from a table, from a file or from questions; what is refused leaves nothing behind."""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from driftpace.campaign import Campaign, Definition
+from driftpace.cli.init.looking import identity
+from driftpace.errors import StorageError
+from driftpace.storage import open_store
+from driftpace.tables import read_columns
+from tests.cli.loop import INIT, MONEY, Run
+
+
+def definition(name: str, store: str = "driftpace.db") -> Definition:
+    opened = open_store(store, create=False)
+    try:
+        return Campaign.open(name, storage=opened).definition
+    finally:
+        opened.close()
+
+
+def test_a_few_words_and_a_table(folder: Path, run: Run) -> None:
+    code, out, err = run(*INIT, *MONEY)
+    assert (code, err) == (0, "")
+    found = definition("churn")
+    assert found.features == ("age", "visits", "plan")
+    assert dict(found.categories) == {"plan": ("basic", "gold")}
+    assert (found.target, found.classes, found.id, found.loss) == ("churned", ("no", "yes"), "customer_id", "logistic")
+    assert found.budget is not None
+    assert (found.budget["total"], found.budget["horizon"], found.budget["currency"]) == ("500", 12, "EUR")
+    assert out.splitlines() == [
+        f"churn: begun in sqlite:///{folder.resolve()}/driftpace.db.",
+        "Predicts   which of no, yes (churned), by logistic regression",
+        "Rows       are told apart by customer_id",
+        "Target     churned is no column of pool.csv: it is what people fill in",
+        "Features   age, visits, plan (basic, gold)",
+        "File       churn.toml, to read and to keep",
+        "Next       driftpace ask churn",
+    ]
+
+
+def test_the_file_begins_the_same_campaign_elsewhere(folder: Path, run: Run) -> None:
+    run(*INIT, *MONEY)
+    code, out, _ = run("init", "--file", "churn.toml", "--storage", "other.db")
+    assert code == 0
+    assert out.startswith("churn: begun in sqlite:///")
+    here, there = definition("churn").to_values(), definition("churn", "other.db").to_values()
+    here.pop("seed")  # a file is for many campaigns, a seed for one
+    there.pop("seed", None)
+    assert here == there
+
+
+def test_numbers_need_no_table(folder: Path, run: Run) -> None:
+    assert run("init", "prices", "--target", "price", "--epsilon", "0.1", "--features", "size, rooms")[0] == 0
+    found = definition("prices")
+    assert (found.features, found.epsilon, found.loss, found.keep_rows) == (("size", "rooms"), 0.1, "squared", True)
+
+
+def test_what_a_table_shows(folder: Path, run: Run) -> None:
+    Path("t.csv").write_text(
+        "id,a,note,left,grade\n" + "".join(f"{n},{n},text {n},{'yn'[n % 2]},{'abc'[n % 3]}\n" for n in range(40))
+    )
+    code, out, _ = run("init", "t", "--target", "left", "--epsilon", "0.1", "--table", "t.csv")
+    assert code == 0
+    found = definition("t")
+    assert (found.id, found.classes, found.features) == ("id", ("n", "y"), ("a", "grade"))
+    assert dict(found.categories) == {"grade": ("a", "b", "c")}
+    assert "Left out   note: more than 20 categories" in out
+    assert "Classes    n (no) and y (yes), in left" in out
+
+
+def test_a_template_is_written_alone(folder: Path, run: Run) -> None:
+    code, out, _ = run("init", "churn", "--template")
+    assert code == 0
+    assert out == "churn: fill in churn.toml, then begin with: driftpace init --file churn.toml\n"
+    assert Path("churn.toml").read_text().startswith("# What this campaign is about.")
+    assert not Path("driftpace.db").exists()
+    text = Path("churn.toml").read_text().replace("# epsilon = 0.02", "epsilon = 0.02")
+    Path("churn.toml").write_text(text)
+    assert run("init", "--file", "churn.toml")[0] == 0
+
+
+@pytest.mark.parametrize("words", [INIT, ("init", "churn", "--template"), (*INIT, *MONEY)])
+def test_a_dry_run_writes_nothing(folder: Path, run: Run, words: tuple[str, ...]) -> None:
+    before = sorted(os.listdir())
+    code, _, err = run(*words, "--dry-run")
+    assert (code, err) == (0, "Nothing was written.\n")
+    assert sorted(os.listdir()) == before
+
+
+def test_a_dry_run_refuses_what_would_be_refused(churn: Path, run: Run) -> None:
+    Path("churn.toml").unlink()
+    code, _, err = run(*INIT, "--dry-run")
+    assert code == 2
+    assert err.endswith("'churn' exists.\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ((), "NAME must be given, such as churn, or --file; got neither."),
+        (
+            ("churn",),
+            "--target must be given, or --template to write churn.toml and fill it in, or --file; got none of them.",
+        ),
+        (("churn", "--target", "y"), "--epsilon or --tolerance must be given, or --template"),
+        (
+            ("a b", "--target", "y", "--epsilon", "1"),
+            "NAME must be up to 100 letters, digits, dots, dashes and underscores",
+        ),
+        (("../x", "--template"), "NAME must be up to 100 letters"),
+        (("churn", "--target", "y", "--epsilon", "-1"), "--epsilon must be positive and finite; got -1.0."),
+        (
+            ("churn", "--target", "y", "--epsilon", "1", "--tolerance", "1"),
+            "--epsilon must be given, or --tolerance in its place; got both.",
+        ),
+        (
+            ("churn", "--target", "y", "--epsilon", "1", "--classes", "a"),
+            "--classes must be two different words; got ('a',).",
+        ),
+        (("churn", "--target", "y", "--epsilon", "1", "--budget", "5"), "--budget and --horizon must come together"),
+        (
+            ("churn", "--target", "y", "--epsilon", "1", "--budget", "x", "--horizon", "3"),
+            "--budget must be an amount of money from 0 to 1e+15; got 'x'.",
+        ),
+        (
+            ("churn", "--target", "y", "--epsilon", "1", "--table", "no.csv"),
+            "--table must be a file of rows; 'no.csv' does not exist.",
+        ),
+        (
+            ("churn", "--target", "y", "--epsilon", "1", "--table", "."),
+            "--table must be a file of rows; '.' is a directory.",
+        ),
+        (
+            ("churn", "--target", "y", "--epsilon", "1", "--table", "pool.csv", "--id", "no"),
+            "--id must be a column of pool.csv (customer_id, age, visits, plan); got 'no'.",
+        ),
+        (
+            ("churn", "--target", "y", "--epsilon", "1", "--table", "pool.csv", "--features", "age,no"),
+            "--features must be a column of pool.csv (customer_id, age, visits, plan); got 'no'.",
+        ),
+        (("--file", "no.toml"), "--file must be a campaign file in TOML; 'no.toml' does not exist."),
+        (("--file", "pool.csv"), "--file must be TOML; "),
+        (("--file", "/dev/null"), "--file must be a campaign file in TOML; '/dev/null' is a device."),
+        (
+            ("--file", "empty.toml"),
+            "name must be up to 100 letters, digits, dots, dashes and underscores, a letter or digit first; got none.",
+        ),
+        (("-x",), "No such option: -x."),
+        (("--", "-x"), "NAME must be up to 100 letters"),
+        (("churn", "--target", " ", "--epsilon", "1"), "--target must not be empty; leave it out instead."),
+        (("churn", "--target", "y", "--epsilon", "1", "--id", ""), "--id must not be empty; leave it out instead."),
+        (("churn", "--target", "y", "--tolerance", "nan"), "--tolerance must be positive and finite; got nan."),
+        (
+            ("churn", "--target", "y", "--epsilon", "1", "--budget", "5", "--horizon", "3", "--per-sample", "-1"),
+            "--per-sample must be an amount of money from 0 to 1e+15; got '-1'.",
+        ),
+        (
+            ("churn", "--target", "y", "--epsilon", "1", "--table", "/dev/null"),
+            "--table must be a file of rows; '/dev/null' is a device.",
+        ),
+        (
+            ("churn", "--target", "y", "--epsilon", "1", "--storage", "memory://"),
+            "--storage must be persistent",
+        ),
+        (("--file", "typo.toml"), "epsilom must be a setting of a campaign; did you mean 'epsilon'?"),
+        (("churn", "--file", "typo.toml"), "NAME must be left out beside --file, which says everything; got both."),
+        (("--file", "typo.toml", "--target", "y"), "--target must be left out beside --file"),
+        (
+            ("taken", "--target", "y", "--epsilon", "1"),
+            "taken.toml must not exist yet, for it is written; begin what it says with",
+        ),
+        (("taken", "--template"), "taken.toml must not exist yet"),
+        (("churn", "--target", "y", "--epsilon", "1", "--storage", "no/x.db"), "the store at"),
+    ],
+)
+def test_refusals_leave_nothing_behind(folder: Path, run: Run, words: tuple[str, ...], sentence: str) -> None:
+    Path("typo.toml").write_text('name = "churn"\nepsilom = 1\n')
+    Path("taken.toml").write_text("mine")
+    Path("empty.toml").touch()
+    before = sorted(os.listdir())
+    code, out, err = run("init", *words)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"driftpace: {sentence}")
+    assert err.count("\n") == 1
+    assert sorted(os.listdir()) == before
+    assert Path("taken.toml").read_text() == "mine"
+
+
+@pytest.mark.parametrize("storage", ["no/x.db", ".", "pool.csv", "memory://", "mysql://here"])
+def test_a_dry_run_looks_at_the_place_too(folder: Path, run: Run, storage: str) -> None:
+    would, does = (run(*INIT, "--storage", storage, *more) for more in (("--dry-run",), ()))
+    assert would == does
+    assert would[0] == 2
+
+
+@pytest.mark.parametrize("storage", ["new.db", "sqlite:///new.db"])
+def test_a_dry_run_takes_a_place_that_can_be_made(folder: Path, run: Run, storage: str) -> None:
+    code, out, _ = run(*INIT, "--storage", storage, "--dry-run")
+    assert code == 0
+    assert out.startswith(f"churn: would begin in {storage}.\n")
+    assert not Path("new.db").exists()
+    assert run(*INIT, "--storage", storage)[0] == 0
+
+
+def test_a_file_that_cannot_be_written_begins_nothing(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied", "churn.toml")
+
+    with monkeypatch.context() as there:
+        there.setattr(Path, "open", refuse)
+        assert run(*INIT, "--storage", "other.db") == (2, "", "driftpace: Permission denied (churn.toml).\n")
+    assert not Path("other.db").exists()
+
+
+def test_a_store_that_cannot_be_written_leaves_no_file(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise StorageError("the disk is full.")
+
+    monkeypatch.setattr("driftpace.cli.init_making._created", refuse)
+    assert run(*INIT) == (2, "", "driftpace: the disk is full.\n")
+    assert not Path("churn.toml").exists()
+
+
+def test_a_file_may_come_from_a_pipe(folder: Path, run: Run) -> None:
+    run(*INIT)
+    reading, writing = os.pipe()
+    os.write(writing, Path("churn.toml").read_bytes())
+    os.close(writing)
+    code, out, _ = run("init", "--file", f"/dev/fd/{reading}", "--storage", "other.db")
+    os.close(reading)
+    assert (code, out.startswith("churn: begun in sqlite:///")) == (0, True)
+
+
+def test_a_name_is_taken_once(churn: Path, run: Run) -> None:
+    Path("churn.toml").unlink()
+    code, _, err = run(*INIT)
+    assert code == 2
+    assert err == f"driftpace: NAME must be free in sqlite:///{churn.resolve()}/driftpace.db; 'churn' exists.\n"
+    assert not Path("churn.toml").exists()
+
+
+def answering(monkeypatch: pytest.MonkeyPatch, *answers: str) -> list[str]:
+    """Let somebody at a terminal answer; what they were asked."""
+    asked: list[str] = []
+    left = list(answers)
+
+    def answer(prompt: str = "") -> str:
+        asked.append(prompt)
+        if not left:
+            raise EOFError
+        return left.pop(0)
+
+    monkeypatch.setattr("driftpace.cli.init_making._at_a_terminal", lambda: True)
+    monkeypatch.setattr("typer._click.termui.visible_prompt_func", answer)
+    return asked
+
+
+def test_questions_at_a_terminal(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = answering(monkeypatch, "churn", "pool.csv", "churned", "no,yes", "5%")
+    code, out, err = run("init")
+    assert (code, err) == (0, "")
+    found = definition("churn")
+    assert (found.tolerance, found.classes, found.features) == (0.05, ("no", "yes"), ("age", "visits", "plan"))
+    assert "It has customer_id, age, visits, plan." in out
+    assert len(asked) == 5
+
+
+def test_questions_without_a_table(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    answering(monkeypatch, "", "price", "", "size,rooms", "0.1")
+    assert run("init", "prices")[0] == 0
+    found = definition("prices")
+    assert (found.epsilon, found.features, found.loss) == (0.1, ("size", "rooms"), "squared")
+
+
+def test_only_what_is_missing_is_asked(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = answering(monkeypatch, "0.1")
+    assert run("init", "prices", "--target", "price", "--features", "size", "--classes", "low,high")[0] == 0
+    assert len(asked) == 1
+
+
+def test_an_answer_that_is_none(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    answering(monkeypatch, "much")
+    code, _, err = run("init", "prices", "--target", "price", "--features", "size", "--classes", "low,high")
+    assert (code, err) == (
+        2,
+        "driftpace: the target must be a share such as 5% or a number such as 0.02; got 'much'.\n",
+    )
+
+
+def test_going_away_in_the_middle_writes_nothing(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    answering(monkeypatch, "churn")
+    before = sorted(os.listdir())
+    code, _, err = run("init")
+    assert code == 130
+    assert err.endswith("driftpace: interrupted.\n")
+    assert sorted(os.listdir()) == before
+
+
+def test_who_began_it_is_in_the_log(folder: Path, run: Run) -> None:
+    run(*INIT, "--who", "anna")
+    (entry,) = json.loads(run("log", "churn", "--format", "json")[1])
+    assert (entry["kind"], entry["who"]) == ("created", "anna")
+
+
+def test_numbers_that_count_the_rows_tell_them_apart_and_are_no_feature() -> None:
+    rows = np.random.default_rng(0).permutation(30)
+    table = {"customer": rows + 100, "age": rows * 2, "visits": rows % 7, "left": ["no", "yes"] * 15}
+    columns = read_columns(table, owner="test")
+    assert identity(columns, apart="left") == "customer"
+    assert identity({name: columns[name] for name in ("age", "visits", "left")}, apart="left") is None
+    few = read_columns({"floor": [1, 2, 3, 4]}, owner="test")
+    assert identity(few, apart=None) is None

@@ -1,0 +1,129 @@
+"""What a table shows is what the campaign will take, and what it will not take is said before anything is paid for."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from driftpace.campaign import Definition
+from driftpace.tables import write_rows
+from tests.cli.loop import Run
+from tests.cli.test_init import definition
+
+
+def begin(run: Run, text: str, *more: str, target: str = "y") -> tuple[Definition, str]:
+    """Begin a campaign of a table."""
+    Path("t.csv").write_text(text)
+    code, out, err = run("init", "t", "--target", target, "--epsilon", "0.1", "--table", "t.csv", "--seed", "1", *more)
+    assert (code, err) == (0, "")
+    return definition("t"), out
+
+
+@pytest.mark.parametrize("word", ["None", "NA", "null"])
+def test_words_such_as_none_are_words_from_init_to_tell(folder: Path, run: Run, word: str) -> None:
+    kinds = (word, "Attached", "Carport")
+    lines = [f"r{n},{kinds[n % 3]},{n * 7 % 11}" for n in range(60)]
+    found, _ = begin(run, "\n".join(["id,garage,x", *lines]), "--classes", "no,yes", target="sold")
+    assert found.categories["garage"] == tuple(sorted(kinds))
+    assert run("ask", "t", "--select", "t.csv", "--out", "tasks.csv")[0] == 0
+    drawn = Path("tasks.csv").read_text().splitlines()
+    assert {line.removesuffix(",") for line in drawn[1:]} < set(lines)
+    assert any(f",{word}," in line for line in drawn)
+    labels = [f"{line}{('no', 'yes', 'NA')[place % 3]}" for place, line in enumerate(drawn[1:])]
+    Path("done.csv").write_text("\n".join([drawn[0], *labels]))
+    code, out, err = run("tell", "t", "done.csv", "--part")
+    assert (code, err) == (0, "")
+    assert f"skipped {len(labels) // 3} without a label" in out
+
+
+def test_missing_cells_are_said_at_once(folder: Path, run: Run) -> None:
+    lines = [f"r{n},{'' if n < 3 else n % 5},{n * 7 % 11}" for n in range(60)]
+    _, out = begin(run, "\n".join(["id,a,x", *lines]))
+    assert "Missing    a in 3 of 60 rows; rows with missing values cannot be used" in out
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_long_ids_tell_rows_apart_in_every_kind_of_file(folder: Path, run: Run, ending: str) -> None:
+    rows = {"id": [2**53 + n for n in range(40)], "a": [n % 7 for n in range(40)]}
+    write_rows(f"huge.{ending}", rows)
+    code, out, _ = run("init", "t", "--target", "y", "--epsilon", "0.1", "--table", f"huge.{ending}")
+    assert code == 0
+    assert "Row ID     id" in out
+    assert (definition("t").id, definition("t").features) == ("id", ("a",))
+
+
+def test_what_was_drawn_can_be_told_in_every_kind_of_file(folder: Path, run: Run) -> None:
+    lines = [f"r{n},{n % 9}.0,{n % 7}.50,{('TRUE', 'FALSE')[n % 2]}" for n in range(80)]
+    begin(run, "\n".join(["id,a,b,c", *lines]))
+    texts = {}
+    for ending in ("csv", "jsonl", "parquet", "json"):
+        Path(f"tasks.{ending}").unlink(missing_ok=True)
+        shape = ("--as", "label-studio") if ending == "json" else ()
+        assert run("ask", "t", "--select", "t.csv", "--out", f"tasks.{ending}", *shape)[0] == 0
+        texts[ending] = Path(f"tasks.{ending}").read_bytes()
+    drawn = [line.removesuffix(",") for line in texts["csv"].decode().split()[1:]]
+    assert set(drawn) < set(lines), "cells are copied as they are"
+    rows = [json.loads(line) for line in texts["jsonl"].decode().splitlines()]
+    assert [[row["a"], row["b"], row["c"]] for row in rows] == [
+        [float(a), float(b), c == "TRUE"] for _, a, b, c in (line.split(",") for line in drawn)
+    ]
+    told = {"csv": "\n".join(["id,a,b,c,y", *(f"{line},{place}" for place, line in enumerate(drawn))])}
+    told["jsonl"] = "\n".join(json.dumps({**row, "y": place}) for place, row in enumerate(rows))
+    found = [
+        {"id": place, "data": task["data"], "annotations": [_answer(place)]}
+        for place, task in enumerate(json.loads(texts["json"]))
+    ]
+    told["json"] = json.dumps(found)
+    for ending, text in told.items():
+        Path(f"done.{ending}").write_text(text)
+        code, out, err = run("tell", "t", f"done.{ending}", "--part", "--dry-run", "--format", "json")
+        assert (code, err) == (0, "Nothing was written.\n")
+        assert json.loads(out)["rows"] == len(drawn)
+
+
+def test_columns_that_say_nothing_new_are_left_out_and_named(folder: Path, run: Run) -> None:
+    lines = [f"{n % 7},3,{n % 7}.0,{'ab'[n % 2]},{'xy'[n % 2]},x,{n % 5}" for n in range(60)]
+    text = "\n".join(["a,period,again,grade,letter,kind,b", *lines])
+    found, out = begin(run, text)
+    assert found.features == ("a", "grade", "b")
+    said = "Left out   period, kind: the same value in every row; again: the same values as a; letter: the same values as grade"
+    assert said in out
+    run("ask", "t")
+    assert run("ask", "t", "--select", "t.csv", "--out", "tasks.csv")[0] == 0
+
+
+def test_a_column_that_was_named_is_kept_and_warned_of(folder: Path, run: Run) -> None:
+    lines = [f"{n % 7},3" for n in range(60)]
+    found, out = begin(run, "\n".join(["a,period", *lines]), "--features", "a,period")
+    assert found.features == ("a", "period")
+    assert "Warning    period has the same value in every row and adds no information" in out
+
+
+def test_codes_are_no_numbers_unless_they_are_named(folder: Path, run: Run) -> None:
+    lines = [f"{n % 7},{n % 30:03}" for n in range(60)]
+    text = "\n".join(["a,zip", *lines])
+    found, out = begin(run, text)
+    assert found.features == ("a",)
+    assert "Left out   zip: more than 20 categories" in out
+    Path("t.toml").unlink()
+    Path("driftpace.db").unlink()
+    assert begin(run, text, "--features", "a,zip")[0].features == ("a", "zip")
+
+
+@pytest.mark.parametrize("days", [("2026-11-16", "2026-11-17"), ("16.11.2026", "1.12.2026"), ("2026-W46", "2026-W47")])
+def test_dates_are_no_words(folder: Path, run: Run, days: tuple[str, str]) -> None:
+    found, out = begin(run, "\n".join(["a,day", *(f"{n % 7},{days[n % 2]}" for n in range(60))]))
+    assert (found.features, dict(found.categories)) == (("a",), {})
+    assert "Left out   day: dates" in out
+
+
+def test_words_with_commas_are_told_apart(folder: Path, run: Run) -> None:
+    lines = [f"{n % 7},{('Oslo', chr(34) + 'Rome, Italy' + chr(34))[n % 2]}" for n in range(60)]
+    _, out = begin(run, "\n".join(["a,city", *lines]))
+    assert 'Features   a, city (Oslo, "Rome, Italy")' in out
+
+
+def _answer(value: int) -> dict[str, Any]:
+    given = {"from_name": "y", "to_name": "x", "type": "number", "value": {"number": value}}
+    return {"result": [given], "was_cancelled": False, "created_at": "2026-11-16T00:00:00Z"}

@@ -1,0 +1,25 @@
+"""What the command line says of the promise of an order that a person has overridden."""
+
+from driftpace.campaign.records import Order
+from driftpace.cli.order_text import order_lines
+from driftpace.storage import MemoryStore
+from tests.reference.campaigns import begun, run_period
+
+
+def _promise(order: Order) -> str:
+    return dict(order_lines(order))["Promise"]
+
+
+def test_the_promise_is_that_of_the_number_that_stands() -> None:
+    campaign = begun(MemoryStore())
+    campaign.ask()
+    nothing = campaign.override(50, reason="plenty")
+    assert _promise(nothing) == "none: too little is known to promise anything yet; asked 0.1"
+    campaign.approve()
+    for period in (1, 2):
+        run_period(campaign, period)
+    order = campaign.ask()
+    assert " with " not in _promise(order)
+    few, many = campaign.override(1, reason="no staff"), campaign.override(300, reason="plenty")
+    assert _promise(few) == f"none: {few.risk_bound:.3g} above the best is expected with 1 row; asked 0.1"
+    assert _promise(many) == f"{many.risk_bound:.3g} above the best with 300 rows; asked 0.1"

@@ -1,0 +1,65 @@
+"""Status says where campaigns stand, quickly, and the same as the campaign itself says it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from driftpace.campaign import Campaign
+from driftpace.campaign.serialization import status_json
+from driftpace.cli.status import _snapshot
+from driftpace.storage.sqlite_reader import SqliteReader
+from tests.cli.loop import Run, content, in_store
+
+
+def test_status_says_what_to_do_and_what_stands_behind_it(two: Path, run: Run) -> None:
+    code, out, err = run("status", "churn")
+    assert (code, err) == (0, "")
+    status = in_store(lambda store: Campaign.open("churn", storage=store).status())
+    first, *lines = out.splitlines()
+    assert first == f"churn: {status.todo}"
+    said = {line[:10].strip(): line[11:] for line in lines}
+    assert said["Target"] == status.target
+    assert said["Last"].startswith(f"period 1 (W1): {status.last.samples} rows came")
+    assert said["So far"] == f"1 period closed, {status.rows} rows, for {status.spent}; {status.money_left} left"
+    assert said["Changed"].startswith(f"{status.updated_at}, entry {status.entries}")
+
+
+@pytest.mark.parametrize("name", ["churn", "Prices"])
+def test_a_quick_look_says_what_the_campaign_says(
+    two: Path, run: Run, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quick = run("status", name)[1]
+    glance = SqliteReader.at("driftpace.db")
+    assert glance is not None
+    found = glance.head_and_checkpoint(name)
+    glance.close()
+    assert found is not None
+    slow = _snapshot(None, name)
+    assert slow.head == found[0]
+    monkeypatch.setattr(SqliteReader, "at", classmethod(lambda cls, place: None))
+    assert run("status", name)[1] == quick
+
+
+def test_status_as_json_is_what_the_service_sends(two: Path, run: Run) -> None:
+    for name in ("churn", "Prices"):
+        code, out, err = run("status", name, "--format", "json")
+        assert (code, err) == (0, "")
+        assert json.loads(out) == in_store(
+            lambda store, name=name: status_json(Campaign.open(name, storage=store).status())
+        )
+
+
+def test_looking_changes_nothing(two: Path, run: Run) -> None:
+    before = content()
+    for words in (("status", "churn"), ("status",), ("list",), ("log", "churn"), ("doctor",), ("ask", "churn")):
+        run(*words)
+    assert content() == before
+
+
+@pytest.mark.parametrize("words", [("status", "chrun"), ("log", "chrun"), ("doctor", "chrun")])
+def test_a_name_that_is_not_there(two: Path, run: Run, words: tuple[str, ...]) -> None:
+    code, out, err = run(*words)
+    assert (code, out) == (2, "")
+    assert "there is no campaign 'chrun' in sqlite:///" in err
+    assert err.endswith("did you mean 'churn'?\n")
