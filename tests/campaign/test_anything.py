@@ -21,7 +21,7 @@ class Anything(RuleBasedStateMachine):
         super().__init__()
         self.store = MemoryStore()
         self.handles: list[Campaign] = []
-        self.came: dict[int, set[int]] = {}
+        self.received: dict[int, set[int]] = {}
         self.closed = 0
 
     @initialize(
@@ -51,7 +51,7 @@ class Anything(RuleBasedStateMachine):
             return
         if order.closed:
             assert order.period <= self.closed
-            assert order.came == len(self.came.get(order.period, ()))
+            assert order.received == len(self.received.get(order.period, ()))
             return
         if order.period > self.period:
             self.closed += 1  # nothing was missing, so asking by a new name closed the period
@@ -83,7 +83,7 @@ class Anything(RuleBasedStateMachine):
             assert (receipt.report is not None) == (final is True and not receipt.order.period <= self.closed)
             self.closed += receipt.report is not None
             return
-        here = self.came.setdefault(self.period, set())
+        here = self.received.setdefault(self.period, set())
         new = set(range(start, start + count)) - here
         assert (receipt.rows, receipt.repeated) == (len(new), count - len(new))
         here |= new
@@ -104,14 +104,14 @@ class Anything(RuleBasedStateMachine):
         """Put a number in the place of the order."""
         if self.handles[who].status().order is not None:
             order = self.handles[who].override(samples, reason="because")
-            assert order.missing == max(0, samples - order.came)
+            assert order.missing == max(0, samples - order.received)
 
     @rule(who=st.integers(0, 1))
     def forget(self, who: int) -> None:
         """Take back what was told."""
         if self.handles[who].status().order is not None:
-            assert self.handles[who].forget(reason="wrong").came == 0
-            self.came[self.period] = set()
+            assert self.handles[who].forget(reason="wrong").received == 0
+            self.received[self.period] = set()
 
     @rule(who=st.integers(0, 1))
     def close(self, who: int) -> None:
@@ -129,9 +129,9 @@ class Anything(RuleBasedStateMachine):
         one, two = (handle.status() for handle in self.handles)
         assert one == two
         assert one.period == self.period
-        assert one.rows == sum(len(self.came.get(period, ())) for period in range(1, self.period))
+        assert one.rows == sum(len(self.received.get(period, ())) for period in range(1, self.period))
         if one.order is not None:
-            assert one.order.came == len(self.came.get(self.period, ()))
+            assert one.order.received == len(self.received.get(self.period, ()))
         found = self.store.checkpoint("prices")
         assert found is not None
         if self.keep_rows:

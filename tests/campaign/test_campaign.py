@@ -195,7 +195,7 @@ def test_a_period_closes_itself_when_enough_came_and_stays_open_when_told_so(sto
     order = campaign.ask()
     receipt = campaign.tell(*rows_of(1, 0, order.missing), final=False)
     while receipt.order.missing:
-        receipt = campaign.tell(*rows_of(1, receipt.order.came, receipt.order.missing), final=False)
+        receipt = campaign.tell(*rows_of(1, receipt.order.received, receipt.order.missing), final=False)
     assert campaign.status().stage is Stage.CLOSE
     assert campaign.tell().report is not None
     assert campaign.status().stage is Stage.ASK
@@ -258,7 +258,7 @@ def test_two_handles_on_one_campaign_see_each_other(store: Store) -> None:
     order = one.ask(key="W1")
     assert two.ask(key="W1") == order
     two.tell(*rows_of(1, 0, 2), final=False)
-    assert one.tell(*rows_of(1, 2, 2), final=False).order.came == 4
+    assert one.tell(*rows_of(1, 2, 2), final=False).order.received == 4
     assert two.status().order == one.status().order
 
 

@@ -43,10 +43,12 @@ def test_what_is_imported_goes_on_as_it_would_have(store: Store, carried: Path, 
         theirs.entries,
     )
     assert ours.order is not None
-    assert (ours.order.came, ours.order.samples) == (4, 25)
+    assert (ours.order.received, ours.order.samples) == (4, 25)
     head = store.head(copy.name)
     assert head is not None
-    assert (head.summary["came"], head.summary["missing"]) == (4, 21), "the list shows the rows of the open period too"
+    assert (head.summary["received"], head.summary["missing"]) == (4, 21), (
+        "the list shows the rows of the open period too"
+    )
     for campaign in (copy, original):
         campaign.tell(*rows_of(3, 4, 21))
     assert [row.report for row in copy.ledger()] == [row.report for row in original.ledger()]
@@ -78,12 +80,12 @@ def test_rows_that_were_drawn_under_the_old_name_are_told_under_the_new_one(tmp_
     ]
     table = {ROW_ID: list("abcde"), ROW_FOR: made_for, "x": range(5), "price": range(5)}
     receipt = campaign.tell_table(read_columns(table, owner="test"), final=True)
-    assert (receipt.rows, receipt.elsewhere) == (3, 2)
+    assert (receipt.rows, receipt.other_period_rows) == (3, 2)
     *_, (_, folded) = campaign.replay()
     assert to_checkpoint(folded) == (campaign.store.checkpoint("third") or (0, b""))[1]
     campaign.ask()
     late = campaign.tell_table(read_columns({**table, ROW_FOR: [row_for("prices", 2)] * 5}, owner="test"))
-    assert (late.rows, late.elsewhere) == (0, 5)
+    assert (late.rows, late.other_period_rows) == (0, 5)
 
 
 def test_a_campaign_that_forgets_its_rows_is_carried_without_them(tmp_path: Path) -> None:
@@ -104,7 +106,7 @@ def test_a_period_that_is_closed_and_forgotten_during_an_export_is_carried_as_it
     (tmp_path / "file").write_bytes(first + b"".join(pieces))
     order = import_campaign(tmp_path / "file", storage=MemoryStore()).status().order
     assert order is not None
-    assert order.came == 4
+    assert order.received == 4
 
 
 def test_the_same_campaign_gives_the_same_bytes(carried: Path, tmp_path: Path) -> None:

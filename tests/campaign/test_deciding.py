@@ -24,7 +24,7 @@ def test_an_override_stands_until_the_period_closes_and_an_approval_ends_it(stor
     assert few.missing == 3
     assert receipt.report is not None
     assert campaign.ask().overridden is None
-    with pytest.raises(ParameterError, match="must say why"):
+    with pytest.raises(ParameterError, match="must give a reason"):
         campaign.override(3, reason="  ")
 
 
@@ -78,7 +78,7 @@ def test_rows_that_nobody_asked_for_are_not_called_asked_for(store: Store) -> No
     assert (report.samples, report.asked) == (200, asked)
     order = campaign.ask()
     while order.missing:
-        order = campaign.tell(*rows_of(2, order.came, order.missing), final=False).order
+        order = campaign.tell(*rows_of(2, order.received, order.missing), final=False).order
     report = campaign.tell().report
     assert report is not None
     assert report.asked == report.samples, "what came was asked for, in one go or in several"

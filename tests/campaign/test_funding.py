@@ -43,7 +43,7 @@ def test_what_was_funded_folds_to_the_same_bits(store: Store, l2: Any) -> None:
     campaign.add_money("80.50", periods=4, reason="a grant", per_sample=2)
     again = Campaign.open("prices", storage=store)
     assert again.ask() == campaign.ask()
-    assert again.ask().came == 5
+    assert again.ask().received == 5
     again.tell(*rows_of(2, 5, 30), final=True)
     *_, (_, folded) = campaign.replay()
     assert folded.seq == campaign.status().entries
@@ -71,7 +71,7 @@ def test_a_campaign_without_a_budget_has_one_from_now_on(store: Store) -> None:
         (-500, {}, "total"),
         (10, {"price": 3}, "price=.* must be one of fixed, per_sample"),
         (10, {"tiers": [[1, 2]], "per_sample": 1}, "per_sample=.* must be left out beside tiers"),
-        (10, {"reason": " "}, "must say why"),
+        (10, {"reason": " "}, "must give a reason"),
         (10, {"periods": -1}, "periods"),
     ],
 )

@@ -48,7 +48,8 @@ def test_a_new_word_is_refused_with_both_ways_out(store: Store) -> None:
     campaign.ask()
     sentence = (
         r"'city' must hold one of Rome, Milan, Turin, as the definition says; got 'Bari': leave such rows out, .* for this "
-        r"campaign by amend \(such as driftpace amend rents --other city=Rome --reason ...\), for a new one by others.city in"
+        r"campaign by amend \(such as driftpace amend rents --other city=Rome --reason ...\), for a new one "
+        r"by unknown_categories.city in"
     )
     with pytest.raises(DataError, match=sentence):
         campaign.tell_table(flats(0, 30, others=3))
@@ -56,91 +57,104 @@ def test_a_new_word_is_refused_with_both_ways_out(store: Store) -> None:
 
 @pytest.mark.parametrize("said", ["at the beginning", "later"])
 def test_other_words_count_as_the_one_that_was_said(store: Store, said: str) -> None:
-    campaign = begun(store, **({"others": {"city": "Milan"}} if said == "at the beginning" else {}))
+    campaign = begun(store, **({"unknown_categories": {"city": "Milan"}} if said == "at the beginning" else {}))
     campaign.ask()
     if said == "later":
-        campaign.amend(others={"city": "Milan"}, reason="a new shop", who="Ada")
+        campaign.amend(unknown_categories={"city": "Milan"}, reason="a new shop", who="Ada")
     receipt = campaign.tell_table(flats(0, 40, others=3), final=True)
-    (counted,) = receipt.others
-    assert counted.sentence == "3 rows with another city than those listed (Bari) count as Milan"
-    assert receipt_json(receipt)["others"] == [
-        {"column": "city", "word": "Milan", "rows": 3, "words": 1, "found": ["Bari"]}
+    (counted,) = receipt.unknown_categories
+    assert counted.sentence == "3 rows with an unknown city (Bari) count as Milan"
+    assert receipt_json(receipt)["unknown_categories"] == [
+        {"column": "city", "category": "Milan", "rows": 3, "distinct": 1, "examples": ["Bari"]}
     ]
     (entry,) = campaign.log(kinds=("delivered",))
-    assert entry.body["others"] == receipt_json(receipt)["others"]
+    assert entry.body["unknown_categories"] == receipt_json(receipt)["unknown_categories"]
     as_milan = begun(MemoryStore())
     as_milan.ask()
     plain = as_milan.tell_table(flats(0, 40, others=3, instead="Milan"), final=True)
-    assert plain.others == ()
+    assert plain.unknown_categories == ()
     assert np.array_equal(campaign.tracker().coef, as_milan.tracker().coef)
     there = {"size": [1.0, 1.0, 1.0], "city": ["Oslo", "Milan", "Bari"]}
     found = campaign.predict_table(read_columns(there, owner="test"))
     assert found.values[0] == found.values[1] == found.values[2]
-    assert [one.sentence for one in found.others] == [
-        "2 rows with another city than those listed (Oslo, Bari) count as Milan"
+    assert [one.sentence for one in found.unknown_categories] == [
+        "2 rows with an unknown city (Oslo, Bari) count as Milan"
     ]
 
 
 def test_an_amendment_is_in_the_log_and_an_order_stands(store: Store) -> None:
     campaign = begun(store)
     order = campaign.ask(key="W1")
-    status = campaign.amend(others={"city": "Milan"}, reason="a new shop", who="Ada")
+    status = campaign.amend(unknown_categories={"city": "Milan"}, reason="a new shop", who="Ada")
     assert (status.order, status.entries) == (order, 3)
     (entry,) = campaign.log(kinds=("amended",))
-    assert dict(entry.body) == {"period": 1, "others": {"city": "Milan"}, "reason": "a new shop", "who": "Ada"}
-    assert Campaign.open("rents", storage=store).definition.others == {"city": "Milan"}
-    assert campaign.definition.to_values()["others"] == {"city": "Milan"}
+    assert dict(entry.body) == {
+        "period": 1,
+        "unknown_categories": {"city": "Milan"},
+        "reason": "a new shop",
+        "who": "Ada",
+    }
+    assert Campaign.open("rents", storage=store).definition.unknown_categories == {"city": "Milan"}
+    assert campaign.definition.to_values()["unknown_categories"] == {"city": "Milan"}
 
 
 def test_saying_the_same_again_writes_nothing(store: Store) -> None:
     campaign = begun(store)
-    first = campaign.amend(others={"city": "Milan"}, reason="a new shop")
+    first = campaign.amend(unknown_categories={"city": "Milan"}, reason="a new shop")
     before = campaign.log()
-    assert campaign.amend(others={"city": "Milan"}, reason="once more") == first == campaign.status()
+    assert campaign.amend(unknown_categories={"city": "Milan"}, reason="once more") == first == campaign.status()
     assert campaign.log() == before
-    assert campaign.amend(others={"city": "Rome"}, reason="after all", dry_run=True).entries == 3
+    assert campaign.amend(unknown_categories={"city": "Rome"}, reason="after all", dry_run=True).entries == 3
     assert campaign.log() == before
-    campaign.amend(others={"city": "Rome"}, reason="after all")
-    assert campaign.definition.others == {"city": "Rome"}
+    campaign.amend(unknown_categories={"city": "Rome"}, reason="after all")
+    assert campaign.definition.unknown_categories == {"city": "Rome"}
 
 
 @pytest.mark.parametrize(
-    ("others", "reason", "sentence"),
+    ("unknown_categories", "reason", "sentence"),
     [
-        ({"ciyt": "Milan"}, "r", r"others=.* must be of columns in categories; got 'ciyt': did you mean 'city'\?"),
+        (
+            {"ciyt": "Milan"},
+            "r",
+            r"unknown_categories=.* must be of columns in categories; got 'ciyt': did you mean 'city'\?",
+        ),
         ({"size": "Milan"}, "r", r"got 'size': there is city\."),
         ({"city": "Bari"}, "r", r"must be one of \['Rome', 'Milan', 'Turin'\] for 'city'; got 'Bari'\."),
         ({"city": ["Rome"]}, "r", r"must be one of .* for 'city'; got \['Rome'\]\."),
         ({}, "r", "must name one column at least; got none"),
         ("city=Milan", "r", "must give one word for each column; got 'city=Milan'"),
-        ({"city": "Milan"}, " ", "must say why"),
+        ({"city": "Milan"}, " ", "must give a reason"),
     ],
 )
-def test_what_cannot_be_is_refused_and_changes_nothing(store: Store, others: Any, reason: str, sentence: str) -> None:
+def test_what_cannot_be_is_refused_and_changes_nothing(
+    store: Store, unknown_categories: Any, reason: str, sentence: str
+) -> None:
     campaign = begun(store)
     before = campaign.log()
     with pytest.raises(ParameterError, match=sentence):
-        campaign.amend(others=others, reason=reason)
+        campaign.amend(unknown_categories=unknown_categories, reason=reason)
     assert campaign.log() == before
 
 
 def test_a_definition_names_columns_and_words_that_there_are() -> None:
     with pytest.raises(
-        ParameterError, match=r"Campaign\(others=...\) must be of columns in categories; .* there are none"
+        ParameterError, match=r"Campaign\(unknown_categories=...\) must be of columns in categories; .* there are none"
     ):
-        Definition.of({**VALUES, "features": None, "categories": {}, "others": {"city": "Milan"}})
-    with pytest.raises(ParameterError, match=r"Campaign\(others=...\) must be one of .*; got 'Bari'"):
-        Definition.of({**VALUES, "others": {"city": "Bari"}})
-    written = 'name = "a"\nepsilon = 0.1\n[categories]\ncity = ["Rome", "Milan"]\n[others]\ncity = "Milan"\n'
-    assert Definition.of_toml(written).others == {"city": "Milan"}
-    assert "others" not in Definition.of(VALUES).to_values()
+        Definition.of({**VALUES, "features": None, "categories": {}, "unknown_categories": {"city": "Milan"}})
+    with pytest.raises(ParameterError, match=r"Campaign\(unknown_categories=...\) must be one of .*; got 'Bari'"):
+        Definition.of({**VALUES, "unknown_categories": {"city": "Bari"}})
+    written = (
+        'name = "a"\nepsilon = 0.1\n[categories]\ncity = ["Rome", "Milan"]\n[unknown_categories]\ncity = "Milan"\n'
+    )
+    assert Definition.of_toml(written).unknown_categories == {"city": "Milan"}
+    assert "unknown_categories" not in Definition.of(VALUES).to_values()
 
 
 def test_the_campaign_file_offers_the_first_word_and_keeps_what_was_said() -> None:
     text = template(VALUES)
-    assert '\n# others = { city = "Rome" }\n' in text
-    assert Definition.of_toml(text).others == {}
-    said = {**VALUES, "others": {"city": "Turin"}}
+    assert '\n# unknown_categories = { city = "Rome" }\n' in text
+    assert Definition.of_toml(text).unknown_categories == {}
+    said = {**VALUES, "unknown_categories": {"city": "Turin"}}
     assert Definition.of_toml(template(said)) == Definition.of(said)
 
 
@@ -148,22 +162,22 @@ def test_a_history_with_an_amendment_folds_to_the_same_bits(store: Store, tmp_pa
     campaign = begun(store)
     campaign.ask()
     campaign.tell_table(flats(0, 20), final=False)
-    campaign.amend(others={"city": "Turin"}, reason="new shops")
+    campaign.amend(unknown_categories={"city": "Turin"}, reason="new shops")
     campaign.tell_table(flats(20, 20, others=4), final=True)
     campaign.ask()
     *_, (last, folded) = campaign.replay()
     assert (last.seq, folded.definition) == (campaign.status().entries, campaign.definition)
     export_campaign(campaign, tmp_path / "rents.campaign")
     copy = import_campaign(tmp_path / "rents.campaign", storage=MemoryStore(), name="copy")
-    assert copy.definition.others == {"city": "Turin"}
+    assert copy.definition.unknown_categories == {"city": "Turin"}
     assert copy.ask().request == campaign.ask().request
 
 
 def test_only_rows_that_count_are_said_to(store: Store) -> None:
-    campaign = begun(store, others={"city": "Milan"})
+    campaign = begun(store, unknown_categories={"city": "Milan"})
     campaign.ask()
     first = campaign.tell_table(flats(0, 10, others=4), final=False)
-    assert [one.rows for one in first.others] == [4]
+    assert [one.rows for one in first.unknown_categories] == [4]
     overlap = read_columns(
         {
             "flat": ["f0", "f1", "n1"],
@@ -175,12 +189,12 @@ def test_only_rows_that_count_are_said_to(store: Store) -> None:
     )
     again = campaign.tell_table(overlap, final=False)
     assert (again.rows, again.repeated) == (1, 2)
-    assert [(one.rows, one.found) for one in again.others] == [(1, ("Lima",))]
-    assert campaign.tell_table(overlap, final=False).others == ()
+    assert [(one.rows, one.examples) for one in again.unknown_categories] == [(1, ("Lima",))]
+    assert campaign.tell_table(overlap, final=False).unknown_categories == ()
 
 
 def test_a_cell_that_is_empty_is_no_other_word(store: Store) -> None:
-    campaign = begun(store, others={"city": "Milan"})
+    campaign = begun(store, unknown_categories={"city": "Milan"})
     campaign.ask()
     table = flats(0, 5)
     gone = Column(
@@ -194,17 +208,20 @@ def test_rows_that_can_be_told_now_are_drawn(store: Store) -> None:
     pool = flats(0, 10, others=3)
     refused = invalid_rows(Definition.of(VALUES), pool, known=None, owner="ask")
     assert [int(rows.sum()) for rows in refused.values()] == [3]
-    assert invalid_rows(Definition.of({**VALUES, "others": {"city": "Rome"}}), pool, known=None, owner="ask") == {}
+    assert (
+        invalid_rows(Definition.of({**VALUES, "unknown_categories": {"city": "Rome"}}), pool, known=None, owner="ask")
+        == {}
+    )
 
 
 def test_many_words_of_any_kind_leave_a_short_log(store: Store) -> None:
-    campaign = begun(store, others={"city": "Milan"})
+    campaign = begun(store, unknown_categories={"city": "Milan"})
     campaign.ask()
     table = flats(0, 9)
     odd = ["\ud800", "x" * 500, "\0", "\x1b[31m", "日本", "a", "b", "c", "Rome"]
     city = Column(kind="text", values=np.array(odd, dtype=object), missing=np.zeros(9, dtype=np.bool_))
-    (counted,) = campaign.tell_table({**table, "city": city}, final=False).others
-    assert (counted.rows, counted.words, len(counted.found)) == (8, 8, 5)
-    assert max(len(word) for word in counted.found) == 80
+    (counted,) = campaign.tell_table({**table, "city": city}, final=False).unknown_categories
+    assert (counted.rows, counted.distinct, len(counted.examples)) == (8, 8, 5)
+    assert max(len(word) for word in counted.examples) == 80
     assert counted.sentence.endswith(" and 3 more) count as Milan")
-    assert campaign.log()[-2].body["others"][0]["found"] == list(counted.found)
+    assert campaign.log()[-2].body["unknown_categories"][0]["examples"] == list(counted.examples)

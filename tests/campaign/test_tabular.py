@@ -74,7 +74,7 @@ def test_a_label_of_another_period_is_none_of_this() -> None:
     table = {ROW_ID: list("abcde"), ROW_FOR: made_for, "x": range(5), "y": [0.1, 0.2, 0.3, 0.4, None]}
     found = labelled(definition, read_columns(table, owner="test"), period=2, known=None, owner="tell")
     assert found.ids == ["b", "d"]
-    assert (found.elsewhere, found.unlabelled) == (2, 1)
+    assert (found.other_period_rows, found.unlabelled) == (2, 1)
     assert found.rows.columns == ("x",)
 
 
@@ -223,7 +223,7 @@ def test_a_table_is_read_as_the_campaign_stands_when_it_is_written_and_not_befor
 
     store.append = overtake  # type: ignore[method-assign]
     receipt = campaign.tell_table(read_columns(table, owner="test"))
-    assert (receipt.rows, receipt.elsewhere, receipt.order.period) == (0, 3, 2)
+    assert (receipt.rows, receipt.other_period_rows, receipt.order.period) == (0, 3, 2)
 
 
 def test_a_table_with_nothing_for_this_period_closes_none() -> None:

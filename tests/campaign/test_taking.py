@@ -29,7 +29,7 @@ def test_a_delivery_counts_once_however_often_it_is_told(store: Store) -> None:
     assert (first.rows, again.rows) == (4, 0)
     assert again.duplicate == campaign.log(kinds=("delivered",))[0].seq
     assert campaign.status().order == first.order
-    assert campaign.tell(*rows, final=False, again=True).order.came == 8
+    assert campaign.tell(*rows, final=False, again=True).order.received == 8
     named = campaign.tell(*rows_of(1, 4, 2), delivery="monday", final=False)
     assert named.rows == 2
     assert campaign.tell(*rows_of(1, 6, 2), delivery="monday", final=False).duplicate is not None
@@ -71,7 +71,7 @@ def test_a_delivery_that_is_told_again_to_close_its_period_closes_it_and_counts_
     rows = rows_of(1, 0, 4)
     campaign.tell(*rows, final=False)
     receipt = campaign.tell(*rows, final=True)
-    assert (receipt.rows, receipt.order.came, receipt.order.closed) == (0, 4, True)
+    assert (receipt.rows, receipt.order.received, receipt.order.closed) == (0, 4, True)
     assert receipt.duplicate is not None
     assert receipt.report is not None
     assert receipt.report.samples == 4
@@ -83,7 +83,7 @@ def test_a_delivery_that_was_taken_back_can_be_told_again(store: Store) -> None:
     rows = rows_of(1, 0, 4)
     campaign.tell(*rows, final=False)
     after = campaign.forget(reason="wrong file", who="Ada")
-    assert after.came == 0
+    assert after.received == 0
     assert after.missing == after.samples > 0
     assert campaign.tell(*rows, final=False).rows == 4
     *_, (_, folded) = campaign.replay()
@@ -116,7 +116,7 @@ def test_rows_with_ids_count_once_within_a_period(store: Store) -> None:
     X, y = rows_of(1, 0, 6)
     campaign.tell(X[:4], y[:4], ids=["a", "b", "c", "d"], final=False)
     receipt = campaign.tell(X, y, ids=["a", "b", "c", "d", "e", "f"], final=False)
-    assert (receipt.rows, receipt.repeated, receipt.order.came) == (2, 4, 6)
+    assert (receipt.rows, receipt.repeated, receipt.order.received) == (2, 4, 6)
     apart = begun(store, name="apart")
     apart.ask()
     apart.tell(X[:4], y[:4], final=False)

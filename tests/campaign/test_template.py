@@ -24,7 +24,7 @@ def test_whatever_is_filled_in_is_read_back(
         "target": target,
         "features": features,
         "categories": {features[0]: levels},
-        "others": {features[0]: levels[-1]} if budget else None,
+        "unknown_categories": {features[0]: levels[-1]} if budget else None,
         "classes": classes,
         "epsilon": 0.25,
         "keep_rows": False,

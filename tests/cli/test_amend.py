@@ -41,7 +41,7 @@ def test_a_new_word_is_told_once_somebody_said_what_it_counts_as(churn: Path, ru
     assert content() == amended
     code, out, _ = run("tell", "churn", "done.csv")
     assert code == 0
-    assert out.splitlines()[1] == "Others     2 rows with another plan than those listed (platinum) count as gold"
+    assert out.splitlines()[1] == "Others     2 rows with an unknown plan (platinum) count as gold"
     log = run("log", "churn")[1]
     assert "period 1: any other plan counts as gold: plans come and go" in log
     assert "came from done.csv; 2 with another plan than those listed, as gold" in log
@@ -53,7 +53,7 @@ def test_predictions_say_so_too_beside_the_rows(churn: Path, run: Run) -> None:
     assert run("predict", "churn", "new.csv")[0] == 2
     run("amend", "churn", "--other", "plan=basic", "--reason", "r")
     code, out, err = run("predict", "churn", "new.csv")
-    said = "3 rows with another plan than those listed (platinum) count as basic"
+    said = "3 rows with an unknown plan (platinum) count as basic"
     assert (code, len(out.splitlines()), err) == (0, 601, f"Others {said}\n")
     code, out, err = run("predict", "churn", "new.csv", "--out", "p.csv", "--format", "json")
     assert (code, json.loads(out)["rows"], err) == (0, 600, f"Others {said}\n")
@@ -79,7 +79,7 @@ def test_refusals_change_nothing(churn: Path, run: Run) -> None:
             ("--other", "plan=gold", "--other", "plan=basic", "--reason", "r"),
             "--other must give one word for each column",
         ),
-        (("--other", "plan=gold", "--reason", " "), "--reason must say why, for the log; got nothing."),
+        (("--other", "plan=gold", "--reason", " "), "--reason must give a reason for the log; got an empty text."),
         (("--reason", "r"), "--other"),
         (("--other", "plan=gold"), "--reason"),
     ):
@@ -89,4 +89,4 @@ def test_refusals_change_nothing(churn: Path, run: Run) -> None:
 
 
 def test_the_file_that_init_writes_offers_it(churn: Path) -> None:
-    assert '\n# others = { plan = "basic" }\n' in Path("churn.toml").read_text()
+    assert '\n# unknown_categories = { plan = "basic" }\n' in Path("churn.toml").read_text()

@@ -294,7 +294,7 @@ def test_a_file_that_only_grows_brings_the_new_rows_alone(churn: Path, run: Run)
         writer.writeheader()
         writer.writerows(rows)
     receipt = json.loads(run("tell", "churn", "all.csv", "--part", "--format", "json")[1])
-    assert (receipt["rows"], receipt["elsewhere"]) == (fresh, 12 - len(again))
+    assert (receipt["rows"], receipt["other_period_rows"]) == (fresh, 12 - len(again))
     told = json.loads(run("tell", "churn", "all.csv", "--part", "--format", "json")[1])
     assert told["duplicate"] is not None
 

@@ -66,13 +66,13 @@ def test_json_and_dry_runs(asked: Path, run: Run, words: tuple[str, ...]) -> Non
     ("words", "sentence"),
     [
         (("override", "churn", "3"), "Missing option '--reason'."),
-        (("override", "churn", "3", "--reason", " "), "--reason must say why, for the log; got nothing."),
+        (("override", "churn", "3", "--reason", " "), "--reason must give a reason for the log; got an empty text."),
         (("override", "churn", "-3", "--reason", "r"), "a number must not be negative here; got -3."),
         (("override", "churn", "--reason", "r", "--", "-3"), "ROWS must be at least 0; got -3."),
         (("override", "churn", "1e3", "--reason", "r"), "ROWS must be a whole number; got '1e3'."),
         (("override", "churn", "9" * 30, "--reason", "r"), f"ROWS must be at most 1,000,000,000; got {'9' * 30}."),
         (("override", "churn", "few", "--reason", "r"), "ROWS must be a whole number; got 'few'."),
-        (("forget", "churn", "--reason", ""), "--reason must say why, for the log; got nothing."),
+        (("forget", "churn", "--reason", ""), "--reason must give a reason for the log; got an empty text."),
         (("forget", "chrun", "--reason", "r"), "there is no campaign 'chrun'"),
     ],
 )

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from driftpace.campaign import Campaign, Definition
-from driftpace.cli.init.looking import identity
+from driftpace.campaign.inference import find_row_id
 from driftpace.errors import StorageError
 from driftpace.storage import open_store
 from driftpace.tables import read_columns
@@ -311,7 +311,7 @@ def test_numbers_that_count_the_rows_tell_them_apart_and_are_no_feature() -> Non
     rows = np.random.default_rng(0).permutation(30)
     table = {"customer": rows + 100, "age": rows * 2, "visits": rows % 7, "left": ["no", "yes"] * 15}
     columns = read_columns(table, owner="test")
-    assert identity(columns, apart="left") == "customer"
-    assert identity({name: columns[name] for name in ("age", "visits", "left")}, apart="left") is None
+    assert find_row_id(columns, target="left") == "customer"
+    assert find_row_id({name: columns[name] for name in ("age", "visits", "left")}, target="left") is None
     few = read_columns({"floor": [1, 2, 3, 4]}, owner="test")
-    assert identity(few, apart=None) is None
+    assert find_row_id(few, target=None) is None

@@ -106,7 +106,9 @@ def test_who_looks_in_every_hour_is_not_refused_for_it(
     code, out, err = run(*poll, "--format", "json")
     assert (code, err) == (0, "")
     receipt = json.loads(out)
-    assert [receipt[name] for name in ("rows", "repeated", "unlabelled", "elsewhere", "duplicate", "report")] == [
+    assert [
+        receipt[name] for name in ("rows", "repeated", "unlabelled", "other_period_rows", "duplicate", "report")
+    ] == [
         0,
         0,
         0,

@@ -56,8 +56,8 @@ def run_period(campaign: Campaign, period: int, *, parts: int = 1) -> Receipt:
     receipt = None
     while order.missing:
         size = max(1, order.missing // parts)
-        X, y = rows_of(period, order.came, min(size, order.missing))
-        receipt = campaign.tell(X, y, source=f"{period}-{order.came}.csv")
+        X, y = rows_of(period, order.received, min(size, order.missing))
+        receipt = campaign.tell(X, y, source=f"{period}-{order.received}.csv")
         order = receipt.order
     if receipt is None or receipt.report is None:
         receipt = campaign.tell()

@@ -42,7 +42,7 @@ def obey(campaign: Campaign, command: Command, note: Note) -> Order | None:
     note("begun", command, None)
     if verb == "ask":
         order = campaign.ask(key=key)
-        note("done", command, [order.period, order.samples, order.came])
+        note("done", command, [order.period, order.samples, order.received])
         return order
     if verb == "tell":
         named = f"{period}:{came}" if period % 2 else None
@@ -71,10 +71,10 @@ def work(
         order = obey(campaign, ("ask", period, 0, 0), note)
         assert order is not None
         while order.missing and not order.closed:
-            order = obey(campaign, ("tell", period, order.came, order.missing), note)
+            order = obey(campaign, ("tell", period, order.received, order.missing), note)
             assert order is not None
         if not order.closed:
-            obey(campaign, ("close", period, order.came, 0), note)
+            obey(campaign, ("close", period, order.received, 0), note)
 
 
 def warm_up(folder: Path) -> None:

@@ -9,7 +9,7 @@ from tests.reference.periods import begun
 from tests.reference.serving import Serving, serving
 
 PLACE = "/api/campaigns/rents/amend"
-SAID = {"others": {"city": "Milan"}, "reason": "a new shop"}
+SAID = {"unknown_categories": {"city": "Milan"}, "reason": "a new shop"}
 CITIES = {"features": ["size", "city"], "categories": {"city": ["Rome", "Milan"]}}
 ROWS = b"size,city,y\n" + b"".join(
     f"{one},{('Rome', 'Milan', 'Bari')[one % 3]},{one % 7}\n".encode() for one in range(30)
@@ -29,23 +29,23 @@ def test_a_new_word_is_told_once_somebody_said_what_it_counts_as(served: Serving
     assert served.client.post(PLACE, json=SAID).json() == answer.json()
     assert [entry.kind for entry in campaign.log()] == ["created", "asked", "amended"]
     assert campaign.log()[2].body["who"] == "local"
-    assert served.client.get("/api/campaigns/rents/definition").json()["others"] == {"city": "Milan"}
-    counted = [{"column": "city", "word": "Milan", "rows": 10, "words": 1, "found": ["Bari"]}]
+    assert served.client.get("/api/campaigns/rents/definition").json()["unknown_categories"] == {"city": "Milan"}
+    counted = [{"column": "city", "category": "Milan", "rows": 10, "distinct": 1, "examples": ["Bari"]}]
     told = served.client.post(**deliveries, params={"final": "true"})  # type: ignore[arg-type]
-    assert told.json()["others"] == counted
+    assert told.json()["unknown_categories"] == counted
     said = served.client.post(
         "/api/campaigns/rents/predictions", content=ROWS, headers={"Content-Type": "text/csv"}
     ).json()
-    assert said["others"] == counted
+    assert said["unknown_categories"] == counted
     logged = served.client.get("/api/campaigns/rents/log").json()["entries"]
-    assert [entry["others"] for entry in logged if entry["kind"] == "delivered"] == [counted]
+    assert [entry["unknown_categories"] for entry in logged if entry["kind"] == "delivered"] == [counted]
 
 
 def test_a_campaign_may_begin_with_it(served: Serving) -> None:
-    values = {"name": "rents", "target": "y", "epsilon": 0.1, **CITIES, "others": {"city": "Rome"}}
+    values = {"name": "rents", "target": "y", "epsilon": 0.1, **CITIES, "unknown_categories": {"city": "Rome"}}
     assert served.client.post("/api/campaigns", json=values).status_code == 201
-    assert served.client.get("/api/campaigns/rents/definition").json()["others"] == {"city": "Rome"}
-    wrong = served.client.post("/api/campaigns", json={**values, "name": "b", "others": {"city": "Bari"}})
+    assert served.client.get("/api/campaigns/rents/definition").json()["unknown_categories"] == {"city": "Rome"}
+    wrong = served.client.post("/api/campaigns", json={**values, "name": "b", "unknown_categories": {"city": "Bari"}})
     assert wrong.status_code == 422
     assert "must be one of ['Rome', 'Milan'] for 'city'; got 'Bari'" in wrong.json()["error"]["sentence"]
 
@@ -53,10 +53,10 @@ def test_a_campaign_may_begin_with_it(served: Serving) -> None:
 @pytest.mark.parametrize(
     ("more", "sentence"),
     [
-        ({"others": {"town": "Milan"}}, "must be of columns in categories; got 'town': there is city"),
-        ({"others": {"city": "Bari"}}, "must be one of ['Rome', 'Milan'] for 'city'; got 'Bari'"),
-        ({"others": {}}, "others"),
-        ({"others": "city=Milan"}, "others"),
+        ({"unknown_categories": {"town": "Milan"}}, "must be of columns in categories; got 'town': there is city"),
+        ({"unknown_categories": {"city": "Bari"}}, "must be one of ['Rome', 'Milan'] for 'city'; got 'Bari'"),
+        ({"unknown_categories": {}}, "unknown_categories"),
+        ({"unknown_categories": "city=Milan"}, "unknown_categories"),
         ({"reason": ""}, "reason"),
         ({"reason": " "}, "reason"),
         ({"more": 1}, "more"),

@@ -102,7 +102,7 @@ def test_a_key_returns_its_order_and_a_delivery_counts_once(
     assert reused.status_code == 422
     assert "'monday' named other rows in period 1" in reused.json()["error"]["sentence"]
     meant = "/api/campaigns/churn/deliveries?final=false&again=true&key=W1"
-    assert client.post(meant, content=body, headers=CSV).json()["order"]["came"] == 15
+    assert client.post(meant, content=body, headers=CSV).json()["order"]["received"] == 15
 
 
 def test_rows_are_known_again_in_another_shape(served: Serving, store: Store, rng: np.random.Generator) -> None:
@@ -147,7 +147,7 @@ def test_people_decide_with_a_reason(served: Serving, store: Store, rng: np.rand
     approved = client.post(f"{place}/orders/current/approve", json={"reason": "after all"}).json()
     assert (approved["samples"], approved["overridden"]) == (asked["samples"], None)
     client.post(f"{place}/deliveries?final=false", content=as_csv(*rows(rng, 3)), headers=CSV)
-    assert client.post(f"{place}/deliveries/forget", json={"reason": "wrong file"}).json()["came"] == 0
+    assert client.post(f"{place}/deliveries/forget", json={"reason": "wrong file"}).json()["received"] == 0
     closed = client.post(f"{place}/deliveries?final=true").json()
     assert closed["report"]["samples"] == 0
     assert client.get(f"{place}/orders/current").status_code == 404
@@ -286,7 +286,7 @@ def test_deliveries_at_once_are_all_counted_and_none_twice(
     for thread in threads:
         thread.join(60.0)
     assert codes == [200] * 16
-    assert served.client.get("/api/campaigns/churn").json()["order"]["came"] == 24
+    assert served.client.get("/api/campaigns/churn").json()["order"]["received"] == 24
 
 
 def test_a_store_that_cannot_be_used_is_a_503_with_its_sentence(

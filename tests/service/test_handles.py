@@ -53,12 +53,12 @@ def test_a_campaign_is_read_while_it_is_changed(rng: np.random.Generator) -> Non
     assert inside.wait(30.0)
     order = campaign.status().order
     assert order is not None
-    assert order.came == 0  # and it came back although the other is locked
+    assert order.received == 0  # and it came back although the other is locked
     go.set()
     thread.join(30.0)
     order = campaign.status().order
     assert order is not None
-    assert order.came == 5
+    assert order.received == 5
 
 
 class Counting(MemoryStore):

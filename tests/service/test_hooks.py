@@ -50,7 +50,7 @@ def test_rows_are_counted_as_they_are_labelled_and_once(served: Serving, store: 
     again = served.client.post(PATH, json=call(2, "yes", action="ANNOTATION_UPDATED"), headers=headers)
     assert again.json()["rows"] == 0
     status = served.client.get("/api/campaigns/churn").json()
-    assert status["order"]["came"] == 2
+    assert status["order"]["received"] == 2
     assert before > 0
     told = [entry.body for entry in store.entries("churn", kinds=("delivered",))]
     assert [(one["who"], one["source"]) for one in told] == [("labels", "Label Studio")] * 2

@@ -79,13 +79,13 @@ def fund(
     return ask_again(folded, draft, who=who, pool=None if order is None else order.pool)
 
 
-def amend(folded: CampaignState, draft: Draft, others: object, *, reason: str, who: str) -> CampaignState:
+def amend(folded: CampaignState, draft: Draft, unknown_categories: object, *, reason: str, who: str) -> CampaignState:
     """Amend the campaign; where all of it holds already, nothing is written."""
-    given = check_unknown_categories(_AMEND, others, folded.definition.categories)
+    given = check_unknown_categories(_AMEND, unknown_categories, folded.definition.categories)
     if not given:
-        raise ParameterError("must name one column at least; got none.", owner=_AMEND, name="others")
+        raise ParameterError("must name one column at least; got none.", owner=_AMEND, name="unknown_categories")
     after = amended(folded, given)
     if after.definition == folded.definition:
         return folded
-    draft.add("amended", {"period": folded.state.period, "others": given, "reason": reason, "who": who})
+    draft.add("amended", {"period": folded.state.period, "unknown_categories": given, "reason": reason, "who": who})
     return after

@@ -33,7 +33,7 @@ from driftpace.campaign.orders import (
 )
 from driftpace.campaign.records import Decision, Order, Receipt, Status
 from driftpace.campaign.sampling import Sample, Shortfall, draw_sample, find_shortfall
-from driftpace.campaign.schema import Columns, Predicted, counted_as, feature_rows, labelled, predicted, unlisted
+from driftpace.campaign.schema import Columns, Predicted, feature_rows, labelled, map_categories, predicted, unlisted
 from driftpace.campaign.state import CampaignState, fingerprint
 from driftpace.campaign.summary import named, status
 from driftpace.errors import (
@@ -177,7 +177,7 @@ class Campaign:
         again: bool = False,
         source: str = "",
         unlabelled: int = 0,
-        elsewhere: int = 0,
+        other_period_rows: int = 0,
         period: int | None = None,
         who: str = "",
         dry_run: bool = False,
@@ -189,10 +189,10 @@ class Campaign:
         ``delivery`` names the whole delivery (by default it is known by its rows): one that was told before is not counted,
         unless ``again``; with ``final=True`` it still closes its period. ``digest`` says what came under that name: the name with
         another digest is refused. ``key`` and ``period`` (its number) say which period the rows are meant for, and that must be the
-        open one. ``source``, ``unlabelled`` and ``elsewhere`` go into the log.
+        open one. ``source``, ``unlabelled`` and ``other_period_rows`` go into the log.
         """
-        validation.count("Campaign.tell", unlabelled=unlabelled, elsewhere=elsewhere)
-        left_out = {"unlabelled": int(unlabelled), "elsewhere": int(elsewhere)}
+        validation.count("Campaign.tell", unlabelled=unlabelled, other_period_rows=other_period_rows)
+        left_out = {"unlabelled": int(unlabelled), "other_period_rows": int(other_period_rows)}
         delivery = check_key("Campaign.tell", "delivery", delivery)
         digest = check_key("Campaign.tell", "digest", digest)
         brought = Delivery(
@@ -262,7 +262,7 @@ class Campaign:
                 name=named_by,
                 digest=digest,
                 source=source,
-                left_out={"unlabelled": found.unlabelled, "elsewhere": found.elsewhere},
+                left_out={"unlabelled": found.unlabelled, "other_period_rows": found.other_period_rows},
                 who=who,
                 unlisted=found.unlisted,
             )
@@ -275,9 +275,9 @@ class Campaign:
 
         def decide(folded: CampaignState, draft: Draft) -> tuple[CampaignState, Order]:
             order = open_order(folded, "forget", period)
-            if order.came:
+            if order.received:
                 seqs = folded.opened.deliveries if folded.opened else ()
-                draft.add("forgotten", {"period": order.period, "rows": order.came, "reason": reason, "who": who})
+                draft.add("forgotten", {"period": order.period, "rows": order.received, "reason": reason, "who": who})
                 if not folded.definition.keep_rows:
                     draft.drop(seqs)
                 folded = ask_again(transitions.forgotten(folded), draft, who=who)
@@ -313,7 +313,7 @@ class Campaign:
     ) -> Order:
         def decide(folded: CampaignState, draft: Draft) -> tuple[CampaignState, Order]:
             order = open_order(folded, "override" if samples is not None else "approve", period)
-            asked = order.came + order.request.samples
+            asked = order.received + order.request.samples
             wanted = asked if samples is None else samples
             body = {"period": order.period, "samples": wanted, "asked": asked, "reason": reason, "who": who}
             folded = apply(folded, transitions.decision_of(body, draft.at))
@@ -340,7 +340,9 @@ class Campaign:
 
         return self._kept.change(decide, dry_run=dry_run)
 
-    def amend(self, *, others: Mapping[str, str], reason: str, who: str = "", dry_run: bool = False) -> Status:
+    def amend(
+        self, *, unknown_categories: Mapping[str, str], reason: str, who: str = "", dry_run: bool = False
+    ) -> Status:
         """Say which of its listed words any other word of a column counts as, from now on: ``others={"city": "Milan"}``.
 
         Without it, a row with a word that ``categories`` does not list is refused. What was told stays as it was, and an order
@@ -349,7 +351,7 @@ class Campaign:
         why = check_reason("Campaign.amend", reason)
 
         def decide(folded: CampaignState, draft: Draft) -> tuple[CampaignState, Status]:
-            folded = amend(folded, draft, others, reason=why, who=who)
+            folded = amend(folded, draft, unknown_categories, reason=why, who=who)
             if not draft.entries:
                 return folded, self.status()
             return folded, status(replace(folded, seq=draft.next_seq - 1), updated_at=draft.at)
@@ -502,8 +504,8 @@ class Campaign:
             )
         definition, known, owner = folded.definition, folded.state.columns, "Campaign.predict"
         rows = feature_rows(definition, columns, known=known, owner=owner)
-        others = counted_as(definition, unlisted(definition, columns, known=known, owner=owner))
-        return predicted(definition, self._now().scores(rows), others=others)
+        mapped = map_categories(definition, unlisted(definition, columns, known=known, owner=owner))
+        return predicted(definition, self._now().scores(rows), unknown_categories=mapped)
 
     def tracker(self) -> Tracker:
         """Return a tracker that stands where the campaign stands; what is done with it is not written anywhere."""

@@ -6,7 +6,7 @@ target             the column to predict
 features           the columns the model sees; left out: every numeric column of the first delivery
 classes            two words, the one that counts as no first, where the target is a class and not 0/1
 categories         for a column of words, its words in a list; the first is the one the others are compared to
-others             for a column of words, which of them any word counts as that is not listed; left out: such rows are refused
+unknown_categories for a column of words, which of them any word counts as that is not listed; left out: such rows are refused
 id, groups         the column that tells rows apart, and the one that says whose they are
 loss, l2           the name of a loss (see driftpace.losses.loss_names); a penalty, or a list to choose from
 epsilon            how much worse than the best model is accepted; or tolerance, within a share of the best loss
@@ -60,7 +60,7 @@ class Definition:
     features: tuple[str, ...] | None = None
     classes: tuple[str, str] | None = None
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    others: Mapping[str, str] = field(default_factory=dict)
+    unknown_categories: Mapping[str, str] = field(default_factory=dict)
     id: str | None = None
     groups: str | None = None
     loss: str = "squared"
@@ -101,7 +101,9 @@ class Definition:
                 name="classes",
             )
         given["categories"] = _categories(given.get("categories", {}))
-        given["others"] = check_unknown_categories("Campaign", given.get("others", {}), given["categories"])
+        given["unknown_categories"] = check_unknown_categories(
+            "Campaign", given.get("unknown_categories", {}), given["categories"]
+        )
         default = loss_names("classification" if "classes" in given else "regression")[0]
         given["loss"] = given.get("loss", default)
         validation.choice("Campaign", loss_names(), loss=given["loss"])
@@ -147,7 +149,7 @@ class Definition:
         plain: dict[str, Any] = {}
         for one in fields(self):
             value = getattr(self, one.name)
-            default = {} if one.name in ("categories", "others") else one.default
+            default = {} if one.name in ("categories", "unknown_categories") else one.default
             if value != default:
                 plain[one.name] = _plain(value)
         return plain
@@ -249,7 +251,9 @@ def _categories(value: Any) -> dict[str, tuple[str, ...]]:
 def check_unknown_categories(owner: str, value: Any, categories: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
     """Return which listed word any other counts as, for each column given, or refuse it: both must be in ``categories``."""
     if not isinstance(value, Mapping):
-        raise ParameterError(f"must give one word for each column; got {value!r:.80}.", owner=owner, name="others")
+        raise ParameterError(
+            f"must give one word for each column; got {value!r:.80}.", owner=owner, name="unknown_categories"
+        )
     for name, word in value.items():
         if name not in categories:
             near = get_close_matches(str(name), categories, n=1)
@@ -262,14 +266,14 @@ def check_unknown_categories(owner: str, value: Any, categories: Mapping[str, tu
             raise ParameterError(
                 f"must be of columns in categories; got {name!r:.80}: {hint}",
                 owner=owner,
-                name="others",
+                name="unknown_categories",
             )
         if word not in categories[name]:
             words = list(categories[name])
             raise ParameterError(
                 f"must be one of {words!r:.80} for {name!r:.80}; got {word!r:.80}.",
                 owner=owner,
-                name="others",
+                name="unknown_categories",
             )
     return dict(value)
 

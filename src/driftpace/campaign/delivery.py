@@ -12,9 +12,9 @@ from driftpace.campaign import transitions
 from driftpace.campaign.codec import PackedRows, content, pack
 from driftpace.campaign.handle import Draft
 from driftpace.campaign.orders import ask_again, close, drawn_before, not_open, order_of_period, require_period, told_in
-from driftpace.campaign.records import CountedAs, Order, Receipt
-from driftpace.campaign.schema import Unlisted, counted_as
-from driftpace.campaign.serialization import counted_json
+from driftpace.campaign.records import MappedCategories, Order, Receipt
+from driftpace.campaign.schema import Unlisted, map_categories
+from driftpace.campaign.serialization import mapped_categories_json
 from driftpace.campaign.state import CampaignState
 from driftpace.errors import DataError, ParameterError
 from driftpace.storage.base import Entry, Store
@@ -69,12 +69,12 @@ def tell(
     if order is None or (key is not None and order.key != key):
         raise not_open(store, folded, key)
     rows, repeated = 0, 0
-    others: tuple[CountedAs, ...] = ()
+    mapped: tuple[MappedCategories, ...] = ()
     if past is None and packed is not None:
         if not again:
             packed, late = _without_others(store, folded, packed)
-            left_out["elsewhere"] += late
-        folded, rows, repeated, others = _gather(store, folded, draft, brought, packed, known_by, left_out)
+            left_out["other_period_rows"] += late
+        folded, rows, repeated, mapped = _gather(store, folded, draft, brought, packed, known_by, left_out)
     if rows:
         folded = ask_again(folded, draft, who=brought.who)
     now = folded.order
@@ -85,7 +85,7 @@ def tell(
         folded, report = close(folded, draft, who=brought.who, why="")
         now = replace(now, closed=True, missing=0)
     return folded, Receipt(
-        rows=rows, order=now, report=report, repeated=repeated, duplicate=seq, others=others, **left_out
+        rows=rows, order=now, report=report, repeated=repeated, duplicate=seq, unknown_categories=mapped, **left_out
     )
 
 
@@ -97,7 +97,7 @@ def _gather(
     packed: PackedRows,
     known_by: str | None,
     left_out: Mapping[str, int],
-) -> tuple[CampaignState, int, int, tuple[CountedAs, ...]]:
+) -> tuple[CampaignState, int, int, tuple[MappedCategories, ...]]:
     """Lay aside the rows that were not told before in this period; how many those are and were left out, and words of others."""
     fresh = _fresh(store, folded, packed.ids)
     repeated = 0 if fresh is None else len(packed.told.y) - len(fresh)
@@ -114,7 +114,7 @@ def _gather(
         said = str(error)
         raise DataError(f"{said}" if said.startswith("must ") else said, owner=_OWNER, name="X") from None
     told_ids = None if packed.ids is None else set(packed.ids)
-    others = counted_as(folded.definition, brought.unlisted, ids=brought.ids, told=told_ids)
+    mapped = map_categories(folded.definition, brought.unlisted, ids=brought.ids, told=told_ids)
     draft.add(
         "delivered",
         {
@@ -125,12 +125,12 @@ def _gather(
             "source": brought.source,
             "who": brought.who,
             **({} if brought.digest is None else {"digest": brought.digest}),
-            **({"others": [counted_json(one) for one in others]} if others else {}),
+            **({"unknown_categories": [mapped_categories_json(one) for one in mapped]} if mapped else {}),
         },
         key=known_by,
         rows=pack(packed),
     )
-    return after, rows, repeated, others
+    return after, rows, repeated, mapped
 
 
 def _read(folded: CampaignState, brought: Delivery) -> PackedRows | None:

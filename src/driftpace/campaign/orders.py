@@ -12,7 +12,7 @@ import numpy as np
 from driftpace.campaign import transitions
 from driftpace.campaign.codec import unpack, unpack_ids
 from driftpace.campaign.handle import Draft
-from driftpace.campaign.records import DECIDED, Decision, Order, Served
+from driftpace.campaign.records import DECISIONS, Decision, Order, Served
 from driftpace.campaign.state import (
     CampaignState,
     OpenPeriod,
@@ -165,7 +165,7 @@ def _asked_body(folded: CampaignState, pool: int | None, who: str) -> dict[str, 
         "period": folded.state.period,
         "pool": pool,
         "samples": folded.state.gathered + request.samples,
-        "came": folded.state.gathered,
+        "received": folded.state.gathered,
         "missing": request.samples,
         "request": request_to_plain(request),
         "who": who,
@@ -193,12 +193,12 @@ def order_of_period(store: Store, folded: CampaignState, period: int) -> Order |
         period=period,
         key=closed.body["key"],
         samples=closed.body["samples"],
-        came=report.samples,
+        received=report.samples,
         missing=0,
         closed=True,
         request=request_from_plain(closed.body["request"]),
         cost=None if report.cost is None else Money(Decimal(0), report.cost.currency),
-        **{name: Decision(**closed.body[name]) for name in DECIDED if name in closed.body},
+        **{name: Decision(**closed.body[name]) for name in DECISIONS if name in closed.body},
     )
 
 
@@ -215,9 +215,9 @@ def close(folded: CampaignState, draft: Draft, *, who: str, why: str) -> tuple[C
             "period": order.period,
             "key": opened.key,
             "samples": order.samples,
-            "came": order.came,
+            "received": order.received,
             "request": request_to_plain(opened.request),
-            **{name: decision_to_plain(getattr(opened, name)) for name in DECIDED if getattr(opened, name)},
+            **{name: decision_to_plain(getattr(opened, name)) for name in DECISIONS if getattr(opened, name)},
             "why": why,
             "who": who,
         },

@@ -1,4 +1,4 @@
-"""What a campaign answers: frozen facts, which the command line prints and the service sends."""
+"""Frozen records that a campaign returns: orders, receipts, status, and closed periods."""
 
 import math
 from dataclasses import dataclass
@@ -7,11 +7,11 @@ from enum import Enum
 from driftpace.records import Money, Outcome, Request, StepReport, Verdict
 
 BUY, SKIP, EXHAUSTED, FAILED = 0, 10, 20, 30
-"""How a command that asks ends: rows to label, none this period, no money for those needed, an assumption that failed."""
+"""Exit codes of an order: rows to label, none this period, no money for the rows needed, an assumption failed."""
 
 
 class Stage(Enum):
-    """What a campaign waits for; the value is the word that machines see."""
+    """What a campaign waits for; the value is its name in JSON."""
 
     ASK = "ask"
     LABELS = "labels"
@@ -20,40 +20,67 @@ class Stage(Enum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Decision:
-    """What a person decided about an order: ``samples`` rows for the whole period (as asked, where they approved), and why.
+    """A person's decision about an order: an approval or an override.
 
-    ``asked`` is how many the tracker asked for when it was decided. ``risk_bound`` is the risk that the tracker foretells for an
-    override's own number of rows, anew whenever it is asked; None where it can foretell none.
+    Parameters
+    ----------
+    samples : int
+        Rows of the whole period.
+    reason, who, at : str
+        Why, by whom, and when (UTC).
+    asked : int
+        Rows that the tracker requested at that time.
+    risk_bound : float, optional
+        Expected excess loss for an override's number of rows, updated with every delivery; None where it cannot be predicted.
     """
 
     samples: int
     reason: str
     who: str
     at: str
-    asked: int | None = None
+    asked: int
     risk_bound: float | None = None
 
 
-_ROUNDING = 1.0 + 1e-12  # by which a bound that meets its target may exceed it in floating point
+_ROUNDING = 1.0 + 1e-12  # a bound that meets its target may exceed it by this factor in floating point
 
-DECIDED = ("approved", "overridden")
-"""What a person may have decided about an order, by its name in it."""
+DECISIONS = ("approved", "overridden")
+"""The fields of an order that hold a :class:`Decision`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Order:
-    """How many rows a period is to have, and what became of it.
+    """How many rows a period needs, and how far it is.
 
-    ``samples`` is the whole period, ``came`` what was told so far, ``missing`` what is still to come. ``request`` is what the
-    tracker said and why; where a person decided otherwise, ``overridden`` says so and ``samples`` is theirs. ``cost`` is what the
-    missing rows cost, None without a budget. ``key`` is the name the user gave the period, such as 2026-W46.
+    Parameters
+    ----------
+    campaign : str
+        Name of the campaign.
+    period : int
+        Number of the period.
+    key : str, optional
+        Your name of the period, such as 2026-W46.
+    samples : int
+        Rows of the whole period: ``received`` plus ``missing``.
+    received : int
+        Labelled rows delivered so far.
+    missing : int
+        Rows still to be labelled.
+    closed : bool
+        Whether the period is closed.
+    request : Request
+        The tracker's answer with its reason.
+    approved, overridden : Decision, optional
+        A person's decision; ``samples`` follows an override.
+    cost : Money, optional
+        Cost of the missing rows; None without a budget.
     """
 
     campaign: str
     period: int
     key: str | None
     samples: int
-    came: int
+    received: int
     missing: int
     closed: bool
     request: Request
@@ -63,14 +90,14 @@ class Order:
 
     @property
     def risk_bound(self) -> float:
-        """The risk foretold for the order as it stands: for a person's number, where they decided otherwise; inf where none is."""
+        """Expected excess loss of the order as it stands, an override included; inf where it cannot be predicted."""
         if self.overridden is None:
             return self.request.risk_bound
         return math.inf if self.overridden.risk_bound is None else self.overridden.risk_bound
 
     @property
     def outcome(self) -> Outcome:
-        """How the order comes out as it stands: a person's number promises the target, or falls short of it."""
+        """Outcome of the order as it stands, an override included."""
         request = self.request
         if self.overridden is None:
             return request.outcome
@@ -87,9 +114,9 @@ class Order:
 
     @property
     def code(self) -> int:
-        """How a command that asks ends, so that a script knows what to do; there is nothing to do in a closed period.
+        """Exit code for scripts: BUY, SKIP, EXHAUSTED or FAILED.
 
-        Few rows are no failure while the order brings more, and little money has an ending of its own.
+        Too few rows are no failure while the order requests more, and too little money has its own code.
         """
         if self.closed:
             return SKIP
@@ -101,38 +128,65 @@ class Order:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class CountedAs:
-    """Rows with a word in ``column`` that the definition does not list, and that counts as ``word``.
+class MappedCategories:
+    """Rows with categories that the definition does not list, mapped to a listed one.
 
-    ``words`` is how many different ones they hold, and ``found`` the first few of them.
+    Parameters
+    ----------
+    column : str
+        The categorical column.
+    category : str
+        The listed category that unknown ones count as.
+    rows : int
+        Number of rows.
+    distinct : int
+        Number of distinct unknown categories.
+    examples : tuple of str
+        The first few of them.
 
-    >>> CountedAs(column="city", word="Milan", rows=3, words=2, found=("Bari", "Turin")).sentence
-    '3 rows with another city than those listed (Bari, Turin) count as Milan'
+    Examples
+    --------
+    >>> MappedCategories(column="city", category="Milan", rows=3, distinct=2, examples=("Bari", "Turin")).sentence
+    '3 rows with an unknown city (Bari, Turin) count as Milan'
     """
 
     column: str
-    word: str
+    category: str
     rows: int
-    words: int
-    found: tuple[str, ...]
+    distinct: int
+    examples: tuple[str, ...]
 
     @property
     def sentence(self) -> str:
-        """What became of them, in words."""
-        more = f" and {self.words - len(self.found):,} more" if self.words > len(self.found) else ""
+        """The mapping as a sentence."""
+        more = f" and {self.distinct - len(self.examples):,} more" if self.distinct > len(self.examples) else ""
         rows, count = ("row", "counts") if self.rows == 1 else ("rows", "count")
-        which = f"another {self.column} than those listed ({', '.join(self.found)}{more})"
-        return f"{self.rows:,} {rows} with {which} {count} as {self.word}"
+        unknown = f"an unknown {self.column} ({', '.join(self.examples)}{more})"
+        return f"{self.rows:,} {rows} with {unknown} {count} as {self.category}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Receipt:
-    """What became of a delivery.
+    """The result of a delivery.
 
-    ``rows`` were counted. Left out are those that were told before in this period (``repeated``, by their id), that had no target
-    (``unlabelled``), or that were drawn for another period (``elsewhere``). ``duplicate`` is the number of the entry that brought
-    the same delivery before, and then nothing was counted. ``report`` is there when the delivery closed its period, and
-    ``order`` is the order as it stands after it. ``others`` are the counted rows whose words count as another one.
+    Parameters
+    ----------
+    rows : int
+        Rows that count.
+    order : Order
+        The order after the delivery.
+    report : StepReport, optional
+        The report, if the delivery closed its period.
+    repeated : int
+        Rows ignored because their id was already delivered in this period.
+    unlabelled : int
+        Rows ignored because they have no target.
+    other_period_rows : int
+        Rows ignored because they were drawn for another period.
+    duplicate : int, optional
+        Number of the log entry with the same delivery; then no row counts.
+    unknown_categories : tuple of MappedCategories
+        Rows that count with a category that is not listed.
     """
 
     rows: int
@@ -140,17 +194,23 @@ class Receipt:
     report: StepReport | None = None
     repeated: int = 0
     unlabelled: int = 0
-    elsewhere: int = 0
+    other_period_rows: int = 0
     duplicate: int | None = None
-    others: tuple[CountedAs, ...] = ()
+    unknown_categories: tuple[MappedCategories, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Served:
-    """The model of the period before, tried on the fresh rows of this one before they were learnt from.
+    """Evaluation of the previous model on the new rows, before training on them.
 
-    ``loss`` is its mean loss without any penalty and ``error`` the standard error of that; ``accuracy`` the share of classes it
-    got right, None for numbers.
+    Parameters
+    ----------
+    rows : int
+        Number of rows.
+    loss, error : float
+        Mean loss without penalty, and its standard error.
+    accuracy : float, optional
+        Share of correct classes; None for regression.
     """
 
     rows: int
@@ -161,7 +221,7 @@ class Served:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LedgerRow:
-    """One closed period: what was promised and what was measured; ``overridden`` where a person had put their number in."""
+    """One closed period: the report, the evaluation of the previous model, and an override if there was one."""
 
     key: str | None
     closed_at: str
@@ -172,10 +232,10 @@ class LedgerRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Status:
-    """Where a campaign stands: what to do now in a sentence, the open order, the last report, and the money.
+    """The current status of a campaign: what to do next, the open order, the last report, and the money.
 
-    Of the money, ``spent`` is what the closed periods cost, ``committed`` what the rows cost that came in the open one, and
-    ``money_left`` what is left when they are paid. A plan from this period on, all of its rows included, may spend ``to_plan``.
+    ``spent`` is the cost of the closed periods, ``committed`` that of the rows received in the open one, ``money_left`` what
+    remains after both. A plan that starts with this period, all of its rows included, can spend ``to_plan``.
     """
 
     name: str

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from driftpace.campaign.definition import Definition
-from driftpace.campaign.records import CountedAs
+from driftpace.campaign.records import MappedCategories
 from driftpace.errors import DataError
 from driftpace.losses import loss_spec
 from driftpace.tracker.intake import LARGEST, Rows
@@ -33,7 +33,7 @@ _COMMA = re.compile(r"[+-]?[\d.]*\d,\d+")
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class LabelledRows:
-    """Rows with a target; ``unlabelled`` counts those that have none yet, ``elsewhere`` those drawn for another period.
+    """Rows with a target; ``unlabelled`` counts those that have none yet, ``other_period_rows`` those drawn for another period.
 
     ``unlisted`` are the words in them that count as another one, by column.
     """
@@ -43,7 +43,7 @@ class LabelledRows:
     ids: list[str] | None
     groups: list[Any] | None
     unlabelled: int
-    elsewhere: int
+    other_period_rows: int
     unlisted: Unlisted
 
 
@@ -52,13 +52,13 @@ class Predicted:
     """What the model says of each row: a number, or one of the two classes as the definition calls them.
 
     ``score`` is the linear score and ``probability`` that of the second class, where the loss estimates it; None elsewhere.
-    ``others`` are the rows whose words count as another one.
+    ``unknown_categories`` are the rows whose words count as another one.
     """
 
     values: list[Any]
     score: FloatArray
     probability: FloatArray | None
-    others: tuple[CountedAs, ...] = ()
+    unknown_categories: tuple[MappedCategories, ...] = ()
 
 
 def labelled(
@@ -82,13 +82,13 @@ def labelled(
     if definition.target is None:
         raise DataError(f"{owner}: the campaign must know its target to read a table; it was defined without one.")
     target = without_marks(_column(columns, definition.target, owner), definition.classes or ())
-    keep, elsewhere = ~target.missing, 0
+    keep, other_period_rows = ~target.missing, 0
     if ROW_FOR in columns:
         made_for = columns[ROW_FOR]
         drawn_for = {row_for(name, period) for name in (definition.name, *names)}
         ours = np.array([str(one) in drawn_for for one in made_for.values], dtype=np.bool_)
         gone = keep & ~ours & ~made_for.missing
-        keep, elsewhere = keep & ~gone, int(gone.sum())
+        keep, other_period_rows = keep & ~gone, int(gone.sum())
     y = _target(definition, target, keep, owner)
     rows = feature_rows(definition, columns, known=known, owner=owner, keep=keep)
     ids = None
@@ -104,7 +104,7 @@ def labelled(
         ids=ids,
         groups=groups,
         unlabelled=int(target.missing.sum()),
-        elsewhere=elsewhere,
+        other_period_rows=other_period_rows,
         unlisted=unlisted(definition, columns, known=known, owner=owner, keep=keep),
     )
 
@@ -147,11 +147,11 @@ def unlisted(
     keep: BoolArray | None = None,
 ) -> dict[str, list[str | None]]:
     """Return the words of the rows that are kept, in each column where any word may stand; None where it is one that is listed."""
-    if not definition.others:
+    if not definition.unknown_categories:
         return {}
     found: dict[str, list[str | None]] = {}
     for name in _features(definition, columns, known, owner):
-        if name in definition.others:
+        if name in definition.unknown_categories:
             column = _column(columns, name, owner)
             values = column.values if keep is None else column.values[keep]
             written = [word_of(one, column.kind) for one in values]
@@ -160,15 +160,15 @@ def unlisted(
     return found
 
 
-def counted_as(
+def map_categories(
     definition: Definition, unlisted: Unlisted, *, ids: Sequence[Any] | None = None, told: Collection[str] | None = None
-) -> tuple[CountedAs, ...]:
+) -> tuple[MappedCategories, ...]:
     """Return which rows hold a word that counts as another; only those whose id was ``told``, where rows have one.
 
     >>> definition = Definition.of({"name": "a", "epsilon": 1, "categories": {"city": ["Rome", "Milan"]},
-    ...     "others": {"city": "Milan"}})
-    >>> [one.sentence for one in counted_as(definition, {"city": ["Bari", None, "Bari"]})]
-    ['2 rows with another city than those listed (Bari) count as Milan']
+    ...     "unknown_categories": {"city": "Milan"}})
+    >>> [one.sentence for one in map_categories(definition, {"city": ["Bari", None, "Bari"]})]
+    ['2 rows with an unknown city (Bari) count as Milan']
     """
     found = []
     for column, held in unlisted.items():
@@ -179,8 +179,12 @@ def counted_as(
             different = tuple(dict.fromkeys(words))
             shown = tuple(word.encode("utf-8", "replace").decode()[:LONGEST] for word in different[:SHOWN])
             found.append(
-                CountedAs(
-                    column=column, word=definition.others[column], rows=len(words), words=len(different), found=shown
+                MappedCategories(
+                    column=column,
+                    category=definition.unknown_categories[column],
+                    rows=len(words),
+                    distinct=len(different),
+                    examples=shown,
                 )
             )
     return tuple(found)
@@ -206,7 +210,7 @@ def invalid_rows(
             levels = definition.categories[name]
             written = [word_of(one, column.kind) for one in column.values]
             meant = meanings(written, levels)
-            refused = name not in definition.others
+            refused = name not in definition.unknown_categories
             bad = np.array([refused and meant[word] is None for word in written], dtype=np.bool_)
             found[f"with another {name} than {listed(levels)}"] = bad & ~column.missing
         else:
@@ -231,14 +235,18 @@ def listed(words: Sequence[str]) -> str:
     )
 
 
-def predicted(definition: Definition, scores: FloatArray, *, others: tuple[CountedAs, ...] = ()) -> Predicted:
+def predicted(
+    definition: Definition, scores: FloatArray, *, unknown_categories: tuple[MappedCategories, ...] = ()
+) -> Predicted:
     """Return predictions in the words of the table."""
     spec = loss_spec(definition.loss)
     values = spec.predictions(scores).tolist()
     if spec.task == "classification":
         words: tuple[Any, Any] = definition.classes or (0, 1)
         values = [words[int(value > 0.0)] for value in values]
-    return Predicted(values=values, score=scores, probability=spec.probabilities(scores), others=others)
+    return Predicted(
+        values=values, score=scores, probability=spec.probabilities(scores), unknown_categories=unknown_categories
+    )
 
 
 def _features(definition: Definition, columns: Columns, known: tuple[str, ...] | None, owner: str) -> list[str]:
@@ -338,7 +346,7 @@ def _no_numbers(kept: "Column", keep: BoolArray, role: str, name: str) -> str:
 def _level_words(
     column: "Column", keep: BoolArray, name: str, definition: Definition, owner: str
 ) -> "np.ndarray[Any, Any]":
-    levels, other = definition.categories[name], definition.others.get(name)
+    levels, other = definition.categories[name], definition.unknown_categories.get(name)
     written = [word_of(one, column.kind) for one in column.values[keep]]
     meant = meanings(written, levels)
     for word in meant:
@@ -347,7 +355,7 @@ def _level_words(
             raise DataError(
                 f"{owner}: column {name!r} must hold one of {listed(levels)}, as the definition says; got {word!r:.80}: leave "
                 f"such rows out, or say which of these any other word counts as, for this campaign by amend (such as "
-                f"{command} --reason ...), for a new one by others.{name} in its definition."
+                f"{command} --reason ...), for a new one by unknown_categories.{name} in its definition."
             )
     return np.array([other if meant[word] is None else meant[word] for word in written], dtype=object)
 

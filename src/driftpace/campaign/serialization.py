@@ -1,29 +1,27 @@
-"""What a campaign answers, as JSON: the same words from the command line (``--format json``) and from the service.
+"""The JSON form of each record, the same on the command line (``--format json``) and in the REST interface.
 
-Numbers that are no finite numbers become null, money an amount in words (exact) with its currency, verdicts and outcomes words.
+Numbers that are not finite become null, money an exact decimal string with its currency, verdicts and outcomes strings.
 """
 
 import math
 from typing import Any
 
-from driftpace.campaign.records import CountedAs, Decision, LedgerRow, Order, Receipt, Served, Status
+from driftpace.campaign.records import Decision, LedgerRow, MappedCategories, Order, Receipt, Served, Status
 from driftpace.records import Assumption, Money, Plan, Request, StepReport
 from driftpace.storage.base import Entry, Head
 
-_ADDED = {"exhausted": False, "cost": None, "committed": None}
-"""What a summary lacks that was written before there was such a thing."""
 _LEFT_OUT = ("tracker", "request", "report", "history")
-"""What an entry of the log holds for machines only: where the campaign stood, and answers that have a form of their own."""
+"""Parts of a log entry that only a replay needs, or that have their own JSON form."""
 
 
 def order_json(order: Order) -> dict[str, Any]:
-    """Return an order; ``code`` is how a command that asks ends with it."""
+    """Return an order; ``code`` is the exit code of ``driftpace ask``."""
     return {
         "campaign": order.campaign,
         "period": order.period,
         "key": order.key,
         "samples": order.samples,
-        "came": order.came,
+        "received": order.received,
         "missing": order.missing,
         "closed": order.closed,
         "code": order.code,
@@ -39,7 +37,7 @@ def order_json(order: Order) -> dict[str, Any]:
 
 
 def request_json(request: Request) -> dict[str, Any]:
-    """Return what the tracker said, and why."""
+    """Return the request of the tracker with its reason."""
     return {
         "reason": request.reason,
         "samples_theory": request.samples_theory,
@@ -58,32 +56,32 @@ def request_json(request: Request) -> dict[str, Any]:
 
 
 def receipt_json(receipt: Receipt) -> dict[str, Any]:
-    """Return what became of a delivery."""
+    """Return the receipt of a delivery."""
     return {
         "rows": receipt.rows,
         "repeated": receipt.repeated,
         "unlabelled": receipt.unlabelled,
-        "elsewhere": receipt.elsewhere,
+        "other_period_rows": receipt.other_period_rows,
         "duplicate": receipt.duplicate,
         "order": order_json(receipt.order),
         "report": None if receipt.report is None else report_json(receipt.report),
-        "others": [counted_json(one) for one in receipt.others],
+        "unknown_categories": [mapped_categories_json(one) for one in receipt.unknown_categories],
     }
 
 
-def counted_json(counted: CountedAs) -> dict[str, Any]:
-    """Return rows whose words count as another one."""
+def mapped_categories_json(mapped: MappedCategories) -> dict[str, Any]:
+    """Return rows with unknown categories."""
     return {
-        "column": counted.column,
-        "word": counted.word,
-        "rows": counted.rows,
-        "words": counted.words,
-        "found": list(counted.found),
+        "column": mapped.column,
+        "category": mapped.category,
+        "rows": mapped.rows,
+        "distinct": mapped.distinct,
+        "examples": list(mapped.examples),
     }
 
 
 def report_json(report: StepReport) -> dict[str, Any]:
-    """Return one closed period."""
+    """Return the report of a closed period."""
     chosen = report.selected
     return {
         "period": report.period,
@@ -114,7 +112,7 @@ def report_json(report: StepReport) -> dict[str, Any]:
 
 
 def ledger_json(row: LedgerRow) -> dict[str, Any]:
-    """Return a closed period with what was measured."""
+    """Return a closed period with the evaluation of the previous model."""
     return {
         "key": row.key,
         "closed_at": row.closed_at,
@@ -125,7 +123,7 @@ def ledger_json(row: LedgerRow) -> dict[str, Any]:
 
 
 def served_json(served: Served | None) -> dict[str, Any] | None:
-    """Return how the model before did on the fresh rows."""
+    """Return the evaluation of the previous model on the new rows."""
     if served is None:
         return None
     return {
@@ -137,7 +135,7 @@ def served_json(served: Served | None) -> dict[str, Any] | None:
 
 
 def status_json(status: Status) -> dict[str, Any]:
-    """Return where a campaign stands."""
+    """Return the status of a campaign."""
     return {
         "name": status.name,
         "period": status.period,
@@ -159,11 +157,10 @@ def status_json(status: Status) -> dict[str, Any]:
 
 
 def head_json(head: Head) -> dict[str, Any]:
-    """Return a campaign as a list shows it."""
+    """Return one line of a list of campaigns."""
     return {
         "name": head.name,
         "entries": head.seq,
-        **_ADDED,
         **head.summary,
         "created_at": head.created_at,
         "updated_at": head.updated_at,
@@ -171,16 +168,16 @@ def head_json(head: Head) -> dict[str, Any]:
 
 
 def entry_json(entry: Entry) -> dict[str, Any]:
-    """Return an entry of the log as people read it: what happened, without what only a replay needs."""
-    shown = {name: value for name, value in entry.body.items() if name not in _LEFT_OUT}
-    served = shown.get("served")
+    """Return an entry of the log without the parts that only a replay needs."""
+    body = {name: value for name, value in entry.body.items() if name not in _LEFT_OUT}
+    served = body.get("served")
     if served is not None and isinstance(served["error"], dict):
-        shown["served"] = {**served, "error": None}  # of one row, which has no error to speak of
-    return {"seq": entry.seq, "at": entry.at, "kind": entry.kind, "key": entry.key, **shown}
+        body["served"] = {**served, "error": None}  # the standard error of one row
+    return {"seq": entry.seq, "at": entry.at, "kind": entry.kind, "key": entry.key, **body}
 
 
 def plan_json(plan: Plan) -> dict[str, Any]:
-    """Return a plan, one entry for each period."""
+    """Return a plan with one item per period."""
     periods = zip(plan.samples, plan.costs, plan.risks, plan.gaps, strict=True)
     return {
         "first_period": plan.first_period,
@@ -209,7 +206,7 @@ def plan_json(plan: Plan) -> dict[str, Any]:
 
 
 def assumptions_json(assumptions: tuple[Assumption, ...]) -> list[dict[str, Any]]:
-    """Return what a promise rests on."""
+    """Return assumptions with their verdicts."""
     return [
         {"name": one.name, "verdict": one.verdict.value, "sentence": one.sentence, "judged": one.judged}
         for one in assumptions
@@ -217,14 +214,14 @@ def assumptions_json(assumptions: tuple[Assumption, ...]) -> list[dict[str, Any]
 
 
 def decision_json(decision: Decision | None) -> dict[str, Any] | None:
-    """Return what a person decided."""
+    """Return the decision of a person."""
     if decision is None:
         return None
     return {name: getattr(decision, name) for name in ("samples", "asked", "reason", "who", "at", "risk_bound")}
 
 
 def money_json(money: Money | None) -> dict[str, str] | None:
-    """Return an amount in words, so that no float rounds it.
+    """Return an amount as a decimal string, which no float rounds.
 
     >>> money_json(Money.of("12.50", "EUR"))
     {'amount': '12.50', 'currency': 'EUR'}

@@ -70,7 +70,7 @@ class CampaignState:
             period=self.state.period,
             key=opened.key,
             samples=came + missing,
-            came=came,
+            received=came,
             missing=missing,
             closed=False,
             request=opened.request,

@@ -33,13 +33,13 @@ def todo(folded: CampaignState) -> str:
         return f"Ask how many rows period {folded.state.period} needs."
     which = named(order.period, order.key)
     if order.missing > 0:
-        more = "more " if order.came else ""
+        more = "more " if order.received else ""
         return f"Label {order.missing:,} {more}row{'s' if order.missing != 1 else ''} for {which}."
-    if order.code == EXHAUSTED and order.came:
+    if order.code == EXHAUSTED and order.received:
         return f"All rows came that the budget has for {which}: close it, add money, or override it."
     if order.code == EXHAUSTED:
         return f"The budget has nothing for the rows that {which} needs: close it without, add money, or override it."
-    if order.came:
+    if order.received:
         return f"Enough rows came for {which}: close it."
     return f"Nothing to label in {which}: close it when it is over."
 
@@ -98,7 +98,7 @@ def summary(folded: CampaignState) -> dict[str, Any]:
         "todo": todo(folded),
         "target": target(folded),
         "missing": 0 if order is None else order.missing,
-        "came": 0 if order is None else order.came,
+        "received": 0 if order is None else order.received,
         "rows": folded.rows,
         "failed": order is not None and order.code == FAILED,
         "exhausted": order is not None and order.code == EXHAUSTED,

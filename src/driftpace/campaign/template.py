@@ -19,7 +19,7 @@ target = {target}
 # Columns of words among the features, with all their words; the first is what the others are compared to.
 {categories}
 # What any other word of such a column counts as: one of those listed. Left out: rows with another word are refused.
-{others}
+{unknown_categories}
 # What tells rows apart (so that a row told twice counts once), and whose rows they are (kept together in cross-validation).
 {id}
 {groups}
@@ -83,7 +83,9 @@ def template(values: Mapping[str, Any], *, file: str = "campaign.toml") -> str:
         target=_value(values.get("target", "y")),
         keep_rows=_value(values.get("keep_rows", True)),
         categories=_table("categories", values.get("categories"), _CATEGORIES, inline=True),
-        others=_table("others", values.get("others"), _first_words(values.get("categories")), inline=True),
+        unknown_categories=_table(
+            "unknown_categories", values.get("unknown_categories"), _first_words(values.get("categories")), inline=True
+        ),
         budget=_table("budget", values.get("budget"), _BUDGET, inline=False),
         **filled,
     )

@@ -121,10 +121,13 @@ def _unordered(state: State | BranchedState) -> State | BranchedState:
     return replace(state, states=tuple(replace(one, order=None) for one in state.states))
 
 
-def amended(folded: CampaignState, others: Mapping[str, str]) -> CampaignState:
+def amended(folded: CampaignState, unknown_categories: Mapping[str, str]) -> CampaignState:
     """Let any other word of a column count as one that is listed, from now on; what was told stays as it was."""
     definition = folded.definition
-    return replace(folded, definition=replace(definition, others={**definition.others, **others}))
+    return replace(
+        folded,
+        definition=replace(definition, unknown_categories={**definition.unknown_categories, **unknown_categories}),
+    )
 
 
 def closed(folded: CampaignState) -> tuple[CampaignState, StepReport]:
@@ -159,7 +162,7 @@ def after(folded: CampaignState, entry: Entry, rows: bytes | None) -> CampaignSt
         case "budgeted":
             folded = budgeted(folded, body["budget"])
         case "amended":
-            folded = amended(folded, body["others"])
+            folded = amended(folded, body["unknown_categories"])
         case "closed":
             folded, _ = closed(folded)
         case "fitted":
@@ -176,7 +179,7 @@ def after(folded: CampaignState, entry: Entry, rows: bytes | None) -> CampaignSt
 
 def decision_of(body: Mapping[str, Any], at: str) -> Decision:
     """Return the decision that an entry holds."""
-    return Decision(samples=body["samples"], reason=body["reason"], who=body["who"], at=at, asked=body.get("asked"))
+    return Decision(samples=body["samples"], reason=body["reason"], who=body["who"], at=at, asked=body["asked"])
 
 
 def replay(log: Iterable[tuple[Entry, bytes | None]]) -> Iterable[tuple[Entry, CampaignState]]:

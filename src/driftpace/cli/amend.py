@@ -38,8 +38,8 @@ def amend(
     with opened_campaign(storage, name) as campaign:
         before = campaign.definition
         mapping = parse_mapping(unknown_category, before.categories)
-        status = campaign.amend(others=mapping, reason=reason, who=user_name(who), dry_run=dry_run)
-    changed = any(before.others.get(column) != category for column, category in mapping.items())
+        status = campaign.amend(unknown_categories=mapping, reason=reason, who=user_name(who), dry_run=dry_run)
+    changed = any(before.unknown_categories.get(column) != category for column, category in mapping.items())
     if form is Form.JSON:
         from driftpace.campaign.serialization import status_json
 

@@ -78,5 +78,5 @@ def forget(
     with opened_campaign(storage, name) as campaign:
         before = campaign.status().order
         order = campaign.forget(reason=reason, who=user_name(who), dry_run=dry_run)
-    rows = "No rows" if before is None or not before.came else plural(before.came, "row")
+    rows = "No rows" if before is None or not before.received else plural(before.received, "row")
     print_order(order, form, dry_run=dry_run, prefix=f"{rows} discarded. ")

@@ -13,7 +13,6 @@ _SUBJECTS = {
     ("backtest", "frame"): "FILE",
     ("Campaign.add_money", "money"): "--add",
     ("Campaign.amend", "unknown_categories"): "--unknown-category",
-    ("Campaign.amend", "others"): "--unknown-category",
     ("Campaign.create", "name"): "NAME",
     ("Campaign.predict", "X"): "FILE",
     ("Campaign.sample", "id_column"): "The id column of the campaign",

@@ -13,7 +13,7 @@ _CSV_COLUMNS = (
     "key",
     "stage",
     "missing",
-    "came",
+    "received",
     "rows",
     "failed",
     "exhausted",

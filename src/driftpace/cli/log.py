@@ -72,7 +72,7 @@ def describe(kind: str, body: Body, key: str | None) -> str:
 
 def _asked(body: Body, key: str | None) -> str:
     period = f"period {body['period']}" + (f" ({key})" if key else "")
-    received = f", {body['came']:,} received" if body["came"] else ""
+    received = f", {body['received']:,} received" if body["received"] else ""
     return f"{period}: {plural(body['samples'], 'row')}{received}, {body['missing']:,} missing"
 
 
@@ -80,13 +80,13 @@ def _delivered(body: Body, _: str | None) -> str:
     source = f" from {body['source']}" if body["source"] else ""
     counts = [
         (body["unlabelled"], "without a label"),
-        (body.get("elsewhere"), "drawn for another period"),
+        (body.get("other_period_rows"), "drawn for another period"),
         (body["repeated"], "already added"),
     ]
     skipped = ", ".join(f"{count:,} {reason}" for count, reason in counts if count)
     unknown = "".join(
-        f"; {record['rows']:,} with an unknown {record['column']}, counted as {record['word']}"
-        for record in body.get("others", ())
+        f"; {record['rows']:,} with an unknown {record['column']}, counted as {record['category']}"
+        for record in body.get("unknown_categories", ())
     )
     rows = plural(body["rows"], "row")
     return f"period {body['period']}: {rows}{source}{f'; skipped {skipped}' if skipped else ''}{unknown}"
@@ -100,7 +100,7 @@ def _decided(body: Body, _: str | None) -> str:
 def _closed(body: Body, _: str | None) -> str:
     period = f"period {body['period']}" + (f" ({body['key']})" if body["key"] else "")
     reason = f"; {body['why']}" if body["why"] else ""
-    return f"{period}: {body['came']:,} of {plural(body['samples'], 'row')} received{reason}"
+    return f"{period}: {body['received']:,} of {plural(body['samples'], 'row')} received{reason}"
 
 
 def _certified(body: Body, key: str | None) -> str:
@@ -127,7 +127,9 @@ _DESCRIPTIONS: dict[str, Callable[[Body, str | None], str]] = {
     "approved": _decided,
     "overridden": _decided,
     "budgeted": _budgeted,
-    "amended": lambda body, _: f"period {body['period']}: {describe_mapping(body['others'])}: {body['reason']}",
+    "amended": lambda body, _: (
+        f"period {body['period']}: {describe_mapping(body['unknown_categories'])}: {body['reason']}"
+    ),
     "selected": _selected,
     "delivered": _delivered,
     "forgotten": lambda body, _: f"period {body['period']}: {plural(body['rows'], 'row')} discarded: {body['reason']}",

@@ -40,16 +40,16 @@ def order_sentence(order: "Order") -> str:
     """Return what to do, as a sentence."""
     period = period_name(order.period, order.key)
     if order.closed:
-        return f"{_capitalized(period)} is closed, with {plural(order.came, 'row')}; nothing to do."
+        return f"{_capitalized(period)} is closed, with {plural(order.received, 'row')}; nothing to do."
     if order.missing > 0:
-        if order.came:
+        if order.received:
             rows = f"{order.missing:,} more {'row' if order.missing == 1 else 'rows'}"
-            return f"Label {rows} for {period}; {order.came:,} of {order.samples:,} received."
+            return f"Label {rows} for {period}; {order.received:,} of {order.samples:,} received."
         return f"Label {plural(order.missing, 'row')} for {period}."
     unaffordable = order.overridden is None and order.request.outcome.name == "BUDGET"
-    if order.came and unaffordable:
+    if order.received and unaffordable:
         return f"All rows that the budget covers for {period} are received; nothing more to label."
-    if order.came:
+    if order.received:
         return f"Enough rows received for {period}; nothing more to label."
     if unaffordable:
         return f"The budget cannot pay for the rows that {period} needs."
@@ -72,7 +72,7 @@ def order_lines(order: "Order") -> list["Line"]:
         if decision is not None:
             by = f" by {decision.who}" if decision.who else ""
             reason = f": {decision.reason}" if decision.reason else ""
-            instead = f" instead of {decision.asked:,}" if decision.asked not in (None, decision.samples) else ""
+            instead = f" instead of {decision.asked:,}" if decision.asked != decision.samples else ""
             lines.append((label, f"{plural(decision.samples, 'row')}{instead}{by}{reason}"))
     return lines + check_lines(request.assumptions, resolved=order.resolves)
 
@@ -116,7 +116,7 @@ def receipt_sentence(receipt: "Receipt", source: str) -> str:
         return f"{source} was already added to {period} (log entry {receipt.duplicate}); nothing was counted twice."
     counts = [
         (receipt.unlabelled, "without a label"),
-        (receipt.elsewhere, "drawn for another period"),
+        (receipt.other_period_rows, "drawn for another period"),
         (receipt.repeated, "already added in this period"),
     ]
     skipped = ", ".join(f"{count:,} {reason}" for count, reason in counts if count)

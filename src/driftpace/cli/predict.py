@@ -64,7 +64,7 @@ def predict(
         columns, predictions = _predict(campaign, file)
         target = campaign.definition.target or "target"
     rows, added = _with_predictions(columns, predictions, target)
-    notes = [("Unknown", counted.sentence) for counted in predictions.others]
+    notes = [("Unknown", counted.sentence) for counted in predictions.unknown_categories]
     if out is None:
         _print_rows(rows, form or ListForm.CSV)
         for label, text in notes:

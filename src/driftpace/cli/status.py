@@ -68,7 +68,7 @@ def _money(summary: Mapping[str, Any]) -> str:
     if summary["spent"] is None:
         return ""
     committed = summary.get("committed")
-    pending = f", {committed} for the rows of the open period" if committed and summary["came"] else ""
+    pending = f", {committed} for the rows of the open period" if committed and summary["received"] else ""
     return f", {summary['spent']} spent{pending}, {summary['money_left']} left"
 
 

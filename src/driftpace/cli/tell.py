@@ -94,7 +94,7 @@ def _print(receipt: "Receipt", source: str, form: Form, *, dry_run: bool) -> Non
 
         print_json(receipt_json(receipt))
     else:
-        lines: list[Line] = [("Unknown", counted.sentence) for counted in receipt.others]
+        lines: list[Line] = [("Unknown", counted.sentence) for counted in receipt.unknown_categories]
         if receipt.report is not None:
             lines += report_lines(receipt.report, receipt.order.key)
         elif not receipt.order.closed:

@@ -31,7 +31,7 @@ class DecisionAnswer(Answer):
     """What a person decided; ``risk_bound`` is the risk foretold for an override's own number of rows."""
 
     samples: int
-    asked: int | None
+    asked: int
     reason: str
     who: str
     at: str
@@ -91,7 +91,7 @@ class OrderAnswer(RequestAnswer):
     period: int
     key: str | None
     samples: int
-    came: int
+    received: int
     missing: int
     closed: bool
     code: Literal[0, 10, 20, 30]
@@ -155,14 +155,14 @@ class ReportsAnswer(Answer):
     next: int | None
 
 
-class CountedAnswer(Answer):
-    """Rows with words in a column that are not listed, and count as one that is; ``found`` are the first of the ``words``."""
+class MappedCategoriesAnswer(Answer):
+    """Rows with unknown categories in a column, mapped to a listed one; ``examples`` are some of the ``distinct`` ones."""
 
     column: str
-    word: str
+    category: str
     rows: int
-    words: int
-    found: list[str]
+    distinct: int
+    examples: list[str]
 
 
 class ReceiptAnswer(Answer):
@@ -171,11 +171,11 @@ class ReceiptAnswer(Answer):
     rows: int
     repeated: int
     unlabelled: int
-    elsewhere: int
+    other_period_rows: int
     duplicate: int | None
     order: OrderAnswer
     report: ReportAnswer | None
-    others: list[CountedAnswer]
+    unknown_categories: list[MappedCategoriesAnswer]
 
 
 class StatusAnswer(Answer):
@@ -217,7 +217,7 @@ class HeadAnswer(Answer):
     todo: str
     target: str
     missing: int
-    came: int
+    received: int
     rows: int
     failed: bool
     exhausted: bool
@@ -269,7 +269,7 @@ class PredictionsAnswer(Answer):
     predictions: list[float | int | str | None]
     scores: list[float | None]
     probabilities: list[float | None] | None
-    others: list[CountedAnswer]
+    unknown_categories: list[MappedCategoriesAnswer]
 
 
 class HookAnswer(Answer):

@@ -114,7 +114,7 @@ class MoneySent(Prices):
 class AmendSent(Sent):
     """For columns of words, which of those listed any other word counts as, and why."""
 
-    others: Annotated[Words, Field(min_length=1)]
+    unknown_categories: Annotated[Words, Field(min_length=1)]
     reason: Reason
 
 
@@ -146,7 +146,7 @@ class DefinitionSent(Sent):
         ]
         | None
     ) = None
-    others: Words | None = None
+    unknown_categories: Words | None = None
     id: Word | None = None
     groups: Word | None = None
     loss: Annotated[str, _RegisteredLoss()] | None = None

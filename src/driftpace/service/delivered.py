@@ -9,7 +9,7 @@ from starlette.formparsers import MultiPartParser
 from starlette.requests import Request
 
 from driftpace.campaign import Campaign, Definition, Receipt
-from driftpace.campaign.serialization import counted_json, number
+from driftpace.campaign.serialization import mapped_categories_json, number
 from driftpace.errors import DataError, ParameterError
 from driftpace.service.failures import Refused
 from driftpace.tables.columns import Column
@@ -138,13 +138,13 @@ def predict(campaign: Campaign, found: dict[str, Column] | Arrays) -> dict[str, 
     """Return what the model says of rows."""
     if isinstance(found, Arrays):
         values = [number(float(one)) for one in campaign.predict(found.X)]
-        return {"predictions": values, "scores": values, "probabilities": None, "others": []}
+        return {"predictions": values, "scores": values, "probabilities": None, "unknown_categories": []}
     said = campaign.predict_table(found)
     return {
         "predictions": [number(one) if isinstance(one, float) else one for one in said.values],
         "scores": [number(float(one)) for one in said.score],
         "probabilities": None if said.probability is None else [number(float(one)) for one in said.probability],
-        "others": [counted_json(one) for one in said.others],
+        "unknown_categories": [mapped_categories_json(one) for one in said.unknown_categories],
     }
 
 

@@ -35,7 +35,7 @@ def test_a_page_after_some_periods(churn: Path, run: Run) -> None:
     assert status.order is not None
     drawn = figures(text)
     assert list(drawn) == ["labels", "drift", "promised", "served", "money"]
-    came = next(one for one in drawn["labels"]["data"] if one["name"] == "came")
+    came = next(one for one in drawn["labels"]["data"] if one["name"] == "received")
     assert came["x"] == ["W1", "W2", "W3", "W4"]
     assert came["y"] == [*(row.report.samples for row in ledger), None]
     promised = next(one for one in drawn["promised"]["data"] if one["name"] == "promised")

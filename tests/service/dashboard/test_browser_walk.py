@@ -101,7 +101,7 @@ def test_what_others_do_appears_and_what_is_typed_stays(shop: Serving, visit: Vi
     expect(page.locator("#override").get_by_label("Reason (for the log)")).to_have_value("half a senten")
     expect(page.locator("#override-reason")).to_be_focused()
     page.keyboard.press("Escape")
-    expect(page.locator("#order .came")).to_contain_text("5 of")
+    expect(page.locator("#order .received")).to_contain_text("5 of")
     expect(page.locator("#log")).to_contain_text("elsewhere.csv")
     expect(page.get_by_label("Horizon (periods)", exact=True)).to_have_value("7")
     expect(page.locator("#figure-drift details")).to_have_attribute("open", "")
@@ -141,7 +141,7 @@ def test_a_page_that_nobody_looks_at_listens_to_nothing(shop: Serving, visit: Vi
     campaign_of(shop).tell(X, y, final=False)
     poll(lambda: shop.service.watch.streams == 0)
     page.evaluate(look, False)
-    expect(page.locator("#order .came")).to_contain_text("5 of")
+    expect(page.locator("#order .received")).to_contain_text("5 of")
 
 
 def test_too_many_streams_are_no_reason_to_be_old(serve: Serve, visit: Visit) -> None:
@@ -152,7 +152,7 @@ def test_too_many_streams_are_no_reason_to_be_old(serve: Serve, visit: Visit) ->
     poll(lambda: running.service.watch.streams == 1)
     page = visit(f"{running.url}/campaigns/flat-prices", expected=("status of 503",)).page
     campaign.tell(*world.rows(1), final=False)
-    expect(page.locator("#order .came")).to_contain_text("1 of")
+    expect(page.locator("#order .received")).to_contain_text("1 of")
     expect(page.locator("#gone")).to_be_hidden()
 
 

@@ -192,7 +192,7 @@ def test_the_address_says_what_was_changed(shop: Serving, visit: Visit) -> None:
     read: list[str] = []
     other.on("request", lambda request: read.append(request.url))
     Campaign.open("flat-prices", storage=shop.service.store).tell(*World(3).rows(1), final=False)
-    expect(other.locator("#order .came")).to_contain_text("1 of")
+    expect(other.locator("#order .received")).to_contain_text("1 of")
     assert f"{shop.url}/campaigns/flat-prices?log=1" in read  # the page is read again without being planned for
     other.get_by_role("button", name="As it is").click()
     expect(other.locator("#outcome")).not_to_contain_text("90,000 EUR hold")

@@ -72,5 +72,5 @@ def test_a_campaign_without_money_is_no_quiet_one() -> None:
 
 
 def test_a_summary_of_before_there_was_such_a_word_is_listed() -> None:
-    assert listing.need({"stage": "close", "came": 0, "failed": False}) == "wait"
-    assert listing.need({"stage": "close", "came": 0, "failed": True, "exhausted": True}) == "look"
+    assert listing.need({"stage": "close", "received": 0, "failed": False}) == "wait"
+    assert listing.need({"stage": "close", "received": 0, "failed": True, "exhausted": True}) == "look"

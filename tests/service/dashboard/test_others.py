@@ -27,7 +27,7 @@ def test_the_page_says_what_other_words_count_as_and_which_rows_had_one() -> Non
     campaign = Campaign.create(VALUES, storage=MemoryStore())
     assert dict(facts(campaign.definition, campaign.status()))["Words of city"] == "Rome, Milan"
     campaign.ask()
-    campaign.amend(others={"city": "Milan"}, reason="a new shop", who="Ada")
+    campaign.amend(unknown_categories={"city": "Milan"}, reason="a new shop", who="Ada")
     assert (
         dict(facts(campaign.definition, campaign.status()))["Words of city"] == "Rome, Milan; any other counts as Milan"
     )
@@ -43,7 +43,7 @@ def test_a_receipt_says_which_rows_count_as_another_word(
     serve: Callable[..., Serving], visit: Callable[..., Watched], tmp_path: Path
 ) -> None:
     store = MemoryStore()
-    Campaign.create({**VALUES, "others": {"city": "Milan"}}, storage=store).ask()
+    Campaign.create({**VALUES, "unknown_categories": {"city": "Milan"}}, storage=store).ask()
     page = visit(f"{serve(store).url}/campaigns/rents").page
     file = tmp_path / "rents.csv"
     file.write_text("size,city,rent\n1,Bari,1\n2,Rome,2\n3,Milan,3\n")

@@ -6,7 +6,6 @@ import io
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ from driftpace.campaign import Campaign
 from driftpace.errors import StorageError
 from driftpace.service.dashboard.assets import assets, digest
 from driftpace.service.dashboard.formats import money, number
-from driftpace.service.dashboard.single import View, view
+from driftpace.service.dashboard.single import view
 from driftpace.storage import Change, MemoryStore
 from tests.reference.serving import Serving, serving
 from tests.service.dashboard.examples import BUDGET, HOSTILE, World, one, through
@@ -210,20 +209,6 @@ def test_an_override_is_told_as_it_was_decided() -> None:
     assert f'data-asked="{order.samples}"' in page  # what both dialogs say
     assert f'data-purse="{view(campaign).purse}"' in page
     assert "&#34;per_sample&#34;: 1.5" in page
-
-
-def test_an_override_of_before_its_number_was_kept_is_told_honestly(monkeypatch: pytest.MonkeyPatch) -> None:
-    store = MemoryStore()
-    campaign, _ = one(store, periods=2)
-    campaign.override(77, reason="long ago")
-    order = campaign.status().order
-    assert order is not None
-    assert order.overridden is not None
-    old = replace(order, overridden=replace(order.overridden, asked=None))
-    monkeypatch.setattr(View, "order", property(lambda _: old))
-    with serving(store, dashboard=True) as running:
-        asks = f"77 rows; the tracker asks for {view(campaign).asked} now"
-        assert asks in order_card(running)
 
 
 def test_the_upper_end_that_is_only_a_cap_is_not_called_a_range() -> None:

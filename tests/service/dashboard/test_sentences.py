@@ -21,7 +21,7 @@ def test_a_whole_history_reads_as_sentences() -> None:
     copied = {"name": "a", "source": "a.campaign", "entries": 9, "who": "Bo"}
     campaign.add_money(50, periods=3, reason="next quarter", who="Ada", per_sample=1)
     imported = Entry(kind="imported", at="2026-11-15T10:00:00Z", body=copied)
-    words = {"period": 4, "others": {"city": "Milan"}, "reason": "a new shop", "who": "Ada"}
+    words = {"period": 4, "unknown_categories": {"city": "Milan"}, "reason": "a new shop", "who": "Ada"}
     amended = Entry(kind="amended", at="2026-11-15T10:00:00Z", body=words)
     lines = [line(entry) for entry in (*campaign.log(), imported, amended)]
     said = {one.kind: one.sentence for one in lines}
@@ -86,7 +86,7 @@ def test_a_target_that_is_not_promised_is_no_good_news() -> None:
 
 
 def test_keys_do_not_turn_a_line_around_either() -> None:
-    body = {"period": 2, "key": "\u202e64W", "samples": 0, "came": 0, "who": ""}
+    body = {"period": 2, "key": "\u202e64W", "samples": 0, "received": 0, "who": ""}
     said = line(Entry(kind="closed", at="2026-11-15T10:00:00Z", seq=3, body=body))
     assert said.sentence == "Period 2 (64W) closed with no rows, as asked."
 

@@ -87,7 +87,7 @@ def test_a_reading_that_failed_once_is_made_again(shop: Serving, visit: Visit) -
     expect(page.locator("#gone")).to_contain_text("The service answered with 500")
     expect(page.locator("#gone")).to_be_visible()
     held.let_go()
-    expect(page.locator("#order .came")).to_contain_text("3 of")
+    expect(page.locator("#order .received")).to_contain_text("3 of")
     expect(page.locator("#gone")).to_be_hidden()
 
 

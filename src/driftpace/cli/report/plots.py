@@ -31,12 +31,12 @@ def labels(ledger: Sequence[LedgerRow], order: Order | None) -> Section:
     if order is not None:
         now = order.key or str(order.period)
         names = (*names, now if now not in names else f"{now} (now)")
-        came, asked = [*came, float(order.came) if order.came else math.nan], [*asked, float(order.samples)]
+        came, asked = [*came, float(order.received) if order.received else math.nan], [*asked, float(order.samples)]
         theory = [*theory, float(order.request.samples_theory)]
     height = max(highest(came, asked), 1.0)
     figure = Figure(periods=names, axis="rows in the period", digits=",.0f")
     figure.line("asked for", asked, colour="plum", dash="dash")
-    figure.line("came", came, colour="own", width=2.5, markers=True)
+    figure.line("received", came, colour="own", width=2.5, markers=True)
     figure.line("asked by theory alone", theory, colour="rose", dash="dot", shown=fits(theory, height))
     text = "No period is closed yet."
     if closed:

@@ -23,7 +23,7 @@ def rows(ledger: Sequence[LedgerRow], order: Order | None) -> Figure | None:
     came: list[float | None] = [float(row.report.samples) for row in past]
     asked: list[float | None] = [float(row.report.asked) for row in past]
     if order is not None:
-        came += [float(order.came) if order.came else None]
+        came += [float(order.received) if order.received else None]
         asked += [float(order.samples)]
     came += [None] * (len(names) - len(came))
     asked += [None] * (len(names) - len(asked))
@@ -37,7 +37,7 @@ def rows(ledger: Sequence[LedgerRow], order: Order | None) -> Figure | None:
         chart.bars(came, "own")
         chart.level(asked, "ink")
 
-    legend = [("own barkey", "came"), ("ink stroke", "asked for")]
+    legend = [("own barkey", "received"), ("ink stroke", "asked for")]
     if any(one is not None for one in planned):
         legend.append(("own hatchkey", "planned"))
     total = sum(row.report.samples for row in ledger)
@@ -51,7 +51,7 @@ def rows(ledger: Sequence[LedgerRow], order: Order | None) -> Figure | None:
     ]
     for place, (label, (_, samples, _)) in enumerate(zip(labels[len(ledger) :], ahead, strict=True)):
         theory = count(order.request.samples_theory) if order and not place else "–"
-        came_now = count(order.came) if order and not place else "planned"
+        came_now = count(order.received) if order and not place else "planned"
         body.append((label, count(samples), came_now, theory))
     return Figure(
         key="rows",
@@ -206,7 +206,7 @@ def _so_far(order: Order) -> str:
     which = straight(called(order.period, order.key))
     if order.samples == 0:
         return f"Nothing is asked for in {which}."
-    came = count(order.came) if order.came else "none"
+    came = count(order.received) if order.received else "none"
     return f"Of the {plural(order.samples, 'row')} of {which}, {came} came so far."
 
 

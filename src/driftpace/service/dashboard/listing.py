@@ -54,9 +54,9 @@ class Page:
 def need(summary: Any) -> str:
     """Return what a campaign needs, by its summary.
 
-    >>> need({"stage": "labels", "missing": 42, "came": 0, "failed": False}), need({"stage": "close", "came": 0})
+    >>> need({"stage": "labels", "missing": 42, "received": 0, "failed": False}), need({"stage": "close", "received": 0})
     ('labels', 'wait')
-    >>> need({"stage": "close", "came": 0, "exhausted": True})
+    >>> need({"stage": "close", "received": 0, "exhausted": True})
     'money'
     """
     if summary.get("failed"):
@@ -65,19 +65,19 @@ def need(summary: Any) -> str:
         return "money"
     stage = summary.get("stage")
     if stage == "close":
-        return "close" if summary.get("came") else "wait"
+        return "close" if summary.get("received") else "wait"
     return stage if stage in SHOWN else "look"
 
 
 def phrase(summary: Any) -> str:
     """Return what to do, in a few words; which period it is about stands beside it.
 
-    >>> phrase({"stage": "labels", "missing": 1200, "came": 3, "failed": True})
+    >>> phrase({"stage": "labels", "missing": 1200, "received": 3, "failed": True})
     'An assumption fails; label 1,200 more rows'
-    >>> phrase({"stage": "close", "missing": 0, "came": 0, "exhausted": True})
+    >>> phrase({"stage": "close", "missing": 0, "received": 0, "exhausted": True})
     'The money left does not hold the target; close it when it is over'
     """
-    stage, missing, came = summary.get("stage"), int(summary.get("missing") or 0), summary.get("came")
+    stage, missing, came = summary.get("stage"), int(summary.get("missing") or 0), summary.get("received")
     if stage == "labels":
         said = f"label {missing:,} {'more ' if came else ''}{'row' if missing == 1 else 'rows'}"
     elif stage == "close":

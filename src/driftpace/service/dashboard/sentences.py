@@ -86,7 +86,7 @@ def _budgeted(entry: Entry) -> str:
 
 
 def _amended(entry: Entry) -> str:
-    others = entry.body["others"].items()
+    others = entry.body["unknown_categories"].items()
     said = ", ".join(f"any other {quoted(column)} counts as {quoted(word)}" for column, word in others)
     return f"From period {entry.body['period']} on {said}{_by(entry)}{_because(entry)}"
 
@@ -94,10 +94,10 @@ def _amended(entry: Entry) -> str:
 def _asked(entry: Entry) -> str:
     body = entry.body
     which = named(body["period"], entry.key)
-    if body["came"] and body["missing"]:
-        return f"With {plural(body['came'], 'row')} there, {which} needs {body['missing']:,} more{_by(entry)}"
-    if body["came"]:
-        return f"With {plural(body['came'], 'row')} there, {which} needs no more{_by(entry)}"
+    if body["received"] and body["missing"]:
+        return f"With {plural(body['received'], 'row')} there, {which} needs {body['missing']:,} more{_by(entry)}"
+    if body["received"]:
+        return f"With {plural(body['received'], 'row')} there, {which} needs no more{_by(entry)}"
     if body["missing"] == 0:
         return f"Nothing is to be labelled in {which}{_by(entry)}"
     return f"{plural(body['missing'], 'row')} are to be labelled for {which}{_by(entry)}".replace(
@@ -136,8 +136,9 @@ def _delivered(entry: Entry) -> str:
     left = sum(int(body.get(name) or 0) for name in ("repeated", "unlabelled"))
     said = f"{said}; {' and '.join(out)} {'was' if left == 1 else 'were'} left out" if out else said
     others = "".join(
-        f"; {plural(one['rows'], 'row')} with another {quoted(one['column'])} than those listed, taken for {quoted(one['word'])}"
-        for one in body.get("others", ())
+        f"; {plural(one['rows'], 'row')} with another {quoted(one['column'])} than those listed, "
+        f"taken for {quoted(one['category'])}"
+        for one in body.get("unknown_categories", ())
     )
     return f"{said}{others}"
 
@@ -150,7 +151,7 @@ def _forgotten(entry: Entry) -> str:
 def _closed(entry: Entry) -> str:
     body = entry.body
     which = named(body["period"], body.get("key"))
-    rows = f"{body['came']:,} of {plural(body['samples'], 'row')}" if body["samples"] else "no rows, as asked"
+    rows = f"{body['received']:,} of {plural(body['samples'], 'row')}" if body["samples"] else "no rows, as asked"
     why = f"; {body['why']}" if body.get("why") else ""
     return f"{which[0].upper()}{which[1:]} closed with {rows}{_by(entry)}{why}"
 

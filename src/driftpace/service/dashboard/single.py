@@ -74,7 +74,7 @@ class View:
         if self.order is None:
             return None
         request = self.order.request
-        return self.order.came + request.samples if request.plan is None else request.plan.samples[0]
+        return self.order.received + request.samples if request.plan is None else request.plan.samples[0]
 
     @property
     def most(self) -> int | None:
@@ -155,7 +155,7 @@ def need_of(status: Status) -> str:
         return "money"
     if order.missing > 0:
         return "labels"
-    return "close" if order.came else "wait"
+    return "close" if order.received else "wait"
 
 
 def log_of(campaign: Campaign, *, entries: int, page: int) -> LogPage:
@@ -177,7 +177,11 @@ def facts(definition: Definition, status: Status) -> tuple[tuple[str, str], ...]
     if definition.classes is not None:
         found.append(("Classes", " or ".join(definition.classes)))
     for name, words in definition.categories.items():
-        other = f"; any other counts as {definition.others[name]}" if name in definition.others else ""
+        other = (
+            f"; any other counts as {definition.unknown_categories[name]}"
+            if name in definition.unknown_categories
+            else ""
+        )
         found.append((f"Words of {name}", f"{', '.join(words)}{other}"))
     if definition.id is not None:
         found.append(("Rows told apart by", definition.id))

@@ -22,7 +22,9 @@ async def amend(request: Request, name: CampaignName, said: Annotated[AmendSent,
 
     def run() -> Response:
         campaign = service.handles.campaign(name)
-        return as_json(status_json(campaign.amend(others=said.others, reason=said.reason, who=by)))
+        return as_json(
+            status_json(campaign.amend(unknown_categories=said.unknown_categories, reason=said.reason, who=by))
+        )
 
     answer = await service.fits.run(run)
     service.watch.changed(name)

@@ -90,7 +90,7 @@ function meanwhile(dialog) {
     number(dialog);
     return;
   }
-  place.textContent = now.period !== dialog.period ? `Period ${dialog.period} was closed meanwhile.` : `The order changed meanwhile: ${now.came} of ${now.samples} rows came.`;
+  place.textContent = now.period !== dialog.period ? `Period ${dialog.period} was closed meanwhile.` : `The order changed meanwhile: ${now.received} of ${now.samples} rows came.`;
   place.hidden = false;
   if (now.period === dialog.period) number(dialog);
 }

@@ -12,8 +12,8 @@ export function receipt(body) {
   else if (report === null) said.push("No row was counted.");
   if (body.repeated > 0) said.push(`${rows(body.repeated)} told before in this period left out.`);
   if (body.unlabelled > 0) said.push(`${rows(body.unlabelled)} without a label left out.`);
-  if (body.elsewhere > 0) said.push(`${rows(body.elsewhere)} of another period left out.`);
-  for (const one of body.others) said.push(`${rows(one.rows)} with another ${one.column} than those listed ${one.rows === 1 ? "counts" : "count"} as ${one.word}.`);
+  if (body.other_period_rows > 0) said.push(`${rows(body.other_period_rows)} of another period left out.`);
+  for (const one of body.unknown_categories) said.push(`${rows(one.rows)} with another ${one.column} than those listed ${one.rows === 1 ? "counts" : "count"} as ${one.category}.`);
   if (report !== null) said.push(`Period ${report.period} is closed: ${report.outcome_sentence}.`);
   else if (order.closed) said.push(`Period ${order.period} is closed.`);
   else if (order.missing > 0) said.push(`${rows(order.missing)} still missing.`);
