@@ -171,7 +171,7 @@ def _follow(case: Case, world: AnyWorld, run: int, periods: int) -> _Run:
         verdict=np.array(verdicts, dtype=np.float64),
         coefs=np.array(coefs),
         names=names,
-        outcomes=Counter(one.outcome.name.lower() for one in reports if not one.outcome.promised),
+        outcomes=Counter(one.outcome.value for one in reports if not one.outcome.promised),
     )
 
 

@@ -71,7 +71,7 @@ def follow(run: int) -> Followed:
         rho_upper=np.array([np.nan if report.rho_upper is None else report.rho_upper for report in history]),
         promised=np.array([report.risk_bound for report in history]),
         true=np.array(true),
-        outcomes=[report.outcome.name.lower() for report in history],
+        outcomes=[report.outcome.value for report in history],
     )
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from driftpace.constraints import WholeSpace
 from driftpace.drift import Drift, NoMargin
 from driftpace.learners import GradientPasses
-from driftpace.records import Constants, Seen
+from driftpace.records import Constants, PeriodData
 from driftpace.synthetic import DriftingRegression
 from paper.beyond.followed import Followed
 from paper.cost.setting import LOSS, NOISE
@@ -39,7 +39,7 @@ def lag(epsilon: float, periods: int, number: int) -> Followed:
         now = world.period(index + 1)
         X, y = now.draw(LAG_ROWS, rng=rows)
         fit = learner.fit(LOSS, WholeSpace(), coef, X, y, constants=constants, distance=math.inf)
-        seen = Seen(
+        seen = PeriodData(
             period=index + 1,
             X=X,
             y=y,

@@ -14,7 +14,7 @@ def test_the_promise_is_that_of_the_number_that_stands() -> None:
     campaign = begun(MemoryStore())
     campaign.ask()
     nothing = campaign.override(50, reason="plenty")
-    assert _promise(nothing) == "none: too little is known to promise anything yet; asked 0.1"
+    assert _promise(nothing) == "none: not enough data yet to predict the excess loss; asked 0.1"
     campaign.approve()
     for period in (1, 2):
         run_period(campaign, period)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from driftpace.constraints import Ball, Set
+from driftpace.constraints import Ball, ConstraintSet
 from driftpace.errors import ParameterError
 
 NUMBERS = st.floats(-1e300, 1e300)
@@ -72,7 +72,7 @@ def test_a_ball_is_a_value() -> None:
     assert hash(ball) == hash(Ball(1.0, center=np.array([1.0, 2.0])))
     assert ball != Ball(1.0)
     assert ball != "ball"
-    assert isinstance(ball, Set)
+    assert isinstance(ball, ConstraintSet)
     assert ball.center is not None
     with pytest.raises(ValueError, match="read-only"):
         ball.center[0] = 3.0

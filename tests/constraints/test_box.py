@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from driftpace.constraints import Box, Set
+from driftpace.constraints import Box, ConstraintSet
 from driftpace.errors import ParameterError
 
 NUMBERS = st.floats(-1e300, 1e300)
@@ -67,7 +67,7 @@ def test_a_box_is_a_value() -> None:
     assert box != Box(low=0.0, high=2.0)
     assert Box(low=0.0, high=2.0) != Box(low=0.0, high=2.0, features=1)
     assert box != "box"
-    assert isinstance(box, Set)
+    assert isinstance(box, ConstraintSet)
     assert Box.code == 2
 
 
@@ -88,7 +88,10 @@ def test_ends_out_of_order_are_refused() -> None:
 
 
 def test_lengths_that_disagree_are_refused() -> None:
-    with pytest.raises(ParameterError, match=r"must agree in length; got shapes \(2,\) and \(\) with features=3\.$"):
+    with pytest.raises(
+        ParameterError,
+        match=r"must agree in length with high and features; got shapes \(2,\) and \(\) with features=3\.$",
+    ):
         Box(low=np.zeros(2), high=1.0, features=3)
 
 

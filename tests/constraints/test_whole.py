@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from driftpace.constraints import Set, WholeSpace
+from driftpace.constraints import ConstraintSet, WholeSpace
 
 
 def test_the_whole_space_moves_nothing() -> None:
@@ -17,5 +17,5 @@ def test_the_whole_space_moves_nothing() -> None:
     assert space.diameter == math.inf
     assert space.fits(7)
     assert space == WholeSpace()
-    assert isinstance(space, Set)
+    assert isinstance(space, ConstraintSet)
     assert WholeSpace.code == 0

@@ -27,7 +27,7 @@ from driftpace.drift import (
 )
 from driftpace.errors import ParameterError
 from driftpace.losses import SquaredLoss
-from driftpace.records import Constants, Seen
+from driftpace.records import Constants, PeriodData
 from driftpace.storage.codec import decode, encode
 from tests.reference.drifting import sgd, simulate
 
@@ -45,12 +45,12 @@ ONE_STEPS = [
 COMBINES = [MeanChange(), RecentChange(window=3), WindowedChange(window=2)]
 
 
-def _periods(rng: np.random.Generator, periods: int = 7, held_out: float = 0.0) -> list[Seen]:
+def _periods(rng: np.random.Generator, periods: int = 7, held_out: float = 0.0) -> list[PeriodData]:
     batches = simulate(rng, sgd(1.0, 4.0), runs=1, samples=12, rho=0.4, periods=periods, held_out=held_out)
     return [batch.seen(0, KNOWN, scatter=0.1 * batch.number) for batch in batches]
 
 
-def _fold(drift: Any, periods: list[Seen]) -> Any:
+def _fold(drift: Any, periods: list[PeriodData]) -> Any:
     state = drift.init(2)
     for seen in periods:
         state = drift.update(state, seen, LOSS)

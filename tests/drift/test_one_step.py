@@ -26,7 +26,7 @@ from driftpace.drift.one_step.distribution import gaussian_mmd, linear_mmd, tran
 from driftpace.drift.one_step.unbiased import squared_gradient
 from driftpace.errors import ParameterError
 from driftpace.losses import HuberLoss, LogisticLoss, SquaredLoss
-from driftpace.records import Constants, Seen
+from driftpace.records import Constants, PeriodData
 from tests.reference import one_steps
 from tests.reference.drifting import sgd, simulate
 
@@ -50,7 +50,9 @@ def _named(one_step: Any) -> str:
 NEIGHBOURS = [step for step in STEPS if not isinstance(step, Prequential)]
 
 
-def _periods(seed: int, *, samples: int = 9, features: int = 3, periods: int = 4, held_out: float = 0.0) -> list[Seen]:
+def _periods(
+    seed: int, *, samples: int = 9, features: int = 3, periods: int = 4, held_out: float = 0.0
+) -> list[PeriodData]:
     rng = np.random.default_rng(seed)
     batches = simulate(
         rng,
@@ -65,7 +67,7 @@ def _periods(seed: int, *, samples: int = 9, features: int = 3, periods: int = 4
     return [batch.seen(0, M) for batch in batches]
 
 
-def _measure(one_step: Any, periods: list[Seen], loss: Any = LOSS) -> list[Step | None]:
+def _measure(one_step: Any, periods: list[PeriodData], loss: Any = LOSS) -> list[Step | None]:
     state, found = one_step.init(periods[0].X.shape[1]), []
     for seen in periods:
         state, step = one_step.measure(state, seen, loss)
@@ -73,11 +75,11 @@ def _measure(one_step: Any, periods: list[Seen], loss: Any = LOSS) -> list[Step 
     return found
 
 
-def _values(one_step: Any, periods: list[Seen], loss: Any = LOSS) -> list[float | None]:
+def _values(one_step: Any, periods: list[PeriodData], loss: Any = LOSS) -> list[float | None]:
     return [None if step is None else step.value for step in _measure(one_step, periods, loss)]
 
 
-def _empty(seen: Seen) -> Seen:
+def _empty(seen: PeriodData) -> PeriodData:
     return replace(seen, X=seen.X[:0], y=seen.y[:0], X_held=seen.X_held[:0], y_held=seen.y_held[:0], coef=seen.start)
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from driftpace import bounds as b
-from driftpace.constraints import Ball, Box, Set, WholeSpace
+from driftpace.constraints import Ball, Box, ConstraintSet, WholeSpace
 from driftpace.errors import ParameterError, UnknownConstantError
 from driftpace.learners import AnchoredErm, Learner
 from driftpace.learners.newton import TOLERANCE
@@ -23,7 +23,13 @@ KINDS: dict[str, Any] = {"squared": SquaredLoss, "hinge": SmoothedHinge, "logist
 
 
 def fit(
-    loss: Loss, domain: Set, start: FloatArray, X: FloatArray, y: FloatArray, strength: float, distance: float = 1.0
+    loss: Loss,
+    domain: ConstraintSet,
+    start: FloatArray,
+    X: FloatArray,
+    y: FloatArray,
+    strength: float,
+    distance: float = 1.0,
 ) -> Fit:
     learner = AnchoredErm(form="m-estimation", strength=strength)
     return learner.fit(loss, domain, start, X, y, constants=KNOWN, distance=distance)
@@ -36,7 +42,7 @@ def rows(rng: np.random.Generator, loss: Loss, count: int, features: int, scale:
 
 
 def error(
-    fitted: Fit, loss: LinearLoss, domain: Set, start: FloatArray, X: FloatArray, y: FloatArray, lam: float
+    fitted: Fit, loss: LinearLoss, domain: ConstraintSet, start: FloatArray, X: FloatArray, y: FloatArray, lam: float
 ) -> float:
     """How far the result is from fulfilling the condition w = Pi(w - gradient/h), in units of the gradient."""
     w = fitted.coef
@@ -64,7 +70,7 @@ class HalfSpace:
         return True
 
 
-def sets(features: int) -> list[Set]:
+def sets(features: int) -> list[ConstraintSet]:
     center = np.linspace(-0.2, 0.2, features)
     return [
         WholeSpace(),

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from driftpace.constraints import Ball, Box, Set, WholeSpace
+from driftpace.constraints import Ball, Box, ConstraintSet, WholeSpace
 from driftpace.errors import ParameterError
 from driftpace.learners import Learner, Sgd
 from driftpace.losses import HuberLoss, LinearLoss, LogisticLoss, Loss, SmoothedHinge, SquaredLoss
@@ -23,7 +23,9 @@ CONSTANTS = Constants.given(m=1.0, M=1.0, A=0.5, B=4.0)
 NAMES = {SquaredLoss: "squared", SmoothedHinge: "hinge", LogisticLoss: "logistic", HuberLoss: "huber"}
 
 
-def fit(learner: Sgd, loss: Loss, domain: Set, start: FloatArray, X: FloatArray, y: FloatArray, **more: Any) -> Fit:
+def fit(
+    learner: Sgd, loss: Loss, domain: ConstraintSet, start: FloatArray, X: FloatArray, y: FloatArray, **more: Any
+) -> Fit:
     known: dict[str, Any] = {"constants": CONSTANTS, "distance": 1.0} | more
     return learner.fit(loss, domain, start, X, y, **known)
 

@@ -106,7 +106,7 @@ def test_currencies_are_not_mixed() -> None:
     assert euros != dollars
     with pytest.raises(ParameterError, match=r"must be in USD; got 1 EUR"):
         Money.of(euros, "USD")
-    with pytest.raises(ParameterError, match=r"^Money\(currency=\.\.\.\) must be a word"):
+    with pytest.raises(ParameterError, match=r"^Money\(currency=\.\.\.\) must be a string"):
         Money.of(1, 5)  # type: ignore[arg-type]
 
 

@@ -1,6 +1,6 @@
 """Many drifting regressions at once, followed by a learner: the periods that estimators of drift are shown.
 
-Runs are batched, so that a statistical test costs seconds; every period can be taken apart again into one ``Seen`` per run.
+Runs are batched, so that a statistical test costs seconds; every period can be taken apart again into one ``PeriodData`` per run.
 """
 
 import math
@@ -11,7 +11,7 @@ import numpy as np
 
 from driftpace.drift import DriftEstimator
 from driftpace.losses import SquaredLoss
-from driftpace.records import Constants, DriftEstimate, Seen
+from driftpace.records import Constants, DriftEstimate, PeriodData
 
 LOSS = SquaredLoss()
 Array = np.ndarray
@@ -42,9 +42,9 @@ class Batch:
         residuals = np.einsum("rkd,rd->rk", X, self.coef) - y
         return np.asarray(np.einsum("rk,rkd->rd", residuals, X) / max(self.training, 1))
 
-    def seen(self, run: int, constants: Constants, scatter: float = math.inf) -> Seen:
+    def seen(self, run: int, constants: Constants, scatter: float = math.inf) -> PeriodData:
         X, y, k = self.X[run], self.y[run], self.training
-        return Seen(
+        return PeriodData(
             period=self.number,
             X=X[:k],
             y=y[:k],

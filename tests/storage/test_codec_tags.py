@@ -36,7 +36,7 @@ SAVED = (
 
 NOT_SAVED = {
     # abstract, or what it is computed from is saved
-    "Curve", "LinearLoss", "LossSpec", "Candidate", "Selection", "Design", "Held", "Request", "Fit", "Seen", "Sizing",
+    "Curve", "LinearLoss", "LossSpec", "Candidate", "Selection", "Design", "Held", "Request", "Fit", "PeriodData", "Sizing",
     # intermediate results of one call
     "Recipe", "Combined", "Step", "RuleContext", "RuleDecision", "TrainedPeriod",
     "Prediction", "PeriodFit", "Posterior", "Supply", "RowsNeeded", "PredictedBound",

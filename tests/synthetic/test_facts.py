@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from driftpace.constraints import Ball, Box, Set, WholeSpace
+from driftpace.constraints import Ball, Box, ConstraintSet, WholeSpace
 from driftpace.synthetic.constants import max_distance, quadratic_limit
 from driftpace.typing import FloatArray
 
@@ -57,5 +57,5 @@ class Segment:
     ],
     ids=repr,
 )
-def test_the_furthest_point_of_a_domain(domain: Set | None, distance: float) -> None:
+def test_the_furthest_point_of_a_domain(domain: ConstraintSet | None, distance: float) -> None:
     assert max_distance(domain, np.array([3.0, 4.0])) == pytest.approx(distance)

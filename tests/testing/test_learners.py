@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from driftpace.bounds import FormulaBound, Nature, RiskBound
-from driftpace.constraints import Ball, Set, WholeSpace
+from driftpace.constraints import Ball, ConstraintSet, WholeSpace
 from driftpace.learners import AnchoredErm, GradientPasses, Learner, Sgd
 from driftpace.losses import HuberLoss, Loss, SmoothedHinge, SquaredLoss
 from driftpace.records import Constants, Fit
@@ -102,7 +102,7 @@ class Liar:
     def fit(
         self,
         loss: Loss,
-        domain: Set,
+        domain: ConstraintSet,
         start: FloatArray,
         X: FloatArray,
         y: FloatArray,
@@ -146,7 +146,7 @@ class PromisesAFifthTooMuch(PromisesTooMuch):
 
 
 class IgnoresTheSet(Liar):
-    def fit(self, loss: Loss, domain: Set, *rest: Any, **more: Any) -> Fit:
+    def fit(self, loss: Loss, domain: ConstraintSet, *rest: Any, **more: Any) -> Fit:
         return self.honest.fit(loss, WholeSpace(), *rest, **more)
 
 
@@ -162,7 +162,7 @@ class MovesWithoutRows(Liar):
 
 
 class ChangesItsStart(Liar):
-    def fit(self, loss: Loss, domain: Set, start: FloatArray, *rest: Any, **more: Any) -> Fit:
+    def fit(self, loss: Loss, domain: ConstraintSet, start: FloatArray, *rest: Any, **more: Any) -> Fit:
         fitted = Liar.fit(self, loss, domain, start, *rest, **more)
         if fitted.rows:
             start += 1.0
@@ -182,7 +182,7 @@ class RollsDice(Liar):
 class SeldomExplodes(Liar):
     """Right on the whole, and a hundred million off in one run of a hundred: no mean with its error can see it."""
 
-    def fit(self, loss: Loss, domain: Set, start: FloatArray, X: FloatArray, *rest: Any, **more: Any) -> Fit:
+    def fit(self, loss: Loss, domain: ConstraintSet, start: FloatArray, X: FloatArray, *rest: Any, **more: Any) -> Fit:
         fitted = Liar.fit(self, loss, domain, start, X, *rest, **more)
         unlucky = fitted.rows not in (0, 37) and int(abs(X[0, 0]) * 1e6) % 100 == 0  # 37 rows show its conduct
         return replace(fitted, coef=fitted.coef + 1e8) if unlucky else fitted

@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from driftpace.constraints import Ball, Box, Set, WholeSpace
+from driftpace.constraints import Ball, Box, ConstraintSet, WholeSpace
 from driftpace.testing import check_set
 from driftpace.typing import FloatArray
 
-SETS: list[tuple[Set, int]] = [
+SETS: list[tuple[ConstraintSet, int]] = [
     (WholeSpace(), 3),
     (Ball(1.0), 1),
     (Ball(2.0), 7),
@@ -28,7 +28,7 @@ SETS: list[tuple[Set, int]] = [
 
 
 @pytest.mark.parametrize(("set_", "features"), SETS, ids=repr)
-def test_every_built_in_set_passes(set_: Set, features: int, seed: int) -> None:
+def test_every_built_in_set_passes(set_: ConstraintSet, features: int, seed: int) -> None:
     check_set(set_, features)
     check_set(set_, features, rng=np.random.default_rng([seed, 1]))
 
@@ -155,7 +155,7 @@ class Elsewhere(Unit):
         return False
 
 
-BROKEN: list[tuple[Set, str]] = [
+BROKEN: list[tuple[ConstraintSet, str]] = [
     (StopsHalfWay(), "moves a projection when it is projected again"),
     (NarrowDiameter(), "has two points further apart than its diameter"),
     (WideDiameter(), "has a diameter that no two of its points come near"),
@@ -172,7 +172,7 @@ BROKEN: list[tuple[Set, str]] = [
 
 
 @pytest.mark.parametrize(("set_", "sentence"), BROKEN, ids=lambda value: type(value).__name__)
-def test_a_broken_set_is_caught_by_name(set_: Set, sentence: str, seed: int) -> None:
+def test_a_broken_set_is_caught_by_name(set_: ConstraintSet, sentence: str, seed: int) -> None:
     for more in range(3):
         with pytest.raises(AssertionError, match=f"^The set {sentence}.*\\.$"):
             check_set(set_, 3, rng=np.random.default_rng([seed, more]))

@@ -313,7 +313,7 @@ def test_history_is_a_tuple_and_a_table() -> None:
     frame = tracker.history.to_frame("polars")
     assert isinstance(frame, pl.DataFrame)
     assert frame["samples"].to_list() == [50, 50, 50]
-    assert set(frame["outcome"]) <= {outcome.name.lower() for outcome in Outcome}
+    assert set(frame["outcome"]) <= {outcome.value for outcome in Outcome}
     assert list(tracker.history.to_frame("pandas")["period"]) == [1, 2, 3]
     assert len(tracker.history[:2].to_frame("pandas")) == 2
     with pytest.raises(ParameterError, match=r"to_frame\(backend=...\) must be one of"):

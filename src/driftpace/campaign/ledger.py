@@ -204,10 +204,10 @@ LEDGER_COLUMNS: tuple[LedgerColumn, ...] = (
         key="outcome",
         heading="outcome",
         description="Whether the model is expected to meet the target, and if not, why.",
-        value=lambda row: row.report.outcome.name.lower(),
+        value=lambda row: row.report.outcome.value,
         kind="text",
         shown=True,
-        text=lambda row: row.report.outcome.value,
+        text=lambda row: row.report.outcome.sentence,
     ),
     LedgerColumn(key="rho", heading="drift", description="Estimated drift of the best model.", value=_report("rho")),
     LedgerColumn(

@@ -102,7 +102,7 @@ def summary(folded: CampaignState) -> dict[str, Any]:
         "rows": folded.rows,
         "failed": order is not None and order.code == FAILED,
         "exhausted": order is not None and order.code == EXHAUSTED,
-        "last": None if last is None else {"promised": last.outcome.promised, "outcome": last.outcome.value},
+        "last": None if last is None else {"promised": last.outcome.promised, "outcome": last.outcome.sentence},
         "cost": None if order is None or order.cost is None else str(order.cost),
         **{name: None if one is None else str(one) for name, one in money(folded).items() if name != "to_plan"},
         "description": folded.definition.description,

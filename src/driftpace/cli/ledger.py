@@ -71,7 +71,7 @@ def _cells(row: "LedgerRow") -> list[str]:
         "" if report.certificate is None else number(report.certificate),
         "" if served is None else f"{served.loss:.3g} ± {served.error:.2g}",
         "" if served is None or served.accuracy is None else f"{served.accuracy:.0%}",
-        report.outcome.value,
+        report.outcome.sentence,
     ]
 
 

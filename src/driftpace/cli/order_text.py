@@ -46,7 +46,7 @@ def order_sentence(order: "Order") -> str:
             rows = f"{order.missing:,} more {'row' if order.missing == 1 else 'rows'}"
             return f"Label {rows} for {period}; {order.received:,} of {order.samples:,} received."
         return f"Label {plural(order.missing, 'row')} for {period}."
-    unaffordable = order.overridden is None and order.request.outcome.name == "BUDGET"
+    unaffordable = order.overridden is None and order.request.outcome.value == "budget"
     if order.received and unaffordable:
         return f"All rows that the budget covers for {period} are received; nothing more to label."
     if order.received:
@@ -138,7 +138,7 @@ def _pending(order: "Order") -> str:
 def _range(order: "Order") -> str:
     request = order.request
     low, high = request.interval
-    if request.outcome.name == "PILOT":
+    if request.outcome.value == "pilot":
         return f"at least {plural(low, 'row')} for the whole period; how many more is computed from them"
     theory = f"theory alone requires {request.samples_theory:,}"
     if high > low:
@@ -154,7 +154,7 @@ def _expected(order: "Order") -> str:
         return f"expected excess loss {number(order.risk_bound)}{override} ({target})"
     if override and math.isfinite(order.risk_bound):
         return f"not expected to meet the target: expected excess loss {number(order.risk_bound)}{override} ({target})"
-    return f"not guaranteed: {_without_period(order.outcome.value)} ({target})"
+    return f"not guaranteed: {_without_period(order.outcome.sentence)} ({target})"
 
 
 def _achieved(report: "StepReport") -> str:
@@ -162,7 +162,7 @@ def _achieved(report: "StepReport") -> str:
     loss = f"expected excess loss {number(report.risk_bound)} (target {number(report.epsilon)})"
     if report.outcome.promised:
         return f"expected to be within the target: {loss}"
-    return f"not guaranteed: {_without_period(report.outcome.value)}; {loss}"
+    return f"not guaranteed: {_without_period(report.outcome.sentence)}; {loss}"
 
 
 def _drift_cost(report: "StepReport") -> str:

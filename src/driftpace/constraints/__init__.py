@@ -1,8 +1,5 @@
-"""Where coefficients live: closed convex sets with their projections and diameters."""
+"""Constraints on coefficients: closed convex sets with their projections and diameters."""
 
-from driftpace.constraints.ball import Ball
-from driftpace.constraints.box import Box
-from driftpace.constraints.protocol import Set
-from driftpace.constraints.whole import WholeSpace
+from driftpace.constraints.sets import Ball, Box, ConstraintSet, WholeSpace
 
-__all__ = ["Ball", "Box", "Set", "WholeSpace"]
+__all__ = ["Ball", "Box", "ConstraintSet", "WholeSpace"]

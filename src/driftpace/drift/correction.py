@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from driftpace import validation
 from driftpace.drift.one_step.base import strong_convexity
-from driftpace.records import Seen
+from driftpace.records import PeriodData
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -17,7 +17,7 @@ class CorrectionState:
     total: float = 0.0
     count: int = 0
 
-    def add(self, seen: Seen, *, counted: bool) -> "CorrectionState":
+    def add(self, seen: PeriodData, *, counted: bool) -> "CorrectionState":
         """Return the state after one more period with rows; ``counted`` when it gave a one-step estimate.
 
         The term is (1 + M/m)(C_i + C_{i-1}) + (sigma/m)(K_i^-1/2 + K_{i-1}^-1/2). The printed sqrt(sigma/K) has the wrong units.

@@ -11,7 +11,7 @@ from driftpace.drift.margins import Margin, StandardErrorMargin, TheoreticalMarg
 from driftpace.drift.one_step import Direct, OneStep
 from driftpace.errors import ParameterError
 from driftpace.losses.protocol import Loss
-from driftpace.records import DriftEstimate, Seen
+from driftpace.records import DriftEstimate, PeriodData
 
 
 @runtime_checkable
@@ -32,7 +32,7 @@ class DriftEstimator(Protocol):
         """Return the state before the first period."""
         ...
 
-    def update(self, state: Any, seen: Seen, loss: Loss) -> Any:
+    def update(self, state: Any, seen: PeriodData, loss: Loss) -> Any:
         """Return the state after one more closed period; a period without rows is passed in too."""
         ...
 
@@ -74,7 +74,7 @@ class KnownDrift:
         del features
         return KnownDriftState()
 
-    def update(self, state: KnownDriftState, seen: Seen, loss: Loss) -> KnownDriftState:
+    def update(self, state: KnownDriftState, seen: PeriodData, loss: Loss) -> KnownDriftState:
         """Return the state as it was."""
         del seen, loss
         return state
@@ -189,7 +189,7 @@ class Drift:
             skipped=0,
         )
 
-    def update(self, state: DriftState, seen: Seen, loss: Loss) -> DriftState:
+    def update(self, state: DriftState, seen: PeriodData, loss: Loss) -> DriftState:
         """Return the state after one more closed period."""
         one_step, step = self.one_step.measure(state.one_step, seen, loss)
         if step is not None and not math.isfinite(step.value):

@@ -16,7 +16,7 @@ from driftpace.bounds import (
     RiskBound,
     StableMinimiser,
 )
-from driftpace.constraints.protocol import Set
+from driftpace.constraints import ConstraintSet
 from driftpace.errors import ParameterError
 from driftpace.learners.newton import minimise
 from driftpace.losses.protocol import Loss
@@ -144,7 +144,7 @@ class AnchoredErm:
     def fit(
         self,
         loss: Loss,
-        domain: Set,
+        domain: ConstraintSet,
         start: FloatArray,
         X: FloatArray,
         y: FloatArray,

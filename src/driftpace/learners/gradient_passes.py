@@ -6,7 +6,7 @@ import numpy as np
 
 from driftpace import validation
 from driftpace.bounds import FullPasses, RiskBound
-from driftpace.constraints.protocol import Set
+from driftpace.constraints import ConstraintSet
 from driftpace.losses.protocol import Loss
 from driftpace.records import Constants, Fit, Outcome
 from driftpace.typing import FloatArray
@@ -58,7 +58,7 @@ class GradientPasses:
     def fit(
         self,
         loss: Loss,
-        domain: Set,
+        domain: ConstraintSet,
         start: FloatArray,
         X: FloatArray,
         y: FloatArray,

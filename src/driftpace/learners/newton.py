@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driftpace.constraints import Ball, Box, WholeSpace
-from driftpace.constraints.protocol import Set
+from driftpace.constraints import Ball, Box, ConstraintSet, WholeSpace
 from driftpace.losses import HuberLoss, SquaredLoss
 from driftpace.losses.protocol import Loss
 from driftpace.records import Outcome
@@ -52,7 +51,9 @@ def nearest_minimiser(
     return np.asarray(anchor + change)
 
 
-def minimise_quadratic(domain: Set, w: FloatArray, gradient: FloatArray, hessian: FloatArray) -> FloatArray | None:
+def minimise_quadratic(
+    domain: ConstraintSet, w: FloatArray, gradient: FloatArray, hessian: FloatArray
+) -> FloatArray | None:
     """Return argmin over the set of g'(v - w) + (v - w)'H(v - w)/2; None where H has no inverse and the set no border.
 
     Examples
@@ -141,7 +142,7 @@ def _in_box(low: FloatArray, high: FloatArray, w: FloatArray, gradient: FloatArr
     return v
 
 
-def _by_gradients(domain: Set, w: FloatArray, gradient: FloatArray, hessian: FloatArray) -> FloatArray:
+def _by_gradients(domain: ConstraintSet, w: FloatArray, gradient: FloatArray, hessian: FloatArray) -> FloatArray:
     """Return the minimiser in any set that can project: accelerated projected gradients, restarted when they overshoot."""
     largest = float(np.abs(hessian).sum(axis=1).max())
     v = ahead = domain.project(w)
@@ -220,7 +221,7 @@ def _root_mean_square(array: FloatArray) -> float:
 
 
 def minimise(
-    loss: Loss, domain: Set, anchor: FloatArray, X: FloatArray, y: FloatArray, strength: float
+    loss: Loss, domain: ConstraintSet, anchor: FloatArray, X: FloatArray, y: FloatArray, strength: float
 ) -> tuple[FloatArray, int, Outcome]:
     """Return the minimiser, the number of Newton steps, and whether the tolerance was reached.
 
@@ -263,7 +264,7 @@ def minimise(
     return w, _MOST_STEPS, Outcome.STALLED
 
 
-def _error(domain: Set, w: FloatArray, gradient: FloatArray, smoothness: float) -> float:
+def _error(domain: ConstraintSet, w: FloatArray, gradient: FloatArray, smoothness: float) -> float:
     """Return the length of the gradient as far as the set lets one follow it."""
     if isinstance(domain, WholeSpace) or smoothness == 0.0:
         return float(np.linalg.norm(gradient))
@@ -272,7 +273,7 @@ def _error(domain: Set, w: FloatArray, gradient: FloatArray, smoothness: float) 
 
 def _newton_step(
     objective: _Objective,
-    domain: Set,
+    domain: ConstraintSet,
     w: FloatArray,
     gradient: FloatArray,
     hessian: FloatArray,
@@ -291,7 +292,7 @@ def _newton_step(
 
 def _search(
     objective: _Objective,
-    domain: Set,
+    domain: ConstraintSet,
     w: FloatArray,
     gradient: FloatArray,
     direction: FloatArray,
@@ -317,7 +318,7 @@ def _search(
 
 
 def _long_step(
-    objective: _Objective, domain: Set, w: FloatArray, gradient: FloatArray, smoothness: float
+    objective: _Objective, domain: ConstraintSet, w: FloatArray, gradient: FloatArray, smoothness: float
 ) -> FloatArray | None:
     """Return the lowest point that doubled gradient steps reach: far from the minimiser a loss may have no curvature."""
     length, best, now = 1.0 / smoothness, w, objective.value(w)

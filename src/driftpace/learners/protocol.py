@@ -3,7 +3,7 @@
 from typing import Protocol, runtime_checkable
 
 from driftpace.bounds.base import RiskBound
-from driftpace.constraints.protocol import Set
+from driftpace.constraints import ConstraintSet
 from driftpace.losses.protocol import Loss
 from driftpace.records import Constants, Fit
 from driftpace.typing import FloatArray
@@ -20,7 +20,7 @@ class Learner(Protocol):
     def fit(
         self,
         loss: Loss,
-        domain: Set,
+        domain: ConstraintSet,
         start: FloatArray,
         X: FloatArray,
         y: FloatArray,

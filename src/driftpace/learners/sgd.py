@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from driftpace import validation
 from driftpace.bounds import RiskBound
-from driftpace.constraints.protocol import Set
+from driftpace.constraints import ConstraintSet
 from driftpace.learners.sgd_bounds import SgdConfig, bound_for, schedule_for, with_spectrum
 from driftpace.learners.sgd_pass import one_pass
 from driftpace.losses.protocol import Loss
@@ -74,7 +74,7 @@ class Sgd(SgdConfig):
     def fit(
         self,
         loss: Loss,
-        domain: Set,
+        domain: ConstraintSet,
         start: FloatArray,
         X: FloatArray,
         y: FloatArray,

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftpace.constraints import Ball, Box, WholeSpace
-from driftpace.constraints.protocol import Set
+from driftpace.constraints import Ball, Box, ConstraintSet, WholeSpace
 from driftpace.learners.kernels import AHEAD_FEATURES, GRAM_FEATURES, work_space
 from driftpace.learners.sgd_bounds import SgdConfig, schedule_for, with_spectrum
 from driftpace.losses import HuberLoss, LogisticLoss, SmoothedHinge, SquaredLoss
@@ -69,7 +68,7 @@ def make_plan(recipe: SgdConfig, constants: Constants) -> PassPlan:
 
 def method_pass(
     loss: Loss,
-    domain: Set,
+    domain: ConstraintSet,
     coef: FloatArray,
     X: FloatArray,
     y: FloatArray,
@@ -101,7 +100,7 @@ _REMEMBERED = 64
 class _Ready(NamedTuple):
     """Everything about a pass that does not depend on the rows; no loop for user-defined losses and sets."""
 
-    owners: tuple[SgdConfig, Constants, Loss, Set]
+    owners: tuple[SgdConfig, Constants, Loss, ConstraintSet]
     plan: PassPlan
     batch: int
     last: bool
@@ -118,7 +117,7 @@ _ready: dict[tuple[int, int, int, int, int], _Ready] = {}
 def one_pass(
     recipe: SgdConfig,
     loss: Loss,
-    domain: Set,
+    domain: ConstraintSet,
     start: FloatArray,
     X: FloatArray,
     y: FloatArray,
@@ -156,7 +155,7 @@ def one_pass(
 
 
 def _make_ready(
-    key: tuple[int, int, int, int, int], owners: tuple[SgdConfig, Constants, Loss, Set], features: int
+    key: tuple[int, int, int, int, int], owners: tuple[SgdConfig, Constants, Loss, ConstraintSet], features: int
 ) -> _Ready:
     """Prepare a pass, and remember it under the identities of its owners: to compare them would cost more than 200 rows.
 
@@ -185,7 +184,7 @@ def _make_ready(
 
 
 def _loop(
-    curve: tuple[int, float, float, int], domain: Set, features: int, batch: int
+    curve: tuple[int, float, float, int], domain: ConstraintSet, features: int, batch: int
 ) -> tuple[Callable[..., None], tuple[Any, ...]]:
     """Return the compiled pass and its extra arguments."""
     centred = isinstance(domain, WholeSpace) or (isinstance(domain, Ball) and domain.center is None)
@@ -208,7 +207,7 @@ def _loop(
     return fused_pass, ()
 
 
-def _limits(domain: Set, features: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _limits(domain: ConstraintSet, features: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the centre of a ball and the ends of a box."""
     if isinstance(domain, Box):
         low, high = domain.ends(features)

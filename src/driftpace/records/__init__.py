@@ -1,23 +1,14 @@
-"""Frozen facts that cross the borders between packages."""
+"""Frozen records that packages exchange: requests, reports, constants and money."""
 
 from typing import TYPE_CHECKING
 
 from driftpace.lazy import lazy
 
 if TYPE_CHECKING:
-    from driftpace.records.assumption import Assumption, Verdict
-    from driftpace.records.constants import Constants
-    from driftpace.records.drift import DriftEstimate
-    from driftpace.records.estimate import Estimate
-    from driftpace.records.fit import Fit
+    from driftpace.records.constants import Constants, DriftEstimate, Estimate
     from driftpace.records.money import Money
-    from driftpace.records.outcome import Outcome
-    from driftpace.records.plan import Plan
-    from driftpace.records.report import StepReport
-    from driftpace.records.request import Request
-    from driftpace.records.seen import Seen
-    from driftpace.records.selected import Selected
-    from driftpace.records.sizing import Sizing
+    from driftpace.records.reports import Fit, PeriodData, Selected, StepReport
+    from driftpace.records.requests import Assumption, Outcome, Plan, Request, Sizing, Verdict
 
 __all__ = [
     "Assumption",
@@ -27,32 +18,32 @@ __all__ = [
     "Fit",
     "Money",
     "Outcome",
+    "PeriodData",
     "Plan",
     "Request",
-    "Seen",
     "Selected",
     "Sizing",
     "StepReport",
     "Verdict",
 ]
 
-if not TYPE_CHECKING:  # a type checker knows the names above, and is to refuse any other
+if not TYPE_CHECKING:  # a type checker knows the names above and must reject any other
     __getattr__ = lazy(
         __name__,
         {
-            "Assumption": "assumption",
+            "Assumption": "requests",
             "Constants": "constants",
-            "DriftEstimate": "drift",
-            "Estimate": "estimate",
-            "Fit": "fit",
+            "DriftEstimate": "constants",
+            "Estimate": "constants",
+            "Fit": "reports",
             "Money": "money",
-            "Outcome": "outcome",
-            "Plan": "plan",
-            "Request": "request",
-            "Seen": "seen",
-            "Selected": "selected",
-            "Sizing": "sizing",
-            "StepReport": "report",
-            "Verdict": "assumption",
+            "Outcome": "requests",
+            "PeriodData": "reports",
+            "Plan": "requests",
+            "Request": "requests",
+            "Selected": "reports",
+            "Sizing": "requests",
+            "StepReport": "reports",
+            "Verdict": "requests",
         },
     )

@@ -1,30 +1,94 @@
-"""The constants of a problem: what the bounds need to know about the loss and the data."""
+"""Estimates with their uncertainty: the constants of a problem, which the bounds need, and the drift."""
 
 import math
 from dataclasses import dataclass, fields
 
 from driftpace import validation
 from driftpace.errors import ParameterError, UnknownConstantError
-from driftpace.records.estimate import Estimate
 
 _MAY_BE_ZERO = frozenset({"A", "B", "V", "sigma", "sigma_star", "noise", "G"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Constants:
-    """What is known of a problem; a constant that is not known is None. Letters as in the paper and theory sections 1, 2.
+class Estimate:
+    """A number with a confidence interval and its origin.
 
-    Bounds read the safe side: the lower end of ``m`` and the upper end of everything else, by :meth:`safe`.
+    Parameters
+    ----------
+    value, lower, upper : float
+        The estimate and the ends of its interval; all equal where the user gave the number.
+    rows : int
+        The number of rows behind it; 0 where the user gave the number.
+    account : str
+        How it was obtained, in words.
+
+    Examples
+    --------
+    >>> Estimate.given(2.0).upper
+    2.0
+    """
+
+    value: float
+    lower: float
+    upper: float
+    rows: int
+    account: str
+
+    @classmethod
+    def given(cls, value: float) -> "Estimate":
+        """Return a number supplied by the user, without uncertainty."""
+        number = float(value)
+        return cls(value=number, lower=number, upper=number, rows=0, account="given")
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the user supplied the number."""
+        return self.rows == 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DriftEstimate:
+    """How far the minimiser moves in one period, with an upper confidence limit.
+
+    Parameters
+    ----------
+    value, upper : float
+        The estimate and its upper confidence limit.
+    steps : int
+        The number of one-step estimates behind it; 0 where the user gave the number.
+    measures : {"rho", "distance"}
+        "rho" where the number bounds the movement of the minimiser in one period, "distance" where it bounds the distance
+        from the last model to the new minimiser, which is what a risk bound needs (theory 3.3 P).
+    account : str
+        How it was obtained, in words.
+    age : int, default 0
+        The number of periods closed since the last one-step estimate.
+    """
+
+    value: float
+    upper: float
+    steps: int
+    measures: str
+    account: str
+    age: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Constants:
+    """The constants of a problem; None where a constant is unknown.
+
+    The letters are those of the paper and of docs/theory.md, sections 1 and 2. Bounds use the conservative end of each
+    interval, by :meth:`safe`: the lower end of ``m`` and ``m_rows``, the upper end of the rest.
 
     ==========  ==========================================================================================
     m           strong convexity of the risk f
     M           smoothness of the risk f
-    m_rows      strong convexity of the mean loss of any rows whatever: the weight of a penalty on every coefficient
+    m_rows      strong convexity of the mean loss of any rows: the weight of a penalty on every coefficient
     L           smoothness of the loss of one row
     A, B        E||g(w)||^2 <= A + B ||w - w*||^2, the second moment of a row's gradient (B.2)
     sigma, V    E||g(w) - grad f(w)||^2 <= sigma^2 + V ||w - w*||^2, the variance of a row's gradient (B.4)
     sigma_star  E||g(w*)||^2 = sigma_star^2, the spread of gradients at the minimiser
-    G           ||g(w)|| <= G, a limit on a row's gradient (B.5)
+    G           ||g(w)|| <= G, a bound on a row's gradient (B.5)
     diameter    the diameter of the set of coefficients
     noise       variance of the residual y - x'w* (squared loss)
     trace       tr H, the trace of the Hessian at the minimiser
@@ -32,13 +96,15 @@ class Constants:
     spread      tr(H^-1 Cov g(w*)), which governs exact minimisers (theory 1.6)
     ==========  ==========================================================================================
 
+    Examples
+    --------
     >>> constants = Constants.given(m=1.0, M=1.0, A=0.16, B=4.0)
     >>> constants.safe("m")
     1.0
     >>> constants.safe("L")
     Traceback (most recent call last):
         ...
-    driftpace.errors.UnknownConstantError: Constants(L=...) is needed here and not known; give it, or let it be estimated.
+    driftpace.errors.UnknownConstantError: Constants(L=...) is required here but unknown; give it, or let it be estimated.
     """
 
     m: Estimate | None = None
@@ -59,7 +125,18 @@ class Constants:
 
     @classmethod
     def given(cls, **numbers: float) -> "Constants":
-        """Return constants that the user vouches for."""
+        """Return constants supplied by the user, without uncertainty.
+
+        Parameters
+        ----------
+        **numbers : float
+            Constants by letter.
+
+        Raises
+        ------
+        ParameterError
+            If a name is not a constant, or a number is outside what is allowed.
+        """
         known = {field.name for field in fields(cls)}
         for name, number in numbers.items():
             if name not in known:
@@ -81,31 +158,34 @@ class Constants:
         return cls(**{name: Estimate.given(number) for name, number in numbers.items()})
 
     def knows(self, *names: str) -> bool:
-        """Whether every one of the named constants is known."""
+        """Return whether all the named constants are known."""
         return all(getattr(self, name) is not None for name in names)
 
     def safe(self, name: str) -> float:
-        """Return the end of a constant that makes bounds larger: lower for ``m`` and ``m_rows``, upper for the rest.
+        """Return the conservative end of a constant: lower for ``m`` and ``m_rows``, upper for the rest.
 
-        An end that is not finite says nothing: the constant is not known yet.
+        Raises
+        ------
+        UnknownConstantError
+            If the constant is unknown, or that end is not finite.
         """
         estimate: Estimate | None = getattr(self, name)
         if estimate is None:
             raise UnknownConstantError(
-                "is needed here and not known; give it, or let it be estimated.",
+                "is required here but unknown; give it, or let it be estimated.",
                 owner="Constants",
                 name=name,
             )
         end = estimate.lower if name in ("m", "m_rows") else estimate.upper
         if not math.isfinite(end):
             raise UnknownConstantError(
-                f"is needed here and known only to be at most {end}.",
+                f"is required here but known only to be at most {end}.",
                 owner="Constants",
                 name=name,
             )
         return end
 
     def updated(self, other: "Constants") -> "Constants":
-        """Return these constants with those that ``other`` knows put in their place."""
+        """Return these constants, replaced by those that ``other`` knows."""
         merged = {field.name: getattr(other, field.name) or getattr(self, field.name) for field in fields(self)}
         return Constants(**merged)

@@ -1,4 +1,4 @@
-"""Money: exact decimal amounts that carry their currency and refuse to be mixed."""
+"""Exact decimal amounts of money with their currency."""
 
 from dataclasses import dataclass
 from decimal import Context, Decimal, InvalidOperation
@@ -6,7 +6,7 @@ from decimal import Context, Decimal, InvalidOperation
 from driftpace.errors import ParameterError
 
 LARGEST = Decimal(10) ** 15
-"""Amounts beyond this are taken for a mistake; below it, every sum over a horizon of thousands of periods is exact."""
+"""Larger amounts are taken for a mistake; below it, every sum over a horizon of thousands of periods is exact."""
 
 _FINEST_UNIT = Decimal("1e-9")
 _EXACT = Context(prec=80)  # whatever the decimal context of the thread is, no amount is rounded
@@ -14,8 +14,17 @@ _EXACT = Context(prec=80)  # whatever the decimal context of the thread is, no a
 
 @dataclass(frozen=True, slots=True, order=False)
 class Money:
-    """An amount and its currency; amounts of different currencies are neither added nor compared.
+    """An amount of money; amounts of different currencies cannot be added or compared.
 
+    Parameters
+    ----------
+    amount : Decimal
+        The amount.
+    currency : str, default ""
+        The currency, such as "EUR".
+
+    Examples
+    --------
     >>> Money.of(0.1, "EUR") + Money.of("0.2", "EUR")
     Money(amount=Decimal('0.3'), currency='EUR')
     >>> str(Money.of(1250, "EUR"))
@@ -27,10 +36,25 @@ class Money:
 
     @classmethod
     def of(cls, amount: object, currency: str = "", *, owner: str = "Money", name: str = "amount") -> "Money":
-        """Return money of a number, a numeral or money itself; a float means the decimal it is printed as."""
+        """Return an amount of money from a number, a string or an amount of money.
+
+        Parameters
+        ----------
+        amount : object
+            A number, a numeral or Money; a float means the decimal that it is printed as.
+        currency : str, default ""
+            The currency, such as "EUR".
+        owner, name : str
+            The callable and the parameter to name in an error.
+
+        Raises
+        ------
+        ParameterError
+            If it is not an amount from 0 to 1e15 with at most 9 decimals, or has another currency.
+        """
         if not isinstance(currency, str):
             raise ParameterError(
-                f"must be a word such as 'EUR', or empty; got {currency!r}.",
+                f"must be a string such as 'EUR', or empty; got {currency!r}.",
                 owner=owner,
                 name="currency",
             )
@@ -71,7 +95,7 @@ class Money:
     def _same(self, other: "Money") -> None:
         if not isinstance(other, Money) or other.currency != self.currency:
             raise ParameterError(
-                f"must be the same in what is added or compared; got {self!s} and {other!s}.",
+                f"must be the same on both sides; got {self!s} and {other!s}.",
                 owner="Money",
                 name="currency",
             )

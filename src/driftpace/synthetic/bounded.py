@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from driftpace import validation
-from driftpace.constraints import Set
+from driftpace.constraints import ConstraintSet
 from driftpace.losses import Loss, SquaredLoss
 from driftpace.records import Constants
 from driftpace.synthetic.constants import (
@@ -111,7 +111,7 @@ class BoundedRegression:
         """Return the covariance of a row's gradient at the minimiser."""
         return squared_covariance(self._covariance, self.minimiser(loss) - self.coef, self.noise, self._peak)
 
-    def constants(self, loss: Loss, domain: Set | None = None) -> Constants:
+    def constants(self, loss: Loss, domain: ConstraintSet | None = None) -> Constants:
         """Return every constant: exact without a penalty; L always; G, a limit, on a bounded domain."""
         loss = self._known(loss)
         best = self.minimiser(loss)

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from driftpace import validation
-from driftpace.constraints import Set
+from driftpace.constraints import ConstraintSet
 from driftpace.errors import ParameterError
 from driftpace.losses import HuberLoss, LinearLoss, LogisticLoss, Loss, SmoothedHinge, SquaredLoss
 from driftpace.records import Constants
@@ -135,7 +135,7 @@ class TwoClasses:
         mean = scores.gradient(loss, 1.0)
         return scores.second_moment(loss, 1.0) - np.outer(mean, mean)
 
-    def constants(self, loss: Loss, domain: Set | None = None) -> Constants:
+    def constants(self, loss: Loss, domain: ConstraintSet | None = None) -> Constants:
         """Return every constant that is bounded with proof, on the whole space; L and G do not exist for Gaussian rows.
 
         M = curvature lam_max(E xx') + l2. For the squared loss m = lam_min(E xx') + l2; for the others m = l2 (left out when
@@ -153,7 +153,7 @@ class TwoClasses:
         )
         return known_constants(loss, place | numbers)
 
-    def local_constants(self, loss: Loss, domain: Set | None = None) -> Constants:
+    def local_constants(self, loss: Loss, domain: ConstraintSet | None = None) -> Constants:
         """Return the constants with m the curvature AT the minimiser: practical, true near it, not proven elsewhere."""
         return self.constants(loss, domain).updated(Constants.given(m=smallest_eigenvalue(self.hessian(loss))))
 

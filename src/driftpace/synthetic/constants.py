@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 
-from driftpace.constraints import Ball, Box, Set
+from driftpace.constraints import Ball, Box, ConstraintSet
 from driftpace.errors import ParameterError
 from driftpace.losses import LinearLoss, Loss, SquaredLoss
 from driftpace.records import Constants
@@ -88,7 +88,7 @@ def curve_constants(
     }
 
 
-def domain_constants(owner: str, domain: Set | None, minimiser: FloatArray) -> dict[str, float]:
+def domain_constants(owner: str, domain: ConstraintSet | None, minimiser: FloatArray) -> dict[str, float]:
     """Return the diameter of the domain where it is finite; ParameterError if the domain excludes the minimiser."""
     if domain is None:
         return {}
@@ -101,7 +101,7 @@ def domain_constants(owner: str, domain: Set | None, minimiser: FloatArray) -> d
     return {"diameter": domain.diameter} if 0.0 < domain.diameter < math.inf else {}
 
 
-def max_distance(domain: Set | None, point: FloatArray) -> float:
+def max_distance(domain: ConstraintSet | None, point: FloatArray) -> float:
     """Return a limit on the distance from ``point`` to anywhere in the domain: exact for a ball and a box.
 
     Examples

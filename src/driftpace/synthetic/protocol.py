@@ -5,7 +5,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from driftpace import validation
-from driftpace.constraints import Set
+from driftpace.constraints import ConstraintSet
 from driftpace.losses import Loss
 from driftpace.records import Constants
 from driftpace.typing import FloatArray
@@ -52,7 +52,7 @@ class Population(Protocol):
         """Return the covariance of a row's gradient at the minimiser."""
         ...
 
-    def constants(self, loss: Loss, domain: Set | None = None) -> Constants:
+    def constants(self, loss: Loss, domain: ConstraintSet | None = None) -> Constants:
         """Return every constant that is known exactly or bounded with proof."""
         ...
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import gammainc
 
 from driftpace import validation
-from driftpace.constraints import Set
+from driftpace.constraints import ConstraintSet
 from driftpace.losses import HuberLoss, LinearLoss, Loss, SquaredLoss
 from driftpace.records import Constants
 from driftpace.synthetic.constants import (
@@ -146,7 +146,7 @@ class GaussianRegression:
         mean = scores.gradient(loss, 0.0)
         return scores.second_moment(loss, 0.0) - np.outer(mean, mean)
 
-    def constants(self, loss: Loss, domain: Set | None = None) -> Constants:
+    def constants(self, loss: Loss, domain: ConstraintSet | None = None) -> Constants:
         """Return every constant that is known exactly or bounded with proof; L and G do not exist for Gaussian rows.
 
         Huber loss: M = lam_max + l2 everywhere. In whitened coordinates the Hessian is at least P(chi2_3 <= threshold^2 / v)

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import expit
 
 from driftpace import validation
-from driftpace.constraints import Set
+from driftpace.constraints import ConstraintSet
 from driftpace.errors import ParameterError
 from driftpace.losses import LinearLoss, LogisticLoss, Loss, SmoothedHinge
 from driftpace.records import Constants
@@ -200,7 +200,7 @@ class ClassesPeriod:
         inner = squared_slopes(margin.loss, self.whitened, best) - np.outer(mean, mean)
         return np.asarray(self.rows.root.T @ inner @ self.rows.root)
 
-    def constants(self, loss: Loss, domain: Set | None = None) -> Constants:
+    def constants(self, loss: Loss, domain: ConstraintSet | None = None) -> Constants:
         """Return every constant that is bounded with proof; no L or G, rows being Gaussian, and m is no more than l2."""
         curve = self._margin(loss).loss
         square = self.rows.covariance

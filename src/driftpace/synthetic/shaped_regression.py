@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from driftpace import validation
-from driftpace.constraints import Set
+from driftpace.constraints import ConstraintSet
 from driftpace.losses import Loss, SquaredLoss
 from driftpace.records import Constants
 from driftpace.synthetic.constants import domain_constants, known_constants, moment_constants
@@ -250,7 +250,7 @@ class RegressionPeriod:
         whole[:-1, :-1] = inner
         return whole
 
-    def constants(self, loss: Loss, domain: Set | None = None) -> Constants:
+    def constants(self, loss: Loss, domain: ConstraintSet | None = None) -> Constants:
         """Return every constant, in the coordinates of the minimiser: exact without a penalty; no L or G, rows being Gaussian."""
         loss = _squared(loss)
         best, rows = self.minimiser(loss), self.rows.covariance

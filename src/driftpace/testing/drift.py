@@ -12,7 +12,7 @@ from scipy import stats
 
 from driftpace.drift.estimator import DriftEstimator
 from driftpace.losses import SquaredLoss
-from driftpace.records import Constants, DriftEstimate, Seen
+from driftpace.records import Constants, DriftEstimate, PeriodData
 from driftpace.typing import FloatArray
 
 _FEATURES = 3
@@ -76,7 +76,7 @@ def _claim(holds: bool, sentence: str) -> None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Period:
-    seen: Seen
+    seen: PeriodData
     distance: float
 
 
@@ -96,7 +96,7 @@ def _follow(rng: np.random.Generator, held_out: float, sizes: list[int]) -> Iter
             step = 2.0 / (k + 1.0 + shift)
             model = model - step * (X[k] @ model - y[k]) * X[k]
             squared = (1.0 - 2.0 * step + (_FEATURES + 2.0) * step**2) * squared + _FEATURES * _NOISE * step**2
-        seen = Seen(
+        seen = PeriodData(
             period=number,
             X=X[:training],
             y=y[:training],

@@ -9,7 +9,7 @@ from scipy.stats import binom, norm
 
 from driftpace import validation
 from driftpace.bounds.base import RiskBound
-from driftpace.constraints import Ball, Set, WholeSpace
+from driftpace.constraints import Ball, ConstraintSet, WholeSpace
 from driftpace.learners.protocol import Learner
 from driftpace.losses import Loss, SquaredLoss
 from driftpace.records import Constants, Fit
@@ -25,7 +25,7 @@ def check_learner(
     loss: Loss | None = None,
     features: int = 3,
     world: Population | None = None,
-    domain: Set | None = None,
+    domain: ConstraintSet | None = None,
     distances: Sequence[float] = (0.3, 1.0),
     samples: Sequence[int] = (1, 4, 16, 64),
     runs: int = 1_000,
@@ -70,14 +70,19 @@ def _claim(holds: bool, sentence: str) -> None:
 
 
 def _check_conduct(
-    learner: Learner, loss: Loss, domain: Set, world: Population, constants: Constants, rng: np.random.Generator
+    learner: Learner,
+    loss: Loss,
+    domain: ConstraintSet,
+    world: Population,
+    constants: Constants,
+    rng: np.random.Generator,
 ) -> None:
     features = world.features
     best = world.minimiser(loss)
     start = domain.project(best + rng.standard_normal(features) / math.sqrt(features))
     X, y = world.draw(37, rng=rng)
 
-    def fit(where: Set, begin: FloatArray, X: FloatArray, y: FloatArray) -> Fit:
+    def fit(where: ConstraintSet, begin: FloatArray, X: FloatArray, y: FloatArray) -> Fit:
         return learner.fit(loss, where, begin, X, y, constants=constants, distance=1.0)
 
     nothing = fit(domain, start, X[:0], y[:0])
@@ -115,7 +120,7 @@ def _check_bound(
     learner: Learner,
     bound: RiskBound,
     loss: Loss,
-    domain: Set,
+    domain: ConstraintSet,
     world: Population,
     constants: Constants,
     distances: Sequence[float],

@@ -5,14 +5,14 @@ from itertools import pairwise
 
 import numpy as np
 
-from driftpace.constraints.protocol import Set
+from driftpace.constraints import ConstraintSet
 from driftpace.typing import FloatArray
 
 _SCALES = (0.1, 0.5, 1.0, 3.0, 100.0)
 
 
-def check_set(set_: Set, features: int, *, rng: np.random.Generator | int | None = None) -> None:
-    """Raise AssertionError, in a sentence, unless the set keeps every promise of :class:`driftpace.constraints.Set`.
+def check_set(set_: ConstraintSet, features: int, *, rng: np.random.Generator | int | None = None) -> None:
+    """Raise AssertionError, in a sentence, unless the set keeps every promise of :class:`driftpace.constraints.ConstraintSet`.
 
     Projections are in the set, are the nearest points, and do not move again; points of the set stay where they are; two
     projections are no further apart than the points were; points between two members are members; the diameter is the
@@ -22,7 +22,7 @@ def check_set(set_: Set, features: int, *, rng: np.random.Generator | int | None
     >>> from driftpace.constraints import Ball
     >>> check_set(Ball(radius=2.0), features=3)
     """
-    _claim(isinstance(set_, Set), "does not have every method of driftpace.constraints.Set")
+    _claim(isinstance(set_, ConstraintSet), "does not have every method of driftpace.constraints.ConstraintSet")
     _claim(set_.fits(features), f"does not fit {features} dimensions")
     rng = np.random.default_rng(0 if rng is None else rng)
     middle = set_.project(np.zeros(features))
@@ -58,7 +58,7 @@ def _size(*vectors: FloatArray) -> float:
     return max(float(np.abs(vector).max(initial=0.0)) for vector in vectors)
 
 
-def _check_point(set_: Set, point: FloatArray) -> FloatArray:
+def _check_point(set_: ConstraintSet, point: FloatArray) -> FloatArray:
     before = point.copy()
     image = set_.project(point)
     _claim(np.array_equal(point, before), "changes the point that it projects")
@@ -76,7 +76,9 @@ def _check_point(set_: Set, point: FloatArray) -> FloatArray:
     return image
 
 
-def _check_between(set_: Set, members: list[FloatArray], size: float, rng: np.random.Generator) -> list[FloatArray]:
+def _check_between(
+    set_: ConstraintSet, members: list[FloatArray], size: float, rng: np.random.Generator
+) -> list[FloatArray]:
     between = []
     for _ in range(40):
         i, j = rng.integers(len(members), size=2)
@@ -101,7 +103,7 @@ def _check_nearest(point: FloatArray, image: FloatArray, members: list[FloatArra
             _claim(cosine <= 1e-6, "has a projection that is not the nearest point")
 
 
-def _check_diameter(set_: Set, members: list[FloatArray], size: float) -> None:
+def _check_diameter(set_: ConstraintSet, members: list[FloatArray], size: float) -> None:
     if set_.diameter == math.inf:
         return
     widest = 0.0

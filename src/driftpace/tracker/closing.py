@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from driftpace.errors import DataError
-from driftpace.records import DriftEstimate, Fit, Outcome, Seen, StepReport
+from driftpace.records import DriftEstimate, Fit, Outcome, PeriodData, StepReport
 from driftpace.rules import RuleContext, TrainedPeriod, meets
 from driftpace.tracker.independence import after_more_rows
 from driftpace.tracker.outlooks import proven_distance
@@ -131,7 +131,7 @@ def _with_drift(
     if terms.bound is not None and math.isfinite(trained.distance):  # theory 2, C_i(K): two runs differ by 2 D at most
         scatter = math.sqrt(2.0) * terms.bound.reach(terms.bound(trained.distance, trained.samples))
     shown = len(y) if terms.bound is not None else 0
-    seen = Seen(
+    seen = PeriodData(
         period=state.period,
         X=X[: trained.used],
         y=y[: trained.used],

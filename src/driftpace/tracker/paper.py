@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from driftpace import validation
 from driftpace.constants import ConstantsEstimator, GivenConstants, PooledEstimator
-from driftpace.constraints import Set
+from driftpace.constraints import ConstraintSet
 from driftpace.drift import Direct, Drift, DriftEstimator, KnownDrift, MeanChange, RootMargin
 from driftpace.errors import ParameterError, UnknownConstantError
 from driftpace.learners import Learner, Sgd
@@ -22,7 +22,7 @@ _RULES = ("do-not-update", "update-past")
 
 def paper_parts(
     *,
-    domain: Set,
+    domain: ConstraintSet,
     constants: Any,
     rho: float | None,
     first_samples: tuple[int, ...] | None,
@@ -99,7 +99,9 @@ def _rule(rule: RuleName | Rule, first: tuple[int, ...]) -> Rule:
     return DoNotUpdate(first_samples=first) if rule == "do-not-update" else UpdatePast(first_samples=first)
 
 
-def _first_periods_can_be_sized(constants_estimator: ConstantsEstimator, domain: Set, features: int | None) -> None:
+def _first_periods_can_be_sized(
+    constants_estimator: ConstantsEstimator, domain: ConstraintSet, features: int | None
+) -> None:
     if not isinstance(constants_estimator, GivenConstants):
         raise ParameterError(
             "must be given, such as (50, 50), while constants are to be estimated; got nothing.",

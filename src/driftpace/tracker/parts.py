@@ -10,7 +10,7 @@ from driftpace import validation
 from driftpace.adaptive import AdaptiveConfig
 from driftpace.bounds import Nature
 from driftpace.constants import ConstantsEstimator, GivenConstants
-from driftpace.constraints import Set, WholeSpace
+from driftpace.constraints import ConstraintSet, WholeSpace
 from driftpace.drift import DriftEstimator
 from driftpace.errors import ParameterError, UnknownConstantError
 from driftpace.learners import Learner
@@ -27,7 +27,7 @@ _KINDS: dict[str, Any] = {
     "drift": DriftEstimator,
     "rule": Rule,
     "constants_estimator": ConstantsEstimator,
-    "domain": Set,
+    "domain": ConstraintSet,
     "constants": Constants,
 }
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from driftpace.adaptive import AdaptiveConfig, AdaptiveState, Judgement, PeriodRows
 from driftpace.constants import ConstantsEstimator
-from driftpace.constraints import Set
+from driftpace.constraints import ConstraintSet
 from driftpace.drift import DriftEstimator
 from driftpace.learners import Learner
 from driftpace.losses import Loss
@@ -42,7 +42,7 @@ class Settings:
 
     loss: Loss
     method: Parts | AdaptiveConfig
-    domain: Set
+    domain: ConstraintSet
     fit_intercept: bool
     features: int | None
     start: FloatArray | None

@@ -10,7 +10,7 @@ import numpy as np
 
 from driftpace import validation
 from driftpace.constants import ConstantsEstimator
-from driftpace.constraints import Set, WholeSpace
+from driftpace.constraints import ConstraintSet, WholeSpace
 from driftpace.drift import DriftEstimator
 from driftpace.errors import DataError, ParameterError, ProtocolError
 from driftpace.learners import Learner
@@ -103,7 +103,7 @@ class Tracker:
         rule: Rule | None = None,
         constants: Constants | Sequence[Constants] | None = None,
         constants_estimator: ConstantsEstimator | None = None,
-        domain: Set | None = None,
+        domain: ConstraintSet | None = None,
         fit_intercept: bool = True,
         features: int | None = None,
         start: Any = None,
@@ -171,7 +171,7 @@ class Tracker:
         loss: Loss,
         *,
         epsilon: float,
-        domain: Set,
+        domain: ConstraintSet,
         constants: Constants | Sequence[Constants] | None = None,
         rho: float | None = None,
         first_samples: tuple[int, ...] | None = None,

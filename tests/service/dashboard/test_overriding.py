@@ -44,4 +44,4 @@ def test_before_anything_is_known_it_promises_nothing(serve: Serve, visit: Visit
     campaign, _ = one(store, periods=0)
     campaign.override(500, reason="plenty")
     page = visit(f"{serve(store).url}/campaigns/flat-prices").page
-    expect(page.locator("#order .facts")).to_contain_text("none too little is known to promise anything yet")
+    expect(page.locator("#order .facts")).to_contain_text("none not enough data yet to predict the excess loss")

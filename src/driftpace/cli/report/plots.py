@@ -107,7 +107,7 @@ def promised(ledger: Sequence[LedgerRow]) -> Section:
         figure=figure,
         columns=("Period", "Promised", "Certificate", "Target", "How it came out"),
         rows=[
-            (name, _cell(b), _cell(c), _cell(e), row.report.outcome.value)
+            (name, _cell(b), _cell(c), _cell(e), row.report.outcome.sentence)
             for name, b, c, e, row in zip(names, bound, certificate, epsilon, ledger, strict=True)
         ],
     )

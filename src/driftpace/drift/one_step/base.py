@@ -7,7 +7,7 @@ import numpy as np
 
 from driftpace.errors import UnknownConstantError
 from driftpace.losses.protocol import Loss
-from driftpace.records import Constants, Seen
+from driftpace.records import Constants, PeriodData
 from driftpace.typing import FloatArray
 
 
@@ -74,7 +74,7 @@ class OneStep(Protocol):
         """Return the state before the first period."""
         ...
 
-    def measure(self, state: Any, seen: Seen, loss: Loss) -> tuple[Any, Step | None]:
+    def measure(self, state: Any, seen: PeriodData, loss: Loss) -> tuple[Any, Step | None]:
         """Return the state after one more period, and the estimate if one could be made."""
         ...
 
@@ -99,7 +99,7 @@ def clip_to_diameter(value: float, constants: Constants) -> float:
     return min(value, constants.safe("diameter")) if given else value
 
 
-def all_rows(seen: Seen) -> tuple[FloatArray, FloatArray]:
+def all_rows(seen: PeriodData) -> tuple[FloatArray, FloatArray]:
     """Return every row of the period, those held out from training included."""
     if len(seen.y_held) == 0:
         return seen.X, seen.y

@@ -10,7 +10,7 @@ from driftpace import validation
 from driftpace.constants.concentration import length
 from driftpace.drift.one_step.base import Step, clip_to_diameter, strong_convexity
 from driftpace.losses.protocol import Loss
-from driftpace.records import Seen
+from driftpace.records import PeriodData
 from driftpace.typing import FloatArray
 
 
@@ -28,7 +28,7 @@ class LastFit:
         return cls(period=None, coef=np.zeros(features), pull=0.0)
 
 
-def direct_step(state: LastFit, seen: Seen, pull: float, owner: str) -> Step | None:
+def direct_step(state: LastFit, seen: PeriodData, pull: float, owner: str) -> Step | None:
     """Return ||w_i - w_{i-1}|| + (||G_i|| + ||G_{i-1}||) / m, or None when the period before had no rows (theory 3.1)."""
     if state.period is None or seen.period != state.period + 1:
         return None
@@ -68,7 +68,7 @@ class Direct:
         """Return the state before the first period."""
         return LastFit.none(features)
 
-    def measure(self, state: LastFit, seen: Seen, loss: Loss) -> tuple[LastFit, Step | None]:
+    def measure(self, state: LastFit, seen: PeriodData, loss: Loss) -> tuple[LastFit, Step | None]:
         """Return the state after one more period, and the estimate where the period before had rows too."""
         del loss
         if len(seen.y) == 0:
@@ -122,7 +122,7 @@ class DirectHeldOut:
         """Return the state before the first period."""
         return LastFit.none(features)
 
-    def measure(self, state: LastFit, seen: Seen, loss: Loss) -> tuple[LastFit, Step | None]:
+    def measure(self, state: LastFit, seen: PeriodData, loss: Loss) -> tuple[LastFit, Step | None]:
         """Return the state after one more period, and the estimate where both periods had held-out rows."""
         if len(seen.y) == 0 or len(seen.y_held) == 0:
             return state, None

@@ -9,7 +9,7 @@ from driftpace import validation
 from driftpace.drift.one_step.base import Step, all_rows, clip_to_diameter, strong_convexity, subsample
 from driftpace.errors import DriftpaceError
 from driftpace.losses.protocol import Loss
-from driftpace.records import Seen
+from driftpace.records import PeriodData
 from driftpace.typing import FloatArray
 
 
@@ -85,7 +85,7 @@ class GradientMmd:
         """Return the state before the first period."""
         return LastGradients(period=None, point=np.zeros(features), gradients=np.zeros((0, features)))
 
-    def measure(self, state: LastGradients, seen: Seen, loss: Loss) -> tuple[LastGradients, Step | None]:
+    def measure(self, state: LastGradients, seen: PeriodData, loss: Loss) -> tuple[LastGradients, Step | None]:
         """Return the state after one more period, and MMD^2 / m^2 where both periods had two rows."""
         X, y = all_rows(seen)
         if len(y) < 2:
@@ -183,7 +183,7 @@ class WassersteinChange:
         """Return the state before the first period."""
         return LastRows(period=None, rows=np.zeros((0, features + 1)))
 
-    def measure(self, state: LastRows, seen: Seen, loss: Loss) -> tuple[LastRows, Step | None]:
+    def measure(self, state: LastRows, seen: PeriodData, loss: Loss) -> tuple[LastRows, Step | None]:
         """Return the state after one more period, and (r/m) W_1 where the period before had rows too."""
         del loss
         X, y = all_rows(seen)

@@ -11,7 +11,7 @@ from driftpace.constants.concentration import influences, leverages, scaled_inve
 from driftpace.drift.one_step.base import Step, all_rows, strong_convexity
 from driftpace.losses import LinearLoss
 from driftpace.losses.protocol import Loss
-from driftpace.records import Seen
+from driftpace.records import PeriodData
 from driftpace.typing import FloatArray
 
 _POWERS = {"hc2": 0.5, "hc3": 1.0}
@@ -72,7 +72,7 @@ class DebiasedDifference:
         """Return the state before the first period."""
         return LastMinimiser(period=None, minimiser=np.zeros(features), variance=np.zeros((features, features)))
 
-    def measure(self, state: LastMinimiser, seen: Seen, loss: Loss) -> tuple[LastMinimiser, Step | None]:
+    def measure(self, state: LastMinimiser, seen: PeriodData, loss: Loss) -> tuple[LastMinimiser, Step | None]:
         """Return the state after one more period, and R_i where both periods identify a minimiser."""
         X, y = all_rows(seen)
         estimate = _period_minimiser(loss, seen.coef, X, y, _POWERS[self.residuals])
@@ -161,7 +161,7 @@ class Prequential:
         del features
         return PrequentialState(trained=False)
 
-    def measure(self, state: PrequentialState, seen: Seen, loss: Loss) -> tuple[PrequentialState, Step | None]:
+    def measure(self, state: PrequentialState, seen: PeriodData, loss: Loss) -> tuple[PrequentialState, Step | None]:
         """Return the state after one more period, and U_i / m^2 where there was a model and two rows."""
         X, y = all_rows(seen)
         after = PrequentialState(trained=state.trained or len(seen.y) > 0)

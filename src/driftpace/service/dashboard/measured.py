@@ -75,7 +75,7 @@ def promise(ledger: Sequence[LedgerRow]) -> Figure | None:
         done = row.served
         cells = [
             name,
-            "✓ promised" if row.report.outcome.promised else f"✗ {row.report.outcome.value}",
+            "✓ promised" if row.report.outcome.promised else f"✗ {row.report.outcome.sentence}",
             number(row.report.risk_bound),
             number(row.report.certificate),
             number(row.report.epsilon),

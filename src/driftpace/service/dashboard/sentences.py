@@ -167,7 +167,7 @@ def _certified(entry: Entry) -> str:
     if report.outcome.promised:
         return f"The target of {target} is promised: {bound} above the best"
     far = f"the bound is {bound} above the best" if math.isfinite(report.risk_bound) else "there is no bound yet"
-    return f"The target of {target} is not promised, {far}: {report.outcome.value}"
+    return f"The target of {target} is not promised, {far}: {report.outcome.sentence}"
 
 
 def _imported(entry: Entry) -> str:

@@ -1,0 +1,168 @@
+"""What a closed period leaves behind: its report, the fitted model, the chosen candidate and the data for estimators."""
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from driftpace.records.money import Money
+from driftpace.records.requests import Assumption, Outcome
+
+if TYPE_CHECKING:  # reports are read without NumPy
+    from driftpace.records.constants import Constants
+    from driftpace.typing import FloatArray
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fit:
+    """A fitted model.
+
+    Parameters
+    ----------
+    coef : array of shape (features,)
+        The coefficients.
+    gradient : array of shape (features,)
+        The mean gradient at ``coef`` over the rows used, penalty included; the direct drift estimate needs it (theory 3.1).
+    rows : int
+        The rows used.
+    updates : int
+        The steps of the solver.
+    outcome : Outcome
+        MET, NONFINITE or STALLED.
+    """
+
+    coef: "FloatArray"
+    gradient: "FloatArray"
+    rows: int
+    updates: int
+    outcome: Outcome
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PeriodData:
+    """A closed period as estimators of constants and of drift use it: its rows, the model before and the model after.
+
+    Parameters
+    ----------
+    period : int
+        The period, from 1.
+    X, y : array
+        The rows that trained ``coef``.
+    X_held, y_held : array
+        Rows held out from training; may be empty.
+    start, coef : array
+        The model before and after.
+    gradient : array
+        The mean gradient at ``coef`` over the training rows.
+    scatter : float
+        C, a bound on the distance of two independent fits of the period, sqrt(E||w - w~||^2) <= C (B.3); infinite when
+        unknown.
+    constants : Constants
+        The constants known when the period closed.
+    """
+
+    period: int
+    X: "FloatArray"
+    y: "FloatArray"
+    X_held: "FloatArray"
+    y_held: "FloatArray"
+    start: "FloatArray"
+    coef: "FloatArray"
+    gradient: "FloatArray"
+    scatter: float
+    constants: "Constants"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Selected:
+    """The candidate that cross-validation chose in a period, with the score of each.
+
+    Parameters
+    ----------
+    candidates : tuple of str
+        The labels of the candidates.
+    chosen : str
+        The label of the one chosen.
+    scores : tuple of float
+        The mean held-out loss of each, without penalty.
+    errors : tuple of float
+        The standard errors of the scores.
+    gaps : tuple of float
+        The standard errors of the differences from the chosen candidate.
+    folds : int
+        The number of folds. With 0 there were too few rows to compare, the scores are empty, and the choice of the
+        previous period is kept.
+
+    Examples
+    --------
+    >>> Selected(candidates=("l2=0.1", "l2=1"), chosen="l2=1").index
+    1
+    """
+
+    candidates: tuple[str, ...]
+    chosen: str
+    scores: tuple[float, ...] = ()
+    errors: tuple[float, ...] = ()
+    gaps: tuple[float, ...] = ()
+    folds: int = 0
+
+    @property
+    def index(self) -> int:
+        """The index of the chosen candidate."""
+        return self.candidates.index(self.chosen)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StepReport:
+    """A closed period: what was predicted and what was measured.
+
+    Parameters
+    ----------
+    period : int
+        The period, from 1.
+    asked, samples : int
+        The rows requested and the rows delivered.
+    rho, rho_upper : float, optional
+        The estimated drift after this period and its upper confidence limit; None before the second period. The adaptive
+        method measures it in the norm of the Hessian, where rho^2/2 is the excess loss of a model left unchanged; methods
+        of parts measure it in the units of the coefficients.
+    measures : str, optional
+        "rho" where that is the movement of the minimiser, "distance" where it is the distance from the last model to the
+        new minimiser.
+    risk_bound : float
+        The excess risk predicted for the fitted model: its mean, or its quantile where a confidence is set.
+    certificate : float, optional
+        An upper confidence bound of the excess risk from the data of the period.
+    outcome : Outcome
+        Whether the target is met, and if not, why.
+    samples_theory : int
+        The sample size of the proven rule.
+    epsilon : float
+        The target of the period.
+    status : str, optional
+        Whether the rows agreed with the prediction: "stable", "warning" or "drift".
+    assumptions : tuple of Assumption
+        What the prediction relies on.
+    cost : Money, optional
+        With a budget, the cost of the delivered rows as one order.
+    selected : Selected, optional
+        Where candidates were compared, which was chosen; the other fields describe that one.
+    seconds : float
+        How long closing the period took; excluded from equality, so that replays compare equal.
+    """
+
+    period: int
+    asked: int
+    samples: int
+    rho: float | None
+    rho_upper: float | None
+    measures: str | None
+    risk_bound: float
+    certificate: float | None
+    outcome: Outcome
+    samples_theory: int = 0
+    epsilon: float = math.nan
+    status: str | None = None
+    assumptions: tuple[Assumption, ...] = ()
+    cost: Money | None = None
+    selected: Selected | None = None
+    seconds: float = field(compare=False)
