@@ -73,7 +73,7 @@ def test_the_learner_never_does_worse(
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("features", [2, 10, 50])
+@pytest.mark.parametrize("features", [2, 10, pytest.param(50, marks=pytest.mark.slow)])
 def test_the_theorem_given_the_rows_and_how_tight_it_is(features: int, rng: np.random.Generator) -> None:
     runs = 20_000 // features
     for distance, noise in ((1.0, 0.5), (0.1, 1.0), (3.0, 0.2)):
@@ -118,7 +118,7 @@ def test_another_strength_breaks_the_promise(rng: np.random.Generator) -> None:
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("features", [2, 10])
+@pytest.mark.parametrize("features", [2, pytest.param(10, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("tuned", [0.3, 1.0, 3.0])
 def test_tuned_to_a_wrong_distance(features: int, tuned: float, rng: np.random.Generator) -> None:
     bound, runs = AnchoredTuned(noise=0.5, features=features, tuned=tuned), 20_000 // features

@@ -27,19 +27,19 @@ def bounds(draw: st.DrawFn) -> GaussianLeastSquares:
     return GaussianLeastSquares(eigenvalues=tuple(eigenvalues), noise=noise, schedule=schedule, batch=batch)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(bound=bounds(), distance=st.floats(0.0, 5.0))
 def test_it_is_the_recursion_from_the_worst_direction(bound: GaussianLeastSquares, distance: float) -> None:
-    lam, steps = np.array(bound.eigenvalues), bound.schedule.steps(120)
+    lam, steps = np.array(bound.eigenvalues), bound.schedule.steps(60)
     from_each = [gaussian_risks(distance**2 * e, steps, lam, bound.noise, bound.batch) for e in np.eye(lam.size)]
     worst = np.max(from_each, axis=0)
-    found = [bound.raw(distance, count * bound.batch) for count in range(121)]
-    assert found == pytest.approx(worst.tolist(), rel=1e-9, abs=1e-290)
+    values = [bound.raw(distance, count * bound.batch) for count in range(61)]
+    assert values == pytest.approx(worst.tolist(), rel=1e-9, abs=1e-290)
     least = np.minimum.accumulate(worst)
-    assert [bound(distance, k * bound.batch) for k in range(121)] == pytest.approx(least.tolist(), rel=1e-9, abs=1e-290)
+    assert [bound(distance, k * bound.batch) for k in range(61)] == pytest.approx(least.tolist(), rel=1e-9, abs=1e-290)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(bound=bounds(), distance=st.floats(0.0, 5.0), share=st.floats(0.001, 1.2), cap=st.integers(0, 300))
 def test_smallest_agrees_with_a_linear_scan(
     bound: GaussianLeastSquares, distance: float, share: float, cap: int

@@ -39,7 +39,7 @@ def test_is_a_bound(bound: StableMinimiser | PenalisedMinimiser | FullPasses) ->
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("loss", [LogisticLoss(l2=0.1), SmoothedHinge(l2=0.1)], ids=repr)
-@pytest.mark.parametrize("features", [2, 10, 50])
+@pytest.mark.parametrize("features", [2, 10, pytest.param(50, marks=pytest.mark.slow)])
 def test_penalised_minimisers_of_two_classes(loss: LinearLoss, features: int, rng: np.random.Generator) -> None:
     world = TwoClasses(mean=np.eye(features)[0], covariance=0.5)
     constants = world.constants(loss)

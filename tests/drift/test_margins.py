@@ -109,7 +109,7 @@ def test_bernstein_is_the_formula() -> None:
     assert BernsteinMargin(delta=0.1, width=2.0).upper(_combined(values)) == pytest.approx(expected)
 
 
-def _misses(rng: np.random.Generator, shrink: float, runs: int = 1000, periods: int = 60) -> int:
+def _misses(rng: np.random.Generator, shrink: float, runs: int = 400, periods: int = 60) -> int:
     """Count runs in which the upper end is below the mean at any period at all."""
     values = rng.random((runs, periods)) ** 3
     totals, squares = np.cumsum(values, axis=1), np.cumsum(values**2, axis=1)
@@ -136,7 +136,7 @@ def _misses(rng: np.random.Generator, shrink: float, runs: int = 1000, periods: 
 
 @pytest.mark.statistical
 def test_bernstein_covers_at_all_periods_at_once(rng: np.random.Generator) -> None:
-    allowed = stats.binom.ppf(1 - 1e-6, 1000, 0.2)
+    allowed = stats.binom.ppf(1 - 1e-6, 400, 0.2)
     assert _misses(rng, 1.0) <= allowed
     assert (
         _misses(rng, 0.05) > allowed
@@ -145,7 +145,7 @@ def test_bernstein_covers_at_all_periods_at_once(rng: np.random.Generator) -> No
 
 @pytest.mark.statistical
 def test_the_standard_error_covers_about_as_often_as_it_says(rng: np.random.Generator) -> None:
-    runs, count = 4000, 60
+    runs, count = 1500, 60
     values = rng.random((runs, count))
     lows = sum(
         float(StandardErrorMargin(lags=0).upper(_combined(row.tolist(), RecentChange(window=count))) or 0.0) < 0.5

@@ -37,7 +37,7 @@ def test_is_a_bound(margin: float) -> None:
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
-@pytest.mark.parametrize("features", [2, 10, 50])
+@pytest.mark.parametrize("features", [2, 10, pytest.param(50, marks=pytest.mark.slow)])
 def test_holds_from_ten_rows_to_a_feature(loss: LinearLoss, features: int, rng: np.random.Generator) -> None:
     """With the default margin of 3 d; at 1,000 rows it is within the margin and the Monte Carlo error of the truth."""
     world = world_of(features)

@@ -43,7 +43,7 @@ def average(output: str, updates: int, shift: float) -> tuple[int, float, float,
 
 CASES = {
     "loss": st.sampled_from(sorted(LOSSES)),
-    "count": st.integers(1, 70),
+    "count": st.integers(1, 40),
     "output": st.sampled_from(["last", "weighted", "uniform", "tail"]),
     "rule": st.sampled_from(["inverse-time", "constant", "given"]),
     "radius": st.sampled_from([math.inf, 3.0, 0.4]),
@@ -100,25 +100,25 @@ def run(
     agree(gradient, naive.mean_gradient(loss, wanted, X, y, l2=l2, free=free, threshold=threshold))
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(features=st.integers(1, 16), **CASES)
 def test_the_look_ahead_pass_is_the_textbook_loop(features: int, **case: Any) -> None:
     run(look_ahead(-(-features // 4)), features=features, **case)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(features=st.integers(1, 90), free=st.integers(0, 1), **CASES)
 def test_the_fused_pass_is_the_textbook_loop(features: int, free: int, **case: Any) -> None:
     run(fused_pass, features=features, free=min(free, features), **case)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(features=st.integers(1, 90), **CASES)
 def test_the_gram_pass_is_the_textbook_loop(features: int, **case: Any) -> None:
     run(gram_pass, features=features, **case)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(features=st.integers(1, 30), free=st.integers(0, 3), batch=st.integers(1, 9), shape=st.integers(0, 2), **CASES)
 def test_the_plain_pass_is_the_textbook_loop(features: int, free: int, batch: int, shape: int, **case: Any) -> None:
     rng = np.random.default_rng(case["seed"] + 1)

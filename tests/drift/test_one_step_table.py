@@ -71,7 +71,9 @@ def _agrees(found: Array, printed: float) -> bool:
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("samples", [20, 60, 200])
+@pytest.mark.parametrize(
+    "samples", [20, pytest.param(60, marks=pytest.mark.slow), pytest.param(200, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("column", STEPS)
 def test_the_table_of_the_theory_is_reproduced(column: str, samples: int, rng: np.random.Generator) -> None:
     for index, rho in enumerate(RHOS):
@@ -156,7 +158,7 @@ def test_upper_ends_cover_in_ten_dimensions(spectrum: str, rng: np.random.Genera
 @pytest.mark.statistical
 def test_hc3_understates_the_drift_for_few_rows_and_hc2_does_not(rng: np.random.Generator) -> None:
     """Least squares of 20 rows: E R_i = rho^2 with HC2; HC3 subtracts too much."""
-    runs = 400
+    runs = 200
     batches = simulate(rng, sgd(1.0, 4.0), runs=runs, samples=20, rho=0.2, periods=12)
     squares, errors = {}, {}
     for residuals in ("hc2", "hc3"):

@@ -82,5 +82,7 @@ def test_one_member_keeps_its_factors_and_more_have_none() -> None:
 
 
 def test_what_cannot_be_is_refused() -> None:
-    with pytest.raises(ParameterError, match=r"Least\(bounds=...\) must be one or more bounds in a tuple; got \(\)"):
+    with pytest.raises(
+        ParameterError, match=r"LeastBound\(bounds=...\) must be one or more bounds in a tuple; got \(\)"
+    ):
         LeastBound(bounds=())
