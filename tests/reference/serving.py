@@ -16,9 +16,9 @@ import httpx
 import numpy as np
 import uvicorn.server
 
-from driftpace.service.access import Access
-from driftpace.service.limits import Limits
-from driftpace.service.running import Stopping, make_server
+from driftpace.service.auth.access import Access
+from driftpace.service.limits import ServiceLimits
+from driftpace.service.server import GracefulServer, make_server
 from driftpace.storage import MemoryStore
 from driftpace.storage.base import Store
 from tests.reference.periods import begun, run_periods
@@ -61,7 +61,7 @@ def compiled() -> None:
 class Serving:
     """A server that answers; ``client`` speaks to it from this machine."""
 
-    server: Stopping
+    server: GracefulServer
     port: int
     client: httpx.Client
 
@@ -80,7 +80,7 @@ def serving(
     *,
     host: str = "127.0.0.1",
     always: bool = False,
-    limits: Limits | None = None,
+    limits: ServiceLimits | None = None,
     dashboard: bool = False,
 ) -> Iterator[Serving]:
     """Serve a store on a free port of 127.0.0.1. ``host`` is where it believes to listen: beyond loopback, a token is needed."""
@@ -92,7 +92,7 @@ def serving(
         listening.bind(("127.0.0.1", 0))
         listening.listen(128)
         port = listening.getsockname()[1]
-        access = Access(host=host, port=port, always=always)
+        access = Access(host=host, port=port, token_always=always)
         server = make_server(store, access=access, limits=limits, dashboard=dashboard)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()

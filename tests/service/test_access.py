@@ -8,10 +8,10 @@ import httpx
 import pytest
 from fastapi.routing import APIRoute
 
+from driftpace.service.auth.tokens import make_token
 from driftpace.service.dashboard import routes as pages
-from driftpace.service.limits import Limits
-from driftpace.service.routes import campaigns, deliveries, health, hooks, orders, plans, session
-from driftpace.service.tokens import make_token
+from driftpace.service.limits import ServiceLimits
+from driftpace.service.routes import campaigns, deliveries, docs, health, orders, session
 from driftpace.storage.base import Store
 from tests.reference.periods import begun
 from tests.reference.serving import Serving, serving
@@ -27,6 +27,7 @@ READS = [
     ("GET", "/api/campaigns/churn/export"),
     ("GET", "/api/session"),
     ("GET", "/api/openapi.json"),
+    ("GET", "/api/docs"),
     ("GET", "/metrics"),
     ("POST", "/api/campaigns/churn/plans"),
     ("POST", "/api/campaigns/churn/predictions"),
@@ -48,8 +49,8 @@ WRITES = [
 ]
 HOOKS = [("POST", "/api/hooks/label-studio/churn")]
 OPEN = [("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/login")]
-OTHERS = [("POST", "/login"), ("POST", "/logout"), ("GET", "/static/{digest}/{name}")]  # these have tests of their own
-SHORT = Limits(stream_seconds=0.05, poll_seconds=0.05)
+OTHERS = [("POST", "/login"), ("POST", "/logout")]  # these have tests of their own
+SHORT = ServiceLimits(stream_seconds=0.05, poll_seconds=0.05)
 CALLERS = ("nobody", "wrong", "basic", "read", "write", "hook", "over", "revoked")
 MAY = {"read": READS, "write": READS + WRITES + HOOKS, "hook": HOOKS}
 
@@ -73,7 +74,7 @@ def afar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Serving, di
 
 
 def test_every_address_is_tried() -> None:
-    parts = (campaigns, deliveries, health, hooks, orders, plans, session, pages)
+    parts = (campaigns, deliveries, docs, health, orders, session, pages)
     there = [route for part in parts for route in part.router.routes if isinstance(route, APIRoute)]
     assert len(there) > 25
     for route in there:
@@ -105,7 +106,7 @@ def test_a_refusal_says_so_in_the_one_shape(afar: tuple[Serving, dict[str, str]]
     running, shown = afar
     refused = running.client.get("/api/campaigns")
     assert refused.headers["WWW-Authenticate"] == "Bearer"
-    assert refused.json()["error"]["code"] == "unknown_caller"
+    assert refused.json()["error"]["code"] == "unauthenticated"
     forbidden = running.client.post("/api/campaigns", headers={"Authorization": shown["read"]}, json={})
     assert forbidden.json()["error"]["code"] == "scope"
 

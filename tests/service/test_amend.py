@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from driftpace.service.tokens import make_token
+from driftpace.service.auth.tokens import make_token
 from driftpace.storage.base import Store
 from tests.reference.periods import begun
 from tests.reference.serving import Serving, serving
@@ -22,7 +22,7 @@ def test_a_new_word_is_told_once_somebody_said_what_it_counts_as(served: Serving
     deliveries = {"url": "/api/campaigns/rents/deliveries", "content": ROWS, "headers": {"Content-Type": "text/csv"}}
     refused = served.client.post(**deliveries)  # type: ignore[arg-type]
     assert refused.status_code == 422
-    assert "for this campaign by amend" in refused.json()["error"]["sentence"]
+    assert "for this campaign by amend" in refused.json()["error"]["message"]
     answer = served.client.post(PLACE, json=SAID)
     assert answer.status_code == 200
     assert answer.json() == served.client.get("/api/campaigns/rents").json()
@@ -47,7 +47,7 @@ def test_a_campaign_may_begin_with_it(served: Serving) -> None:
     assert served.client.get("/api/campaigns/rents/definition").json()["unknown_categories"] == {"city": "Rome"}
     wrong = served.client.post("/api/campaigns", json={**values, "name": "b", "unknown_categories": {"city": "Bari"}})
     assert wrong.status_code == 422
-    assert "must be one of ['Rome', 'Milan'] for 'city'; got 'Bari'" in wrong.json()["error"]["sentence"]
+    assert "must be one of ['Rome', 'Milan'] for 'city'; got 'Bari'" in wrong.json()["error"]["message"]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_what_cannot_be_is_refused_and_changes_nothing(
     before = campaign.log()
     answer = served.client.post(PLACE, json={**SAID, **more})
     assert answer.status_code == 422
-    assert sentence in answer.json()["error"]["sentence"]
+    assert sentence in answer.json()["error"]["message"]
     assert campaign.log() == before
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from driftpace.service.tokens import make_token
+from driftpace.service.auth.tokens import make_token
 from driftpace.storage.base import Store
 from tests.reference.periods import begun
 from tests.reference.serving import Serving, poll, serving
@@ -66,7 +66,7 @@ def test_the_line_can_be_used_again_behind_it(whole: Serving) -> None:
 def test_a_stream_that_nobody_reads_is_over(whole: Serving) -> None:
     for _ in range(3):
         assert whole.client.head("/api/campaigns/churn/stream").headers["Content-Type"].startswith("text/event-stream")
-    poll(lambda: whole.service.watch.streams == 0)
+    poll(lambda: whole.service.events.streams == 0)
 
 
 def test_what_takes_no_get_takes_no_head(whole: Serving) -> None:

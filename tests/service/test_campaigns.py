@@ -100,7 +100,7 @@ def test_a_key_returns_its_order_and_a_delivery_counts_once(
     assert client.post("/api/campaigns/churn/deliveries?final=false", content=body, headers=named).json()["rows"] == 0
     reused = client.post("/api/campaigns/churn/deliveries?final=false", content=other, headers=named)
     assert reused.status_code == 422
-    assert "'monday' named other rows in period 1" in reused.json()["error"]["sentence"]
+    assert "'monday' named other rows in period 1" in reused.json()["error"]["message"]
     meant = "/api/campaigns/churn/deliveries?final=false&again=true&key=W1"
     assert client.post(meant, content=body, headers=CSV).json()["order"]["received"] == 15
 
@@ -171,7 +171,7 @@ def test_a_decision_is_about_the_period_that_was_looked_at(served: Serving, stor
         told = served.client.post(f"{address}/deliveries?final=false&period={period}", json={"X": [[1.0]], "y": [1.0]})
         assert told.status_code == status
         if status == 409:
-            assert "period 1 (one) is open" in told.json()["error"]["sentence"]
+            assert "period 1 (one) is open" in told.json()["error"]["message"]
             assert campaign.status().order == order
 
 
@@ -221,7 +221,7 @@ def test_refusals(served: Serving, store: Store, method: str, path: str, body: A
     answer = served.client.request(method, path, json=body)
     error = answer.json()["error"]
     assert (answer.status_code, error["code"]) == (status, code)
-    assert error["sentence"].endswith((".", "?"))
+    assert error["message"].endswith((".", "?"))
     assert store.url.split("///")[-1] not in answer.text
     assert len(store.entries("churn")) == 1
 
@@ -235,7 +235,7 @@ def test_what_is_no_plain_json_is_refused(served: Serving, store: Store, body: b
     path = "/api/campaigns/churn/orders/current/override"
     answer = served.client.post(path, content=body, headers={"Content-Type": "application/json"})
     assert answer.status_code in (400, 422)
-    assert answer.json()["error"]["sentence"]
+    assert answer.json()["error"]["message"]
 
 
 def test_an_export_can_be_imported(served: Serving, store: Store, rng: np.random.Generator, tmp_path: Any) -> None:
@@ -303,7 +303,7 @@ def test_a_store_that_cannot_be_used_is_a_503_with_its_sentence(
     monkeypatch.setattr(type(store), "tokens", gone)
     answer = served.client.post("/api/campaigns/churn/orders", json={})
     assert answer.status_code == 503
-    assert answer.json()["error"]["sentence"] == "the store is full; nothing was written."
+    assert answer.json()["error"]["message"] == "the store is full; nothing was written."
     assert served.client.get("/readyz").status_code == 503
     assert served.client.get("/healthz").status_code == 200
     known = served.client.get("/api/campaigns", headers={"Authorization": "Bearer dp_any"})

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from driftpace.service.delivered import KINDS
+from driftpace.service.uploads import KINDS
 from driftpace.storage.base import Store
 from tests.reference.periods import FEATURES, as_csv, begun, rows
 from tests.reference.serving import Serving
@@ -137,14 +137,14 @@ def test_what_cannot_be_read_is_refused_and_changes_nothing(
     before = len(store.entries("churn"))
     answer = asked.client.post(PATH, content=body, headers=headers)
     assert answer.status_code == status, answer.text
-    assert answer.json()["error"]["sentence"]
+    assert answer.json()["error"]["message"]
     assert len(store.entries("churn")) == before
 
 
 def test_a_form_is_refused_in_one_sentence(asked: Serving) -> None:
     several = [("file", ("a.csv", b"y\n1\n"))] * 2
-    said = asked.client.post(PATH, files=several).json()["error"]["sentence"]
-    assert said == "the form cannot be read: Too many files. Maximum number of files is 1."
+    said = asked.client.post(PATH, files=several).json()["error"]["message"]
+    assert said == "the form cannot be parsed: Too many files. Maximum number of files is 1."
 
 
 def zip_bomb() -> bytes:

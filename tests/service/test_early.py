@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from driftpace.service import early
-from driftpace.service.limits import Limits
-from driftpace.service.tokens import make_token
+from driftpace.service import middleware
+from driftpace.service.auth.tokens import make_token
+from driftpace.service.limits import ServiceLimits
 from driftpace.storage.base import Store
 from driftpace.tables.limits import TableLimits
 from tests.reference.periods import begun
@@ -21,7 +21,7 @@ MIB = 2**20
 
 @pytest.fixture
 def afar(store: Store) -> Iterator[Serving]:
-    limits = Limits(tables=TableLimits(bytes=4 * MIB), in_flight=6 * MIB)
+    limits = ServiceLimits(tables=TableLimits(bytes=4 * MIB), in_flight=6 * MIB)
     with serving(store, host="0.0.0.0", limits=limits) as running:
         yield running
 
@@ -29,19 +29,19 @@ def afar(store: Store) -> Iterator[Serving]:
 @pytest.fixture
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who goes on sending is listened to for a moment only."""
-    monkeypatch.setattr(early, "_LINGER_SECONDS", 0.1)
+    monkeypatch.setattr(middleware, "_DRAIN_SECONDS", 0.1)
 
 
 @pytest.fixture
 def at_leisure(monkeypatch: pytest.MonkeyPatch) -> None:
     """However slow the machine is, what is on its way is waited for."""
-    monkeypatch.setattr(early, "_LINGER_SECONDS", PATIENCE)
-    monkeypatch.setattr(early, "_MOMENT", PATIENCE)
+    monkeypatch.setattr(middleware, "_DRAIN_SECONDS", PATIENCE)
+    monkeypatch.setattr(middleware, "_SMALL_BODY_SECONDS", PATIENCE)
 
 
 def too_often(running: Serving) -> None:
     """Fail to log in until there is a wait."""
-    running.service.patience._clock = lambda: 0.0  # and the wait does not end before the test does
+    running.service.login_throttle._clock = lambda: 0.0  # and the wait does not end before the test does
     for _ in range(8):
         running.client.post("/login", data={"token": "dp_wrong"})
 
@@ -76,7 +76,7 @@ def test_who_sent_everything_keeps_the_connection(afar: Serving) -> None:
 @pytest.mark.usefixtures("at_leisure")
 def test_a_client_in_the_middle_of_sending_reads_why_it_is_refused(afar: Serving) -> None:
     answer = afar.client.post("/api/campaigns/churn/deliveries", content=(b"x" * MIB for _ in range(3)))
-    assert (answer.status_code, answer.json()["error"]["code"]) == (401, "unknown_caller")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (401, "unauthenticated")
 
 
 def test_who_asks_whether_to_go_on_is_told_no_at_once(afar: Serving) -> None:
@@ -89,14 +89,14 @@ def test_who_asks_whether_to_go_on_is_told_no_at_once(afar: Serving) -> None:
 
 def test_what_comes_with_a_get_is_ignored(store: Store) -> None:
     begun(store, "churn")
-    limits = Limits(piece_seconds=0.2, body_seconds=0.2, poll_seconds=0.1, heartbeat_seconds=0.1)
+    limits = ServiceLimits(piece_seconds=0.2, body_seconds=0.2, poll_seconds=0.1, heartbeat_seconds=0.1)
     with serving(store, limits=limits) as running:
         shown = running.client.request("GET", "/api/campaigns/churn", content=b"x" * 1000)
         assert (shown.status_code, shown.json()["name"]) == (200, "churn")
         with connect(running) as wire:
             wire.sendall(request(running, "GET", "/api/campaigns/churn/stream", "Content-Length: 1000"))
             answer = b""
-            while answer.count(b"still here") < 3:  # it goes on longer than a body may take
+            while answer.count(b"keep-alive") < 3:  # it goes on longer than a body may take
                 answer += wire.recv(65_536)
                 assert answer.startswith(b"HTTP/1.1 200 ")
 
@@ -133,7 +133,7 @@ def test_a_request_that_says_twice_how_long_it_is_is_refused(served: Serving, pa
         )
         answer = answer_of(wire)
     assert answer.startswith(b"HTTP/1.1 400 ")
-    assert b"it has both" in answer
+    assert b"got both" in answer
     assert answer.count(b"HTTP/1.1") == 1
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from driftpace.campaign import Campaign
 from driftpace.errors import UnknownCampaignError
-from driftpace.service.handles import Handles
+from driftpace.service.state import CampaignCache
 from driftpace.storage import MemoryStore
 from tests.reference.periods import begun, rows
 
@@ -14,31 +14,31 @@ def test_handles_are_bounded_and_open_again() -> None:
     store = MemoryStore()
     for place in range(6):
         begun(store, f"c{place}")
-    handles = Handles(store, most=2)
-    first = handles.campaign("c0")
+    cache = CampaignCache(store, size=2)
+    first = cache.get("c0")
     for place in range(1, 6):
-        assert handles.campaign(f"c{place}").name == f"c{place}"
-    assert handles.campaign("c0") is not first
-    assert handles.campaign("c0").status() == first.status()
+        assert cache.get(f"c{place}").name == f"c{place}"
+    assert cache.get("c0") is not first
+    assert cache.get("c0").status() == first.status()
 
 
 def test_what_is_gone_is_unknown_to_a_handle_that_was_kept() -> None:
     store = MemoryStore()
     begun(store, "churn")
-    handles = Handles(store)
-    assert handles.campaign("churn").status().period == 1
+    cache = CampaignCache(store)
+    assert cache.get("churn").status().period == 1
     store.remove("churn")
     with pytest.raises(UnknownCampaignError):
-        handles.campaign("churn").status()
+        cache.get("churn").status()
     with pytest.raises(UnknownCampaignError):
-        handles.campaign("never")
+        cache.get("never")
 
 
 def test_a_campaign_is_read_while_it_is_changed(rng: np.random.Generator) -> None:
     store = MemoryStore()
     begun(store, "churn").ask()
-    handles = Handles(store)
-    campaign = handles.campaign("churn")
+    cache = CampaignCache(store)
+    campaign = cache.get("churn")
     inside, go = threading.Event(), threading.Event()
     append = store.append
 
@@ -77,27 +77,25 @@ class Counting(MemoryStore):
 def test_what_was_just_written_is_not_read_again(rng: np.random.Generator) -> None:
     store = Counting()
     begun(store, "churn")
-    handles = Handles(store)
+    cache = CampaignCache(store)
     for period in range(1, 4):
-        handles.campaign("churn").ask()
-        assert handles.campaign("churn").status().stage.value == "labels"
-        handles.campaign("churn").tell(*rows(rng, 30), final=True)
-        assert handles.campaign("churn").status().period == period + 1
+        cache.get("churn").ask()
+        assert cache.get("churn").status().stage.value == "labels"
+        cache.get("churn").tell(*rows(rng, 30), final=True)
+        assert cache.get("churn").status().period == period + 1
     assert store.read == 1
 
 
 def test_what_others_wrote_is_read_once_by_all_who_want_to_know(rng: np.random.Generator) -> None:
     store = Counting()
     begun(store, "churn")
-    handles = Handles(store)
-    assert handles.campaign("churn").status().period == 1
+    cache = CampaignCache(store)
+    assert cache.get("churn").status().period == 1
     other = Campaign.open("churn", storage=store)
     other.ask()
     store.read, store.slowly = 0, threading.Event()
     seen: list[str] = []
-    threads = [
-        threading.Thread(target=lambda: seen.append(handles.campaign("churn").status().stage.value)) for _ in range(8)
-    ]
+    threads = [threading.Thread(target=lambda: seen.append(cache.get("churn").status().stage.value)) for _ in range(8)]
     for thread in threads:
         thread.start()
     store.slowly.set()

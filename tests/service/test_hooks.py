@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from driftpace.campaign import Campaign
-from driftpace.service.tokens import make_token
+from driftpace.service.auth.tokens import make_token
 from driftpace.storage.base import Store
 from tests.reference.periods import begun
 from tests.reference.serving import Serving
@@ -103,7 +103,7 @@ def test_the_secret_of_a_hook_opens_nothing_else(served: Serving, secret: str) -
 def test_what_is_no_call_is_refused_in_a_sentence(served: Serving, headers: dict[str, str], body: bytes) -> None:
     answer = served.client.post(PATH, content=body, headers=headers)
     assert answer.status_code == 422
-    assert answer.json()["error"]["sentence"]
+    assert answer.json()["error"]["message"]
 
 
 def test_a_campaign_that_waits_for_nothing_says_so(served: Serving, store: Store, headers: dict[str, str]) -> None:

@@ -3,13 +3,13 @@ import threading
 
 import pytest
 
-from driftpace.service.failures import Refused
-from driftpace.service.lanes import Lane
+from driftpace.service.errors import ApiError
+from driftpace.service.workers import WorkerPool
 
 
 def test_so_many_work_at_once_and_so_many_wait() -> None:
     async def main() -> tuple[int, list[int], int]:
-        lane = Lane("fitting", threads=2, waiting=3)
+        pool = WorkerPool("fitting", threads=2, queue=3)
         go, most, now = threading.Event(), 0, 0
         lock = threading.Lock()
 
@@ -23,17 +23,17 @@ def test_so_many_work_at_once_and_so_many_wait() -> None:
                 now -= 1
             return number
 
-        tasks = [asyncio.create_task(lane.run(work, number)) for number in range(5)]
+        tasks = [asyncio.create_task(pool.run(work, number)) for number in range(5)]
         async with asyncio.timeout(30.0):
-            while lane.at_work < 5 or now < 2:
+            while pool.active < 5 or now < 2:
                 await asyncio.sleep(0.001)
-        with pytest.raises(Refused) as refused:
-            await lane.run(work, 6)
+        with pytest.raises(ApiError) as refused:
+            await pool.run(work, 6)
         assert refused.value.headers is not None
         assert "Retry-After" in refused.value.headers
         go.set()
         done = await asyncio.gather(*tasks)
-        assert lane.at_work == 0
+        assert pool.active == 0
         return most, list(done), refused.value.status_code
 
     most, done, status = asyncio.run(main())
@@ -42,22 +42,22 @@ def test_so_many_work_at_once_and_so_many_wait() -> None:
 
 def test_an_error_frees_its_place() -> None:
     async def main() -> int:
-        lane = Lane("reading", threads=1, waiting=1)
+        pool = WorkerPool("reading", threads=1, queue=1)
 
         def broken() -> None:
             raise ValueError("no")
 
         for _ in range(5):
             with pytest.raises(ValueError, match="no"):
-                await lane.run(broken)
-        return lane.at_work
+                await pool.run(broken)
+        return pool.active
 
     assert asyncio.run(main()) == 0
 
 
 def test_what_nobody_waits_for_keeps_its_place_while_it_has_a_thread() -> None:
     async def main() -> list[int]:
-        lane = Lane("reading", threads=1, waiting=1)
+        pool = WorkerPool("reading", threads=1, queue=1)
         inside, go = threading.Event(), threading.Event()
         done: list[int] = []
 
@@ -66,8 +66,8 @@ def test_what_nobody_waits_for_keeps_its_place_while_it_has_a_thread() -> None:
             assert go.wait(30.0)
             done.append(number)
 
-        first = asyncio.create_task(lane.run(work, 1))
-        second = asyncio.create_task(lane.run(work, 2))
+        first = asyncio.create_task(pool.run(work, 1))
+        second = asyncio.create_task(pool.run(work, 2))
         async with asyncio.timeout(30.0):
             while not inside.is_set():
                 await asyncio.sleep(0.001)
@@ -76,12 +76,12 @@ def test_what_nobody_waits_for_keeps_its_place_while_it_has_a_thread() -> None:
             await asyncio.wait({first, second})
             assert first.cancelled()
             assert second.cancelled()
-            while lane.at_work != 1:  # the second had not begun, and never does
+            while pool.active != 1:  # the second had not begun, and never does
                 await asyncio.sleep(0.001)
             go.set()
-            while lane.at_work:
+            while pool.active:
                 await asyncio.sleep(0.001)
-            await lane.run(done.append, 3)
+            await pool.run(done.append, 3)
         return done
 
     assert asyncio.run(main()) == [1, 3]

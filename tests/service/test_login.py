@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from driftpace.service.tokens import make_token
+from driftpace.service.auth.tokens import make_token
 from driftpace.storage.base import Store
 from tests.reference.serving import Serving, serving
 
@@ -77,7 +77,7 @@ def test_a_token_for_hooks_opens_no_page_and_is_told_so(afar: Serving, store: St
     for _ in range(8):  # nobody guessed anything, so nobody has to wait
         answer = log_in(afar, make_token(store, f"tool-{time.monotonic_ns()}", ["hook"]))
         assert answer.status_code == 403
-    assert "opens no page" in answer.text
+    assert "for labelling tools only" in answer.text
     assert "not known" not in answer.text
     assert "Set-Cookie" not in answer.headers
 
@@ -143,7 +143,7 @@ def test_a_foreign_page_logs_nobody_in(afar: Serving, store: Store) -> None:
 
 def test_who_fails_often_has_to_wait_even_with_the_right_token(afar: Serving, store: Store) -> None:
     secret = make_token(store, "ann")
-    afar.service.patience._clock = lambda: 0.0  # the wait does not end before the test does
+    afar.service.login_throttle._clock = lambda: 0.0  # the wait does not end before the test does
     seen = [log_in(afar, "dp_wrong").status_code for _ in range(7)]
     assert seen == [401] * 6 + [429]
     refused = log_in(afar, secret)

@@ -28,7 +28,7 @@ def test_what_happened_is_counted(served: Serving, store: Store, rng: np.random.
     text = client.get("/metrics").text
     assert order["samples"] > 0
     assert value(text, "driftpace_orders_total") == 1
-    assert value(text, "driftpace_rows_told_total") == 12
+    assert value(text, "driftpace_rows_received_total") == 12
     assert value(text, "driftpace_deliveries_total", outcome="taken") == 1
     assert value(text, "driftpace_deliveries_total", outcome="duplicate") == 1
     assert value(text, "driftpace_deliveries_total", outcome="closed") == 1

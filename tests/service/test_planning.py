@@ -5,7 +5,7 @@ import pytest
 
 from driftpace.campaign import Campaign
 from driftpace.errors import ParameterError
-from driftpace.service.planning import plan_within
+from driftpace.service.limits import plan_within
 from driftpace.storage import MemoryStore
 from tests.reference.periods import begun, run_periods
 
@@ -20,7 +20,7 @@ def campaign(rng: np.random.Generator) -> Campaign:
 def test_money_that_lasts_longer_is_planned_up_to_the_limit(campaign: Campaign) -> None:
     plan = plan_within(campaign, 6, budget=10**9)
     assert (plan.horizon, plan.holds) == (6, True)
-    assert plan.reason == "the budget holds the target for 6 periods and more"
+    assert plan.reason == "the budget meets the target for 6 periods or more"
 
 
 def test_money_that_does_not_is_planned_for_as_long_as_it_lasts(campaign: Campaign) -> None:

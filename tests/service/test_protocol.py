@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from driftpace.service.limits import Limits
+from driftpace.service.limits import ServiceLimits
 from driftpace.storage.base import Store
 from tests.reference.periods import begun
 from tests.reference.serving import Serving, serving
@@ -26,7 +26,7 @@ def is_refused(answer: bytes, status: int) -> str:
     assert b"default-src 'none'" in lines[b"content-security-policy"]
     assert len(lines[b"x-request-id"]) == 16
     error = json.loads(body)["error"]
-    return str(error["sentence"])
+    return str(error["message"])
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def is_refused(answer: bytes, status: int) -> str:
         (b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400, "must be HTTP/1.1"),
         (b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400, "must be HTTP/1.1"),
         (b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n", 501, "must be chunked"),
-        (MANY, 431, "must be shorter"),
+        (MANY, 431, "too long"),
         (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 400, "must be HTTP/1.1"),  # HTTPS, spoken to HTTP
     ],
 )
@@ -64,7 +64,11 @@ def test_a_body_that_is_no_body_is_no_trace_in_the_log(store: Store, caplog: pyt
 
 
 def test_one_connection_too_many_is_refused_as_everything_is(store: Store) -> None:
-    with serving(store, limits=Limits(connections=2)) as running, connect(running) as one, connect(running) as two:
+    with (
+        serving(store, limits=ServiceLimits(connections=2)) as running,
+        connect(running) as one,
+        connect(running) as two,
+    ):
         for wire in (one, two):  # both are there
             wire.sendall(request(running, "GET", "/healthz"))
             assert wire.recv(65_536).startswith(b"HTTP/1.1 200 ")

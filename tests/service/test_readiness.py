@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from driftpace.service.limits import Limits
+from driftpace.service.limits import ServiceLimits
 from driftpace.storage import open_store
 from driftpace.storage.base import Store
 from driftpace.storage.sql import connections
@@ -40,7 +40,7 @@ def test_a_server_that_is_gone_is_a_quick_503_and_comes_back_by_itself(
         answers = [running.client.get(path) for path in paths]
         answers.append(running.client.post("/api/campaigns/churn/orders", json={}))
         assert [answer.status_code for answer in answers] == [503] * 5
-        assert all("cannot be reached" in answer.json()["error"]["sentence"] for answer in answers)
+        assert all("cannot be reached" in answer.json()["error"]["message"] for answer in answers)
         assert all(int(answer.headers["Retry-After"]) >= connections.PAUSE for answer in answers)
         assert sum(slept) <= connections.PROMPT  # the first one waits a moment, the others not at all
         assert running.client.get("/healthz").status_code == 200
@@ -64,11 +64,11 @@ def test_a_store_that_says_nothing_is_not_ready(store: Store, monkeypatch: pytes
         assert go_on.wait(60.0)
 
     monkeypatch.setattr(type(store), "ping", silent)
-    with serving(store, limits=Limits(ready_seconds=0.05)) as running:
+    with serving(store, limits=ServiceLimits(ready_seconds=0.05)) as running:
         try:
             answers = [running.client.get("/readyz") for _ in range(4)]
             assert [answer.status_code for answer in answers] == [503] * 4
-            assert answers[0].json()["error"]["sentence"] == "the store does not answer."
+            assert answers[0].json()["error"]["message"] == "the store does not answer."
             assert len(asked) == 1  # whoever comes meanwhile waits for the same answer
         finally:
             go_on.set()

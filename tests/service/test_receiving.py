@@ -8,8 +8,8 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from driftpace.service import early
-from driftpace.service.limits import Limits
+from driftpace.service import middleware
+from driftpace.service.limits import ServiceLimits
 from driftpace.storage.base import Store
 from driftpace.tables.limits import TableLimits
 from tests.reference.periods import begun
@@ -21,7 +21,9 @@ GIB = 2**30
 PATH = "/api/campaigns/churn/deliveries"
 
 
-SMALL = Limits(tables=TableLimits(bytes=4 * MIB), in_flight=6 * MIB, piece_seconds=PATIENCE, body_seconds=PATIENCE)
+SMALL = ServiceLimits(
+    tables=TableLimits(bytes=4 * MIB), in_flight=6 * MIB, piece_seconds=PATIENCE, body_seconds=PATIENCE
+)
 
 
 @pytest.fixture
@@ -35,7 +37,7 @@ def small(store: Store) -> Iterator[Serving]:
 @pytest.fixture
 def at_leisure(monkeypatch: pytest.MonkeyPatch) -> None:
     """However slow the machine is, who is refused in the middle of sending reads it."""
-    monkeypatch.setattr(early, "_LINGER_SECONDS", PATIENCE)
+    monkeypatch.setattr(middleware, "_DRAIN_SECONDS", PATIENCE)
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from driftpace.service.dashboard.assets import assets
-from driftpace.service.limits import Limits
+from driftpace.service.dashboard.templating import assets
+from driftpace.service.limits import ServiceLimits
 from driftpace.storage.base import Store
 from tests.reference.periods import begun
 from tests.reference.serving import Serving, serving
@@ -17,7 +17,7 @@ BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 @pytest.fixture
 def pages(store: Store) -> Iterator[Serving]:
     begun(store, "churn")
-    with serving(store, dashboard=True, limits=Limits(reads=1, reads_waiting=1)) as running:
+    with serving(store, dashboard=True, limits=ServiceLimits(reads=1, reads_queue=1)) as running:
         yield running
 
 
@@ -40,7 +40,7 @@ def test_a_browser_gets_a_page(pages: Serving, path: str, status: int, said: str
     plain = pages.client.get(path)
     assert plain.status_code == status
     if path != "/campaigns/nope":
-        assert plain.json()["error"]["sentence"]
+        assert plain.json()["error"]["message"]
 
 
 def test_the_api_answers_in_json_whoever_asks(pages: Serving) -> None:
@@ -49,21 +49,21 @@ def test_the_api_answers_in_json_whoever_asks(pages: Serving) -> None:
 
 
 def test_who_has_to_wait_before_the_next_log_in_reads_so(pages: Serving) -> None:
-    pages.service.patience._clock = lambda: 0.0  # the wait does not end before the test does
+    pages.service.login_throttle._clock = lambda: 0.0  # the wait does not end before the test does
     for _ in range(8):
         answer = pages.client.post("/login", data={"token": "dp_wrong"}, headers=BROWSER)
     assert answer.status_code == 429
     assert int(answer.headers["Retry-After"]) >= 1
-    assert "Wait a little" in answer.text
+    assert "Too many attempts" in answer.text
 
 
 def test_a_busy_service_says_so_on_a_page(pages: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
-    at_work = pages.service.reads
-    monkeypatch.setattr(at_work, "at_work", 2)
+    active = pages.service.reads
+    monkeypatch.setattr(active, "active", 2)
     answer = pages.client.get("/", headers=BROWSER)
     assert answer.status_code == 503
     assert answer.headers["Retry-After"] == "2"
-    assert "Busy for the moment" in answer.text
+    assert "Service busy" in answer.text
 
 
 def test_what_should_not_happen_is_a_page_with_its_id(

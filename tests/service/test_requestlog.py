@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from driftpace.service import logs
-from driftpace.service.logs import Facts, JsonLines
-from driftpace.service.tokens import make_token
+from driftpace.service import logging as service_logging
+from driftpace.service.auth.tokens import make_token
+from driftpace.service.logging import JsonFormatter, LogFields
 from driftpace.storage.base import Store
 from tests.reference.periods import begun
 from tests.reference.serving import Serving, serving
@@ -94,15 +94,15 @@ def test_what_should_not_happen_is_logged_with_its_id_and_shown_without_a_trace(
         assert running.client.get("/healthz").status_code == 200
     assert answer.status_code == 500
     assert "inner" not in answer.text
-    assert answer.headers["X-Request-ID"] in answer.json()["error"]["sentence"]
+    assert answer.headers["X-Request-ID"] in answer.json()["error"]["message"]
     errors = [record for record in caplog.records if record.levelno == logging.ERROR]
     assert len(errors) == 1
     assert answer.headers["X-Request-ID"] in errors[0].getMessage()
-    assert "inner workings" in JsonLines().format(errors[0])
+    assert "inner workings" in JsonFormatter().format(errors[0])
 
 
 def test_a_line_is_written_once_and_only_where_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    facts = Facts(event="request", status=200)
+    facts = LogFields(event="request", status=200)
     record = logging.LogRecord("driftpace.service", logging.INFO, "", 0, facts, None, None)
     written: list[object] = []
     dumps = json.dumps
@@ -112,15 +112,15 @@ def test_a_line_is_written_once_and_only_where_it_is_read(monkeypatch: pytest.Mo
         return dumps(value, **how)
 
     with monkeypatch.context() as patched:
-        patched.setattr(logs, "json", SimpleNamespace(dumps=counted))
-        line = JsonLines().format(record)
+        patched.setattr(service_logging, "json", SimpleNamespace(dumps=counted))
+        line = JsonFormatter().format(record)
     assert len(written) == 1
     assert json.loads(line) | {"at": ""} == {"at": "", "level": "info", "logger": "driftpace.service", **facts}
 
 
 def test_a_line_is_json_whatever_was_said() -> None:
     record = logging.LogRecord("uvicorn.error", logging.WARNING, "", 0, 'odd "words"\n%s', ("here",), None)
-    line = JsonLines().format(record)
+    line = JsonFormatter().format(record)
     assert "\n" not in line
     assert json.loads(line)["message"] == 'odd "words"\nhere'
     assert json.loads(line)["level"] == "warning"

@@ -14,7 +14,7 @@ import pytest
 
 from driftpace.errors import ParameterError, StorageError
 from driftpace.service import run
-from driftpace.service.tokens import make_token
+from driftpace.service.auth.tokens import make_token
 from driftpace.storage import open_store
 from tests.reference.periods import begun
 
@@ -45,7 +45,7 @@ def test_an_address_that_is_not_ours_is_refused_in_a_sentence(tmp_path: Path, ho
 def test_a_port_that_is_taken_is_refused_in_a_sentence(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(ParameterError, match=f"must be a port that is free; got {port}"):
+        with pytest.raises(ParameterError, match=f"must be a free port; got {port}"):
             run(tmp_path / "store.db", port=port)
 
 

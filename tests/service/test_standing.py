@@ -8,12 +8,11 @@ from datetime import UTC, datetime, timedelta
 import httpx
 import pytest
 
-from driftpace.service.access import LOCAL, Caller
-from driftpace.service.lanes import Lane
-from driftpace.service.limits import Limits
-from driftpace.service.sessions import Sessions
-from driftpace.service.standing import Standing
-from driftpace.service.tokens import digest, make_token
+from driftpace.service.auth.access import LOCAL, Caller
+from driftpace.service.auth.sessions import Sessions, TokenRecheck
+from driftpace.service.auth.tokens import digest, make_token
+from driftpace.service.limits import ServiceLimits
+from driftpace.service.workers import WorkerPool
 from driftpace.storage.base import Store, Token
 from driftpace.storage.memory import MemoryStore
 from tests.reference.periods import begun
@@ -42,7 +41,7 @@ class Clock:
 @pytest.fixture
 def strict(store: Store) -> Iterator[Serving]:
     begun(store, "churn")
-    with serving(store, always=True, limits=Limits(poll_seconds=0.05)) as running:
+    with serving(store, always=True, limits=ServiceLimits(poll_seconds=0.05)) as running:
         yield running
 
 
@@ -83,22 +82,22 @@ def test_the_store_is_asked_once_for_everybody() -> None:
     async def tried() -> None:
         store, clock, sessions = Counting(), Clock(), Sessions()
         secret = make_token(store, "ada")
-        lane = Lane("reading", threads=4, waiting=100)
-        standing = Standing(store, lane, sessions, seconds=1.0, clock=clock)
+        pool = WorkerPool("reading", threads=4, queue=100)
+        recheck = TokenRecheck(store, pool, sessions, seconds=1.0, clock=clock)
         store.asked = 0
         for moment in (0.0, 1.0, 2.0):
             clock.now = moment
-            held = await asyncio.gather(*(standing.holds(caller(secret), "") for _ in range(50)))
+            held = await asyncio.gather(*(recheck.is_valid(caller(secret), "") for _ in range(50)))
             assert all(held)
         assert store.asked == 3
-        assert await standing.holds(LOCAL, "")
+        assert await recheck.is_valid(LOCAL, "")
         assert store.asked == 3
         new = make_token(store, "new")
-        assert await standing.holds(caller(new), "")  # made since the store was asked
+        assert await recheck.is_valid(caller(new), "")  # made since the store was asked
         store.remove_token("ada")
         clock.now = 3.0
-        assert not await standing.holds(caller(secret), "")
-        assert await standing.holds(caller(new), "")
+        assert not await recheck.is_valid(caller(secret), "")
+        assert await recheck.is_valid(caller(new), "")
 
     asyncio.run(tried())
 
@@ -106,13 +105,13 @@ def test_the_store_is_asked_once_for_everybody() -> None:
 def test_a_token_that_runs_out_and_a_session_that_is_over_hold_no_more() -> None:
     async def tried() -> None:
         store, sessions = MemoryStore(), Sessions()
-        standing = Standing(store, Lane("reading", threads=1, waiting=9), sessions, seconds=0.001)
+        recheck = TokenRecheck(store, WorkerPool("reading", threads=1, queue=9), sessions, seconds=0.001)
         past = make_token(store, "past", expires_days=1.0, now=datetime.now(UTC) - timedelta(days=2))
-        assert not await standing.holds(caller(past), "")
+        assert not await recheck.is_valid(caller(past), "")
         secret = make_token(store, "ada")
         session = sessions.open(digest(secret))
-        assert await standing.holds(caller(secret, "session"), session)
+        assert await recheck.is_valid(caller(secret, "session"), session)
         sessions.close(session)
-        assert not await standing.holds(caller(secret, "session"), session)
+        assert not await recheck.is_valid(caller(secret, "session"), session)
 
     asyncio.run(tried())

@@ -5,7 +5,7 @@ from unittest.mock import patch
 import pytest
 
 from driftpace.errors import ParameterError
-from driftpace.service.tokens import digest, find_digest, find_token, make_token
+from driftpace.service.auth.tokens import digest, find_digest, find_token, make_token
 from driftpace.storage import MemoryStore
 
 
@@ -41,7 +41,7 @@ def test_a_wrong_secret_finds_nothing(wrong: str) -> None:
 def test_all_tokens_are_compared_in_constant_time() -> None:
     store = MemoryStore()
     secrets = [make_token(store, f"token-{place}") for place in range(5)]
-    with patch("driftpace.service.tokens.hmac.compare_digest", wraps=hmac.compare_digest) as compared:
+    with patch("driftpace.service.auth.tokens.hmac.compare_digest", wraps=hmac.compare_digest) as compared:
         found = find_token(store, secrets[0])
     assert found is not None
     assert found.name == "token-0"
@@ -59,7 +59,7 @@ def test_all_tokens_are_compared_in_constant_time() -> None:
         ({"name": "a", "expires_days": 0}, "expires_days"),
         ({"name": "a", "expires_days": float("nan")}, "expires_days"),
         ({"name": "a", "expires_days": 1e9}, "expires_days"),
-        ({"name": "taken"}, "free"),
+        ({"name": "taken"}, "unused"),
     ],
 )
 def test_what_makes_no_token_is_refused(given: dict[str, object], said: str) -> None:

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from driftpace.service.bodies import DefinitionSent, OverrideSent, PlanSent, Sent
-from driftpace.service.validation import of_validation
+from driftpace.service.errors import from_validation
+from driftpace.service.schemas.requests import DefinitionRequest, OverrideRequest, PlanRequest, RequestModel
 from driftpace.storage.base import Store
 from tests.reference.periods import begun
 from tests.reference.serving import Serving
@@ -16,7 +16,7 @@ DEFINED = {"name": "a", "target": "y", "epsilon": 1.0}
 PLANS, OVERRIDE = "/api/campaigns/churn/plans", "/api/campaigns/churn/orders/current/override"
 
 
-def refused(kind: type[Sent], value: Any) -> list[dict[str, Any]]:
+def refused(kind: type[RequestModel], value: Any) -> list[dict[str, Any]]:
     """Return the errors as the framework has them."""
     with pytest.raises(ValidationError) as error:
         kind.model_validate(value)
@@ -26,59 +26,59 @@ def refused(kind: type[Sent], value: Any) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("kind", "value", "sentence"),
     [
-        (OverrideSent, {"samples": 1.5, "reason": "x"}, "body(samples=...) must be a whole number; got 1.5."),
-        (OverrideSent, {"samples": "12", "reason": "x"}, "body(samples=...) must be a whole number; got '12'."),
-        (OverrideSent, {"samples": -1, "reason": "x"}, "body(samples=...) must be at least 0; got -1."),
-        (OverrideSent, {"reason": "x"}, "body(samples=...) must be given; got nothing."),
+        (OverrideRequest, {"samples": 1.5, "reason": "x"}, "body(samples=...) must be an integer; got 1.5."),
+        (OverrideRequest, {"samples": "12", "reason": "x"}, "body(samples=...) must be an integer; got '12'."),
+        (OverrideRequest, {"samples": -1, "reason": "x"}, "body(samples=...) must be at least 0; got -1."),
+        (OverrideRequest, {"reason": "x"}, "body(samples=...) must be given; got nothing."),
         (
-            OverrideSent,
+            OverrideRequest,
             {"samples": 1, "reason": ""},
             "body(reason=...) must be at least 1 character long; got 0 characters.",
         ),
         (
-            OverrideSent,
+            OverrideRequest,
             {"samples": 1, "reason": "x" * 2001},
             "body(reason=...) must be at most 2,000 characters long; got 2,001 characters.",
         ),
-        (OverrideSent, {"samples": int(LONG), "reason": "x"}, "must be at most 1,000,000,000; got a larger number."),
-        (OverrideSent, 3, "the body must be an object; got 3."),
-        (PlanSent, {"budget": "1e5"}, "body(budget=...) must be an amount, such as 12.50; got '1e5'."),
-        (PlanSent, {"budget": [1]}, "body(budget=...) must be a number or a text; got a list of 1."),
-        (PlanSent, {"budget": 10**13}, "body(budget=...) must be at most 1,000,000,000,000; got 10000000000000."),
-        (PlanSent, {"budget": float("inf")}, "body(budget=...) must be a finite number; got inf."),
-        (PlanSent, {"tiers": [[1, "1e10000"]]}, "body(tiers.0.1=...) must be a price, such as 0.25; got '1e10000'."),
-        (PlanSent, {"tiers": [[1, None]]}, "body(tiers.0.1=...) must be a number or a text; got null."),
-        (PlanSent, {"epsilom": 1}, "body(epsilom=...) must be left out: there is no such name here; got 1."),
-        (PlanSent, {"epsilon": 0}, "body(epsilon=...) must be above 0; got 0."),
-        (DefinitionSent, DEFINED | {"name": "a b"}, "a letter or digit first; got 'a b'."),
-        (DefinitionSent, DEFINED | {"loss": "x"}, "must be 'squared', 'huber', 'logistic' or 'hinge'; got 'x'."),
-        (DefinitionSent, DEFINED | {"l2": "x"}, "body(l2=...) must be a number or a list; got 'x'."),
-        (DefinitionSent, DEFINED | {"classes": ["a"]}, "must be a list of at least 2; got a list of 1."),
-        (DefinitionSent, DEFINED | {"fit_intercept": 1}, "body(fit_intercept=...) must be true or false; got 1."),
-        (DefinitionSent, DEFINED | {"description": "\0"}, "must be text without control characters; got '?'."),
+        (OverrideRequest, {"samples": int(LONG), "reason": "x"}, "must be at most 1,000,000,000; got a larger number."),
+        (OverrideRequest, 3, "the body must be an object; got 3."),
+        (PlanRequest, {"budget": "1e5"}, "body(budget=...) must be an amount, such as 12.50; got '1e5'."),
+        (PlanRequest, {"budget": [1]}, "body(budget=...) must be a number or a string; got a list of 1."),
+        (PlanRequest, {"budget": 10**13}, "body(budget=...) must be at most 1,000,000,000,000; got 10000000000000."),
+        (PlanRequest, {"budget": float("inf")}, "body(budget=...) must be a finite number; got inf."),
+        (PlanRequest, {"tiers": [[1, "1e10000"]]}, "body(tiers.0.1=...) must be a price, such as 0.25; got '1e10000'."),
+        (PlanRequest, {"tiers": [[1, None]]}, "body(tiers.0.1=...) must be a number or a string; got null."),
+        (PlanRequest, {"epsilom": 1}, "body(epsilom=...) must be left out: it is not a known name; got 1."),
+        (PlanRequest, {"epsilon": 0}, "body(epsilon=...) must be above 0; got 0."),
+        (DefinitionRequest, DEFINED | {"name": "a b"}, "a letter or digit first; got 'a b'."),
+        (DefinitionRequest, DEFINED | {"loss": "x"}, "must be 'squared', 'huber', 'logistic' or 'hinge'; got 'x'."),
+        (DefinitionRequest, DEFINED | {"l2": "x"}, "body(l2=...) must be a number or a list; got 'x'."),
+        (DefinitionRequest, DEFINED | {"classes": ["a"]}, "must be a list of at least 2; got a list of 1."),
+        (DefinitionRequest, DEFINED | {"fit_intercept": 1}, "body(fit_intercept=...) must be true or false; got 1."),
+        (DefinitionRequest, DEFINED | {"description": "\0"}, "must be text without control characters; got '?'."),
     ],
 )
-def test_the_sentence_says_what_is_wrong(kind: type[Sent], value: Any, sentence: str) -> None:
-    status, code, said = of_validation(refused(kind, value))
-    assert (status, code) == (422, "invalid")
-    assert said.endswith(sentence)
+def test_the_sentence_says_what_is_wrong(kind: type[RequestModel], value: Any, sentence: str) -> None:
+    error = from_validation(refused(kind, value))
+    assert (error.status_code, error.code) == (422, "invalid")
+    assert error.message.endswith(sentence)
 
 
 @pytest.mark.parametrize("count", [101, 50_000])
 def test_names_without_end_are_one_fault_and_not_one_each(count: int) -> None:
     many = {f"a{number}": 1 for number in range(count)}
-    assert len(refused(PlanSent, many)) == 1
-    assert len(refused(DefinitionSent, DEFINED | {"budget": {"total": 1, "horizon": 1} | many})) == 1
-    assert len(refused(DefinitionSent, DEFINED | {"categories": {f"b{n}": 1 for n in range(1001)}})) == 1
+    assert len(refused(PlanRequest, many)) == 1
+    assert len(refused(DefinitionRequest, DEFINED | {"budget": {"total": 1, "horizon": 1} | many})) == 1
+    assert len(refused(DefinitionRequest, DEFINED | {"categories": {f"b{n}": 1 for n in range(1001)}})) == 1
 
 
 def test_what_nobody_foresaw_is_said_in_the_framework_s_words() -> None:
     odd = {"type": "something_new", "loc": ("query", "a"), "msg": "Input should be blue.", "input": object()}
-    assert of_validation([odd])[2] == "query(a=...) must be blue; it is not."
-    assert of_validation([{"type": "less_than_equal", "loc": ("query", "a"), "msg": "Too much"}])[2].startswith(
+    assert from_validation([odd]).message == "query(a=...) must be blue; it is not."
+    assert from_validation([{"type": "less_than_equal", "loc": ("query", "a"), "msg": "Too much"}]).message.startswith(
         "query(a=...) must be too much"
     )
-    assert of_validation([])[0] == 422
+    assert from_validation([]).status_code == 422
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from driftpace.service import planning
-from driftpace.service.dashboard import whatif
-from driftpace.service.limits import Limits
-from driftpace.service.routes import plans
+from driftpace.service.dashboard import what_if
+from driftpace.service.limits import ServiceLimits, plan_within
+from driftpace.service.routes import orders
 from driftpace.storage.base import Store
 from tests.reference.periods import begun
 from tests.reference.serving import PATIENCE, poll, serving
@@ -29,18 +28,17 @@ def test_a_plan_whose_client_is_gone_is_not_begun_and_gives_up_its_place(
 ) -> None:
     begun(store, "churn").ask()
     go, begins = threading.Event(), []
-    real = planning.plan_within
 
     def slow(*args: Any, **named: Any) -> Any:
         begins.append(1)
         assert go.wait(PATIENCE)
-        return real(*args, **named)
+        return plan_within(*args, **named)
 
-    for module in (plans, whatif):
+    for module in (orders, what_if):
         monkeypatch.setattr(module, "plan_within", slow)
-    limits = Limits(plans=1, plans_waiting=2)
+    limits = ServiceLimits(plans=1, plans_queue=2)
     with caplog.at_level(logging.INFO), serving(store, limits=limits, dashboard=True) as running:
-        lane = running.service.plans
+        pool = running.service.plans
         kind = ("Content-Type: application/json", f"Content-Length: {len(body)}") if body else ()
         first = connect(running)
         first.sendall(request(running, method, path, *kind, body=body))
@@ -49,15 +47,15 @@ def test_a_plan_whose_client_is_gone_is_not_begun_and_gives_up_its_place(
             wires = [connect(running) for _ in range(2)]
             for wire in wires:
                 wire.sendall(request(running, method, path, *kind, body=body))
-            poll(lambda: lane.at_work == 3)
+            poll(lambda: pool.active == 3)
             for wire in wires:
                 wire.close()
-            poll(lambda: lane.at_work == 1)
+            poll(lambda: pool.active == 1)
         first.close()  # what has begun keeps its place until it is over
         poll(lambda: sum('"status":499' in one.getMessage() for one in caplog.records) == 11)
-        assert lane.at_work == 1
+        assert pool.active == 1
         go.set()
-        poll(lambda: lane.at_work == 0)
+        poll(lambda: pool.active == 0)
         assert len(begins) == 1
         assert running.client.request(method, path, content=body or None, headers=_json(body)).status_code in (200, 409)
         assert len(begins) == 2

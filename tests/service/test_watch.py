@@ -9,12 +9,12 @@ import pytest
 
 from driftpace.campaign import Campaign
 from driftpace.errors import StorageError
-from driftpace.service.limits import Limits
+from driftpace.service.limits import ServiceLimits
 from driftpace.storage.base import Store
 from tests.reference.periods import begun
 from tests.reference.serving import Serving, poll, serving
 
-QUICK = Limits(streams=2, poll_seconds=0.05, heartbeat_seconds=0.2)
+QUICK = ServiceLimits(streams=2, poll_seconds=0.05, heartbeat_seconds=0.2)
 PATH = "/api/campaigns/churn/stream"
 
 
@@ -49,7 +49,10 @@ def test_a_stream_tells_of_what_is_done_here_and_elsewhere(quick: Serving, store
 
 def test_of_what_is_done_here_it_tells_at_once(store: Store) -> None:
     begun(store, "churn")
-    with serving(store, limits=Limits(poll_seconds=3600.0)) as running, running.client.stream("GET", PATH) as answer:
+    with (
+        serving(store, limits=ServiceLimits(poll_seconds=3600.0)) as running,
+        running.client.stream("GET", PATH) as answer,
+    ):
         told = entries(answer.iter_lines())
         assert next(told) == 1
         httpx.post(f"{running.url}/api/campaigns/churn/orders", json={}, trust_env=False)
@@ -58,12 +61,12 @@ def test_of_what_is_done_here_it_tells_at_once(store: Store) -> None:
 
 def test_a_stream_says_that_it_is_still_there(quick: Serving) -> None:
     with quick.client.stream("GET", PATH) as answer:
-        assert next(line for line in answer.iter_lines() if line.startswith(":")) == ": still here"
+        assert next(line for line in answer.iter_lines() if line.startswith(":")) == ": keep-alive"
 
 
 def test_a_stream_is_begun_anew_now_and_then_so_that_who_listens_is_asked_again(store: Store) -> None:
     begun(store, "churn")
-    with serving(store, limits=Limits(poll_seconds=0.05, stream_seconds=0.1)) as running:
+    with serving(store, limits=ServiceLimits(poll_seconds=0.05, stream_seconds=0.1)) as running:
         assert list(entries(iter(running.client.get(PATH).text.splitlines()))) == [1]
 
 
@@ -75,7 +78,7 @@ def test_streams_are_bounded_and_let_go_of(quick: Serving) -> None:
             assert third.status_code == 503
             assert "Retry-After" in third.headers
         assert "driftpace_streams 2.0" in quick.client.get("/metrics").text
-    poll(lambda: quick.service.watch.streams == 0)
+    poll(lambda: quick.service.events.streams == 0)
     with quick.client.stream("GET", PATH) as again:
         assert again.status_code == 200
 
@@ -118,6 +121,6 @@ def test_streams_end_when_the_service_stops(store: Store) -> None:
 
         thread = threading.Thread(target=listen)
         thread.start()
-        poll(lambda: running.service.watch.streams == 1)
+        poll(lambda: running.service.events.streams == 1)
     thread.join(30.0)
     assert ended.is_set()

@@ -1,38 +1,42 @@
-"""Campaigns over HTTP: REST for other systems, a page for people, numbers for whoever watches the machine.
+"""Campaigns over HTTP: a REST API, a dashboard, event streams and Prometheus metrics.
 
-``create_app`` gives an ASGI application over an opened store and ``run`` serves it; both load the web packages when called. Pages
-come from :mod:`driftpace.service.dashboard`, where it is installed. What they may lean on:
+:func:`create_app` returns an ASGI application over an open store and :func:`run` serves it; both import the web packages when
+first used. Routes and pages rely on:
 
-- ``request.app.state.service`` is a :class:`~driftpace.service.parts.Service`: ``store``, ``handles.campaign(name)``,
-  ``limits``, and ``await service.reads.run(function, ...)`` to leave the event loop while a store is read;
-- ``request.state.caller`` says who asks (``name``, ``scopes``, ``may_write``);
-- ``request.state.csrf`` goes into the page, and comes back as the header ``X-CSRF-Token`` of everything that writes;
-- ``/login`` and ``/logout`` exist; a page that is asked for without being known leads to ``/login``;
-- scripts and styles come from ``/static`` and from nowhere else: the content policy forbids what stands in the page itself.
+- ``request.app.state.service``, the shared :class:`~driftpace.service.state.Service`: store, campaigns, limits and worker pools;
+- ``request.state.caller``, the authenticated :class:`~driftpace.service.auth.access.Caller`;
+- ``request.state.csrf``, the CSRF token of a page, sent back as ``X-CSRF-Token`` with every write;
+- ``/static`` for scripts and styles: the content security policy forbids inline ones and other hosts.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from driftpace.service.access import Access
     from driftpace.service.app import create_app
-    from driftpace.service.limits import Limits
-    from driftpace.service.running import run
-    from driftpace.service.tokens import make_token
+    from driftpace.service.auth.access import Access
+    from driftpace.service.auth.tokens import make_token
+    from driftpace.service.limits import ServiceLimits
+    from driftpace.service.server import run
 
-__all__ = ["Access", "Limits", "create_app", "make_token", "run"]
+__all__ = ["Access", "ServiceLimits", "create_app", "make_token", "run"]
 
-_PLACES = {"Access": "access", "create_app": "app", "Limits": "limits", "run": "running", "make_token": "tokens"}
+_MODULES = {
+    "Access": "auth.access",
+    "ServiceLimits": "limits",
+    "create_app": "app",
+    "make_token": "auth.tokens",
+    "run": "server",
+}
 
-if not TYPE_CHECKING:  # the web packages are loaded when they are needed
+if not TYPE_CHECKING:  # the web packages are imported on first use
 
     def __getattr__(name: str) -> Any:
-        """Load a part when it is first asked for."""
-        if name not in _PLACES:
+        """Import a public name on first use."""
+        if name not in _MODULES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         try:
-            return getattr(import_module(f"driftpace.service.{_PLACES[name]}"), name)
+            return getattr(import_module(f"driftpace.service.{_MODULES[name]}"), name)
         except ModuleNotFoundError as error:
             if (error.name or "").split(".")[0] == "driftpace":
                 raise

@@ -1,8 +1,6 @@
-"""The application: routes, the layers around them, and one shape for what goes wrong."""
+"""The ASGI application: routes, middleware and error handlers."""
 
-from importlib import import_module
 from importlib.metadata import version
-from importlib.util import find_spec
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -12,117 +10,115 @@ from starlette.middleware import Middleware
 from starlette.responses import Response
 
 from driftpace.errors import DriftpaceError, StorageError
-from driftpace.service.access import Access
-from driftpace.service.bodiless import Bodiless
-from driftpace.service.early import Early
-from driftpace.service.failures import Refused, of_driftpace, of_http, retry_after
-from driftpace.service.guard import Guard
-from driftpace.service.limits import Limits
-from driftpace.service.parts import Service
-from driftpace.service.receiving import Receiving
-from driftpace.service.refusing import refusal
-from driftpace.service.requestlog import RequestLog
-from driftpace.service.routes import amend, budget, campaigns, deliveries, health, hooks, orders, plans, session
-from driftpace.service.validation import of_validation
+from driftpace.service.auth.access import Access
+from driftpace.service.authentication import AuthMiddleware
+from driftpace.service.dashboard import routes as dashboard_routes
+from driftpace.service.error_pages import error_response
+from driftpace.service.errors import from_framework, from_library, from_validation
+from driftpace.service.limits import ServiceLimits
+from driftpace.service.logging import RequestLogMiddleware
+from driftpace.service.middleware import BodyLimitMiddleware, DrainBodyMiddleware, HeadMiddleware
+from driftpace.service.routes import campaigns, deliveries, docs, health, orders, session
+from driftpace.service.state import Service
 from driftpace.storage.base import Store
-
-_PAGES = "driftpace.service.dashboard.routes"
 
 
 def create_app(
-    store: Store, *, access: Access | None = None, limits: Limits | None = None, dashboard: bool = True
+    store: Store, *, access: Access | None = None, limits: ServiceLimits | None = None, dashboard: bool = True
 ) -> FastAPI:
-    """Return the service over an opened store, as an ASGI application.
+    """Return the service over an open store as an ASGI application.
 
-    ``access`` says where it listens, and so who needs a token; by default it is for the machine it runs on. The store stays the
-    caller's: closing it is up to them.
+    Parameters
+    ----------
+    store : Store
+        Where the campaigns are; closing it is left to the caller.
+    access : Access, optional
+        Where the service listens, and so which requests need a token. The default is loopback.
+    limits : ServiceLimits, optional
+        Limits of the service.
+    dashboard : bool
+        Whether to serve the dashboard.
 
+    Examples
+    --------
     >>> from driftpace.storage import MemoryStore
     >>> app = create_app(MemoryStore(), dashboard=False)
     >>> sorted(app.openapi()["paths"])[:2]
     ['/api/campaigns', '/api/campaigns/{name}']
     """
     access = Access() if access is None else access
-    service = Service.of(store, access, Limits() if limits is None else limits)
+    service = Service.create(store, access, ServiceLimits() if limits is None else limits)
     app = FastAPI(
         title="driftpace",
-        summary="How many fresh labels to buy each period so that a model of a drifting world keeps its accuracy.",
+        summary="How many fresh labels a drifting model needs each period to stay as good as asked.",
         version=version("driftpace"),
-        docs_url=None,  # it would load scripts from afar
+        docs_url=None,  # Swagger UI loads scripts from a CDN; routes.docs serves a page without
         redoc_url=None,
         openapi_url="/api/openapi.json",
         redirect_slashes=False,
         middleware=[
-            Middleware(Early),
-            Middleware(RequestLog, metrics=service.metrics),
-            Middleware(Guard, service=service),
-            Middleware(Receiving, limits=service.limits),
-            Middleware(Bodiless),
+            Middleware(DrainBodyMiddleware),
+            Middleware(RequestLogMiddleware, metrics=service.metrics),
+            Middleware(AuthMiddleware, service=service),
+            Middleware(BodyLimitMiddleware, limits=service.limits),
+            Middleware(HeadMiddleware),
         ],
     )
     app.state.service = service
+    app.include_router(dashboard_routes.static_router)
     if dashboard:
-        _add_pages(app)
-    for part in (campaigns, amend, orders, budget, deliveries, plans, hooks, health, session):
-        app.include_router(part.router)
-    _add_failures(app, service)
-    _describe(app)
+        app.include_router(dashboard_routes.router)
+    for module in (campaigns, orders, deliveries, health, session, docs):
+        app.include_router(module.router)
+    _add_error_handlers(app, service)
+    _extend_openapi(app)
     return app
 
 
-def _add_pages(app: FastAPI) -> None:
-    if find_spec(_PAGES) is None:
-        return
-    module = import_module(_PAGES)
-    if hasattr(module, "pages"):
-        module.pages(app)
-    else:
-        app.include_router(module.router)
-
-
-def _add_failures(app: FastAPI, service: Service) -> None:
-    async def of_own(request: Request, error: Exception) -> Response:
+def _add_error_handlers(app: FastAPI, service: Service) -> None:
+    async def library_error(request: Request, error: Exception) -> Response:
         assert isinstance(error, DriftpaceError)
         if isinstance(error, StorageError):
             service.metrics.store_errors.inc()
-        status, code, sentence = of_driftpace(error, store_url=service.store.url)
-        return refusal(request.scope, status, code, sentence, retry_after(status))
+        return error_response(request.scope, from_library(error, store_url=service.store.url))
 
-    async def of_framework(request: Request, error: Exception) -> Response:
+    async def framework_error(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        if isinstance(error, Refused):
-            return refusal(request.scope, error.status_code, error.code, str(error.detail), error.headers)
-        code, sentence = of_http(error.status_code, error.detail)
-        return refusal(request.scope, error.status_code, code, sentence, error.headers)
+        return error_response(request.scope, from_framework(error))
 
-    async def of_request(request: Request, error: Exception) -> Response:
+    async def validation_error(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
-        return refusal(request.scope, *of_validation(error.errors()))
+        return error_response(request.scope, from_validation(error.errors()))
 
-    app.add_exception_handler(DriftpaceError, of_own)
-    app.add_exception_handler(HTTPException, of_framework)
-    app.add_exception_handler(RequestValidationError, of_request)
+    app.add_exception_handler(DriftpaceError, library_error)
+    app.add_exception_handler(HTTPException, framework_error)
+    app.add_exception_handler(RequestValidationError, validation_error)
 
 
-def _describe(app: FastAPI) -> None:
-    """Let the description say how a token is shown, and that 422 has the shape of every refusal."""
-    made = app.openapi
+def _extend_openapi(app: FastAPI) -> None:
+    """Add the security schemes to the OpenAPI description, and drop FastAPI's own 422 schema, which is not used."""
+    generate = app.openapi
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
-            described = made()
-            parts = described.setdefault("components", {})
-            parts["securitySchemes"] = {
-                "token": {"type": "http", "scheme": "bearer", "description": "What `driftpace token make` printed."},
-                "hook": {"type": "apiKey", "in": "header", "name": "X-Driftpace-Secret", "description": "The same."},
+            schema = generate()
+            components = schema.setdefault("components", {})
+            components["securitySchemes"] = {
+                "token": {"type": "http", "scheme": "bearer", "description": "A secret from `driftpace token make`."},
+                "hook": {
+                    "type": "apiKey",
+                    "in": "header",
+                    "name": "X-Driftpace-Secret",
+                    "description": "A secret from `driftpace token make --hook`.",
+                },
             }
             for name in ("HTTPValidationError", "ValidationError"):
-                parts.get("schemas", {}).pop(name, None)
-            for path, methods in described["paths"].items():
-                for method in methods.values():
+                components.get("schemas", {}).pop(name, None)
+            for path, operations in schema["paths"].items():
+                for operation in operations.values():
                     if path not in ("/healthz", "/readyz"):
-                        method["security"] = [{"hook": []}] if "/hooks/" in path else [{"token": []}, {}]
-            app.openapi_schema = described
+                        operation["security"] = [{"hook": []}] if "/hooks/" in path else [{"token": []}, {}]
+            app.openapi_schema = schema
         return app.openapi_schema
 
     app.openapi = openapi  # type: ignore[method-assign]

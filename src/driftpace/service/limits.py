@@ -1,25 +1,57 @@
-"""How much anybody may ask of the service: bytes, seconds, and how many at once."""
+"""Limits of the service: bytes, seconds, queue lengths and planning horizons."""
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 from driftpace import validation
+from driftpace.campaign import Campaign
+from driftpace.errors import ParameterError
+from driftpace.records import Plan
 from driftpace.tables.limits import TableLimits
 
 _MIB = 2**20
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Limits:
-    """The most that is taken.
+class ServiceLimits:
+    """Upper limits on what the service accepts and does at once.
 
-    ``tables`` holds for a delivery; its ``bytes`` are counted while they come. ``body`` is for everything else that is sent, and
-    ``in_flight`` for all bodies together. A body has to be there after ``body_seconds``, and no piece of it may take longer than
-    ``piece_seconds``. Threads and what waits for them are bounded for three kinds of work: reading, fitting and planning.
-    ``/readyz`` waits no longer than ``ready_seconds`` for the store.
-    A stream looks whether its campaign has changed, and whether its token is still there, every ``poll_seconds``; it ends after
-    ``stream_seconds`` and is begun anew by who listens.
+    Parameters
+    ----------
+    tables : driftpace.tables.Limits
+        Limits of an uploaded table; its ``bytes`` are counted while they arrive.
+    body : int
+        Bytes of any other request body.
+    in_flight : int
+        Bytes of all request bodies together.
+    body_seconds, piece_seconds, head_seconds : float
+        Time for a whole body, for one piece of it, and for the head of a request.
+    reads, fits, plans : int
+        Threads for reading, fitting and planning.
+    reads_queue, fits_queue, plans_queue : int
+        Calls that may wait for each of them; more get 503.
+    streams : int
+        Open event streams.
+    stream_seconds : float
+        Time after which a stream ends; clients reconnect.
+    poll_seconds : float
+        Interval at which a stream checks its campaign and its token.
+    heartbeat_seconds : float
+        Interval of keep-alive comments on a silent stream.
+    connections : int
+        Open connections.
+    open_campaigns : int
+        Campaigns kept in memory.
+    horizon : int
+        Periods that may be planned.
+    ready_seconds : float
+        Time that ``/readyz`` waits for the store.
+    session_hours : float
+        Time after which a browser session expires.
 
-    >>> Limits(streams=8).body
+    Examples
+    --------
+    >>> ServiceLimits(streams=8).body
     1048576
     """
 
@@ -30,23 +62,45 @@ class Limits:
     piece_seconds: float = 20.0
     head_seconds: float = 10.0
     reads: int = 8
-    reads_waiting: int = 512
+    reads_queue: int = 512
     fits: int = 4
-    fits_waiting: int = 256
+    fits_queue: int = 256
     plans: int = 2
-    plans_waiting: int = 6
+    plans_queue: int = 6
     streams: int = 64
     stream_seconds: float = 600.0
     poll_seconds: float = 1.0
     heartbeat_seconds: float = 15.0
     connections: int = 1000
-    handles: int = 256
+    open_campaigns: int = 256
     horizon: int = 520
     ready_seconds: float = 1.0
     session_hours: float = 12.0
 
     def __post_init__(self) -> None:
-        whole = [one.name for one in fields(self) if one.type in (int, "int")]
-        validation.count("Limits", least=1, **{name: getattr(self, name) for name in whole})
-        seconds = [one.name for one in fields(self) if one.type in (float, "float")]
-        validation.positive("Limits", **{name: getattr(self, name) for name in seconds})
+        counts = [item.name for item in fields(self) if item.type in (int, "int")]
+        validation.count("ServiceLimits", least=1, **{name: getattr(self, name) for name in counts})
+        times = [item.name for item in fields(self) if item.type in (float, "float")]
+        validation.positive("ServiceLimits", **{name: getattr(self, name) for name in times})
+
+
+def plan_within(campaign: Campaign, max_periods: int, **parameters: Any) -> Plan:
+    """Return a plan of at most ``max_periods``; a budget without a horizon is planned until it is spent, up to that."""
+    horizon, budget = parameters.get("horizon"), parameters.get("budget")
+    if horizon is not None and horizon > max_periods:
+        raise ParameterError(
+            f"must be at most {max_periods} periods here; got {horizon}.", owner="plan", name="horizon"
+        )
+    if horizon is None and budget is not None:
+        longest = campaign.plan(**{**parameters, "horizon": max_periods, "gap": "largest"})
+        if longest.holds:
+            return replace(longest, reason=f"the budget meets the target for {max_periods} periods or more")
+    if horizon is None and budget is None:
+        definition, period = campaign.definition.budget, campaign.status().period
+        if definition is not None and int(definition["horizon"]) - period + 1 > max_periods:
+            raise ParameterError(
+                f"must be given, and at most {max_periods} periods here; got none.",
+                owner="plan",
+                name="horizon",
+            )
+    return campaign.plan(**parameters)

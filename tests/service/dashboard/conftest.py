@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from driftpace.service import Limits
+from driftpace.service import ServiceLimits
 from driftpace.storage import MemoryStore
 from driftpace.storage.base import Store
 from tests.reference.serving import Serving, serving
 from tests.service.dashboard.browsing import PATIENCE, Watched, watched
 from tests.service.dashboard.examples import one
 
-QUICK = Limits(poll_seconds=0.1)
+QUICK = ServiceLimits(poll_seconds=0.1)
 """What others do appears sooner than it has to, so that nobody waits for it."""
 
 

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from driftpace.campaign import Campaign
-from driftpace.service.tokens import make_token
+from driftpace.service.auth.tokens import make_token
 from driftpace.storage import MemoryStore
 from tests.reference.serving import Serving
 from tests.service.dashboard.browsing import CONTRAST, NAMELESS, Watched
@@ -35,7 +35,7 @@ def _words(amount: Decimal) -> str:
 def fill(page: Page, *, amount: str, reason: str = "next quarter", periods: str | None = None) -> None:
     page.get_by_label("Amount").fill(amount)
     if periods is not None:
-        page.get_by_label("Periods more").fill(periods)
+        page.get_by_label("Additional periods").fill(periods)
     page.locator("#money-reason").fill(reason)
 
 
@@ -59,16 +59,16 @@ def test_money_is_added_and_the_page_says_what_there_is_then(shop: Serving, page
     expect(page.get_by_label("Amount")).to_be_focused()
     expect(page.locator("#money-then")).to_be_hidden()
     fill(page, amount="250.5", periods="2")
-    then = f"Then there are {_words(left.amount + Decimal('250.5'))} for 18 periods."
+    then = f"New total: {_words(left.amount + Decimal('250.5'))} for 18 periods."
     expect(page.locator("#money-then")).to_have_text(then)
     assert "money-then" in (page.get_by_label("Amount").get_attribute("aria-describedby") or "").split()
     add(page)
     expect(page.locator("#money")).to_be_hidden()
     expect(page.locator("#note")).to_have_text("Added to the budget: 250.50 EUR and 2 periods.")
     expect(page.locator("#open-money")).to_be_focused()
-    expect(page.locator("#card-spending .finding")).to_contain_text("of 1,450.50 EUR are spent")
-    expect(page.locator("#log .log-said").nth(1)).to_have_text(
-        "250.5 were added to the budget and 2 periods to its horizon from period 5 on, by local: “next quarter”."
+    expect(page.locator("#card-spending .finding")).to_contain_text("of 1,450.50 EUR spent")
+    expect(page.locator("#log .log-text").nth(1)).to_have_text(
+        "250.5 added to the budget and 2 periods to its horizon from period 5, by local: “next quarter”."
     )
     assert _total(campaign) == (Decimal("1450.5"), 22)
     page.locator("#open-money").click()
@@ -78,13 +78,13 @@ def test_money_is_added_and_the_page_says_what_there_is_then(shop: Serving, page
 
 
 WRONG = (
-    ("", "0", "r", "money-amount", "Give an amount of money, 0 or more."),
-    ("-5", "0", "r", "money-amount", "Give an amount of money, 0 or more."),
-    ("0", "0", "r", "money-amount", "Give money, or periods, or both."),
-    ("5", "1.5", "r", "money-periods", "Give a whole number of periods, 0 or more."),
-    ("5", "", "r", "money-periods", "Give a whole number of periods, 0 or more."),
-    ("5", "0", "  ", "money-reason", "Say why, for the log."),
-    ("5", "600", "r", "money-periods", "Periods must leave at most 520 periods to plan for; got 616."),
+    ("", "0", "r", "money-amount", "Enter an amount of money, 0 or more."),
+    ("-5", "0", "r", "money-amount", "Enter an amount of money, 0 or more."),
+    ("0", "0", "r", "money-amount", "Enter money, periods, or both."),
+    ("5", "1.5", "r", "money-periods", "Enter a whole number of periods, 0 or more."),
+    ("5", "", "r", "money-periods", "Enter a whole number of periods, 0 or more."),
+    ("5", "0", "  ", "money-reason", "Enter a reason for the log."),
+    ("5", "600", "r", "money-periods", "Periods must leave at most 520 periods to plan; got 616."),
     ("1000000000000000", "0", "r", "money-amount", "Money must be an amount, such as 12.50; got '1000000000000000'."),
 )
 """Amount, periods and reason, the field that is at fault, and what is said there."""
@@ -132,12 +132,10 @@ def test_where_nobody_knows_whether_it_was_added_it_is_looked_at_first(shop: Ser
     fill(page, amount="100")
     add(page)
     refused = page.locator("#money .refused")
-    expect(refused).to_contain_text("whether the money was added is not known")
+    expect(refused).to_contain_text("it is not known whether the money was added")
     expect(page.get_by_label("Amount")).to_have_value("100")
     add(page)
-    expect(refused).to_have_text(
-        "The budget is 1,300 EUR over 20 periods by now. Add money again if that is not enough."
-    )
+    expect(refused).to_have_text("The budget is now 1,300 EUR over 20 periods. Add money again if that is not enough.")
     assert len(sent) == 1
     assert _total(_campaign(shop))[0] == 1300
     page.unroute("**/budget")
@@ -150,7 +148,7 @@ def test_what_was_never_written_is_sent_again(shop: Serving, page: Page) -> None
     page.route("**/budget", lambda route: route.abort())
     fill(page, amount="100")
     add(page)
-    expect(page.locator("#money .refused")).to_contain_text("is not known")
+    expect(page.locator("#money .refused")).to_contain_text("it is not known")
     page.unroute("**/budget")
     add(page)
     expect(page.locator("#money")).to_be_hidden()
@@ -164,12 +162,12 @@ def test_what_is_typed_stays_when_others_add_money(shop: Serving, page: Page) ->
     left = campaign.status().money_left
     assert left is not None
     expect(page.locator("#money .meanwhile")).to_have_text(
-        f"The campaign changed meanwhile: of 1,230 EUR over 21 periods, {_words(left.amount)} are left."
+        f"The campaign has changed: {_words(left.amount)} of 1,230 EUR over 21 periods left."
     )
     expect(page.get_by_label("Amount")).to_have_value("70")
     expect(page.locator("#money-reason")).to_have_value("half a sentence")
     expect(page.locator("#money-reason")).to_be_focused()
-    expect(page.locator("#money-then")).to_have_text(f"Then there are {_words(left.amount + 70)} for 17 periods.")
+    expect(page.locator("#money-then")).to_have_text(f"New total: {_words(left.amount + 70)} for 17 periods.")
     page.keyboard.press("Escape")
     expect(page.locator("#open-money")).to_be_focused()
     assert _total(campaign)[0] == 1230
@@ -180,14 +178,14 @@ def test_where_the_money_is_gone_it_is_what_the_page_suggests(serve: Serve, visi
     campaign = spent(store)
     page = visit(f"{serve(store).url}/campaigns/flat-prices").page
     order = page.locator("#order")
-    expect(order.locator(".short")).to_contain_text("The money left does not hold the target over the 16 periods left")
+    expect(order.locator(".short")).to_contain_text(
+        "The remaining budget does not meet the target over the 16 remaining periods"
+    )
     suggested = order.get_by_role("button", name="Add money…")
     expect(suggested).to_have_class("button main")
     suggested.click()
     fill(page, amount="3000")
-    expect(page.locator("#money-then")).to_have_text(
-        "Then there are 2,710 EUR for 16 periods."
-    )  # 290 too much were spent
+    expect(page.locator("#money-then")).to_have_text("New total: 2,710 EUR for 16 periods.")  # 290 too much were spent
     add(page)
     expect(order.locator(".short")).to_have_count(0)
     expect(page.locator("#order-title")).to_be_focused()  # nothing is short any more, and the button is gone
@@ -201,14 +199,12 @@ def test_where_the_periods_are_over_as_many_as_are_needed_are_filled_in(serve: S
     campaign.override(0, reason="a holiday")
     campaign.tell(final=True)
     page = visit(f"{serve(store).url}/campaigns/flat-prices").page
-    expect(page.locator("#order .short")).to_contain_text("The 3 periods of the budget are over")
+    expect(page.locator("#order .short")).to_contain_text("The budget ended with period 3")
     page.locator("#open-money-order").click()
-    expect(page.get_by_label("Periods more")).to_have_value("3")
+    expect(page.get_by_label("Additional periods")).to_have_value("3")
     expect(page.locator("#money-hint")).to_have_text("The budget ends with period 3; this is period 6.")
     fill(page, amount="0", periods="1")
-    expect(page.locator("#money-then")).to_have_text(
-        "The budget still ends before period 6, so nothing is bought: add 2 periods more."
-    )
+    expect(page.locator("#money-then")).to_have_text("The budget still ends before period 6: add 2 periods more.")
     fill(page, amount="0", periods="5")
     add(page)
     expect(page.locator("#note")).to_have_text("Added to the budget: 5 periods.")

@@ -115,7 +115,7 @@ def test_by_keyboard_alone(hall: Serving, visit: Visit) -> None:
     page = visit(hall.url).page
     focused = "document.activeElement.textContent.trim() || document.activeElement.id"
     page.keyboard.press("Tab")
-    assert page.evaluate(focused) == "Skip to the content"
+    assert page.evaluate(focused) == "Skip to content"
     page.keyboard.press("Enter")
     expect(page.locator("#main")).to_be_focused()
 
@@ -169,7 +169,7 @@ def test_without_scripts_everything_can_be_read_and_planned(hall: Serving, visit
     assert page.get_by_role("button", name="Override…").count() == 0
     page.get_by_label("Budget (EUR)", exact=True).fill("90000")
     page.get_by_role("button", name="Plan").click()
-    expect(page.locator("#outcome")).to_contain_text("90,000 EUR hold")
+    expect(page.locator("#outcome")).to_contain_text("90,000 EUR meet")
     expect(page.get_by_label("Budget (EUR)", exact=True)).to_have_value("90000")
 
 
@@ -184,11 +184,11 @@ def test_paper_has_no_buttons(hall: Serving, visit: Visit) -> None:
 def test_a_chart_answers_to_the_pointer(hall: Serving, visit: Visit) -> None:
     page = visit(f"{hall.url}/campaigns/flat-prices").page
     page.locator("#outcome figure").wait_for()
-    point_at(page.locator("#figure-promise .hit[data-row='2']:visible").first)
+    point_at(page.locator("#figure-loss .hit[data-row='2']:visible").first)
     tip = page.locator(".tip")
     expect(tip).to_be_visible()
     expect(tip).to_contain_text("2026-W30")
-    expect(tip).to_contain_text("Certificate")
+    expect(tip).to_contain_text("Upper bound")
 
 
 def test_a_token_opens_the_door_and_reading_is_not_writing(serve: Serve, visit: Visit) -> None:
@@ -200,7 +200,7 @@ def test_a_token_opens_the_door_and_reading_is_not_writing(serve: Serve, visit: 
     page.wait_for_url("**/login?next=*")
     page.get_by_label("Token").fill("wrong")
     page.get_by_role("button", name="Log in").click()
-    expect(page.get_by_role("alert").filter(has_text="token")).to_contain_text("not known")
+    expect(page.get_by_role("alert").filter(has_text="token")).to_contain_text("unknown or expired")
     page.get_by_label("Token").fill(secret)
     page.get_by_role("button", name="Log in").click()
     page.wait_for_url("**/campaigns/flat-prices")  # where one was going
@@ -223,9 +223,9 @@ def test_a_revoked_token_takes_nothing_from_who_is_typing(serve: Serve, visit: V
     page.locator("#override").get_by_label("Reason (for the log)").fill("as I was saying")
     store.remove_token("desk")
     campaign.tell(*world.rows(1), final=False)
-    expect(page.get_by_text("no longer logged in").first).to_be_visible()
+    expect(page.get_by_text("session has expired").first).to_be_visible()
     page.get_by_role("button", name="Override", exact=True).click()
-    expect(page.get_by_role("alert").filter(has_text="no longer logged in").last).to_be_visible()
+    expect(page.get_by_role("alert").filter(has_text="session has expired").last).to_be_visible()
     assert page.locator("#override").get_by_label("Reason (for the log)").input_value() == "as I was saying"
 
 

@@ -19,14 +19,14 @@ COME_BACK = "document.dispatchEvent(new Event('visibilitychange'))"
 def test_the_first_campaign_appears_by_itself(serve: Serve, visit: Visit) -> None:
     store = MemoryStore()
     page = visit(serve(store).url).page
-    page.get_by_text("No campaign yet").wait_for()
+    page.get_by_text("No campaigns yet").wait_for()
     expect(page.get_by_role("search")).to_have_count(0)
     Campaign.create({"name": "churn", "target": "y", "epsilon": 0.1, "seed": 0}, storage=store)
     page.evaluate(COME_BACK)
     page.get_by_role("link", name="churn").wait_for()
-    expect(page.get_by_text("No campaign yet")).to_have_count(0)
-    expect(page.locator("#list-said")).to_contain_text("1 campaign")
-    page.get_by_label("Find a campaign by its name").fill("chu")
+    expect(page.get_by_text("No campaigns yet")).to_have_count(0)
+    expect(page.locator("#list-summary")).to_contain_text("1 campaign")
+    page.get_by_label("Find a campaign by name").fill("chu")
     page.keyboard.press("Enter")
     page.wait_for_url("**search=chu")
     expect(page.get_by_role("link", name="churn")).to_be_visible()
@@ -45,7 +45,7 @@ def test_the_form_goes_with_the_periods_and_what_was_changed_stays(serve: Serve,
     campaign.ask(key="next")
     expect(horizon).to_have_value(str(before - 1))
     expect(page.get_by_label("Target", exact=True)).to_have_value("0.07")
-    page.get_by_role("button", name="As it is").click()
+    page.get_by_role("button", name="Reset").click()
     expect(horizon).to_have_value(str(before - 1))
     expect(page.locator("#outcome")).to_contain_text(f"in each of {before - 1} periods")
 
@@ -59,12 +59,14 @@ def test_both_dialogs_say_what_the_tracker_asks_for(serve: Serve, visit: Visit) 
     campaign.tell(*world.rows(90), final=False)
     page = visit(f"{serve(store).url}/campaigns/flat-prices").page
     page.get_by_role("button", name="Approve…").click()
-    expect(page.get_by_role("dialog")).to_contain_text(f"{order.samples} rows in the whole period; 90 came")
+    expect(page.get_by_role("dialog")).to_contain_text(
+        f"{order.samples} rows for the whole period, 90 of them received"
+    )
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Override…").click()
-    expect(page.locator("#override-hint")).to_have_text(f"The tracker asks for {order.samples} in all; 90 came.")
+    expect(page.locator("#override-hint")).to_have_text(f"The tracker asks for {order.samples} in total; 90 received.")
     page.get_by_label("Rows for the whole period").fill("5000")
-    expect(page.locator("#override-cost")).to_contain_text("more than there is")
+    expect(page.locator("#override-cost")).to_contain_text("over budget")
 
 
 def test_money_that_is_gone_is_seen_first(serve: Serve, visit: Visit) -> None:

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from driftpace.campaign import Campaign
-from driftpace.service import Limits
+from driftpace.service import ServiceLimits
 from driftpace.service.dashboard.formats import cents
 from driftpace.storage import MemoryStore
 from tests.reference.serving import Serving, poll, serving
@@ -38,7 +38,7 @@ def test_from_the_list_to_a_closed_period(shop: Serving, visit: Visit, tmp_path:
     expect(page.locator("#outcome")).to_contain_text("rows now")
     page.get_by_label("Target", exact=True).fill("0.0000001")
     page.locator("#outcome .tone-bad, #outcome .tone-warn").wait_for()
-    page.get_by_role("button", name="As it is").click()
+    page.get_by_role("button", name="Reset").click()
     page.locator("#outcome .tone-good").wait_for()
 
     page.get_by_role("button", name="Override…").click()
@@ -65,8 +65,8 @@ def test_from_the_list_to_a_closed_period(shop: Serving, visit: Visit, tmp_path:
     expect(page.locator(".receipt")).to_contain_text("11 rows still missing.")
     page.get_by_label("File", exact=True).set_input_files(file)
     page.get_by_role("button", name="Upload", exact=True).click()
-    page.get_by_text("was told before").wait_for()
-    page.get_by_label("Close it with what came").check()
+    page.get_by_text("was received before").wait_for()
+    page.get_by_label("Close it even if rows are missing").check()
     page.get_by_role("button", name="Close the period", exact=True).click()
     page.get_by_text("Period 5 is closed").wait_for()
     page.keyboard.press("Escape")
@@ -122,7 +122,7 @@ def test_a_decision_about_a_closed_period_is_none_about_the_next(shop: Serving, 
     campaign.override(0, reason="a holiday")
     campaign.tell(final=True)
     asked = campaign.ask(key="next")
-    page.get_by_text("Period 5 was closed meanwhile.").wait_for()
+    page.get_by_text("Period 5 has been closed meanwhile.").wait_for()
     page.get_by_role("button", name="Override", exact=True).click()
     page.get_by_role("alert").filter(has_text="not the open one").wait_for()
     other.get_by_role("button", name="Upload", exact=True).click()
@@ -133,13 +133,13 @@ def test_a_decision_about_a_closed_period_is_none_about_the_next(shop: Serving, 
 
 def test_a_page_that_nobody_looks_at_listens_to_nothing(shop: Serving, visit: Visit) -> None:
     page = visit(f"{shop.url}/campaigns/flat-prices").page
-    poll(lambda: shop.service.watch.streams == 1)
+    poll(lambda: shop.service.events.streams == 1)
     look = "(hidden) => { Object.defineProperty(document, 'hidden', { configurable: true, get: () => hidden }); "
     look += "document.dispatchEvent(new Event('visibilitychange')); }"
     page.evaluate(look, True)
     X, y = World(3).rows(5)
     campaign_of(shop).tell(X, y, final=False)
-    poll(lambda: shop.service.watch.streams == 0)
+    poll(lambda: shop.service.events.streams == 0)
     page.evaluate(look, False)
     expect(page.locator("#order .received")).to_contain_text("5 of")
 
@@ -147,9 +147,9 @@ def test_a_page_that_nobody_looks_at_listens_to_nothing(shop: Serving, visit: Vi
 def test_too_many_streams_are_no_reason_to_be_old(serve: Serve, visit: Visit) -> None:
     store = MemoryStore()
     campaign, world = one(store, periods=2)
-    running = serve(store, limits=Limits(streams=1))
+    running = serve(store, limits=ServiceLimits(streams=1))
     visit(f"{running.url}/campaigns/flat-prices")
-    poll(lambda: running.service.watch.streams == 1)
+    poll(lambda: running.service.events.streams == 1)
     page = visit(f"{running.url}/campaigns/flat-prices", expected=("status of 503",)).page
     campaign.tell(*world.rows(1), final=False)
     expect(page.locator("#order .received")).to_contain_text("1 of")
@@ -183,7 +183,7 @@ def test_a_dropped_file_is_taken(shop: Serving, visit: Visit) -> None:
         World(3).csv(4),
     )
     expect(page.locator("#drop-hint")).to_contain_text("dropped.csv")
-    page.get_by_label("Leave it open").check()
+    page.get_by_label("Keep it open").check()
     page.get_by_role("button", name="Upload", exact=True).click()
     page.get_by_text("4 rows counted.").wait_for()
 
@@ -196,10 +196,10 @@ def test_a_server_that_goes_away(visit: Visit) -> None:
         page.locator("#outcome .outcome").wait_for()
     banner = page.locator("#gone")
     expect(banner).to_be_visible()
-    expect(banner).to_contain_text("cannot be reached")
+    expect(banner).to_contain_text("unreachable since")
     page.get_by_role("button", name="Approve…").click()
     page.get_by_role("button", name="Approve", exact=True).click()
-    page.get_by_role("alert").filter(has_text="nothing is known to have been written").wait_for()
+    page.get_by_role("alert").filter(has_text="may not have been saved").wait_for()
 
 
 def test_a_service_that_was_begun_anew_takes_what_was_being_typed(
@@ -207,7 +207,7 @@ def test_a_service_that_was_begun_anew_takes_what_was_being_typed(
 ) -> None:
     store = MemoryStore()
     campaign, _ = one(store, periods=2)
-    running = serve(store, limits=Limits(stream_seconds=0.5, poll_seconds=0.1))
+    running = serve(store, limits=ServiceLimits(stream_seconds=0.5, poll_seconds=0.1))
     page = visit(f"{running.url}/campaigns/flat-prices").page
     page.get_by_role("button", name="Override…").click()
     page.locator("#override").get_by_label("Reason (for the log)").fill("typed for long")
@@ -231,12 +231,12 @@ def test_finding_in_a_long_list(serve: Serve, visit: Visit) -> None:
     expect(page.locator("tbody tr")).to_have_count(50)
     page.get_by_role("link", name="Next →").click()
     expect(page.locator("tbody tr")).to_have_count(11)
-    page.get_by_label("Find a campaign by its name").fill("ZZ-04")
+    page.get_by_label("Find a campaign by name").fill("ZZ-04")
     expect(page.locator("tbody tr")).to_have_count(10)
     expect(page).to_have_url(re.compile("search=ZZ-04"))
-    expect(page.get_by_label("Find a campaign by its name")).to_have_value("ZZ-04")
-    page.get_by_label("Find a campaign by its name").fill("nowhere")
-    page.get_by_text("Nothing found").wait_for()
+    expect(page.get_by_label("Find a campaign by name")).to_have_value("ZZ-04")
+    page.get_by_label("Find a campaign by name").fill("nowhere")
+    page.get_by_text("No matches").wait_for()
     assert seen.overflow() <= 0
 
 

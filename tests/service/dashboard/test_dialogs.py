@@ -39,7 +39,7 @@ def test_what_one_closes_oneself_is_no_news_and_the_end_of_it(shop: Serving, pag
     file.write_text(World(3).csv(order.missing + 60))
     meanwhile = page.locator("#upload .meanwhile")
     page.get_by_role("button", name="Upload a delivery…").click()
-    upload(page, file, then="Close it with what came")
+    upload(page, file, then="Close it even if rows are missing")
     receipt = page.locator("#upload .receipt")
     expect(receipt).to_contain_text("Period 5 is closed")
     page.locator("#order").get_by_text("not asked yet").wait_for(state="attached")
@@ -57,13 +57,13 @@ def test_a_receipt_has_the_colour_of_its_news(shop: Serving, page: Page, tmp_pat
     file = tmp_path / "some.csv"
     file.write_text(World(3).csv(2))
     page.get_by_role("button", name="Upload a delivery…").click()
-    upload(page, file, then="Leave it open")
+    upload(page, file, then="Keep it open")
     expect(receipt).to_have_class("receipt tone-good")
     upload(page, file)
-    expect(receipt).to_contain_text("was told before")
+    expect(receipt).to_contain_text("was received before")
     expect(receipt).to_have_class("receipt tone-quiet")
     expect(page.locator("#upload .meanwhile")).to_be_hidden()
-    page.get_by_label("Close it with what came").check()
+    page.get_by_label("Close it even if rows are missing").check()
     page.get_by_role("button", name="Close the period", exact=True).click()
     expect(receipt).to_contain_text("Period 5 is closed")
     last = campaign.status().last
@@ -86,7 +86,7 @@ def test_what_others_did_while_one_was_refused_is_news(shop: Serving, page: Page
     page.route("**/deliveries?*", others_first)
     upload(page, file)
     expect(page.locator("#upload .refused")).to_be_visible()
-    expect(page.locator("#upload .meanwhile")).to_have_text("Period 5 was closed meanwhile.")
+    expect(page.locator("#upload .meanwhile")).to_have_text("Period 5 has been closed meanwhile.")
 
 
 def test_a_refusal_leaves_the_keyboard_at_what_is_wrong(page: Page, tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_a_refusal_leaves_the_keyboard_at_what_is_wrong(page: Page, tmp_path: Pa
     expect(field).to_have_attribute("aria-invalid", "true")
     assert page.locator("#upload .refused").get_attribute("id") == field.get_attribute("aria-describedby")
     file.write_text(World(3).csv(1))
-    upload(page, file, then="Leave it open")
+    upload(page, file, then="Keep it open")
     expect(page.locator("#upload .receipt")).to_be_focused()
     assert field.get_attribute("aria-invalid") is None
     assert field.get_attribute("aria-describedby") is None
@@ -180,16 +180,16 @@ def test_the_price_of_an_override_is_said_while_it_is_typed(shop: Serving, page:
     for rows in (status.order.samples, 31):
         samples.fill(str(rows))
         cost = price(rows).amount
-        expect(said).to_have_text(f"{rows} rows cost {words(cost)}; {words(status.to_plan.amount - cost)} left then.")
+        expect(said).to_have_text(f"{rows} rows cost {words(cost)}; {words(status.to_plan.amount - cost)} left.")
     samples.fill("5000")
     over = words(price(5000).amount - status.to_plan.amount)
-    expect(said).to_have_text(f"5,000 rows cost {words(price(5000).amount)}; that is {over} more than there is.")
+    expect(said).to_have_text(f"5,000 rows cost {words(price(5000).amount)}; {over} over budget.")
     assert "override-cost" in (samples.get_attribute("aria-describedby") or "").split()
     samples.fill("")
     expect(said).to_be_hidden()
     campaign.tell(*World(3).rows(3), final=False)
     samples.fill("2")
-    expect(said).to_contain_text(f"3 rows came and cost {words(price(3).amount)}")
+    expect(said).to_contain_text(f"3 rows already received cost {words(price(3).amount)}")
 
 
 def test_prices_are_those_of_the_service(serve: Serve, visit: Visit) -> None:

@@ -7,8 +7,7 @@ from xml.etree import ElementTree as ET
 from hypothesis import given
 from hypothesis import strategies as st
 
-from driftpace.service.dashboard.drawing import NARROW, WIDE, Chart, highest, ticks, wide
-from driftpace.service.dashboard.figures import finite
+from driftpace.service.dashboard.charts import NARROW, WIDE, Chart, finite, highest, text_width, ticks
 
 VALUES = st.lists(st.none() | st.floats(width=64), min_size=1, max_size=80)
 
@@ -89,5 +88,5 @@ def test_names_of_periods_stay_within_the_chart() -> None:
             root = ET.fromstring(chart.svg())
             middles = [float(one.attrib["x"]) for one in root.iter("text") if one.attrib.get("text-anchor") == "middle"]
             assert middles
-            assert all(wide(name) / 2 < middle < size[0] - wide(name) / 2 for middle in middles)
-            assert all(b - a > wide(name) for a, b in pairwise(middles))
+            assert all(text_width(name) / 2 < middle < size[0] - text_width(name) / 2 for middle in middles)
+            assert all(b - a > text_width(name) for a, b in pairwise(middles))

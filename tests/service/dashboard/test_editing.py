@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from driftpace.campaign import Campaign
-from driftpace.service import Limits, make_token
-from driftpace.service.dashboard import whatif
+from driftpace.service import ServiceLimits, make_token
+from driftpace.service.dashboard import routes, what_if
 from driftpace.storage import MemoryStore
 from tests.reference.serving import Serving, serving
 from tests.service.dashboard.browsing import Held, Watched
@@ -38,10 +38,10 @@ def test_the_last_wish_is_tried_until_it_is_answered(shop: Serving, visit: Visit
     held = Held(first=[refuse, refuse])
     page.route(PLANS, held)
     page.get_by_label("Budget (EUR)", exact=True).fill("90000")
-    expect(outcome).to_contain_text("No plan for these values yet. The service is busy; trying again by itself.")
+    expect(outcome).to_contain_text("No plan for these values yet. The service is busy; retrying.")
     expect(outcome.locator("figure")).to_have_count(0)
     held.let_go()
-    expect(outcome).to_contain_text("90,000 EUR hold")
+    expect(outcome).to_contain_text("90,000 EUR meet")
     assert len(held.asked) == 3
     assert all("budget=90000" in one for one in held.asked)
 
@@ -62,10 +62,10 @@ def test_a_wish_that_is_over_is_given_up_and_its_answer_not_shown(shop: Serving,
         page.get_by_label("Budget (EUR)", exact=True).fill("70000")
     with page.expect_event("requestfailed", lambda request: "budget=70000" in request.url):
         page.get_by_label("Budget (EUR)", exact=True).fill("80000")
-    expect(outcome).to_contain_text("80,000 EUR hold")
+    expect(outcome).to_contain_text("80,000 EUR meet")
     held[0].fulfill(status=200, content_type="text/html", body="<p>70,000 EUR are too late</p>")
     page.get_by_label("Budget (EUR)", exact=True).fill("81000")
-    expect(outcome).to_contain_text("81,000 EUR hold")
+    expect(outcome).to_contain_text("81,000 EUR meet")
     expect(outcome).not_to_contain_text("too late")
 
 
@@ -74,22 +74,22 @@ def test_many_wishes_to_a_slow_planner_end_with_the_last(
 ) -> None:
     store = MemoryStore()
     one(store, periods=2)
-    running = serve(store, limits=Limits(plans=1, plans_waiting=1))
+    running = serve(store, limits=ServiceLimits(plans=1, plans_queue=1))
     page = visit(f"{running.url}/campaigns/flat-prices", expected=("status of 503",)).page
     outcome = planned(page)
-    quick, go_on = whatif.outcome, threading.Event()
+    quick, go_on = what_if.evaluate, threading.Event()
 
     def slow(*args: Any, **named: Any) -> Any:
         assert go_on.wait(60.0)  # as a long plan takes
         return quick(*args, **named)
 
-    monkeypatch.setattr(whatif, "outcome", slow)
+    monkeypatch.setattr(routes, "evaluate", slow)
     field = page.get_by_label("Budget (EUR)", exact=True)
     for place in range(6):
         with page.expect_request(lambda request, place=place: f"budget={90000 + place}" in request.url):
             field.fill(str(90000 + place))
     go_on.set()
-    expect(outcome).to_contain_text("90,005 EUR hold")
+    expect(outcome).to_contain_text("90,005 EUR meet")
 
 
 def test_fast_typing_asks_for_few_plans(shop: Serving, visit: Visit) -> None:
@@ -106,7 +106,7 @@ def test_fast_typing_asks_for_few_plans(shop: Serving, visit: Visit) -> None:
     field.press_sequentially("123456")
     assert asked == []
     page.clock.resume()
-    expect(outcome).to_contain_text("123,456 EUR hold")
+    expect(outcome).to_contain_text("123,456 EUR meet")
     assert len(asked) == 1
     assert "budget=123456" in asked[0]
 
@@ -122,7 +122,7 @@ def test_what_is_no_number_is_not_taken_for_nothing(shop: Serving, visit: Visit)
             field.fill("")
         asked.clear()
         field.press_sequentially(text)
-        expect(outcome).to_contain_text("“Target” is not a number")
+        expect(outcome).to_contain_text("“Target” is not a valid number")
         expect(outcome.locator("figure")).to_have_count(0)
         expect(field).to_have_attribute("aria-invalid", "true")
         assert "outcome" in (field.get_attribute("aria-describedby") or "").split()
@@ -156,7 +156,7 @@ def test_a_plan_for_other_values_does_not_stay_when_the_token_is_gone(serve: Ser
     outcome = planned(page)
     store.remove_token("desk")
     page.get_by_label("Budget (EUR)", exact=True).fill("90000")
-    expect(outcome).to_contain_text("You are no longer logged in")
+    expect(outcome).to_contain_text("Your session has expired")
     expect(outcome.locator("figure")).to_have_count(0)
 
 
@@ -165,16 +165,16 @@ def test_what_nobody_changed_goes_with_the_periods(shop: Serving, visit: Visit) 
     outcome = planned(page)
     horizon = page.get_by_label("Horizon (periods)", exact=True)
     left = int(horizon.input_value())
-    page.get_by_label("Price of a row (EUR)", exact=True).fill("3")
+    page.get_by_label("Price per row (EUR)", exact=True).fill("3")
     campaign = Campaign.open("flat-prices", storage=shop.service.store)
     before = campaign.status()
     assert before.order is not None
     campaign.tell(*World(3).rows(before.order.missing), final=True)
     campaign.ask(key="next")
     expect(horizon).to_have_value(str(left - 1))
-    expect(page.get_by_label("Price of a row (EUR)", exact=True)).to_have_value("3")
-    page.get_by_role("button", name="As it is").click()
-    expect(page.get_by_label("Price of a row (EUR)", exact=True)).not_to_have_value("3")
+    expect(page.get_by_label("Price per row (EUR)", exact=True)).to_have_value("3")
+    page.get_by_role("button", name="Reset").click()
+    expect(page.get_by_label("Price per row (EUR)", exact=True)).not_to_have_value("3")
     expect(horizon).to_have_value(str(left - 1))
     expect(outcome.locator("figure")).to_be_visible()
 
@@ -184,16 +184,16 @@ def test_the_address_says_what_was_changed(shop: Serving, visit: Visit) -> None:
     outcome = planned(page)
     assert page.url.endswith("/campaigns/flat-prices?log=1")
     page.get_by_label("Budget (EUR)", exact=True).fill("90000")
-    expect(outcome).to_contain_text("90,000 EUR hold")
+    expect(outcome).to_contain_text("90,000 EUR meet")
     expect(page).to_have_url(f"{shop.url}/campaigns/flat-prices?log=1&budget=90000#what-if")
     other = visit(page.url).page
-    expect(other.locator("#outcome")).to_contain_text("90,000 EUR hold")
+    expect(other.locator("#outcome")).to_contain_text("90,000 EUR meet")
     expect(other.get_by_label("Budget (EUR)", exact=True)).to_have_value("90000")
     read: list[str] = []
     other.on("request", lambda request: read.append(request.url))
     Campaign.open("flat-prices", storage=shop.service.store).tell(*World(3).rows(1), final=False)
     expect(other.locator("#order .received")).to_contain_text("1 of")
     assert f"{shop.url}/campaigns/flat-prices?log=1" in read  # the page is read again without being planned for
-    other.get_by_role("button", name="As it is").click()
-    expect(other.locator("#outcome")).not_to_contain_text("90,000 EUR hold")
+    other.get_by_role("button", name="Reset").click()
+    expect(other.locator("#outcome")).not_to_contain_text("90,000 EUR meet")
     expect(other).to_have_url(re.compile(r"/campaigns/flat-prices\?log=1(#.*)?$"))

@@ -3,9 +3,9 @@
 import pytest
 
 from driftpace.campaign import Campaign
-from driftpace.service.dashboard import listing
-from driftpace.service.dashboard.listing import PAGE, SHOWN, listed
-from driftpace.service.dashboard.single import view
+from driftpace.service.dashboard import campaign_list
+from driftpace.service.dashboard.campaign_list import NEEDS, PAGE_SIZE, load_list
+from driftpace.service.dashboard.campaign_page import load_page
 from driftpace.storage import MemoryStore
 from tests.service.dashboard.examples import many, spent
 
@@ -18,39 +18,39 @@ def store() -> MemoryStore:
 
 
 def test_the_urgent_come_first_and_everything_is_there(store: MemoryStore) -> None:
-    found = listed(store)
-    ranks = [list(SHOWN).index(one.need) for one in found.campaigns]
+    found = load_list(store)
+    ranks = [list(NEEDS).index(one.need) for one in found.campaigns]
     assert ranks == sorted(ranks)
     assert sum(found.needs.values()) == found.total == len(found.campaigns) == 20
     assert {"look", "labels", "ask"} <= {one.need for one in found.campaigns}
 
 
 def test_one_need_alone(store: MemoryStore) -> None:
-    for need, count in listed(store).needs.items():
-        assert {one.need for one in listed(store, show=need).campaigns} <= {need}
-        assert listed(store, show=need).found == count
+    for need, count in load_list(store).needs.items():
+        assert {one.need for one in load_list(store, show=need).campaigns} <= {need}
+        assert load_list(store, show=need).matches == count
 
 
 def test_search_is_by_name_in_any_case(store: MemoryStore) -> None:
-    assert {one.name for one in listed(store, search="CHURN").campaigns} == {
+    assert {one.name for one in load_list(store, search="CHURN").campaigns} == {
         head.name for head in store.heads() if "churn" in head.name
     }
 
 
 def test_a_page_that_is_not_there_is_the_last_one(store: MemoryStore) -> None:
-    assert listed(store, page=10**9).page == 1
+    assert load_list(store, page=10**9).page == 1
 
 
 def test_beyond_the_limit_the_store_pages_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     store = MemoryStore()
-    names = [f"c{place:03d}" for place in range(2 * PAGE + 7)]
+    names = [f"c{place:03d}" for place in range(2 * PAGE_SIZE + 7)]
     for name in names:
         Campaign.create({"name": name, "target": "y", "epsilon": 0.1, "seed": 0}, storage=store)
-    monkeypatch.setattr(listing, "MOST_RANKED", PAGE)
+    monkeypatch.setattr(campaign_list, "MOST_RANKED", PAGE_SIZE)
     seen: list[str] = []
     after: str | None = ""
     while after is not None:
-        page = listed(store, after=after)
+        page = load_list(store, after=after)
         assert not page.ranked
         seen += [one.name for one in page.campaigns]
         after = page.after
@@ -64,13 +64,13 @@ def test_a_campaign_without_money_is_no_quiet_one() -> None:
     assert order is not None
     assert order.missing == 0
     Campaign.create({"name": "a-quiet-one", "target": "y", "epsilon": 0.1, "seed": 0}, storage=store)
-    found = listed(store)
+    found = load_list(store)
     assert [(one.name, one.need) for one in found.campaigns] == [("flat-prices", "money"), ("a-quiet-one", "ask")]
     assert found.campaigns[0].phrase.startswith("The money left does not hold the target")
-    assert [one.name for one in listed(store, show="money").campaigns] == ["flat-prices"]
-    assert (view(campaign).need, view(campaign).need_words) == ("money", "Money short")
+    assert [one.name for one in load_list(store, show="money").campaigns] == ["flat-prices"]
+    assert (load_page(campaign).need, load_page(campaign).need_text) == ("money", "Money short")
 
 
 def test_a_summary_of_before_there_was_such_a_word_is_listed() -> None:
-    assert listing.need({"stage": "close", "received": 0, "failed": False}) == "wait"
-    assert listing.need({"stage": "close", "received": 0, "failed": True, "exhausted": True}) == "look"
+    assert campaign_list.need({"stage": "close", "received": 0, "failed": False}) == "wait"
+    assert campaign_list.need({"stage": "close", "received": 0, "failed": True, "exhausted": True}) == "look"

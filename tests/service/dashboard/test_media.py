@@ -48,10 +48,10 @@ def test_forced_colours_leave_nothing_to_guess(hall: Serving, visit: Visit, sche
         assert ground != paper, kind
         assert not ground.startswith("rgba"), kind  # not transparent
     series = page.evaluate(
-        """() => [...document.querySelectorAll("#figure-promise .key")].map((key) => getComputedStyle(key).color)"""
+        """() => [...document.querySelectorAll("#figure-loss .key")].map((key) => getComputedStyle(key).color)"""
     )
     drawn = page.evaluate(
-        """() => [...document.querySelectorAll("#figure-promise svg .line, #figure-promise svg .stroke")]
+        """() => [...document.querySelectorAll("#figure-loss svg .line, #figure-loss svg .stroke")]
           .map((line) => getComputedStyle(line).stroke)"""
     )
     assert drawn
@@ -81,13 +81,13 @@ def test_paper_shows_what_the_screen_shows(hall: Serving, visit: Visit) -> None:
     page = visit(f"{hall.url}/campaigns/flat-prices").page
     page.locator("#outcome figure").wait_for()
     page.locator("#figure-drift summary").click()
-    point_at(page.locator("#figure-promise .hit[data-row='2']:visible").first)
+    point_at(page.locator("#figure-loss .hit[data-row='2']:visible").first)
     expect(page.locator(".tip")).to_be_visible()
     page.emulate_media(media="print")
     expect(page.locator(".tip")).to_be_hidden()
     expect(page.locator("#figure-drift table")).to_be_visible()
-    expect(page.locator("#figure-promise table")).to_be_hidden()
-    expect(page.locator("#figure-promise summary")).to_be_hidden()
+    expect(page.locator("#figure-loss table")).to_be_hidden()
+    expect(page.locator("#figure-loss summary")).to_be_hidden()
     expect(page.get_by_label("Budget (EUR)", exact=True)).to_be_visible()  # the plan is for these values
     expect(page.locator("#if-budget + input[type=range]")).to_be_hidden()
     card, plan = page.locator("#what-if").bounding_box(), page.locator("#outcome").bounding_box()

@@ -6,8 +6,8 @@ from pathlib import Path
 from playwright.sync_api import expect
 
 from driftpace.campaign import Campaign
-from driftpace.service.dashboard.sentences import line
-from driftpace.service.dashboard.single import facts
+from driftpace.service.dashboard.campaign_page import definition_facts
+from driftpace.service.dashboard.log_text import log_line
 from driftpace.storage import MemoryStore
 from driftpace.tables.columns import from_arrays
 from tests.reference.serving import Serving
@@ -25,17 +25,18 @@ VALUES = {
 
 def test_the_page_says_what_other_words_count_as_and_which_rows_had_one() -> None:
     campaign = Campaign.create(VALUES, storage=MemoryStore())
-    assert dict(facts(campaign.definition, campaign.status()))["Words of city"] == "Rome, Milan"
+    assert dict(definition_facts(campaign.definition, campaign.status()))["Categories of city"] == "Rome, Milan"
     campaign.ask()
     campaign.amend(unknown_categories={"city": "Milan"}, reason="a new shop", who="Ada")
     assert (
-        dict(facts(campaign.definition, campaign.status()))["Words of city"] == "Rome, Milan; any other counts as Milan"
+        dict(definition_facts(campaign.definition, campaign.status()))["Categories of city"]
+        == "Rome, Milan; unseen ones count as Milan"
     )
     table = {"size": [1.0, 2.0, 3.0], "city": ["Bari", "Rome", "Milan"], "rent": [1.0, 2.0, 3.0]}
     campaign.tell_table(from_arrays(table, "test"), final=False)
     (delivered,) = campaign.log(kinds=("delivered",))
-    assert line(delivered).sentence == (
-        "3 rows came for period 1; 1 row with another “city” than those listed, taken for “Milan”."
+    assert log_line(delivered).sentence == (
+        "3 rows received for period 1; 1 row with an unseen category of “city”, counted as “Milan”."
     )
 
 
@@ -51,4 +52,4 @@ def test_a_receipt_says_which_rows_count_as_another_word(
     page.get_by_label("File", exact=True).set_input_files(file)
     page.get_by_role("button", name="Upload", exact=True).click()
     expect(page.locator(".receipt")).to_contain_text("3 rows counted.")
-    expect(page.locator(".receipt")).to_contain_text("1 row with another city than those listed counts as Milan.")
+    expect(page.locator(".receipt")).to_contain_text("1 row with an unseen category of city counts as Milan.")

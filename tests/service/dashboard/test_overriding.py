@@ -18,7 +18,7 @@ Serve = Callable[..., Serving]
 def test_a_number_of_ones_own_promises_what_it_promises(shop: Serving, visit: Visit) -> None:
     campaign = Campaign.open("flat-prices", storage=shop.service.store)
     page = visit(f"{shop.url}/campaigns/flat-prices").page
-    promise = page.locator("#order .facts div", has=page.get_by_text("Promise", exact=True)).locator("dd")
+    promise = page.locator("#order .facts div", has=page.get_by_text("Expected excess loss", exact=True)).locator("dd")
     for rows, promised in ((3, False), (120, True)):
         page.get_by_role("button", name="Override…").click()
         page.get_by_label("Rows for the whole period").fill(str(rows))
@@ -31,12 +31,12 @@ def test_a_number_of_ones_own_promises_what_it_promises(shop: Serving, visit: Vi
         assert order.outcome.promised is promised
         risk = number(order.risk_bound)
         if promised:
-            expect(note).to_contain_text("the target is promised.")
-            expect(promise).to_have_text(f"✓ {risk} above the best with {rows} rows")
+            expect(note).to_contain_text("expected to be within the target.")
+            expect(promise).to_have_text(f"✓ {risk} with {rows} rows")
         else:
-            expect(note).to_contain_text(f"{risk} above the best is expected, and the target not promised.")
-            expect(promise).to_have_text(f"! none {risk} above the best is expected with {rows} rows")
-        expect(page.locator("#log .log-said").first).to_contain_text(f"{risk} above the best is foretold for it")
+            expect(note).to_contain_text(f"expected excess loss {risk}, above the target.")
+            expect(promise).to_have_text(f"! {risk} with {rows} rows, above the target")
+        expect(page.locator("#log .log-text").first).to_contain_text(f"expected excess loss {risk}")
 
 
 def test_before_anything_is_known_it_promises_nothing(serve: Serve, visit: Visit) -> None:
@@ -44,4 +44,4 @@ def test_before_anything_is_known_it_promises_nothing(serve: Serve, visit: Visit
     campaign, _ = one(store, periods=0)
     campaign.override(500, reason="plenty")
     page = visit(f"{serve(store).url}/campaigns/flat-prices").page
-    expect(page.locator("#order .facts")).to_contain_text("none not enough data yet to predict the excess loss")
+    expect(page.locator("#order .facts")).to_contain_text("no bound not enough data yet to predict the excess loss")

@@ -12,9 +12,9 @@ import pytest
 
 from driftpace.campaign import Campaign
 from driftpace.errors import StorageError
-from driftpace.service.dashboard.assets import assets, digest
+from driftpace.service.dashboard.campaign_page import load_page
 from driftpace.service.dashboard.formats import money, number
-from driftpace.service.dashboard.single import view
+from driftpace.service.dashboard.templating import assets, assets_digest
 from driftpace.storage import Change, MemoryStore
 from tests.reference.serving import Serving, serving
 from tests.service.dashboard.examples import BUDGET, HOSTILE, World, one, through
@@ -45,11 +45,11 @@ def test_no_page_holds_a_script_or_a_style_of_its_own(shop: Serving) -> None:
 def test_an_empty_store_says_how_to_begin() -> None:
     with serving(MemoryStore(), dashboard=True) as running:
         text = running.client.get("/").text
-    assert "No campaign yet" in text
+    assert "No campaigns yet" in text
     assert "driftpace init churn\n" in text
     live = re.search(r'<div id="list" data-live>(.*?)</div>', text, re.DOTALL)
     assert live is not None
-    assert "No campaign yet" in live.group(1)
+    assert "No campaigns yet" in live.group(1)
 
 
 def test_an_unknown_campaign_is_a_page_with_a_sentence(shop: Serving) -> None:
@@ -83,20 +83,26 @@ def test_a_strange_query_is_answered(shop: Serving, query: str) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"epsilon": "0.05", "budget": "90000", "horizon": "6"}, "90,000 EUR hold 0.05 in each of 6 periods"),
-        ({"epsilon": "0.05", "budget": "", "horizon": "6"}, "hold 0.05 in each of 6 periods, to the last unit"),
-        ({"epsilon": "0.05", "budget": "1", "horizon": "6"}, "1 EUR do not hold 0.05"),
+        (
+            {"epsilon": "0.05", "budget": "90000", "horizon": "6"},
+            "90,000 EUR meet the target 0.05 in each of 6 periods",
+        ),
+        (
+            {"epsilon": "0.05", "budget": "", "horizon": "6"},
+            "meet the target 0.05 in each of 6 periods, with nothing to spare",
+        ),
+        ({"epsilon": "0.05", "budget": "1", "horizon": "6"}, "1 EUR do not meet the target 0.05"),
         ({"epsilon": "-1", "horizon": "6"}, "The target must be"),
         ({"epsilon": "many", "horizon": "6"}, "The target must be a number; got"),
         ({"epsilon": "NaN", "horizon": "6"}, "The target must be a number"),
         ({"epsilon": "1e-300", "horizon": "6"}, "The target must be"),
-        ({"horizon": "100000"}, "The number of periods must be a whole number from 1 to 520"),
-        ({"horizon": "1e1000000"}, "The number of periods must be a number; got"),
-        ({"horizon": "1e30"}, "The number of periods must be a whole number from 1 to 520"),
-        ({"horizon": "1.5"}, "The number of periods must be a whole number"),
+        ({"horizon": "100000"}, "The horizon must be an integer from 1 to 520"),
+        ({"horizon": "1e1000000"}, "The horizon must be a number; got"),
+        ({"horizon": "1e30"}, "The horizon must be an integer from 1 to 520"),
+        ({"horizon": "1.5"}, "The horizon must be an integer"),
         ({"budget": "-5"}, "The budget must be an amount of money"),
-        ({"per_sample": "-5"}, "The price of a row must be"),
-        ({"per_sample": HOSTILE[:50]}, "The price of a row must be a number"),
+        ({"per_sample": "-5"}, "The price per row must be"),
+        ({"per_sample": HOSTILE[:50]}, "The price per row must be a number"),
     ],
 )
 def test_what_if_answers_with_a_sentence_whatever_is_given(shop: Serving, given: dict[str, str], said: str) -> None:
@@ -117,7 +123,7 @@ def test_too_early_to_plan_is_a_sentence() -> None:
     store = MemoryStore()
     Campaign.create({"name": "new", "target": "y", "epsilon": 0.1}, storage=store)
     with serving(store, dashboard=True) as running:
-        assert "It is too early to plan" in running.client.get("/campaigns/new/what-if?horizon=6").text
+        assert "Too early to plan" in running.client.get("/campaigns/new/what-if?horizon=6").text
 
 
 def test_the_ledger_as_a_file(shop: Serving) -> None:
@@ -142,11 +148,11 @@ def test_a_spreadsheet_does_not_compute_with_names() -> None:
 
 def test_static_files_are_kept_by_browsers_and_nothing_else_is_served(shop: Serving) -> None:
     for name in assets():
-        answer = shop.client.get(f"/static/{digest()}/{name}")
+        answer = shop.client.get(f"/static/{assets_digest()}/{name}")
         assert answer.content == assets()[name].data
         assert "immutable" in answer.headers["cache-control"]
     for name in ("routes.py", "..%2Froutes.py", "%2e%2e/routes.py", ""):
-        assert shop.client.get(f"/static/{digest()}/{name}").status_code == 404
+        assert shop.client.get(f"/static/{assets_digest()}/{name}").status_code == 404
 
 
 def test_ten_thousand_campaigns_are_paged() -> None:
@@ -191,7 +197,7 @@ def test_an_override_is_told_as_it_was_decided() -> None:
     assert order is not None
     with serving(store, dashboard=True) as running:
         campaign.override(order.samples, reason="as it is", who="Ada")
-        assert f"{order.samples} rows, as many as the tracker asked for, by Ada" in order_card(running)
+        assert f"{order.samples} rows, the same as the tracker asked for, by Ada" in order_card(running)
         campaign.override(5000, reason="a census", who="Ada")
         campaign.tell(*world.rows(900), final=False)
         card = order_card(running)
@@ -200,14 +206,14 @@ def test_an_override_is_told_as_it_was_decided() -> None:
         assert "tracker's" not in card
         now = campaign.status().order
         assert now is not None
-        assert f"{number(now.risk_bound)} above the best with 5,000 rows" in card
-        beyond = money(view(campaign).over)
-        assert f"The order costs {beyond} more than is left of the budget." in card
+        assert f"{number(now.risk_bound)} with 5,000 rows" in card
+        beyond = money(load_page(campaign).over)
+        assert f"The order exceeds the remaining budget by {beyond}." in card
         assert now.cost is not None
-        assert f"Cost of the rows missing {money(now.cost)}" in card
+        assert f"Cost of the missing rows {money(now.cost)}" in card
         page = running.client.get("/campaigns/flat-prices").text
     assert f'data-asked="{order.samples}"' in page  # what both dialogs say
-    assert f'data-purse="{view(campaign).purse}"' in page
+    assert f'data-purse="{load_page(campaign).purse}"' in page
     assert "&#34;per_sample&#34;: 1.5" in page
 
 
@@ -273,7 +279,7 @@ def test_without_scripts_a_page_says_what_to_press_and_keeps_what_was_typed(shop
 def test_the_form_of_a_page_that_is_read_again_goes_with_the_periods() -> None:
     store = MemoryStore()
     campaign, world = one(store, periods=2)
-    usual = re.compile(r'name="(\w+)" value="[^"]*" data-usual="([^"]*)"')
+    usual = re.compile(r'name="(\w+)" value="[^"]*" data-default="([^"]*)"')
     with serving(store, dashboard=True) as running:
         before = dict(usual.findall(running.client.get("/campaigns/flat-prices").text))
         order = campaign.override(3, reason="a holiday")

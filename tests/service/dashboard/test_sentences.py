@@ -2,7 +2,8 @@
 
 import pytest
 
-from driftpace.service.dashboard.sentences import LONGEST, TITLES, line
+from driftpace.service.dashboard.formats import number
+from driftpace.service.dashboard.log_text import MAX_QUOTE, TITLES, log_line
 from driftpace.storage import MemoryStore
 from driftpace.storage.base import Entry
 from tests.service.dashboard.examples import HOSTILE, one
@@ -23,21 +24,21 @@ def test_a_whole_history_reads_as_sentences() -> None:
     imported = Entry(kind="imported", at="2026-11-15T10:00:00Z", body=copied)
     words = {"period": 4, "unknown_categories": {"city": "Milan"}, "reason": "a new shop", "who": "Ada"}
     amended = Entry(kind="amended", at="2026-11-15T10:00:00Z", body=words)
-    lines = [line(entry) for entry in (*campaign.log(), imported, amended)]
+    lines = [log_line(entry) for entry in (*campaign.log(), imported, amended)]
     said = {one.kind: one.sentence for one in lines}
     assert set(said) == set(TITLES)
     assert said["overridden"] == (
-        f"The order was set to {order.samples + 9} rows instead of {order.samples}; {risk:.3g} above the best is foretold "
-        "for it, by Ada: “holiday week”."
+        f"Order set to {order.samples + 9} rows instead of {order.samples}; expected excess loss {risk:.3g}, "
+        "by Ada: “holiday week”."
     )
-    assert said["selected"] == "2 rows of 500 drawn for labelling from “pool.csv”, by Ada."
-    assert said["delivered"].endswith("3 rows without a label were left out.")
-    assert said["forgotten"] == "2 rows of period 3 taken back, by Ada: “wrong week”."
+    assert said["selected"] == "2 rows of 500 sampled for labelling from “pool.csv”, by Ada."
+    assert said["delivered"].endswith("3 unlabelled rows were skipped.")
+    assert said["forgotten"] == "2 rows of period 3 withdrawn, by Ada: “wrong week”."
     assert said["budgeted"] == (
-        "50 were added to the budget and 3 periods to its horizon from period 4 on, by Ada: “next quarter”."
+        "50 added to the budget and 3 periods to its horizon from period 4, by Ada: “next quarter”."
     )
-    assert said["amended"] == "From period 4 on any other “city” counts as “Milan”, by Ada: “a new shop”."
-    assert said["imported"] == "9 entries before this came from “a.campaign”, by Bo."
+    assert said["amended"] == "From period 4, unseen categories of “city” count as “Milan”, by Ada: “a new shop”."
+    assert said["imported"] == "9 entries imported from “a.campaign”, by Bo."
     for one_line in lines:
         assert one_line.sentence.endswith(".")
         assert "None" not in one_line.sentence
@@ -47,13 +48,13 @@ def test_a_whole_history_reads_as_sentences() -> None:
 @pytest.mark.parametrize("reason", [HOSTILE, "x" * 5000, "two\nlines\tand a tab"])
 def test_words_of_others_are_quoted_and_bounded(reason: str) -> None:
     body = {"samples": 1, "reason": reason, "who": ""}
-    sentence = line(Entry(kind="overridden", at="2026-11-15T10:00:00Z", body=body)).sentence
-    assert len(sentence) < LONGEST + 100
+    sentence = log_line(Entry(kind="overridden", at="2026-11-15T10:00:00Z", body=body)).sentence
+    assert len(sentence) < MAX_QUOTE + 100
     assert "\n" not in sentence
 
 
 def test_an_entry_of_a_newer_version_is_shown_too() -> None:
-    assert "“merged”" in line(Entry(kind="merged", at="2026-11-15T10:00:00Z", body={})).sentence
+    assert "“merged”" in log_line(Entry(kind="merged", at="2026-11-15T10:00:00Z", body={})).sentence
 
 
 def test_words_of_others_do_not_turn_the_rest_of_a_line_around() -> None:
@@ -65,8 +66,8 @@ def test_words_of_others_do_not_turn_the_rest_of_a_line_around() -> None:
         "unlabelled": 0,
         "who": "Ada\u202e",
     }
-    said = line(Entry(kind="delivered", at="2026-11-15T10:00:00Z", seq=3, body=body)).sentence
-    assert said == "12 rows came for period 2 from “fdp.csv”, by Ada; 1 row told before was left out."
+    said = log_line(Entry(kind="delivered", at="2026-11-15T10:00:00Z", seq=3, body=body)).sentence
+    assert said == "12 rows received for period 2 from “fdp.csv”, by Ada; 1 duplicate row was skipped."
 
 
 def test_a_target_that_is_not_promised_is_no_good_news() -> None:
@@ -74,26 +75,25 @@ def test_a_target_that_is_not_promised_is_no_good_news() -> None:
     order = campaign.override(2, reason="nobody has time")
     campaign.tell(*world.rows(order.missing), final=True)
     certified = [
-        (line(entry), row.report)
+        (log_line(entry), row.report)
         for entry, row in zip(campaign.log(kinds=["certified"]), campaign.ledger(), strict=True)
     ]
     assert {report.outcome.promised for _, report in certified} == {True, False}
     for said, report in certified:
-        assert said.careful != report.outcome.promised
+        assert said.warning != report.outcome.promised
         assert (said.title == "Certified") == report.outcome.promised
-        assert ("not promised" in said.sentence) != report.outcome.promised
-        assert "promised, target" not in said.sentence
+        assert f"(target {number(report.epsilon)})" in said.sentence
 
 
 def test_keys_do_not_turn_a_line_around_either() -> None:
     body = {"period": 2, "key": "\u202e64W", "samples": 0, "received": 0, "who": ""}
-    said = line(Entry(kind="closed", at="2026-11-15T10:00:00Z", seq=3, body=body))
-    assert said.sentence == "Period 2 (64W) closed with no rows, as asked."
+    said = log_line(Entry(kind="closed", at="2026-11-15T10:00:00Z", seq=3, body=body))
+    assert said.sentence == "Period 2 (64W) closed with no rows, as requested."
 
 
 def test_an_override_of_before_its_number_was_kept_is_shown_too() -> None:
     body = {"period": 2, "samples": 5, "reason": "so", "who": ""}
     assert (
-        line(Entry(kind="overridden", at="2026-11-15T10:00:00Z", body=body)).sentence
-        == "The order was set to 5 rows: “so”."
+        log_line(Entry(kind="overridden", at="2026-11-15T10:00:00Z", body=body)).sentence
+        == "Order set to 5 rows: “so”."
     )

@@ -10,16 +10,15 @@ import pytest
 
 from driftpace.campaign import Campaign
 from driftpace.records import Money
-from driftpace.service.dashboard.assumed import tally
-from driftpace.service.dashboard.figures import LATEST, Figure
-from driftpace.service.dashboard.rendering import render
-from driftpace.service.dashboard.single import LOG_PAGE, ledger_csv, log_of, view
+from driftpace.service.dashboard.campaign_page import LOG_PAGE_SIZE, ledger_csv, load_page, read_log, tally
+from driftpace.service.dashboard.charts import LATEST, Figure
+from driftpace.service.dashboard.templating import render
 from driftpace.storage import MemoryStore
 from tests.service.dashboard.examples import BUDGET, World, one, through
 
 
 def figure(campaign: Campaign, key: str) -> Figure:
-    return next(found for found in view(campaign).figures if found.key == key)
+    return next(found for found in load_page(campaign).figures if found.key == key)
 
 
 def places(drawing: str) -> int:
@@ -28,7 +27,7 @@ def places(drawing: str) -> int:
 
 def test_each_chart_has_a_row_of_its_table_for_each_place() -> None:
     campaign, _ = one(MemoryStore(), periods=5)
-    for found in view(campaign).figures:
+    for found in load_page(campaign).figures:
         for panel in found.panels:
             assert places(panel.wide) == places(panel.narrow)
             assert found.first + places(panel.wide) == len(found.rows)
@@ -39,7 +38,7 @@ def test_a_long_history_shows_its_end_and_the_table_all_of_it() -> None:
     store = MemoryStore()
     campaign = Campaign.create({"name": "a", "target": "y", "epsilon": 0.2, "seed": 0}, storage=store)
     through(campaign, World(0), LATEST + 9)
-    found = figure(campaign, "promise")
+    found = figure(campaign, "loss")
     assert len(found.rows) == LATEST + 9
     assert found.first == 9
     assert places(found.panels[0].wide) == LATEST
@@ -49,7 +48,7 @@ def test_a_long_history_shows_its_end_and_the_table_all_of_it() -> None:
 
 def test_the_ledger_in_the_table_is_the_ledger() -> None:
     campaign, _ = one(MemoryStore(), periods=5)
-    rows = figure(campaign, "promise").rows
+    rows = figure(campaign, "loss").rows
     assert [row[0] for row in rows] == [row.key for row in campaign.ledger()]
     assert [float(row[2]) for row in rows] == pytest.approx(
         [row.report.risk_bound for row in campaign.ledger()], rel=5e-3
@@ -60,7 +59,7 @@ def test_an_override_is_priced() -> None:
     campaign, _ = one(MemoryStore(), periods=3)
     planned = figure(campaign, "spending").rows
     campaign.override(100, reason="a fair")
-    seen = view(campaign)
+    seen = load_page(campaign)
     assert seen.cost == Money.of(20 + 100 * 1.5, "EUR")
     rows = figure(campaign, "spending").rows
     assert rows[3][1] == "170 EUR"
@@ -70,8 +69,8 @@ def test_an_override_is_priced() -> None:
 
 def test_without_a_budget_there_is_no_money() -> None:
     campaign, _ = one(MemoryStore(), periods=2, budget=None)
-    assert "spending" not in {found.key for found in view(campaign).figures}
-    assert view(campaign).cost is None
+    assert "spending" not in {found.key for found in load_page(campaign).figures}
+    assert load_page(campaign).cost is None
 
 
 def test_classes_are_counted_right() -> None:
@@ -82,8 +81,8 @@ def test_classes_are_counted_right() -> None:
         campaign.ask()
         X = rng.normal(size=(80, 2))
         campaign.tell(X, (X[:, 0] + rng.normal(size=80) > 0).astype(float), final=True)
-    found = figure(campaign, "promise")
-    assert found.columns[-1] == "Right"
+    found = figure(campaign, "loss")
+    assert found.columns[-1] == "Prior accuracy"
     assert re.fullmatch(r"\d+ %", found.rows[-1][-1])
 
 
@@ -91,16 +90,16 @@ def test_each_state_has_its_page() -> None:
     store = MemoryStore()
     campaign = Campaign.create({"name": "a", "target": "y", "epsilon": 0.2, "seed": 0}, storage=store)
     world, needs = World(0), []
-    needs.append(view(campaign).need)
+    needs.append(load_page(campaign).need)
     order = campaign.ask()
-    needs.append(view(campaign).need)
+    needs.append(load_page(campaign).need)
     receipt = campaign.tell(*world.rows(order.missing + 300), final=False)
     assert receipt.order.missing == 0
-    needs.append(view(campaign).need)
+    needs.append(load_page(campaign).need)
     campaign.tell(final=True)
     campaign.ask()
     campaign.override(0, reason="a holiday")
-    needs.append(view(campaign).need)
+    needs.append(load_page(campaign).need)
     assert needs == ["ask", "labels", "close", "wait"]
 
 
@@ -110,8 +109,8 @@ def test_the_log_is_paged_from_its_end() -> None:
     seen: list[int] = []
     page = 1
     while True:
-        found = log_of(campaign, entries=entries, page=page)
-        assert len(found.lines) <= LOG_PAGE
+        found = read_log(campaign, entries=entries, page=page)
+        assert len(found.lines) <= LOG_PAGE_SIZE
         seen += [line.seq for line in found.lines]
         if page == found.pages:
             break
@@ -128,9 +127,9 @@ def test_what_is_missing_in_a_template_is_an_error() -> None:
 
 def test_an_override_that_costs_more_than_there_is_says_so() -> None:
     campaign, _ = one(MemoryStore(), periods=3)
-    assert view(campaign).over is None
+    assert load_page(campaign).over is None
     campaign.override(5000, reason="a census")
-    seen = view(campaign)
+    seen = load_page(campaign)
     spent = seen.status.spent
     assert spent is not None
     assert seen.over == Money.of(20 + 5000 * 1.5, "EUR") - (Money.of(1200, "EUR") - spent)
@@ -138,16 +137,19 @@ def test_an_override_that_costs_more_than_there_is_says_so() -> None:
 
 def test_what_is_short_of_a_budget_is_said() -> None:
     campaign, _ = one(MemoryStore(), periods=3, budget={**BUDGET, "horizon": 4})
-    seen = view(campaign)
-    assert (seen.budget, seen.last, seen.short, seen.broke) == ("1,200 EUR over 4 periods", 4, "", False)
+    seen = load_page(campaign)
+    assert (seen.budget, seen.last, seen.short, seen.needs_money) == ("1,200 EUR over 4 periods", 4, "", False)
     campaign.override(0, reason="a holiday")
     campaign.tell(final=True)
-    assert view(campaign).short.startswith("The 4 periods of the budget are over")
-    assert view(campaign).broke
+    assert load_page(campaign).short.startswith("The budget ended with period 4")
+    assert load_page(campaign).needs_money
     poor, _ = one(MemoryStore(), periods=2, budget={**BUDGET, "total": 90, "horizon": 3})
-    assert view(poor).short == "The money left does not hold the target over this period: more money might."
-    free = view(one(MemoryStore(), periods=1, budget=None)[0])
-    assert (free.budget, free.last, free.short, free.broke) == ("", None, "", False)
+    assert (
+        load_page(poor).short
+        == "The remaining budget does not meet the target over this period; adding money may help."
+    )
+    free = load_page(one(MemoryStore(), periods=1, budget=None)[0])
+    assert (free.budget, free.last, free.short, free.needs_money) == ("", None, "", False)
 
 
 def test_the_ledger_of_a_spreadsheet_says_what_was_overridden() -> None:
@@ -163,18 +165,18 @@ def test_the_ledger_of_a_spreadsheet_says_what_was_overridden() -> None:
 def test_what_another_number_costs_can_be_computed_from_the_page() -> None:
     campaign, world = one(MemoryStore(), periods=3)
     campaign.tell(*world.rows(2), final=False)
-    seen = view(campaign)
+    seen = load_page(campaign)
     assert json.loads(seen.prices) == {"fixed": 20, "per_sample": 1.5, "currency": "EUR"}
     assert seen.status.spent is not None
     assert Money.of(seen.purse, "EUR") == Money.of(1200, "EUR") - seen.status.spent  # before what came is paid
-    bare = view(Campaign.create({"name": "a", "target": "y", "epsilon": 0.2}, storage=MemoryStore()))
+    bare = load_page(Campaign.create({"name": "a", "target": "y", "epsilon": 0.2}, storage=MemoryStore()))
     assert (bare.prices, bare.purse) == ("", "")
 
 
 def test_all_periods_of_a_chart_are_called_in_one_way() -> None:
     campaign, _ = one(MemoryStore(), periods=3)
     weeks = ["2026-W28", "2026-W29", "2026-W30"]
-    assert [row[0] for row in figure(campaign, "promise").rows] == weeks
+    assert [row[0] for row in figure(campaign, "loss").rows] == weeks
     rows = figure(campaign, "rows")
     labels = re.findall('text-anchor="middle">([^<]*)<', rows.panels[0].wide)
     assert labels
@@ -193,28 +195,28 @@ def test_all_periods_of_a_chart_are_called_in_one_way() -> None:
 def test_rows_are_counted_in_whole_numbers_and_said_in_a_sentence() -> None:
     campaign = Campaign.create({"name": "a", "target": "y", "epsilon": 0.2, "seed": 0}, storage=MemoryStore())
     order = campaign.ask()
-    assert figure(campaign, "rows").sentence == f"Of the {order.samples} rows of period 1, none came so far."
+    assert figure(campaign, "rows").sentence == f"None of {order.samples} rows received in period 1."
     campaign.tell(*World(0).rows(1), final=False)
-    assert "of period 1, 1 came so far." in figure(campaign, "rows").sentence
+    assert "received in period 1." in figure(campaign, "rows").sentence
     campaign.forget(reason="a mistake")
     campaign.override(1, reason="a try")
     ticks = re.findall('text-anchor="end">([^<]*)<', figure(campaign, "rows").panels[0].wide)
     assert ticks[:2] == ["0", "1"]
     assert not any("." in tick for tick in ticks)
     campaign.override(0, reason="a holiday")
-    assert figure(campaign, "rows").sentence == "Nothing is asked for in period 1."
+    assert figure(campaign, "rows").sentence == "No rows requested in period 1."
 
 
 def test_a_promise_is_not_called_held_and_what_nobody_judged_does_not_hold() -> None:
     campaign, _ = one(MemoryStore(), periods=4)
-    kept = {row[1] for row in figure(campaign, "promise").rows}
-    assert "✓ promised" in kept
+    kept = {row[1] for row in figure(campaign, "loss").rows}
+    assert "✓ within the target" in kept
     assert not any("held" in word for word in kept)
-    looks = {judged.sentence: judged.look for judged in view(campaign).assumptions}
+    looks = {judged.sentence: judged.verdict for judged in load_page(campaign).assumptions}
     silent = [sentence for sentence in looks if "nothing is said about" in sentence]
     assert silent
     assert {looks[sentence] for sentence in silent} == {"open"}
-    assert tally(view(campaign).assumptions).endswith("not judged yet")
+    assert tally(load_page(campaign).assumptions).endswith("untested")
 
 
 def test_a_point_above_the_chart_is_marked_in_it() -> None:
@@ -224,7 +226,7 @@ def test_a_point_above_the_chart_is_marked_in_it() -> None:
     campaign.override(6, reason="a try")
     campaign.tell(*world.rows(6), final=True)
     through(campaign, world, 4)
-    panel = figure(campaign, "promise").panels[0]
+    panel = figure(campaign, "loss").panels[0]
     bounds = [row.report.risk_bound for row in campaign.ledger()]
     assert bounds[0] > 2.5 * max(bounds[1:])  # the example is one in which the first period stands out
     assert panel.beyond
@@ -234,17 +236,17 @@ def test_a_point_above_the_chart_is_marked_in_it() -> None:
 def test_prices_by_number_are_told_in_the_definition() -> None:
     tiers = {"total": 3000, "horizon": 20, "tiers": [[1, 2], [50, 1]], "currency": "EUR"}
     campaign, _ = one(MemoryStore(), periods=1, budget=tiers)
-    facts = dict(view(campaign).facts)
-    assert facts["Budget"] == "3,000 EUR over 20 periods; 0 for an order and 2 for a row, 1 from row 50 on"
+    facts = dict(load_page(campaign).facts)
+    assert facts["Budget"] == "3,000 EUR over 20 periods; 0 for an order and 2 per row, 1 from row 50"
 
 
 def test_what_the_tracker_asks_for_is_not_what_came() -> None:
     campaign, world = one(MemoryStore(), periods=3, budget=None)
     campaign.override(500, reason="a census")
     campaign.tell(*world.rows(100), final=False)
-    assert view(campaign).asked == 100  # with these rows it decides anew, and they are enough
+    assert load_page(campaign).asked == 100  # with these rows it decides anew, and they are enough
     planned, world = one(MemoryStore(), periods=3)
-    asked = view(planned).asked
+    asked = load_page(planned).asked
     planned.override(500, reason="a census")
     planned.tell(*world.rows(100), final=False)
-    assert view(planned).asked == asked
+    assert load_page(planned).asked == asked

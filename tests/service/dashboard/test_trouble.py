@@ -44,7 +44,7 @@ def test_the_strip_is_in_sight_wherever_one_is(visit: Visit, width: int) -> None
         page.get_by_role("button", name=name).click()
         dialog = page.locator("dialog[open]")
         in_sight(page)
-        expect(dialog.get_by_role("alert").filter(has_text="cannot be reached")).to_be_visible()
+        expect(dialog.get_by_role("alert").filter(has_text="unreachable since")).to_be_visible()
         dialog.get_by_role("button", name=button, exact=True).focus()
         page.evaluate("document.querySelector('dialog[open]').scrollTo(0, 10000)")
         in_sight(page)
@@ -59,7 +59,7 @@ def test_trouble_that_comes_while_a_dialog_is_open_is_seen_in_it(visit: Visit) -
     with serving(store, dashboard=True) as running:
         page = visit(f"{running.url}/campaigns/flat-prices", expected=GONE).page
         page.get_by_role("button", name="Override…").click()
-    expect(page.locator("dialog[open] #gone")).to_contain_text("cannot be reached")
+    expect(page.locator("dialog[open] #gone")).to_contain_text("unreachable since")
     in_sight(page)
 
 
@@ -71,7 +71,7 @@ def test_a_campaign_that_is_removed_leaves_a_page_that_says_so(serve: Serve, vis
     page.locator("#outcome figure").wait_for()
     store.remove("flat-prices")
     expect(page.locator("#gone")).to_contain_text("No such campaign")
-    expect(page.locator("#gone")).to_contain_text("What you see is old")
+    expect(page.locator("#gone")).to_contain_text("This page is out of date")
 
 
 def test_a_reading_that_failed_once_is_made_again(shop: Serving, visit: Visit) -> None:
@@ -99,7 +99,7 @@ def test_what_was_looked_for_last_is_what_is_found(serve: Serve, visit: Visit) -
     page = visit(running.url).page
     held = Held()
     page.route("**/?search=al", held)
-    finder = page.get_by_label("Find a campaign by its name")
+    finder = page.get_by_label("Find a campaign by name")
     with page.expect_request("**/?search=al"):
         finder.fill("al")
     with page.expect_event("requestfailed", lambda request: request.url.endswith("search=al")):
@@ -124,11 +124,11 @@ def test_a_list_that_cannot_be_read_says_so_and_comes_right(serve: Serve, visit:
 
     held = Held(first=[busy])
     page.route("**/?search=*", held)
-    page.get_by_label("Find a campaign by its name").fill("nowhere")
+    page.get_by_label("Find a campaign by name").fill("nowhere")
     expect(page.locator("#gone")).to_contain_text("The service is busy")
     expect(page.locator("#gone")).to_be_visible()
     held.let_go()
-    page.get_by_text("Nothing found").wait_for()
+    page.get_by_text("No matches").wait_for()
     expect(page.locator("#gone")).to_be_hidden()
 
 
@@ -152,10 +152,10 @@ def test_where_nothing_helps_no_header_is_named(shop: Serving, visit: Visit) -> 
     page = visit(f"{shop.url}/campaigns/flat-prices", expected=("status of 403",)).page
 
     def foreign(route: Route) -> None:
-        said = '{"error": {"code": "csrf", "sentence": "X-CSRF-Token must be the one of this page."}}'
+        said = '{"error": {"code": "csrf", "message": "", "parameter": null, "problem": "must be another."}}'
         route.fulfill(status=403, content_type="application/json", body=said)
 
     page.route("**/approve", foreign)
     page.get_by_role("button", name="Approve…").click()
     page.get_by_role("button", name="Approve", exact=True).click()
-    expect(page.locator("#approve .refused")).to_have_text("The service was begun anew meanwhile. Load the page again.")
+    expect(page.locator("#approve .refused")).to_have_text("The service was restarted. Reload the page.")

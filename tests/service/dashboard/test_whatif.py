@@ -6,9 +6,8 @@ import pytest
 
 from driftpace.campaign import Campaign
 from driftpace.records import Money
-from driftpace.service.dashboard.fields import USUAL_HORIZON, fields
-from driftpace.service.dashboard.figures import LATEST
-from driftpace.service.dashboard.whatif import FIELDS, defaults, outcome, standing
+from driftpace.service.dashboard.charts import LATEST
+from driftpace.service.dashboard.what_if import DEFAULT_HORIZON, FIELDS, current_plan, defaults, evaluate, fields
 from driftpace.storage import MemoryStore
 from tests.service.dashboard.examples import BUDGET, World, one, through
 
@@ -26,7 +25,7 @@ def campaign() -> Campaign:
 def test_a_number_that_no_screen_holds_is_refused_before_anything_is_done_with_it(
     campaign: Campaign, name: str, text: str
 ) -> None:
-    found = outcome(campaign, defaults(campaign) | {name: text}, longest=520)
+    found = evaluate(campaign, defaults(campaign) | {name: text}, max_horizon=520)
     assert found.tone == "bad"
     assert "must be a number; got" in found.headline
     assert found.figure is None
@@ -46,17 +45,17 @@ def test_prices_by_number_are_no_price_of_a_row() -> None:
     campaign, _ = one(MemoryStore(), periods=3, budget=TIERS)
     usual = defaults(campaign)
     assert usual["per_sample"] == ""
-    hint = next(field.hint for field in fields(campaign.definition, longest=520) if field.name == "per_sample")
-    assert "2 for a row, 1 from row 50 on" in hint
+    hint = next(field.hint for field in fields(campaign.definition, max_horizon=520) if field.name == "per_sample")
+    assert "2 per row, 1 from row 50" in hint
     given = {**usual, "budget": "", "horizon": "6"}
-    by_number = outcome(campaign, given, longest=520).figure
-    dear = outcome(campaign, {**given, "per_sample": "2"}, longest=520).figure
+    by_number = evaluate(campaign, given, max_horizon=520).figure
+    dear = evaluate(campaign, {**given, "per_sample": "2"}, max_horizon=520).figure
     assert by_number is not None
     assert dear is not None
     rows, cost = int(dear.rows[0][1]), dear.rows[0][2]
     assert cost == f"{2 * rows} EUR"
     for text in ("1", "1.0", " 1.00 "):
-        cheap = outcome(campaign, {**given, "per_sample": text}, longest=520).figure
+        cheap = evaluate(campaign, {**given, "per_sample": text}, max_horizon=520).figure
         assert cheap is not None
         assert cheap.rows[0][2] == f"{int(cheap.rows[0][1])} EUR"
 
@@ -65,7 +64,9 @@ def test_prices_by_number_are_no_price_of_a_row() -> None:
 def test_a_price_is_compared_as_a_number(campaign: Campaign, text: str) -> None:
     usual = defaults(campaign)
     assert usual["per_sample"] == "1.5"
-    assert outcome(campaign, usual | {"per_sample": text}, longest=520) == outcome(campaign, usual, longest=520)
+    assert evaluate(campaign, usual | {"per_sample": text}, max_horizon=520) == evaluate(
+        campaign, usual, max_horizon=520
+    )
 
 
 def test_the_current_plan_begins_with_what_was_decided() -> None:
@@ -73,16 +74,16 @@ def test_the_current_plan_begins_with_what_was_decided() -> None:
     order = campaign.status().order
     assert order is not None
     assert order.request.plan is not None
-    assert standing(campaign, order) == order.request.plan
+    assert current_plan(campaign, order) == order.request.plan
     decided = campaign.override(order.samples + 40, reason="a fair")
-    plan = standing(campaign, decided)
+    plan = current_plan(campaign, decided)
     assert plan is not None
     assert plan.samples == (order.samples + 40, *order.request.plan.samples[1:])
     assert plan.costs[0] == Money.of(20 + (order.samples + 40) * 1.5, "EUR")
-    found = outcome(campaign, defaults(campaign), longest=520)
+    found = evaluate(campaign, defaults(campaign), max_horizon=520)
     assert found.figure is not None
     assert found.figure.rows[0][-1] == str(order.samples + 40)
-    assert f"The order of this period is overridden: {order.samples + 40} rows." in found.more
+    assert f"The order of this period is overridden: {order.samples + 40} rows." in found.details
 
 
 def test_an_order_without_a_plan_is_told_apart_from_the_plan() -> None:
@@ -91,18 +92,22 @@ def test_an_order_without_a_plan_is_told_apart_from_the_plan() -> None:
     campaign = Campaign.create(values, storage=store)
     through(campaign, World(0), 4)
     order = campaign.ask()
-    found = outcome(campaign, defaults(campaign), longest=520)
+    found = evaluate(campaign, defaults(campaign), max_horizon=520)
     assert found.figure is not None
     said = [
-        one for one in found.more if one.startswith(f"The order is {order.samples} rows: it looks at this period alone")
+        one
+        for one in found.details
+        if one.startswith(f"The order is {order.samples} rows: it covers this period alone")
     ]
     assert len(said) == (int(found.figure.rows[0][1]) != order.samples)
-    finer = outcome(campaign, {**defaults(campaign), "epsilon": "0.01"}, longest=520)
-    assert any(one.startswith(f"The order is {order.samples} rows: ") and "at 12 periods" in one for one in finer.more)
+    finer = evaluate(campaign, {**defaults(campaign), "epsilon": "0.01"}, max_horizon=520)
+    assert any(
+        one.startswith(f"The order is {order.samples} rows: ") and "covers 12 periods" in one for one in finer.details
+    )
 
 
 def test_a_long_plan_is_in_the_table_whole_and_the_chart_says_what_it_shows(campaign: Campaign) -> None:
-    found = outcome(campaign, defaults(campaign) | {"horizon": "90", "budget": ""}, longest=520).figure
+    found = evaluate(campaign, defaults(campaign) | {"horizon": "90", "budget": ""}, max_horizon=520).figure
     assert found is not None
     assert len(found.rows) >= 90
     assert len(re.findall('class="hit"', found.panels[0].wide)) == LATEST
@@ -110,10 +115,10 @@ def test_a_long_plan_is_in_the_table_whole_and_the_chart_says_what_it_shows(camp
 
 
 def test_neither_budget_nor_horizon_is_what_the_hint_says(campaign: Campaign) -> None:
-    hint = next(field.hint for field in fields(campaign.definition, longest=520) if field.name == "horizon")
-    assert f"{USUAL_HORIZON} without a budget" in hint
-    found = outcome(campaign, defaults(campaign) | {"horizon": "", "budget": ""}, longest=520)
-    assert f"in each of {USUAL_HORIZON} periods" in found.headline
+    hint = next(field.hint for field in fields(campaign.definition, max_horizon=520) if field.name == "horizon")
+    assert f"{DEFAULT_HORIZON} without a budget" in hint
+    found = evaluate(campaign, defaults(campaign) | {"horizon": "", "budget": ""}, max_horizon=520)
+    assert f"in each of {DEFAULT_HORIZON} periods" in found.headline
 
 
 def test_an_order_in_batches_is_said_to_be_a_part_of_its_plan() -> None:
@@ -125,7 +130,5 @@ def test_an_order_in_batches_is_said_to_be_a_part_of_its_plan() -> None:
     assert plan is not None
     assert 0 < order.samples < plan.samples[0]
     assert order.cost == Money.of(2 * order.samples, "EUR")
-    found = outcome(campaign, defaults(campaign), longest=520)
-    assert f"The order is {order.samples} rows so far, of {plan.samples[0]} rows that its plan has" in " ".join(
-        found.more
-    )
+    found = evaluate(campaign, defaults(campaign), max_horizon=520)
+    assert f"The order is {order.samples} rows so far, of {plan.samples[0]} rows planned" in " ".join(found.details)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, event
 
-from driftpace.service.limits import Limits
+from driftpace.service.limits import ServiceLimits
 from driftpace.storage import Store, open_store
 from tests.reference.changes import append_next, change, numbers
 
@@ -135,7 +135,7 @@ def test_readers_are_not_kept_waiting_by_a_writer(store: Store, url: str) -> Non
 
 
 def test_connections_are_kept_for_as_many_as_a_service_has_threads(store: Store) -> None:
-    limits = Limits()
+    limits = ServiceLimits()
     count = limits.reads + limits.fits + limits.plans
     made: list[object] = []
     together = threading.Barrier(count)

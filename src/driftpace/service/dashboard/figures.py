@@ -1,78 +1,336 @@
-"""A figure of the page: a chart with its legend, a sentence, and the table that says the same."""
+"""Figures of a campaign: excess loss, drift, rows, spending, and a plan beside the current one."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-from driftpace.service.dashboard.drawing import NARROW, WIDE, Chart
+from driftpace.campaign.records import LedgerRow, Order
+from driftpace.campaign.summary import named as period_name
+from driftpace.records import Money, Plan
+from driftpace.service.dashboard.charts import LATEST, Chart, Figure, finite, hidden_periods_note, highest, panel
+from driftpace.service.dashboard.formats import (
+    count,
+    money,
+    number,
+    period_cells,
+    period_labels,
+    plural,
+    strip_bidi,
+)
 
-LATEST = 60
-"""Periods that a chart shows; the table has all of them."""
+_DRIFT_VERDICTS = {
+    "stable": "are consistent with that",
+    "warning": "may not be consistent with that",
+    "drift": "indicate a larger drift",
+}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Figure:
-    """A chart as two drawings (beside text, on a phone), and what it says in words and numbers.
+def excess_loss_figure(ledger: Sequence[LedgerRow]) -> Figure | None:
+    """Return expected excess loss, certificate and target of each closed period, and the measured loss on new rows."""
+    if not ledger:
+        return None
+    latest = ledger[-LATEST:]
+    periods = [(row.report.period, row.key) for row in ledger]
+    names = period_labels(periods)[-LATEST:]
+    bounds = [finite(row.report.risk_bound) for row in latest]
+    certificates = [finite(row.report.certificate) for row in latest]
+    targets = [finite(row.report.epsilon) for row in latest]
+    typical = highest(bounds[1:] or bounds, targets, certificates[1:] or certificates)
+    top = min(highest(bounds, certificates, targets), 2.5 * typical)  # the first period must not flatten the others
 
-    ``panels`` are drawings below each other that share the table; ``first`` is the row of the table that the chart begins with.
-    ``note`` says what the chart leaves out.
+    def draw_excess(chart: Chart) -> None:
+        chart.line(certificates, "slate", look="dash")
+        chart.line(bounds, "own")
+        if len(set(targets)) == 1 and targets[0] is not None:
+            chart.across(targets[0], "bad")
+        else:
+            chart.line(targets, "bad", dots=False, look="limit-line")
+
+    legend = (
+        ("own line", "expected excess loss"),
+        ("slate dash", "certificate (upper bound)"),
+        ("bad limit-line", "target"),
+    )
+    panels = [panel("loss-excess", "excess loss", names, top, draw_excess, legend)]
+    losses = [None if row.served is None else finite(row.served.loss) for row in latest]
+    errors = [None if row.served is None else finite(row.served.error) for row in latest]
+    if any(loss is not None for loss in losses):
+        upper = [(loss or 0.0) + 2.0 * (error or 0.0) for loss, error in zip(losses, errors, strict=True)]
+        prior = (("teal dotkey", "prior loss: the model in use on new rows, ± 2 standard errors"),)
+        panels.append(
+            panel(
+                "loss-prior", "loss", names, highest(upper), lambda chart: chart.errors(losses, errors, "teal"), prior
+            )
+        )
+    met = sum(row.report.outcome.promised for row in ledger)
+    last = ledger[-1].report
+    known = finite(last.risk_bound) is not None
+    latest_bound = (
+        f"Latest expected excess loss {number(last.risk_bound)}" if known else "No bound on the excess loss yet"
+    )
+    columns, rows = _ledger_table(ledger, period_cells(periods))
+    return Figure(
+        key="loss",
+        title="Expected and measured loss",
+        sentence=(
+            f"Expected to be within the target in {met} of {plural(len(ledger), 'closed period')}. "
+            f"{latest_bound} (target {number(last.epsilon)})."
+        ),
+        panels=tuple(panels),
+        columns=columns,
+        rows=rows,
+        first=len(ledger) - len(latest),
+        note=hidden_periods_note(len(ledger)),
+    )
+
+
+def _ledger_table(
+    ledger: Sequence[LedgerRow], names: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """Return the columns and rows of the ledger; the accuracy is shown for classes only."""
+    classes = any(row.served is not None and row.served.accuracy is not None for row in ledger)
+    columns = ["Period", "Outcome", "Expected excess loss", "Upper bound", "Target", "Prior loss", "± 2 SE"]
+    rows = []
+    for name, row in zip(names, ledger, strict=True):
+        served = row.served
+        cells = [
+            name,
+            "✓ within the target" if row.report.outcome.promised else f"✗ {row.report.outcome.sentence}",
+            number(row.report.risk_bound),
+            number(row.report.certificate),
+            number(row.report.epsilon),
+            number(None if served is None else served.loss),
+            number(None if served is None else 2.0 * served.error),
+        ]
+        if classes:
+            accuracy = None if served is None else served.accuracy
+            cells.append("–" if accuracy is None else f"{100.0 * accuracy:.0f} %")
+        rows.append(tuple(cells))
+    return (*columns, "Prior accuracy") if classes else tuple(columns), tuple(rows)
+
+
+def drift_figure(ledger: Sequence[LedgerRow]) -> Figure | None:
+    """Return the estimated drift of the best model with its upper bound."""
+    known = [row for row in ledger if row.report.rho is not None]
+    if not known:
+        return None
+    latest = known[-LATEST:]
+    periods = [(row.report.period, row.key) for row in known]
+    values = [finite(row.report.rho) for row in latest]
+    uppers = [finite(row.report.rho_upper) for row in latest]
+
+    def draw(chart: Chart) -> None:
+        chart.band(values, uppers, "own")
+        chart.line(uppers, "own", dots=False, look="thin")
+        chart.line(values, "own")
+
+    top = min(highest(values, uppers), 4.0 * highest(values) or highest(uppers))
+    last = known[-1].report
+    verdict = "" if last.status is None else f" The latest rows {_DRIFT_VERDICTS.get(last.status, last.status)}."
+    per = "from the last model" if last.measures == "distance" else "per period"
+    legend = (("own line", "estimated drift"), ("own bandkey", "up to the upper bound"))
+    return Figure(
+        key="drift",
+        title="Drift",
+        sentence=f"Estimated drift {number(last.rho)} {per}, upper bound {number(last.rho_upper)}.{verdict}",
+        panels=(panel("drift", "drift", period_labels(periods)[-LATEST:], top, draw, legend),),
+        columns=("Period", "Drift", "Upper bound", "Check"),
+        rows=tuple(
+            (name, number(row.report.rho), number(row.report.rho_upper), row.report.status or "–")
+            for name, row in zip(period_cells(periods), known, strict=True)
+        ),
+        first=len(known) - len(latest),
+        note=hidden_periods_note(len(known)),
+    )
+
+
+def rows_figure(ledger: Sequence[LedgerRow], order: Order | None) -> Figure | None:
+    """Return requested, received and planned rows."""
+    if not ledger and order is None:
+        return None
+    ahead = _ahead(order)
+    past, future = ledger[-LATEST:], ahead[:LATEST]
+    periods = _periods(ledger, order)
+    names = period_labels(periods)[len(ledger) - len(past) : len(ledger) + len(future)]
+    received: list[float | None] = [float(row.report.samples) for row in past]
+    requested: list[float | None] = [float(row.report.asked) for row in past]
+    if order is not None:
+        received.append(float(order.received) if order.received else None)
+        requested.append(float(order.samples))
+    planned: list[float | None] = [None] * len(past)
+    planned += [float(samples) if place else None for place, (_, samples, _) in enumerate(future)]
+    for series in (received, requested, planned):
+        series += [None] * (len(names) - len(series))
+
+    def draw(chart: Chart) -> None:
+        if order is not None and past:
+            chart.now(len(past))
+        chart.hatched(planned)
+        chart.bars(received, "own")
+        chart.level(requested, "ink")
+
+    legend = [("own barkey", "received"), ("ink stroke", "requested")]
+    if any(samples is not None for samples in planned):
+        legend.append(("own hatchkey", "planned"))
+    total = sum(row.report.samples for row in ledger)
+    sentences = [f"{plural(total, 'row')} received in {plural(len(ledger), 'closed period')}."] if ledger else []
+    if order is not None:
+        sentences.append(_progress(order))
+    labels = period_cells(periods)
+    cells = [
+        (label, count(row.report.asked), count(row.report.samples), count(row.report.samples_theory))
+        for label, row in zip(labels, ledger, strict=False)
+    ]
+    for place, (label, (_, samples, _)) in enumerate(zip(labels[len(ledger) :], ahead, strict=True)):
+        is_open = order is not None and place == 0
+        theory = count(order.request.samples_theory) if order is not None and is_open else "–"
+        so_far = count(order.received) if order is not None and is_open else "planned"
+        cells.append((label, count(samples), so_far, theory))
+    return Figure(
+        key="rows",
+        title="Rows requested and received",
+        sentence=" ".join(sentences),
+        panels=(panel("rows", "rows", names, highest(received, requested, planned), draw, tuple(legend), whole=True),),
+        columns=("Period", "Requested", "Received", "By theory alone"),
+        rows=tuple(cells),
+        first=len(ledger) - len(past),
+        note=hidden_periods_note(len(ledger), len(ahead)),
+    )
+
+
+def spending_figure(
+    ledger: Sequence[LedgerRow], order: Order | None, *, total: Money | None, cost: Money | None = None
+) -> Figure | None:
+    """Return cumulative spending, planned spending and the budget; None without a budget.
+
+    ``cost`` is the cost of the open period where it differs from the plan.
     """
+    if total is None:
+        return None
+    zero = Money(total.amount * 0, total.currency)
+    spent, past = zero, []
+    for row in ledger:
+        spent = spent + (row.report.cost or zero)
+        past.append((row.report.cost or zero, spent))
+    ahead, planned_total = [], spent
+    for place, (_, _, planned) in enumerate(_ahead(order)):
+        price = (None if place else cost) or planned or zero
+        planned_total = planned_total + price
+        ahead.append((price, planned_total))
+    latest, periods = past[-LATEST:], _periods(ledger, order)
+    names = period_labels(periods)[len(past) - len(latest) : len(past) + min(len(ahead), LATEST)]
+    if not names:
+        return None
+    before: list[float | None] = [float(so_far) for _, so_far in latest]
+    later: list[float | None] = [float(so_far) for _, so_far in ahead[:LATEST]]
+    blank_before, blank_later = [None] * len(before), [None] * len(later)
 
-    key: str
-    title: str
-    sentence: str
-    panels: tuple["Panel", ...]
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    first: int = 0
-    note: str = ""
+    def draw(chart: Chart) -> None:
+        chart.bars([*before, *blank_later], "own")
+        chart.hatched([*blank_before, *later])
+        chart.across(float(total), "bad")
+        if ahead and latest:
+            chart.now(len(latest))
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Panel:
-    """One drawing in two sizes; a legend entry is how it looks (a class) and what it is.
-
-    ``beyond`` is whether something lies above the chart, which is then drawn as a triangle at its edge.
-    """
-
-    axis: str
-    legend: tuple[tuple[str, str], ...]
-    wide: str
-    narrow: str
-    beyond: bool = False
-
-
-def panel(
-    key: str,
-    axis: str,
-    names: Sequence[str],
-    top: float,
-    draw: Callable[[Chart], None],
-    legend: tuple[tuple[str, str], ...],
-    *,
-    whole: bool = False,
-) -> Panel:
-    """Return a drawing in both sizes; ``whole`` where the values are counts."""
-    drawn, beyond = [], False
-    for size, kind in ((WIDE, "wide"), (NARROW, "narrow")):
-        chart = Chart(names=names, top=top, size=size, key=f"{key}-{kind}", axis=axis, whole=whole)
-        draw(chart)
-        beyond = beyond or chart.beyond
-        drawn.append(chart.svg())
-    return Panel(axis=axis, legend=legend, wide=drawn[0], narrow=drawn[1], beyond=beyond)
-
-
-def left_out(closed: int, planned: int = 0) -> str:
-    """Return what a chart of so many closed and planned periods does not show; the table has all of them.
-
-    >>> left_out(69), left_out(12, 200), left_out(12)
-    ('The chart shows the last 60 of 69 closed periods; the table has all of them.',
-     'The chart shows the next 60 of 200 planned periods; the table has all of them.', '')
-    """
-    said = [f"the last {LATEST} of {closed:,} closed periods"] if closed > LATEST else []
-    said += [f"the next {LATEST} of {planned:,} planned periods"] if planned > LATEST else []
-    return f"The chart shows {' and '.join(said)}; the table has all of them." if said else ""
+    left = f"{money(total - spent)} left" if spent <= total else f"{money(spent - total)} over budget"
+    sentence = f"{money(spent)} of {money(total)} spent, {left}."
+    if len(ahead) == 1:
+        sentence += f" With the open period: {money(planned_total)}."
+    elif ahead:
+        sentence += f" Planned by the end of the budget: {money(planned_total)}."
+    legend = (("own barkey", "total spent"), ("own hatchkey", "planned"), ("bad limit-line", "budget"))
+    top = max(float(total), highest(before, later))
+    return Figure(
+        key="spending",
+        title="Spending and budget",
+        sentence=sentence,
+        panels=(panel("spending", total.currency or "money", names, top, draw, legend),),
+        columns=("Period", "Cost", "Total", ""),
+        rows=tuple(
+            (name, money(price), money(so_far), "spent" if place < len(past) else "planned")
+            for place, (name, (price, so_far)) in enumerate(zip(period_cells(periods), [*past, *ahead], strict=True))
+        ),
+        first=len(past) - len(latest),
+        note=hidden_periods_note(len(past), len(ahead)),
+    )
 
 
-def finite(value: float | None) -> float | None:
-    """Return a number that can be drawn, or None."""
-    return None if value is None or value != value or value in (float("inf"), float("-inf")) else float(value)
+def plan_figure(new: Plan, current: Plan | None) -> Figure:
+    """Return a plan beside the current one; the chart shows its start, the table all of it."""
+    first, last = new.first_period, new.first_period + new.horizon
+    if current is not None:
+        first, last = min(first, current.first_period), max(last, current.first_period + current.horizon)
+    periods = list(range(first, last))
+    new_rows = [_rows_at(new, period) for period in periods][:LATEST]
+    current_rows = [None if current is None else _rows_at(current, period) for period in periods][:LATEST]
+
+    def draw(chart: Chart) -> None:
+        if current is None:
+            chart.bars(new_rows, "own")
+        else:
+            chart.bars(current_rows, "slate", share=0.36, shift=-0.2)
+            chart.bars(new_rows, "own", share=0.36, shift=0.2)
+
+    legend = [("own barkey", "this plan")]
+    columns = ["Period", "Rows", "Cost", "Expected excess loss"]
+    if current is not None:
+        legend.insert(0, ("slate barkey", "current plan"))
+        columns.append("Rows, current plan")
+    names = [str(period) for period in periods[:LATEST]]
+    top = highest(new_rows, current_rows)
+    return Figure(
+        key="plan",
+        title="Rows per period",
+        sentence="",
+        panels=(panel("plan", "rows", names, top, draw, tuple(legend), whole=True),),
+        columns=tuple(columns),
+        rows=tuple(_plan_cells(new, current, period) for period in periods),
+        note=hidden_periods_note(0, len(periods)),
+    )
+
+
+def _plan_cells(new: Plan, current: Plan | None, period: int) -> tuple[str, ...]:
+    place = period - new.first_period
+    planned = 0 <= place < new.horizon
+    cells = [
+        str(period),
+        count(new.samples[place]) if planned else "–",
+        money(new.costs[place]) if planned else "–",
+        number(new.risks[place]) if planned else "–",
+    ]
+    if current is not None:
+        rows = _rows_at(current, period)
+        cells.append("–" if rows is None else count(int(rows)))
+    return tuple(cells)
+
+
+def _rows_at(plan: Plan, period: int) -> float | None:
+    place = period - plan.first_period
+    return float(plan.samples[place]) if 0 <= place < plan.horizon else None
+
+
+def _ahead(order: Order | None) -> list[tuple[int, int, Money | None]]:
+    """Return period, rows and cost from the open period on, as the order plans them."""
+    if order is None:
+        return []
+    plan = order.request.plan
+    if plan is None:
+        return [(order.period, order.samples, order.request.cost)]
+    planned: list[tuple[int, int, Money | None]] = [
+        (plan.first_period + place, samples, cost)
+        for place, (samples, cost) in enumerate(zip(plan.samples, plan.costs, strict=True))
+    ]
+    return [(order.period, order.samples, planned[0][2]), *planned[1:]]
+
+
+def _periods(ledger: Sequence[LedgerRow], order: Order | None) -> list[tuple[int, str | None]]:
+    """Return number and key of the closed, open and planned periods."""
+    closed = [(row.report.period, row.key) for row in ledger]
+    ahead = [(period, order.key if order and not place else None) for place, (period, _, _) in enumerate(_ahead(order))]
+    return closed + ahead
+
+
+def _progress(order: Order) -> str:
+    which = strip_bidi(period_name(order.period, order.key))
+    if order.samples == 0:
+        return f"No rows requested in {which}."
+    received = count(order.received) if order.received else "none"
+    return f"{received.capitalize()} of {plural(order.samples, 'row')} received in {which}."

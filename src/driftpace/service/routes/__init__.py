@@ -1,1 +1,1 @@
-"""What the service answers, by address."""
+"""Routes of the REST API."""

@@ -1,116 +1,130 @@
-"""Campaigns: the list of them, beginning one, where one stands, and what is known of it."""
+"""Routes of campaigns: list, create, status, definition, ledger, log, export and event stream."""
 
 from collections.abc import AsyncIterator
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Body, Query, Request
 from starlette.responses import Response, StreamingResponse
 
 from driftpace.campaign import Campaign
 from driftpace.campaign.export_import import export_chunks
 from driftpace.campaign.serialization import entry_json, head_json, ledger_json, status_json
 from driftpace.errors import ParameterError, UnknownCampaignError
-from driftpace.service.answers import CampaignsAnswer, DefinitionAnswer, LogAnswer, ReportsAnswer, StatusAnswer
-from driftpace.service.bodies import DefinitionSent
-from driftpace.service.failures import Refused, declared
-from driftpace.service.parts import Service, caller_of, service_of, who
-from driftpace.service.routes.answering import CampaignName, Limit, as_json
+from driftpace.service.errors import ApiError, error_responses
+from driftpace.service.schemas.requests import AmendRequest, CampaignName, DefinitionRequest, Limit
+from driftpace.service.schemas.responses import (
+    CampaignsResponse,
+    DefinitionResponse,
+    LogResponse,
+    ReportsResponse,
+    StatusResponse,
+    json_response,
+)
+from driftpace.service.state import caller_name, caller_of, service_of
 
 router = APIRouter(prefix="/api/campaigns", tags=["campaigns"])
 
-Search = Annotated[str, Query(max_length=100, description="Part of the name.")]
 
-
-@router.get("", response_model=CampaignsAnswer, responses=declared(422))
+@router.get("", response_model=CampaignsResponse, responses=error_responses(422))
 async def list_campaigns(
     request: Request,
-    search: Search = "",
-    after: Annotated[str, Query(max_length=100, description="Go on behind this name.")] = "",
+    search: Annotated[str, Query(max_length=100, description="Part of the name.")] = "",
+    after: Annotated[str, Query(max_length=100, description="Start after this name.")] = "",
     limit: Limit = 100,
 ) -> Response:
-    """List campaigns by name, with what is to be done in each."""
+    """List campaigns by name, with the next step of each."""
     service = service_of(request)
 
-    def look() -> Response:
-        found = service.store.heads(after=after, limit=limit + 1, search=search)
-        more = found[limit - 1].name if len(found) > limit else None
+    def read() -> Response:
+        heads = service.store.heads(after=after, limit=limit + 1, search=search)
+        next_name = heads[limit - 1].name if len(heads) > limit else None
         total = service.store.count(search=search)
-        return as_json({"campaigns": [head_json(one) for one in found[:limit]], "total": total, "next": more})
+        page = [head_json(head) for head in heads[:limit]]
+        return json_response({"campaigns": page, "total": total, "next": next_name})
 
-    return await service.reads.run(look)
+    return await service.reads.run(read)
 
 
-@router.post("", status_code=201, response_model=StatusAnswer, responses=declared(400, 408, 409, 413, 422))
-async def create_campaign(request: Request, definition: DefinitionSent) -> Response:
-    """Begin a campaign."""
-    service, by = service_of(request), who(request)
+@router.post("", status_code=201, response_model=StatusResponse, responses=error_responses(400, 408, 409, 413, 422))
+async def create_campaign(request: Request, definition: DefinitionRequest) -> Response:
+    """Create a campaign."""
+    service, who = service_of(request), caller_name(request)
 
     def create() -> Response:
         if service.store.head(definition.name) is not None:
-            raise _taken(definition.name)
-        values = definition.values_for(most_columns=service.limits.tables.columns, longest=service.limits.horizon)
+            raise _name_taken(definition.name)
+        values = definition.values_within(max_columns=service.limits.tables.columns, max_horizon=service.limits.horizon)
         try:
-            campaign = Campaign.create(values, storage=service.store, who=by)
+            campaign = Campaign.create(values, storage=service.store, who=who)
         except ParameterError:
             if service.store.head(definition.name) is None:
                 raise
-            raise _taken(definition.name) from None  # somebody was faster
-        where = {"Location": f"/api/campaigns/{campaign.name}"}
-        return as_json(status_json(campaign.status()), status=201, headers=where)
+            raise _name_taken(definition.name) from None  # created concurrently
+        headers = {"Location": f"/api/campaigns/{campaign.name}"}
+        return json_response(status_json(campaign.status()), status=201, headers=headers)
 
     return await service.fits.run(create)
 
 
-@router.get("/{name}", response_model=StatusAnswer, responses=declared(404, 422))
+@router.get("/{name}", response_model=StatusResponse, responses=error_responses(404, 422))
 async def campaign_status(request: Request, name: CampaignName) -> Response:
-    """Say where a campaign stands, and what to do now."""
-    service = service_of(request)
-    return await service.reads.run(lambda: as_json(status_json(service.handles.campaign(name).status())))
+    """Return the status of a campaign and the next step."""
+    return await service_of(request).read(name, lambda campaign: json_response(status_json(campaign.status())))
 
 
-@router.get("/{name}/definition", response_model=DefinitionAnswer, responses=declared(404, 422))
+@router.get("/{name}/definition", response_model=DefinitionResponse, responses=error_responses(404, 422))
 async def campaign_definition(request: Request, name: CampaignName) -> Response:
-    """Say what a campaign is about."""
-    service = service_of(request)
-    return await service.reads.run(lambda: as_json(service.handles.campaign(name).definition.to_values()))
+    """Return the definition of a campaign."""
+    return await service_of(request).read(name, lambda campaign: json_response(campaign.definition.to_values()))
 
 
-@router.get("/{name}/reports", response_model=ReportsAnswer, responses=declared(404, 422))
+@router.post("/{name}/amend", response_model=StatusResponse, responses=error_responses(400, 404, 408, 409, 413, 422))
+async def amend(request: Request, name: CampaignName, amendment: Annotated[AmendRequest, Body()]) -> Response:
+    """Map unseen categories of a column to a listed one, from now on."""
+    who = caller_name(request)
+
+    def change(campaign: Campaign) -> Response:
+        status = campaign.amend(unknown_categories=amendment.unknown_categories, reason=amendment.reason, who=who)
+        return json_response(status_json(status))
+
+    return await service_of(request).change(name, change)
+
+
+@router.get("/{name}/reports", response_model=ReportsResponse, responses=error_responses(404, 422))
 async def campaign_reports(
     request: Request,
     name: CampaignName,
-    after: Annotated[int, Query(ge=0, le=10**9, description="Go on behind this period.")] = 0,
+    after: Annotated[int, Query(ge=0, le=10**9, description="Start after this period.")] = 0,
     limit: Limit = 500,
 ) -> Response:
-    """Return the ledger: what was promised in each closed period, and what was measured."""
+    """Return the ledger: for each closed period, rows, expected excess loss, certificate and measured loss."""
     service = service_of(request)
 
-    def look() -> Response:
-        campaign = service.handles.campaign(name)
-        _require(service, name)
+    def read(campaign: Campaign) -> Response:
+        if service.store.head(name) is None:
+            raise _unknown(name)
         rows = [row for row in campaign.ledger() if row.report.period > after]
-        more = rows[limit - 1].report.period if len(rows) > limit else None
-        return as_json({"reports": [ledger_json(row) for row in rows[:limit]], "next": more})
+        next_period = rows[limit - 1].report.period if len(rows) > limit else None
+        return json_response({"reports": [ledger_json(row) for row in rows[:limit]], "next": next_period})
 
-    return await service.reads.run(look)
+    return await service.read(name, read)
 
 
-@router.get("/{name}/log", response_model=LogAnswer, responses=declared(404, 422))
+@router.get("/{name}/log", response_model=LogResponse, responses=error_responses(404, 422))
 async def campaign_log(
     request: Request,
     name: CampaignName,
-    after: Annotated[int, Query(ge=0, le=10**9, description="Go on behind this number.")] = 0,
+    after: Annotated[int, Query(ge=0, le=10**9, description="Start after this entry.")] = 0,
     limit: Limit = 100,
 ) -> Response:
-    """Return what happened, in order."""
-    service = service_of(request)
+    """Return the log of a campaign, oldest entry first."""
 
-    def look() -> Response:
-        found = service.handles.campaign(name).log(after=after, limit=limit + 1)
-        more = found[limit - 1].seq if len(found) > limit else None
-        return as_json({"entries": [entry_json(one) for one in found[:limit]], "next": more})
+    def read(campaign: Campaign) -> Response:
+        entries = campaign.log(after=after, limit=limit + 1)
+        next_entry = entries[limit - 1].seq if len(entries) > limit else None
+        return json_response({"entries": [entry_json(entry) for entry in entries[:limit]], "next": next_entry})
 
-    return await service.reads.run(look)
+    return await service_of(request).read(name, read)
 
 
 @router.get(
@@ -121,16 +135,16 @@ async def campaign_log(
             "description": "The campaign as one file, for `driftpace import`.",
             "content": {"application/gzip": {"schema": {"type": "string", "format": "binary"}}},
         },
-        **declared(404, 422),
+        **error_responses(404, 422),
     },
 )
 async def campaign_export(request: Request, name: CampaignName) -> Response:
-    """Return the whole campaign as one file, rows included where they were kept."""
+    """Return the whole campaign as one file, with its rows if they are kept."""
     service = service_of(request)
-    pieces = await service.reads.run(lambda: export_chunks(service.handles.campaign(name)))
+    pieces = await service.read(name, export_chunks)
     first = await service.reads.run(next, pieces, b"")
 
-    async def file() -> AsyncIterator[bytes]:
+    async def content() -> AsyncIterator[bytes]:
         piece: bytes | None = first
         while piece is not None:
             if piece:
@@ -138,7 +152,7 @@ async def campaign_export(request: Request, name: CampaignName) -> Response:
             piece = await service.reads.run(next, pieces, None)
 
     return StreamingResponse(
-        file(),
+        content(),
         media_type="application/gzip",
         headers={"Content-Disposition": f'attachment; filename="{name}.campaign.gz"'},
     )
@@ -149,26 +163,27 @@ async def campaign_export(request: Request, name: CampaignName) -> Response:
     response_class=StreamingResponse,
     responses={
         200: {
-            "description": "Server-sent events `changed` with `{campaign, entries}`, the first at once.",
+            "description": "Server-sent events `changed` with `{campaign, entries}`; the first is sent at once.",
             "content": {"text/event-stream": {"schema": {"type": "string"}}},
         },
-        **declared(404, 422),
+        **error_responses(404, 422),
     },
 )
 async def campaign_stream(request: Request, name: CampaignName) -> Response:
-    """Tell when a campaign changes, for as long as the client listens."""
+    """Stream an event whenever a campaign changes."""
     service = service_of(request)
     head = await service.reads.run(service.store.head, name)
     if head is None:
-        raise UnknownCampaignError(f"there is no campaign named {name!r}.")
+        raise _unknown(name)
     caller, session = caller_of(request), request.state.session
-    return service.watch.begin(name, head.seq, lambda: service.standing.holds(caller, session))
+    return service.events.open(name, head.seq, lambda: service.token_recheck.is_valid(caller, session))
 
 
-def _require(service: Service, name: str) -> None:
-    if service.store.head(name) is None:
-        raise UnknownCampaignError(f"there is no campaign named {name!r}.")
+def _unknown(name: str) -> UnknownCampaignError:
+    return UnknownCampaignError(f"there is no campaign named {name!r}.")
 
 
-def _taken(name: str) -> Refused:
-    return Refused(409, "name_taken", f"Campaign(name=...) must be a name that is free; got {name!r}, which exists.")
+def _name_taken(name: str) -> ApiError:
+    return ApiError(
+        409, "name_taken", f"must be unused; got {name!r}, which exists.", owner="Campaign", parameter="name"
+    )

@@ -1,21 +1,27 @@
-"""Deliveries: labelled rows that come for the open period, and rows to predict."""
+"""Routes that receive rows: deliveries of labelled rows, rows to predict, and webhooks of labelling tools."""
 
 import hashlib
+import json
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Request
 from starlette.responses import Response
 
+from driftpace.campaign import Campaign, Receipt
 from driftpace.campaign.serialization import receipt_json
 from driftpace.errors import ParameterError
-from driftpace.service.answers import PredictionsAnswer, ReceiptAnswer
-from driftpace.service.delivered import predict, read_rows, take_upload, tell
-from driftpace.service.failures import declared
-from driftpace.service.parts import service_of, who
-from driftpace.service.routes.answering import CampaignName, as_json
-from driftpace.service.waiting import while_waited_for
+from driftpace.labelling.webhook import SECRET_HEADER, parse_webhook
+from driftpace.service.errors import error_responses
+from driftpace.service.schemas.requests import CampaignName
+from driftpace.service.schemas.responses import HookResponse, PredictionsResponse, ReceiptResponse, json_response
+from driftpace.service.state import caller_name, service_of
+from driftpace.service.uploads import predict, read_rows, receive_upload, tell, text_columns
+from driftpace.service.workers import run_cancellable
+from driftpace.tables.label_studio import ROW_FOR, ROW_ID
+from driftpace.tables.limits import TableLimits
+from driftpace.tables.read import read_columns
 
-router = APIRouter(prefix="/api/campaigns/{name}", tags=["deliveries"])
+router = APIRouter(prefix="/api")
 
 Flag = Literal["true", "false"]
 _CELL = {"anyOf": [{"type": "number"}, {"type": "string"}, {"type": "boolean"}, {"type": "null"}]}
@@ -24,7 +30,7 @@ _TABLE: dict[str, Any] = {
         {
             "type": "array",
             "items": {"type": "object", "additionalProperties": _CELL},
-            "description": "One object for each row.",
+            "description": "One object per row.",
         },
         {
             "type": "object",
@@ -44,9 +50,20 @@ _TABLE: dict[str, Any] = {
     ]
 }
 _BYTES = {"schema": {"type": "string", "format": "binary"}}
+_WEBHOOK_BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/json": {
+                "schema": {"type": "object", "required": ["action"], "properties": {"action": {"type": "string"}}}
+            }
+        },
+    }
+}
 
 
-def _bodies(required: bool) -> dict[str, Any]:
+def table_body(required: bool) -> dict[str, Any]:
+    """Return the OpenAPI description of a body that is a table."""
     form = {"type": "object", "required": ["file"], "properties": {"file": {"type": "string", "format": "binary"}}}
     return {
         "requestBody": {
@@ -65,40 +82,41 @@ def _bodies(required: bool) -> dict[str, Any]:
 
 
 @router.post(
-    "/deliveries",
-    response_model=ReceiptAnswer,
-    responses=declared(400, 404, 408, 409, 413, 415, 422),
-    openapi_extra=_bodies(required=False),
+    "/campaigns/{name}/deliveries",
+    tags=["deliveries"],
+    response_model=ReceiptResponse,
+    responses=error_responses(400, 404, 408, 409, 413, 415, 422),
+    openapi_extra=table_body(required=False),
 )
 async def deliver(
     request: Request,
     name: CampaignName,
-    final: Annotated[Flag | None, Query(description="Close the period with what came, or leave it open.")] = None,
-    key: Annotated[str | None, Query(min_length=1, max_length=200, description="The period it is meant for.")] = None,
-    period: Annotated[
-        int | None, Query(ge=1, le=10**9, description="The number of the period it is meant for.")
+    final: Annotated[
+        Flag | None, Query(description="Close the period with the rows delivered, or keep it open.")
     ] = None,
-    again: Annotated[Flag, Query(description="Count a delivery that was told before.")] = "false",
+    key: Annotated[str | None, Query(min_length=1, max_length=200, description="Key of the period.")] = None,
+    period: Annotated[int | None, Query(ge=1, le=10**9, description="Number of the period.")] = None,
+    again: Annotated[Flag, Query(description="Count a delivery that was counted before.")] = "false",
     idempotency_key: Annotated[
-        str | None, Header(min_length=1, max_length=200, description="What the delivery is known by; else its rows.")
+        str | None,
+        Header(min_length=1, max_length=200, description="Identifies the delivery; the default is its rows."),
     ] = None,
 ) -> Response:
-    """Take labelled rows; the same delivery is not counted twice. No body and final=true closes the period with what came."""
-    service, by = service_of(request), who(request)
-    upload = await take_upload(request)
+    """Deliver labelled rows; a repeated delivery is not counted twice. final=true without a body closes the period."""
+    service, who = service_of(request), caller_name(request)
+    upload = await receive_upload(request)
     if not upload.data and final != "true":
         raise ParameterError(
-            "must hold rows, unless final=true closes the period; it is empty.",
+            "must contain rows unless final=true closes the period; it is empty.",
             owner="deliveries",
             name="body",
         )
 
-    def run() -> tuple[Response, Any]:
-        campaign = service.handles.campaign(name)
-        found = read_rows(upload, campaign, service.limits.tables, owner="deliveries") if upload.data else None
+    def change(campaign: Campaign) -> tuple[Response, Receipt]:
+        rows = read_rows(upload, campaign, service.limits.tables, owner="deliveries") if upload.data else None
         receipt = tell(
             campaign,
-            found,
+            rows,
             final=None if final is None else final == "true",
             key=key,
             delivery=idempotency_key,
@@ -106,31 +124,82 @@ async def deliver(
             again=again == "true",
             source=upload.source,
             period=period,
-            who=by,
+            who=who,
         )
-        return as_json(receipt_json(receipt)), receipt
+        return json_response(receipt_json(receipt)), receipt
 
-    answer, receipt = await service.fits.run(run)
-    service.metrics.told(receipt)
-    service.watch.changed(name)
-    return answer
+    response, receipt = await service.change(name, change)
+    service.metrics.count_delivery(receipt)
+    return response
 
 
 @router.post(
-    "/predictions",
-    response_model=PredictionsAnswer,
-    responses=declared(400, 404, 408, 409, 413, 415, 422),
-    openapi_extra=_bodies(required=True),
+    "/campaigns/{name}/predictions",
+    tags=["deliveries"],
+    response_model=PredictionsResponse,
+    responses=error_responses(400, 404, 408, 409, 413, 415, 422),
+    openapi_extra=table_body(required=True),
 )
 async def predictions(request: Request, name: CampaignName) -> Response:
-    """Return what the current model says of rows; nothing is changed."""
+    """Predict rows with the current model; nothing is changed."""
     service = service_of(request)
-    upload = await take_upload(request)
+    upload = await receive_upload(request)
     if not upload.data:
-        raise ParameterError("must hold rows; it is empty.", owner="predictions", name="body")
+        raise ParameterError("must contain rows; it is empty.", owner="predictions", name="body")
 
-    def run() -> Response:
-        campaign = service.handles.campaign(name)
-        return as_json(predict(campaign, read_rows(upload, campaign, service.limits.tables, owner="predictions")))
+    def compute() -> Response:
+        campaign = service.campaigns.get(name)
+        rows = read_rows(upload, campaign, service.limits.tables, owner="predictions")
+        return json_response(predict(campaign, rows))
 
-    return await while_waited_for(request, service.plans, run)
+    return await run_cancellable(request, service.plans, compute)
+
+
+@router.post(
+    "/hooks/label-studio/{name}",
+    tags=["hooks"],
+    response_model=HookResponse,
+    responses=error_responses(400, 404, 408, 409, 413, 422),
+    openapi_extra=_WEBHOOK_BODY,
+)
+async def label_studio(request: Request, name: CampaignName) -> Response:
+    """Receive a Label Studio webhook; a row that is sent again is not counted again.
+
+    The secret in `X-Driftpace-Secret` is a token with the scope `hook`, which allows nothing else.
+    """
+    service, who = service_of(request), caller_name(request)
+    body = await request.body()
+
+    def run() -> tuple[Response, Receipt | None]:
+        campaign = service.campaigns.get(name)
+        secret = "x" * 16  # the middleware has authenticated the caller
+        call = parse_webhook(body, {SECRET_HEADER: secret}, secret, target=campaign.definition.target)
+        drawn = set(campaign.drawn())
+        rows = [row for row in call.rows if not drawn or row[ROW_ID] in drawn]  # the others belong to another period
+        receipt = _tell_webhook(campaign, call.project, rows, service.limits.tables, who) if rows else None
+        order = None if receipt is None else receipt.order
+        result = {
+            "action": call.action,
+            "rows": 0 if receipt is None else receipt.rows,
+            "missing": None if order is None else order.missing,
+            "closed": order is not None and order.closed,
+        }
+        return json_response(result), receipt
+
+    response, receipt = await service.fits.run(run)
+    if receipt is not None:
+        service.metrics.count_delivery(receipt)
+        service.events.notify(name)
+    return response
+
+
+def _tell_webhook(
+    campaign: Campaign, project: int | None, rows: list[dict[str, Any]], limits: TableLimits, who: str
+) -> Receipt:
+    definition = campaign.definition
+    data = json.dumps(rows).encode()
+    as_text = text_columns(definition)
+    columns = read_columns(data, kind="json", limits=limits, owner="hooks", as_text=as_text, target=definition.target)
+    ids = sorted(f"{row.get(ROW_FOR)} {row[ROW_ID]}" for row in rows)
+    digest = hashlib.sha256(json.dumps(ids).encode()).hexdigest()
+    return campaign.tell_table(columns, delivery=f"label-studio:{project}:{digest}", source="Label Studio", who=who)

@@ -1,28 +1,26 @@
-"""Whether the process lives, whether its store does, and its numbers."""
+"""Routes for monitoring: liveness, readiness and metrics."""
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from driftpace.service.answers import HealthAnswer
-from driftpace.service.failures import declared
-from driftpace.service.parts import service_of
-from driftpace.service.routes.answering import as_json
+from driftpace.service.errors import error_responses
+from driftpace.service.schemas.responses import HealthResponse, json_response
+from driftpace.service.state import service_of
 
 router = APIRouter(tags=["health"])
 
 
-@router.get("/healthz", response_model=HealthAnswer)
+@router.get("/healthz", response_model=HealthResponse)
 async def healthz() -> Response:
-    """Say that the process answers."""
-    return as_json({"status": "ok"})
+    """Return 200 while the process is alive."""
+    return json_response({"status": "ok"})
 
 
-@router.get("/readyz", response_model=HealthAnswer, responses={503: declared(503)[503]})
+@router.get("/readyz", response_model=HealthResponse, responses={503: error_responses(503)[503]})
 async def readyz(request: Request) -> Response:
-    """Say whether the store can be reached."""
-    service = service_of(request)
-    await service.readiness.require()
-    return as_json({"status": "ok"})
+    """Return 200 if the store can be reached, else 503."""
+    await service_of(request).readiness.require()
+    return json_response({"status": "ok"})
 
 
 @router.get(
@@ -30,12 +28,12 @@ async def readyz(request: Request) -> Response:
     response_class=Response,
     responses={
         200: {"description": "Prometheus text.", "content": {"text/plain": {"schema": {"type": "string"}}}},
-        **declared(),
+        **error_responses(),
     },
 )
 async def metrics(request: Request) -> Response:
-    """Return counters as Prometheus reads them."""
+    """Return metrics in the Prometheus text format."""
     service = service_of(request)
-    service.metrics.streams.set(service.watch.streams)
+    service.metrics.streams.set(service.events.streams)
     text = await service.reads.run(service.metrics.text, service.store)
     return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -1,88 +1,141 @@
-"""Orders: asking how many rows a period needs, and deciding about the answer."""
+"""Routes of orders: ask, approve, override, withdraw rows, add to the budget, plan."""
 
 from typing import Annotated
 
 from fastapi import APIRouter, Body, Request
 from starlette.responses import Response
 
-from driftpace.campaign.serialization import order_json
-from driftpace.service.answers import OrderAnswer
-from driftpace.service.bodies import ApproveSent, AskSent, ForgetSent, OverrideSent
-from driftpace.service.failures import Refused, declared
-from driftpace.service.parts import service_of, who
-from driftpace.service.routes.answering import CampaignName, as_json
+from driftpace.campaign import Campaign
+from driftpace.campaign.definition import make_cost
+from driftpace.campaign.serialization import order_json, plan_json, status_json
+from driftpace.errors import ParameterError
+from driftpace.service.errors import ApiError, error_responses
+from driftpace.service.limits import plan_within
+from driftpace.service.schemas.requests import (
+    ApproveRequest,
+    AskRequest,
+    CampaignName,
+    ForgetRequest,
+    MoneyRequest,
+    OverrideRequest,
+    PlanRequest,
+)
+from driftpace.service.schemas.responses import OrderResponse, PlanResponse, StatusResponse, json_response
+from driftpace.service.state import caller_name, service_of
+from driftpace.service.workers import run_cancellable
 
-router = APIRouter(prefix="/api/campaigns/{name}", tags=["orders"])
+router = APIRouter(prefix="/api/campaigns/{name}")
 
-_WRITES = declared(400, 404, 408, 409, 413, 422)
+_WRITE_ERRORS = error_responses(400, 404, 408, 409, 413, 422)
 
 
-@router.post("/orders", response_model=OrderAnswer, responses=_WRITES)
-async def ask(request: Request, name: CampaignName, asked: Annotated[AskSent, Body()]) -> Response:
-    """Ask how many rows this period needs. Asking again, by the same key or by none, returns the same order."""
-    service, by = service_of(request), who(request)
+@router.post("/orders", tags=["orders"], response_model=OrderResponse, responses=_WRITE_ERRORS)
+async def ask(request: Request, name: CampaignName, body: Annotated[AskRequest, Body()]) -> Response:
+    """Ask how many rows this period needs. Asking again, with the same key or none, returns the same order."""
+    service, who = service_of(request), caller_name(request)
 
-    def run() -> Response:
-        return as_json(order_json(service.handles.campaign(name).ask(key=asked.key, pool=asked.pool, who=by)))
+    def change(campaign: Campaign) -> Response:
+        return json_response(order_json(campaign.ask(key=body.key, pool=body.pool, who=who)))
 
-    answer = await service.fits.run(run)
+    response = await service.change(name, change)
     service.metrics.orders.inc()
-    service.watch.changed(name)
-    return answer
+    return response
 
 
-@router.get("/orders/current", response_model=OrderAnswer, responses=declared(404, 422))
+@router.get("/orders/current", tags=["orders"], response_model=OrderResponse, responses=error_responses(404, 422))
 async def current(request: Request, name: CampaignName) -> Response:
     """Return the open order."""
+
+    def read(campaign: Campaign) -> Response:
+        status = campaign.status()
+        if status.order is None:
+            raise ApiError(404, "no_order", f"no order is open in period {status.period}; POST orders creates one.")
+        return json_response(order_json(status.order))
+
+    return await service_of(request).read(name, read)
+
+
+@router.post("/orders/current/approve", tags=["orders"], response_model=OrderResponse, responses=_WRITE_ERRORS)
+async def approve(request: Request, name: CampaignName, body: Annotated[ApproveRequest, Body()]) -> Response:
+    """Approve the open order as the tracker made it."""
+    who = caller_name(request)
+
+    def change(campaign: Campaign) -> Response:
+        return json_response(order_json(campaign.approve(reason=body.reason, period=body.period, who=who)))
+
+    return await service_of(request).change(name, change)
+
+
+@router.post("/orders/current/override", tags=["orders"], response_model=OrderResponse, responses=_WRITE_ERRORS)
+async def override(request: Request, name: CampaignName, body: Annotated[OverrideRequest, Body()]) -> Response:
+    """Replace the number of rows of the open order, with a reason."""
+    who = caller_name(request)
+
+    def change(campaign: Campaign) -> Response:
+        order = campaign.override(body.samples, reason=body.reason, period=body.period, who=who)
+        return json_response(order_json(order))
+
+    return await service_of(request).change(name, change)
+
+
+@router.post("/deliveries/forget", tags=["deliveries"], response_model=OrderResponse, responses=_WRITE_ERRORS)
+async def forget(request: Request, name: CampaignName, body: Annotated[ForgetRequest, Body()]) -> Response:
+    """Withdraw the rows delivered so far in the open period, with a reason."""
+    who = caller_name(request)
+
+    def change(campaign: Campaign) -> Response:
+        return json_response(order_json(campaign.forget(reason=body.reason, period=body.period, who=who)))
+
+    return await service_of(request).change(name, change)
+
+
+@router.post("/budget", tags=["orders"], response_model=StatusResponse, responses=_WRITE_ERRORS)
+async def add_money(request: Request, name: CampaignName, body: Annotated[MoneyRequest, Body()]) -> Response:
+    """Add money to the budget and periods to its horizon; an open order is recomputed."""
+    service, who = service_of(request), caller_name(request)
+
+    def change(campaign: Campaign) -> Response:
+        budget, period = campaign.definition.budget, campaign.status().period
+        remaining = body.periods + (0 if budget is None else max(0, int(budget["horizon"]) - period + 1))
+        if remaining > service.limits.horizon:
+            raise ParameterError(
+                f"must leave at most {service.limits.horizon} periods to plan; got {remaining}.",
+                owner="body",
+                name="periods",
+            )
+        status = campaign.add_money(body.money, periods=body.periods, reason=body.reason, who=who, **body.prices())
+        return json_response(status_json(status))
+
+    return await service.change(name, change)
+
+
+@router.post("/plans", tags=["plans"], response_model=PlanResponse, responses=_WRITE_ERRORS)
+async def plan(request: Request, name: CampaignName, body: Annotated[PlanRequest, Body()]) -> Response:
+    """Plan from this period on; nothing is changed.
+
+    With a horizon alone the plan is the cheapest that meets the target; with a budget too, the best for that money.
+    """
     service = service_of(request)
 
-    def look() -> Response:
-        status = service.handles.campaign(name).status()
-        if status.order is None:
-            raise Refused(404, "no_order", f"no order is open in period {status.period}; POST orders asks for one.")
-        return as_json(order_json(status.order))
+    def compute() -> Response:
+        campaign = service.campaigns.get(name)
+        prices = body.prices()
+        if prices:
+            budget = campaign.definition.budget or {}
+            prices = {**({"currency": budget["currency"]} if "currency" in budget else {}), **prices}
+        cost = make_cost(prices) if prices else None
+        return json_response(
+            plan_json(
+                plan_within(
+                    campaign,
+                    service.limits.horizon,
+                    cost=cost,
+                    epsilon=body.epsilon,
+                    budget=body.budget,
+                    horizon=body.horizon,
+                    gap=body.gap,
+                )
+            )
+        )
 
-    return await service.reads.run(look)
-
-
-@router.post("/orders/current/approve", response_model=OrderAnswer, responses=_WRITES)
-async def approve(request: Request, name: CampaignName, approved: Annotated[ApproveSent, Body()]) -> Response:
-    """Agree with the open order as it was made."""
-    service, by = service_of(request), who(request)
-
-    def run() -> Response:
-        campaign = service.handles.campaign(name)
-        return as_json(order_json(campaign.approve(reason=approved.reason, period=approved.period, who=by)))
-
-    answer = await service.fits.run(run)
-    service.watch.changed(name)
-    return answer
-
-
-@router.post("/orders/current/override", response_model=OrderAnswer, responses=_WRITES)
-async def override(request: Request, name: CampaignName, decided: Annotated[OverrideSent, Body()]) -> Response:
-    """Put a number of your own in the place of the open order, with the reason."""
-    service, by = service_of(request), who(request)
-
-    def run() -> Response:
-        campaign = service.handles.campaign(name)
-        order = campaign.override(decided.samples, reason=decided.reason, period=decided.period, who=by)
-        return as_json(order_json(order))
-
-    answer = await service.fits.run(run)
-    service.watch.changed(name)
-    return answer
-
-
-@router.post("/deliveries/forget", response_model=OrderAnswer, responses=_WRITES)
-async def forget(request: Request, name: CampaignName, said: Annotated[ForgetSent, Body()]) -> Response:
-    """Take back the rows told so far in the open period."""
-    service, by = service_of(request), who(request)
-
-    def run() -> Response:
-        campaign = service.handles.campaign(name)
-        return as_json(order_json(campaign.forget(reason=said.reason, period=said.period, who=by)))
-
-    answer = await service.fits.run(run)
-    service.watch.changed(name)
-    return answer
+    return await run_cancellable(request, service.plans, compute)

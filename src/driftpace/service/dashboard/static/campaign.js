@@ -1,11 +1,11 @@
-// One campaign: charts that answer to the pointer, what-if, decisions, money, uploads, and news from elsewhere.
+// The page of one campaign.
 "use strict";
 import "./charts.js";
-import "./whatif.js";
-import "./decide.js";
+import "./what_if.js";
+import "./decisions.js";
 import "./price.js";
 import "./money.js";
 import "./upload.js";
-import "./news.js";
+import "./live.js";
 
-document.documentElement.classList.add("ready"); // only now is there anything behind the buttons
+document.documentElement.classList.add("ready"); // the buttons work from now on

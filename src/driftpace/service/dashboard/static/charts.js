@@ -1,4 +1,4 @@
-// A chart answers to the pointer with the row of its own table.
+// Tooltips of charts: the row of the table under the pointer.
 "use strict";
 
 const tip = document.createElement("div");
@@ -11,7 +11,7 @@ function show(hit, x, y) {
   const figure = hit.closest("figure");
   const row = figure.querySelectorAll("tbody tr")[Number(figure.dataset.first) + Number(hit.dataset.row)];
   if (row === undefined) return;
-  const names = [...figure.querySelectorAll("thead th")].map((one) => one.textContent);
+  const names = [...figure.querySelectorAll("thead th")].map((header) => header.textContent);
   tip.replaceChildren(...[...row.children].map((cell, place) => {
     const line = document.createElement(place === 0 ? "strong" : "span");
     line.textContent = place === 0 || !names[place] ? cell.textContent : `${names[place]}: ${cell.textContent}`;

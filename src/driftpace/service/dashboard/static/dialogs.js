@@ -1,10 +1,10 @@
-// Dialogs: opened for the period that stands, refused with a sentence at the field, and left to where one came from.
+// Dialogs: bound to the open period, with errors at their fields; focus returns to the opener.
 "use strict";
-import { settle } from "./trouble.js";
-import { land } from "./fresh.js";
+import { moveBanner } from "./banner.js";
+import { focus } from "./refresh.js";
 
 const order = () => document.getElementById("order").dataset;
-const seen = () => JSON.stringify(order());
+const snapshot = () => JSON.stringify(order());
 
 document.addEventListener("click", (event) => {
   const opener = event.target.closest("[data-opens]");
@@ -13,58 +13,58 @@ document.addEventListener("click", (event) => {
 });
 
 function open(dialog, opener) {
-  refuse(dialog.querySelector("form"), "");
+  showError(dialog.querySelector("form"), "");
   dialog.querySelector(".meanwhile").hidden = true;
   dialog.returnTo = opener.id;
-  dialog.period = order().period; // what is decided here is about this period and no other
+  dialog.period = order().period; // the decision is for this period only
   dialog.key = order().key;
-  dialog.seen = seen();
-  number(dialog);
+  dialog.snapshot = snapshot();
+  fillNumbers(dialog);
   dialog.dispatchEvent(new CustomEvent("opening", { detail: opener.dataset }));
   dialog.showModal();
-  settle();
+  moveBanner();
 }
 
-// The button that opened a dialog may have been exchanged meanwhile, or be gone with its period.
+// The button that opened a dialog may have been replaced or removed meanwhile.
 for (const dialog of document.querySelectorAll("dialog")) {
   dialog.addEventListener("close", () => {
-    settle();
-    land(document.getElementById(dialog.returnTo ?? "") ?? document.getElementById("order-title"));
+    moveBanner();
+    focus(document.getElementById(dialog.returnTo ?? "") ?? document.getElementById("order-title"));
   });
 }
 
-// The numbers of the order, and of the budget, as they stand now.
-function number(dialog) {
+// Fill in the current numbers of the order and the budget.
+function fillNumbers(dialog) {
   for (const place of dialog.querySelectorAll("[data-now]")) {
     const now = order()[place.dataset.now];
     place.textContent = now === "" || Number.isNaN(Number(now)) ? now : Number(now).toLocaleString("en");
   }
 }
 
-// Say what is wrong, at the field that is wrong where it is known; an empty sentence takes it back.
-export function refuse(form, sentence, field = null) {
+// Show an error, at its field if known; an empty message clears it.
+export function showError(form, message, field = null) {
   const place = form.querySelector(".refused");
   place.id ||= `${form.closest("dialog").id}-refused`;
-  place.textContent = sentence;
-  place.hidden = sentence === "";
-  blame(form, field, place.id);
+  place.textContent = message;
+  place.hidden = message === "";
+  markInvalid(form, field, place.id);
   field?.focus();
 }
 
-// Mark one field of a form, or none, as the one at fault, described by the element with that id too.
-export function blame(form, field, id) {
-  for (const one of form.querySelectorAll('[aria-invalid="true"]')) {
-    one.removeAttribute("aria-invalid");
-    const others = (one.getAttribute("aria-describedby") ?? "").split(" ").filter((other) => other !== "" && other !== id);
-    if (others.length) one.setAttribute("aria-describedby", others.join(" ")); else one.removeAttribute("aria-describedby");
+// Mark one field of a form, or none, as invalid and described by the element with that id.
+export function markInvalid(form, field, id) {
+  for (const marked of form.querySelectorAll('[aria-invalid="true"]')) {
+    marked.removeAttribute("aria-invalid");
+    const others = (marked.getAttribute("aria-describedby") ?? "").split(" ").filter((other) => other !== "" && other !== id);
+    if (others.length) marked.setAttribute("aria-describedby", others.join(" ")); else marked.removeAttribute("aria-describedby");
   }
   if (field === null) return;
   field.setAttribute("aria-invalid", "true");
   field.setAttribute("aria-describedby", `${field.getAttribute("aria-describedby") ?? ""} ${id}`.trim());
 }
 
-// Send something once: the button keeps the keyboard, but does nothing until the answer is there.
-export async function once(form, send) {
+// Submit once: the button keeps focus but does nothing until the response arrives.
+export async function submitOnce(form, send) {
   const dialog = form.closest("dialog");
   if (dialog.sending) return;
   const button = form.querySelector('[type="submit"]');
@@ -73,25 +73,25 @@ export async function once(form, send) {
   try { await send(); } finally {
     dialog.sending = false;
     button.removeAttribute("aria-disabled");
-    meanwhile(dialog);
+    showChanges(dialog);
   }
 }
 
-// What a dialog has brought about itself is no news in it.
-export function known(dialog) { dialog.seen = seen(); number(dialog); }
+// Take the current state as known: a change by the dialog itself is not reported in it.
+export function acknowledge(dialog) { dialog.snapshot = snapshot(); fillNumbers(dialog); }
 
-function meanwhile(dialog) {
-  if (!dialog.open || dialog.sending || dialog.seen === seen()) return;
+function showChanges(dialog) {
+  if (!dialog.open || dialog.sending || dialog.snapshot === snapshot()) return;
   const now = order();
   const place = dialog.querySelector(".meanwhile");
   if (dialog.dataset.about === "budget") {
-    place.textContent = `The campaign changed meanwhile: of ${now.budget}, ${now.left} are left.`;
+    place.textContent = `The campaign has changed: ${now.left} of ${now.budget} left.`;
     place.hidden = false;
-    number(dialog);
+    fillNumbers(dialog);
     return;
   }
-  place.textContent = now.period !== dialog.period ? `Period ${dialog.period} was closed meanwhile.` : `The order changed meanwhile: ${now.received} of ${now.samples} rows came.`;
+  place.textContent = now.period !== dialog.period ? `Period ${dialog.period} has been closed meanwhile.` : `The order has changed: ${now.received} of ${now.samples} rows received.`;
   place.hidden = false;
-  if (now.period === dialog.period) number(dialog);
+  if (now.period === dialog.period) fillNumbers(dialog);
 }
-document.addEventListener("refreshed", () => document.querySelectorAll("dialog[open]").forEach(meanwhile));
+document.addEventListener("refreshed", () => document.querySelectorAll("dialog[open]").forEach(showChanges));

@@ -1,12 +1,12 @@
-// The list: found while one types, and read again when one comes back to it; the last wish wins.
+// The list: filtered while typing, refreshed periodically and when the page becomes visible; the last request wins.
 "use strict";
-import { refresh } from "./fresh.js";
+import { refresh } from "./refresh.js";
 
 const EVERY = 20;
-const said = document.getElementById("list-said");
+const summary = document.getElementById("list-summary");
 let asking = null;
 let next = 0;
-let finder = null; // the form, while something new is in it
+let finder = null; // the form, while it has unsent input
 
 async function show() {
   window.clearTimeout(next);
@@ -14,10 +14,10 @@ async function show() {
   const mine = (asking = new AbortController());
   if (finder !== null) window.history.replaceState(null, "", `?${new URLSearchParams(new FormData(finder))}`);
   finder = null;
-  const found = await refresh(window.location.href, mine.signal);
+  const result = await refresh(window.location.href, mine.signal);
   if (mine !== asking) return;
-  if (found?.page) said.textContent = found.page.getElementById("list-said").textContent;
-  later(found?.wait ?? EVERY);
+  if (result?.page) summary.textContent = result.page.getElementById("list-summary").textContent;
+  later(result?.wait ?? EVERY);
 }
 
 function later(seconds) {
@@ -25,15 +25,15 @@ function later(seconds) {
   next = window.setTimeout(() => { if (document.hidden) later(EVERY); else show(); }, 1000 * seconds);
 }
 
-document.addEventListener("input", (event) => { // what is typed in comes with the first campaign, so it may not be there yet
+document.addEventListener("input", (event) => { // delegated: the form appears with the first campaign
   if (event.target.form?.id !== "finder") return;
   finder = event.target.form;
-  asking?.abort(); // what was wished before is wished no more
+  asking?.abort(); // superseded
   asking = null;
   later(0.18);
 });
 
 const search = document.getElementById("search");
-if (search !== null && search.value !== search.defaultValue) finder = search.form; // typed before this script came
+if (search !== null && search.value !== search.defaultValue) finder = search.form; // typed before this script was loaded
 later(finder === null ? EVERY : 0);
 document.addEventListener("visibilitychange", () => { if (!document.hidden) show(); });

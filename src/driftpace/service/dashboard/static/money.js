@@ -1,9 +1,9 @@
-// More money for the budget: what there is then, while it is typed; sent once, for money that is added twice is there twice.
+// Add money to the budget. It must be sent once: money added twice counts twice.
 "use strict";
-import { once, refuse } from "./dialogs.js";
-import { changed } from "./news.js";
+import { showError, submitOnce } from "./dialogs.js";
+import { changed } from "./live.js";
 import { money } from "./price.js";
-import { say, write } from "./service.js";
+import { announce, write } from "./service.js";
 
 const dialog = document.getElementById("money");
 const order = () => document.getElementById("order").dataset;
@@ -15,9 +15,9 @@ if (dialog !== null) begin(dialog.querySelector("form"));
 function begin(form) {
   const { money: amount, periods, reason } = form.elements;
   const then = document.getElementById("money-then");
-  let unsure = ""; // the budget as it was when something was sent that was never answered
+  let unsure = ""; // the budget at the time of a write that was never answered
 
-  // The periods that are left, the open one or the next one included, with those that are to be added.
+  // The remaining periods, including the open or next one and those to add.
   const ahead = () => Number(order().last) + Number(periods.value) - Number(order().at) + 1;
 
   function show() {
@@ -25,37 +25,37 @@ function begin(form) {
     if (then.hidden) return;
     const there = money(Math.max(0, Number(order().purse) + Number(amount.value)), currency());
     const over = ahead() < 1;
-    then.textContent = over ? `The budget still ends before period ${order().at}, so nothing is bought: add ${some(1 - ahead(), "period")} more.` : `Then there are ${there} for ${some(ahead(), "period")}.`;
+    then.textContent = over ? `The budget still ends before period ${order().at}: add ${some(1 - ahead(), "period")} more.` : `New total: ${there} for ${some(ahead(), "period")}.`;
     then.classList.toggle("too-much", over);
   }
 
   function wrong() {
-    if (amount.value === "" || !amount.checkValidity()) return ["Give an amount of money, 0 or more.", amount];
-    if (periods.value === "" || !periods.checkValidity()) return ["Give a whole number of periods, 0 or more.", periods];
-    if (Number(amount.value) === 0 && Number(periods.value) === 0) return ["Give money, or periods, or both.", amount];
-    return reason.value.trim() === "" ? ["Say why, for the log.", reason] : null;
+    if (amount.value === "" || !amount.checkValidity()) return ["Enter an amount of money, 0 or more.", amount];
+    if (periods.value === "" || !periods.checkValidity()) return ["Enter a whole number of periods, 0 or more.", periods];
+    if (Number(amount.value) === 0 && Number(periods.value) === 0) return ["Enter money, periods, or both.", amount];
+    return reason.value.trim() === "" ? ["Enter a reason for the log.", reason] : null;
   }
 
   async function send() {
     if (unsure !== "") {
       const before = unsure;
-      if (!(await changed())) { refuse(form, "The service cannot be reached; whether the money was added is not known yet."); return; }
+      if (!(await changed())) { showError(form, "The service cannot be reached; it is not known yet whether the money was added."); return; }
       unsure = "";
-      if (order().budget !== before) { refuse(form, `The budget is ${order().budget} by now. Add money again if that is not enough.`); return; }
+      if (order().budget !== before) { showError(form, `The budget is now ${order().budget}. Add money again if that is not enough.`); return; }
     }
-    const wanted = { money: amount.value, periods: Number(periods.value), reason: reason.value.trim() };
+    const body = { money: amount.value, periods: Number(periods.value), reason: reason.value.trim() };
     const before = order().budget;
-    const answer = await write(`/api/campaigns/${encodeURIComponent(document.getElementById("campaign").dataset.name)}/budget`, JSON.stringify(wanted), { "Content-Type": "application/json" });
+    const answer = await write(`/api/campaigns/${encodeURIComponent(document.getElementById("campaign").dataset.name)}/budget`, JSON.stringify(body), { "Content-Type": "application/json" });
     if (!answer.ok) {
       unsure = answer.status === 0 ? before : "";
-      refuse(form, unsure === "" ? answer.sentence : "The service cannot be reached; whether the money was added is not known. Trying again looks first.", form.elements[answer.about] ?? null);
+      showError(form, unsure === "" ? answer.message : "The service cannot be reached; it is not known whether the money was added. Another try checks first.", form.elements[answer.parameter] ?? null);
       return;
     }
-    const added = [Number(amount.value) > 0 ? money(Number(amount.value), currency()) : "", wanted.periods > 0 ? some(wanted.periods, "period") : ""];
+    const added = [Number(amount.value) > 0 ? money(Number(amount.value), currency()) : "", body.periods > 0 ? some(body.periods, "period") : ""];
     reason.value = "";
     dialog.close();
     await changed();
-    say(`Added to the budget: ${added.filter(Boolean).join(" and ")}.`);
+    announce(`Added to the budget: ${added.filter(Boolean).join(" and ")}.`);
   }
 
   form.addEventListener("input", show);
@@ -63,14 +63,14 @@ function begin(form) {
   dialog.addEventListener("opening", () => {
     amount.value = "";
     periods.value = "0";
-    periods.value = String(Math.max(0, 1 - ahead())); // as many as the open period is beyond the budget
+    periods.value = String(Math.max(0, 1 - ahead())); // the number of periods that the open one is beyond the budget
     show();
   });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const fault = wrong();
-    if (fault !== null) { refuse(form, ...fault); return; }
-    refuse(form, "");
-    once(form, send);
+    if (fault !== null) { showError(form, ...fault); return; }
+    showError(form, "");
+    submitOnce(form, send);
   });
 }

@@ -1,13 +1,13 @@
-// What an override costs, and what is left then, while its number is typed.
+// The cost of an override, and the budget left after it.
 "use strict";
 
 const samples = document.getElementById("override-samples");
-const said = Object.assign(document.createElement("p"), { className: "hint", id: "override-cost", hidden: true });
-said.setAttribute("role", "status");
+const costHint = Object.assign(document.createElement("p"), { className: "hint", id: "override-cost", hidden: true });
+costHint.setAttribute("role", "status");
 
 const order = () => document.getElementById("order").dataset;
 
-// p(K) = fixed + each row at the price of its tier; an order below the minimum is billed as one of it, none costs nothing.
+// p(K) = fixed + each row at the price of its tier; an order below the minimum is billed as the minimum, an empty one is free.
 function price(rows, { fixed = 0, minimum = 0, per_sample: each = 1, tiers = [[1, each]] }) {
   if (rows === 0) return 0;
   const billed = Math.max(rows, minimum);
@@ -22,22 +22,22 @@ export function money(amount, currency) {
 }
 
 function show() {
-  const { prices, purse, came } = order();
-  said.hidden = !prices || samples.value === "" || !samples.checkValidity();
-  if (said.hidden) return;
+  const { prices, purse, received } = order();
+  costHint.hidden = !prices || samples.value === "" || !samples.checkValidity();
+  if (costHint.hidden) return;
   const { currency = "", ...how } = JSON.parse(prices);
-  const paid = Math.max(Number(samples.value), Number(came)); // what came is paid
+  const paid = Math.max(Number(samples.value), Number(received)); // received rows are paid
   const cost = price(paid, how);
   const left = Number(purse) - cost;
-  const rows = `${paid.toLocaleString("en")} row${paid === 1 ? "" : "s"}${paid > Number(samples.value) ? " came and" : ""} cost${paid === 1 ? "s" : ""}`;
-  said.textContent = `${rows} ${money(cost, currency)}; ` + (left < 0 ? `that is ${money(-left, currency)} more than there is.` : `${money(left, currency)} left then.`);
-  said.classList.toggle("too-much", left < 0);
+  const rows = `${paid.toLocaleString("en")} row${paid === 1 ? "" : "s"}${paid > Number(samples.value) ? " already received" : ""} cost${paid === 1 ? "s" : ""}`;
+  costHint.textContent = `${rows} ${money(cost, currency)}; ` + (left < 0 ? `${money(-left, currency)} over budget.` : `${money(left, currency)} left.`);
+  costHint.classList.toggle("too-much", left < 0);
 }
 
 if (samples !== null) {
-  document.getElementById("override-hint").after(said);
+  document.getElementById("override-hint").after(costHint);
   samples.setAttribute("aria-describedby", "override-hint override-cost");
   samples.addEventListener("input", show);
-  document.getElementById("override").addEventListener("opening", () => window.queueMicrotask(show)); // the number is filled in by then
+  document.getElementById("override").addEventListener("opening", () => window.queueMicrotask(show)); // after the number has been filled in
   document.addEventListener("refreshed", show);
 }

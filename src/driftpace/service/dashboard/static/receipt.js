@@ -1,27 +1,27 @@
-// What became of a delivery, in sentences, and whether it is good news.
+// The result of a delivery as sentences, with a tone.
 "use strict";
 
 const rows = (count) => `${Number(count).toLocaleString("en")} row${count === 1 ? "" : "s"}`;
 
-// Good where rows came or the period ended with what was wanted, a warning where it ended with less, quiet where nothing happened.
+// good: rows counted, or period closed within the target; warn: closed above the target; quiet: nothing changed.
 export function receipt(body) {
   const { report, order } = body;
-  const said = [];
-  if (body.duplicate !== null) said.push(`This delivery was told before (entry ${body.duplicate} of the log); nothing was counted twice.`);
-  else if (body.rows > 0) said.push(`${rows(body.rows)} counted.`);
-  else if (report === null) said.push("No row was counted.");
-  if (body.repeated > 0) said.push(`${rows(body.repeated)} told before in this period left out.`);
-  if (body.unlabelled > 0) said.push(`${rows(body.unlabelled)} without a label left out.`);
-  if (body.other_period_rows > 0) said.push(`${rows(body.other_period_rows)} of another period left out.`);
-  for (const one of body.unknown_categories) said.push(`${rows(one.rows)} with another ${one.column} than those listed ${one.rows === 1 ? "counts" : "count"} as ${one.category}.`);
-  if (report !== null) said.push(`Period ${report.period} is closed: ${report.outcome_sentence}.`);
-  else if (order.closed) said.push(`Period ${order.period} is closed.`);
-  else if (order.missing > 0) said.push(`${rows(order.missing)} still missing.`);
-  else said.push("Nothing is missing; the period is open.");
-  if (body.duplicate !== null || (report === null && body.rows === 0)) return ["quiet", said];
-  return [report === null || held(report) ? "good" : "warn", said];
+  const sentences = [];
+  if (body.duplicate !== null) sentences.push(`This delivery was received before (log entry ${body.duplicate}); nothing was counted twice.`);
+  else if (body.rows > 0) sentences.push(`${rows(body.rows)} counted.`);
+  else if (report === null) sentences.push("No rows were counted.");
+  if (body.repeated > 0) sentences.push(`${rows(body.repeated)} skipped: delivered before in this period.`);
+  if (body.unlabelled > 0) sentences.push(`${rows(body.unlabelled)} skipped: no label.`);
+  if (body.other_period_rows > 0) sentences.push(`${rows(body.other_period_rows)} skipped: of another period.`);
+  for (const item of body.unknown_categories) sentences.push(`${rows(item.rows)} with an unseen category of ${item.column} ${item.rows === 1 ? "counts" : "count"} as ${item.category}.`);
+  if (report !== null) sentences.push(`Period ${report.period} is closed: ${report.outcome_sentence}.`);
+  else if (order.closed) sentences.push(`Period ${order.period} is closed.`);
+  else if (order.missing > 0) sentences.push(`${rows(order.missing)} still missing.`);
+  else sentences.push("No rows are missing; the period is open.");
+  if (body.duplicate !== null || (report === null && body.rows === 0)) return ["quiet", sentences];
+  return [report === null || withinTarget(report) ? "good" : "warn", sentences];
 }
 
-function held(report) {
+function withinTarget(report) {
   return report.promised && (report.epsilon === null || (report.risk_bound !== null && report.risk_bound <= report.epsilon * (1 + 1e-9)));
 }

@@ -1,9 +1,9 @@
-// Uploading a delivery: a file chosen or dropped, what is to become of the period, and the receipt.
+// Upload a delivery, or close the period.
 "use strict";
-import { known, once, refuse } from "./dialogs.js";
-import { changed } from "./news.js";
+import { acknowledge, showError, submitOnce } from "./dialogs.js";
+import { changed } from "./live.js";
 import { receipt } from "./receipt.js";
-import { say, write } from "./service.js";
+import { announce, write } from "./service.js";
 
 const dialog = document.getElementById("upload");
 if (dialog !== null) begin(dialog.querySelector("form"));
@@ -21,7 +21,7 @@ function begin(form) {
     button.textContent = !chosen && form.elements.final.value === "true" ? "Close the period" : "Upload";
   }
 
-  // There is a receipt, or none; of a closed period there is nothing more to send.
+  // Show the receipt, if any; after a closed period there is nothing more to send.
   function show(tone, sentences, closed) {
     const list = document.createElement("ul");
     list.append(...sentences.map((sentence) => Object.assign(document.createElement("li"), { textContent: sentence })));
@@ -30,12 +30,12 @@ function begin(form) {
     shown.hidden = sentences.length === 0;
     done.textContent = shown.hidden ? "Cancel" : "Done";
     done.classList.toggle("main", closed);
-    for (const one of [drop, form.querySelector("fieldset"), button]) one.hidden = closed;
+    for (const element of [drop, form.querySelector("fieldset"), button]) element.hidden = closed;
   }
 
   function reset() { form.reset(); show("quiet", [], false); label(); }
 
-  function picked() { refuse(form, ""); show("quiet", [], false); label(); }
+  function picked() { showError(form, ""); show("quiet", [], false); label(); }
 
   form.addEventListener("change", label);
   file.addEventListener("change", picked);
@@ -52,28 +52,28 @@ function begin(form) {
     button.textContent = chosen === undefined ? "Closing…" : "Uploading…";
     const answer = await deliver(chosen, form.elements.final.value);
     label();
-    if (!answer.ok) { refuse(form, answer.sentence, chosen !== undefined && [413, 415, 422].includes(answer.status) ? file : null); return; }
+    if (!answer.ok) { showError(form, answer.message, chosen !== undefined && [413, 415, 422].includes(answer.status) ? file : null); return; }
     const [tone, sentences] = receipt(answer.body);
     await changed();
-    if (!dialog.open) { say(sentences.join(" ")); return; }
+    if (!dialog.open) { announce(sentences.join(" ")); return; }
     file.value = "";
     label();
     show(tone, sentences, answer.body.report !== null || answer.body.order.closed);
-    known(dialog);
+    acknowledge(dialog);
     shown.focus();
   }
 
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const chosen = file.files[0];
-    if (chosen === undefined && form.elements.final.value !== "true") { refuse(form, "Choose a file first.", file); return; }
-    refuse(form, "");
-    once(form, () => send(chosen));
+    if (chosen === undefined && form.elements.final.value !== "true") { showError(form, "Choose a file.", file); return; }
+    showError(form, "");
+    submitOnce(form, () => send(chosen));
   });
 }
 
-// Without a name of its own a delivery is known by its rows, so that sending it twice counts once. It is for the period that the
-// dialog was opened in: where that is closed by now, the service refuses.
+// A delivery is identified by its rows, so that sending it twice counts once. It is for the period that was open when the dialog
+// was opened; the service refuses it if that period has been closed.
 function deliver(file, final) {
   const body = file === undefined ? null : new FormData();
   body?.append("file", file, file.name);

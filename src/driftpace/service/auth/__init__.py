@@ -1,0 +1,1 @@
+"""Access control: who may call the service, with which token or session."""

@@ -1,0 +1,156 @@
+"""Browser sessions, the login throttle, and the re-check of tokens during long responses.
+
+Nothing here outlives the process: the key of CSRF tokens is drawn at start, so there is no default secret. A session holds the
+digest of its token, and the store is asked on every request, so that a revoked token ends its sessions at once.
+"""
+
+import asyncio
+import hashlib
+import hmac
+import secrets
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+
+from driftpace.service.auth.access import Caller
+from driftpace.service.auth.tokens import match_token
+from driftpace.service.workers import WorkerPool
+from driftpace.storage.base import Store, Token
+
+_MAX_SESSIONS = 1000
+_MAX_PEERS = 4096
+
+
+class Sessions:
+    """Browser sessions: a random id in a cookie stands for a token entered at login.
+
+    A session ends after ``hours`` or with the process; beyond 1,000 sessions the oldest are dropped.
+    """
+
+    def __init__(self, *, hours: float = 12.0, clock: Callable[[], float] = time.monotonic) -> None:
+        self._key = secrets.token_bytes(32)
+        self._seconds = 3600.0 * hours
+        self._clock = clock
+        self._open: OrderedDict[str, tuple[str, float]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def open(self, token_digest: str) -> str:
+        """Start a session for a token and return its id."""
+        session = secrets.token_urlsafe(32)
+        with self._lock:
+            self._open[_lookup_key(session)] = (token_digest, self._clock() + self._seconds)
+            while len(self._open) > _MAX_SESSIONS:
+                self._open.popitem(last=False)
+        return session
+
+    def find(self, session: str) -> str | None:
+        """Return the digest of the token a session was started with; None if it is unknown or expired."""
+        with self._lock:
+            entry = self._open.get(_lookup_key(session))
+            if entry is not None and self._clock() >= entry[1]:
+                del self._open[_lookup_key(session)]
+                entry = None
+        return None if entry is None else entry[0]
+
+    def close(self, session: str) -> None:
+        """End a session."""
+        with self._lock:
+            self._open.pop(_lookup_key(session), None)
+
+    def csrf(self, session: str) -> str:
+        """Return the CSRF token that pages of this session send with every write."""
+        return hmac.new(self._key, session.encode("utf-8", "replace"), hashlib.sha256).hexdigest()
+
+    def is_valid_csrf(self, session: str, token: str) -> bool:
+        """Return whether a CSRF token belongs to a session, in constant time."""
+        return hmac.compare_digest(self.csrf(session).encode(), token.encode("utf-8", "replace"))
+
+
+class LoginThrottle:
+    """Exponential back-off for failed logins: after ``free`` failures each one doubles the wait, up to ``max_seconds``.
+
+    >>> now = [0.0]
+    >>> throttle = LoginThrottle(free=2, clock=lambda: now[0])
+    >>> for _ in range(4):
+    ...     throttle.record_failure("10.0.0.7")
+    >>> throttle.seconds_left("10.0.0.7"), throttle.seconds_left("10.0.0.8")
+    (2.0, 0.0)
+    """
+
+    def __init__(
+        self, *, free: int = 5, max_seconds: float = 60.0, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._free = free
+        self._max_seconds = max_seconds
+        self._clock = clock
+        self._failures: OrderedDict[str, tuple[int, float]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def seconds_left(self, peer: str) -> float:
+        """Return for how many seconds logins from a peer are still refused."""
+        with self._lock:
+            failures, last = self._failures.get(peer, (0, 0.0))
+        if failures <= self._free:
+            return 0.0
+        pause = min(self._max_seconds, 2.0 ** min(failures - self._free - 1, 30))
+        return max(0.0, last + pause - self._clock())
+
+    def record_failure(self, peer: str) -> None:
+        """Count a failed login."""
+        with self._lock:
+            failures, last = self._failures.pop(peer, (0, 0.0))
+            expired = self._clock() - last > 10.0 * self._max_seconds
+            self._failures[peer] = (1 if expired else failures + 1, self._clock())
+            while len(self._failures) > _MAX_PEERS:
+                self._failures.popitem(last=False)
+
+    def reset(self, peer: str) -> None:
+        """Drop the failures of a peer."""
+        with self._lock:
+            self._failures.pop(peer, None)
+
+
+class TokenRecheck:
+    """Re-checks whether the token behind a long response, such as an event stream, is still valid.
+
+    The store is asked for its tokens at most every ``seconds``, however many streams are open.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        pool: WorkerPool,
+        sessions: Sessions,
+        *,
+        seconds: float,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._store = store
+        self._pool = pool
+        self._sessions = sessions
+        self._seconds = seconds
+        self._clock = clock
+        self._lock = asyncio.Lock()
+        self._read_at = -seconds
+        self._tokens: list[Token] = []
+
+    async def is_valid(self, caller: Caller, session: str) -> bool:
+        """Return whether the caller's token, and session if they use one, are still valid."""
+        if caller.digest is None:
+            return True
+        if caller.by == "session" and self._sessions.find(session) is None:
+            return False
+        async with self._lock:
+            now = self._clock()
+            known = match_token(self._tokens, caller.digest) is not None
+            if not known or now - self._read_at >= self._seconds:  # the token may be newer than the cached list
+                self._tokens = await self._pool.run(self._store.tokens)
+                self._read_at = now
+                known = match_token(self._tokens, caller.digest) is not None
+        return known
+
+
+def _lookup_key(session: str) -> str:
+    """Return the digest a session is stored under, so that lookup time reveals nothing about similar ids."""
+    return hashlib.sha256(session.encode("utf-8", "replace")).hexdigest()

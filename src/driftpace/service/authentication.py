@@ -1,0 +1,202 @@
+"""Authentication of every request, before anything else handles it."""
+
+import re
+import secrets
+from urllib.parse import urlencode
+
+from starlette.requests import cookie_parser
+from starlette.responses import RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from driftpace.errors import DriftpaceError, StorageError
+from driftpace.service.auth.access import (
+    LOCAL,
+    SAFE,
+    Access,
+    Caller,
+    from_browser,
+    is_api,
+    is_navigation,
+    required_scope,
+    same_origin,
+)
+from driftpace.service.auth.tokens import find_digest, find_token
+from driftpace.service.error_pages import error_response, wants_page
+from driftpace.service.errors import ApiError, from_library
+from driftpace.service.state import Service
+from driftpace.storage.base import Token
+
+_PAGES = re.compile(r"/(?:campaigns/[A-Za-z0-9][A-Za-z0-9._-]{0,99}|api/docs)?(?:\?[A-Za-z0-9._~%&=+*-]*)?")
+"""Pages that a login may lead to: the list, one campaign, and the API documentation."""
+
+
+class AuthMiddleware:
+    """Authenticates callers; sets ``request.state.caller``, ``.session`` and ``.csrf``."""
+
+    def __init__(self, app: ASGIApp, *, service: Service) -> None:
+        self._app = app
+        self._access = service.access
+        self._sessions = service.sessions
+        self._store = service.store
+        self._run = service.reads.run
+        self._metrics = service.metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Authenticate a request, redirect it to the login page, or refuse it."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self._app(scope, receive, send)
+            return
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        state = scope.setdefault("state", {})
+        state["caller"] = None
+        cookie = read_cookie(headers.get("cookie", ""), cookie_name(self._access))
+        session = cookie or secrets.token_urlsafe(32)
+        state["session"], state["csrf"] = session, self._sessions.csrf(session)
+        try:
+            await self._authenticate(scope, headers, cookie)
+        except ApiError as error:
+            await _error_response(scope, error)(scope, receive, send)
+            return
+        except DriftpaceError as error:
+            if isinstance(error, StorageError):
+                self._metrics.store_errors.inc()
+            failure = from_library(error, store_url=self._store.url)
+            await error_response(scope, failure)(scope, receive, send)
+            return
+        fresh = cookie is None and state["caller"] is not None and state["caller"].by == "loopback"
+        await self._app(scope, receive, self._with_cookie(scope, headers, send) if fresh else send)
+
+    async def _authenticate(self, scope: Scope, headers: dict[str, str], session: str | None) -> None:
+        method, path = scope["method"], scope["path"]
+        if "content-length" in headers and "transfer-encoding" in headers:
+            raise ApiError(  # request smuggling: a proxy in front may go by the other header
+                400,
+                "malformed",
+                "a request must have either Content-Length or Transfer-Encoding; got both.",
+                headers={"Connection": "close"},
+            )
+        scope_name = required_scope(method, path)
+        if scope_name is None:
+            if method not in SAFE and not same_origin(headers):
+                raise _cross_site()
+            return
+        caller = await self._identify(scope, headers, session, scope_name)
+        scope["state"]["caller"] = caller
+        if not caller.may(scope_name):
+            raise ApiError(
+                403, "scope", f"the token must have the scope {scope_name!r}; it has {', '.join(caller.scopes)}."
+            )
+        if caller.by != "token":
+            navigates = method in ("GET", "HEAD") and not is_api(path) and is_navigation(headers)
+            if not navigates and not same_origin(headers):
+                raise _cross_site()
+            if method not in SAFE and from_browser(headers):
+                token = headers.get("x-csrf-token", "")
+                if session is None or not self._sessions.is_valid_csrf(session, token):
+                    raise ApiError(
+                        403, "csrf", "X-CSRF-Token must be the one of this page; reload the page, or send a token."
+                    )
+
+    async def _identify(self, scope: Scope, headers: dict[str, str], session: str | None, scope_name: str) -> Caller:
+        authorization = headers.get("authorization")
+        if authorization is None and scope_name == "hook" and "x-driftpace-secret" in headers:
+            authorization = f"Bearer {headers['x-driftpace-secret']}"  # as Label Studio sends it
+        if authorization is not None:
+            kind, _, secret = authorization.partition(" ")
+            token = await self._run(find_token, self._store, secret.strip()) if kind.lower() == "bearer" else None
+            if token is None:
+                raise _unauthenticated("the token is unknown or expired")
+            return _caller(token, "token")
+        if scope_name == "hook":
+            raise _unauthenticated("X-Driftpace-Secret must be a token with the scope 'hook'")
+        digest = None if session is None else self._sessions.find(session)
+        if digest is not None:
+            token = await self._run(find_digest, self._store, digest)
+            if token is not None:
+                return _caller(token, "session")
+        peer = scope.get("client")
+        if self._access.allows_without_token(peer[0] if peer else None, headers, scope["http_version"]):
+            if not self._access.is_own_host(headers.get("host", "")):
+                raise ApiError(
+                    403,
+                    "host",
+                    "without a token, Host must be localhost, 127.0.0.1 or [::1] with the port of the service.",
+                )
+            return LOCAL
+        raise _unauthenticated("Authorization must be 'Bearer' and a token; `driftpace token make` creates one")
+
+    def _with_cookie(self, scope: Scope, headers: dict[str, str], send: Send) -> Send:
+        """Return a send function that sets the session cookie on pages, which the CSRF token belongs to."""
+
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                kinds = [value for name, value in message["headers"] if name.lower() == b"content-type"]
+                if any(value.startswith(b"text/html") for value in kinds):
+                    text = set_cookie(self._access, scope["state"]["session"], secure=is_secure(scope, headers))
+                    message = {**message, "headers": [*message["headers"], (b"set-cookie", text.encode("latin-1"))]}
+            await send(message)
+
+        return sending
+
+
+def cookie_name(access: Access) -> str:
+    """Return the name of the session cookie; it contains the port, since browsers share cookies between ports."""
+    return "driftpace_session" if access.port is None else f"driftpace_session_{access.port}"
+
+
+def read_cookie(header: str, name: str) -> str | None:
+    """Return the value of a cookie; None if there is none that this service could have set.
+
+    Other programs on the machine set cookies for all of its ports, and not always standard ones.
+
+    >>> read_cookie('theirs={"a": 1, "b": 2}; ours=x', "ours")
+    'x'
+    """
+    value = cookie_parser(header).get(name, "")
+    return value if 0 < len(value) <= 100 and value.isascii() else None
+
+
+def set_cookie(access: Access, session: str, *, secure: bool) -> str:
+    """Return the Set-Cookie header: not readable by scripts, not sent by other sites; an empty session deletes it."""
+    parts = [f"{cookie_name(access)}={session}", "HttpOnly", "SameSite=Strict", "Path=/"]
+    return "; ".join([*parts, *([] if session else ["Max-Age=0"]), *(["Secure"] if secure else [])])
+
+
+def is_secure(scope: Scope, headers: dict[str, str]) -> bool:
+    """Return whether the browser uses HTTPS, to this service or to a proxy before it."""
+    return scope.get("scheme") == "https" or headers.get("x-forwarded-proto", "").lower() == "https"
+
+
+def _caller(token: Token, by: str) -> Caller:
+    return Caller(name=token.name, scopes=token.scopes, by=by, digest=token.digest)
+
+
+def _unauthenticated(problem: str) -> ApiError:
+    return ApiError(401, "unauthenticated", f"{problem}.", headers={"WWW-Authenticate": "Bearer"})
+
+
+def _cross_site() -> ApiError:
+    return ApiError(403, "origin", "the request must come from a page of this service; it comes from another site.")
+
+
+def _error_response(scope: Scope, error: ApiError) -> Response:
+    if error.status_code == 401 and scope["method"] in ("GET", "HEAD") and wants_page(scope):
+        return RedirectResponse(login_url(scope), status_code=303)
+    return error_response(scope, error)
+
+
+def login_url(scope: Scope) -> str:
+    """Return the address of the login page, with the requested page as ``next``."""
+    query = scope.get("query_string", b"").decode("latin-1")
+    target = local_path(scope["path"] + (f"?{query}" if query else ""))
+    return "/login" if target == "/" else f"/login?{urlencode({'next': target})}"
+
+
+def local_path(target: str) -> str:
+    """Return the page to open after login; anything that is not a page of this service becomes the list.
+
+    >>> [local_path(path) for path in ("/campaigns/churn?log=2", "https://evil.example/", "//evil.example", "/login")]
+    ['/campaigns/churn?log=2', '/', '/', '/']
+    """
+    return target if len(target) <= 500 and _PAGES.fullmatch(target) else "/"

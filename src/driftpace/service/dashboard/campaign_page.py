@@ -1,0 +1,299 @@
+"""The page of one campaign: status, figures, assumptions, log and definition."""
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from driftpace.campaign import Campaign
+from driftpace.campaign.definition import Definition
+from driftpace.campaign.records import EXHAUSTED, FAILED, LedgerRow, Order, Status
+from driftpace.campaign.serialization import ledger_json
+from driftpace.records import Assumption, Money, Outcome
+from driftpace.service.dashboard.campaign_list import NEEDS
+from driftpace.service.dashboard.charts import Figure
+from driftpace.service.dashboard.figures import drift_figure, excess_loss_figure, rows_figure, spending_figure
+from driftpace.service.dashboard.formats import money, numeral, plural, tier_text
+from driftpace.service.dashboard.log_text import LogLine, log_line
+
+LOG_PAGE_SIZE = 15
+_PRICES = ("fixed", "per_sample", "tiers", "minimum", "currency")
+
+
+_VERDICTS = {
+    "fail": ("✗", "violated", "violated"),
+    "warn": ("!", "doubtful", "doubtful"),
+    "pass": ("✓", "holds", "hold"),
+    "open": ("–", "untested", "untested"),
+}
+"""Verdicts, worst first: symbol, label, and label after a count."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AssumptionBadge:
+    """One assumption; ``verdict`` is "open" while there are too few rows to test it."""
+
+    name: str
+    sentence: str
+    verdict: str
+
+    @property
+    def symbol(self) -> str:
+        """The verdict as a symbol."""
+        return _VERDICTS[self.verdict][0]
+
+    @property
+    def label(self) -> str:
+        """The verdict as a word."""
+        return _VERDICTS[self.verdict][1]
+
+
+def badges(assumptions: Sequence[Assumption]) -> tuple[AssumptionBadge, ...]:
+    """Return assumptions with their verdicts, worst first.
+
+    >>> from driftpace.records import Verdict
+    >>> few = Assumption(name="tails", verdict=Verdict.PASS, sentence="None came.", judged=False)
+    >>> badges([few])[0].label
+    'untested'
+    """
+    items = [
+        AssumptionBadge(name=item.name, sentence=item.sentence, verdict=item.verdict.value if item.judged else "open")
+        for item in assumptions
+    ]
+    order = list(_VERDICTS)
+    return tuple(sorted(items, key=lambda item: order.index(item.verdict)))
+
+
+def tally(assumptions: Sequence[AssumptionBadge]) -> str:
+    """Return the number of assumptions with each verdict.
+
+    >>> tally([AssumptionBadge(name="", sentence="", verdict=verdict) for verdict in ("warn", "pass", "pass")])
+    '1 doubtful, 2 hold'
+    """
+    verdicts = [item.verdict for item in assumptions]
+    counts = [(verdict, verdicts.count(verdict)) for verdict in _VERDICTS]
+    return ", ".join(f"{count} {_VERDICTS[verdict][1 if count == 1 else 2]}" for verdict, count in counts if count)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LogPage:
+    """A page of the log, latest entry first."""
+
+    lines: tuple[LogLine, ...]
+    page: int
+    pages: int
+    entries: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CampaignPage:
+    """The content of the page of one campaign.
+
+    ``cost`` is the cost of the missing rows, ``over`` the amount by which the whole order exceeds the budget. ``prices`` (JSON)
+    and ``purse`` (the money for the open period) let the page compute the cost of an override. ``budget`` describes the budget,
+    "" without one, ``last`` is its last period, and ``short`` says that the money or the periods do not suffice.
+    """
+
+    status: Status
+    definition: Definition
+    need: str
+    figures: tuple[Figure, ...]
+    assumptions: tuple[AssumptionBadge, ...]
+    log: LogPage
+    facts: tuple[tuple[str, str], ...]
+    cost: Money | None
+    over: Money | None = None
+    prices: str = ""
+    purse: str = ""
+    budget: str = ""
+    last: int | None = None
+    short: str = ""
+
+    @property
+    def order(self) -> Order | None:
+        """The open order."""
+        return self.status.order
+
+    @property
+    def currency(self) -> str:
+        """The currency of the budget, "" if it has none."""
+        return str((self.definition.budget or {}).get("currency", ""))
+
+    @property
+    def asked(self) -> int | None:
+        """The number of rows the tracker asks for in the whole open period."""
+        if self.order is None:
+            return None
+        request = self.order.request
+        return self.order.received + request.samples if request.plan is None else request.plan.samples[0]
+
+    @property
+    def max_rows(self) -> int | None:
+        """The number of rows needed at the upper bound of the drift; None if only the cap on orders limits it."""
+        top = 0 if self.order is None else self.order.request.interval[1]
+        return top if top < self.definition.cap else None
+
+    @property
+    def needs_money(self) -> bool:
+        """Whether adding to the budget is the next step."""
+        return bool(self.short) and (self.need == "money" or self.status.period > (self.last or 0))
+
+    @property
+    def need_text(self) -> str:
+        """The state of the campaign in two words."""
+        return NEEDS[self.need]
+
+
+def load_page(campaign: Campaign, *, log_page: int = 1) -> CampaignPage:
+    """Return the content of the page.
+
+    >>> from driftpace.storage import MemoryStore
+    >>> campaign = Campaign.create({"name": "a", "target": "y", "epsilon": 0.1, "seed": 0}, storage=MemoryStore())
+    >>> load_page(campaign).need_text, [log_line.title for log_line in load_page(campaign).log.lines]
+    ('To ask', ['Created'])
+    """
+    status, definition, ledger = campaign.status(), campaign.definition, campaign.ledger()
+    budget = definition.make_budget()
+    order = status.order
+    price = None if order is None or budget is None else budget.price(order.samples)
+    purse = None if budget is None or status.spent is None else budget.money - status.spent
+    figures = (
+        excess_loss_figure(ledger),
+        drift_figure(ledger),
+        rows_figure(ledger, status.order),
+        spending_figure(ledger, status.order, total=None if budget is None else budget.money, cost=price),
+    )
+    assumptions = status.order.request.assumptions if status.order else status.last.assumptions if status.last else ()
+    return CampaignPage(
+        status=status,
+        definition=definition,
+        need=need_of(status),
+        figures=tuple(figure for figure in figures if figure is not None),
+        assumptions=badges(assumptions),
+        log=read_log(campaign, entries=status.entries, page=log_page),
+        facts=definition_facts(definition, status),
+        cost=None if order is None else order.cost,
+        over=price - purse if price is not None and purse is not None and purse < price else None,
+        prices=_prices(definition),
+        purse="" if purse is None else format(purse.amount, "f"),
+        budget="" if budget is None else f"{money(budget.money)} over {plural(budget.horizon, 'period')}",
+        last=None if budget is None else budget.horizon,
+        short="" if budget is None else shortage(status, budget.horizon),
+    )
+
+
+def shortage(status: Status, last: int) -> str:
+    """Return what a budget with that last period is short of, periods or money; "" if nothing."""
+    if status.period > last:
+        return f"The budget ended with period {last:,}: add periods, with or without money, to continue."
+    request = None if status.order is None else status.order.request
+    if request is None or (request.outcome is not Outcome.BUDGET and (request.plan is None or request.plan.holds)):
+        return ""
+    left = last - status.period + 1
+    over = "this period" if left == 1 else f"the {left:,} remaining periods"
+    return f"The remaining budget does not meet the target over {over}; adding money may help."
+
+
+def need_of(status: Status) -> str:
+    """Return the need of a campaign, a key of ``NEEDS``."""
+    order = status.order
+    if order is None:
+        return "ask"
+    if order.code == FAILED:
+        return "look"
+    if order.code == EXHAUSTED:
+        return "money"
+    if order.missing > 0:
+        return "labels"
+    return "close" if order.received else "wait"
+
+
+def read_log(campaign: Campaign, *, entries: int, page: int) -> LogPage:
+    """Return a page of the log; entries are numbered without gaps, so that only this page is read."""
+    pages = max(1, -(-entries // LOG_PAGE_SIZE))
+    page = min(max(1, page), pages)
+    last = entries - (page - 1) * LOG_PAGE_SIZE
+    first = max(0, last - LOG_PAGE_SIZE)
+    entries_read = campaign.log(after=first, limit=last - first)
+    return LogPage(
+        lines=tuple(log_line(entry) for entry in reversed(entries_read)), page=page, pages=pages, entries=entries
+    )
+
+
+def definition_facts(definition: Definition, status: Status) -> tuple[tuple[str, str], ...]:
+    """Return the definition as pairs of a label and its value."""
+    facts: list[tuple[str, str]] = [("Target", status.target)]
+    if definition.target is not None:
+        facts.append(("Label column", definition.target))
+    facts.append(("Features", ", ".join(definition.features) if definition.features else "all numeric columns"))
+    if definition.classes is not None:
+        facts.append(("Classes", " or ".join(definition.classes)))
+    for name, words in definition.categories.items():
+        unseen = (
+            f"; unseen ones count as {definition.unknown_categories[name]}"
+            if name in definition.unknown_categories
+            else ""
+        )
+        facts.append((f"Categories of {name}", f"{', '.join(words)}{unseen}"))
+    if definition.id is not None:
+        facts.append(("Row ID", definition.id))
+    if definition.groups is not None:
+        facts.append(("Groups", definition.groups))
+    penalty = definition.l2 if isinstance(definition.l2, tuple) else (definition.l2,)
+    weights = ", ".join(f"{weight:g}" for weight in penalty)
+    facts.append(("Loss", definition.loss + (f", L2 penalty {weights}" if any(penalty) else "")))
+    if definition.budget is not None:
+        facts.append(("Budget", _budget_text(definition)))
+    if definition.pool is not None:
+        facts.append(("Rows available per period", f"{definition.pool:,}"))
+    facts.append(("Rows", "kept" if definition.keep_rows else "deleted when a period is closed"))
+    return tuple(facts)
+
+
+def ledger_csv(ledger: Sequence[LedgerRow]) -> str:
+    """Return the ledger as CSV; text that a spreadsheet would take for a formula is escaped."""
+    rows_figure = [_flat(ledger_json(row)) for row in ledger]
+    names = list(rows_figure[0]) if rows_figure else ["period"]
+    out = io.StringIO()
+    writer = csv.DictWriter(out, names, lineterminator="\r\n")
+    writer.writeheader()
+    writer.writerows(rows_figure)
+    return out.getvalue()
+
+
+def ledger_text(ledger: Sequence[LedgerRow]) -> str:
+    """Return the ledger as JSON."""
+    return json.dumps([ledger_json(row) for row in ledger], indent=1, allow_nan=False)
+
+
+def _flat(row: dict[str, Any]) -> dict[str, Any]:
+    served, cost, override = row["served"] or {}, row["cost"] or {}, row["overridden"] or {}
+    kept = {name: value for name, value in row.items() if not isinstance(value, dict | list) and name != "seconds"}
+    kept.pop("served", None)
+    kept.pop("selected", None)
+    kept.pop("overridden", None)
+    kept |= {"cost": cost.get("amount"), "currency": cost.get("currency")}
+    kept |= {f"served_{name}": served.get(name) for name in ("rows_figure", "loss", "error", "accuracy")}
+    kept |= {f"overridden_{name}": override.get(name) for name in ("samples", "risk_bound")}
+    return {name: _escape_formula(value) for name, value in kept.items()}
+
+
+def _escape_formula(value: Any) -> Any:
+    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
+
+
+def _budget_text(definition: Definition) -> str:
+    budget, made = definition.budget or {}, definition.make_budget()
+    total = f"{money(None if made is None else made.money)} over {budget['horizon']} periods"
+    if "tiers" in budget:
+        return f"{total}; {numeral(budget.get('fixed', 0))} per order and {tier_text(budget['tiers'])}"
+    return f"{total}; {numeral(budget.get('fixed', 0))} per order and {numeral(budget.get('per_sample', 1))} per row"
+
+
+def _prices(definition: Definition) -> str:
+    budget = definition.budget
+    if budget is None:
+        return ""
+    return json.dumps({name: budget[name] for name in _PRICES if name in budget}, default=str)

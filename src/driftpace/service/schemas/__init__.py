@@ -1,0 +1,1 @@
+"""Pydantic models of what the service accepts and returns."""

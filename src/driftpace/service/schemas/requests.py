@@ -1,0 +1,222 @@
+"""Request bodies and parameters: strict types, no unknown names, bounded lengths."""
+
+from typing import Annotated, Any
+
+from fastapi import Path, Query
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, PydanticKnownError
+from pydantic_core.core_schema import no_info_after_validator_function
+
+from driftpace.errors import ParameterError
+from driftpace.losses import loss_names
+
+NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
+AMOUNT_PATTERN = r"^[0-9]{1,12}(\.[0-9]{1,6})?$"
+PRICE_PATTERN = r"^[0-9]{1,9}(\.[0-9]{1,6})?$"
+CURRENCY_PATTERN = r"^[A-Z]{3}$"
+_TEXT = r"^[^\x00-\x08\x0b-\x1f]*$"
+_MAX_NAMES = 100
+_MAX_COLUMNS = 1000
+
+CampaignName = Annotated[str, Path(pattern=NAME_PATTERN, max_length=100, description="Name of the campaign.")]
+Limit = Annotated[int, Query(ge=1, le=500, description="Page size.")]
+Name = Annotated[str, Field(pattern=NAME_PATTERN, max_length=100)]
+Key = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]+$")]
+Word = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00]+$")]
+Reason = Annotated[str, Field(min_length=1, max_length=2000)]
+Amount = (
+    Annotated[int, Field(ge=0, le=10**12)]
+    | Annotated[float, Field(ge=0, le=1e12)]
+    | Annotated[str, Field(pattern=AMOUNT_PATTERN)]
+)
+Price = (
+    Annotated[int, Field(ge=0, le=10**9)]
+    | Annotated[float, Field(ge=0, le=1e9)]
+    | Annotated[str, Field(pattern=PRICE_PATTERN)]
+)
+Tier = Annotated[list[Price], Field(min_length=2, max_length=2)]
+Share = Annotated[float, Field(gt=0, lt=1)]
+Count = Annotated[int, Field(ge=0, le=10**9)]
+Period = Annotated[int, Field(ge=1, le=10**9)]
+
+
+def _limit_keys(max_keys: int) -> Any:
+    """Return a validator that refuses an object with too many keys at once, instead of one error for each."""
+
+    def check(value: Any) -> Any:
+        if isinstance(value, dict) and len(value) > max_keys:
+            raise ValueError(f"an object of at most {max_keys:,} names")
+        return value
+
+    return check
+
+
+Words = Annotated[dict[Word, Word], Field(max_length=_MAX_COLUMNS), BeforeValidator(_limit_keys(_MAX_COLUMNS))]
+
+
+class _RegisteredLoss:
+    """Accept the names in the registry of losses, and list them in the schema."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return no_info_after_validator_function(self._check, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return {**handler(schema), "enum": list(loss_names())}
+
+    @staticmethod
+    def _check(name: str) -> str:
+        if name not in loss_names():
+            *others, last = (repr(known) for known in loss_names())
+            raise PydanticKnownError("literal_error", {"expected": f"{', '.join(others)} or {last}"})
+        return name
+
+
+class RequestModel(BaseModel):
+    """Base of all request bodies: strict, so that "1" is not a number."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+    _names = model_validator(mode="before")(_limit_keys(_MAX_NAMES))
+
+    def given(self) -> dict[str, Any]:
+        """Return the values that were given."""
+        return self.model_dump(exclude_none=True, exclude_unset=True)
+
+
+class PricesRequest(RequestModel):
+    """Label prices: per order, per row, or tiers of (first row, price per row)."""
+
+    fixed: Price | None = None
+    per_sample: Price | None = None
+    tiers: Annotated[list[Tier], Field(min_length=1, max_length=50)] | None = None
+    minimum: Price | None = None
+    currency: Annotated[str, Field(pattern=CURRENCY_PATTERN)] | None = None
+
+    def prices(self) -> dict[str, Any]:
+        """Return the prices that were given."""
+        return {name: value for name, value in self.given().items() if name in PricesRequest.model_fields}
+
+
+class MoneyRequest(PricesRequest):
+    """Money and periods to add to the budget, with the reason; prices, if given, apply from now on."""
+
+    money: Amount
+    periods: Annotated[int, Field(ge=0, le=10_000)] = 0
+    reason: Reason
+
+
+class AmendRequest(RequestModel):
+    """The category that unseen categories of each column are mapped to, with the reason."""
+
+    unknown_categories: Annotated[Words, Field(min_length=1)]
+    reason: Reason
+
+
+class BudgetRequest(PricesRequest):
+    """A budget over a number of periods."""
+
+    total: Amount
+    horizon: Annotated[int, Field(ge=1, le=10_000)]
+    gap: Annotated[str, Field(max_length=40)] | None = None
+    batches: bool | None = None
+
+
+class DefinitionRequest(RequestModel):
+    """The definition of a campaign, as in a configuration file."""
+
+    name: Name
+    target: Word
+    epsilon: Annotated[float, Field(gt=0, le=1e12)] | None = None
+    tolerance: Annotated[float, Field(gt=0, le=1e6)] | None = None
+    confidence: Share | None = None
+    certificate: Share | None = None
+    features: Annotated[list[Word], Field(min_length=1, max_length=1000)] | None = None
+    classes: Annotated[list[Word], Field(min_length=2, max_length=2)] | None = None
+    categories: (
+        Annotated[
+            dict[Word, Annotated[list[Word], Field(min_length=2, max_length=1000)]],
+            Field(max_length=_MAX_COLUMNS),
+            BeforeValidator(_limit_keys(_MAX_COLUMNS)),
+        ]
+        | None
+    ) = None
+    unknown_categories: Words | None = None
+    id: Word | None = None
+    groups: Word | None = None
+    loss: Annotated[str, _RegisteredLoss()] | None = None
+    l2: (
+        Annotated[float, Field(ge=0, le=1e12)]
+        | Annotated[list[Annotated[float, Field(ge=0, le=1e12)]], Field(min_length=1, max_length=20)]
+        | None
+    ) = None
+    pool: Count | None = None
+    cap: Annotated[int, Field(ge=1, le=10**9)] | None = None
+    fit_intercept: bool | None = None
+    seed: Annotated[int, Field(ge=0, le=2**53)] | None = None
+    keep_rows: bool | None = None
+    description: Annotated[str, Field(max_length=2000, pattern=_TEXT)] | None = None
+    budget: BudgetRequest | None = None
+
+    def values_within(self, *, max_columns: int, max_horizon: int) -> dict[str, Any]:
+        """Return the values of the definition; its encoded columns and its horizon must be within the limits of the service."""
+        if self.budget is not None and self.budget.horizon > max_horizon:
+            raise ParameterError(
+                f"must be at most {max_horizon} here; got {self.budget.horizon}.",
+                owner="Budget",
+                name="horizon",
+            )
+        columns = sum(len(levels) - 1 for levels in (self.categories or {}).values())
+        if columns + len(self.features or ()) > max_columns:
+            raise ParameterError(
+                f"must make at most {max_columns:,} columns; got {columns:,}.",
+                owner="Campaign",
+                name="categories",
+            )
+        return self.given()
+
+
+class AskRequest(RequestModel):
+    """The key of the period, and the number of rows available for labelling."""
+
+    key: Key | None = None
+    pool: Count | None = None
+
+
+class ApproveRequest(RequestModel):
+    """An optional reason; ``period`` is refused if it is not the open one."""
+
+    reason: Annotated[str, Field(max_length=2000)] = ""
+    period: Period | None = None
+
+
+class OverrideRequest(RequestModel):
+    """The number of rows for the whole period, with the reason; ``period`` is refused if it is not the open one."""
+
+    samples: Count
+    reason: Reason
+    period: Period | None = None
+
+
+class ForgetRequest(RequestModel):
+    """The reason for withdrawing the rows of the open period; ``period`` is refused if it is not the open one."""
+
+    reason: Reason
+    period: Period | None = None
+
+
+class PlanRequest(PricesRequest):
+    """A target, budget, prices and horizon to plan with; nothing is changed."""
+
+    epsilon: Annotated[float, Field(gt=0, le=1e12)] | None = None
+    budget: Amount | None = None
+    horizon: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    gap: Annotated[str, Field(max_length=40)] | None = None

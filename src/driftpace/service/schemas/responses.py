@@ -1,0 +1,303 @@
+"""Response bodies for the OpenAPI description; :mod:`driftpace.campaign.serialization` builds the responses themselves."""
+
+import json
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+from starlette.responses import Response
+
+
+def json_response(value: Any, *, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """Return a JSON response; serialise in the thread that computed the value."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return Response(text.encode(), status_code=status, media_type="application/json", headers=headers)
+
+
+class ResponseModel(BaseModel):
+    """Base of all response bodies: exactly the fields described."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class MoneyResponse(ResponseModel):
+    """An amount as a decimal string, so that no float rounds it."""
+
+    amount: str
+    currency: str
+
+
+class AssumptionResponse(ResponseModel):
+    """An assumption of the bounds and its verdict; ``judged`` is false while there is too little data."""
+
+    name: str
+    verdict: str
+    sentence: str
+    judged: bool
+
+
+class DecisionResponse(ResponseModel):
+    """A manual decision; ``risk_bound`` is the expected excess loss predicted for an override."""
+
+    samples: int
+    asked: int
+    reason: str
+    who: str
+    at: str
+    risk_bound: float | None
+
+
+class PlannedResponse(ResponseModel):
+    """One period of a plan."""
+
+    period: int
+    samples: int
+    cost: MoneyResponse | None
+    risk: float | None
+    gap: float | None
+
+
+class PlanResponse(ResponseModel):
+    """A plan that starts with the current period."""
+
+    first_period: int
+    horizon: int
+    epsilon: float | None
+    budget: MoneyResponse | None
+    spent: MoneyResponse | None
+    left: MoneyResponse | None
+    goal: str
+    value: float | None
+    lower: float | None
+    holds: bool
+    method: str
+    reason: str
+    periods: list[PlannedResponse]
+
+
+class RequestResponse(ResponseModel):
+    """The tracker's request for rows, with its reason."""
+
+    reason: str
+    samples_theory: int
+    interval: list[int]
+    epsilon: float | None
+    risk_bound: float | None
+    outcome: str
+    outcome_sentence: str
+    promised: bool
+    status: str | None
+    assumptions: list[AssumptionResponse]
+    cost: MoneyResponse | None
+    money_left: MoneyResponse | None
+    plan: PlanResponse | None
+
+
+class OrderResponse(RequestResponse):
+    """The number of rows a period needs; ``code`` is the exit status of `driftpace ask`."""
+
+    campaign: str
+    period: int
+    key: str | None
+    samples: int
+    received: int
+    missing: int
+    closed: bool
+    code: Literal[0, 10, 20, 30]
+    approved: DecisionResponse | None
+    overridden: DecisionResponse | None
+
+
+class SelectedResponse(ResponseModel):
+    """The selected candidate and the scores."""
+
+    chosen: str
+    candidates: list[str]
+    scores: list[float | None]
+
+
+class ReportResponse(ResponseModel):
+    """One closed period."""
+
+    period: int
+    asked: int
+    samples: int
+    samples_theory: int
+    epsilon: float | None
+    risk_bound: float | None
+    certificate: float | None
+    rho: float | None
+    rho_upper: float | None
+    measures: str | None
+    outcome: str
+    outcome_sentence: str
+    promised: bool
+    status: str | None
+    assumptions: list[AssumptionResponse]
+    cost: MoneyResponse | None
+    selected: SelectedResponse | None
+    seconds: float | None
+
+
+class ServedResponse(ResponseModel):
+    """The performance of the model in use on the new rows, before it was refitted."""
+
+    rows: int
+    loss: float | None
+    error: float | None
+    accuracy: float | None
+
+
+class LedgerResponse(ReportResponse):
+    """A closed period with its measured loss and manual decisions."""
+
+    key: str | None
+    closed_at: str
+    served: ServedResponse | None
+    overridden: DecisionResponse | None
+
+
+class ReportsResponse(ResponseModel):
+    """A page of the ledger; ``next`` is the ``after`` of the next page."""
+
+    reports: list[LedgerResponse]
+    next: int | None
+
+
+class MappedCategoriesResponse(ResponseModel):
+    """Rows with unknown categories in a column, mapped to a listed one; ``examples`` are some of the ``distinct`` ones."""
+
+    column: str
+    category: str
+    rows: int
+    distinct: int
+    examples: list[str]
+
+
+class ReceiptResponse(ResponseModel):
+    """The result of a delivery; ``duplicate`` is the log entry that delivered it before."""
+
+    rows: int
+    repeated: int
+    unlabelled: int
+    other_period_rows: int
+    duplicate: int | None
+    order: OrderResponse
+    report: ReportResponse | None
+    unknown_categories: list[MappedCategoriesResponse]
+
+
+class StatusResponse(ResponseModel):
+    """The status of a campaign and the next step."""
+
+    name: str
+    period: int
+    stage: Literal["ask", "labels", "close"]
+    todo: str
+    target: str
+    order: OrderResponse | None
+    last: ReportResponse | None
+    rows: int
+    spent: MoneyResponse | None
+    committed: MoneyResponse | None
+    money_left: MoneyResponse | None
+    to_plan: MoneyResponse | None
+    keep_rows: bool
+    entries: int
+    created_at: str
+    updated_at: str
+
+
+class LastResponse(ResponseModel):
+    """The outcome of the last period."""
+
+    promised: bool
+    outcome: str
+
+
+class HeadResponse(ResponseModel):
+    """A campaign in a list."""
+
+    name: str
+    entries: int
+    period: int
+    key: str | None
+    stage: Literal["ask", "labels", "close"]
+    todo: str
+    target: str
+    missing: int
+    received: int
+    rows: int
+    failed: bool
+    exhausted: bool
+    last: LastResponse | None
+    cost: str | None
+    spent: str | None
+    committed: str | None
+    money_left: str | None
+    description: str
+    created_at: str
+    updated_at: str
+
+
+class CampaignsResponse(ResponseModel):
+    """A page of campaigns; ``next`` is the ``after`` of the next page, ``total`` the number of matches."""
+
+    campaigns: list[HeadResponse]
+    total: int
+    next: str | None
+
+
+class EntryResponse(BaseModel):
+    """An entry of the log; further fields depend on its kind."""
+
+    model_config = ConfigDict(extra="allow")
+    seq: int
+    at: str
+    kind: str
+    key: str | None
+
+
+class LogResponse(ResponseModel):
+    """A page of the log; ``next`` is the ``after`` of the next page."""
+
+    entries: list[EntryResponse]
+    next: int | None
+
+
+class DefinitionResponse(BaseModel):
+    """The definition of a campaign, without the values that were left out."""
+
+    model_config = ConfigDict(extra="allow")
+    name: str
+
+
+class PredictionsResponse(ResponseModel):
+    """The prediction for each row: a number, or a class."""
+
+    predictions: list[float | int | str | None]
+    scores: list[float | None]
+    probabilities: list[float | None] | None
+    unknown_categories: list[MappedCategoriesResponse]
+
+
+class HookResponse(ResponseModel):
+    """The result of a webhook call: rows counted, rows still missing, and whether the period was closed."""
+
+    action: str
+    rows: int
+    missing: int | None
+    closed: bool
+
+
+class SessionResponse(ResponseModel):
+    """The caller, and the X-CSRF-Token for its writes."""
+
+    name: str
+    scopes: list[str]
+    csrf: str
+
+
+class HealthResponse(ResponseModel):
+    """The service is healthy."""
+
+    status: Literal["ok"]

@@ -1,0 +1,256 @@
+"""The HTTP server: listening socket, time limit on request heads, error responses to malformed HTTP, graceful shutdown."""
+
+import asyncio
+import errno
+import secrets
+import socket
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import h11
+import uvicorn
+from starlette.types import Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import STATUS_PHRASES, H11Protocol
+
+from driftpace import validation
+from driftpace.errors import ParameterError, StorageError
+from driftpace.service.app import create_app
+from driftpace.service.auth.access import Access, is_loopback
+from driftpace.service.errors import ApiError, busy_error, json_error
+from driftpace.service.limits import ServiceLimits
+from driftpace.service.logging import LOGGER, LogFields, configure_logging, default_headers
+from driftpace.storage import open_store
+from driftpace.storage.base import Store
+
+PORT = 8321
+
+
+def run(
+    storage: Any,
+    *,
+    host: str = "127.0.0.1",
+    port: int = PORT,
+    token_always: bool = False,
+    limits: ServiceLimits | None = None,
+    dashboard: bool = True,
+    say: Callable[[str], None] = print,
+) -> None:
+    """Serve the campaigns of a store until interrupted.
+
+    Parameters
+    ----------
+    storage : str, path or Store
+        The store, as in :func:`driftpace.storage.open_store`.
+    host : str
+        Address to listen on. Any address but loopback needs a token in the store.
+    port : int
+        Port; 0 takes a free one.
+    token_always : bool
+        Require a token on loopback too, such as behind a proxy.
+    limits : ServiceLimits, optional
+        Limits of the service.
+    dashboard : bool
+        Whether to serve the dashboard.
+    say : callable
+        Receives the line with the address.
+
+    Raises
+    ------
+    ParameterError
+        If the address or port cannot be used, or a token is needed and the store has none.
+    """
+    validation.count("serve", port=port)
+    if port > 65_535:
+        raise ParameterError(f"must be at most 65535; got {port}.", owner="serve", name="port")
+    limits = ServiceLimits() if limits is None else limits
+    store = open_store(storage)
+    try:
+        store.ping()
+        if not is_loopback(host) or token_always:
+            _require_token(store, host)
+        with _listen(host, port) as listening:
+            actual_port = listening.getsockname()[1]
+            access = Access(host=host, port=actual_port, token_always=token_always)
+            server = make_server(store, access=access, limits=limits, dashboard=dashboard)
+            handler = configure_logging()
+            url_host = f"[{host}]" if ":" in host else host
+            say(f"driftpace serves {store.url} at http://{url_host}:{actual_port} (press Ctrl+C to stop)")
+            try:
+                with _single_threaded_algebra():
+                    server.run(sockets=[listening])
+            except KeyboardInterrupt:
+                pass
+            finally:
+                handler.flush()
+    finally:
+        store.close()
+
+
+class GracefulServer(uvicorn.Server):
+    """A server that ends event streams before it waits for open requests."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Shut down."""
+        self.config.loaded_app.state.service.events.close()
+        await super().shutdown(sockets)
+
+
+def make_server(
+    store: Store, *, access: Access, limits: ServiceLimits | None = None, dashboard: bool = True
+) -> "GracefulServer":
+    """Return a server for a bound socket: ``server.run(sockets=[...])``."""
+    limits = ServiceLimits() if limits is None else limits
+    app = create_app(store, access=access, limits=limits, dashboard=dashboard)
+    config = uvicorn.Config(
+        app,
+        http=make_protocol(limits.head_seconds),
+        ws="none",
+        loop="asyncio",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=limits.connections,
+        timeout_keep_alive=15,
+        timeout_graceful_shutdown=15,
+        h11_max_incomplete_event_size=32_768,
+    )
+    config.load()
+    config.loaded_app = app  # without the wrappers for proxies and lifespans, which are not used
+    return GracefulServer(config)
+
+
+def _single_threaded_algebra() -> Any:
+    """Run linear algebra in the calling thread: concurrent fits that each use all cores slow each other down."""
+    import scipy.linalg  # noqa: F401  # loads its own BLAS, which must be loaded to be limited
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    return threadpool_limits(limits=1)
+
+
+def _require_token(store: Store, host: str) -> None:
+    if not store.tokens():
+        raise ParameterError(
+            f"must be 127.0.0.1 while the store has no token; got {host!r}. `driftpace token make NAME` creates one.",
+            owner="serve",
+            name="host",
+        )
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Return a listening socket."""
+    try:
+        address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+    except OSError as error:
+        raise ParameterError(
+            f"must be an address of this machine; got {host!r}: {error.strerror}.",
+            owner="serve",
+            name="host",
+        ) from None
+    # IPPROTO_TCP must be explicit: asyncio sets TCP_NODELAY only on sockets that report it.
+    listening = socket.socket(address[0], socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address[4])
+        listening.listen(512)
+    except OSError as error:
+        listening.close()
+        if error.errno == errno.EADDRINUSE:
+            raise ParameterError(
+                f"must be a free port; got {port}, which is in use.",
+                owner="serve",
+                name="port",
+            ) from None
+        raise StorageError(f"cannot listen at {host}:{port}: {error.strerror}.", owner="serve") from None
+    return listening
+
+
+_MALFORMED = {
+    400: "the request must be HTTP/1.1; it cannot be parsed.",
+    431: "the request head is too long.",
+    501: "Transfer-Encoding must be chunked; it is not.",
+}
+
+
+def make_protocol(head_seconds: float) -> type[H11Protocol]:
+    """Return an HTTP protocol with a time limit on request heads and the error responses of this service."""
+
+    class LimitedProtocol(H11Protocol):
+        _timer: asyncio.TimerHandle | None = None
+
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__(*args, **kwargs)
+            self._max_connections = self.limit_concurrency
+            self.limit_concurrency = None  # uvicorn would refuse in a format of its own
+            self._unlimited_app, self.app = self.app, self._limited_app
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self._start_timer()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._stop_timer()
+            super().connection_lost(exc)
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            if self.conn.their_state is h11.IDLE:
+                self._start_timer()
+            else:
+                self._stop_timer()
+
+        def send_400_response(self, msg: str) -> None:
+            del msg
+            hint = getattr(sys.exc_info()[1], "error_status_hint", 400)
+            if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+                status = hint if hint in _MALFORMED else 400
+                headers, body = malformed_response(status)
+                start = h11.Response(status_code=status, headers=headers, reason=STATUS_PHRASES[status])
+                self.transport.write(self._encode(start))
+                self.transport.write(self._encode(h11.Data(data=body)) + self._encode(h11.EndOfMessage()))
+            self.transport.close()  # a response in progress then finds the client gone
+
+        def _encode(self, event: h11.Event) -> bytes:
+            return self.conn.send(event) or b""
+
+        async def _limited_app(self, scope: Scope, receive: Receive, send: Send) -> None:
+            """Handle a request, or refuse it if there are too many connections."""
+            if self._max_connections is None or max(len(self.connections), len(self.tasks)) <= self._max_connections:
+                await self._unlimited_app(scope, receive, send)
+                return
+            error = busy_error("the service has reached its limit of connections; try again.", seconds=2)
+            headers, body = _bare_response(error)
+            await send({"type": "http.response.start", "status": error.status_code, "headers": headers})
+            await send({"type": "http.response.body", "body": body})
+
+        def _start_timer(self) -> None:
+            if self._timer is None:
+                self._timer = self.loop.call_later(head_seconds, self._hang_up)
+
+        def _stop_timer(self) -> None:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+
+        def _hang_up(self) -> None:
+            self._timer = None
+            if self.conn.their_state is h11.IDLE and not self.transport.is_closing():
+                self.transport.close()
+
+    return LimitedProtocol
+
+
+def malformed_response(status: int) -> tuple[list[tuple[bytes, bytes]], bytes]:
+    """Log malformed HTTP, and return the headers and the body of the response."""
+    return _bare_response(ApiError(status, "malformed", _MALFORMED[status]))
+
+
+def _bare_response(error: ApiError) -> tuple[list[tuple[bytes, bytes]], bytes]:
+    """Log an error outside the application, and return the headers and the body of its response."""
+    request_id = secrets.token_hex(8)
+    LOGGER.info(LogFields(event="request", id=request_id, method="other", route="none", status=error.status_code))
+    response = json_error(error)
+    headers = [*response.raw_headers, *default_headers(request_id), (b"connection", b"close")]
+    return headers, bytes(response.body)

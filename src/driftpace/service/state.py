@@ -1,0 +1,138 @@
+"""The shared state of one service: its store, caches, worker pools and limits."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, TypeVar, cast, runtime_checkable
+
+from starlette.requests import HTTPConnection
+
+from driftpace.campaign import Campaign
+from driftpace.service.auth.access import Access, Caller
+from driftpace.service.auth.sessions import LoginThrottle, Sessions, TokenRecheck
+from driftpace.service.events import EventBroker
+from driftpace.service.limits import ServiceLimits
+from driftpace.service.metrics import Metrics
+from driftpace.service.workers import ReadinessProbe, WorkerPool
+from driftpace.storage.base import Store
+
+Result = TypeVar("Result")
+
+
+@runtime_checkable
+class FailFastStore(Protocol):
+    """A store with a variant that fails at once instead of waiting for a server that is gone."""
+
+    def promptly(self) -> Store:
+        """Return that variant."""
+        ...
+
+
+class CampaignCache:
+    """Campaigns by name, the most recently used kept open with their state.
+
+    Reads and writes share a handle, so that nothing just written is read again; a handle can be read during a fit.
+
+    Parameters
+    ----------
+    store : Store
+        Where the campaigns are.
+    size : int
+        How many are kept open.
+
+    Examples
+    --------
+    >>> from driftpace.storage import MemoryStore
+    >>> store = MemoryStore()
+    >>> campaign = Campaign.create({"name": "churn", "target": "left", "epsilon": 0.1}, storage=store)
+    >>> cache = CampaignCache(store)
+    >>> cache.get("churn") is cache.get("churn")
+    True
+    """
+
+    def __init__(self, store: Store, *, size: int = 128) -> None:
+        self._store = store
+        self._size = size
+        self._open: OrderedDict[str, Campaign] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, name: str) -> Campaign:
+        """Return a campaign, or raise UnknownCampaignError."""
+        with self._lock:
+            campaign = self._open.get(name)
+            if campaign is not None:
+                self._open.move_to_end(name)
+                return campaign
+        opened = Campaign.open(name, storage=self._store)  # reads the store, so not under the lock
+        with self._lock:
+            campaign = self._open.setdefault(name, opened)
+            while len(self._open) > self._size:
+                self._open.popitem(last=False)
+        return campaign
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Service:
+    """What the routes share; ``reads``, ``fits`` and ``plans`` are the pools for work that blocks."""
+
+    store: Store
+    access: Access
+    limits: ServiceLimits
+    sessions: Sessions
+    login_throttle: LoginThrottle
+    campaigns: CampaignCache
+    metrics: Metrics
+    reads: WorkerPool
+    fits: WorkerPool
+    plans: WorkerPool
+    events: EventBroker
+    readiness: ReadinessProbe
+    token_recheck: TokenRecheck
+
+    @classmethod
+    def create(cls, store: Store, access: Access, limits: ServiceLimits) -> "Service":
+        """Return the state of a service over an open store, in its fail-fast variant where it has one."""
+        store = store.promptly() if isinstance(store, FailFastStore) else store
+        reads = WorkerPool("reading", threads=limits.reads, queue=limits.reads_queue)
+        sessions = Sessions(hours=limits.session_hours)
+        return cls(
+            store=store,
+            access=access,
+            limits=limits,
+            sessions=sessions,
+            login_throttle=LoginThrottle(),
+            campaigns=CampaignCache(store, size=limits.open_campaigns),
+            metrics=Metrics(),
+            reads=reads,
+            fits=WorkerPool("fitting", threads=limits.fits, queue=limits.fits_queue),
+            plans=WorkerPool("planning", threads=limits.plans, queue=limits.plans_queue),
+            events=EventBroker(store, reads, limits),
+            readiness=ReadinessProbe(store, reads, seconds=limits.ready_seconds),
+            token_recheck=TokenRecheck(store, reads, sessions, seconds=limits.poll_seconds),
+        )
+
+    async def read(self, name: str, function: Callable[[Campaign], Result]) -> Result:
+        """Return what a function reads from a campaign."""
+        return await self.reads.run(lambda: function(self.campaigns.get(name)))
+
+    async def change(self, name: str, function: Callable[[Campaign], Result]) -> Result:
+        """Return what a function does to a campaign, and notify its event streams."""
+        result = await self.fits.run(lambda: function(self.campaigns.get(name)))
+        self.events.notify(name)
+        return result
+
+
+def service_of(request: HTTPConnection) -> Service:
+    """Return the service that handles a request."""
+    return cast(Service, request.app.state.service)
+
+
+def caller_of(request: HTTPConnection) -> Caller:
+    """Return the authenticated caller of a request."""
+    return cast(Caller, request.state.caller)
+
+
+def caller_name(request: HTTPConnection) -> str:
+    """Return the caller's name as the log of a campaign records it."""
+    return caller_of(request).name

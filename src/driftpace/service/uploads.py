@@ -1,0 +1,187 @@
+"""Rows from request bodies: tables by their content type, or plain arrays X and y."""
+
+from dataclasses import dataclass
+from email.message import Message
+from typing import Any
+
+import numpy as np
+from starlette.formparsers import MultiPartParser
+from starlette.requests import Request
+
+from driftpace.campaign import Campaign, Definition, Receipt
+from driftpace.campaign.serialization import mapped_categories_json, number
+from driftpace.errors import DataError, ParameterError
+from driftpace.service.errors import ApiError
+from driftpace.tables.columns import Column
+from driftpace.tables.json_format import load_document
+from driftpace.tables.limits import TableLimits, clip
+from driftpace.tables.read import FileKind, gunzip, read_columns
+
+KINDS: dict[str, FileKind | None] = {
+    "text/csv": "csv",
+    "application/json": "json",
+    "application/x-ndjson": "jsonl",
+    "application/jsonl": "jsonl",
+    "application/vnd.apache.arrow.stream": "arrow",
+    "application/vnd.apache.arrow.file": "arrow",
+    "application/vnd.apache.parquet": "parquet",
+    "multipart/form-data": None,
+}
+_ARRAYS = frozenset({"X", "y", "ids", "groups"})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Upload:
+    """An uploaded file: its bytes, and its format and name where they are known."""
+
+    data: bytes
+    kind: FileKind | None
+    name: str | None
+
+    @property
+    def source(self) -> str:
+        """The source recorded in the log of a campaign."""
+        return "REST" if self.name is None else f"REST: {self.name}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Arrays:
+    """Rows as plain arrays."""
+
+    X: Any
+    y: Any
+    ids: list[str] | None
+    groups: list[Any] | None
+
+
+async def receive_upload(request: Request) -> Upload:
+    """Return the body of a request in memory; nothing of it is written to the file system."""
+    header = Message()
+    header["content-type"] = request.headers.get("content-type", "")
+    kind = header.get_content_type() if header["content-type"] else ""
+    if request.headers.get("content-encoding", "identity").strip().lower() not in ("identity", "gzip"):
+        raise ApiError(415, "media_type", "Content-Encoding must be gzip or absent.")
+    if kind == "multipart/form-data":
+        return await _receive_form(request)
+    data = await request.body()
+    if not data:
+        return Upload(data=b"", kind=None, name=None)
+    if kind not in KINDS:
+        raise ApiError(
+            415, "media_type", f"Content-Type must be one of {', '.join(KINDS)}; got {clip(kind) or 'none'!r}."
+        )
+    return Upload(data=data, kind=KINDS[kind], name=None)
+
+
+class _InMemoryParser(MultiPartParser):
+    spool_max_size = 2**40  # bodies are bounded, and personal data must not be spooled to a temporary file
+
+
+async def _receive_form(request: Request) -> Upload:
+    parser = _InMemoryParser(request.headers, request.stream(), max_files=1, max_fields=8, max_part_size=1024)
+    try:
+        form = await parser.parse()
+        try:
+            file = form.get("file")
+            if file is None or isinstance(file, str):
+                raise ParameterError("must be a file in the form; got none.", owner="deliveries", name="file")
+            return Upload(data=await file.read(), kind=None, name=clip(file.filename or "") or None)
+        finally:
+            await form.close()
+    except (ApiError, ParameterError):
+        raise
+    except Exception as error:  # the form parser raises several types of its own
+        why = clip(str(getattr(error, "message", error))).rstrip(".")
+        raise ApiError(400, "malformed", f"the form cannot be parsed: {why}.") from None
+
+
+def read_rows(upload: Upload, campaign: Campaign, limits: TableLimits, *, owner: str) -> dict[str, Column] | Arrays:
+    """Return the columns of a table, or arrays if the body has X."""
+    definition = campaign.definition
+    data = upload.data
+    if upload.kind == "json":
+        data = gunzip(data, limits, f"{owner}: the body")
+        if data.lstrip()[:1] == b"{" and b'"X"' in data:
+            document = load_document(data, limits, f"{owner}: the body")
+            if isinstance(document, dict) and "X" in document:
+                return _arrays(document, limits, owner)
+    return read_columns(
+        data,
+        name=upload.name,
+        kind=upload.kind,
+        limits=limits,
+        owner=owner,
+        as_text=text_columns(definition),
+        target=definition.target,
+    )
+
+
+def text_columns(definition: Definition) -> list[str]:
+    """Return the columns that are not parsed as numbers: ids, groups, classes and categories."""
+    classes = None if definition.classes is None else definition.target
+    named = (definition.id, definition.groups, classes)
+    return [*definition.categories, *(name for name in named if name is not None)]
+
+
+def tell(campaign: Campaign, rows: dict[str, Column] | Arrays | None, **options: Any) -> Receipt:
+    """Deliver rows to a campaign; None closes its period with the rows it has."""
+    if rows is None:
+        return campaign.tell(final=True, key=options["key"], period=options["period"], who=options["who"])
+    if isinstance(rows, Arrays):
+        if rows.y is None:
+            raise DataError("must be given with X; got none.", owner="deliveries", name="y")
+        return campaign.tell(rows.X, rows.y, ids=rows.ids, groups=rows.groups, **options)
+    return campaign.tell_table(rows, **options)
+
+
+def predict(campaign: Campaign, rows: dict[str, Column] | Arrays) -> dict[str, Any]:
+    """Return the predictions of the current model as JSON."""
+    if isinstance(rows, Arrays):
+        values = [number(float(value)) for value in campaign.predict(rows.X)]
+        return {"predictions": values, "scores": values, "probabilities": None, "unknown_categories": []}
+    predictions = campaign.predict_table(rows)
+    return {
+        "predictions": [number(value) if isinstance(value, float) else value for value in predictions.values],
+        "scores": [number(float(value)) for value in predictions.score],
+        "probabilities": None
+        if predictions.probability is None
+        else [number(float(value)) for value in predictions.probability],
+        "unknown_categories": [mapped_categories_json(item) for item in predictions.unknown_categories],
+    }
+
+
+def _arrays(document: dict[str, Any], limits: TableLimits, owner: str) -> Arrays:
+    for name in document:
+        if name not in _ARRAYS:
+            raise DataError("must be one of y, ids and groups beside X.", owner=owner, name=clip(name))
+    X = _numbers(document["X"], "X", 2, owner)
+    if X.shape[0] > limits.rows or X.shape[1] > limits.columns:
+        raise DataError(
+            f"must have at most {limits.rows:,} rows of {limits.columns:,}; got {X.shape}.",
+            owner=owner,
+            name="X",
+        )
+    y = None if document.get("y") is None else _numbers(document["y"], "y", 1, owner)
+    ids = document.get("ids")
+    if ids is not None and not (isinstance(ids, list) and all(isinstance(item, str | int) for item in ids)):
+        raise DataError("must be an array of strings; it is not.", owner=owner, name="ids")
+    groups = document.get("groups")
+    if groups is not None and not (isinstance(groups, list) and all(isinstance(item, str | int) for item in groups)):
+        raise DataError("must be an array of strings; it is not.", owner=owner, name="groups")
+    return Arrays(
+        X=X,
+        y=y,
+        ids=None if ids is None else [str(item) for item in ids],
+        groups=None if groups is None else [str(item) for item in groups],
+    )
+
+
+def _numbers(value: Any, name: str, dimensions: int, owner: str) -> Any:
+    try:
+        array = np.array(value)
+    except (ValueError, OverflowError):
+        array = np.empty(0, dtype=object)
+    if array.ndim != dimensions or array.dtype.kind not in "iuf" or array.size == 0:
+        shape = "rows of numbers, all of the same length" if dimensions == 2 else "an array of numbers"
+        raise DataError(f"must be {shape}; it is not.", owner=owner, name=name)
+    return array.astype(np.float64)

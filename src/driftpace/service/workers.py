@@ -1,0 +1,121 @@
+"""Thread pools with bounded queues for work that blocks, and the readiness probe of the store."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import ParamSpec, TypeVar
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.types import Receive
+
+from driftpace.errors import StorageError
+from driftpace.service.errors import busy_error
+from driftpace.storage.base import Store
+
+P = ParamSpec("P")
+Result = TypeVar("Result")
+
+
+class WorkerPool:
+    """A few threads for one kind of work, with a bounded queue.
+
+    Parameters
+    ----------
+    activity : str
+        What the pool does, such as ``"planning"``; names its threads and appears in the message when the queue is full.
+    threads : int
+        Calls that run at once.
+    queue : int
+        Calls that may wait for a thread; more are refused with 503.
+    """
+
+    def __init__(self, activity: str, *, threads: int, queue: int) -> None:
+        self._activity = activity
+        self._capacity = threads + queue
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix=f"driftpace-{activity}")
+        self.active = 0
+
+    async def run(self, function: Callable[P, Result], *args: P.args, **kwargs: P.kwargs) -> Result:
+        """Return the result of a function, computed in a thread."""
+        if self.active >= self._capacity:
+            raise busy_error(f"the service is at its limit for {self._activity}; try again.", seconds=2)
+        self.active += 1
+        future = self._threads.submit(function, *args, **kwargs)
+        try:
+            result = await asyncio.wrap_future(future)
+        except asyncio.CancelledError:
+            self._release_when_done(future)
+            raise
+        except BaseException:
+            self.active -= 1
+            raise
+        self.active -= 1
+        return result
+
+    def _release_when_done(self, future: Future[Result]) -> None:
+        """Keep the slot of a cancelled call for as long as it occupies its thread."""
+        loop = asyncio.get_running_loop()
+
+        def done(_: Future[Result]) -> None:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(self._release)
+
+        future.add_done_callback(done)
+
+    def _release(self) -> None:
+        self.active -= 1
+
+
+async def run_cancellable(request: Request, pool: WorkerPool, function: Callable[[], Result]) -> Result:
+    """Return the result of a function, computed in a pool; cancelled if the client disconnects while it is queued.
+
+    For functions without side effects, such as a plan: one that has started runs to its end in its thread.
+
+    Raises
+    ------
+    starlette.requests.ClientDisconnect
+        As soon as the client has disconnected.
+    """
+    work = asyncio.ensure_future(pool.run(function))
+    disconnect = asyncio.ensure_future(_disconnected(request.receive))
+    try:
+        await asyncio.wait({work, disconnect}, return_when=asyncio.FIRST_COMPLETED)
+        if work.done():
+            return work.result()
+        disconnect.result()  # raises if the body was too slow
+        raise ClientDisconnect
+    finally:
+        work.cancel()
+        disconnect.cancel()
+        await asyncio.gather(work, disconnect, return_exceptions=True)
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+class ReadinessProbe:
+    """Pings a store, once at a time however many callers ask; no answer within ``seconds`` counts as a failure."""
+
+    def __init__(self, store: Store, pool: WorkerPool, *, seconds: float) -> None:
+        self._store = store
+        self._pool = pool
+        self._seconds = seconds
+        self._ping: asyncio.Task[None] | None = None
+
+    async def require(self) -> None:
+        """Raise StorageError if the store is unavailable or does not answer in time."""
+        if self._ping is None or self._ping.done():
+            self._ping = asyncio.create_task(self._pool.run(self._store.ping))
+            self._ping.add_done_callback(_retrieve_exception)
+        answered, _ = await asyncio.wait({self._ping}, timeout=self._seconds)
+        if not answered:
+            raise StorageError(f"the store at {self._store.url} does not answer.")
+        self._ping.result()
+
+
+def _retrieve_exception(ping: asyncio.Task[None]) -> None:
+    """Mark the exception of a ping as retrieved: by the time it fails, its callers may have timed out."""
+    if not ping.cancelled():
+        ping.exception()
