@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.retraining import PRICES, retrainopt
-from driftpace.backtest.even import even_sizes
-from driftpace.backtest.job import Job
-from driftpace.backtest.measure import Measured, measure
-from driftpace.backtest.rows import Rows
+from driftpace.backtest.baselines import even_sizes
+from driftpace.backtest.job import Job, PeriodRows
+from driftpace.backtest.metrics import RunMetrics, measure
 from driftpace.typing import FloatArray
 
 RATES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
@@ -32,11 +31,11 @@ class Peer:
     title: str
     needs: str
     note: str
-    run: Callable[[Job, int, int, Any], Measured]
+    run: Callable[[Job, int, int, Any], RunMetrics]
     settings: tuple[Any, ...]
 
 
-def replay_peers(job: Job, item: tuple[int, int]) -> dict[str, tuple[Measured, ...]]:
+def replay_peers(job: Job, item: tuple[int, int]) -> dict[str, tuple[RunMetrics, ...]]:
     """Replay one run of every peer that is installed, once for each setting; ``item`` is (run, labels of driftpace)."""
     run, total = item
     return {
@@ -46,7 +45,7 @@ def replay_peers(job: Job, item: tuple[int, int]) -> dict[str, tuple[Measured, .
     }
 
 
-def scikit_learn(job: Job, run: int, total: int, setting: float | None) -> Measured:
+def scikit_learn(job: Job, run: int, total: int, setting: float | None) -> RunMetrics:
     """Measure ``partial_fit`` on a fixed schedule: ``total`` labels spread evenly, one pass a period."""
     linear_model = import_module("sklearn.linear_model")
     rows, sizes = job.rows(run), even_sizes(total, job.pools)
@@ -68,7 +67,7 @@ def scikit_learn(job: Job, run: int, total: int, setting: float | None) -> Measu
     return measure(rows, _finite(coefs), sizes.astype(np.float64), classification=job.classification)
 
 
-def river(job: Job, run: int, total: int, setting: tuple[float, float]) -> Measured:
+def river(job: Job, run: int, total: int, setting: tuple[float, float]) -> RunMetrics:
     """Measure a linear model that learns a few rows each period, and a burst when ADWIN finds that their losses have changed."""
     rows, (share, rate) = job.rows(run), setting
     model, names = _river_model(job, rate), [str(column) for column in range(job.coefficients - 1)]
@@ -107,7 +106,7 @@ def _river_model(job: Job, rate: float) -> Any:
     )
 
 
-def _level(job: Job, rows: tuple[Rows, ...], size: int) -> float:
+def _level(job: Job, rows: tuple[PeriodRows, ...], size: int) -> float:
     """Return the mean target of the first rows, which anybody would subtract before taking steps from zero."""
     _, y = rows[0].bought(0, size)
     return 0.0 if job.classification or not len(y) else float(y.mean())
@@ -122,8 +121,8 @@ def _finite(coefs: FloatArray) -> FloatArray:
     return np.clip(np.nan_to_num(coefs, nan=1e6, posinf=1e6, neginf=-1e6), -1e6, 1e6)
 
 
-def _retrainopt(job: Job, run: int, total: int, setting: float) -> Measured:  # noqa: ARG001
-    rows: tuple[Rows, ...] = job.rows(run)
+def _retrainopt(job: Job, run: int, total: int, setting: float) -> RunMetrics:  # noqa: ARG001
+    rows: tuple[PeriodRows, ...] = job.rows(run)
     return retrainopt(job, rows, setting)
 
 

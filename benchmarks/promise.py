@@ -15,11 +15,9 @@ import numpy as np
 from benchmarks.peers import PEERS, replay_peers
 from benchmarks.tables import Replayed, tables
 from driftpace.backtest import BacktestResult, Strategy, promise, replay
-from driftpace.backtest.following import Asked
-from driftpace.backtest.gathering import gather_strategy
-from driftpace.backtest.job import Job
-from driftpace.backtest.measure import Measured
-from driftpace.backtest.preparing import prepare
+from driftpace.backtest.job import Job, TrackerConfig, prepare
+from driftpace.backtest.metrics import RunMetrics
+from driftpace.backtest.run import stack_strategy
 from driftpace.backtest.workers import Workers, one_thread
 from driftpace.backtest.yardstick import JUDGED_AFTER, PILOT_PERIODS, ROWS_PER_COEFFICIENT
 from driftpace.typing import FloatArray
@@ -53,7 +51,7 @@ class Shown:
 
 def show(table: Replayed, epsilon: float, runs: int) -> Shown:
     """Replay a table at a target, and the peers on the same rows in the same order."""
-    asked = Asked(epsilon=epsilon, certificate=LEVEL)
+    asked = TrackerConfig(epsilon=epsilon, certificate=LEVEL)
     result = replay(
         table.panel,
         loss=table.loss,
@@ -71,14 +69,14 @@ def show(table: Replayed, epsilon: float, runs: int) -> Shown:
     return Shown(table=table, epsilon=epsilon, result=result, peers=dict(_best(job, found)))
 
 
-def _best(job: Job, found: list[dict[str, tuple[Measured, ...]]]) -> Iterator[tuple[str, Strategy]]:
+def _best(job: Job, found: list[dict[str, tuple[RunMetrics, ...]]]) -> Iterator[tuple[str, Strategy]]:
     """Yield each peer at its best setting in hindsight: fewest labels among those that keep the promise, else least risk."""
     for name in found[0]:
         tried = []
         for setting, value in enumerate(PEERS[name].settings):
             runs = [run[name][setting] for run in found]
             note = "defaults" if value is None else ", ".join(f"{one:.3g}" for one in np.atleast_1d(value))
-            tried.append(gather_strategy(name, PEERS[name].title, note, runs, classification=job.classification))
+            tried.append(stack_strategy(name, PEERS[name].title, note, runs, classification=job.classification))
         keep = [one for one in tried if promise(one.excess_risk, job.epsilon).kept]
         yield (
             name,

@@ -18,7 +18,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from driftpace.backtest import BacktestResult, Strategy, from_json, promise
-from driftpace.backtest.report.facts import labels
+from driftpace.backtest.judgement import total_labels
 
 INK, ACCENT, FAINT = "#1f3a5f", "#c8553d", "#8fa3b8"
 
@@ -43,13 +43,13 @@ def draw(result: BacktestResult, path: Path) -> None:
 
 def _labels(axes: Axes, result: BacktestResult, named: dict[str, Strategy]) -> None:
     own, places = named["driftpace"], np.arange(len(result.periods))
-    axes.bar(places, own.samples.mean(axis=0), color=INK, label=f"driftpace: {labels(own):,.0f} in all")
+    axes.bar(places, own.samples.mean(axis=0), color=INK, label=f"driftpace: {total_labels(own):,.0f} in all")
     fresh = named["from_scratch"]
     axes.plot(
         *(places, fresh.samples.mean(axis=0)),
         color=FAINT,
         drawstyle="steps-mid",
-        label=f"a fresh fit each time: {labels(fresh):,.0f}",
+        label=f"a fresh fit each time: {total_labels(fresh):,.0f}",
     )
     constant = named["best_constant"]
     axes.plot(
@@ -57,7 +57,7 @@ def _labels(axes: Axes, result: BacktestResult, named: dict[str, Strategy]) -> N
         color=ACCENT,
         ls="--",
         drawstyle="steps-mid",
-        label=f"best constant size, known in hindsight: {labels(constant):,.0f}",
+        label=f"best constant size, known in hindsight: {total_labels(constant):,.0f}",
     )
     axes.set_title(f"Labels bought, {result.table}")
     axes.set_ylabel(f"labels in a period (of {min(result.pool):,} to {max(result.pool):,})")

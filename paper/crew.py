@@ -5,7 +5,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import Any, TypeVar
 
-from driftpace.backtest.workers import cores, one_thread, script_hidden
+from driftpace.backtest.workers import cores, hide_main, one_thread
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -20,7 +20,7 @@ def spread(task: Callable[[Item], Answer], items: Sequence[Item], *, workers: in
                 yield task(item)
         return
     with ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_begin) as executor:
-        with script_hidden():
+        with hide_main():
             futures = [executor.submit(task, item) for item in items]
         try:
             for future in futures:

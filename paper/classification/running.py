@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driftpace.backtest.auc import auc
+from driftpace.backtest.metrics import auc
 from driftpace.synthetic import TwoClasses
 from driftpace.typing import FloatArray
 from paper.asked import key

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from driftpace.backtest.report.figures import LAYOUT, Key
+from driftpace.report.figures import LAYOUT, LegendKey
 from driftpace.typing import FloatArray
 from paper.drawing import axes
 from paper.drawing.looks import Look, intervals_as_bands, looks
@@ -27,7 +27,7 @@ class Drawable:
 
     traces: tuple[dict[str, Any], ...]
     layout: dict[str, Any]
-    keys: tuple[Key, ...]
+    keys: tuple[LegendKey, ...]
 
     def plotted(self) -> dict[str, Any]:
         """Return what the page's script takes."""
@@ -38,14 +38,14 @@ def interactive(figure: Figure) -> Drawable:
     """Return the figure as plotly draws it; what cannot be drawn (NaN, infinity, a logarithm of zero) is a gap."""
     bands = intervals_as_bands(figure.series)
     traces: list[dict[str, Any]] = []
-    keys: list[Key] = []
+    keys: list[LegendKey] = []
     for series, look in zip(figure.series, looks(figure), strict=True):
         shown = axes.above(series, axes.floor(figure)) if figure.log_y else series
         first = len(traces)
         traces += _traces(shown, look, bands=bands)
         places = tuple(range(first, len(traces)))
         sign = (look.marker or "circle").replace("-open", " open") if series.marks else look.dash
-        keys.append(Key(label=typeset(series.label), look=sign, colour=look.colour, traces=places, shown=True))
+        keys.append(LegendKey(label=typeset(series.label), look=sign, colour=look.colour, traces=places, shown=True))
     return Drawable(traces=tuple(traces), layout=_layout(figure), keys=tuple(keys))
 
 

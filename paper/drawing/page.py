@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
 
-from driftpace.backtest.report.document import document
+from driftpace.report.page import html_document
 from paper.drawing.interactive import Drawable, interactive
 from paper.drawing.parts import chapter, figure_id
 from paper.drawing.words import plural, typeset
@@ -40,7 +40,7 @@ def page(findings: Sequence[Finding]) -> str:
         *(chapter(finding, drawn, place) for place, finding in enumerate(findings, start=1)),
     ]
     style = (files("paper.drawing") / "page.css").read_text(encoding="utf-8")
-    return document(title=typeset(title), body=body, figures=_plotted(drawn), owner="The page", style=style)
+    return html_document(title=typeset(title), body=body, figures=_plotted(drawn), owner="The page", style=style)
 
 
 def _plotted(drawn: dict[str, Drawable]) -> dict[str, object]:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
-from driftpace.backtest.report.sections import legend
+from driftpace.report.page import legend_html
 from paper.drawing.grouping import grouped
 from paper.drawing.interactive import Drawable
 from paper.drawing.numbers import numbers
@@ -97,7 +97,7 @@ def _figure(finding: Finding, figure: Figure, drawn: Drawable) -> str:
         for folder, ending, name in (("figures", "png", "PNG"), ("figures", "svg", "SVG"), ("data", "csv", "CSV"))
     )
     return (
-        f'<figure aria-labelledby="{key}-title"><h4 id="{key}-title">{_said(figure.title)}</h4>{legend(key, drawn.keys)}'
+        f'<figure aria-labelledby="{key}-title"><h4 id="{key}-title">{_said(figure.title)}</h4>{legend_html(key, drawn.keys)}'
         f'<div class="figure{" square" if figure.equal else ""}" id="{key}" role="img" '
         f'aria-label="{escape(typeset(figure.alt))}"></div>'
         f'<figcaption>{_said(figure.caption)} <span class="quiet">{_said(origin)} {links}.</span></figcaption>'

@@ -9,16 +9,12 @@ from functools import lru_cache
 
 import numpy as np
 
-from driftpace.backtest.following import Asked as Wanted
-from driftpace.backtest.following import Draw, follow
-from driftpace.backtest.job import Job
-from driftpace.backtest.kept import up_front
-from driftpace.backtest.measure import Measured, measure
-from driftpace.backtest.paper import generous_constants
-from driftpace.backtest.preparing import prepare
-from driftpace.backtest.rows import Rows
-from driftpace.backtest.split import Split, count_test_rows
+from driftpace.backtest.baselines import generous_constants, up_front
+from driftpace.backtest.job import Job, PeriodRows, PeriodSplit, count_test_rows, prepare
+from driftpace.backtest.job import TrackerConfig as Wanted
+from driftpace.backtest.metrics import RunMetrics, measure
 from driftpace.backtest.table import Panel
+from driftpace.backtest.tracker_run import RowSource, run_tracker
 from driftpace.backtest.yardstick import constant_risks, constant_sizes, find_best_constant
 from driftpace.constraints import Ball
 from driftpace.losses import SquaredLoss
@@ -56,8 +52,8 @@ class Walk:
     of an endless wave.
     """
 
-    bought: Measured
-    kept: Measured
+    bought: RunMetrics
+    kept: RunMetrics
     rho: FloatArray
     wanted: FloatArray
 
@@ -127,7 +123,7 @@ def job_of(setting: Setting, panel: Panel) -> Job:
     )
 
 
-def rows_of(job: Job, run: int, people: tuple[FloatArray, ...] | None = None) -> tuple[Rows, ...]:
+def rows_of(job: Job, run: int, people: tuple[FloatArray, ...] | None = None) -> tuple[PeriodRows, ...]:
     """Return the waves of a run: rows to buy, in their order, and rows to test on; by people, the same ones in every wave."""
     if people is None:
         return job.rows(run)
@@ -138,12 +134,12 @@ def rows_of(job: Job, run: int, people: tuple[FloatArray, ...] | None = None) ->
     for population, who in zip(job.populations, people, strict=True):
         order = rng.permutation(who.size)
         apart = np.isin(who[order], tested)
-        rows.append(Rows(population=population, split=Split(test=order[apart], pool=order[~apart])))
+        rows.append(PeriodRows(population=population, split=PeriodSplit(test=order[apart], pool=order[~apart])))
     return tuple(rows)
 
 
-def _by_default(job: Job, rows: tuple[Rows, ...], run: int) -> Walk:
-    followed = follow(job.asked.tracker(job.loss, job.coefficients - 1, job.tracker_seed(run)), rows)
+def _by_default(job: Job, rows: tuple[PeriodRows, ...], run: int) -> Walk:
+    followed = run_tracker(job.asked.tracker(job.loss, job.coefficients - 1, job.tracker_seed(run)), rows)
     return Walk(
         bought=measure(rows, followed.coefs, followed.samples, classification=False),
         kept=up_front(job, rows, int(followed.samples.sum())),
@@ -152,19 +148,19 @@ def _by_default(job: Job, rows: tuple[Rows, ...], run: int) -> Walk:
     )
 
 
-def _as_in_paper(job: Job, rows: tuple[Rows, ...], run: int, constants: Constants) -> Walk:
+def _as_in_paper(job: Job, rows: tuple[PeriodRows, ...], run: int, constants: Constants) -> Walk:
     """Follow Tracker.as_in_paper on rows with a column of ones, and its twin: the same SGD over all rows of wave 1 at once."""
     tracker = _paper_tracker(job, run, constants)
     coefs, samples, rho, wanted = [], [], [], []
     for now in rows:
-        report = tracker.step(Draw(now, ones=True), pool=now.pool)
+        report = tracker.step(RowSource(now, ones=True), pool=now.pool)
         coefs.append(tracker.coef)
         samples.append(float(report.samples))
         rho.append(np.nan if report.rho is None else report.rho)
         wanted.append(float(report.samples_theory))
     size = min(int(sum(samples)), rows[0].pool)
     twin = _paper_tracker(job, run, constants, first=(size, size))
-    twin.step(Draw(rows[0], ones=True), pool=rows[0].pool)
+    twin.step(RowSource(rows[0], ones=True), pool=rows[0].pool)
     once = np.zeros(len(rows))
     once[0] = size
     return Walk(

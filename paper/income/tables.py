@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from driftpace.backtest.split import count_test_rows
+from driftpace.backtest.job import count_test_rows
 from driftpace.backtest.table import Panel, read_table
 from driftpace.datasets import Table, load_gss_income, load_psid7682, load_psid_extract
 from driftpace.datasets.prices import CPI_U

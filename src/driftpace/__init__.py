@@ -80,7 +80,7 @@ _PARTS = frozenset(
     {
         *("backtest", "bounds", "campaign", "constants", "constraints", "datasets", "drift", "errors", "labelling"),
         *("adaptive", "learners", "losses", "planning", "records", "rules", "schedules", "service", "storage"),
-        *("tables", "testing", "synthetic", "tracker"),
+        *("report", "tables", "testing", "synthetic", "tracker"),
     }
 )
 """Packages that need no import of their own; ``backtest`` is one that can be called."""

@@ -5,20 +5,24 @@ import pytest
 
 from driftpace import SmoothedHinge
 from driftpace.backtest.anchored import STRENGTHS
-from driftpace.backtest.even import even, even_sizes
-from driftpace.backtest.following import Asked, Draw
-from driftpace.backtest.from_scratch import from_scratch, textbook_sizes
-from driftpace.backtest.job import Job
-from driftpace.backtest.kept import up_front
-from driftpace.backtest.paper import generous_constants, paper_rule
-from driftpace.backtest.preparing import prepare
+from driftpace.backtest.baselines import (
+    even,
+    even_sizes,
+    from_scratch,
+    generous_constants,
+    paper_rule,
+    textbook_sizes,
+    up_front,
+)
+from driftpace.backtest.job import Job, TrackerConfig, prepare
+from driftpace.backtest.tracker_run import RowSource
 from driftpace.losses import Loss
 from tests.backtest.panels import classes_panel, drifting_panel
 
 
 def job_of(epsilon: float = 0.05, loss: Loss | None = None, rows: int = 60) -> Job:
     panel = drifting_panel(rows=rows) if loss is None else classes_panel(rows=rows)
-    return prepare(panel, loss=loss, asked=Asked(epsilon=epsilon), test_fraction=0.2, seed=1)
+    return prepare(panel, loss=loss, asked=TrackerConfig(epsilon=epsilon), test_fraction=0.2, seed=1)
 
 
 def test_up_front_is_least_squares_of_the_first_rows() -> None:
@@ -91,10 +95,10 @@ def test_the_paper_asks_for_more_than_there_is(loss: Loss | None) -> None:
 
 def test_a_draw_hands_out_each_row_once() -> None:
     now = job_of().rows(1)[2]
-    draw = Draw(now)
+    draw = RowSource(now)
     parts = [draw(size) for size in (10, 0, 30, 30, 5)]
     assert [len(y) for _, y in parts] == [10, 0, 30, 8, 0]
     X, y = now.bought(0, 48)
     np.testing.assert_array_equal(np.concatenate([part for part, _ in parts]), X[:, :-1])
     np.testing.assert_array_equal(np.concatenate([part for _, part in parts]), y)
-    assert Draw(now, ones=True)(3)[0].shape == (3, 3)
+    assert RowSource(now, ones=True)(3)[0].shape == (3, 3)

@@ -5,9 +5,9 @@ import pytest
 
 from driftpace import LogisticLoss, SquaredLoss, Tracker
 from driftpace.backtest import from_json, read_table, replay, to_json
-from driftpace.backtest.report.page import report
 from driftpace.errors import ParameterError
 from driftpace.losses import Loss
+from driftpace.report.backtest import backtest_report
 from driftpace.selection import Candidate, Selection
 from tests.backtest.panels import classes_panel, drifting_panel
 
@@ -23,8 +23,8 @@ def test_choices_come_back_for_every_run_and_period_and_are_shown() -> None:
     again = from_json(to_json(result))
     assert again.choices is not None
     assert np.array_equal(again.choices.chosen, result.choices.chosen)
-    page = report(result)
-    assert "Which model was chosen" in page
+    page = backtest_report(result)
+    assert "Chosen candidates" in page
     assert "never chosen: " in page
     assert result.loss == repr(SquaredLoss())
 
@@ -32,7 +32,7 @@ def test_choices_come_back_for_every_run_and_period_and_are_shown() -> None:
 def test_without_candidates_nothing_is_said_of_them() -> None:
     result = replay(drifting_panel(), epsilon=0.05, runs=1, workers=1, baselines=())
     assert result.choices is None
-    assert "Which model was chosen" not in report(result)
+    assert "Chosen candidates" not in backtest_report(result)
     assert from_json(to_json(result)).choices is None
 
 

@@ -12,13 +12,13 @@ import pytest
 from driftpace import Ball, Constants, Tracker
 from driftpace.backtest import BASELINES, backtest, from_json, render, to_json
 from driftpace.backtest import run as backtest_run
-from driftpace.backtest.from_scratch import from_scratch
-from driftpace.backtest.report.page import report
-from driftpace.backtest.split import split
+from driftpace.backtest.baselines import from_scratch
+from driftpace.backtest.job import split_period
 from driftpace.cli import main
 from driftpace.errors import DataError
 from driftpace.losses import Loss, SquaredLoss
 from driftpace.records import Verdict
+from driftpace.report.backtest import backtest_report
 
 REASON = r"'promo' is constant over the first \d+ rows\."
 
@@ -46,7 +46,7 @@ def test_a_baseline_that_cannot_run_is_reported_with_the_reason_and_the_others_r
         {"name": "paper", "title": "The paper's rule", "reason": skipped.reason}
     ]
     assert from_json(to_json(result)).skipped == result.skipped
-    assert f"<strong>The paper&#x27;s rule</strong>: {escape(skipped.reason)}" in report(result)
+    assert f"<strong>The paper&#x27;s rule</strong>: {escape(skipped.reason)}" in backtest_report(result)
 
 
 def test_the_command_reports_it_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -75,7 +75,7 @@ def test_a_baseline_that_fails_in_some_runs_is_left_out_and_says_in_how_many(mon
             raise np.linalg.LinAlgError("Singular matrix")
         return from_scratch(job, rows)
 
-    first_test_row = split(60, test_fraction=0.2, seed=0, run=0, period=0).test[0]
+    first_test_row = split_period(60, test_fraction=0.2, seed=0, run=0, period=0).test[0]
     monkeypatch.setattr(backtest_run, "from_scratch", fails_once)
     result = backtest(sales(), **(SETTINGS | {"baselines": ["from_scratch", "first_model"]}))
     assert [one.name for one in result.strategies] == ["driftpace", "first_model"]

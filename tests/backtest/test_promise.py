@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from driftpace.backtest import Promise, promise
-from driftpace.backtest.promise import is_kept
+from driftpace.backtest.promise import promise_kept
 
 
 def test_the_mean_decides_when_no_period_stands_out() -> None:
@@ -48,4 +48,4 @@ def test_a_target_for_each_period() -> None:
 @pytest.mark.parametrize(("confidence", "kept"), [(None, False), (0.75, True), (0.76, False)])
 def test_with_a_confidence_the_share_within_the_target_decides(confidence: float | None, kept: bool) -> None:
     risks = np.array([[0.01, 0.02], [0.01, 0.9]])
-    assert is_kept(risks, 0.02, confidence) is kept
+    assert promise_kept(risks, 0.02, confidence) is kept

@@ -11,7 +11,7 @@ import driftpace
 import driftpace.backtest
 from driftpace import SmoothedHinge, SquaredLoss
 from driftpace.backtest import BacktestResult, Panel, backtest, replay, to_json
-from driftpace.backtest.split import split
+from driftpace.backtest.job import split_period
 from driftpace.errors import DataError, ParameterError
 from driftpace.records import Verdict
 from tests.backtest.panels import classes_panel, drifting_panel, panel_of
@@ -38,7 +38,7 @@ def test_the_tracker_is_judged_as_by_hand() -> None:
     ours = result.strategies[0]
     for run in range(3):
         for period, (X, y) in enumerate(zip(panel.X, panel.y, strict=True)):
-            parts = split(50, test_fraction=0.2, seed=0, run=run, period=period)
+            parts = split_period(50, test_fraction=0.2, seed=0, run=run, period=period)
             size = 2 * SIZE if period == 0 else SIZE
             mean = y[parts.pool[:size]].mean()
             rows = np.column_stack([X, np.ones(50)])

@@ -7,9 +7,7 @@ from pathlib import Path
 import pytest
 
 from driftpace.backtest import replay
-from driftpace.backtest.following import Asked
-from driftpace.backtest.job import Job
-from driftpace.backtest.preparing import prepare
+from driftpace.backtest.job import Job, TrackerConfig, prepare
 from driftpace.backtest.workers import Workers
 from driftpace.errors import DataError
 from tests.backtest.panels import drifting_panel
@@ -35,7 +33,9 @@ for tracker in (plain_tracker, own):
 
 
 def job_of() -> Job:
-    return prepare(drifting_panel(), loss=None, asked=Asked(epsilon=0.1), test_fraction=0.2, seed=0, baselines=())
+    return prepare(
+        drifting_panel(), loss=None, asked=TrackerConfig(epsilon=0.1), test_fraction=0.2, seed=0, baselines=()
+    )
 
 
 def double(job: Job, item: int) -> int:

@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 from driftpace.backtest.anchored import LEAST, STRENGTHS
-from driftpace.backtest.following import Asked
-from driftpace.backtest.job import Job
-from driftpace.backtest.preparing import prepare
+from driftpace.backtest.job import Job, TrackerConfig, prepare
 from driftpace.backtest.promise import promise
 from driftpace.backtest.yardstick import constant_risks, constant_run, constant_sizes, find_best_constant
 from driftpace.constraints import WholeSpace
@@ -19,7 +17,7 @@ RUNS = 6
 
 def job_of(epsilon: float, *, step: float = 0.2, rows: int = 60) -> Job:
     panel = drifting_panel(periods=7, rows=rows, step=step)
-    return prepare(panel, loss=None, asked=Asked(epsilon=epsilon), test_fraction=0.2, seed=3)
+    return prepare(panel, loss=None, asked=TrackerConfig(epsilon=epsilon), test_fraction=0.2, seed=3)
 
 
 def risks_of(job: Job, size: int) -> FloatArray:

@@ -51,13 +51,13 @@ def small(tmp_path: Path) -> Path:
     return path
 
 
-def test_it_opens_with_asked_cost_otherwise_and_the_report(
+def test_it_opens_with_target_cost_otherwise_and_the_report(
     asked: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([*PLAIN, "--price", "2", "--currency", "EUR"]) == 0
     printed = capsys.readouterr()
     words = [line.split()[0] for line in printed.out.splitlines() if line and not line.startswith(" ")]
-    assert words[:6] == ["Asked", "Cost", "Otherwise", "Promise", "Report", "Numbers"]
+    assert words[:6] == ["Target", "Cost", "Otherwise", "Promise", "Report", "Numbers"]
     assert "EUR" in printed.out.splitlines()[1]
     assert printed.out.splitlines()[-1].startswith("Took ")
     assert "MB of memory" in printed.out.splitlines()[-1]

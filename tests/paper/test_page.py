@@ -12,9 +12,9 @@ import pytest
 from driftpace.errors import DataError
 from paper import Comparison, Finding, Measured, write_findings
 from paper.drawing import page
-from tests.backtest.test_report import Page
-from tests.backtest.test_report_browser import CHROMIUM, browsing, opened
 from tests.reference.findings import hostile, made_up
+from tests.report.test_backtest import Page
+from tests.report.test_browser import CHROMIUM, browsing, opened
 
 EVIL = "<script>alert(1)</script>"
 HANDLER = "\"'><img src=x onerror=alert(1)>"

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from driftpace.backtest.records import BacktestResult, Ledger, Strategy
+from driftpace.backtest.result import BacktestResult, Strategy, TrackerLedger
 from driftpace.records import Assumption, Verdict
 from driftpace.typing import FloatArray
 
@@ -82,7 +82,7 @@ def made_up(
         strategies=tuple(
             _strategy(rng, name, samples, np.array(pool, float), epsilon, classification) for name in TITLES
         ),
-        ledger=Ledger(
+        ledger=TrackerLedger(
             samples_theory=np.round(samples * 11.0 + 900.0),
             risk_bound=bound,
             certificate=certificate,

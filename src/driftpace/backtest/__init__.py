@@ -8,23 +8,23 @@ from inspect import signature
 from types import ModuleType
 from typing import Any
 
-from driftpace.backtest.as_json import from_json, to_json
 from driftpace.backtest.promise import Promise, promise
-from driftpace.backtest.records import BacktestResult, Choices, Ledger, SkippedBaseline, Strategy
 from driftpace.backtest.replay import backtest, replay
-from driftpace.backtest.strategies import BASELINES
+from driftpace.backtest.result import BacktestResult, CandidateChoices, SkippedBaseline, Strategy, TrackerLedger
+from driftpace.backtest.run import BASELINES
+from driftpace.backtest.serialization import from_json, to_frame, to_json
 from driftpace.backtest.table import Panel, read_table
-from driftpace.backtest.tables import render, summary, to_frame
+from driftpace.backtest.text import render, summary
 
 __all__ = [
     "BASELINES",
     "BacktestResult",
-    "Choices",
-    "Ledger",
+    "CandidateChoices",
     "Panel",
     "Promise",
     "SkippedBaseline",
     "Strategy",
+    "TrackerLedger",
     "backtest",
     "from_json",
     "promise",
@@ -40,8 +40,8 @@ __all__ = [
 class _Callable(ModuleType):
     """A package that can be called: ``driftpace.backtest`` names both the package and what it does."""
 
-    def __call__(self, *given: Any, **named: Any) -> BacktestResult:
-        return backtest(*given, **named)
+    def __call__(self, *args: Any, **kwargs: Any) -> BacktestResult:
+        return backtest(*args, **kwargs)
 
 
 __signature__ = signature(backtest)  # so that help and editors show its parameters

@@ -7,8 +7,8 @@ an infinite strength keeps the anchor.
 
 import numpy as np
 
-from driftpace.backtest.many import mean_gradients, mean_hessians, mean_losses
-from driftpace.backtest.rows import Rows
+from driftpace.backtest.job import PeriodRows
+from driftpace.backtest.population import mean_gradients, mean_hessians, mean_losses
 from driftpace.losses import Loss, SquaredLoss
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
@@ -54,7 +54,12 @@ def fit_shrunk(loss: Loss, X: FloatArray, y: FloatArray, strengths: FloatArray, 
 
 
 def follow_anchored(
-    rows: tuple[Rows, ...], sizes: IntArray, strengths: FloatArray, scale: FloatArray, *, shrink_first: bool = False
+    rows: tuple[PeriodRows, ...],
+    sizes: IntArray,
+    strengths: FloatArray,
+    scale: FloatArray,
+    *,
+    shrink_first: bool = False,
 ) -> FloatArray:
     """Return the models (strengths, periods, coefficients) of a run that buys ``sizes[n]`` rows in period n.
 

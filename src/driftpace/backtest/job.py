@@ -1,15 +1,116 @@
-"""Everything a run of a backtest needs, in one frozen record that can be sent to another process."""
+"""A backtest ready to run: the tracker's configuration, the rows of each period and run, and the targets.
 
+Every strategy of a run buys a prefix of the same random order, so that strategies differ by what they do and not by luck. The
+order of run r and period n depends on (seed, r, n) alone: not on other runs, and not on the process that computes it.
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from driftpace.backtest.following import Asked
-from driftpace.backtest.population import Population
-from driftpace.backtest.rows import Rows
-from driftpace.backtest.split import count_test_rows, split
-from driftpace.losses import Loss
+from driftpace.backtest.population import Population, find_population
+from driftpace.backtest.table import Panel
+from driftpace.errors import DataError, ParameterError
+from driftpace.losses import Loss, classifies, get_loss, loss_names
+from driftpace.tracker import Tracker
 from driftpace.typing import FloatArray, IntArray
+
+TrackerMaker = Callable[[Loss, int, int], Tracker]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrackerConfig:
+    """What the user asked of the tracker: a target, how surely, and ``certificate``, the level of its certificates.
+
+    ``maker`` makes a tracker of one's own from loss, features and seed. ``l2`` are penalties to choose among, where there are any.
+    """
+
+    epsilon: float | None = None
+    tolerance: float | None = None
+    confidence: float | None = None
+    certificate: float = 0.95
+    maker: TrackerMaker | None = None
+    l2: tuple[float, ...] | None = None
+
+    def tracker(self, loss: Loss, features: int, seed: int) -> Tracker:
+        """Return a tracker that knows nothing yet."""
+        if self.maker is not None:
+            return self.maker(loss, features, seed)
+        asked = {"epsilon": self.epsilon, "tolerance": self.tolerance, "confidence": self.confidence, "l2": self.l2}
+        given: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
+        return Tracker(loss, certificate=self.certificate, features=features, rng=seed, **given)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class PeriodSplit:
+    """Row numbers of one period: ``test`` rows, and the ``pool`` in the order in which it is bought."""
+
+    test: IntArray
+    pool: IntArray
+
+
+def count_test_rows(rows: int, test_fraction: float) -> int:
+    """Return how many of a period's rows are tested on: the nearest whole number, one at least, one fewer than all at most.
+
+    >>> count_test_rows(10, 0.2), count_test_rows(2, 0.01)
+    (2, 1)
+    """
+    return max(min(round(test_fraction * rows), rows - 1), 1)
+
+
+def split_period(
+    rows: int, *, test_fraction: float, seed: int, run: int, period: int, groups: IntArray | None = None
+) -> PeriodSplit:
+    """Return the split of a period of ``rows`` rows in a run; runs and periods count from 0.
+
+    With ``groups`` nobody is tested on who can be bought: whole groups are tested on. Where the number of test rows divides a
+    group, the rest of it is bought last.
+
+    >>> split_period(5, test_fraction=0.2, seed=0, run=0, period=0).pool.size
+    4
+    >>> split_period(6, test_fraction=0.3, seed=0, run=0, period=0, groups=np.array([1, 1, 2, 2, 3, 3])).test.tolist()
+    [2, 3]
+    """
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(run, period)))
+    order = rng.permutation(rows)
+    tested = count_test_rows(rows, test_fraction)
+    if groups is None:
+        return PeriodSplit(test=order[:tested], pool=order[tested:])
+    names, of_row = np.unique(groups, return_inverse=True)
+    drawn = rng.permutation(len(names))[of_row]
+    by_group = np.argsort(drawn, kind="stable")
+    test, pool = by_group[:tested], order[~np.isin(order, by_group[:tested])]
+    known = np.isin(drawn[pool], drawn[test])
+    return PeriodSplit(test=test, pool=np.concatenate([pool[~known], pool[known]]))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class PeriodRows:
+    """A period's population and how a run splits it; rows are copied only when they are bought."""
+
+    population: Population
+    split: PeriodSplit
+
+    @property
+    def pool(self) -> int:
+        """How many rows can be bought."""
+        return len(self.split.pool)
+
+    def bought(self, first: int, last: int) -> tuple[FloatArray, FloatArray]:
+        """Return the rows from ``first`` up to before ``last`` in the order of the run, as far as there are any."""
+        chosen = self.split.pool[first:last]
+        return self.population.X[chosen], self.population.y[chosen]
+
+    def groups_of(self, first: int, last: int) -> IntArray | None:
+        """Return whose these rows are, None where that is not known."""
+        groups = self.population.groups
+        return None if groups is None else groups[self.split.pool[first:last]]
+
+    def test(self) -> tuple[FloatArray, FloatArray]:
+        """Return the rows to test on."""
+        return self.population.X[self.split.test], self.population.y[self.split.test]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -25,7 +126,7 @@ class Job:
     populations: tuple[Population, ...]
     epsilon: FloatArray
     scale: FloatArray
-    asked: Asked
+    asked: TrackerConfig
     test_fraction: float
     seed: int
     features: tuple[str, ...]
@@ -42,13 +143,13 @@ class Job:
         rows = [len(now.y) for now in self.populations]
         return np.array([total - count_test_rows(total, self.test_fraction) for total in rows])
 
-    def rows(self, run: int) -> tuple[Rows, ...]:
+    def rows(self, run: int) -> tuple[PeriodRows, ...]:
         """Return the periods of a run: rows to buy, in their order, and rows to test on."""
         return tuple(self._period(run, period) for period in range(len(self.populations)))
 
-    def _period(self, run: int, period: int) -> Rows:
+    def _period(self, run: int, period: int) -> PeriodRows:
         population = self.populations[period]
-        parts = split(
+        parts = split_period(
             len(population.y),
             test_fraction=self.test_fraction,
             seed=self.seed,
@@ -56,8 +157,137 @@ class Job:
             period=period,
             groups=population.groups,
         )
-        return Rows(population=population, split=parts)
+        return PeriodRows(population=population, split=parts)
 
     def tracker_seed(self, run: int) -> int:
         """Return the whole number that seeds the tracker of a run."""
         return int(np.random.SeedSequence(self.seed, spawn_key=(run,)).generate_state(1, np.uint64)[0] >> np.uint64(1))
+
+
+_SAME = 1e-10
+_NOTHING = 1e-20
+
+
+def prepare(
+    panel: Panel,
+    *,
+    loss: Loss | None,
+    asked: TrackerConfig,
+    test_fraction: float,
+    seed: int,
+    baselines: Sequence[str] = (),
+) -> Job:
+    """Return the job of replaying a panel."""
+    loss = _default_loss(panel, asked.l2) if loss is None else loss
+    _check_loss(panel, loss)
+    if asked.l2 is not None and loss.l2 != 0.0:
+        raise ParameterError(
+            f"must be the only penalty; got a loss that has l2={loss.l2!r} besides.",
+            owner="backtest",
+            name="l2",
+        )
+    if len(panel.periods) < 2:
+        raise DataError(f"must name at least two periods; got {len(panel.periods)}.", owner="backtest", name="period")
+    for label, X in zip(panel.periods, panel.X, strict=True):
+        _check_rows(label, len(X), X.shape[1] + 1, test_fraction)
+    _check_collinearity(panel, loss)
+    groups = panel.groups or (None,) * len(panel.periods)
+    populations = tuple(
+        find_population(label, loss, X, y, whose)
+        for label, X, y, whose in zip(panel.periods, panel.X, panel.y, groups, strict=True)
+    )
+    if asked.epsilon is not None:
+        epsilon = np.full(len(populations), float(asked.epsilon))
+    else:
+        assert asked.tolerance is not None
+        _check_positive_loss(populations)
+        epsilon = asked.tolerance * np.array([now.least for now in populations])
+    return Job(
+        loss=loss,
+        classification=classifies(loss),
+        populations=populations,
+        epsilon=epsilon,
+        scale=_scale(panel.X),
+        asked=asked,
+        test_fraction=test_fraction,
+        seed=seed,
+        features=tuple(panel.features),
+        baselines=tuple(baselines),
+    )
+
+
+def _default_loss(panel: Panel, l2: tuple[float, ...] | None) -> Loss:
+    """Return the default loss for the target, without a penalty where candidates are given."""
+    name = loss_names("classification" if panel.two_classes else "regression")[0]
+    return get_loss(name, l2=None if l2 is None else 0.0)
+
+
+def _check_loss(panel: Panel, loss: object) -> None:
+    """Refuse what is no loss, and a loss of two classes where there are more."""
+    if not isinstance(loss, Loss):
+        raise ParameterError(f"must be a loss such as SquaredLoss(); got {loss!r}.", owner="backtest", name="loss")
+    values = np.unique(np.concatenate(panel.y)).size
+    if classifies(loss) and values > 2:
+        raise DataError(
+            f"must be a loss of numbers, such as {loss_names('regression')[0]}, for target {panel.target!r}; "
+            f"{type(loss).__name__} is for two classes, and there are {values:,} different values.",
+            owner="backtest",
+            name="loss",
+        )
+
+
+def _check_collinearity(panel: Panel, loss: Loss) -> None:
+    """Refuse features that say the same twice where no penalty decides between them."""
+    twins = _collinear_columns(np.concatenate(panel.X)) if loss.l2 == 0.0 else np.zeros(0, dtype=np.int64)
+    if twins.size:
+        names = [repr(panel.features[index]) for index in twins]
+        raise DataError(
+            f"must each say something of their own; {', '.join(names[:-1])} and {names[-1]} "
+            "together say the same twice: drop one of them, or give the loss an l2 above 0.",
+            owner="backtest",
+            name="features",
+        )
+
+
+def _collinear_columns(X: FloatArray) -> IntArray:
+    """Return the columns of a sum that is constant over all rows; none where there is no such sum."""
+    away = X - X.mean(axis=0)
+    sizes = np.linalg.norm(away, axis=0)
+    moving = np.flatnonzero(sizes > 0.0)
+    if moving.size < 2:
+        return np.zeros(0, dtype=np.int64)
+    _, found, directions = np.linalg.svd(np.linalg.qr(away[:, moving] / sizes[moving], mode="r"))
+    if found[-1] > _SAME * found[0]:
+        return np.zeros(0, dtype=np.int64)
+    weights = np.abs(directions[-1])
+    twins: IntArray = moving[weights > 1e-3 * weights.max()]
+    return twins
+
+
+def _check_rows(label: str, rows: int, coefficients: int, test_fraction: float) -> None:
+    pool = rows - count_test_rows(rows, test_fraction) if rows > 1 else 0
+    if pool <= coefficients:
+        raise DataError(
+            f"must give each period more training rows than the {coefficients} coefficients; period "
+            f"{label!r} has {rows} rows, of which {pool} are for training: merge periods, or use fewer features.",
+            owner="backtest",
+            name="period",
+        )
+
+
+def _check_positive_loss(populations: tuple[Population, ...]) -> None:
+    """Refuse a share of nothing."""
+    for now in populations:
+        if now.least <= _NOTHING * max(float(np.mean(np.square(now.y))), 1.0):
+            raise DataError(
+                "must be a share of a loss above zero; the best model of period "
+                f"{now.label!r} fits every row exactly: give epsilon instead.",
+                owner="backtest",
+                name="tolerance",
+            )
+
+
+def _scale(X: tuple[FloatArray, ...]) -> FloatArray:
+    """Return the variance of each column over the whole table, and 1 for the intercept; a constant column counts 1."""
+    variances = np.concatenate(X).var(axis=0)
+    return np.append(np.where(variances > 0.0, variances, 1.0), 1.0)

@@ -41,10 +41,10 @@ def promise(excess_risk: FloatArray, epsilon: float | FloatArray) -> Promise:
     return Promise(mean=mean, periods_above=above, kept=bool(kept))
 
 
-def is_kept(excess_risk: FloatArray, epsilon: float | FloatArray, confidence: float | None = None) -> bool:
+def promise_kept(excess_risk: FloatArray, epsilon: float | FloatArray, confidence: float | None = None) -> bool:
     """Return whether what was asked for was given: the promise in the mean, or with a confidence so often at most the target.
 
-    >>> is_kept(np.array([[0.01, 0.02, 0.03, 0.01]]), 0.02, confidence=0.7)
+    >>> promise_kept(np.array([[0.01, 0.02, 0.03, 0.01]]), 0.02, confidence=0.7)
     True
     """
     if confidence is None:

@@ -6,15 +6,20 @@ from difflib import get_close_matches
 from typing import Any
 
 from driftpace import validation
-from driftpace.backtest.failures import feature_error
-from driftpace.backtest.following import Asked, TrackerMaker
-from driftpace.backtest.gathering import gather_choices, gather_ledger, worst_assumptions
-from driftpace.backtest.job import Job
-from driftpace.backtest.preparing import prepare
+from driftpace.backtest.baselines import feature_error
+from driftpace.backtest.job import Job, TrackerConfig, TrackerMaker, prepare
 from driftpace.backtest.progress import Progress
-from driftpace.backtest.records import BacktestResult, SkippedBaseline, Strategy
-from driftpace.backtest.run import RunFound, replay_run
-from driftpace.backtest.strategies import BASELINES, of_baselines, of_tracker
+from driftpace.backtest.result import BacktestResult, SkippedBaseline, Strategy
+from driftpace.backtest.run import (
+    BASELINES,
+    RunResult,
+    baseline_strategies,
+    replay_run,
+    stack_choices,
+    stack_ledger,
+    tracker_strategy,
+    worst_assumptions,
+)
 from driftpace.backtest.table import Panel, read_table
 from driftpace.backtest.workers import Workers, one_thread
 from driftpace.errors import CollinearColumnsError, ParameterError
@@ -65,7 +70,7 @@ def backtest(
     column that says whose a row is: rows of one person or shop stay together, in the folds and in the test rows. ``baselines``
     are the names of those to compare with, all for None; one that cannot run on the table is reported in ``skipped``.
 
-    See :class:`~driftpace.backtest.records.BacktestResult` for what comes back.
+    See :class:`~driftpace.backtest.result.BacktestResult` for what comes back.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -135,11 +140,11 @@ def replay(
     chosen = choose_baselines(baselines)
     if workers is not None:
         validation.count(_OWNER, least=1, workers=workers)
-    _one_target(epsilon, tolerance, confidence)
+    _check_target(epsilon, tolerance, confidence)
     validation.fraction(_OWNER, certificate=certificate)
     if l2 is not None and tracker is not None:
         raise ParameterError("must be None with a tracker of your own; got both.", owner="backtest", name="l2")
-    asked = Asked(
+    asked = TrackerConfig(
         epsilon=epsilon,
         tolerance=tolerance,
         confidence=confidence,
@@ -181,23 +186,23 @@ def replay(
         currency=currency,
         strategies=strategies,
         skipped=skipped,
-        ledger=gather_ledger(found),
+        ledger=stack_ledger(found),
         assumptions=worst_assumptions(found),
         notes=tuple(notes),
         seconds=time.perf_counter() - began,
         best_loss=tuple(float(now.least) for now in job.populations),
-        choices=gather_choices(found),
+        choices=stack_choices(found),
     )
 
 
 def _replay_all(
     job: Job, runs: int, workers: int | None, bar: Progress
-) -> tuple[list[RunFound], tuple[Strategy, ...], tuple[SkippedBaseline, ...], bool]:
+) -> tuple[list[RunResult], tuple[Strategy, ...], tuple[SkippedBaseline, ...], bool]:
     """Return what the runs found, all strategies, the baselines left out, and whether the job had to stay in this process."""
     with Workers(job, workers=workers, items=runs) as crew:
         found = list(bar.over(crew.map(replay_run, range(runs)), "runs", total=runs))
-        replayed, skipped = of_baselines(job, found, crew, bar)
-        return found, (of_tracker(job, found), *replayed), tuple(skipped), crew.alone
+        replayed, skipped = baseline_strategies(job, found, crew, bar)
+        return found, (tracker_strategy(job, found), *replayed), tuple(skipped), crew.alone
 
 
 def choose_baselines(baselines: Sequence[str] | None) -> tuple[str, ...]:
@@ -219,7 +224,7 @@ def choose_baselines(baselines: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(baselines)
 
 
-def _one_target(epsilon: float | None, tolerance: float | None, confidence: float | None) -> None:
+def _check_target(epsilon: float | None, tolerance: float | None, confidence: float | None) -> None:
     if (epsilon is None) == (tolerance is None):
         came = "neither" if epsilon is None else "both"
         raise ParameterError(

@@ -1,39 +1,61 @@
-"""One run of a backtest: the tracker and every other way of buying labels, on the same rows in the same order."""
+"""One run of a backtest, and the strategies, ledger and assumptions over all runs."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from driftpace.backtest.even import even
-from driftpace.backtest.failures import BASELINE_ERRORS, explain
-from driftpace.backtest.following import Followed, follow
-from driftpace.backtest.from_scratch import from_scratch
+import numpy as np
+
+from driftpace.backtest.anchored import STRENGTHS
+from driftpace.backtest.baselines import (
+    BASELINE_ERRORS,
+    even,
+    explain_failure,
+    first_model,
+    from_scratch,
+    paper_rule,
+    up_front,
+)
 from driftpace.backtest.job import Job
-from driftpace.backtest.kept import first_model, up_front
-from driftpace.backtest.measure import Measured, measure
-from driftpace.backtest.paper import paper_rule
+from driftpace.backtest.metrics import RunMetrics, measure
+from driftpace.backtest.progress import Progress
+from driftpace.backtest.result import LEDGER_FIELDS, CandidateChoices, SkippedBaseline, Strategy, TrackerLedger
+from driftpace.backtest.tracker_run import TrackerRun, run_tracker
+from driftpace.backtest.workers import Workers
+from driftpace.backtest.yardstick import (
+    JUDGED_AFTER,
+    PILOT_PERIODS,
+    ROWS_PER_COEFFICIENT,
+    BestConstant,
+    constant_risks,
+    constant_run,
+    find_best_constant,
+)
+from driftpace.records import Assumption, Verdict
+from driftpace.typing import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class RunFound:
+class RunResult:
     """What one run found: the tracker's account, and what was measured of every strategy by name.
 
     ``even`` has one entry for each anchoring strength. ``failures`` has the reason for each baseline that could not run.
     """
 
-    followed: Followed
-    measured: dict[str, Measured]
-    even: tuple[Measured, ...] = ()
+    followed: TrackerRun
+    measured: dict[str, RunMetrics]
+    even: tuple[RunMetrics, ...] = ()
     failures: dict[str, str] = field(default_factory=dict)
 
 
-def replay_run(job: Job, run: int) -> RunFound:
+def replay_run(job: Job, run: int) -> RunResult:
     """Replay one run; it depends on the job and the number of the run, and on nothing else."""
     rows = job.rows(run)
     tracker = job.asked.tracker(job.loss, job.coefficients - 1, job.tracker_seed(run))
-    followed = follow(tracker, rows)
+    followed = run_tracker(tracker, rows)
     measured = {"driftpace": measure(rows, followed.coefs, followed.samples, classification=job.classification)}
     total = int(followed.samples.sum())
-    tasks: dict[str, Callable[[], Measured]] = {
+    tasks: dict[str, Callable[[], RunMetrics]] = {
         "up_front": lambda: up_front(job, rows, total),
         "from_scratch": lambda: from_scratch(job, rows),
         "first_model": lambda: first_model(job, rows, followed),
@@ -45,11 +67,165 @@ def replay_run(job: Job, run: int) -> RunFound:
             try:
                 measured[name] = task()
             except BASELINE_ERRORS as error:
-                failures[name] = explain(error, job.features)
-    spread: tuple[Measured, ...] = ()
+                failures[name] = explain_failure(error, job.features)
+    spread: tuple[RunMetrics, ...] = ()
     if "even" in job.baselines:
         try:
             spread = even(job, rows, total)
         except BASELINE_ERRORS as error:
-            failures["even"] = explain(error, job.features)
-    return RunFound(followed=followed, measured=measured, even=spread, failures=failures)
+            failures["even"] = explain_failure(error, job.features)
+    return RunResult(followed=followed, measured=measured, even=spread, failures=failures)
+
+
+_SEVERITY = {Verdict.PASS: 0, Verdict.WARN: 1, Verdict.FAIL: 2}
+
+
+def stack_strategy(name: str, title: str, note: str, runs: list[RunMetrics], *, classification: bool) -> Strategy:
+    """Return one strategy over all runs."""
+    return Strategy(
+        name=name,
+        title=title,
+        note=note,
+        samples=np.array([run.samples for run in runs]),
+        excess_risk=np.array([run.excess_risk for run in runs]),
+        test_loss=np.array([run.test_loss for run in runs]),
+        auc=np.array([run.auc for run in runs]) if classification else None,
+    )
+
+
+def stack_ledger(found: list[RunResult]) -> TrackerLedger:
+    """Return what the tracker said, (runs, periods) each."""
+    stacked: dict[str, FloatArray] = {
+        name: np.array([getattr(run.followed, name) for run in found]) for name in LEDGER_FIELDS
+    }
+    return TrackerLedger(**stacked)
+
+
+def stack_choices(found: list[RunResult]) -> CandidateChoices | None:
+    """Return what the tracker chose, None where it chose among nothing."""
+    candidates = found[0].followed.candidates
+    if not candidates:
+        return None
+    return CandidateChoices(candidates=candidates, chosen=np.array([run.followed.chosen for run in found]))
+
+
+def best_even_strength(found: list[RunResult]) -> tuple[list[RunMetrics], float]:
+    """Return the runs with the anchoring strength of least mean excess risk, and that strength."""
+    means = np.array([[one.excess_risk.mean() for one in run.even] for run in found]).mean(axis=0)
+    best = int(means.argmin())
+    return [run.even[best] for run in found], float(STRENGTHS[best])
+
+
+def worst_assumptions(found: list[RunResult]) -> tuple[tuple[Assumption, float], ...]:
+    """Return for each assumption its worst verdict, as first said, and the share of runs and periods that had it.
+
+    Names come in the order in which they were first said.
+    """
+    worst: dict[str, Assumption] = {}
+    times: Counter[tuple[str, Verdict]] = Counter()
+    periods = 0
+    for run in found:
+        for said in run.followed.assumptions:
+            periods += 1
+            for assumption in said:
+                times[assumption.name, assumption.verdict] += 1
+                known = worst.get(assumption.name)
+                if known is None or _SEVERITY[assumption.verdict] > _SEVERITY[known.verdict]:
+                    worst[assumption.name] = assumption
+    return tuple((one, times[one.name, one.verdict] / periods) for one in worst.values())
+
+
+BASELINES = {
+    "up_front": "Everything up front",
+    "even": "Spread evenly",
+    "from_scratch": "Re-fit from scratch",
+    "first_model": "Keep the first model",
+    "paper": "The paper's rule",
+    "best_constant": "Best constant size in hindsight",
+}
+"""The title of each baseline by its name, in the order in which they are listed."""
+
+NOTES = {
+    "up_front": "As many labels as driftpace bought in the run, all in the first period; the model is kept.",
+    "from_scratch": "A fresh fit each period, of the textbook size for a noise that is known from the whole period.",
+    "first_model": "The model of driftpace's first period, never updated.",
+    "paper": (
+        "Single-pass SGD sized by its proven bound, with constants measured on the whole table and all doubts decided in its "
+        "favour; it gets the whole pool where it asks for more."
+    ),
+}
+
+
+def tracker_strategy(job: Job, found: list[RunResult]) -> Strategy:
+    """Return what the tracker did."""
+    own = job.asked.maker is not None
+    return stack_strategy(
+        "driftpace",
+        "driftpace",
+        "A tracker of your own." if own else "Buys what this period needs to hold the target, and no more.",
+        [run.measured["driftpace"] for run in found],
+        classification=job.classification,
+    )
+
+
+def baseline_strategies(
+    job: Job, found: list[RunResult], crew: Workers, bar: Progress
+) -> tuple[list[Strategy], list[SkippedBaseline]]:
+    """Return the chosen baselines in the order of ``BASELINES``: those that were replayed, and those that could not run."""
+    replayed: list[Strategy] = []
+    skipped: list[SkippedBaseline] = []
+    for name in BASELINES:
+        if name not in job.baselines:
+            continue
+        reasons = [run.failures[name] for run in found if name in run.failures]
+        if name == "best_constant":
+            try:
+                replayed.append(_best_constant(job, len(found), crew, bar))
+            except BASELINE_ERRORS as error:
+                reasons = [explain_failure(error, job.features)] * len(found)
+        elif not reasons:
+            replayed.append(_baseline(name, job, found))
+        if reasons:
+            where = "" if len(reasons) == len(found) else f"In {len(reasons)} of {len(found)} runs: "
+            skipped.append(SkippedBaseline(name=name, title=BASELINES[name], reason=f"{where}{reasons[0]}"))
+    return replayed, skipped
+
+
+def _baseline(name: str, job: Job, found: list[RunResult]) -> Strategy:
+    runs, note = [run.measured[name] for run in found] if name != "even" else [], NOTES.get(name, "")
+    if name == "even":
+        runs, strength = best_even_strength(found)
+        note = (
+            "As many labels as driftpace bought in the run, the same number each period; fits anchored at the last "
+            f"model with the best constant strength in hindsight, {strength:.3g}."
+        )
+    if name == "up_front":
+        capped = sum(run.followed.samples.sum() > job.pools[0] for run in found)
+        if capped:
+            note += f" The first period has only {job.pools[0]} rows to sell, less than that in {capped} of {len(found)} runs."
+    return stack_strategy(name, BASELINES[name], note, runs, classification=job.classification)
+
+
+def _best_constant(job: Job, runs: int, crew: Workers, bar: Progress) -> Strategy:
+    """Search for the best constant size over all runs, and return what it would have given."""
+
+    def risks(size: int) -> FloatArray:
+        bar.searching(f"best constant size in hindsight: {size}?")
+        found = list(crew.map(constant_risks, [(run, size) for run in range(runs)]))
+        return np.array(found).transpose(1, 0, 2)
+
+    best = find_best_constant(risks, job.epsilon, int(job.pools.max()), job.asked.confidence)
+    measured = list(crew.map(constant_run, [(run, best.size, best.strength) for run in range(runs)]))
+    return stack_strategy(
+        "best_constant", BASELINES["best_constant"], _constant_note(best), measured, classification=job.classification
+    )
+
+
+def _constant_note(best: BestConstant) -> str:
+    pilot = f"{ROWS_PER_COEFFICIENT} rows per coefficient in each of the first {PILOT_PERIODS} periods"
+    if not best.kept:
+        return f"{pilot}, then the whole pool: no constant size keeps the promise after period {JUDGED_AFTER}."
+    return (
+        f"{pilot}, then {best.size} rows a period, the least that keeps the promise after period {JUDGED_AFTER} with the best "
+        f"constant anchoring strength, {best.strength:.3g}. Nobody can know this number beforehand."
+    )

@@ -54,7 +54,7 @@ class Workers:
     def __enter__(self) -> Self:
         if self._payload is not None:
             self._executor = ProcessPoolExecutor(
-                self._count, mp_context=get_context("spawn"), initializer=_begin, initargs=(self._payload,)
+                self._count, mp_context=get_context("spawn"), initializer=_initialize, initargs=(self._payload,)
             )
         return self
 
@@ -70,13 +70,13 @@ class Workers:
             for item in items:
                 yield task(self._job, item)
             return
-        with script_hidden():
+        with hide_main():
             futures = [self._executor.submit(_call, task, item) for item in items]
         for future in futures:
             yield future.result()
 
 
-def _begin(payload: bytes) -> None:
+def _initialize(payload: bytes) -> None:
     """Take the job when a process starts."""
     global _job
     one_thread()
@@ -98,7 +98,7 @@ def _portable(job: Job) -> bytes | None:
 
 
 @contextmanager
-def script_hidden() -> Iterator[None]:
+def hide_main() -> Iterator[None]:
     """Hide the script that runs while processes are started, so that it is not run again in each."""
     script = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")

@@ -11,8 +11,8 @@ import numpy as np
 
 from driftpace.backtest.anchored import STRENGTHS, follow_anchored
 from driftpace.backtest.job import Job
-from driftpace.backtest.measure import Measured, measure
-from driftpace.backtest.promise import is_kept
+from driftpace.backtest.metrics import RunMetrics, measure
+from driftpace.backtest.promise import promise_kept
 from driftpace.typing import FloatArray, IntArray
 
 ROWS_PER_COEFFICIENT = 10
@@ -47,7 +47,7 @@ def constant_risks(job: Job, item: tuple[int, int]) -> FloatArray:
     return np.array([now.population.excess_risk(models[:, period]) for period, now in enumerate(rows)]).T
 
 
-def constant_run(job: Job, item: tuple[int, int, float]) -> Measured:
+def constant_run(job: Job, item: tuple[int, int, float]) -> RunMetrics:
     """Measure one run at the size and strength that were found; ``item`` is (run, size, strength)."""
     run, size, strength = item
     rows, sizes = job.rows(run), constant_sizes(job, size)
@@ -67,7 +67,7 @@ def find_best_constant(
 
     def strength(size: int) -> float | None:
         late = risks(size)[:, :, judged:]
-        kept = np.array([is_kept(one, epsilon[judged:], confidence) for one in late])
+        kept = np.array([promise_kept(one, epsilon[judged:], confidence) for one in late])
         means = np.where(kept, late.mean(axis=(1, 2)), np.inf)
         return float(STRENGTHS[int(means.argmin())]) if kept.any() else None
 

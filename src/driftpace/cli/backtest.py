@@ -146,9 +146,9 @@ def backtest(
     written = {"numbers": out / "backtest.json"}
     written["numbers"].write_text(to_json(result) + "\n", encoding="utf-8")
     if report:
-        from driftpace.backtest.report import write_report
+        from driftpace.report import backtest_report, write_page
 
-        written["report"] = write_report(result, out / "report.html")
+        written["report"] = write_page(backtest_report(result), out / "report.html")
     _print(result, written, form, stopwatch)
 
 
@@ -216,32 +216,34 @@ def _print(result: "BacktestResult", written: Mapping[str, Path], form: ListForm
 
 
 def answer_lines(result: "BacktestResult", written: Mapping[str, Path]) -> list["Line"]:
-    """Return the answer in a few lines."""
-    from driftpace.backtest.report import words
-    from driftpace.backtest.report.facts import judge, labels
+    """Return the answer in a few lines; a broken promise comes first."""
+    from driftpace.backtest import text
+    from driftpace.backtest.judgement import judge_strategy, total_labels
+    from driftpace.formatting import number, plural
 
     tracker = result.strategies[0]
-    verdict = judge(tracker, result.epsilon, result.confidence)
-    total, periods = labels(tracker), len(result.periods)
+    judgement = judge_strategy(tracker, result.epsilon, result.confidence)
+    total, periods = total_labels(tracker), len(result.periods)
+    promise = ("Promise", f"{text.KEPT if judgement.kept else text.BROKEN}: {text.judgement_text(judgement)}")
     lines = [
-        ("Target", f"{words.asked(result)}, in {result.table} ({words.plural(periods, 'period')})"),
-        ("Cost", f"{words.bill(result, total)}, {words.number(total / periods)} per period"),
-        ("Otherwise", words.otherwise(result).replace("; ", "\n" + " " * 11)),
-        ("Result", f"{words.KEPT if verdict.kept else words.BROKEN}: {words.verdict(verdict)}"),
+        ("Target", f"{text.target_text(result)}, in {result.table} ({plural(periods, 'period')})"),
+        ("Cost", f"{text.labels_text(result, total)}, {number(total / periods)} per period"),
+        ("Otherwise", ("\n" + " " * 11).join(text.alternatives(result))),
     ]
+    lines = [*lines, promise] if judgement.kept else [promise, *lines]
     if result.choices is not None:
-        lines.append(("Selected", words.chosen(result.choices)))
+        lines.append(("Selected", text.choices_text(result.choices)))
     return lines + [(what.capitalize(), str(written[what])) for what in ("report", "numbers") if what in written]
 
 
 def check_text(result: "BacktestResult") -> str:
     """Return a line for each check that did not pass in all periods."""
-    from driftpace.backtest.report import words
+    from driftpace.backtest.text import assumption_status
 
     labels = {"bad": "Failed", "warn": "Warning"}
     lines = []
     for check, share in result.assumptions:
-        tone, frequency = words.standing(check, share)
+        tone, frequency = assumption_status(check, share)
         if tone in labels:
             lines.append((tone, f"{labels[tone]}: {check.name} ({frequency}): {check.sentence}"))
     lines.sort(key=lambda line: list(labels).index(line[0]))
@@ -251,7 +253,7 @@ def check_text(result: "BacktestResult") -> str:
 def to_csv(result: "BacktestResult") -> str:
     """Return one line for each strategy, with a header."""
     from driftpace.backtest import summary
-    from driftpace.backtest.tables import SummaryRow
+    from driftpace.backtest.text import SummaryRow
 
     text = io.StringIO()
     writer = csv.DictWriter(text, [field.name for field in fields(SummaryRow)], lineterminator="\n")

@@ -9,7 +9,7 @@ import pytest
 from driftpace.cli.plan.answer import Answer, work_out
 from driftpace.cli.plan.asking import Wanted, World, costs
 from driftpace.cli.plan.picture import picture, write_picture
-from tests.backtest.test_report_browser import CHROMIUM, browsing, opened
+from tests.report.test_browser import CHROMIUM, browsing, opened
 
 
 def answered(

@@ -8,14 +8,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from driftpace.backtest.report.document import document
-from driftpace.backtest.report.sections import Section, drawn, section
 from driftpace.cli.output import plural
 from driftpace.cli.plan.answer import Answer
-from driftpace.cli.plan.chart import Chart
 from driftpace.cli.plan.tables import Grid, compared, traded
 from driftpace.cli.plan.words import NAMES, asked, cost, money, now, number, proof, target, world
 from driftpace.records import Plan
+from driftpace.report.figures import NumericFigure
+from driftpace.report.page import Section, figure_data, html_document, section_html
 
 LOOKS = {  # colour, dash; a plan keeps its look in every figure
     "up front": ("rust", "dash"),
@@ -41,12 +40,12 @@ def picture(answer: Answer) -> str:
     body = [
         f"<header><p class='quiet'>driftpace plan · {escape(asked(answer))}</p><h1>{escape(_headline(answer))}</h1></header>",
         f'<section aria-labelledby="short-title"><h2 id="short-title" class="hidden">In short</h2>{_cards(answer)}</section>',
-        *(section(each) for each in sections),
+        *(section_html(each) for each in sections),
         _others(compared(answer)),
         _facts(answer),
     ]
     title = f"Plan: {asked(answer)}"
-    return document(title=title, body=body, figures=drawn(sections), owner="The picture", style=STYLE)
+    return html_document(title=title, body=body, figures=figure_data(sections), owner="The picture", style=STYLE)
 
 
 def bought(answer: Answer) -> Section:
@@ -124,7 +123,7 @@ def curve(answer: Answer) -> Section:
     grid = traded(answer)
     assert grid is not None
     amounts = [float(point.budget) for point in points]
-    chart = Chart(
+    chart = NumericFigure(
         periods=tuple(row[0] for row in grid.rows),
         places=tuple(amounts),
         axis="risk held in every period",
@@ -147,9 +146,9 @@ def curve(answer: Answer) -> Section:
     )
 
 
-def _over_periods(plan: Plan, **more: Any) -> Chart:
+def _over_periods(plan: Plan, **more: Any) -> NumericFigure:
     periods = range(plan.first_period, plan.first_period + plan.horizon)
-    return Chart(
+    return NumericFigure(
         periods=tuple(str(period) for period in periods), places=tuple(float(period) for period in periods), **more
     )
 

@@ -7,8 +7,6 @@ from html import escape
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from driftpace.backtest.report.document import document
-from driftpace.backtest.report.sections import Section, drawn, section, table
 from driftpace.cli.log import describe as said
 from driftpace.cli.order_text import order_lines
 from driftpace.cli.order_text import order_sentence as sentence
@@ -16,6 +14,7 @@ from driftpace.cli.order_text import period_name as called
 from driftpace.cli.output import number, plural
 from driftpace.cli.report import plots
 from driftpace.records import Assumption, Money, Verdict
+from driftpace.report.page import Section, figure_data, html_document, section_html, table_html
 
 if TYPE_CHECKING:
     from driftpace.campaign import Campaign, LedgerRow, Status
@@ -37,13 +36,13 @@ def page(campaign: "Campaign") -> str:
         f"<header><p class='quiet'>{above}</p><h1>{escape(status.todo)}</h1></header>",
         f'<section aria-labelledby="short-title">{short}{_cards(status, ledger)}</section>',
         _order(status),
-        *(section(each) for each in sections),
+        *(section_html(each) for each in sections),
         _assumptions(status),
         _log(campaign),
         _facts(campaign, status),
     ]
     title = f"{status.name}: labels, drift, promises and money"
-    return document(title=title, body=body, figures=drawn(sections), owner="The report")
+    return html_document(title=title, body=body, figures=figure_data(sections), owner="The report")
 
 
 def _sections(campaign: "Campaign", status: "Status", ledger: tuple["LedgerRow", ...]) -> list[Section]:
@@ -128,7 +127,7 @@ def _log(campaign: "Campaign") -> str:
     more = f"<p class='quiet'>The last {len(rows)} entries.</p>" if first > 1 else ""
     return (
         '<section aria-labelledby="log-title"><h2 id="log-title">The log</h2><details><summary>What happened, the last first'
-        f"</summary>{more}{table(('When (UTC)', 'What', 'In words', 'Who'), rows, 'The log')}</details></section>"
+        f"</summary>{more}{table_html(('When (UTC)', 'What', 'In words', 'Who'), rows, 'The log')}</details></section>"
     )
 
 

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from driftpace.backtest.report.figures import Figure, fits, highest
-from driftpace.backtest.report.sections import Section
 from driftpace.campaign.records import LedgerRow, Order
 from driftpace.cli.output import number, plural
 from driftpace.records import Money, Plan
+from driftpace.report.figures import Figure, fits, highest
+from driftpace.report.page import Section
 from driftpace.typing import FloatArray
 
 STATES = (("stable", "good", "circle"), ("warning", "warn", "triangle-up"), ("drift", "bad", "diamond"))

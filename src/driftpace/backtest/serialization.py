@@ -7,8 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from driftpace.backtest.records import BacktestResult, Choices, Ledger, SkippedBaseline, Strategy
-from driftpace.errors import DataError
+from driftpace.backtest.result import (
+    LEDGER_FIELDS,
+    BacktestResult,
+    CandidateChoices,
+    SkippedBaseline,
+    Strategy,
+    TrackerLedger,
+)
+from driftpace.errors import DataError, MissingExtraError, ParameterError
 from driftpace.records import Assumption, Verdict
 from driftpace.typing import FloatArray
 
@@ -35,10 +42,12 @@ def from_json(text: str) -> BacktestResult:
         given = {field.name: body[field.name] for field in fields(BacktestResult)}
         given |= {name: tuple(given[name]) for name in _TUPLES}
         given["strategies"] = tuple(_strategy(one) for one in body["strategies"])
-        given["ledger"] = Ledger(**{name: _array(values) for name, values in body["ledger"].items()})
+        given["ledger"] = TrackerLedger(**{name: _array(values) for name, values in body["ledger"].items()})
         given["skipped"] = tuple(SkippedBaseline(**one) for one in body["skipped"])
         chosen = body["choices"]
-        given["choices"] = chosen and Choices(candidates=tuple(chosen["candidates"]), chosen=_array(chosen["chosen"]))
+        given["choices"] = chosen and CandidateChoices(
+            candidates=tuple(chosen["candidates"]), chosen=_array(chosen["chosen"])
+        )
         given["assumptions"] = tuple(
             (Assumption(name=one["name"], verdict=Verdict(one["verdict"]), sentence=one["sentence"]), one["share"])
             for one in body["assumptions"]
@@ -68,7 +77,7 @@ def _plain(value: Any) -> Any:
     """Return numbers, text and lists only."""
     if isinstance(value, np.ndarray):
         return _plain(value.tolist())
-    if isinstance(value, Strategy | SkippedBaseline | Ledger | Choices):
+    if isinstance(value, Strategy | SkippedBaseline | TrackerLedger | CandidateChoices):
         return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, list | tuple):
         return [_plain(one) for one in value]
@@ -91,3 +100,44 @@ def _strategy(body: dict[str, Any]) -> Strategy:
 
 def _array(values: Any) -> FloatArray:
     return np.array(values, dtype=np.float64)  # None becomes NaN
+
+
+def to_frame(result: BacktestResult, *, backend: str = "polars") -> Any:
+    """Return one row for each strategy, run and period, as a polars or pandas frame.
+
+    What only the tracker says (bound, certificate, drift, status) is missing in the rows of the others.
+    """
+    if backend not in ("pandas", "polars"):
+        raise ParameterError(f"must be one of 'pandas', 'polars'; got {backend!r}.", owner="to_frame", name="backend")
+    columns = _frame_columns(result)
+    try:
+        if backend == "polars":
+            import polars as pl
+
+            return pl.DataFrame(columns, nan_to_null=True)
+        import pandas as pd
+
+        return pd.DataFrame(columns)
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(
+            f"to_frame(backend={backend!r}) needs {error.name}: pip install {error.name}."
+        ) from error
+
+
+def _frame_columns(result: BacktestResult) -> dict[str, Any]:
+    runs, periods = result.runs, len(result.periods)
+    cells, strategies = runs * periods, len(result.strategies)
+    columns: dict[str, Any] = {
+        "strategy": np.repeat([one.name for one in result.strategies], cells).tolist(),
+        "run": np.tile(np.repeat(np.arange(runs), periods), strategies),
+        "period": list(result.periods) * (runs * strategies),
+        "epsilon": np.tile(np.array(result.epsilon), runs * strategies),
+    }
+    for name in ("samples", "excess_risk", "test_loss"):
+        columns[name] = np.concatenate([getattr(one, name).ravel() for one in result.strategies])
+    if result.classification:
+        columns["auc"] = np.concatenate([np.ravel(one.auc) for one in result.strategies])  # type: ignore[arg-type]
+    nothing = np.full(cells * (strategies - 1), np.nan)
+    for name in LEDGER_FIELDS:
+        columns[name] = np.concatenate([getattr(result.ledger, name).ravel(), nothing])
+    return columns

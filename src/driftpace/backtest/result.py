@@ -1,6 +1,6 @@
 """What a backtest found, as plain arrays: every number is there for each run and each period."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from driftpace.records import Assumption
 from driftpace.typing import FloatArray
@@ -33,7 +33,7 @@ class SkippedBaseline:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Ledger:
+class TrackerLedger:
     """What the tracker said each period, beside what was measured. Arrays are (runs, periods).
 
     ``drift`` and ``drift_upper`` are costs in units of the loss: the excess risk that a model left alone would gain in the
@@ -48,8 +48,11 @@ class Ledger:
     status: FloatArray
 
 
+LEDGER_FIELDS = tuple(field.name for field in fields(TrackerLedger))
+
+
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Choices:
+class CandidateChoices:
     """Which candidate the tracker chose, (runs, periods): places in ``candidates``, NaN where none was chosen."""
 
     candidates: tuple[str, ...]
@@ -86,13 +89,13 @@ class BacktestResult:
     price: float
     currency: str
     strategies: tuple[Strategy, ...]
-    ledger: Ledger
+    ledger: TrackerLedger
     assumptions: tuple[tuple[Assumption, float], ...]
     notes: tuple[str, ...]
     seconds: float
     best_loss: tuple[float, ...] = ()
     skipped: tuple[SkippedBaseline, ...] = ()
-    choices: Choices | None = None
+    choices: CandidateChoices | None = None
 
     def __repr__(self) -> str:
         """Return what was replayed in one line; the arrays are long, and ``render`` makes a table of them."""

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driftpace.backtest.promise import is_kept, promise
-from driftpace.backtest.records import BacktestResult, Strategy
+from driftpace.backtest.promise import promise, promise_kept
+from driftpace.backtest.result import BacktestResult, Strategy
 from driftpace.backtest.yardstick import JUDGED_AFTER
 from driftpace.typing import FloatArray
 
@@ -35,7 +35,7 @@ class Judgement:
     in_mean: bool
 
 
-def judge(
+def judge_strategy(
     strategy: Strategy, epsilon: Sequence[float], confidence: float | None = None, *, after: int = 0
 ) -> Judgement:
     """Say whether ``strategy`` kept the target of each period; periods that some run did not measure are left out.
@@ -44,7 +44,7 @@ def judge(
 
     >>> flat = np.full((4, 10), 0.01)
     >>> strategy = Strategy(name="even", title="Even", note="", samples=flat, excess_risk=flat, test_loss=flat)
-    >>> judge(strategy, [0.02] * 10).kept, judge(strategy, [0.005] * 10).above
+    >>> judge_strategy(strategy, [0.02] * 10).kept, judge_strategy(strategy, [0.005] * 10).above
     (True, 10)
     """
     target, measured_risk = np.asarray(epsilon, dtype=float)[after:], strategy.excess_risk[:, after:]
@@ -63,7 +63,7 @@ def judge(
         )
     with np.errstate(invalid="ignore"):  # an infinite risk has no standard error; its mean says enough
         found = promise(risk, target)
-        kept = is_kept(risk, target, confidence)
+        kept = promise_kept(risk, target, confidence)
     if confidence is None:
         measured, asked = found.mean, float(target.mean())
     else:
@@ -79,20 +79,20 @@ def judge(
     )
 
 
-def kept_late(result: BacktestResult, strategy: Strategy) -> bool:
+def kept_after_learning(result: BacktestResult, strategy: Strategy) -> bool:
     """Tell whether the yardstick kept the promise after the periods in which it learns; nothing else is let off those."""
     if strategy.name != YARDSTICK:
         return False
     after = min(JUDGED_AFTER, len(result.periods) - 1)
-    return judge(strategy, result.epsilon, result.confidence, after=after).kept
+    return judge_strategy(strategy, result.epsilon, result.confidence, after=after).kept
 
 
-def labels(strategy: Strategy) -> float:
+def total_labels(strategy: Strategy) -> float:
     """Return how many labels one run bought, on average over runs."""
-    return mean(np.nansum(strategy.samples, axis=1))
+    return nan_mean(np.nansum(strategy.samples, axis=1))
 
 
-def named(result: BacktestResult, name: str) -> Strategy | None:
+def find_strategy(result: BacktestResult, name: str) -> Strategy | None:
     """Return the strategy of that name, if it was replayed."""
     return next((each for each in result.strategies if each.name == name), None)
 
@@ -102,25 +102,25 @@ def shows_money(result: BacktestResult) -> bool:
     return result.price != 1.0 or bool(result.currency)
 
 
-def mean(array: FloatArray) -> float:
+def nan_mean(array: FloatArray) -> float:
     """Return the mean of what was measured, NaN when nothing was.
 
-    >>> mean(np.array([1.0, np.nan, 3.0])), mean(np.array([]))
+    >>> nan_mean(np.array([1.0, np.nan, 3.0])), nan_mean(np.array([]))
     (2.0, nan)
     """
     found = array[~np.isnan(array)]
     return float(found.mean()) if found.size else math.nan
 
 
-def by_period(array: FloatArray) -> FloatArray:
+def period_means(array: FloatArray) -> FloatArray:
     """Return the mean over runs of each period."""
-    return np.array([mean(column) for column in array.T])
+    return np.array([nan_mean(column) for column in array.T])
 
 
-def quantile(array: FloatArray, level: float) -> FloatArray:
+def period_quantiles(array: FloatArray, level: float) -> FloatArray:
     """Return a quantile over runs of each period: an order statistic when infinities came, NaN when nothing did.
 
-    >>> quantile(np.array([[1.0, np.nan], [2.0, np.nan], [3.0, np.nan]]), 0.5)
+    >>> period_quantiles(np.array([[1.0, np.nan], [2.0, np.nan], [3.0, np.nan]]), 0.5)
     array([ 2., nan])
     """
     return np.array([_quantile(column[~np.isnan(column)], level) for column in array.T])

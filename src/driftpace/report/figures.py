@@ -1,7 +1,7 @@
-"""The figures of the report, as plain data for plotly.js: the page draws them, nothing is drawn here.
+"""Figures as plain data for plotly.js, which the page's script draws.
 
-A colour is the name of a CSS variable (``var(--own)``), looked up by the page when it draws, so that one figure serves light and
-dark. What cannot be drawn (NaN, infinity) is a gap.
+A colour is the name of a CSS variable (``var(--own)``), resolved when the page draws, so that one figure serves light and dark
+mode. Values that cannot be drawn (NaN, infinity) are gaps.
 """
 
 import math
@@ -27,12 +27,12 @@ LAYOUT: dict[str, Any] = {
     "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": "var(--edge)", "activecolor": "var(--own)"},
     "hoverlabel": {"bgcolor": "var(--card)", "bordercolor": "var(--grid)", "font": {"color": "var(--ink)"}},
 }
-"""What every figure of every page has in common."""
+"""Layout shared by all figures."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Key:
-    """One entry of the legend, which shows or hides some traces: its name, how its line looks, whether it starts shown."""
+class LegendKey:
+    """An entry of the legend, which shows or hides some traces."""
 
     label: str
     look: str
@@ -43,7 +43,7 @@ class Key:
 
 @dataclass(kw_only=True, slots=True)
 class Figure:
-    """A figure being put together: traces, and legend entries that hold them.
+    """A figure over named periods, built trace by trace with its legend.
 
     >>> figure = Figure(periods=("1990", "1992"), axis="labels")
     >>> figure.line("asked", [3.0, math.inf], colour="own")
@@ -57,7 +57,7 @@ class Figure:
     from_zero: bool = True
     digits: str = ",.3~r"
     traces: list[dict[str, Any]] = field(default_factory=list)
-    keys: list[Key] = field(default_factory=list)
+    keys: list[LegendKey] = field(default_factory=list)
 
     def line(
         self,
@@ -79,7 +79,7 @@ class Figure:
             "line": {"color": f"var(--{colour})", "dash": dash, "width": width},
             "marker": {"color": f"var(--{colour})", "size": 6},
         }
-        self._add([trace], Key(label=label, look=dash, colour=colour, traces=(), shown=shown))
+        self._add([trace], LegendKey(label=label, look=dash, colour=colour, traces=(), shown=shown))
 
     def band(self, label: str, lower: FloatArray, upper: FloatArray, *, colour: str) -> None:
         """Add the area between two lines; a gap in either is a gap in the area."""
@@ -94,10 +94,10 @@ class Figure:
         for trace in (floor, roof):
             del trace["hovertemplate"]
         roof |= {"fill": "tonexty", "fillcolor": f"var(--{colour}-band)"}
-        self._add([floor, roof], Key(label=label, look="band", colour=colour, traces=(), shown=True))
+        self._add([floor, roof], LegendKey(label=label, look="band", colour=colour, traces=(), shown=True))
 
     def marks(self, label: str, values: Sequence[float], *, colour: str, symbol: str, note: Sequence[str]) -> None:
-        """Add points without a line, with a note each for whoever points at them; nothing when there is nothing to draw."""
+        """Add points without a line, each with a note on hover; nothing when there is nothing to draw."""
         if not _some(values):
             return
         trace = self._trace(label, values, True) | {
@@ -106,10 +106,10 @@ class Figure:
             "text": [escape(text, quote=False) for text in note],
             "hovertemplate": f"{escape(label, quote=False)}: %{{text}}<extra></extra>",
         }
-        self._add([trace], Key(label=label, look=symbol, colour=colour, traces=(), shown=True))
+        self._add([trace], LegendKey(label=label, look=symbol, colour=colour, traces=(), shown=True))
 
     def layout(self) -> dict[str, Any]:
-        """Return what plotly calls a layout."""
+        """Return the layout in plotly's format."""
         grid = {
             "gridcolor": "var(--grid)",
             "linecolor": "var(--grid)",
@@ -148,11 +148,11 @@ class Figure:
             "hovertemplate": f"{name}: %{{y:{self.digits}}}<extra></extra>",
         }
 
-    def _add(self, traces: list[dict[str, Any]], key: Key) -> None:
+    def _add(self, traces: list[dict[str, Any]], key: LegendKey) -> None:
         first = len(self.traces)
         self.traces.extend(traces)
         places = tuple(range(first, first + len(traces)))
-        self.keys.append(Key(label=key.label, look=key.look, colour=key.colour, traces=places, shown=key.shown))
+        self.keys.append(LegendKey(label=key.label, look=key.look, colour=key.colour, traces=places, shown=key.shown))
 
 
 def fits(context: Sequence[float] | FloatArray, height: float) -> bool:
@@ -187,3 +187,111 @@ def _alone(values: Sequence[float] | FloatArray) -> bool:
     """Tell whether some point has no neighbour: a line would not show it."""
     there = [False, *(math.isfinite(value) for value in values), False]
     return any(b and not a and not c for a, b, c in zip(there, there[1:], there[2:], strict=False))
+
+
+@dataclass(kw_only=True, slots=True)
+class NumericFigure(Figure):
+    """A figure over numbers instead of names, with bars, steps and areas; ``along`` is the title of the axis."""
+
+    places: tuple[float, ...]
+    along: str = "period"
+    logarithmic: bool = False
+
+    def bars(self, label: str, values: Sequence[float], *, colour: str) -> None:
+        """Add a bar for each place."""
+        trace = self._trace(label, values, True) | {"type": "bar", "marker": {"color": f"var(--{colour})"}}
+        self._add([trace], LegendKey(label=label, look="band", colour=colour, traces=(), shown=True))
+
+    def steps(
+        self,
+        label: str,
+        values: Sequence[float],
+        before: float,
+        *,
+        colour: str,
+        dash: str = "solid",
+        width: float = 1.8,
+        shown: bool = True,
+    ) -> None:
+        """Add a line that keeps its height around each place and jumps between them, from ``before`` on."""
+        self.line(label, values, colour=colour, dash=dash, width=width, shown=shown)
+        trace = self.traces[-1]
+        trace["line"]["shape"] = "hvh"
+        trace["mode"] = "lines"
+        trace["x"] = [
+            self.places[0] - 1.0,
+            *self.places,
+            self.places[-1] + 1.0,
+        ]  # beyond the figure, so that it ends at its edges
+        trace["y"] = [before, *values, values[-1]]
+
+    def above(self, label: str, values: Sequence[float], level: float, *, colour: str) -> None:
+        """Shade what lies above a level, from crossing to crossing; nothing where nothing does."""
+        across, heights = _cut(self.places, values, level)
+        if max(heights) <= level:
+            return
+        edge: dict[str, Any] = {
+            "type": "scatter",
+            "name": escape(label, quote=False),
+            "x": across,
+            "y": [level] * len(across),
+            "mode": "lines",
+            "line": {"width": 0, "simplify": False},
+            "hoverinfo": "skip",
+        }
+        roof = edge | {"y": heights, "fill": "tonexty", "fillcolor": f"var(--{colour}-wash)"}
+        self._add([edge, roof], LegendKey(label=label, look="band", colour=colour, traces=(), shown=True))
+
+    def layout(self) -> dict[str, Any]:
+        """Return the layout in plotly's format."""
+        found = Figure.layout(self)
+        found["yaxis"]["separatethousands"] = True
+        axis = found["xaxis"]
+        for name in ("categoryorder", "categoryarray"):
+            del axis[name]
+        axis |= {"type": "linear", "tickvals": list(self.places), "title": {"text": escape(self.along, quote=False)}}
+        if self.logarithmic:
+            axis["type"] = found["yaxis"]["type"] = "log"
+            del found["yaxis"]["rangemode"]
+            marks = _decades([value for trace in self.traces for value in trace["y"] if value])
+            found["yaxis"] |= {"tickvals": marks, "ticktext": [_tick(mark) for mark in marks]}
+        else:
+            axis["range"] = [self.places[0] - 0.6, self.places[-1] + 0.6]
+        return found | {"bargap": 0.3}
+
+    def _trace(self, label: str, values: Sequence[float] | FloatArray, shown: bool) -> dict[str, Any]:
+        return Figure._trace(self, label, values, shown) | {"x": list(self.places)}
+
+
+def _decades(values: Sequence[float]) -> list[float]:
+    """Return round numbers for a logarithmic axis: 1, 2 and 5 of each power of ten, or the powers alone where there are many.
+
+    >>> _decades([0.03, 0.4]), _decades([0.001, 2000.0])
+    ([0.02, 0.05, 0.1, 0.2, 0.5], [0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0, 10000.0])
+    """
+    low, high = min(values), max(values)
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    digits = (1, 2, 5) if len(powers) <= 4 else (1,)
+    marks = [float(f"{digit}e{power}") for power in powers for digit in digits]
+    return [mark for mark in marks if low / 2 <= mark <= high * (2 if len(digits) > 1 else 10)]
+
+
+def _cut(places: Sequence[float], values: Sequence[float], level: float) -> tuple[list[float], list[float]]:
+    """Return the line with what is below the level raised to it, and with a point wherever it crosses.
+
+    >>> _cut([1.0, 2.0], [0.0, 2.0], 1.0)
+    ([1.0, 1.5, 2.0], [1.0, 1.0, 2.0])
+    """
+    across, heights = [], []
+    for index, (place, value) in enumerate(zip(places, values, strict=True)):
+        if index and (values[index - 1] - level) * (value - level) < 0.0:
+            share = (level - values[index - 1]) / (value - values[index - 1])
+            across.append(places[index - 1] + share * (place - places[index - 1]))
+            heights.append(level)
+        across.append(place)
+        heights.append(max(value, level))
+    return across, heights
+
+
+def _tick(value: float) -> str:
+    return f"{value:,.0f}" if 1000.0 <= value < 1e7 else f"{value:.4g}"

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from driftpace.backtest.report import write_report
+from driftpace.report import backtest_report, write_page
 from tests.reference.backtests import broken, made_up
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -50,6 +50,13 @@ class Browser:
 
     def look(self, expression: str) -> Any:
         return self.call("Runtime.evaluate", expression=expression, returnByValue=True)["result"].get("value")
+
+    def wait(self, condition: str, within: float = 60.0) -> None:
+        """Wait until a condition of the page is true."""
+        until = time.monotonic() + within
+        while not self.look(condition):
+            assert time.monotonic() < until, f"{condition} did not become true: {self.complaints}"
+            time.sleep(0.05)
 
     def close(self) -> None:
         self._write.close()
@@ -106,16 +113,14 @@ def opened(browser: Browser, path: Path, *, width: int, scheme: str) -> None:
     browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
     browser.call("Page.navigate", url=path.as_uri())
     drawn = "document.querySelectorAll('.figure').length > 0 && [...document.querySelectorAll('.figure')].every(f => f.layout)"
-    for _ in range(200):
-        if browser.look(f"document.readyState === 'complete' && {drawn}"):
-            return
-        time.sleep(0.1)
-    raise AssertionError(f"the figures were not drawn: {browser.complaints}")
+    browser.wait(f"document.readyState === 'complete' && {drawn}")
 
 
 def test_it_draws_fits_and_answers_to_its_legend(tmp_path: Path) -> None:
-    whole = write_report(made_up(classification=True, price=2.0, currency="EUR"), tmp_path / "whole.html")
-    gaps = write_report(broken(made_up(periods=9)), tmp_path / "gaps.html")
+    whole = write_page(
+        backtest_report(made_up(classification=True, price=2.0, currency="EUR")), tmp_path / "whole.html"
+    )
+    gaps = write_page(backtest_report(broken(made_up(periods=9))), tmp_path / "gaps.html")
     with browsing(tmp_path / "profile") as browser:
         for path in (whole, gaps):
             for width, scheme in ((390, "dark"), (1280, "light")):
@@ -125,20 +130,20 @@ def test_it_draws_fits_and_answers_to_its_legend(tmp_path: Path) -> None:
                 assert browser.look("document.getElementById('loss').layout.font.color") == inks
         light = browser.look("document.getElementById('loss').layout.font.color")
         browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
-        time.sleep(0.5)
-        assert browser.look("document.getElementById('loss').layout.font.color") != light  # follows without a reload
+        browser.wait(f"document.getElementById('loss').layout.font.color !== {json.dumps(light)}")  # without a reload
         hidden = ".keys[data-for=loss] button[aria-pressed=false]"
         place = browser.look(f"const b = document.querySelector('{hidden}'); b.click(); b.dataset.traces")
         assert browser.look(f"document.getElementById('loss').data[{place}].visible") is True
         browser.look("document.querySelectorAll('details').forEach(d => { d.open = true; })")
         browser.call("Emulation.setDeviceMetricsOverride", width=390, height=850, deviceScaleFactor=1, mobile=True)
-        time.sleep(0.5)
-        assert browser.look("document.documentElement.scrollWidth") <= 390  # with every table unfolded
+        browser.wait(
+            "window.innerWidth === 390 && document.documentElement.scrollWidth <= 390"
+        )  # with every table unfolded
         assert browser.complaints == []
 
 
 def test_an_injected_script_does_not_run_and_too_wide_is_noticed(tmp_path: Path) -> None:
-    text = write_report(made_up(periods=3), tmp_path / "whole.html").read_text(encoding="utf-8")
+    text = write_page(backtest_report(made_up(periods=3)), tmp_path / "whole.html").read_text(encoding="utf-8")
     spoilt = tmp_path / "spoilt.html"
     wide = '<main><div style="width:900px">wide</div><script>window.injected = 1</script>'
     spoilt.write_text(text.replace("<main>", wide, 1), encoding="utf-8")

@@ -1,47 +1,21 @@
 """One run of the tracker over a table: what it asked, what it said, and the models it used."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from driftpace.backtest.rows import Rows
-from driftpace.losses import Loss
+from driftpace.backtest.job import PeriodRows
 from driftpace.records import Assumption, StepReport
 from driftpace.tracker import Tracker
 from driftpace.typing import FloatArray
 
-TrackerMaker = Callable[[Loss, int, int], Tracker]
 STATUS = {"stable": 0.0, "warning": 1.0, "drift": 2.0}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Asked:
-    """What the user asked of the tracker: a target, how surely, and ``certificate``, the level of its certificates.
-
-    ``maker`` makes a tracker of one's own from loss, features and seed. ``l2`` are penalties to choose among, where there are any.
-    """
-
-    epsilon: float | None = None
-    tolerance: float | None = None
-    confidence: float | None = None
-    certificate: float = 0.95
-    maker: TrackerMaker | None = None
-    l2: tuple[float, ...] | None = None
-
-    def tracker(self, loss: Loss, features: int, seed: int) -> Tracker:
-        """Return a tracker that knows nothing yet."""
-        if self.maker is not None:
-            return self.maker(loss, features, seed)
-        asked = {"epsilon": self.epsilon, "tolerance": self.tolerance, "confidence": self.confidence, "l2": self.l2}
-        given: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
-        return Tracker(loss, certificate=self.certificate, features=features, rng=seed, **given)
-
-
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Followed:
+class TrackerRun:
     """A run of a tracker; arrays over periods, ``coefs`` (periods, coefficients), the intercept last."""
 
     coefs: FloatArray
@@ -57,10 +31,10 @@ class Followed:
     chosen: FloatArray
 
 
-class Draw:
+class RowSource:
     """Hands out the next rows of a period, fewer when it is exhausted; without their column of ones unless asked for."""
 
-    def __init__(self, rows: Rows, *, ones: bool = False, grouped: bool = False) -> None:
+    def __init__(self, rows: PeriodRows, *, ones: bool = False, grouped: bool = False) -> None:
         self._rows, self._given, self._columns = rows, 0, slice(None, None if ones else -1)
         self._grouped = grouped
 
@@ -73,14 +47,14 @@ class Draw:
         return (X[:, self._columns], y) if groups is None else (X[:, self._columns], y, groups)
 
 
-def follow(tracker: Tracker, rows: tuple[Rows, ...]) -> Followed:
+def run_tracker(tracker: Tracker, rows: tuple[PeriodRows, ...]) -> TrackerRun:
     """Let a tracker buy its rows period after period."""
     reports: list[StepReport] = []
     coefs = []
     for now in rows:
-        reports.append(tracker.step(Draw(now, grouped=tracker.selected is not None), pool=now.pool))
+        reports.append(tracker.step(RowSource(now, grouped=tracker.selected is not None), pool=now.pool))
         coefs.append(np.append(tracker.coef, tracker.intercept))
-    return Followed(
+    return TrackerRun(
         coefs=np.array(coefs),
         samples=_numbers(reports, "samples"),
         samples_theory=_numbers(reports, "samples_theory"),

@@ -16,15 +16,21 @@ import numpy as np
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 import pytest
 
+from driftpace.backtest.judgement import judge_strategy, total_labels
 from driftpace.backtest.promise import promise
-from driftpace.backtest.records import BacktestResult
-from driftpace.backtest.report import write_report
-from driftpace.backtest.report.facts import judge, labels
-from driftpace.backtest.report.page import report
-from driftpace.backtest.report.words import answer, asked, otherwise, outcome, standing
-from driftpace.backtest.tables import render
+from driftpace.backtest.result import BacktestResult
+from driftpace.backtest.text import (
+    alternatives,
+    assumption_status,
+    cheaper_kept,
+    headline,
+    outcome,
+    render,
+    target_text,
+)
 from driftpace.errors import MissingExtraError
 from driftpace.records import Assumption, Verdict
+from driftpace.report import backtest_report, write_page
 from tests.reference.backtests import broken, made_up
 
 EVIL = "<script>alert(1)</script>"
@@ -63,7 +69,7 @@ class Page(HTMLParser):
 
 @cache
 def page(classification: bool = False) -> tuple[str, Page]:
-    text = report(made_up(classification=classification))
+    text = backtest_report(made_up(classification=classification))
     return text, Page(text)
 
 
@@ -108,7 +114,7 @@ def test_the_policy_allows_the_two_scripts_and_nothing_else() -> None:
 
 
 def test_names_from_a_file_stay_text() -> None:
-    found = Page(report(hostile()))
+    found = Page(backtest_report(hostile()))
     assert len(found.scripts) == 3
     assert found.having("img") == []
     assert not any(name.startswith("on") for _, attributes in found.elements for name in attributes)
@@ -119,8 +125,8 @@ def test_names_from_a_file_stay_text() -> None:
 
 
 def test_the_same_result_gives_the_same_bytes(tmp_path: Path) -> None:
-    first = write_report(made_up(), tmp_path / "deep" / "down" / "a.html")
-    second = write_report(made_up(), tmp_path / "b.html")
+    first = write_page(backtest_report(made_up()), tmp_path / "deep" / "down" / "a.html")
+    second = write_page(backtest_report(made_up()), tmp_path / "b.html")
     assert first == tmp_path / "deep" / "down" / "a.html"
     assert first.read_bytes() == second.read_bytes()
 
@@ -136,13 +142,13 @@ def test_the_answer_comes_first_and_the_words_last() -> None:
 HEADINGS = (
     "In short",
     "Labels per period",
-    "How fast the world moved",
-    "The ledger: promised against measured",
-    "Test loss: on rows nobody trained on",
-    "Every way of buying labels",
-    "What the promise rests on",
-    "What was run",
-    "Words",
+    "Drift",
+    "Predicted and measured risk",
+    "Test loss",
+    "All strategies",
+    "Assumptions",
+    "Configuration",
+    "Glossary",
 )
 
 
@@ -177,24 +183,24 @@ def test_auc_is_shown_for_classes_only() -> None:
 
 def test_money_is_shown_when_a_price_or_a_currency_was_given() -> None:
     result = made_up()
-    total = labels(result.strategies[0])
-    assert ">Money<" not in report(result)
-    text = report(replace(result, price=2.5, currency="EUR"))
+    total = total_labels(result.strategies[0])
+    assert ">Money<" not in backtest_report(result)
+    text = backtest_report(replace(result, price=2.5, currency="EUR"))
     assert ">Money<" in text
     assert f"{total * 2.5:,.0f} EUR" in text
-    assert ">Money<" in report(replace(result, currency="$"))
+    assert ">Money<" in backtest_report(replace(result, currency="$"))
 
 
 @pytest.mark.parametrize(("runs", "periods"), [(1, 1), (1, 2), (3, 1), (2, 150)])
 def test_few_and_many_runs_and_periods(runs: int, periods: int) -> None:
-    found = Page(report(made_up(runs=runs, periods=periods)))
+    found = Page(backtest_report(made_up(runs=runs, periods=periods)))
     assert json.loads(found.scripts[0])["ledger"]["data"]
 
 
 @pytest.mark.parametrize("periods", [2, 28])
 def test_what_was_not_measured_leaves_a_gap(periods: int) -> None:
     result = broken(made_up(periods=periods))
-    text = report(result)
+    text = backtest_report(result)
     found = Page(text)
     ledger = json.loads(found.scripts[0])["ledger"]["data"]
     measured = next(trace for trace in ledger if trace["name"].startswith("measured"))
@@ -208,18 +214,18 @@ def test_nothing_measured_at_all() -> None:
     nothing = np.full((result.runs, 2), math.nan)
     own = replace(result.strategies[0], excess_risk=nothing, test_loss=nothing, samples=nothing)
     empty = replace(result, strategies=(own,), epsilon=(math.nan, math.nan), assumptions=(), notes=())
-    assert "was not measured" in answer(empty)
-    assert "nothing else was replayed" in otherwise(empty)
-    assert "<h1>" in report(empty)
+    assert "was not measured" in headline(empty)
+    assert alternatives(empty) == ["no baseline was replayed"]
+    assert "<h1>" in backtest_report(empty)
 
 
 def test_the_promise_is_the_one_of_the_backtest() -> None:
     result = made_up()
     for strategy in result.strategies:
         found = promise(strategy.excess_risk, np.array(result.epsilon))
-        judged = judge(strategy, result.epsilon)
+        judged = judge_strategy(strategy, result.epsilon)
         assert (judged.kept, judged.measured, judged.above) == (found.kept, found.mean, found.periods_above)
-    verdicts = {strategy.name: judge(strategy, result.epsilon).kept for strategy in result.strategies}
+    verdicts = {strategy.name: judge_strategy(strategy, result.epsilon).kept for strategy in result.strategies}
     assert verdicts["driftpace"]
     assert not verdicts["first_model"]
 
@@ -229,10 +235,10 @@ def test_a_promise_in_high_probability_counts_shares() -> None:
     risk = np.full((4, 5), 0.01)
     risk[0, 0] = 0.03
     own = replace(result.strategies[0], excess_risk=risk)
-    assert judge(own, result.epsilon, 0.95).kept
-    assert not judge(own, result.epsilon, 0.96).kept
-    assert judge(own, result.epsilon, 0.95).measured == pytest.approx(0.95)
-    assert "in 95 % of periods" in asked(replace(result, confidence=0.95))
+    assert judge_strategy(own, result.epsilon, 0.95).kept
+    assert not judge_strategy(own, result.epsilon, 0.96).kept
+    assert judge_strategy(own, result.epsilon, 0.95).measured == pytest.approx(0.95)
+    assert "in 95 % of periods" in target_text(replace(result, confidence=0.95))
 
 
 def test_the_answer_is_one_sentence_with_its_numbers() -> None:
@@ -240,25 +246,49 @@ def test_the_answer_is_one_sentence_with_its_numbers() -> None:
     own, scratch = (
         next(each for each in result.strategies if each.name == name) for name in ("driftpace", "from_scratch")
     )
-    sentence = answer(result)
-    assert f"{labels(own):,.0f} labels over 28 periods" in sentence
-    assert f"{labels(scratch):,.0f} labels" in sentence
+    sentence = headline(result)
+    assert f"{total_labels(own):,.0f} labels over 28 periods" in sentence
+    assert f"{total_labels(scratch):,.0f} labels" in sentence
     assert "was kept" in sentence
-    assert "was broken" in answer(replace(result, epsilon=(0.001,) * 28))
-    assert "within 5 % of the best achievable loss" in answer(replace(result, tolerance=0.05))
+    assert "was broken" in headline(replace(result, epsilon=(0.001,) * 28))
+    assert "within 5 % of the best achievable loss" in headline(replace(result, tolerance=0.05))
 
 
 def test_a_way_that_broke_the_promise_says_so() -> None:
     result = made_up()
-    assert "broke the promise" not in otherwise(result)
+    assert not any("broke the promise" in line for line in alternatives(result))
     worse = tuple(
         replace(each, excess_risk=each.excess_risk * 5.0) if each.name == "from_scratch" else each
         for each in result.strategies
     )
-    assert otherwise(replace(result, strategies=worse)).count("(broke the promise)") == 1
-    assert "; that way broke the promise" in report(replace(result, strategies=worse))
-    assert "and broken the promise. The promise, at most" in answer(replace(result, strategies=worse))
-    assert "broken" not in answer(result)
+    assert sum("(broke the promise)" in line for line in alternatives(replace(result, strategies=worse))) == 1
+    assert "; it broke the promise, driftpace kept the promise" in backtest_report(replace(result, strategies=worse))
+    assert "would have taken 4,088 labels and broken the promise. " in headline(replace(result, strategies=worse))
+    assert "broken" not in headline(result)
+
+
+def test_every_baseline_that_kept_the_promise_more_cheaply_is_named_and_a_broken_promise_comes_first() -> None:
+    result = made_up()
+    own, *others = result.strategies
+    cheap = tuple(
+        replace(each, samples=own.samples / 4.0, excess_risk=own.excess_risk)
+        if each.name in ("even", "up_front")
+        else each
+        for each in others
+    )
+    found = replace(result, strategies=(replace(own, excess_risk=own.excess_risk * 5.0), *cheap))
+    assert {"even", "up_front"} <= {each.name for each in cheaper_kept(replace(result, strategies=(own, *cheap)))}
+    assert {"even", "up_front"} <= {each.name for each in cheaper_kept(found)}
+    phrases = alternatives(found)
+    assert any("by spreading the labels evenly (kept the promise)" in line for line in phrases)
+    assert any("by buying everything up front (kept the promise)" in line for line in phrases)
+    assert headline(found).startswith("The promise, at most 0.02 worse")
+    assert " was broken: " in headline(found).split(". ")[0]
+    assert "spread evenly kept the promise with 354 labels." in headline(found)
+    page = backtest_report(found)
+    assert "; it kept the promise, driftpace broke the promise" in page
+    assert "Kept the promise with fewer labels" in page
+    assert "Kept the promise with fewer labels" not in backtest_report(replace(result, strategies=(own,)))
 
 
 def test_a_way_that_kept_the_promise_after_its_first_periods_says_so() -> None:
@@ -270,10 +300,10 @@ def test_a_way_that_kept_the_promise_after_its_first_periods_says_so() -> None:
         for each in result.strategies
     )
     found = replace(result, strategies=late)
-    assert "hindsight (kept the promise only after period 3)" in otherwise(found)
-    assert "; that way kept the promise only after period 3" in report(found)
-    assert "! after period 3" in report(found)
-    assert "! after period 3" not in report(result)
+    assert any("hindsight (kept the promise only after period 3)" in line for line in alternatives(found))
+    assert "; it kept the promise only after period 3, driftpace kept the promise" in backtest_report(found)
+    assert "! after period 3" in backtest_report(found)
+    assert "! after period 3" not in backtest_report(result)
 
 
 def test_only_the_yardstick_is_let_off_its_first_periods() -> None:
@@ -286,12 +316,12 @@ def test_only_the_yardstick_is_let_off_its_first_periods() -> None:
     found = {each.name: outcome(late, each) for each in late.strategies}
     assert found.pop("best_constant") == "after period 3"
     assert set(found.values()) == {"broken"}
-    assert report(late).count("! after period 3") == 1
+    assert backtest_report(late).count("! after period 3") == 1
 
 
 def test_the_terminal_and_the_report_say_the_same() -> None:
     result = replace(made_up(price=3.0, currency="EUR"), strategies=made_up(epsilon=0.05).strategies)
-    page, lines = report(result), render(result).splitlines()[1:]
+    page, lines = backtest_report(result), render(result).splitlines()[1:]
     for line, each in zip(lines, result.strategies, strict=True):
         row = page[page.index(f'role="rowheader">{escape(each.title)}') :].split("</tr>")[0]
         cells = [cell.strip("✓✗! ") for cell in re.findall(r'data-label="[^"]*">(?:<span[^>]*>)?([^<]*)<', row)]
@@ -299,7 +329,7 @@ def test_the_terminal_and_the_report_say_the_same() -> None:
         assert line.split("  ")[0] == each.title
         assert re.split(r" {2,}", line)[1:] == [
             count,
-            f"{labels(each) / len(result.periods):,.1f}",
+            f"{total_labels(each) / len(result.periods):,.1f}",
             money,
             ratio,
             promise,
@@ -310,25 +340,27 @@ def test_the_terminal_and_the_report_say_the_same() -> None:
 def test_a_rare_failure_is_no_alarm_and_a_common_one_is() -> None:
     fails = Assumption(name="pool", verdict=Verdict.FAIL, sentence="Too few rows.")
     rare, common = (replace(made_up(), assumptions=((fails, often),)) for often in (0.002, 0.05))
-    assert standing(fails, 0.0499)[0] == "warn"
-    assert standing(fails, 0.05)[0] == "bad"
-    assert "! careful" in report(rare)
-    assert "fails in 0.2 % of periods and runs" in report(rare)
-    assert "✗ fails" not in report(rare)
-    assert "✗ fails" in report(common)
+    assert assumption_status(fails, 0.0499)[0] == "warn"
+    assert assumption_status(fails, 0.05)[0] == "bad"
+    assert "! careful" in backtest_report(rare)
+    assert "fails in 0.2 % of periods and runs" in backtest_report(rare)
+    assert "✗ fails" not in backtest_report(rare)
+    assert "✗ fails" in backtest_report(common)
 
 
 def test_the_target_is_said_beside_the_best_loss() -> None:
     result = made_up(periods=4)
-    assert asked(result) == "at most 0.02 worse than the best model of its kind"  # where the best loss is not known
+    assert (
+        target_text(result) == "at most 0.02 worse than the best model of its kind"
+    )  # where the best loss is not known
     known = replace(result, best_loss=(0.6, 0.8, 0.7, 0.7))
-    assert asked(known) == "at most 0.02 worse than the best model of its kind (2.9 % of its loss of 0.7)"
-    assert asked(replace(known, tolerance=0.05)) == "within 5 % of the best achievable loss (0.7 on average)"
+    assert target_text(known) == "at most 0.02 worse than the best model of its kind (2.9 % of its loss of 0.7)"
+    assert target_text(replace(known, tolerance=0.05)) == "within 5 % of the best achievable loss (0.7 on average)"
     for nothing in (0.0, 1e-30):
-        assert asked(replace(result, best_loss=(nothing,) * 4)) == asked(result)
+        assert target_text(replace(result, best_loss=(nothing,) * 4)) == target_text(result)
 
 
 def test_without_plotly_the_sentence_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "plotly.offline", None)
     with pytest.raises(MissingExtraError, match=r"driftpace\[report\]"):
-        report(made_up())
+        backtest_report(made_up())

@@ -1,0 +1,279 @@
+"""A backtest as text: the summary table, and the sentences that reports and the command line share."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from driftpace.backtest.judgement import (
+    Judgement,
+    find_strategy,
+    judge_strategy,
+    kept_after_learning,
+    shows_money,
+    total_labels,
+)
+from driftpace.backtest.promise import promise, promise_kept
+from driftpace.backtest.result import BacktestResult, CandidateChoices, Strategy
+from driftpace.backtest.yardstick import JUDGED_AFTER
+from driftpace.formatting import NOT_MEASURED, count, loss, money, number, plural, ratio, share
+from driftpace.records import Assumption, Verdict
+from driftpace.typing import FloatArray
+
+_HEADS = ("", "labels", "a period", "cost", "risk/target", "promise", "test loss")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SummaryRow:
+    """One strategy in numbers, averaged over runs; ``auc`` is None for regression.
+
+    ``labels`` are bought in all periods together, ``cost`` is their price, ``risk_over_target`` the mean excess risk over
+    the mean target, ``periods_above`` how many periods were above the target for sure.
+    """
+
+    name: str
+    title: str
+    labels: float
+    labels_per_period: float
+    cost: float
+    risk_over_target: float
+    periods_above: int
+    kept: bool
+    test_loss: float
+    auc: float | None
+
+
+def summary(result: BacktestResult) -> tuple[SummaryRow, ...]:
+    """Return one row for each strategy, in the order of the result."""
+    return tuple(_summary_row(result, strategy) for strategy in result.strategies)
+
+
+def render(result: BacktestResult) -> str:
+    """Return the summary as plain text, one line for each strategy; costs are shown where a label has a price.
+
+    Baselines that could not run follow with the reason.
+    """
+    lines = [list(_HEADS) + (["AUC"] if result.classification else [])]
+    for row, strategy in zip(summary(result), result.strategies, strict=True):
+        line = [
+            row.title,
+            f"{row.labels:,.0f}",
+            f"{row.labels_per_period:,.1f}",
+            money(row.cost, result.currency),
+            ratio(row.risk_over_target),
+            outcome(result, strategy),
+            loss(row.test_loss),
+        ]
+        lines.append(line + ([f"{row.auc:.3f}"] if row.auc is not None else []))
+    if not shows_money(result):
+        for line in lines:
+            del line[_HEADS.index("cost")]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    table = "\n".join(
+        "  ".join(
+            cell.ljust(width) if column == 0 else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+        )
+        for line in lines
+    )
+    return table + "".join(f"\n{one.title}: not run. {one.reason}" for one in result.skipped)
+
+
+def _summary_row(result: BacktestResult, strategy: Strategy) -> SummaryRow:
+    judged = promise(strategy.excess_risk, np.array(result.epsilon))
+    labels = float(strategy.samples.sum(axis=1).mean())
+    return SummaryRow(
+        name=strategy.name,
+        title=strategy.title,
+        labels=labels,
+        labels_per_period=labels / len(result.periods),
+        cost=labels * result.price,
+        risk_over_target=judged.mean / float(np.mean(result.epsilon)),
+        periods_above=judged.periods_above,
+        kept=promise_kept(strategy.excess_risk, np.array(result.epsilon), result.confidence),
+        test_loss=float(strategy.test_loss.mean()),
+        auc=None if strategy.auc is None else _mean_known(strategy.auc),
+    )
+
+
+def _mean_known(values: FloatArray) -> float:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if known.size else math.nan
+
+
+KEPT, BROKEN = "kept", "broken"
+COMMON = 0.05
+"""An assumption that fails in fewer periods and runs than this is a reason to look, not an alarm."""
+MAIN_BASELINES = ("from_scratch", "best_constant", "paper")
+PHRASES = {
+    "up_front": "buying everything up front",
+    "even": "spreading the labels evenly",
+    "from_scratch": "re-fitting from scratch each period",
+    "first_model": "keeping the first model",
+    "paper": "the paper's rule",
+    "best_constant": "the best constant size in hindsight",
+}
+
+
+def labels_text(result: BacktestResult, value: float) -> str:
+    """Write a number of labels, with what they cost where a price was given."""
+    text = plural(value, "label")
+    return f"{text} ({money(value * result.price, result.currency)})" if shows_money(result) else text
+
+
+def relative_target(target: float, least: float) -> str:
+    """Say how large a target is beside the best loss that any model of its kind has.
+
+    >>> relative_target(0.02, 0.35), relative_target(0.5, 0.1)
+    ('5.7 % of its loss of 0.35', '5 times its loss of 0.1')
+    """
+    times = target / least
+    if times >= 2.0:
+        return f"{number(times)} times its loss of {loss(least)}"
+    return (
+        f"{100.0 * times:.2g} % of its loss of {loss(least)}"
+        if times < 0.1
+        else f"{share(times)} of its loss of {loss(least)}"
+    )
+
+
+def target_text(result: BacktestResult) -> str:
+    """Say what was asked for: the target, in words."""
+    finite = [value for value in result.epsilon if math.isfinite(value)]
+    best = [value for value in result.best_loss if math.isfinite(value)]
+    least = math.fsum(best) / len(best) if best else math.nan
+    if result.tolerance is not None:
+        about = f" ({loss(least)} on average)" if best else ""
+        goal = f"within {share(result.tolerance)} of the best achievable loss{about}"
+    elif not finite:
+        goal = "an excess risk that was never set"
+    else:
+        moving = "" if min(finite) == max(finite) else f" to {number(max(finite))}"
+        goal = f"at most {number(min(finite))}{moving} worse than the best model of its kind"
+        middle = math.fsum(finite) / len(finite)
+        if 0.0 < middle < 1000.0 * least:  # a number alone says little: of how much is it?
+            goal += f" ({relative_target(middle, least)})"
+    return goal if result.confidence is None else f"{goal}, in {share(result.confidence)} of periods"
+
+
+def judgement_text(found: Judgement) -> str:
+    """Say by which number the promise was kept or not."""
+    if not found.periods:
+        return "nothing was measured"
+    missing = f"; not measured in {plural(found.missing, 'period')}" if found.missing else ""
+    if found.in_mean:
+        return (
+            f"{number(found.measured)} measured on average, {number(found.asked)} promised; "
+            f"{count(found.above)} of {plural(found.periods, 'period')} clearly above{missing}"
+        )
+    return f"within the target in {share(found.measured)} of periods and runs, {share(found.asked)} promised{missing}"
+
+
+def assumption_status(each: Assumption, often: float) -> tuple[str, str]:
+    """Return "good", "warn" or "bad", and how often the worst verdict came; a rare failure is no alarm.
+
+    >>> assumption_status(Assumption(name="pool", judgement_text=Verdict.FAIL, sentence="It had too few rows."), 0.002)
+    ('warn', 'fails in 0.2 % of periods and runs')
+    """
+    tone = {Verdict.PASS: "good", Verdict.WARN: "warn", Verdict.FAIL: "bad"}[each.verdict]
+    word = {Verdict.PASS: "holds", Verdict.WARN: "doubtful", Verdict.FAIL: "fails"}[each.verdict]
+    if each.verdict is Verdict.FAIL and often < COMMON:
+        tone = "warn"
+    return tone, f"{word} in {share(often)} of periods and runs"
+
+
+def compare_labels(own: float, other: float) -> str:
+    """Compare two numbers of labels, the first being ours.
+
+    >>> compare_labels(50.0, 100.0), compare_labels(150.0, 100.0), compare_labels(100.0, 100.0), compare_labels(0.0, 0.0)
+    ('50 % fewer', '50 % more', 'the same', 'the same')
+    """
+    if not (math.isfinite(own) and math.isfinite(other)):
+        return NOT_MEASURED
+    if round(own) == round(other):
+        return "the same"
+    if other == 0.0:
+        return f"{count(own)} more"
+    if own > 3.0 * other:
+        return f"{number(own / other)} times as many"
+    return f"{share(abs(own / other - 1.0))} {'fewer' if own < other else 'more'}"
+
+
+def outcome(result: BacktestResult, strategy: Strategy) -> str:
+    """Return "kept", "broken", or for the yardstick "after period 3"."""
+    if judge_strategy(strategy, result.epsilon, result.confidence).kept:
+        return KEPT
+    return f"after period {JUDGED_AFTER}" if kept_after_learning(result, strategy) else BROKEN
+
+
+def outcome_text(result: BacktestResult, strategy: Strategy) -> str:
+    """Return whether a strategy kept the promise, as a phrase."""
+    status = outcome(result, strategy)
+    phrases = {KEPT: "kept the promise", BROKEN: "broke the promise"}
+    return phrases.get(status, f"kept the promise only {status}")
+
+
+def cheaper_kept(result: BacktestResult) -> list[Strategy]:
+    """Return the baselines that kept the promise in all periods with fewer labels than driftpace, the cheapest first."""
+    own = total_labels(result.strategies[0])
+    cheaper = [each for each in result.strategies[1:] if total_labels(each) < own and outcome(result, each) == KEPT]
+    return sorted(cheaper, key=total_labels)
+
+
+def alternatives(result: BacktestResult) -> list[str]:
+    """Return what other ways would have cost and whether they kept the promise: the main ones, and all that were cheaper.
+
+    Baselines that could not run are named too.
+    """
+    cheaper = cheaper_kept(result)
+    shown = [each for each in result.strategies[1:] if each.name in MAIN_BASELINES or each in cheaper]
+    phrases = [
+        f"{labels_text(result, total_labels(each))} by {PHRASES.get(each.name, each.title)} ({outcome_text(result, each)})"
+        for each in shown
+    ]
+    phrases += [f"{one.title} could not run" for one in result.skipped if one.name in MAIN_BASELINES]
+    return phrases or ["no baseline was replayed"]
+
+
+def headline(result: BacktestResult) -> str:
+    """Return the result in short: whether the promise was kept, how many labels, and what other ways would have taken."""
+    own = result.strategies[0]
+    judgement = judge_strategy(own, result.epsilon, result.confidence)
+    target = target_text(result)
+    bought = (
+        f"driftpace asked for {labels_text(result, total_labels(own))} over {plural(len(result.periods), 'period')}"
+    )
+    for name in ("from_scratch", "best_constant"):  # the first of them is what a reader has in mind
+        other = find_strategy(result, name)
+        if other is not None:
+            taken = f"{PHRASES[name]} would have taken {labels_text(result, total_labels(other))}"
+            bought += f"; {taken} and {outcome_text(result, other).replace('broke', 'broken')}"
+            break
+    cheaper = [each for each in cheaper_kept(result) if each.name != "from_scratch"]
+    bought += "." + "".join(
+        f" {each.title} kept the promise with {labels_text(result, total_labels(each))}." for each in cheaper
+    )
+    if not judgement.periods:
+        return f"{bought} Whether the promise, {target}, was kept was not measured."
+    measured = (
+        f"{number(judgement.measured)} on average"
+        if judgement.in_mean
+        else f"in {share(judgement.measured)} of periods"
+    )
+    if judgement.kept:
+        return f"{bought} The promise, {target}, was {KEPT}: {measured}."
+    return f"The promise, {target}, was {BROKEN}: {measured}. {bought}"
+
+
+def choices_text(choices: CandidateChoices, most: int = 3) -> str:
+    """Return the candidates that were chosen most often, with the share of runs and periods that chose them.
+
+    >>> import numpy as np
+    >>> choices_text(CandidateChoices(candidates=("l2=0", "l2=1"), choices_text=np.array([[0.0, 1.0, 1.0, 1.0]])))
+    'l2=1 in 75 % of runs and periods, l2=0 in 25 %'
+    """
+    shares = [float((choices.chosen == index).mean()) for index in range(len(choices.candidates))]
+    order = sorted((index for index, often in enumerate(shares) if often > 0.0), key=lambda index: -shares[index])
+    words = [f"{choices.candidates[index]} in {share(shares[index])}" for index in order[:most]]
+    words[0] += " of runs and periods"
+    return ", ".join(words)
