@@ -14,9 +14,9 @@ demo: $(VENV)/.demo
 example: $(VENV)/.example
 	$(BIN)/python examples/follow_a_drifting_regression.py --out out
 
-# Every figure and number of the paper's experiments, beside what driftpace does by default: a page and its pictures.
+# Every figure and number of the paper's experiments, beside the default method: a page and its pictures.
 reproduce: $(VENV)/.reproduce
-	$(BIN)/driftpace reproduce --out out/paper
+	$(BIN)/python -m paper --out out/paper
 
 # A PostgreSQL server and a browser are started by the tests themselves; where they are missing, Debian's packages are installed.
 test: check servers

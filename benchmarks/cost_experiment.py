@@ -14,8 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from driftpace.typing import FloatArray
-from paper.cost.courses import Course, Job, Method, follow
-from paper.cost.setting import EPSILON, NOISE, PERIODS
+from paper.cost.study import EPSILON, NOISE, PERIODS, Course, Job, Method, follow
 
 METHODS: dict[str, Method] = {
     "exact plan": "plan",

@@ -1,8 +1,5 @@
-"""The paper's section V, figure by figure, beside what driftpace does by default; ``driftpace reproduce`` on the command line."""
+"""The experiments of the paper, figure by figure, beside the default method: ``python -m paper``."""
 
-from paper.asked import Asked
-from paper.catalogue import NAMES, experiment
-from paper.drawing import from_json, to_json, write_findings
 from paper.records import (
     Claim,
     Comparison,
@@ -13,17 +10,19 @@ from paper.records import (
     Sensitivity,
     Series,
 )
-from paper.reproduce import reproduce
+from paper.report import from_json, to_json, write_findings
+from paper.reproduce import NAMES, experiment, reproduce
+from paper.runs import RunSettings
 
 __all__ = [
     "NAMES",
-    "Asked",
     "Claim",
     "Comparison",
     "Figure",
     "Finding",
     "Measured",
     "OpenConstant",
+    "RunSettings",
     "Sensitivity",
     "Series",
     "experiment",

@@ -1,7 +1,9 @@
-"""The experiments by name, run one after the other and written as pictures, numbers and a page."""
+"""The experiments by name, run one after the other and written to files."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from importlib import import_module
 from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
@@ -9,9 +11,27 @@ from typing import Any
 
 from driftpace.backtest.progress import Progress
 from driftpace.errors import MissingExtraError, ParameterError
-from paper.asked import Asked, Over
-from paper.catalogue import NAMES, experiment
 from paper.records import Finding
+from paper.runs import Over, RunSettings
+
+NAMES = ("regression", "cost", "classification", "income", "selection", "beyond")
+"""Section V of the paper in its order, then cross-validation (section IV-B), then what goes beyond it."""
+
+
+def experiment(name: str) -> Callable[[RunSettings], Finding]:
+    """Return what runs the experiment of this name.
+
+    >>> experiment("regres")
+    Traceback (most recent call last):
+    driftpace.errors.ParameterError: reproduce(name=...) must be one of regression, ...; got 'regres': did you mean 'regression'?
+    """
+    if name not in NAMES:
+        near = get_close_matches(str(name), NAMES, n=1)
+        hint = f": did you mean {near[0]!r}?" if near else "."
+        raise ParameterError(f"must be one of {', '.join(NAMES)}; got {name!r}{hint}", owner="reproduce", name="name")
+    find: Callable[[RunSettings], Finding] = import_module(f"paper.{name}").find
+    return find
+
 
 _READS_PSID = "income"
 
@@ -39,18 +59,18 @@ def reproduce(
     driftpace.errors.ParameterError: reproduce(runs=...) must be a whole number of at least 2; got 1.
     """
     wanted = _wanted(names)
-    Asked(runs=runs, seed=seed, workers=workers)
+    RunSettings(runs=runs, seed=seed, workers=workers)
     columns = dict(psid_columns or {})
     _readable(psid, columns, wanted)
     _writable(Path(out))
     _drawable()
-    from paper.drawing import write_findings
+    from paper.report import write_findings
 
     finds = [experiment(name) for name in wanted]
     found: list[Finding] = []
     with Progress(progress) as bars:
         for name, find in zip(wanted, finds, strict=True):
-            asked = Asked(
+            asked = RunSettings(
                 runs=runs, seed=seed, workers=workers, psid=psid, psid_columns=columns, over=_over(bars, name)
             )
             found.append(find(asked))
@@ -98,7 +118,7 @@ def _readable(psid: str | PathLike[str] | None, columns: dict[str, Any], wanted:
     from driftpace.datasets import load_psid_extract
     from paper.income.tables import own_extract
 
-    own_extract(Asked(psid=psid, psid_columns=columns))
+    own_extract(RunSettings(psid=psid, psid_columns=columns))
     load_psid_extract(psid, **columns)
 
 

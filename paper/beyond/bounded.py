@@ -15,13 +15,10 @@ from driftpace.constraints import Ball
 from driftpace.drift import Combine, DebiasedDifference, Direct, Drift, MeanChange, OneStep, RootMargin, WindowedChange
 from driftpace.records import Constants
 from driftpace.tracker import Tracker
-from paper.asked import Asked, key
-from paper.beyond.changes import RARE, LargestChange, Law, RandomChanges
-from paper.beyond.followed import Followed, Runs, lead
-from paper.beyond.part import SURE, Part
-from paper.cost.setting import LOSS
-from paper.over_runs import curve, measured, paired
+from paper.beyond.study import RARE, SURE, LargestChange, Law, Part, RandomChanges, Runs, RunTrace, lead
+from paper.cost.study import LOSS
 from paper.records import Claim, Comparison, Figure, OpenConstant, Role, Sensitivity, Series
+from paper.runs import RunSettings, curve, measured, paired, run_seed
 
 RHO, NOISE, EPSILON, PERIODS, WINDOW, SETTLED = 1.0, 0.5, 0.1, 40, 3, 10
 FIRST = (50,) * (WINDOW + 1)  # the first full window has seen WINDOW changes
@@ -55,9 +52,9 @@ class BoundedJob:
     run: int
     seed: int
 
-    def follow(self) -> Followed:
+    def follow(self) -> RunTrace:
         """Return what came of it."""
-        number = key(self.seed, self.run)
+        number = run_seed(self.seed, self.run)
         world = RandomChanges(rho=RHO, law=self.law, noise=NOISE, rng=number)
         return lead(tracker_of(self.arm, number), world.period, PERIODS, number)
 
@@ -80,7 +77,7 @@ def tracker_of(arm: Arm, number: int) -> Tracker:
     )
 
 
-def jobs(asked: Asked) -> list[BoundedJob]:
+def jobs(asked: RunSettings) -> list[BoundedJob]:
     """Return every run of every arm."""
     return [
         BoundedJob(law=law, arm=arm, run=run, seed=asked.seed)
@@ -90,7 +87,7 @@ def jobs(asked: Asked) -> list[BoundedJob]:
     ]
 
 
-def told(found: dict[BoundedJob, Followed]) -> Part:
+def told(found: dict[BoundedJob, RunTrace]) -> Part:
     """Return what the study says."""
     arms = {
         (law, arm): Runs.of([one for job, one in found.items() if (job.law, job.arm) == (law, arm)])

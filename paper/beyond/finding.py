@@ -1,27 +1,26 @@
-"""The four studies, run together and told one after the other."""
+"""The four studies beyond the paper, run together and reported one after the other."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from paper.asked import Asked, mapped
 from paper.beyond import bounded, given, overshoot, rules
-from paper.beyond.followed import followed
-from paper.beyond.part import Part
+from paper.beyond.study import Part, run_job
 from paper.records import Finding
+from paper.runs import RunSettings, map_runs
 
 STUDIES: tuple[Any, ...] = (bounded, rules, given, overshoot)
 """Each has ``jobs(asked)``, what is to be followed, and ``told(found)``, what came of it."""
 
 
-def find(asked: Asked) -> Finding:
+def find(asked: RunSettings) -> Finding:
     """Return what lies beyond the paper's own experiments."""
     jobs = [study.jobs(asked) for study in STUDIES]
-    answers = iter(mapped(asked, followed, [job for part in jobs for job in part], "beyond the paper: runs"))
+    answers = iter(map_runs(asked, run_job, [job for part in jobs for job in part], "beyond the paper: runs"))
     parts = [study.told({job: next(answers) for job in part}) for study, part in zip(STUDIES, jobs, strict=True)]
     return _together(asked, parts)
 
 
-def _together(asked: Asked, parts: Sequence[Part]) -> Finding:
+def _together(asked: RunSettings, parts: Sequence[Part]) -> Finding:
     return Finding(
         name="beyond",
         title="Beyond the paper",

@@ -13,12 +13,10 @@ from driftpace.records import Constants
 from driftpace.synthetic import DriftingRegression, GaussianRegression
 from driftpace.tracker import Tracker
 from driftpace.typing import FloatArray
-from paper.asked import Asked, key
-from paper.beyond.followed import Followed, Runs, lead
-from paper.beyond.part import SURE, Part
-from paper.cost.setting import EPSILON, LOSS, NOISE, PERIODS, RHO
-from paper.over_runs import curve, measured, paired
+from paper.beyond.study import SURE, Part, Runs, RunTrace, lead
+from paper.cost.study import EPSILON, LOSS, NOISE, PERIODS, RHO
 from paper.records import Claim, Comparison, Figure, OpenConstant, Role, Sensitivity, Series
+from paper.runs import RunSettings, curve, measured, paired, run_seed
 
 FIRST, SETTLED, EARLY = 50, 10, 5
 Place = tuple[int, float]
@@ -46,9 +44,9 @@ class ConstantsJob:
     run: int
     seed: int
 
-    def follow(self) -> Followed:
+    def follow(self) -> RunTrace:
         """Return what came of it."""
-        number = key(self.seed, self.run)
+        number = run_seed(self.seed, self.run)
         features, _ = self.place
         world = DriftingRegression(
             features=features, rho=RHO, noise=NOISE, covariance=covariance(self.place), rng=number
@@ -79,7 +77,7 @@ def tracker_of(place: Place, arm: Arm, number: int) -> Tracker:
     )
 
 
-def jobs(asked: Asked) -> list[ConstantsJob]:
+def jobs(asked: RunSettings) -> list[ConstantsJob]:
     """Return every run of every arm; in the places beside the paper's all constants are given, or none."""
     return [
         ConstantsJob(place=place, arm=arm, run=run, seed=asked.seed)
@@ -90,9 +88,9 @@ def jobs(asked: Asked) -> list[ConstantsJob]:
     ]
 
 
-def told(found: dict[ConstantsJob, Followed]) -> Part:
+def told(found: dict[ConstantsJob, RunTrace]) -> Part:
     """Return what the study says."""
-    groups: dict[tuple[Place, Arm], list[Followed]] = {}
+    groups: dict[tuple[Place, Arm], list[RunTrace]] = {}
     for job, one in found.items():
         groups.setdefault((job.place, job.arm), []).append(one)
     arms = {what: Runs.of(runs) for what, runs in groups.items()}

@@ -17,13 +17,10 @@ from driftpace.constraints import Ball
 from driftpace.drift import overshoot_bound, printed_overshoot_bound
 from driftpace.tracker import Tracker
 from driftpace.typing import FloatArray
-from paper.asked import Asked, key
-from paper.beyond.followed import Followed, Runs, lead
-from paper.beyond.lagging import LAG_RHO, LAG_ROWS, lag, share
-from paper.beyond.part import SURE, Part
-from paper.cost.setting import KNOWN, LOSS, NOISE, RHO, world_of
-from paper.over_runs import Paired, measured, paired
+from paper.beyond.study import LAG_RHO, LAG_ROWS, SURE, Part, Runs, RunTrace, lag, lead, share
+from paper.cost.study import KNOWN, LOSS, NOISE, RHO, world_of
 from paper.records import Claim, Comparison, Figure, OpenConstant, Sensitivity, Series
+from paper.runs import Paired, RunSettings, measured, paired, run_seed
 
 EPSILONS = (0.4, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
 PERIODS, SETTLED, FIRST = 40, 20, 50
@@ -40,9 +37,9 @@ class OvershootJob:
     run: int
     seed: int
 
-    def follow(self) -> Followed:
+    def follow(self) -> RunTrace:
         """Return what came of it."""
-        number = key(self.seed, self.run)
+        number = run_seed(self.seed, self.run)
         if self.learner == "lagging":
             return lag(self.epsilon, PERIODS, number)
         tracker = Tracker.as_in_paper(
@@ -57,7 +54,7 @@ class OvershootJob:
         return lead(tracker, world_of(number).period, PERIODS, number)
 
 
-def jobs(asked: Asked) -> list[OvershootJob]:
+def jobs(asked: RunSettings) -> list[OvershootJob]:
     """Return every run of both learners at every target."""
     return [
         OvershootJob(learner=learner, epsilon=epsilon, run=run, seed=asked.seed)
@@ -138,7 +135,7 @@ def slope(x: FloatArray, y: FloatArray, error: FloatArray) -> Slope:
     return Slope(value=float(weights @ np.log(y)), error=float(np.sqrt((weights**2) @ (error / y) ** 2)))
 
 
-def told(found: dict[OvershootJob, Followed]) -> Part:
+def told(found: dict[OvershootJob, RunTrace]) -> Part:
     """Return what the study says."""
     seen = {
         (learner, epsilon): settled(

@@ -12,12 +12,10 @@ import numpy as np
 from driftpace.constraints import Ball
 from driftpace.tracker import Tracker
 from driftpace.typing import FloatArray
-from paper.asked import Asked, key
-from paper.beyond.followed import Followed, Runs, lead
-from paper.beyond.part import SURE, Part
-from paper.cost.setting import EPSILON, KNOWN, LOSS, PERIODS, world_of
-from paper.over_runs import curve, measured, paired
+from paper.beyond.study import SURE, Part, Runs, RunTrace, lead
+from paper.cost.study import EPSILON, KNOWN, LOSS, PERIODS, world_of
 from paper.records import Claim, Comparison, Figure, OpenConstant, Role, Sensitivity, Series
+from paper.runs import RunSettings, curve, measured, paired, run_seed
 
 FIRST, SETTLED, RADIUS = 50, 10, 50.0
 SIZES = (5, 20, 50, 200)
@@ -35,9 +33,9 @@ class RuleJob:
     run: int
     seed: int
 
-    def follow(self) -> Followed:
+    def follow(self) -> RunTrace:
         """Return what came of it, in the synthetic regression of section V-A."""
-        number = key(self.seed, self.run)
+        number = run_seed(self.seed, self.run)
         return lead(tracker_of(self.arm, number), world_of(number).period, PERIODS, number)
 
 
@@ -58,7 +56,7 @@ def tracker_of(arm: Arm, number: int) -> Tracker:
     )
 
 
-def jobs(asked: Asked) -> list[RuleJob]:
+def jobs(asked: RunSettings) -> list[RuleJob]:
     """Return every run of every arm."""
     return [RuleJob(arm=arm, run=run, seed=asked.seed) for arm in ARMS for run in range(asked.runs)]
 
@@ -75,7 +73,7 @@ def proven_from(runs: Runs) -> FloatArray:
     return np.asarray(last + 1.0)
 
 
-def told(found: dict[RuleJob, Followed]) -> Part:
+def told(found: dict[RuleJob, RunTrace]) -> Part:
     """Return what the study says."""
     arms = {arm: Runs.of([one for job, one in found.items() if job.arm == arm]) for arm in ARMS}
     plain, past, default = arms["do-not-update", FIRST], arms["update-past", FIRST], arms[None]

@@ -3,8 +3,8 @@
 Two Gaussian classes opposite each other on the unit circle turn by pi/25 a period. A method follows them for 25 periods; its twin
 is told as many rows in period 1 and keeps what it learnt.
 
->>> from paper.classification.running import Run, follow
->>> from paper.classification.setting import Setting
+>>> from paper.classification.study import Run, follow
+>>> from paper.classification.study import Setting
 >>> course = follow(Run(setting=Setting(epsilon=0.1), seed=0, number=0))
 >>> bool(course.loss[-1] < 0.2), bool(course.front_loss[-1] > 1.5), bool(course.front_auc[-1] < 0.05)
 (True, True, True)

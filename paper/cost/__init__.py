@@ -5,7 +5,7 @@ about half of what the rule without a budget would spend. Compared are the plan 
 in every period with the drift as it is estimated by then; all up front; an even share every five periods; and the rule that
 has no budget.
 
->>> from paper.cost.courses import Job, follow
+>>> from paper.cost.study import Job, follow
 >>> course = follow(Job(method="up front", run=0))
 >>> int(course.samples[0]), course.spent, bool(course.risks[-1] > 10 * course.risks[0])
 (245, 250, True)

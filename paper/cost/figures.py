@@ -2,11 +2,9 @@
 
 import numpy as np
 
-from paper.cost.courses import Method
-from paper.cost.setting import EPSILON, NOISE, PERIODS, TOTAL
-from paper.cost.taken import Taken
-from paper.over_runs import curve
+from paper.cost.study import EPSILON, NOISE, PERIODS, TOTAL, Method, Taken
 from paper.records import Figure, Role, Series
+from paper.runs import curve
 
 NAMES: dict[Method, tuple[str, Role]] = {
     "plan": ("optimal cost plan", "paper"),

@@ -1,16 +1,16 @@
 """All resamplings of one setting together, and what they say: means, paired differences, from which wave on."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from driftpace.typing import BoolArray, FloatArray
-from paper.income.resampling import METHODS, Constant, Walk, jobs
-from paper.income.setting import Setting
-from paper.income.tables import dollars_of_1997, panel_of
-from paper.over_runs import Paired, errors, paired
+from paper.income.study import METHODS, Constant, Hindsight, Resampling, Walk, jobs, work
+from paper.income.tables import Setting, dollars_of_1997, panel_of
+from paper.runs import Paired, RunSettings, map_runs, paired, standard_errors
 
 SURE = 2.0  # standard errors: how far apart two curves must be in a wave to be told apart
 STEADY = 2.0  # a size has settled where it stays within this factor of its median
@@ -57,7 +57,7 @@ class Bought:
     def better_from(self) -> int | None:
         """Return the wave (from 1) from which on the twin's test loss is larger by two paired standard errors in every wave."""
         apart = self.kept_loss - self.test_loss
-        sure = apart.mean(axis=0) > SURE * errors(apart)
+        sure = apart.mean(axis=0) > SURE * standard_errors(apart)
         return _from_there_on(sure)
 
     @property
@@ -70,7 +70,7 @@ class Bought:
     def waves_above(self, epsilon: float) -> int:
         """Return in how many waves from the third on the excess risk is above the target by two standard errors."""
         late = self.excess_risk[:, 2:]
-        return int((late.mean(axis=0) - SURE * errors(late) > epsilon).sum())
+        return int((late.mean(axis=0) - SURE * standard_errors(late) > epsilon).sum())
 
     def saturated(self, pools: FloatArray) -> float:
         """Return the share of resamplings and waves in which every row of the wave was bought."""
@@ -155,3 +155,27 @@ def _from_there_on(fine: BoolArray) -> int | None:
     wrong = np.flatnonzero(~fine)
     first = 1 if wrong.size == 0 else int(wrong[-1]) + 2
     return first if first <= fine.size else None
+
+
+_SHARE_OF_RUNS = 4  # one resampling in four where a setting is only varied
+
+
+def replayed(
+    asked: RunSettings, searched: Sequence[Setting], others: Sequence[Setting] = (), varied: Sequence[Setting] = ()
+) -> dict[Setting, Account]:
+    """Return the account of every setting.
+
+    For those in ``searched`` the best constant size in hindsight is sought too; those in ``varied`` get fewer resamplings.
+    """
+    fewer = max(2, asked.runs // _SHARE_OF_RUNS)
+    runs = {**dict.fromkeys([*searched, *others], asked.runs), **dict.fromkeys(varied, fewer)}
+    searches = [Hindsight(setting=setting, runs=asked.runs) for setting in searched]
+    walks = [Resampling(setting=setting, run=run) for setting, count in runs.items() for run in range(count)]
+    items: list[Resampling | Hindsight] = [*searches, *walks]
+    found = map_runs(asked, work, items, "income panel")
+    best = {search.setting: one for search, one in zip(searches, found, strict=False) if isinstance(one, Constant)}
+    accounts, at = {}, len(searches)
+    for setting, count in runs.items():
+        mine = [one for one in found[at : at + count] if isinstance(one, dict)]
+        accounts[setting], at = Account.of(setting, mine, best.get(setting)), at + count
+    return accounts

@@ -2,23 +2,18 @@
 
 from dataclasses import replace
 
-from paper.asked import Asked
-from paper.income.account import Account
-from paper.income.claims import SATURATED, claims_of
-from paper.income.figures import dollar_figure, figures_of, late_rows
-from paper.income.numbers import comparisons_of, dollar_comparisons
-from paper.income.openings import OPEN
-from paper.income.replaying import replayed
-from paper.income.resampling import jobs
-from paper.income.sensitivity import sensitivity_of, variations
-from paper.income.setting import Setting, TableName
-from paper.income.tables import TITLES, dollars_of_1997, load_table, own_extract, panel_of
+from paper.income.account import Account, replayed
+from paper.income.claims import SATURATED, claims_of, comparisons_of, dollar_comparisons
+from paper.income.figures import dollar_figure, figures_of, late_rows, sensitivity_of, variations
+from paper.income.study import OPEN, jobs
+from paper.income.tables import TITLES, Setting, TableName, dollars_of_1997, load_table, own_extract, panel_of
 from paper.records import Finding
+from paper.runs import RunSettings
 
 _VARIED: tuple[TableName, ...] = ("gss_nominal", "psid7682")
 
 
-def find(asked: Asked) -> Finding:
+def find(asked: RunSettings) -> Finding:
     """Replay every table, ``asked.runs`` resamplings each, and the user's own extract of the PSID where there is one.
 
     For each wave of a table the methods buy rows of people as if they had still to be asked: as in the paper, by single-pass SGD

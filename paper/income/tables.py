@@ -1,10 +1,10 @@
-"""The tables of the income panel, as rows by wave: what is predicted, in which money, with which features."""
+"""Settings of the income experiment and its tables by wave."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -14,8 +14,36 @@ from driftpace.datasets import Table, load_gss_income, load_psid7682, load_psid_
 from driftpace.datasets.prices import CPI_U
 from driftpace.errors import DataError, ParameterError
 from driftpace.typing import FloatArray
-from paper.asked import Asked
-from paper.income.setting import Setting
+from paper.runs import RunSettings
+
+TableName = Literal["gss_real", "gss_nominal", "psid7682", "psid7682_real", "extract"]
+Money = Literal["log", "dollars"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Setting:
+    """Everything that a resampling depends on, beside its number; small, and the same in every process.
+
+    ``money`` says what is predicted: the log of the income, or thousands of dollars as in the paper. The target excess risk is
+    ``share`` of Var(y)/2 in the first wave. ``scaling`` says on which rows features get mean 0 and variance 1. With ``people`` the
+    test rows of every wave are the same people, who are never bought. ``extract`` is the user's own file, with the names of its
+    columns.
+
+    >>> Setting(table="psid7682").share
+    0.02
+    """
+
+    table: TableName
+    money: Money = "log"
+    share: float = 0.02
+    l2: float = 1e-3
+    test_fraction: float = 0.2
+    scaling: Literal["first", "pooled"] = "first"
+    features: Literal["all", "schooling"] = "all"
+    people: bool = False
+    seed: int = 0
+    extract: tuple[str, tuple[tuple[str, Any], ...]] | None = None
+
 
 DOLLARS_OF = 1997
 _GSS_DOLLARS_OF = 1986
@@ -36,10 +64,10 @@ TITLES = {
 }
 
 
-def own_extract(asked: Asked) -> tuple[str, tuple[tuple[str, Any], ...]] | None:
+def own_extract(asked: RunSettings) -> tuple[str, tuple[tuple[str, Any], ...]] | None:
     """Return the user's file and the names of its columns, or refuse a parameter that the reader of extracts does not have.
 
-    >>> own_extract(Asked(psid="mine.csv", psid_columns={"wage": "earned"}))
+    >>> own_extract(RunSettings(psid="mine.csv", psid_columns={"wage": "earned"}))
     Traceback (most recent call last):
     driftpace.errors.ParameterError: reproduce(psid_columns=...) must be among year, income, age, ...; got 'wage'.
     """

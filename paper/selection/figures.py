@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from paper.over_runs import curve
 from paper.records import Figure, Role, Series
-from paper.selection.following import Runs
-from paper.selection.setting import EPSILON, PERIODS, Method
+from paper.runs import curve
+from paper.selection.study import EPSILON, PERIODS, Method, Runs
 
 N = np.arange(1.0, PERIODS + 1.0)
 METHODS: tuple[tuple[Method, str, Role], ...] = (

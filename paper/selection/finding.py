@@ -6,12 +6,10 @@ from typing import Any
 import numpy as np
 
 from driftpace.typing import FloatArray
-from paper.asked import Asked, mapped
-from paper.over_runs import measured, paired, standard_error
 from paper.records import Claim, Comparison, Finding, OpenConstant, Sensitivity
+from paper.runs import RunSettings, map_runs, measured, paired, standard_error
 from paper.selection.figures import figures_of
-from paper.selection.following import Job, Runs, follow
-from paper.selection.setting import (
+from paper.selection.study import (
     EPSILON,
     FEATURES,
     FIRST,
@@ -21,7 +19,10 @@ from paper.selection.setting import (
     RHO,
     TEN,
     TWO,
+    Job,
     Method,
+    Runs,
+    follow,
 )
 
 METHODS: tuple[Method, ...] = ("paper", "practical")
@@ -40,7 +41,7 @@ VARIANTS: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 
 
-def find(asked: Asked) -> Finding:
+def find(asked: RunSettings) -> Finding:
     """Return what the experiment finds."""
     few = min(FEW, asked.runs)
     main = [(method, grid) for grid in (TWO, TEN) for method in METHODS]
@@ -52,7 +53,7 @@ def find(asked: Asked) -> Finding:
         for _, changes in VARIANTS
         for run in range(few)
     ]
-    found = mapped(asked, follow, jobs, "selection: runs with several penalties")
+    found = map_runs(asked, follow, jobs, "selection: runs with several penalties")
     runs = {
         what: Runs.of(what[1], found[place * asked.runs : (place + 1) * asked.runs]) for place, what in enumerate(main)
     }
@@ -63,7 +64,9 @@ def find(asked: Asked) -> Finding:
     return _told(asked, two, ten, varied, few)
 
 
-def _told(asked: Asked, two: dict[Method, Runs], ten: dict[Method, Runs], varied: list[Runs], few: int) -> Finding:
+def _told(
+    asked: RunSettings, two: dict[Method, Runs], ten: dict[Method, Runs], varied: list[Runs], few: int
+) -> Finding:
     paper, default = ten["paper"], ten["practical"]
     return Finding(
         name="selection",

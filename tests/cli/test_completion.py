@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from paper import NAMES
 from tests.cli.loop import Run
 
 Complete = Callable[[str], list[str]]
@@ -74,7 +73,6 @@ def test_names_and_words(churn: Path, run: Run, complete: Complete) -> None:
         "driftpace log churn --format ": ["table", "json", "csv"],
         "driftpace token re": ["remove"],
         "driftpace token remove ": ["nightly"],
-        "driftpace reproduce c": ["cost", "classification"],
     }
     assert {line: complete(line) for line in wanted} == wanted
 
@@ -106,9 +104,3 @@ def test_every_shell_has_a_script(shell: str, word: str) -> None:
     said = script(shell)
     assert f"_DRIFTPACE_COMPLETE={word}" in said
     assert "driftpace" in said.splitlines()[-1]
-
-
-def test_the_experiments_are_those_there_are() -> None:
-    from driftpace.cli.reproduce.command import EXPERIMENTS
-
-    assert EXPERIMENTS == NAMES

@@ -77,8 +77,6 @@ def test_more_than_there_can_be_is_all_of_it(churn: Path, run: Run, words: tuple
         ("plan", "Outlook", "rho", "--rho must be allowed."),
         ("backtest", "backtest", "frame", "FILE must be allowed."),
         ("backtest", "backtest", "test_fraction", "--test-fraction must be allowed."),
-        ("reproduce", "load_psid_extract", "year", "--psid-year must be allowed."),
-        ("reproduce", "load_psid_extract", "path", "--psid must be allowed."),
         ("log", "Elsewhere", "depth", "Elsewhere(depth=...) must be allowed."),
         ("log", None, None, "must be allowed."),
     ],

@@ -14,17 +14,16 @@ from driftpace.backtest.workers import one_thread
 from driftpace.drift import DebiasedDifference, Drift, NoMargin, WindowedChange
 from driftpace.drift.one_step import Step
 from driftpace.errors import ParameterError
-from paper import Asked, experiment
-from paper.asked import key
+from paper import RunSettings, experiment
 from paper.beyond import bounded, given, overshoot, rules
 from paper.beyond.bounded import BoundedJob
-from paper.beyond.changes import LargestChange, Law, RandomChanges
-from paper.beyond.followed import Runs, followed, lead
 from paper.beyond.given import PAPER, ConstantsJob
 from paper.beyond.overshoot import OvershootJob, Settled, settled
 from paper.beyond.rules import RuleJob, proven_from
-from paper.cost.setting import EPSILON, KNOWN, PERIODS, world_of
+from paper.beyond.study import LargestChange, Law, RandomChanges, Runs, lead, run_job
+from paper.cost.study import EPSILON, KNOWN, PERIODS, world_of
 from paper.records import Finding
+from paper.runs import run_seed
 
 RUNS, Z = 12, 4.5
 
@@ -61,7 +60,7 @@ def overshoots(learner: str, epsilon: float, seed: int) -> Settled:
 
 @cache
 def found() -> Finding:
-    return experiment("beyond")(Asked(runs=2, seed=0, workers=1))
+    return experiment("beyond")(RunSettings(runs=2, seed=0, workers=1))
 
 
 # Bounded change
@@ -76,7 +75,7 @@ def test_the_window_is_exact_for_even_changes_that_are_seen_without_noise(seed: 
         for run in range(RUNS):
             window = WindowedChange(window=3)
             state = window.init()
-            for change in RandomChanges(rho=2.0, law=law, noise=0.5, rng=key(seed, run)).changes(400):
+            for change in RandomChanges(rho=2.0, law=law, noise=0.5, rng=run_seed(seed, run)).changes(400):
                 state = window.add(state, Step(value=float(change)), squared=False)
             combined = window.combined(state, squared=False)
             assert combined is not None
@@ -117,7 +116,7 @@ def test_the_bound_costs_more_labels_than_the_mean_and_both_hold_the_target(seed
         assert z(windowed.risk(bounded.SETTLED), bounded.EPSILON) < -Z
     told = []
     for run in range(RUNS):
-        number = key(seed, run)
+        number = run_seed(seed, run)
         world = RandomChanges(rho=1.0, law="even", noise=bounded.NOISE, rng=number)
         constants = Constants.given(m=1.0, M=1.0, A=2 * bounded.NOISE, B=2.0)
         tracker = Tracker.as_in_paper(
@@ -221,7 +220,7 @@ def test_constants_that_are_wrong_break_the_promise(seed: int) -> None:
     wrong = Constants.given(m=5.0, M=5.0, A=KNOWN.safe("A"), B=KNOWN.safe("B"))
     runs = []
     for run in range(RUNS):
-        number = key(seed, run)
+        number = run_seed(seed, run)
         tracker = Tracker.as_in_paper(
             SquaredLoss(),
             epsilon=EPSILON,
@@ -280,9 +279,9 @@ def test_a_slope_is_the_power_of_a_power_law() -> None:
 def test_a_run_is_a_function_of_its_number_and_seed() -> None:
     job = OvershootJob(learner="tracker", epsilon=0.1, run=1, seed=5)
     first, again, other = (
-        followed(job),
-        followed(job),
-        followed(OvershootJob(learner="tracker", epsilon=0.1, run=2, seed=5)),
+        run_job(job),
+        run_job(job),
+        run_job(OvershootJob(learner="tracker", epsilon=0.1, run=2, seed=5)),
     )
     assert (first.risks == again.risks).all()
     assert (first.risks != other.risks).any()
@@ -294,7 +293,7 @@ def test_the_finding_has_every_study_in_it() -> None:
     keys = [figure.key for figure in finding.figures]
     assert len(set(keys)) == len(keys) == 8
     for study in ("bounded", "rules", "constants", "overshoot"):
-        assert sum(key.startswith(f"beyond_{study}") for key in keys) == 2
+        assert sum(run_seed.startswith(f"beyond_{study}") for run_seed in keys) == 2
     for figure in finding.figures:
         for series in figure.series:
             assert np.isfinite(series.y).all(), (figure.key, series.label)

@@ -10,14 +10,11 @@ import pytest
 from scipy import stats
 
 from driftpace.typing import FloatArray
-from paper import Asked, Finding, experiment
-from paper.asked import mapped
+from paper import Finding, RunSettings, experiment
+from paper.classification.figures import CHANGED
 from paper.classification.finding import EPSILONS
-from paper.classification.gathered import Gathered, Lead, gather, in_errors
-from paper.classification.running import Course, Run, follow, up_front
-from paper.classification.sensitivity import CHANGED
-from paper.classification.setting import Setting
-from paper.over_runs import errors, measured
+from paper.classification.study import Course, Gathered, Lead, Run, Setting, follow, gather, in_errors, up_front
+from paper.runs import map_runs, measured, standard_errors
 
 RUNS = {"paper": 24, "practical": 16}
 FALSE_ALARM = 1e-4
@@ -30,13 +27,13 @@ FIELDS = ("samples", "rho", "loss", "auc", "front_loss", "front_auc")
 def gathered(setting: Setting, seed: int, runs: int | None = None) -> Gathered:
     """The runs of a setting, worked out once for all tests."""
     each = [Run(setting=setting, seed=seed, number=r) for r in range(runs or RUNS[setting.method])]
-    return gather(setting, mapped(Asked(workers=1), follow, each, "runs"))
+    return gather(setting, map_runs(RunSettings(workers=1), follow, each, "runs"))
 
 
 @pytest.fixture(scope="module")
 def finding() -> Finding:
     """The whole experiment, with as few runs as there can be."""
-    return experiment("classification")(Asked(runs=2, seed=5, workers=1))
+    return experiment("classification")(RunSettings(runs=2, seed=5, workers=1))
 
 
 def test_every_figure_is_there_and_whole(finding: Finding) -> None:
@@ -98,8 +95,8 @@ def test_a_run_is_a_function_of_its_seed_and_number_alone() -> None:
         for method in ("paper", "practical")
         for r in (0, 1)
     ]
-    alone = [as_plain(course) for course in mapped(Asked(workers=1), follow, runs, "runs")]
-    assert alone == [as_plain(course) for course in mapped(Asked(workers=2), follow, runs, "runs")]
+    alone = [as_plain(course) for course in map_runs(RunSettings(workers=1), follow, runs, "runs")]
+    assert alone == [as_plain(course) for course in map_runs(RunSettings(workers=2), follow, runs, "runs")]
     assert as_plain(follow(runs[1])) == alone[1]
     assert len(set(alone)) == 4
     assert as_plain(follow(replace(runs[0], seed=3))) != alone[0]
@@ -123,7 +120,7 @@ def test_followed_and_kept_use_the_same_number_of_rows(monkeypatch: pytest.Monke
         told.append(total)
         return up_front(run, total)
 
-    monkeypatch.setattr("paper.classification.running.up_front", counted)
+    monkeypatch.setattr("paper.classification.study.up_front", counted)
     for method in ("paper", "practical"):
         course = follow(Run(setting=Setting(epsilon=0.1, method=method, periods=5), seed=1, number=0))
         assert told[-1] == course.samples.sum()
@@ -157,7 +154,7 @@ def test_following_beats_up_front(method: str, epsilon: float, seed: int) -> Non
     for lead, least in ((runs.loss_lead, 1.0), (runs.auc_lead, 0.7)):
         assert lead.since is not None
         assert lead.since <= latest
-        assert (lead.mean - Z[method] * errors(lead.gain))[-1] > least
+        assert (lead.mean - Z[method] * standard_errors(lead.gain))[-1] > least
 
 
 @pytest.mark.statistical
@@ -179,7 +176,7 @@ def test_the_estimate_of_the_drift_is_above_it_but_not_by_much(epsilon: float, s
     runs = gathered(Setting(epsilon=epsilon), seed)
     assert runs.above_z > Z["paper"]
     assert (runs.rho_estimate[:, 1:].mean(axis=0) > runs.rho).all()
-    assert runs.rho_estimate[:, -1].mean() + Z["paper"] * errors(runs.rho_estimate[:, -1]) < 2.0 * runs.rho
+    assert runs.rho_estimate[:, -1].mean() + Z["paper"] * standard_errors(runs.rho_estimate[:, -1]) < 2.0 * runs.rho
     over = measured(runs.rho_estimate[:, 1:].mean(axis=1) - 3.0 * runs.rho)
     assert (
         in_errors(over) < -Z["paper"]
@@ -225,9 +222,9 @@ def test_sizes_settle_as_in_the_paper(epsilon: float, seed: int) -> None:
 def test_the_target_is_held_as_in_the_paper(epsilon: float, seed: int) -> None:
     """With the budget to spare, in the mean over periods and in each; what was bought up front breaks it (the control)."""
     runs = gathered(Setting(epsilon=epsilon), seed)
-    assert (runs.excess.mean(axis=0) + Z["paper"] * errors(runs.excess) < epsilon).all()
+    assert (runs.excess.mean(axis=0) + Z["paper"] * standard_errors(runs.excess) < epsilon).all()
     kept = runs.front_loss - runs.least
-    assert (kept[:, 9:].mean(axis=0) - Z["paper"] * errors(kept[:, 9:]) > epsilon).all()
+    assert (kept[:, 9:].mean(axis=0) - Z["paper"] * standard_errors(kept[:, 9:]) > epsilon).all()
 
 
 @pytest.mark.statistical
@@ -258,7 +255,7 @@ def test_the_lead_begins_after_the_last_period_that_is_not_clear() -> None:
     assert Lead(wobble + np.array([[1.0, 1.0, 0.0]])).since is None
     lead = Lead(wobble + np.array([[1.0, 1.0, 1.0]]))
     assert lead.overall.value == pytest.approx(1.0)
-    assert lead.overall_z == pytest.approx(1.0 / errors(wobble)[0])
+    assert lead.overall_z == pytest.approx(1.0 / standard_errors(wobble)[0])
 
 
 def test_settings_are_told_what_is_true_of_every_period() -> None:

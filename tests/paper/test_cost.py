@@ -8,12 +8,10 @@ import pytest
 from scipy import stats
 
 from driftpace.backtest.workers import one_thread
-from paper import Asked, experiment
-from paper.cost.courses import Job, Method, follow
-from paper.cost.setting import COST, EPSILON, FIRST, PERIODS, TOTAL
-from paper.cost.taken import Taken
-from paper.over_runs import curve, paired
+from paper import RunSettings, experiment
+from paper.cost.study import COST, EPSILON, FIRST, PERIODS, TOTAL, Job, Method, Taken, follow
 from paper.records import Finding
+from paper.runs import curve, paired
 
 RUNS = 7
 
@@ -26,7 +24,7 @@ def taken(method: Method, seed: int, runs: int = RUNS) -> Taken:
 
 @cache
 def found() -> Finding:
-    return experiment("cost")(Asked(runs=2, seed=0, workers=1))
+    return experiment("cost")(RunSettings(runs=2, seed=0, workers=1))
 
 
 def sure(each: np.ndarray) -> bool:

@@ -12,9 +12,8 @@ from PIL import Image
 
 from driftpace.errors import DataError, MissingExtraError
 from paper import Figure, Series, from_json, to_json
-from paper.drawing.as_csv import to_csv
-from paper.drawing.drawn import DOTS, WIDTH, pictures
-from paper.drawing.looks import COLOURS, ROLES, SPARE, looks
+from paper.report.files import to_csv
+from paper.report.static import COLOURS, DOTS, ROLES, SPARE, WIDTH, looks, pictures
 from tests.reference.findings import curve, hostile, made_up
 
 

@@ -10,17 +10,14 @@ import numpy as np
 import pytest
 
 from driftpace.errors import DataError, ParameterError
-from paper import Asked, Claim, Comparison, Figure, Finding, Measured, experiment
+from paper import Claim, Comparison, Figure, Finding, Measured, RunSettings, experiment
 from paper.income import find
-from paper.income.account import Account, Bought
-from paper.income.claims import beats
-from paper.income.figures import figures_of
-from paper.income.numbers import comparisons_of
-from paper.income.replaying import replayed
-from paper.income.resampling import METHODS, Resampling, job_of, jobs, resample, rows_of, walks
-from paper.income.sensitivity import variations
-from paper.income.setting import Setting
+from paper.income.account import Account, Bought, replayed
+from paper.income.claims import beats, comparisons_of
+from paper.income.figures import figures_of, variations
+from paper.income.study import METHODS, Resampling, job_of, jobs, resample, rows_of, walks
 from paper.income.tables import (
+    Setting,
     dollars_of_1997,
     load_table,
     panel_of,
@@ -28,8 +25,8 @@ from paper.income.tables import (
     target_risk,
     whitened,
 )
-from paper.over_runs import measured, standard_error
 from paper.reproduce import reproduce
+from paper.runs import measured, standard_error
 
 PSID = Setting(table="psid7682")
 NOMINAL = Setting(table="gss_nominal")
@@ -61,13 +58,13 @@ def found(extract: Path) -> Iterator[Finding]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("paper.income.finding.variations", one)
-        yield find(Asked(runs=2, workers=2, psid=extract, psid_columns=NAMES))
+        yield find(RunSettings(runs=2, workers=2, psid=extract, psid_columns=NAMES))
 
 
 @pytest.fixture(scope="module")
 def psid() -> Account:
     """The small table again, on this process alone."""
-    return replayed(Asked(runs=2, workers=1), [PSID])[PSID]
+    return replayed(RunSettings(runs=2, workers=1), [PSID])[PSID]
 
 
 class TestFinding:
@@ -133,7 +130,7 @@ class TestFinding:
             seen.append((what, total))
             return iter(items)
 
-        replayed(Asked(runs=2, workers=1, over=over), [PSID])
+        replayed(RunSettings(runs=2, workers=1, over=over), [PSID])
         assert seen == [("income panel", 3)]
 
 
@@ -233,9 +230,9 @@ class TestRefusals:
         sentence = r"\(income=...\) must be a column of the file; got 'dollars': it has wave, earned, age, school\."
         columns = {**NAMES, "income": "dollars"}
         with pytest.raises(ParameterError, match=sentence):
-            find(Asked(runs=2, psid=extract, psid_columns=columns))
+            find(RunSettings(runs=2, psid=extract, psid_columns=columns))
         with pytest.raises(ParameterError, match=sentence):
-            experiment("income")(Asked(runs=2, psid=extract, psid_columns=columns))
+            experiment("income")(RunSettings(runs=2, psid=extract, psid_columns=columns))
 
     def test_reproduce_refuses_it_before_anything_is_run_or_written(self, extract: Path, tmp_path: Path) -> None:
         out = tmp_path / "out"
@@ -245,17 +242,17 @@ class TestRefusals:
 
     def test_unknown_role_is_named(self, extract: Path) -> None:
         with pytest.raises(ParameterError, match=r"psid_columns=...\) must be among year, income, .*; got 'wage'\."):
-            find(Asked(runs=2, psid=extract, psid_columns={"wage": "earned"}))
+            find(RunSettings(runs=2, psid=extract, psid_columns={"wage": "earned"}))
 
     def test_file_that_is_not_there(self, tmp_path: Path) -> None:
         with pytest.raises(ParameterError, match=r"must be an existing CSV or Stata file; got '.*gone\.csv'"):
-            find(Asked(runs=2, psid=tmp_path / "gone.csv"))
+            find(RunSettings(runs=2, psid=tmp_path / "gone.csv"))
 
     def test_no_usable_rows(self, tmp_path: Path) -> None:
         path = tmp_path / "mine.csv"
         path.write_text("year,income,age,education\n1990,0,40,12\n1991,20000,80,12\n")
         with pytest.raises(DataError, match=r"must have rows that can be used; got none\. 1 of 2 rows left out"):
-            find(Asked(runs=2, psid=path))
+            find(RunSettings(runs=2, psid=path))
 
     @pytest.mark.parametrize(
         ("waves", "rows", "sentence"),
@@ -271,7 +268,7 @@ class TestRefusals:
     def test_too_small(self, tmp_path: Path, waves: tuple[int, ...], rows: int, sentence: str) -> None:
         path = write_extract(tmp_path / "mine.csv", waves, rows)
         with pytest.raises(DataError, match=r"reproduce\(psid=...\) " + sentence):
-            find(Asked(runs=2, psid=path, psid_columns=NAMES))
+            find(RunSettings(runs=2, psid=path, psid_columns=NAMES))
 
 
 @pytest.mark.statistical

@@ -11,7 +11,7 @@ import pytest
 
 from driftpace.errors import DataError
 from paper import Comparison, Finding, Measured, write_findings
-from paper.drawing import page
+from paper.report import page
 from tests.reference.findings import hostile, made_up
 from tests.report.test_backtest import Page
 from tests.report.test_browser import CHROMIUM, browsing, opened

@@ -7,15 +7,26 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from paper import Asked, Finding, experiment
+from paper import Finding, RunSettings, experiment
 from paper.montecarlo import Courses, RegressionStudy
 from paper.regression import find
-from paper.regression.following import Followed, follow, followed, joined, paper_tracker
-from paper.regression.hindsight import best_constant_sgd, best_constant_squares
-from paper.regression.judging import claims
-from paper.regression.measuring import groups, settled
-from paper.regression.sensitivity import sensitivity
-from paper.regression.settings import BAND, MANY, PAPER_RISK, STUDY
+from paper.regression.figures import sensitivity
+from paper.regression.finding import claims
+from paper.regression.study import (
+    BAND,
+    MANY,
+    PAPER_RISK,
+    STUDY,
+    Followed,
+    best_constant_sgd,
+    best_constant_squares,
+    follow,
+    followed,
+    groups,
+    joined,
+    paper_tracker,
+    settled,
+)
 
 Z = 4.9  # about one false alarm in a million for each number that is looked at
 ABOVE, SETTLES, ACHIEVED, NUMBER = range(4)
@@ -184,7 +195,7 @@ def test_sizes_that_stand_still_are_settled() -> None:
 
 @pytest.fixture(scope="module")
 def finding() -> Finding:
-    return find(Asked(runs=3, seed=5, workers=1))
+    return find(RunSettings(runs=3, seed=5, workers=1))
 
 
 def test_the_catalogue_knows_it() -> None:
@@ -236,13 +247,13 @@ def test_the_tables_begin_from_the_same_choice(finding: Finding) -> None:
 
 
 def test_the_same_seed_gives_the_same_on_any_workers(finding: Finding) -> None:
-    again = followed(Asked(runs=3, seed=5, workers=2))
+    again = followed(RunSettings(runs=3, seed=5, workers=2))
     assert np.array_equal(again.paper.samples.mean(axis=0), finding.figures[1].series[0].y)
     assert np.array_equal(again.practical.samples.mean(axis=0), finding.figures[1].series[2].y)
     assert np.array_equal(again.practical.risk.mean(axis=0), finding.figures[2].series[2].y)
-    assert [table.rows for table in sensitivity(Asked(runs=3, seed=5, workers=2))] == [
+    assert [table.rows for table in sensitivity(RunSettings(runs=3, seed=5, workers=2))] == [
         table.rows for table in finding.sensitivity
     ]
-    other = followed(Asked(runs=2, seed=6, workers=1))
+    other = followed(RunSettings(runs=2, seed=6, workers=1))
     assert not np.array_equal(other.paper.truth, again.paper.truth[:2])
     assert np.array_equal(again.paper.truth, again.practical.truth)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from driftpace.errors import MissingExtraError, ParameterError
-from paper import NAMES, Asked, Finding, reproduce
+from paper import NAMES, Finding, RunSettings, reproduce
 from tests.paper.test_page import folder
 from tests.reference.findings import find, made_up
 
@@ -18,16 +18,16 @@ HERE = sys.modules["paper.reproduce"]
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Asked]]:
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, RunSettings]]:
     """Replaces every experiment by a made-up one; who was asked for what is in the list."""
-    given: list[tuple[str, Asked]] = []
+    given: list[tuple[str, RunSettings]] = []
     known: Callable[[str], Any] = HERE.experiment
 
-    def experiment(name: str) -> Callable[[Asked], Finding]:
+    def experiment(name: str) -> Callable[[RunSettings], Finding]:
         if name not in NAMES:
             known(name)
 
-        def found(asked: Asked) -> Finding:
+        def found(asked: RunSettings) -> Finding:
             given.append((name, asked))
             list(asked.over(range(asked.runs), "runs", asked.runs))
             finding = made_up(name, runs=asked.runs, seed=asked.seed, periods=4)
@@ -39,14 +39,14 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Asked]]:
     return given
 
 
-def test_all_are_run_in_the_papers_order(asked: list[tuple[str, Asked]], tmp_path: Path) -> None:
+def test_all_are_run_in_the_papers_order(asked: list[tuple[str, RunSettings]], tmp_path: Path) -> None:
     findings = reproduce(runs=3, seed=5, out=tmp_path / "paper")
     assert [finding.name for finding in findings] == list(NAMES) == [name for name, _ in asked]
     assert {(one.runs, one.seed, one.workers, one.psid) for _, one in asked} == {(3, 5, None, None)}
     assert "3 runs, seed 5" in (tmp_path / "paper/index.html").read_text()
 
 
-def test_some_are_run_once_each(asked: list[tuple[str, Asked]], tmp_path: Path) -> None:
+def test_some_are_run_once_each(asked: list[tuple[str, RunSettings]], tmp_path: Path) -> None:
     reproduce(["income", "cost", "income"], out=tmp_path, workers=1)
     assert [name for name, _ in asked] == ["cost", "income"]
     reproduce("cost", out=tmp_path / "alone")
@@ -73,7 +73,7 @@ def test_a_real_experiment_gives_the_same_files_on_one_process_and_on_two(tmp_pa
 
 
 def test_a_folder_that_cannot_be_written_to_is_refused(
-    asked: list[tuple[str, Asked]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    asked: list[tuple[str, RunSettings]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "access", lambda place, mode: False)
     with pytest.raises(
@@ -84,7 +84,7 @@ def test_a_folder_that_cannot_be_written_to_is_refused(
 
 
 def test_bars_name_the_experiment(
-    asked: list[tuple[str, Asked]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    asked: list[tuple[str, RunSettings]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     reproduce("cost", runs=3, out=tmp_path, progress=True)
     shown = capsys.readouterr().err
@@ -100,7 +100,7 @@ def extract(path: Path, head: str = "year,income,age,education") -> Path:
     return path
 
 
-def test_an_extract_reaches_the_income_experiment(asked: list[tuple[str, Asked]], tmp_path: Path) -> None:
+def test_an_extract_reaches_the_income_experiment(asked: list[tuple[str, RunSettings]], tmp_path: Path) -> None:
     mine = extract(tmp_path / "mine.csv", "wave,income,age,education")
     reproduce("income", psid=mine, psid_columns={"year": "wave"}, out=tmp_path / "out")
     ((_, one),) = asked
@@ -135,7 +135,7 @@ def test_an_extract_reaches_the_income_experiment(asked: list[tuple[str, Asked]]
 def test_what_cannot_be_done_is_refused_before_anything_is_run(
     named: dict[str, Any],
     sentence: str,
-    asked: list[tuple[str, Asked]],
+    asked: list[tuple[str, RunSettings]],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -163,7 +163,7 @@ def test_what_cannot_be_done_is_refused_before_anything_is_run(
 def test_what_is_not_installed_is_said_before_anything_is_run(
     missing: tuple[str, ...],
     sentence: str,
-    asked: list[tuple[str, Asked]],
+    asked: list[tuple[str, RunSettings]],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

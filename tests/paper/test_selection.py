@@ -5,11 +5,10 @@ import os
 import numpy as np
 import pytest
 
-from paper import Asked
-from paper.over_runs import paired, standard_error
+from paper import RunSettings
+from paper.runs import paired, standard_error
 from paper.selection import find
-from paper.selection.following import Job, Runs, follow
-from paper.selection.setting import EPSILON, PERIODS, TWO, constants_of, world_of
+from paper.selection.study import EPSILON, PERIODS, TWO, Job, Runs, constants_of, follow, world_of
 
 WIDE = (0.001, 0.3, 30.0)
 RUNS = 12
@@ -69,7 +68,7 @@ def test_a_run_is_a_function_of_its_job() -> None:
 
 
 def test_the_finding_is_whole() -> None:
-    finding = find(Asked(runs=2, seed=1, workers=1))
+    finding = find(RunSettings(runs=2, seed=1, workers=1))
     assert finding.name == "selection"
     assert [figure.key for figure in finding.figures] == [
         "selection_risk_two",

@@ -6,17 +6,17 @@ import numpy as np
 
 from driftpace.typing import FloatArray
 from paper import (
-    Asked,
     Claim,
     Comparison,
     Figure,
     Finding,
     Measured,
     OpenConstant,
+    RunSettings,
     Sensitivity,
     Series,
 )
-from paper.asked import mapped
+from paper.runs import map_runs
 
 
 def curve(label: str, role: str, y: FloatArray, width: float = 0.0, **more: object) -> Series:
@@ -198,9 +198,9 @@ def mean_of_run(item: tuple[int, int]) -> float:
     return float(np.random.default_rng(item).normal(size=(200, 200)).mean())
 
 
-def find(asked: Asked) -> Finding:
+def find(asked: RunSettings) -> Finding:
     """Find something that depends on runs and seed."""
-    means = mapped(asked, mean_of_run, [(asked.seed, run) for run in range(asked.runs)], "runs")
+    means = map_runs(asked, mean_of_run, [(asked.seed, run) for run in range(asked.runs)], "runs")
     found = made_up(runs=asked.runs, seed=asked.seed)
     figure = replace(found.figures[0], key="runs", series=(curve("mean of a run", "paper", np.array(means)),))
     value = Measured(value=float(np.mean(means)), error=float(np.std(means)))

@@ -54,12 +54,6 @@ COMMANDS = {
         "Replay a labelled table: what would the labels have cost, and would the target have been met?",
         STANDALONE,
     ),
-    "reproduce": CommandSpec(
-        "reproduce.command",
-        "reproduce",
-        "Run the paper's experiments and compare the results with the published ones.",
-        STANDALONE,
-    ),
 }
 
 

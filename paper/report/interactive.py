@@ -12,10 +12,10 @@ import numpy as np
 
 from driftpace.report.figures import LAYOUT, LegendKey
 from driftpace.typing import FloatArray
-from paper.drawing import axes
-from paper.drawing.looks import Look, intervals_as_bands, looks
-from paper.drawing.words import number, typeset
 from paper.records import Figure, Series
+from paper.report import static
+from paper.report.static import Look, intervals_as_bands, looks
+from paper.report.text import number, typeset
 
 MARKERS_UP_TO = 60  # points; beyond, a line alone reads better
 _DASHES = {"longdash": "9px,3px", "longdashdot": "9px,3px,2px,3px", "dash": "5px,4px"}
@@ -40,7 +40,7 @@ def interactive(figure: Figure) -> Drawable:
     traces: list[dict[str, Any]] = []
     keys: list[LegendKey] = []
     for series, look in zip(figure.series, looks(figure), strict=True):
-        shown = axes.above(series, axes.floor(figure)) if figure.log_y else series
+        shown = static.above(series, static.floor(figure)) if figure.log_y else series
         first = len(traces)
         traces += _traces(shown, look, bands=bands)
         places = tuple(range(first, len(traces)))
@@ -118,17 +118,17 @@ def _layout(figure: Figure) -> dict[str, Any]:
         "zeroline": False,
     }
     y: dict[str, Any] = {"title": _title(figure.y_label), "nticks": 7, **grid, "separatethousands": True}
-    if axes.logarithmic_x(figure):
-        x |= {"type": "log", **_marks(*axes.along(figure)[[0, -1]].tolist())}
-    elif axes.whole(figure):
+    if static.logarithmic_x(figure):
+        x |= {"type": "log", **_marks(*static.along(figure)[[0, -1]].tolist())}
+    elif static.whole(figure):
         x["tickformat"] = "d"
-        first, last = axes.along(figure)[[0, -1]].tolist()
+        first, last = static.along(figure)[[0, -1]].tolist()
         beyond = max(0.5, 0.02 * (last - first))
         x["range"] = [first - beyond, last + beyond]
     if figure.log_y:
-        low, high = axes.floor(figure), axes.ceiling(figure)
+        low, high = static.floor(figure), static.ceiling(figure)
         y |= {"type": "log", "range": [math.log10(low), math.log10(high)], **_marks(low, high)}
-    elif axes.from_zero(figure):
+    elif static.from_zero(figure):
         y["rangemode"] = "tozero"
     if figure.equal:
         y["scaleanchor"] = "x"
@@ -145,7 +145,7 @@ def _title(label: str) -> dict[str, Any]:
 
 
 def _marks(low: float, high: float) -> dict[str, Any]:
-    marks = axes.marks_of_logarithm(low, high)
+    marks = static.marks_of_logarithm(low, high)
     return {"tickvals": marks, "tickmode": "array", "ticktext": [number(mark) for mark in marks]}
 
 

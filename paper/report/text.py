@@ -1,9 +1,50 @@
-"""Numbers and symbols as people write them: on the page in plain letters, in a picture as mathematics."""
+"""Numbers and symbols as text, for pages and for pictures."""
 
 import math
 import re
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import groupby
 
-from paper.records import Measured
+import numpy as np
+
+from paper.records import Comparison, Figure, Measured, Series
+
+
+def numbers(figure: Figure) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return the heads and the rows: one row for each x, one column for each curve; or one row for each point.
+
+    >>> one = Series(label="K_n", role="paper", x=[1.0, 2.0], y=[50.0, 17.5], low=[50.0, 16.0], high=[50.0, 19.0])
+    >>> two = Series(label="truth", role="truth", x=[2.0], y=[14.0])
+    >>> numbers(Figure(key="k", title="", caption="", alt="", x_label="period", y_label="samples", series=(one, two)))
+    (('period', 'Kₙ', 'truth'), [('1', '50 (50 to 50)', ''), ('2', '17.5 (16 to 19)', '14')])
+    """
+    x_label, y_label = typeset(figure.x_label), typeset(figure.y_label)
+    if figure.equal or any(np.unique(series.x).size < series.x.size for series in figure.series):
+        rows: list[tuple[str, ...]] = [
+            (typeset(series.label), number(x), _cell(series, place))
+            for series in figure.series
+            for place, x in enumerate(series.x.tolist())
+        ]
+        return ("line", x_label, y_label), rows
+    places = sorted({x for series in figure.series for x in series.x.tolist() if math.isfinite(x)})
+    where = [{x: place for place, x in enumerate(series.x.tolist())} for series in figure.series]
+    rows_of_x: list[tuple[str, ...]] = [
+        (
+            number(x),
+            *(_cell(series, at[x]) if x in at else "" for series, at in zip(figure.series, where, strict=True)),
+        )
+        for x in places
+    ]
+    return (x_label, *(typeset(series.label) for series in figure.series)), rows_of_x
+
+
+def _cell(series: Series, place: int) -> str:
+    text = number(float(series.y[place]))
+    if series.low is None or series.high is None or not math.isfinite(series.low[place] + series.high[place]):
+        return text
+    return f"{text} ({number(float(series.low[place]))} to {number(float(series.high[place]))})"
+
 
 NOTHING = "–"
 _GREEK = {"rho": "ρ", "epsilon": "ε", "lambda": "λ", "sigma": "σ", "mu": "μ", "phi": "φ", "pi": "π"}
@@ -95,3 +136,33 @@ def plural(count: int, one: str) -> str:
 
 def _minus(text: str) -> str:
     return text.replace("-", "−")
+
+
+def grouped(comparisons: Sequence[Comparison]) -> list[tuple[str, list[Comparison]]]:
+    """Return runs of numbers that share what stands before the first colon of their names, which is then named once.
+
+    Numbers of no group come first; where some come later they would seem to belong to the group above, and none is made.
+
+    >>> rows = [Comparison(what=what, paper=None, as_in_paper=None, practical=None) for what in ("z", "a: x", "a: y")]
+    >>> [(head, [each.what for each in group]) for head, group in grouped(rows)]
+    [('', ['z']), ('a', ['x', 'y'])]
+    >>> [(head, len(group)) for head, group in grouped(rows[::-1])]
+    [('', 3)]
+    """
+    found: list[tuple[str, list[Comparison]]] = []
+    for head, run in groupby(comparisons, key=_head):
+        group = list(run)
+        if head and len(group) > 1:
+            found.append((head, [replace(each, what=each.what.partition(": ")[2]) for each in group]))
+        elif not found:
+            found.append(("", group))
+        elif len(found) == 1 and not found[0][0]:
+            found[0][1].extend(group)
+        else:
+            return [("", list(comparisons))]
+    return found
+
+
+def _head(comparison: Comparison) -> str:
+    head, colon, _ = comparison.what.partition(": ")
+    return head if colon else ""

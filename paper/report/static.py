@@ -1,20 +1,183 @@
-"""A figure as it would stand in a paper: one column wide, serif, told apart without colour; the same facts, the same bytes.
-
-The caption is not in it; it belongs below.
-"""
+"""Matplotlib figures in the paper's layout; the same finding gives the same bytes."""
 
 import io
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from driftpace.errors import MissingExtraError
-from paper.drawing import axes
-from paper.drawing.looks import COLOURS, Look, intervals_as_bands, looks
-from paper.drawing.words import mathematics, number
+from driftpace.typing import FloatArray
 from paper.records import Figure, Series
+from paper.report import static
+from paper.report.text import mathematics, number
+
+COLOURS = {  # the same as the page's, in the light
+    "own": "#1f5fbf",
+    "rust": "#b8501c",
+    "teal": "#0d7d77",
+    "plum": "#7d3fa3",
+    "olive": "#6a7113",
+    "rose": "#b3336b",
+    "slate": "#5c6670",
+    "ink": "#1d2126",
+    "bad": "#bb2525",
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Look:
+    """A colour by its name on the page, a dash and a marker by plotly's names; no marker for what is known beforehand."""
+
+    colour: str
+    dash: str
+    marker: str | None
+    width: float = 1.0
+
+
+ROLES = {
+    "paper": Look(colour="rust", dash="solid", marker="circle"),
+    "practical": Look(colour="own", dash="longdash", marker="square-open"),
+    "other": Look(colour="teal", dash="dashdot", marker="triangle-up"),
+    "second": Look(colour="plum", dash="dot", marker="diamond"),
+    "third": Look(colour="olive", dash="longdashdot", marker="triangle-down-open"),
+    "truth": Look(colour="ink", dash="dash", marker=None, width=0.8),
+    "target": Look(colour="bad", dash="dot", marker=None, width=0.8),
+}
+SPARE = (  # for a second curve of a role that is taken
+    Look(colour="rose", dash="dash", marker="cross"),
+    Look(colour="slate", dash="solid", marker="x"),
+    ROLES["third"],
+    ROLES["second"],
+    ROLES["other"],
+    Look(colour="own", dash="dot", marker="diamond-open"),
+    Look(colour="rust", dash="dashdot", marker="square"),
+    Look(colour="teal", dash="solid", marker="circle-open"),
+    Look(colour="plum", dash="longdash", marker="triangle-up-open"),
+)
+_PLAIN = ("dashdot", "longdash", "solid")  # of a second truth or target, which have no marker
+
+
+def looks(figure: Figure) -> list[Look]:
+    """Return a look for each series, in their order; no two alike while there are enough.
+
+    >>> one, two = (Series(label=name, role="paper", x=[1.0], y=[1.0]) for name in "ab")
+    >>> [look.colour for look in looks(Figure(key="k", title="", caption="", alt="", x_label="", y_label="", series=(one, two)))]
+    ['rust', 'rose']
+    """
+    first: dict[str, int] = {}
+    for place, series in enumerate(figure.series):
+        first.setdefault(series.role, place)
+    taken = {ROLES[role] for role in first}
+    spare = [look for look in SPARE if look not in taken] or list(SPARE)
+    found, again = [], 0
+    for place, series in enumerate(figure.series):
+        if first[series.role] == place:
+            found.append(ROLES[series.role])
+            continue
+        look = spare[again % len(spare)]
+        again += 1
+        if series.role in ("truth", "target"):
+            look = Look(colour=look.colour, dash=_PLAIN[again % len(_PLAIN)], marker=None, width=0.8)
+        found.append(look)
+    return found
+
+
+def intervals_as_bands(series: Sequence[Series]) -> bool:
+    """Tell whether intervals are drawn as bands: of three and more, one would hide the other."""
+    wide = (each for each in series if each.low is not None and each.high is not None and (each.high > each.low).any())
+    return sum(1 for _ in wide) <= 2
+
+
+_NEAR_ZERO = 0.4  # of the highest value; a figure that goes so low shows its zero
+
+
+def along(figure: Figure) -> FloatArray:
+    """Return every x of a figure once, in order."""
+    return _finite([series.x for series in figure.series])
+
+
+def heights(figure: Figure) -> FloatArray:
+    """Return every height of a figure once, in order, those of intervals among them."""
+    return _finite(
+        [values for series in figure.series for values in (series.y, series.low, series.high) if values is not None]
+    )
+
+
+def whole(figure: Figure) -> bool:
+    """Tell whether the x axis counts, as periods do."""
+    x = along(figure)
+    return not figure.equal and bool(x.size) and bool((x == np.round(x)).all())
+
+
+def logarithmic_x(figure: Figure) -> bool:
+    """Tell whether the x are even on a logarithm and uneven otherwise, as targets of 0.3, 0.1, 0.03, 0.01 are.
+
+    >>> def over(*x):
+    ...     series = Series(label="a", role="paper", x=x, y=x)
+    ...     return Figure(key="k", title="", caption="", alt="", x_label="", y_label="", series=(series,))
+    >>> logarithmic_x(over(0.3, 0.1, 0.03, 0.01)), logarithmic_x(over(1.0, 2.0, 3.0, 5.0)), logarithmic_x(over(0.0, 0.1, 1.0))
+    (True, False, False)
+    """
+    x = along(figure)
+    if figure.equal or x.size < 3 or x[0] <= 0.0:
+        return False
+    steps, ratios = np.diff(x), np.diff(np.log(x))
+    return bool(steps.max() > 4.0 * steps.min() and ratios.max() < 2.5 * ratios.min())
+
+
+def from_zero(figure: Figure) -> bool:
+    """Tell whether the y axis starts at zero: where all is above it and some of it near."""
+    y = heights(figure)
+    return not (figure.log_y or figure.equal) and bool(y.size) and 0.0 <= y[0] <= _NEAR_ZERO * y[-1]
+
+
+def marks_of_logarithm(low: float, high: float) -> list[float]:
+    """Return round numbers for a logarithmic axis from ``low`` to ``high``: powers of ten, or more where those are few.
+
+    >>> marks_of_logarithm(0.03, 0.4), marks_of_logarithm(0.002, 90.0), marks_of_logarithm(2.2, 4.1)
+    ([0.03, 0.1, 0.3], [0.01, 0.1, 1.0, 10.0], [2.5, 3.0, 4.0])
+    """
+    choices = ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8))
+    powers = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 2)
+    marks: list[float] = []
+    for digits in choices:
+        marks = [float(f"{digit}e{power}") for power in powers for digit in digits]
+        marks = [mark for mark in marks if low * 0.999 <= mark <= high * 1.001]
+        if len(marks) >= 3:
+            break
+    every = math.ceil(len(marks) / 7)
+    return marks[::every]
+
+
+def floor(figure: Figure) -> float:
+    """Return where a logarithmic axis ends below: under every curve; an interval that goes near zero is cut there."""
+    y = _finite([series.y for series in figure.series])
+    above = y[y > 0.0]
+    return float(above[0]) / 2.0 if above.size else 0.1
+
+
+def ceiling(figure: Figure) -> float:
+    """Return where a logarithmic axis ends above."""
+    y = heights(figure)
+    return 1.3 * float(y[-1]) if y.size and y[-1] > 0.0 else 10.0
+
+
+def above(series: Series, least: float) -> Series:
+    """Return the series as a logarithmic axis can show it: nothing where it is not above zero, intervals cut at ``least``."""
+    y = np.where(series.y > 0.0, series.y, np.nan)
+    if series.low is None or series.high is None:
+        return replace(series, y=y)
+    return replace(series, y=y, low=np.maximum(series.low, least), high=np.maximum(series.high, least))
+
+
+def _finite(parts: list[FloatArray]) -> FloatArray:
+    values = np.unique(np.concatenate(parts)) if parts else np.empty(0)
+    return values[np.isfinite(values)]
+
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -97,7 +260,7 @@ def _sheet(figure: Figure) -> "Sheet":
     bands = intervals_as_bands(figure.series)
     handles = []
     for place, (series, look) in enumerate(zip(figure.series, looks(figure), strict=True)):
-        shown = axes.above(series, axes.floor(figure)) if figure.log_y else series
+        shown = static.above(series, static.floor(figure)) if figure.log_y else series
         handles.append(_curve(plot, shown, look, bands=bands, place=place, alike=figure.equal))
     plot.set_xlabel(mathematics(figure.x_label))
     plot.set_ylabel(mathematics(figure.y_label))
@@ -153,18 +316,18 @@ def _scales(plot: "Axes", figure: Figure) -> None:
     if figure.equal:
         plot.set_aspect("equal", adjustable="datalim")
         return
-    if axes.logarithmic_x(figure):
+    if static.logarithmic_x(figure):
         plot.set_xscale("log")
         _logarithm(plot.xaxis, *plot.get_xlim())
-    elif axes.whole(figure):
+    elif static.whole(figure):
         plot.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=7, min_n_ticks=2, steps=[1, 2, 5, 10]))
         plot.margins(x=0.03)
     if figure.log_y:
         plot.set_yscale("log", nonpositive="mask")
-        plot.set_ylim(axes.floor(figure), axes.ceiling(figure))
+        plot.set_ylim(static.floor(figure), static.ceiling(figure))
         _logarithm(plot.yaxis, *plot.get_ylim())
         return
-    if axes.from_zero(figure):
+    if static.from_zero(figure):
         plot.set_ylim(bottom=0.0)
     low, high = plot.get_ylim()
     if max(abs(low), abs(high)) >= 1000.0:
@@ -174,7 +337,7 @@ def _scales(plot: "Axes", figure: Figure) -> None:
 def _logarithm(axis: Any, low: float, high: float) -> None:
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
 
-    axis.set_major_locator(FixedLocator(axes.marks_of_logarithm(low, high)))
+    axis.set_major_locator(FixedLocator(static.marks_of_logarithm(low, high)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
     axis.set_minor_formatter(NullFormatter())
 

@@ -1,67 +1,65 @@
-"""What ``driftpace reproduce`` prints: of each experiment the answer, the numbers and the claims; then where the files are."""
+"""Findings printed to a terminal: the answer, the numbers and the claims of each experiment, and where the files are."""
 
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from textwrap import fill
 
-from driftpace.cli.output import Stopwatch
 from paper import Claim, Finding
-from paper.drawing import to_json
-from paper.drawing.grouping import grouped
-from paper.drawing.words import measured, plural, typeset
+from paper.report import to_json
+from paper.report.text import grouped, measured, plural, typeset
 
-FEW = 8  # claims; of more only those that do not hold are told, the page has them all
-WIDTH = 100  # letters of a line where it is not a terminal that has a width
+FEW = 8  # claims; of more than these only the ones that do not hold are printed, the page lists them all
+WIDTH = 100  # characters of a line when not at a terminal
 _HEADS = ("", "the paper", "as in the paper", "by default")
 
 
-def tell(findings: Sequence[Finding], out: Path, form: str, stopwatch: Stopwatch) -> None:
-    """Print the findings; in a form for machines, stdout carries nothing else and the rest goes to stderr."""
+def print_findings(findings: Sequence[Finding], out: Path, form: str, seconds: float) -> None:
+    """Print the findings; as JSON, stdout carries nothing else and the rest goes to stderr."""
     if form == "json":
         print(to_json(findings))
-        print(f"Page: {out / 'index.html'}\n{stopwatch.sentence()}", file=sys.stderr)
+        print(f"Page: {out / 'index.html'}\nTook {seconds:.1f} s.", file=sys.stderr)
         return
     show = _show if sys.stdout.isatty() else _plain
     for finding in findings:
         show(finding)
-    for name, text in written(findings, out):
+    for name, text in output_files(findings, out):
         print(f"{name:<8} {text}")
-    print(stopwatch.sentence())
+    print(f"Took {seconds:.1f} s.")
 
 
 def rows(finding: Finding) -> list[tuple[str, ...]]:
-    """Return the numbers side by side, as words; numbers of one kind stand below its name."""
-    found: list[tuple[str, ...]] = []
+    """Return the table of numbers as text; related numbers are grouped under a heading."""
+    table: list[tuple[str, ...]] = []
     for head, group in grouped(finding.comparisons):
-        found += [(typeset(head), "", "", "")] if head else []
+        table += [(typeset(head), "", "", "")] if head else []
         for each in group:
             cells = (each.paper or "–", measured(each.as_in_paper), measured(each.practical))
-            found.append((f"{'  ' if head else ''}{typeset(each.what)}", *(typeset(cell) for cell in cells)))
-    return found
+            table.append((f"{'  ' if head else ''}{typeset(each.what)}", *(typeset(cell) for cell in cells)))
+    return table
 
 
-def told(finding: Finding) -> list[Claim]:
-    """Return the claims that are worth a line."""
+def claims_to_print(finding: Finding) -> list[Claim]:
+    """Return all claims where they are few, else those that do not hold."""
     return [claim for claim in finding.claims if not claim.holds or len(finding.claims) <= FEW]
 
 
 def count(finding: Finding) -> str:
-    """Say how many claims hold, where not all are told."""
-    if len(told(finding)) == len(finding.claims):
+    """Return how many claims hold, where not all are printed."""
+    if len(claims_to_print(finding)) == len(finding.claims):
         return ""
     held = sum(claim.holds for claim in finding.claims)
-    return f"{held} of {plural(len(finding.claims), 'claim')} hold{'; not these:' if told(finding) else '.'}"
+    return f"{held} of {plural(len(finding.claims), 'claim')} hold{'; not these:' if claims_to_print(finding) else '.'}"
 
 
-def said(claim: Claim) -> str:
-    """Return the claim, and where it does not hold the numbers that decide it; those of the others are on the page."""
+def claim_text(claim: Claim) -> str:
+    """Return the claim, with the deciding numbers where it does not hold."""
     text = typeset(claim.says)
     return text if claim.holds else f"{text.rstrip('.')}: {typeset(claim.measured)}"
 
 
-def written(findings: Sequence[Finding], out: Path) -> list[tuple[str, str]]:
-    """Return what lies where, each with the word it is about."""
+def output_files(findings: Sequence[Finding], out: Path) -> list[tuple[str, str]]:
+    """Return the files by kind."""
     figures = plural(sum(len(finding.figures) for finding in findings), "figure")
     return [
         ("Page", str(out / "index.html")),
@@ -81,9 +79,9 @@ def _plain(finding: Finding) -> None:
             first, *others = zip(line, widths, strict=True)
             print("  ".join([first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in others)]).rstrip())
     print(f"\n{count(finding)}" if count(finding) else "")
-    for claim in told(finding):
+    for claim in claims_to_print(finding):
         before = "holds     " if claim.holds else "does not  "
-        text = said(claim)
+        text = claim_text(claim)
         print(fill(text, WIDTH, initial_indent=before, subsequent_indent=" " * len(before)))
     print()
 
@@ -108,8 +106,8 @@ def _show(finding: Finding) -> None:
     claims = Table.grid(padding=(0, 2))
     if count(finding):
         console.print(Text(count(finding)))
-    for claim in told(finding):
+    for claim in claims_to_print(finding):
         sign = Text("✓ holds", style="green") if claim.holds else Text("✗ does not", style="red")
-        claims.add_row(sign, Text(said(claim)))
+        claims.add_row(sign, Text(claim_text(claim)))
     console.print(claims)
     console.print()

@@ -1,1 +1,0 @@
-"""``driftpace reproduce``: the paper's experiments."""
