@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+import tomllib
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -88,9 +89,11 @@ def test_a_name_that_is_not_there_is_refused() -> None:
         getattr(driftpace, "nothing")  # noqa: B009 (mypy would refuse the plain spelling)
 
 
-def test_the_version_is_one() -> None:
-    declared = next(line for line in (ROOT / "pyproject.toml").read_text().splitlines() if line.startswith("version"))
-    assert driftpace.__version__ in declared
+def test_the_version_is_declared_once_and_has_a_changelog_entry() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert project["project"]["dynamic"] == ["version"]
+    assert project["tool"]["hatch"]["version"]["path"] == "src/driftpace/__init__.py"
+    assert f"## {driftpace.__version__} " in (ROOT / "CHANGELOG.md").read_text()
 
 
 def test_every_bound_is_in_the_catalogue() -> None:

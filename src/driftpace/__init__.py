@@ -1,6 +1,8 @@
-"""How many fresh labels to buy each period so that a model of a drifting world keeps the accuracy you asked for.
+"""Decide how many labels a drifting model needs each period to stay as accurate as required.
 
-A name is loaded when it is first asked for, so ``import driftpace`` costs next to nothing.
+The main entry points are :class:`Tracker` (ask and tell in memory), :class:`Campaign` (the same in a store),
+:func:`backtest` (replay a table) and :func:`plan` (spread a budget). Names are loaded on first use, so that
+``import driftpace`` is fast.
 """
 
 from importlib import import_module
@@ -54,7 +56,7 @@ __all__ = [
     "smallest_samples",
 ]
 
-_HOMES = {
+_MODULES = {
     "Ball": "constraints",
     "Box": "constraints",
     "Budget": "planning",
@@ -76,26 +78,26 @@ _HOMES = {
     "smallest_samples": "bounds",
 }
 
-_PARTS = frozenset(
+_PACKAGES = frozenset(
     {
         *("backtest", "bounds", "campaign", "constants", "constraints", "datasets", "drift", "errors", "labelling"),
         *("adaptive", "learners", "losses", "planning", "records", "rules", "schedules", "service", "storage"),
         *("report", "tables", "testing", "synthetic", "tracker"),
     }
 )
-"""Packages that need no import of their own; ``backtest`` is one that can be called."""
+"""Packages available as attributes without an import; ``backtest`` is also callable."""
 
-if not TYPE_CHECKING:  # a type checker knows the names above, and is to refuse any other
+if not TYPE_CHECKING:  # a type checker knows the names above and must reject any other
 
     def __getattr__(name: str) -> Any:
-        """Load a public name from its home, or a package, when it is first asked for."""
-        if name in _PARTS:
+        """Load a public name or a package on first use."""
+        if name in _PACKAGES:
             return import_module(f"{__name__}.{name}")
-        if name not in _HOMES:
+        if name not in _MODULES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        found = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-        return found
+        value = globals()[name] = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+        return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*_HOMES, *_PARTS, *(name for name in globals() if name.startswith("__"))})
+    return sorted({*_MODULES, *_PACKAGES, *(name for name in globals() if name.startswith("__"))})

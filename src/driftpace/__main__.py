@@ -1,4 +1,4 @@
-"""``python -m driftpace`` is the ``driftpace`` command."""
+"""Run the ``driftpace`` command with ``python -m driftpace``."""
 
 import sys
 

@@ -1,15 +1,15 @@
-"""One way to compile a hot loop, so that the traps are handled in one place.
+"""Compilation of numerical kernels with numba, with its pitfalls handled in one place.
 
-``compiled`` is :func:`numba.njit` with a cache on disk and without the interpreter lock. Traps dealt with here:
+``compiled`` is :func:`numba.njit` with a cache on disk and without the interpreter lock. It handles these pitfalls:
 
-* numba compiles a kernel anew when its own file changes, but not when a file does whose kernels it calls, so that an
-  upgrade could go on with yesterday's machine code; here any change to any kernel of the package counts;
-* where nothing can be written (a read-only install, a full disk), or what was written cannot be read back, numba fails;
-  here the kernel is compiled in memory, once per process;
-* numba's ``fastmath`` lets the compiler assume that NaN and infinity do not occur, and then no check can find them;
-  ``fastmath`` here lets it regroup and fuse terms, and no more;
+* numba recompiles a kernel when its file changes, but not when the file of a kernel that it calls does, so that an
+  upgrade could run stale machine code; here a change to any kernel of the package invalidates the cache;
+* where the cache cannot be written (a read-only install, a full disk) or read back, numba fails; here the kernel is
+  compiled in memory, once per process;
+* numba's ``fastmath`` lets the compiler assume that NaN and infinity do not occur, and then no check can detect them;
+  ``fastmath`` here only lets it regroup and fuse terms;
 * numba's cache key does not contain ``fastmath``: a strict and a fast kernel that shared a name and a source line would
-  share their machine code. Here they do not, but they would compile each other's away: write them as separate functions.
+  share their machine code. Here they do not, but each would evict the other: write them as separate functions.
 
 Importing this module imports numba (0.2 s). Modules of kernels are therefore named ``kernels`` and are imported inside
 the functions that call them, never when a package is imported.
@@ -33,8 +33,20 @@ _REGROUP = frozenset({"arcp", "contract", "nsz", "reassoc"})
 def compiled(*, fastmath: bool = False, inline: bool = False) -> Callable[[Kernel], Kernel]:
     """Compile a function of floats and arrays to machine code, cached on disk where possible.
 
-    ``inline`` puts it into the kernels that call it, with its own ``fastmath``; Python itself can then not call it.
+    Parameters
+    ----------
+    fastmath : bool, default False
+        Allow the compiler to regroup and fuse terms.
+    inline : bool, default False
+        Inline the kernel into the kernels that call it, with its own ``fastmath``; Python cannot call it then.
 
+    Returns
+    -------
+    callable
+        A decorator.
+
+    Examples
+    --------
     >>> @compiled()
     ... def twice(x):
     ...     return 2.0 * x
@@ -52,7 +64,7 @@ def compiled(*, fastmath: bool = False, inline: bool = False) -> Callable[[Kerne
 
     def decorate(function: Kernel) -> Kernel:
         kernel: Any = numba.njit(**options)(function)
-        with suppress(RuntimeError):  # no place for the cache can be written
+        with suppress(RuntimeError):  # no cache directory is writable
             kernel._cache = _KernelCache(function, fastmath=fastmath)
         result: Kernel = kernel
         return result
@@ -61,7 +73,7 @@ def compiled(*, fastmath: bool = False, inline: bool = False) -> Callable[[Kerne
 
 
 class _KernelCache(FunctionCache):
-    """numba's cache on disk, valid for one state of all kernels of the package, and never the reason for a failure."""
+    """numba's cache on disk, valid for one version of all kernels of the package; its errors are ignored."""
 
     def __init__(self, function: Callable[..., Any], *, fastmath: bool) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]
@@ -70,13 +82,13 @@ class _KernelCache(FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
             return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
-        except Exception:  # a file cut short, or written by something else: compile again, and forget it
+        except Exception:  # a truncated or foreign file: compile again and drop it
             with suppress(OSError):
                 self.flush()  # type: ignore[no-untyped-call]
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        with suppress(OSError):  # the disk is full, or the folder is gone or may not be written any more
+        with suppress(OSError):  # the disk is full, or the folder is gone or read-only
             super().save_overload(sig, data)  # type: ignore[no-untyped-call]
 
 

@@ -1,4 +1,4 @@
-"""Packages whose names are loaded when they are first asked for, so that a command that needs one of them does not wait for all."""
+"""Lazy loading of the names of a package, so that importing it does not import all its modules."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -7,8 +7,22 @@ from typing import Any
 
 
 def lazy(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a package that loads each name from its home below it.
+    """Return a ``__getattr__`` for a package that loads each name from its module on first use.
 
+    Parameters
+    ----------
+    package : str
+        The package, its ``__name__``.
+    homes : mapping of str to str
+        The module below the package for each name.
+
+    Returns
+    -------
+    callable
+        To be assigned to ``__getattr__`` in the package.
+
+    Examples
+    --------
     >>> load = lazy("driftpace.records", {"Money": "money"})
     >>> load("Money").__name__
     'Money'
@@ -17,8 +31,8 @@ def lazy(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     def load(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        found = getattr(import_module(f"{package}.{homes[name]}"), name)
-        setattr(modules[package], name, found)
-        return found
+        value = getattr(import_module(f"{package}.{homes[name]}"), name)
+        setattr(modules[package], name, value)
+        return value
 
     return load

@@ -1,8 +1,8 @@
 """Step sizes of stochastic gradient descent.
 
-A schedule gives the step mu_k of the k-th update, k = 1, 2, ... Steps never increase: the bounds rely on it (a risk
-recursion with non-increasing steps rises at most once before it falls, theory 1.1).
-Numbers are resolved: the learner that knows the constants m, A, B makes the schedule from them.
+A schedule gives the step mu_k of the k-th update, k = 1, 2, ... Steps never increase, which the bounds rely on: a risk
+recursion with non-increasing steps rises at most once before it falls (docs/theory.md, section 1.1). A learner makes its
+schedule from the constants m, A and B.
 """
 
 from dataclasses import dataclass
@@ -15,8 +15,17 @@ from driftpace.typing import FloatArray
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class InverseTime:
-    """mu_k = scale / (k + shift): 2/(m(k+s)) with ``scale=2/m``, and 1/(mk) with ``scale=1/m, shift=0`` (theory 1.1d, 1.3).
+    """Steps mu_k = scale / (k + shift) (theory 1.1d, 1.3).
 
+    Parameters
+    ----------
+    scale : float
+        The scale: 2/m for steps 2/(m(k + s)), 1/m for steps 1/(mk).
+    shift : float, default 0.0
+        The shift s.
+
+    Examples
+    --------
     >>> InverseTime(scale=2.0, shift=8.0).steps(3)
     array([0.22222222, 0.2       , 0.18181818])
     """
@@ -36,8 +45,15 @@ class InverseTime:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ConstantSteps:
-    """mu_k = step (theory 1.1e).
+    """Steps mu_k = step (theory 1.1e).
 
+    Parameters
+    ----------
+    step : float
+        The step.
+
+    Examples
+    --------
     >>> ConstantSteps(step=0.1).steps(2)
     array([0.1, 0.1])
     """
@@ -55,11 +71,20 @@ class ConstantSteps:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GreedySteps:
-    """mu_k = min(m D_k / (A + B D_k), limit): the steps that minimise the final bound (theory 1.1f).
+    """Steps mu_k = min(m D_k / (A + B D_k), limit), which minimise the final bound (theory 1.1f).
 
-    D_1 = distance^2 is the squared start distance and D_{k+1} = (1 - 2 m mu_k + B mu_k^2) D_k + A mu_k^2.
-    With a start distance of zero there is nothing to gain, and every step is zero.
+    D_1 is the squared initial distance and D_{k+1} = (1 - 2 m mu_k + B mu_k^2) D_k + A mu_k^2. At an initial distance of
+    zero every step is zero.
 
+    Parameters
+    ----------
+    m, A, B : float
+        The constants of the problem.
+    limit : float, default inf
+        The largest step.
+
+    Examples
+    --------
     >>> GreedySteps(m=1.0, A=0.16, B=4.0).steps(3, distance=1.0)
     array([0.24038462, 0.23749399, 0.23385042])
     """
@@ -74,7 +99,7 @@ class GreedySteps:
         validation.nonnegative("GreedySteps", A=self.A, B=self.B)
 
     def steps(self, updates: int, distance: float | None = None) -> FloatArray:
-        """Return mu_1 .. mu_updates tuned to the start ``distance``, which is needed."""
+        """Return mu_1 .. mu_updates for the initial ``distance``, which is required."""
         if distance is None:
             distance = -1.0
         validation.nonnegative("GreedySteps.steps", distance=distance)

@@ -1,4 +1,4 @@
-"""Small words for types that every layer shares."""
+"""Type aliases shared by all layers."""
 
 import numpy as np
 from numpy.typing import NDArray

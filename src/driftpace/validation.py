@@ -1,6 +1,6 @@
-"""What a parameter must be, in one grammar: ``owner(name=...) must be ...; got ...``.
+"""Validation of parameters, with messages of one form: ``owner(name=...) must be ALLOWED; got VALUE``.
 
-The keyword is the name of the parameter, so a message cannot name the wrong one.
+Each check takes the owner and the parameter as a keyword, so that the message names the right parameter.
 
 >>> positive("Ball", radius=2.0)
 >>> positive("Ball", radius=-1.0)
@@ -24,7 +24,7 @@ def _refuse(owner: str, name: str, allowed: str, value: object) -> ParameterErro
 
 
 def _is_real(value: object) -> bool:
-    if type(value) in (float, int):  # nearly always, and far faster than to ask the abstract class
+    if type(value) in (float, int):  # the usual case, and far faster than the abstract class
         return True
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
 
@@ -34,42 +34,42 @@ def _is_whole(value: object) -> bool:
 
 
 def positive(owner: str, **named: float) -> None:
-    """Refuse anything but a finite number above zero."""
+    """Raise ParameterError unless the values are finite and above zero."""
     for name, value in named.items():
         if not (_is_real(value) and 0.0 < value < math.inf):
             raise _refuse(owner, name, "positive and finite", value)
 
 
 def nonnegative(owner: str, **named: float) -> None:
-    """Refuse anything but a finite number that is zero or more."""
+    """Raise ParameterError unless the values are finite and zero or more."""
     for name, value in named.items():
         if not (_is_real(value) and 0.0 <= value < math.inf):
             raise _refuse(owner, name, "zero or more, and finite", value)
 
 
 def distance(owner: str, **named: float) -> None:
-    """Refuse anything but a number that is zero or more and whose square does not overflow."""
+    """Raise ParameterError unless the values are zero or more and their squares do not overflow."""
     for name, value in named.items():
         if not (_is_real(value) and 0.0 <= value <= 1e150):
             raise _refuse(owner, name, "between 0 and 1e150, so that its square is finite", value)
 
 
 def fraction(owner: str, **named: float) -> None:
-    """Refuse anything but a number strictly between zero and one."""
+    """Raise ParameterError unless the values are strictly between zero and one."""
     for name, value in named.items():
         if not (_is_real(value) and 0.0 < value < 1.0):
             raise _refuse(owner, name, "strictly between 0 and 1", value)
 
 
 def count(owner: str, *, least: int = 0, **named: int) -> None:
-    """Refuse anything but a whole number of at least ``least``."""
+    """Raise ParameterError unless the values are whole numbers of at least ``least``."""
     for name, value in named.items():
         if not (_is_whole(value) and value >= least):
             raise _refuse(owner, name, f"a whole number of at least {least}", value)
 
 
 def counts(owner: str, *, least: int = 0, **named: object) -> tuple[int, ...]:
-    """Return the one named value as a tuple of whole numbers of at least ``least``, or refuse it.
+    """Return the value as a tuple of whole numbers of at least ``least``, or raise ParameterError.
 
     >>> counts("DoNotUpdate", least=1, first_samples=[50, 50])
     (50, 50)
@@ -82,21 +82,21 @@ def counts(owner: str, *, least: int = 0, **named: object) -> tuple[int, ...]:
 
 
 def switch(owner: str, **named: object) -> None:
-    """Refuse anything but True or False."""
+    """Raise ParameterError unless the values are True or False."""
     for name, value in named.items():
         if not isinstance(value, bool):
             raise _refuse(owner, name, "True or False", value)
 
 
 def choice(owner: str, allowed: Collection[str], **named: str) -> None:
-    """Refuse anything but one of the ``allowed`` words."""
+    """Raise ParameterError unless the values are among ``allowed``."""
     for name, value in named.items():
         if value not in allowed:
             raise _refuse(owner, name, "one of " + ", ".join(repr(word) for word in allowed), value)
 
 
 def vector(owner: str, *, length: int | None = None, **named: object) -> FloatArray:
-    """Return the one named value as a finite float vector of ``length`` (any, when None), or refuse it."""
+    """Return the value as a finite float vector of ``length`` (any, when None), or raise ParameterError."""
     ((name, value),) = named.items()
     allowed = "a finite vector" if length is None else f"a finite vector of length {length}"
     try:

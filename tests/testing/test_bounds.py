@@ -52,7 +52,7 @@ BROKEN: dict[str, Toy] = {
     "has no name": Toy(name=" "),
     "nature that is not": Toy(nature="upper"),
     "states no conditions": Toy(conditions=()),
-    "condition that says nothing": Toy(conditions=("",)),
+    "has an empty condition": Toy(conditions=("",)),
     "not a float": Toy(value=lambda d, k: int(sound(d, k))),
     "negative or NaN at distance 0 and 10 samples": Toy(value=lambda d, k: sound(d, k) if k < 10 else math.nan),
     "negative or NaN at distance 0 and 20 samples": Toy(value=lambda d, k: sound(d, k) - 0.06, factored=lambda k: None),

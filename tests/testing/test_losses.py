@@ -194,7 +194,7 @@ BROKEN: list[tuple[LinearLoss, str]] = [
     (Mutates(), "changes an array that gradient was given"),
     (AcceptsNan(), "does not refuse a target of nan with a DataError"),
     (ForgetsZero(), r"does not encode \[0, 1\] as \[-1.0, 1.0\]"),
-    (ForgetsUnpenalised(unpenalised=1), "does not keep what with_unpenalised was told"),
+    (ForgetsUnpenalised(unpenalised=1), "does not keep the number given to with_unpenalised"),
 ]
 
 

@@ -104,5 +104,5 @@ class Money:
         return float(self.amount)
 
     def __str__(self) -> str:
-        shown = f"{self.amount.normalize(_EXACT):,f}"
-        return f"{shown} {self.currency}".rstrip()
+        amount = f"{self.amount.normalize(_EXACT):,f}"
+        return f"{amount} {self.currency}".rstrip()

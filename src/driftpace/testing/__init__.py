@@ -1,4 +1,4 @@
-"""Public checks: what the built-in parts pass, a user's own part can be held to as well."""
+"""Checks for custom parts: the contracts that the built-in losses, sets, bounds, learners and drift estimators pass."""
 
 from driftpace.testing.bounds import check_bound
 from driftpace.testing.drift import check_drift

@@ -1,4 +1,4 @@
-"""Whether a bound is what it says: a user's own bound earns its place in a rule by passing what the built-in ones pass."""
+"""A check of the contract of risk bounds."""
 
 import itertools
 import math
@@ -18,21 +18,39 @@ def check_bound(
     samples: Sequence[int] = (0, 1, 2, 3, 5, 10, 20, 50, 100, 300, 1000),
     rate_samples: tuple[int, int] = (2**18, 2**20),
 ) -> None:
-    """Raise AssertionError, in a sentence, unless the bound keeps every promise of :class:`driftpace.bounds.RiskBound`.
+    """Check a bound against the contract of :class:`driftpace.bounds.RiskBound`.
 
-    * it is zero or more, never NaN, and finite at the largest of ``samples`` (infinity is allowed where samples are too few);
-      no samples at all is a legal question;
-    * it does not fall with the distance, nor rise with the samples (to 1e-9 of the value);
-    * ``used`` is at most the samples, and so many samples promise the same;
-    * ``factors``, where the bound factors, give the promise at the samples used, and never less than the promise;
-    * ``smallest`` is what a linear scan finds, up to the last number of samples under 300;
-    * ``reach`` is finite, zero or more, and does not fall with the risk;
-    * the slope of log risk against log K between the two ``rate_samples``, at the largest distance, is the declared ``rate`` to
-      0.1; a rate of minus infinity needs a slope under -5, or a risk of 1e-200 at most;
-    * it has a name, a nature and conditions in words.
+    * It is zero or more, never NaN, and finite at the largest of ``samples``; infinity is allowed where samples are too few,
+      and zero samples are a valid argument.
+    * It does not decrease with the distance nor increase with the samples (to 1e-9 of the value).
+    * ``used`` is at most the samples, and using only that many gives the same bound.
+    * ``factors``, where the bound has them, give the bound at the samples used, and never less than the bound.
+    * ``smallest`` agrees with a linear scan, up to the last of ``samples`` under 300.
+    * ``reach`` is finite, zero or more, and does not decrease with the risk.
+    * The slope of log risk against log K between the two ``rate_samples``, at the largest distance, is the declared
+      ``rate`` to 0.1; a rate of minus infinity needs a slope under -5, or a risk of 1e-200 at most.
+    * It has a name, a nature and conditions in words.
 
-    It cannot check that the bound is true: hold it against simulations for that.
+    The check cannot show that the bound is true: compare it with simulations for that.
 
+    Parameters
+    ----------
+    bound : RiskBound
+        The bound to check.
+    distances : sequence of float
+        Initial distances to evaluate it at.
+    samples : sequence of int
+        Sample sizes to evaluate it at.
+    rate_samples : tuple of int
+        Two large sample sizes between which the rate is measured.
+
+    Raises
+    ------
+    AssertionError
+        If a property fails; the message names it.
+
+    Examples
+    --------
     >>> from driftpace.bounds import ClosedForm, NoiseModel
     >>> check_bound(ClosedForm(m=1.0, M=2.0, noise=NoiseModel(A=0.5, B=8.0)))
     """
@@ -65,9 +83,9 @@ def _at_most(left: float, right: float) -> bool:
 def _check_words(bound: RiskBound) -> None:
     _claim(isinstance(bound.name, str) and bool(bound.name.strip()), "has no name")
     _claim(isinstance(bound.nature, Nature), "has a nature that is not a driftpace.bounds.Nature")
-    said = bound.conditions
-    _claim(isinstance(said, tuple) and len(said) > 0, "states no conditions")
-    _claim(all(isinstance(one, str) and one.strip() for one in said), "has a condition that says nothing")
+    conditions = bound.conditions
+    _claim(isinstance(conditions, tuple) and len(conditions) > 0, "states no conditions")
+    _claim(all(isinstance(text, str) and text.strip() for text in conditions), "has an empty condition")
 
 
 def _check_values(bound: RiskBound, distances: Sequence[float], samples: Sequence[int]) -> None:
@@ -122,16 +140,16 @@ def _check_smallest(bound: RiskBound, distances: Sequence[float], cap: int) -> N
             if not 0.0 < epsilon < math.inf:
                 continue
             scanned = next((count for count, value in enumerate(values) if value <= epsilon), None)
-            found = bound.smallest(distance, epsilon, cap)
+            smallest = bound.smallest(distance, epsilon, cap)
             _claim(
-                found == scanned,
-                f"has smallest({distance:.4g}, {epsilon:.6g}, {cap}) = {found!r} where a linear scan finds {scanned!r}",
+                smallest == scanned,
+                f"has smallest({distance:.4g}, {epsilon:.6g}, {cap}) = {smallest!r} where a linear scan finds {scanned!r}",
             )
 
 
 def _check_reach(bound: RiskBound) -> None:
     reached = [bound.reach(risk) for risk in (0.0, 1e-6, 1e-3, 0.1, 1.0)]
-    _claim(all(0.0 <= one < math.inf for one in reached), "has a reach that is negative or not finite")
+    _claim(all(0.0 <= distance < math.inf for distance in reached), "has a reach that is negative or not finite")
     _claim(all(a <= b for a, b in itertools.pairwise(reached)), "has a reach that falls with the risk")
 
 

@@ -1,4 +1,4 @@
-"""Whether an estimator of drift is what it says: a user's own earns its place by passing what the built-in ones pass."""
+"""A check of the contract of drift estimators."""
 
 import copy
 import math
@@ -43,25 +43,41 @@ def check_drift(
     samples: int = 60,
     coverage: float = 0.9,
 ) -> None:
-    """Raise AssertionError, in a sentence, unless the estimator keeps what :class:`driftpace.drift.DriftEstimator` promises.
+    """Check a drift estimator against the contract of :class:`driftpace.drift.DriftEstimator`.
 
-    * the state is a frozen dataclass of plain things, and does not grow with the number of periods;
-    * ``update`` changes nothing it is given, and gives the same answer to the same question;
-    * a period without rows is legal, at any time;
-    * nothing is estimated before anything was seen, unless the number was given (``steps`` zero); from the last period of the
-      simulation on there is an estimate; always upper >= value >= 0;
-    * its upper end covers. Over ``runs`` simulated regressions that drift by a known rho in random directions, followed by plain
-      stochastic gradient descent on ``samples`` rows a period, it is below the truth (rho, or the distance of models from new
-      minimisers where it ``measures`` that) in no more runs than a coverage of ``coverage`` explains, up to a chance of one in
-      a million. A given number, and a "monitor", need not cover.
+    * The state is a frozen dataclass of plain values, and does not grow with the number of periods.
+    * ``update`` mutates nothing and is deterministic.
+    * A period without rows is valid at any time.
+    * There is no estimate before the first period, unless the number was given (``steps`` zero); at the end of the
+      simulation there is one; always upper >= value >= 0.
+    * The upper limit covers. Over ``runs`` simulated regressions that drift by a known rho in random directions, followed by
+      stochastic gradient descent on ``samples`` rows a period, it is below the truth (rho, or the distance of models from
+      new minimisers where it ``measures`` that) in no more runs than ``coverage`` explains, at a false alarm rate of 1e-6.
+      A given number and a "monitor" need not cover.
 
-    Without ``rng`` every call checks the same rows.
+    Parameters
+    ----------
+    estimator : DriftEstimator
+        The estimator to check.
+    rng : Generator or int, optional
+        The source of randomness; the same rows in every call when not given.
+    runs, periods, samples : int
+        The size of the simulation: runs, periods in each, rows in each period.
+    coverage : float, default 0.9
+        The share of runs in which the upper limit must be above the truth.
 
+    Raises
+    ------
+    AssertionError
+        If a property fails; the message names it.
+
+    Examples
+    --------
     >>> from driftpace.drift import Drift, Prequential
     >>> check_drift(Drift(one_step=Prequential()), runs=12)
     """
     _claim(isinstance(estimator, DriftEstimator), "does not have every member of driftpace.drift.DriftEstimator")
-    _claim(0.0 <= estimator.held_out < 1.0, f"keeps a share of {estimator.held_out!r} of the rows apart")
+    _claim(0.0 <= estimator.held_out < 1.0, f"holds out a share of {estimator.held_out!r} of the rows")
     rng = np.random.default_rng(0 if rng is None else rng)
     _check_beginning(estimator)
     _check_updates(estimator, rng)
@@ -76,7 +92,7 @@ def _claim(holds: bool, sentence: str) -> None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Period:
-    seen: PeriodData
+    data: PeriodData
     distance: float
 
 
@@ -96,7 +112,7 @@ def _follow(rng: np.random.Generator, held_out: float, sizes: list[int]) -> Iter
             step = 2.0 / (k + 1.0 + shift)
             model = model - step * (X[k] @ model - y[k]) * X[k]
             squared = (1.0 - 2.0 * step + (_FEATURES + 2.0) * step**2) * squared + _FEATURES * _NOISE * step**2
-        seen = PeriodData(
+        data = PeriodData(
             period=number,
             X=X[:training],
             y=y[:training],
@@ -108,14 +124,14 @@ def _follow(rng: np.random.Generator, held_out: float, sizes: list[int]) -> Iter
             scatter=math.sqrt(2.0 * squared),
             constants=_KNOWN,
         )
-        yield _Period(seen=seen, distance=float(np.linalg.norm(start - truth)))
+        yield _Period(data=data, distance=float(np.linalg.norm(start - truth)))
 
 
 def _check_beginning(estimator: DriftEstimator) -> None:
     state = estimator.init(_FEATURES)
     _check_plain(state)
     first = estimator.estimate(state)
-    _claim(first is None or first.steps == 0, "estimates from steps before it has seen any period")
+    _claim(first is None or first.steps == 0, "estimates from steps before the first period")
     if first is not None:
         _check_estimate(first)
 
@@ -124,35 +140,35 @@ def _check_updates(estimator: DriftEstimator, rng: np.random.Generator) -> None:
     sizes = [0, 20, 20, 0, 0, 20, 20, 20, 1, 20, 0, 20]
     state = estimator.init(_FEATURES)
     for period in _follow(rng, estimator.held_out, sizes):
-        before, seen = copy.deepcopy(state), copy.deepcopy(period.seen)
-        once, twice = (estimator.update(state, period.seen, _LOSS) for _ in range(2))
+        before, data = copy.deepcopy(state), copy.deepcopy(period.data)
+        once, twice = (estimator.update(state, period.data, _LOSS) for _ in range(2))
         _claim(_same(once, twice), "answers the same update differently the second time")
         _claim(_same(state, before), "changes the state it is given")
-        _claim(_same(period.seen, seen), "changes the period it is given")
+        _claim(_same(period.data, data), "changes the period it is given")
         state = once
         _check_plain(state)
-        found = estimator.estimate(state)
-        _claim(_same(found, estimator.estimate(state)), "answers the same question differently the second time")
-        if found is not None:
-            _check_estimate(found)
+        estimate = estimator.estimate(state)
+        _claim(_same(estimate, estimator.estimate(state)), "answers the same question differently the second time")
+        if estimate is not None:
+            _check_estimate(estimate)
 
 
-def _check_estimate(found: DriftEstimate) -> None:
-    _claim(isinstance(found, DriftEstimate), f"answers with a {type(found).__name__} and not a DriftEstimate")
-    ordered = math.isfinite(found.value) and 0.0 <= found.value <= found.upper
-    _claim(ordered, f"does not have upper >= value >= 0: value {found.value!r}, upper {found.upper!r}")
-    _claim(found.steps >= 0, f"counts {found.steps!r} steps")
+def _check_estimate(estimate: DriftEstimate) -> None:
+    _claim(isinstance(estimate, DriftEstimate), f"answers with a {type(estimate).__name__} and not a DriftEstimate")
+    ordered = math.isfinite(estimate.value) and 0.0 <= estimate.value <= estimate.upper
+    _claim(ordered, f"does not have upper >= value >= 0: value {estimate.value!r}, upper {estimate.upper!r}")
+    _claim(estimate.steps >= 0, f"counts {estimate.steps!r} steps")
     words = ("rho", "distance", "monitor")
-    _claim(found.measures in words, f"measures {found.measures!r}, which is none of {', '.join(words)}")
-    _claim(isinstance(found.account, str) and found.account.strip() != "", "gives no account of its estimate")
+    _claim(estimate.measures in words, f"measures {estimate.measures!r}, which is none of {', '.join(words)}")
+    _claim(isinstance(estimate.account, str) and estimate.account.strip() != "", "gives no account of its estimate")
 
 
 def _check_size(estimator: DriftEstimator, rng: np.random.Generator) -> None:
     state, sizes = estimator.init(_FEATURES), {}
     for period in _follow(rng, estimator.held_out, [8] * 600):
-        state = estimator.update(state, period.seen, _LOSS)
-        if period.seen.period in (300, 600):
-            sizes[period.seen.period] = _count(state)
+        state = estimator.update(state, period.data, _LOSS)
+        if period.data.period in (300, 600):
+            sizes[period.data.period] = _count(state)
     _claim(
         sizes[600] <= sizes[300],
         f"has a state that grows with the periods: {sizes[300]} numbers after 300 and {sizes[600]} after 600",
@@ -167,23 +183,24 @@ def _check_coverage(
     for _ in range(runs):
         state, squares = estimator.init(_FEATURES), []
         for period in _follow(rng, estimator.held_out, [samples] * periods):
-            state = estimator.update(state, period.seen, _LOSS)
+            state = estimator.update(state, period.data, _LOSS)
             squares.append(period.distance**2)
-        found = estimator.estimate(state)
-        _claim(found is not None, f"has no estimate after {periods} periods of {samples} rows")
-        assert found is not None
-        _check_estimate(found)
-        kinds.add((found.measures, found.steps == 0))
+        estimate = estimator.estimate(state)
+        _claim(estimate is not None, f"has no estimate after {periods} periods of {samples} rows")
+        assert estimate is not None
+        _check_estimate(estimate)
+        kinds.add((estimate.measures, estimate.steps == 0))
         _claim(len(kinds) == 1, "measures now this and now that")
-        if found.steps == 0:
+        if estimate.steps == 0:
             _claim(
-                before == found, "says that it was given (steps = 0), and answers differently after periods were seen"
+                before == estimate,
+                "says that it was given (steps = 0), and answers differently after periods were closed",
             )
-        if found.steps == 0 or found.measures == "monitor":
+        if estimate.steps == 0 or estimate.measures == "monitor":
             continue
-        recent = squares[-min(found.steps, periods - 1) :]
-        truth = _RHO if found.measures == "rho" else math.sqrt(sum(recent) / len(recent))
-        misses += found.upper < truth
+        recent = squares[-min(estimate.steps, periods - 1) :]
+        truth = _RHO if estimate.measures == "rho" else math.sqrt(sum(recent) / len(recent))
+        misses += estimate.upper < truth
     allowed = int(stats.binom.ppf(1.0 - 1e-6, runs, 1.0 - coverage))
     _claim(
         misses <= allowed,

@@ -1,4 +1,4 @@
-"""Whether a learner is what it says: a user's own learner earns its place in a tracker by passing what the built-in ones pass."""
+"""A check of the contract of learners."""
 
 import itertools
 import math
@@ -31,20 +31,44 @@ def check_learner(
     runs: int = 1_000,
     rng: np.random.Generator | int | None = None,
 ) -> None:
-    """Raise AssertionError, in a sentence, unless the learner keeps the promises of :class:`driftpace.learners.Learner`.
+    """Check a learner against the contract of :class:`driftpace.learners.Learner`.
 
-    * no rows: the start comes back, with a gradient of zeros and no updates;
-    * the start and the rows are left as they were, and the same call gives the same answer;
-    * ``gradient`` is the mean gradient at ``coef`` over the first ``rows`` rows (to 1e-9 of the rows' gradients);
-    * the model is in the set, also when the set is a ball that the minimiser is not in;
-    * THE BOUND IS TRUE: the mean excess risk over ``runs`` draws of the ``world``, from starts at each of the ``distances`` in the
-      directions of largest and of smallest curvature, is at most bound(distance, K) for each K of ``samples``, the learner
-      being given the bound's ``used`` of the K rows. The false alarm rate of all these comparisons together is 1e-6 (a mean
-      must be above its bound by as many standard errors as that takes); a bound too small by a fifth or so is found.
+    * Without rows it returns the start, a gradient of zeros and no updates.
+    * It does not mutate the start or the rows, and is deterministic.
+    * ``gradient`` is the mean gradient at ``coef`` over the first ``rows`` rows (to 1e-9 of the rows' gradients).
+    * The model is in the constraint set, also where the set is a ball that does not contain the minimiser.
+    * The bound is true: the mean excess risk over ``runs`` draws of the ``world``, from starts at each of the ``distances``
+      in the directions of largest and of smallest curvature, is at most bound(distance, K) for each K of ``samples``, where
+      the learner gets the bound's ``used`` of the K rows. The false alarm rate of all these comparisons together is 1e-6;
+      a bound too small by about a fifth is detected.
 
-    The default ``world`` is Gaussian regression with the identity as covariance and a noise variance of 0.5; give another for a
-    loss of another kind, or for constants that only another world has. The constants are the world's own.
+    Parameters
+    ----------
+    learner : Learner
+        The learner to check.
+    loss : Loss, optional
+        The loss; squared by default.
+    features : int, default 3
+        The number of features of the default world.
+    world : Population, optional
+        The data; by default Gaussian regression with identity covariance and noise variance 0.5. Give another for another
+        kind of loss. The constants are those of the world.
+    domain : ConstraintSet, optional
+        The constraint set; the whole space by default.
+    distances, samples : sequence
+        Initial distances and sample sizes at which the bound is compared with the simulation.
+    runs : int, default 1000
+        Draws for each comparison.
+    rng : Generator or int, optional
+        The source of randomness.
 
+    Raises
+    ------
+    AssertionError
+        If a property fails; the message names it.
+
+    Examples
+    --------
     >>> from driftpace.learners import AnchoredErm
     >>> check_learner(AnchoredErm(), runs=200, rng=0)
     """

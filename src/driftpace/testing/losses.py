@@ -1,4 +1,4 @@
-"""Whether a loss is what it says: a user's own loss earns its bounds by passing what the built-in ones pass."""
+"""A check of the contract of losses."""
 
 from collections.abc import Callable
 
@@ -21,15 +21,28 @@ Targets = Callable[[np.random.Generator, int], FloatArray]
 
 
 def check_loss(loss: Loss, *, rng: np.random.Generator | int | None = None, targets: Targets | None = None) -> None:
-    """Raise AssertionError, in a sentence, unless the loss keeps every promise of :class:`driftpace.losses.Loss`.
+    """Check a loss against the contract of :class:`driftpace.losses.Loss`.
 
-    The gradient is the gradient of the value and the Hessian that of the gradient; means are means of rows; the loss is
-    convex, and no row's gradient changes faster than ``row_smoothness`` says; the penalty leaves the trailing
-    ``unpenalised`` coefficients alone; targets are encoded or refused; nothing is mutated; scores of 1e100 do no harm.
+    The gradient is the derivative of the value and the Hessian that of the gradient; values are means over rows; the loss
+    is convex, and no row's gradient changes faster than ``row_smoothness``; the penalty leaves out the trailing
+    ``unpenalised`` coefficients; targets are encoded or refused; nothing is mutated; scores of 1e100 do not overflow.
 
-    Targets are drawn as numbers, or as -1 and 1 where ``encode`` refuses numbers; a loss that takes neither needs
-    ``targets``, a function of (rng, rows). Without ``rng`` every call checks the same rows.
+    Parameters
+    ----------
+    loss : Loss
+        The loss to check.
+    rng : Generator or int, optional
+        The source of randomness; the same rows in every call when not given.
+    targets : callable, optional
+        A function of (rng, rows) that draws targets, for a loss that takes neither numbers nor -1 and 1.
 
+    Raises
+    ------
+    AssertionError
+        If a property fails; the message names it.
+
+    Examples
+    --------
     >>> from driftpace.losses import SquaredLoss
     >>> check_loss(SquaredLoss(l2=0.1))
     """
@@ -197,7 +210,7 @@ def _check_jumps(loss: Loss, coef: FloatArray, X: FloatArray, y: FloatArray, dir
 
 def _check_penalty(loss: Loss, coef: FloatArray, X: FloatArray, y: FloatArray) -> None:
     none, two = loss.with_unpenalised(0), loss.with_unpenalised(2)
-    _claim(none.unpenalised == 0 and two.unpenalised == 2, "does not keep what with_unpenalised was told")
+    _claim(none.unpenalised == 0 and two.unpenalised == 2, "does not keep the number given to with_unpenalised")
     _claim(none.l2 == loss.l2 == two.l2, "changes l2 in with_unpenalised")
     tail = np.where(np.arange(coef.size) >= coef.size - 2, coef, 0.0)
     _claim(
@@ -208,8 +221,10 @@ def _check_penalty(loss: Loss, coef: FloatArray, X: FloatArray, y: FloatArray) -
 
 
 def _check_predictions(loss: Loss, coef: FloatArray, X: FloatArray) -> None:
-    said = loss.predict(coef, X)
-    _claim(said.shape == (_ROWS,) and bool(np.isfinite(said).all()), "does not predict one finite number for each row")
+    values = loss.predict(coef, X)
+    _claim(
+        values.shape == (_ROWS,) and bool(np.isfinite(values).all()), "does not predict one finite number for each row"
+    )
 
 
 def _check_pairs(loss: Loss, u: FloatArray, v: FloatArray, X: FloatArray, y: FloatArray) -> None:

@@ -1,4 +1,4 @@
-"""Whether a set is what it says: a closed convex set with its projection and its diameter."""
+"""A check of the contract of constraint sets."""
 
 import math
 from itertools import pairwise
@@ -12,13 +12,29 @@ _SCALES = (0.1, 0.5, 1.0, 3.0, 100.0)
 
 
 def check_set(set_: ConstraintSet, features: int, *, rng: np.random.Generator | int | None = None) -> None:
-    """Raise AssertionError, in a sentence, unless the set keeps every promise of :class:`driftpace.constraints.ConstraintSet`.
+    """Check a set against the contract of :class:`driftpace.constraints.ConstraintSet`.
 
-    Projections are in the set, are the nearest points, and do not move again; points of the set stay where they are; two
-    projections are no further apart than the points were; points between two members are members; the diameter is the
-    largest distance (an infinite one is always safe, and is not put to the test). Nothing is mutated. Points of size
-    1e300 and 1e-300 do no harm. Without ``rng`` every call checks the same points.
+    Projections are in the set, are nearest points, and are projected to themselves; points of the set are projected to
+    themselves; projections are no further apart than the points; the set is convex; the diameter is the largest distance
+    (an infinite diameter is always safe and is not checked). Nothing is mutated. Points of size 1e300 and 1e-300 neither
+    overflow nor underflow.
 
+    Parameters
+    ----------
+    set_ : ConstraintSet
+        The set to check.
+    features : int
+        The number of dimensions.
+    rng : Generator or int, optional
+        The source of randomness; the same points in every call when not given.
+
+    Raises
+    ------
+    AssertionError
+        If a property fails; the message names it.
+
+    Examples
+    --------
     >>> from driftpace.constraints import Ball
     >>> check_set(Ball(radius=2.0), features=3)
     """

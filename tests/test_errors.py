@@ -1,0 +1,39 @@
+"""Errors name owner and parameter in fields, and every layer can rename them."""
+
+import pickle
+
+import pytest
+
+from driftpace.errors import DataError, DriftpaceError, ParameterError, TooEarlyError
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "message"),
+    [
+        ("Ball", "radius", "Ball(radius=...) must be positive; got -1."),
+        ("Ball", None, "Ball: must be positive; got -1."),
+        (None, "radius", "radius must be positive; got -1."),
+        (None, None, "must be positive; got -1."),
+    ],
+)
+def test_the_message_is_made_of_the_fields(owner: str | None, name: str | None, message: str) -> None:
+    assert str(ParameterError("must be positive; got -1.", owner=owner, name=name)) == message
+
+
+def test_renamed_keeps_the_class_and_replaces_fields() -> None:
+    error = DataError("must be finite; got nan.", name="y")
+    renamed = error.renamed(owner="Tracker.tell")
+    assert type(renamed) is DataError
+    assert str(renamed) == "Tracker.tell(y=...) must be finite; got nan."
+    assert str(renamed.renamed(subject="FILE")) == "FILE must be finite; got nan."
+    assert str(renamed.renamed(problem="must be numbers.")) == "Tracker.tell(y=...) must be numbers."
+    assert str(error) == "y must be finite; got nan."
+
+
+@pytest.mark.parametrize(
+    "error",
+    [ParameterError("must be positive.", owner="Ball", name="radius"), TooEarlyError("the first period is open")],
+)
+def test_errors_survive_pickling(error: DriftpaceError) -> None:
+    copy = pickle.loads(pickle.dumps(error))
+    assert (type(copy), str(copy), vars(copy)) == (type(error), str(error), vars(error))
