@@ -13,7 +13,7 @@ from driftpace.drift import Combined, Drift, NoMargin
 from driftpace.drift.one_step import Step
 from driftpace.learners import GradientPasses
 from driftpace.records import Constants, PeriodData
-from driftpace.synthetic import BoundedRegression, DriftingRegression, Population
+from driftpace.synthetic import BoundedRegression, DriftingRegression, SyntheticPopulation
 from driftpace.tracker import Tracker
 from driftpace.typing import FloatArray
 from paper.cost.study import LOSS, NOISE
@@ -59,7 +59,7 @@ def run_job(job: Job) -> RunTrace:
     return job.follow()
 
 
-def lead(tracker: Tracker, world: Callable[[int], Population], periods: int, number: int) -> RunTrace:
+def lead(tracker: Tracker, world: Callable[[int], SyntheticPopulation], periods: int, number: int) -> RunTrace:
     """Return how a tracker fares in periods 1 .. periods, with rows from the stream of run ``number``."""
     rows = np.random.default_rng([number, 1])
     risks, samples, drifts, promised = (np.full(periods, math.nan) for _ in range(4))

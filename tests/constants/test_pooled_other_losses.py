@@ -12,7 +12,7 @@ from scipy.optimize import linprog, minimize
 
 from driftpace.constants import PooledEstimator
 from driftpace.constants.growth import lowest_line
-from driftpace.constants.scores import fit_period
+from driftpace.constants.scores import fit_separately
 from driftpace.losses import HuberLoss, LogisticLoss, SmoothedHinge, SquaredLoss
 from driftpace.synthetic import GaussianRegression, TwoClasses
 
@@ -88,7 +88,7 @@ def test_gradients_grow_no_faster_than_the_lines_say(name: str, rng: np.random.G
 def test_a_period_is_fitted_to_its_own_minimiser(loss: Any, rng: np.random.Generator) -> None:
     world = REGRESSION if isinstance(loss, HuberLoss) else CLASSES
     X, y = world.draw(200, rng=rng)
-    fit = fit_period(loss, np.zeros(3), X, y)
+    fit = fit_separately(loss, np.zeros(3), X, y)
     assert fit is not None
 
     def value(w: Any) -> float:
@@ -106,7 +106,7 @@ def test_a_period_is_fitted_to_its_own_minimiser(loss: Any, rng: np.random.Gener
 def test_separable_classes_have_no_fit_of_their_own_and_do_no_harm(rng: np.random.Generator) -> None:
     X = rng.standard_normal((40, 2))
     y = np.sign(X[:, 0])
-    assert fit_period(LogisticLoss(), np.zeros(2), X, y) is None
+    assert fit_separately(LogisticLoss(), np.zeros(2), X, y) is None
     estimator = PooledEstimator()
     found = estimator.constants(estimator.update(estimator.init(2), LogisticLoss(), np.zeros(2), X, y), LogisticLoss())
     assert found.spread is None
@@ -116,7 +116,7 @@ def test_separable_classes_have_no_fit_of_their_own_and_do_no_harm(rng: np.rando
 @pytest.mark.parametrize("rows", [0, 1, 4, 5])
 def test_too_few_rows_have_no_fit_of_their_own(rows: int, rng: np.random.Generator) -> None:
     X = rng.standard_normal((rows, 3))
-    assert fit_period(SquaredLoss(), np.zeros(3), X, X.sum(axis=1)) is None
+    assert fit_separately(SquaredLoss(), np.zeros(3), X, X.sum(axis=1)) is None
 
 
 @settings(max_examples=60, deadline=None)

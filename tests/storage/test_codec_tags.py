@@ -38,7 +38,7 @@ NOT_SAVED = {
     # abstract, or what it is computed from is saved
     "Curve", "LinearLoss", "LossSpec", "Candidate", "Selection", "Design", "Held", "Request", "Fit", "PeriodData", "Sizing",
     # intermediate results of one call
-    "Recipe", "Combined", "Step", "RuleContext", "RuleDecision", "TrainedPeriod",
+    "SgdConfig", "Combined", "RuleContext", "RuleDecision",
     "Prediction", "PeriodFit", "Posterior", "Supply", "RowsNeeded", "PredictedBound",
     "Judgement", "Criterion", "Looked", "HeldOutBound", "Spending",
     # saved field by field, since a user's own parts can only be named; events are saved by the campaign as rows and pools

@@ -9,7 +9,7 @@ from scipy.stats import norm
 from driftpace.constraints import Ball
 from driftpace.errors import ParameterError
 from driftpace.losses import Curve, HuberLoss, LinearLoss, LogisticLoss, SmoothedHinge, SquaredLoss
-from driftpace.synthetic import Population, TwoClasses
+from driftpace.synthetic import SyntheticPopulation, TwoClasses
 from driftpace.typing import FloatArray
 from tests.reference.by_rows import allowed, centred_products, row_hessians, standard_errors_off
 
@@ -156,7 +156,7 @@ def test_draws_repeat_and_batches_have_their_shapes() -> None:
     assert (X.shape, y.shape) == ((4, 5, 3), (4, 5))
     assert np.array_equal(X, WORLD.draw_batch(4, 5, rng=np.random.default_rng(1))[0])
     assert set(np.unique(y)) <= {-1.0, 1.0}
-    assert isinstance(WORLD, Population)
+    assert isinstance(WORLD, SyntheticPopulation)
 
 
 class Foreign(SmoothedHinge):

@@ -11,7 +11,7 @@ from driftpace.constraints import WholeSpace
 from driftpace.errors import ParameterError
 from driftpace.learners.newton import minimise
 from driftpace.losses import LinearLoss, LogisticLoss, SmoothedHinge, SquaredLoss
-from driftpace.synthetic import DriftingPopulation, Population, ShapedClasses, ShapedRegression, library
+from driftpace.synthetic import DriftingPopulation, ShapedClasses, ShapedRegression, SyntheticPopulation, library
 from driftpace.typing import FloatArray
 from tests.reference.by_rows import FALSE_ALARM, allowed, standard_errors_off
 
@@ -46,7 +46,7 @@ def test_each_is_a_drifting_world_of_worlds(name: str, seed: int) -> None:
     assert isinstance(world, DriftingPopulation)
     for n in (1, 2, 7):
         period = world.period(n)
-        assert isinstance(period, Population)
+        assert isinstance(period, SyntheticPopulation)
         X, y = period.draw(5, rng=seed)
         assert (X.shape, y.shape, period.features) == ((5, world.features), (5,), world.features)
 

@@ -8,7 +8,7 @@ import pytest
 from driftpace.constraints import Ball, Box
 from driftpace.errors import ParameterError
 from driftpace.losses import HuberLoss, LinearLoss, LogisticLoss, SquaredLoss
-from driftpace.synthetic import BoundedRegression, GaussianRegression, Population
+from driftpace.synthetic import BoundedRegression, GaussianRegression, SyntheticPopulation
 from tests.reference.by_rows import allowed, centred_products, row_hessians, standard_errors_off
 
 SHAPE = np.array([[2.0, 0.5, 0.0], [0.5, 1.0, 0.3], [0.0, 0.3, 0.6]])
@@ -17,7 +17,7 @@ WORLD = GaussianRegression(coef=COEF, covariance=SHAPE, noise=0.5)
 BOUNDED = BoundedRegression(coef=COEF, covariance=SHAPE, noise=0.5)
 SQUARED: list[LinearLoss] = [SquaredLoss(), SquaredLoss(l2=0.3), SquaredLoss(l2=0.3, unpenalised=1)]
 HUBER: list[LinearLoss] = [HuberLoss(), HuberLoss(threshold=0.5, l2=0.2), HuberLoss(l2=0.2, unpenalised=2)]
-PAIRS: list[tuple[Population, LinearLoss]] = [
+PAIRS: list[tuple[SyntheticPopulation, LinearLoss]] = [
     *((WORLD, loss) for loss in SQUARED + HUBER),
     *((BOUNDED, loss) for loss in SQUARED),
 ]
@@ -26,7 +26,7 @@ NAMES = [f"{type(world).__name__}-{loss!r}" for world, loss in PAIRS]
 
 @pytest.mark.statistical
 @pytest.mark.parametrize(("world", "loss"), PAIRS, ids=NAMES)
-def test_what_is_said_is_true_of_rows(world: Population, loss: LinearLoss, rng: np.random.Generator) -> None:
+def test_what_is_said_is_true_of_rows(world: SyntheticPopulation, loss: LinearLoss, rng: np.random.Generator) -> None:
     X, y = world.draw(100_000, rng=rng)
     best, model = world.minimiser(loss), np.array([0.5, 0.5, -1.0])
     gradients = loss.row_gradients(best, X, y)
@@ -44,7 +44,7 @@ def test_what_is_said_is_true_of_rows(world: Population, loss: LinearLoss, rng: 
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("world", [WORLD, BOUNDED], ids=["Gaussian", "bounded"])
-def test_an_intercept_is_judged(world: Population, rng: np.random.Generator) -> None:
+def test_an_intercept_is_judged(world: SyntheticPopulation, rng: np.random.Generator) -> None:
     X, y = world.draw(100_000, rng=rng)
     wide, loss = np.hstack([X, np.ones((len(y), 1))]), SquaredLoss()
     model = np.array([0.5, -1.0, 0.0])
@@ -54,7 +54,9 @@ def test_an_intercept_is_judged(world: Population, rng: np.random.Generator) -> 
 
 
 @pytest.mark.parametrize(("world", "loss"), PAIRS, ids=NAMES)
-def test_the_minimiser_has_the_least_risk_and_the_hessian_bends_from_it(world: Population, loss: LinearLoss) -> None:
+def test_the_minimiser_has_the_least_risk_and_the_hessian_bends_from_it(
+    world: SyntheticPopulation, loss: LinearLoss
+) -> None:
     best = world.minimiser(loss)
     moves = np.random.default_rng(3).standard_normal((200, 3))
     assert world.excess_risk(loss, best) == pytest.approx(0.0, abs=1e-15)
@@ -64,7 +66,7 @@ def test_the_minimiser_has_the_least_risk_and_the_hessian_bends_from_it(world: P
 
 
 @pytest.mark.parametrize(("world", "loss"), PAIRS, ids=NAMES)
-def test_a_stack_of_models_is_judged_like_each_alone(world: Population, loss: LinearLoss) -> None:
+def test_a_stack_of_models_is_judged_like_each_alone(world: SyntheticPopulation, loss: LinearLoss) -> None:
     models = np.random.default_rng(4).standard_normal((7, 3))
     intercepts = np.linspace(-1.0, 1.0, 7)
     for judge in (world.risk, world.excess_risk):
@@ -79,7 +81,9 @@ def test_a_stack_of_models_is_judged_like_each_alone(world: Population, loss: Li
 
 @pytest.mark.statistical
 @pytest.mark.parametrize(("world", "loss"), PAIRS, ids=NAMES)
-def test_second_moments_stay_below_their_limits(world: Population, loss: LinearLoss, rng: np.random.Generator) -> None:
+def test_second_moments_stay_below_their_limits(
+    world: SyntheticPopulation, loss: LinearLoss, rng: np.random.Generator
+) -> None:
     """E||g||^2 <= A + B d^2 and its variance <= sigma^2 + V d^2, at models in every direction and far out."""
     constants, best = world.constants(loss), world.minimiser(loss)
     X, y = world.draw(50_000, rng=rng)
@@ -101,7 +105,7 @@ def test_second_moments_stay_below_their_limits(world: Population, loss: LinearL
 
 @pytest.mark.parametrize(("world", "loss"), PAIRS, ids=NAMES)
 @pytest.mark.parametrize("domain", [None, Ball(4.0)], ids=repr)
-def test_curvature_lies_between_m_and_M(world: Population, loss: LinearLoss, domain: Ball | None) -> None:
+def test_curvature_lies_between_m_and_M(world: SyntheticPopulation, loss: LinearLoss, domain: Ball | None) -> None:
     constants = world.constants(loss, domain)
     rng = np.random.default_rng(5)
     u, v = rng.standard_normal((2, 500, 3)) * 10.0 ** rng.uniform(-1.0, 1.0, size=(2, 500, 1))
@@ -175,14 +179,14 @@ def test_one_feature_and_no_noise() -> None:
 
 
 @pytest.mark.parametrize("world", [WORLD, BOUNDED], ids=["Gaussian", "bounded"])
-def test_draws_repeat_and_batches_have_their_shapes(world: Population) -> None:
+def test_draws_repeat_and_batches_have_their_shapes(world: SyntheticPopulation) -> None:
     X, y = world.draw_batch(4, 5, rng=1)
     assert (X.shape, y.shape) == ((4, 5, 3), (4, 5))
     again, _ = world.draw_batch(4, 5, rng=np.random.default_rng(1))
     assert np.array_equal(X, again)
     assert world.draw(0, rng=1)[0].shape == (0, 3)
     assert world.features == 3
-    assert isinstance(world, Population)
+    assert isinstance(world, SyntheticPopulation)
 
 
 def test_a_loss_that_is_not_known_is_refused() -> None:

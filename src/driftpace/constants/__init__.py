@@ -1,7 +1,6 @@
 """Constants of a problem, given by the user or estimated from rows with their uncertainty."""
 
-from driftpace.constants.estimator import ConstantsEstimator, GivenConstants
+from driftpace.constants.estimator import ConstantsEstimator, GivenConstants, PooledEstimator, PooledState
 from driftpace.constants.moments import dependent_columns
-from driftpace.constants.pooled import PooledEstimator, PooledState
 
 __all__ = ["ConstantsEstimator", "GivenConstants", "PooledEstimator", "PooledState", "dependent_columns"]

@@ -21,7 +21,7 @@ _CLOSE = 1e-4  # of the size of one standard error: closer than this, more steps
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PeriodFit:
+class SeparateFit:
     """A period's own minimiser, the inverse of its Hessian there, and the share of each row in its own fit."""
 
     minimiser: FloatArray
@@ -29,14 +29,14 @@ class PeriodFit:
     shares: FloatArray
 
 
-def fit_period(loss: Loss, coef: FloatArray, X: FloatArray, y: FloatArray) -> PeriodFit | None:
+def fit_separately(loss: Loss, coef: FloatArray, X: FloatArray, y: FloatArray) -> SeparateFit | None:
     """Return the fit, or None when rows are too few, columns collinear, or the steps do not settle (separable classes).
 
     Examples
     --------
     >>> from driftpace.losses import SquaredLoss
     >>> X, y = np.ones((4, 1)), np.array([1.0, 2.0, 3.0, 2.0])
-    >>> fit_period(SquaredLoss(), np.zeros(1), X, y).minimiser
+    >>> fit_separately(SquaredLoss(), np.zeros(1), X, y).minimiser
     array([2.])
     """
     rows, features = X.shape
@@ -48,7 +48,7 @@ def fit_period(loss: Loss, coef: FloatArray, X: FloatArray, y: FloatArray) -> Pe
         shares = leverages(X, loss.curve.bend(X @ minimiser, y), inverse)
     else:  # a loss without second derivatives per row: every row the same share
         shares = np.full(rows, features / rows)
-    return PeriodFit(minimiser=minimiser, inverse=inverse, shares=shares)
+    return SeparateFit(minimiser=minimiser, inverse=inverse, shares=shares)
 
 
 def _newton(loss: Loss, coef: FloatArray, X: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray] | None:
@@ -85,7 +85,7 @@ class ResidualVariance:
     squares: float = 0.0
     fourths: float = 0.0
 
-    def add(self, fit: PeriodFit, X: FloatArray, y: FloatArray) -> "ResidualVariance":
+    def add(self, fit: SeparateFit, X: FloatArray, y: FloatArray) -> "ResidualVariance":
         """Return the sums with one more period that was fitted separately."""
         residuals = X @ fit.minimiser - y
         unit = unit_for(self.unit, largest_entry(residuals))
@@ -160,7 +160,7 @@ class Scores:
             shares=np.zeros(2),
         )
 
-    def add(self, loss: Loss, fit: PeriodFit, X: FloatArray, y: FloatArray, *, power: float) -> "Scores":
+    def add(self, loss: Loss, fit: SeparateFit, X: FloatArray, y: FloatArray, *, power: float) -> "Scores":
         """Return the sums with one more period; ``power`` is 1/2 for HC2 and 1 for HC3."""
         scores = influences(loss.row_gradients(fit.minimiser, X, y), fit.shares, power=power)
         shares = np.maximum(np.einsum("ki,ki->k", scores @ fit.inverse, scores), 0.0)

@@ -74,10 +74,10 @@ def method_pass(
     y: FloatArray,
     plan: PassPlan,
     steps: FloatArray,
-    first: int,
-    share: float,
+    average: tuple[int, float],
 ) -> tuple[FloatArray, bool]:
-    """Move ``coef`` as the compiled passes do; return the mean gradient there, and whether all is finite."""
+    """Update ``coef`` as the compiled passes do, through methods; return the mean gradient and whether all is finite."""
+    first, share = average
     total, w = np.zeros_like(coef), coef.copy()
     with np.errstate(all="ignore"):
         for k, begin in enumerate(range(0, len(y), plan.batch)):
@@ -141,7 +141,7 @@ def one_pass(
     updates = rows if batch == 1 else -(-rows // batch)
     first, share = (0, 0.0) if last else plan.averaged(updates)
     if loop is None:
-        gradient, finite = method_pass(loss, domain, coef, X, y, plan, steps, first, share)
+        gradient, finite = method_pass(loss, domain, coef, X, y, plan, steps, (first, share))
     else:
         if not X.flags.c_contiguous or X.dtype is not _FLOAT:
             X = np.ascontiguousarray(X, _FLOAT)

@@ -92,7 +92,7 @@ TYPES: dict[str, str] = {
     "constants.gradients": "driftpace.constants.gradients:Gradients",
     "constants.growth": "driftpace.constants.growth:Growth",
     "constants.residual-variance": "driftpace.constants.scores:ResidualVariance",
-    "constants.period-fit": "driftpace.constants.scores:PeriodFit",
+    "constants.separate-fit": "driftpace.constants.scores:SeparateFit",
     "constants.probes": "driftpace.constants.growth:Probes",
     "constants.row-moments": "driftpace.constants.moments:RowMoments",
     "constants.row-summary": "driftpace.constants.moments:RowSummary",
@@ -105,6 +105,7 @@ TYPES: dict[str, str] = {
     "rule.do-not-update.state": "driftpace.rules.do_not_update:LastRisk",
     "rule.known-sizes": "driftpace.rules:KnownSizes",
     "rule.update-past": "driftpace.rules:UpdatePast",
+    "rule.trained-period": "driftpace.rules:TrainedPeriod",
     "rule.update-past.state": "driftpace.rules.update_past:Past",
     # the adaptive method
     "adaptive.state": "driftpace.adaptive:AdaptiveState",

@@ -1,27 +1,27 @@
 """Synthetic data with known truth: draw rows, evaluate the exact risk of any model, and measure the drift of the minimiser."""
 
 from driftpace.synthetic import library
-from driftpace.synthetic.bounded import BoundedRegression
 from driftpace.synthetic.classes import TwoClasses
 from driftpace.synthetic.drifting import DriftingClasses, DriftingRegression, RotatingFeatures
 from driftpace.synthetic.paths import Shape
-from driftpace.synthetic.protocol import DriftingPopulation, Population
-from driftpace.synthetic.regression import GaussianRegression
+from driftpace.synthetic.protocol import DriftingPopulation, DriftMixin, SyntheticPopulation
+from driftpace.synthetic.regression import BoundedRegression, GaussianRegression
 from driftpace.synthetic.shaped_classes import ShapedClasses
 from driftpace.synthetic.shaped_regression import NoiseKind, ShapedRegression
 
 __all__ = [
     "BoundedRegression",
+    "DriftMixin",
     "DriftingClasses",
     "DriftingPopulation",
     "DriftingRegression",
     "GaussianRegression",
     "NoiseKind",
-    "Population",
     "RotatingFeatures",
     "Shape",
     "ShapedClasses",
     "ShapedRegression",
+    "SyntheticPopulation",
     "TwoClasses",
     "library",
 ]

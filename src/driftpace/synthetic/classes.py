@@ -14,12 +14,13 @@ from driftpace.losses import HuberLoss, LinearLoss, LogisticLoss, Loss, Smoothed
 from driftpace.records import Constants
 from driftpace.synthetic.constants import curve_constants, domain_constants, known_constants, ridge, smallest_eigenvalue
 from driftpace.synthetic.features import as_covariance
+from driftpace.synthetic.protocol import DrawMixin
 from driftpace.synthetic.scores import GaussianScores, mean_curve, newton, require_loss
 from driftpace.typing import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class TwoClasses:
+class TwoClasses(DrawMixin):
     """Two Gaussian classes, as in the paper's second experiment (theory 6.2).
 
     y = -1 or 1 with equal probability, x | y ~ N(y mean, covariance). The margin y x'w is N(w'mean, w'covariance w), so the risk of
@@ -61,11 +62,6 @@ class TwoClasses:
     def features(self) -> int:
         """The number of columns of X."""
         return self.mean.size
-
-    def draw(self, samples: int, *, rng: np.random.Generator | int) -> tuple[FloatArray, FloatArray]:
-        """Return X, (samples, features), and y, (samples,) of -1 and 1."""
-        X, y = self.draw_batch(1, samples, rng=rng)
-        return X[0], y[0]
 
     def draw_batch(self, runs: int, samples: int, *, rng: np.random.Generator | int) -> tuple[FloatArray, FloatArray]:
         """Return independent draws for many runs at once, (runs, samples, features) and (runs, samples)."""

@@ -12,7 +12,7 @@ from driftpace.typing import FloatArray
 
 
 @runtime_checkable
-class Population(Protocol):
+class SyntheticPopulation(Protocol):
     """Protocol of one period of synthetic data: a distribution of rows (x, y) whose risks are known exactly.
 
     ``risk`` and ``excess_risk`` take one model (features,) and return a float, or a stack (runs, features) with an
@@ -70,7 +70,7 @@ class DriftingPopulation(Protocol):
         """The number of columns of X."""
         ...
 
-    def period(self, n: int) -> Population:
+    def period(self, n: int) -> SyntheticPopulation:
         """Return the population of period n = 1, 2, ..."""
         ...
 
@@ -115,3 +115,20 @@ class DriftMixin:
         validation.count(f"{type(self).__name__}.rhos", least=2, periods=periods)
         path = np.array([self.period(n).minimiser(loss) for n in range(1, periods + 1)])
         return np.asarray(np.linalg.norm(np.diff(path, axis=0), axis=1))
+
+
+class _DrawsBatches(Protocol):
+    def draw_batch(
+        self, runs: int, samples: int, *, rng: np.random.Generator | int
+    ) -> tuple[FloatArray, FloatArray]: ...
+
+
+class DrawMixin:
+    """Draw the rows of one run from ``draw_batch``."""
+
+    __slots__ = ()
+
+    def draw(self: _DrawsBatches, samples: int, *, rng: np.random.Generator | int) -> tuple[FloatArray, FloatArray]:
+        """Return X, (samples, features), and y, (samples,)."""
+        X, y = self.draw_batch(1, samples, rng=rng)
+        return X[0], y[0]

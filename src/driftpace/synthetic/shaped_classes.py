@@ -15,7 +15,7 @@ from driftpace.synthetic.constants import curve_constants, domain_constants, kno
 from driftpace.synthetic.features import EllipticRows, split_intercept
 from driftpace.synthetic.margins import PenalisedMargin, scale_to_cost, squared_slopes
 from driftpace.synthetic.paths import Path, Shape, check_shape, random_start
-from driftpace.synthetic.protocol import DriftMixin
+from driftpace.synthetic.protocol import DrawMixin, DriftMixin
 from driftpace.synthetic.scores import require_loss
 from driftpace.typing import FloatArray
 
@@ -121,7 +121,7 @@ class ShapedClasses(DriftMixin):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class ClassesPeriod:
+class ClassesPeriod(DrawMixin):
     """One period of a :class:`ShapedClasses`, with exact logistic and smoothed-hinge risks.
 
     Risks are one-dimensional integrals, accurate to about 1e-12 (:mod:`driftpace.synthetic.margins`). A model may have an
@@ -158,11 +158,6 @@ class ClassesPeriod:
     def features(self) -> int:
         """The number of columns of X."""
         return self.rows.features
-
-    def draw(self, samples: int, *, rng: np.random.Generator | int) -> tuple[FloatArray, FloatArray]:
-        """Return X, (samples, features), and y, (samples,) of -1 and 1."""
-        X, y = self.draw_batch(1, samples, rng=rng)
-        return X[0], y[0]
 
     def draw_batch(self, runs: int, samples: int, *, rng: np.random.Generator | int) -> tuple[FloatArray, FloatArray]:
         """Return independent draws for many runs at once, (runs, samples, features) and (runs, samples)."""

@@ -14,7 +14,7 @@ from driftpace.records import Constants
 from driftpace.synthetic.constants import domain_constants, known_constants, moment_constants
 from driftpace.synthetic.features import EllipticRows, split_intercept
 from driftpace.synthetic.paths import Path, Shape, check_shape, random_start
-from driftpace.synthetic.protocol import DriftMixin
+from driftpace.synthetic.protocol import DrawMixin, DriftMixin
 from driftpace.synthetic.scores import require_loss
 from driftpace.typing import FloatArray
 
@@ -130,7 +130,7 @@ class ShapedRegression(DriftMixin):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class RegressionPeriod:
+class RegressionPeriod(DrawMixin):
     """One period of a :class:`ShapedRegression`, with squared-loss risks in closed form.
 
     A model is ``coef``, with an ``intercept`` beside it or as one more number at its end; an intercept is never penalised.
@@ -175,11 +175,6 @@ class RegressionPeriod:
     def features(self) -> int:
         """The number of columns of X."""
         return self.rows.features
-
-    def draw(self, samples: int, *, rng: np.random.Generator | int) -> tuple[FloatArray, FloatArray]:
-        """Return X, (samples, features), and y, (samples,)."""
-        X, y = self.draw_batch(1, samples, rng=rng)
-        return X[0], y[0]
 
     def draw_batch(self, runs: int, samples: int, *, rng: np.random.Generator | int) -> tuple[FloatArray, FloatArray]:
         """Return independent draws for many runs at once, (runs, samples, features) and (runs, samples)."""

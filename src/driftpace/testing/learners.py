@@ -13,7 +13,7 @@ from driftpace.constraints import Ball, ConstraintSet, WholeSpace
 from driftpace.learners.protocol import Learner
 from driftpace.losses import Loss, SquaredLoss
 from driftpace.records import Constants, Fit
-from driftpace.synthetic import GaussianRegression, Population
+from driftpace.synthetic import GaussianRegression, SyntheticPopulation
 from driftpace.typing import FloatArray
 
 FALSE_ALARM = 1e-6
@@ -24,7 +24,7 @@ def check_learner(
     *,
     loss: Loss | None = None,
     features: int = 3,
-    world: Population | None = None,
+    world: SyntheticPopulation | None = None,
     domain: ConstraintSet | None = None,
     distances: Sequence[float] = (0.3, 1.0),
     samples: Sequence[int] = (1, 4, 16, 64),
@@ -97,7 +97,7 @@ def _check_conduct(
     learner: Learner,
     loss: Loss,
     domain: ConstraintSet,
-    world: Population,
+    world: SyntheticPopulation,
     constants: Constants,
     rng: np.random.Generator,
 ) -> None:
@@ -145,7 +145,7 @@ def _check_bound(
     bound: RiskBound,
     loss: Loss,
     domain: ConstraintSet,
-    world: Population,
+    world: SyntheticPopulation,
     constants: Constants,
     distances: Sequence[float],
     samples: Sequence[int],
