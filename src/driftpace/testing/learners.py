@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.stats import binom, norm
@@ -50,7 +51,7 @@ def check_learner(
         The loss; squared by default.
     features : int, default 3
         The number of features of the default world.
-    world : Population, optional
+    world : SyntheticPopulation, optional
         The data; by default Gaussian regression with identity covariance and noise variance 0.5. Give another for another
         kind of loss. The constants are those of the world.
     domain : ConstraintSet, optional
@@ -82,10 +83,19 @@ def check_learner(
         world = GaussianRegression(coef=coef / np.linalg.norm(coef), covariance=1.0, noise=0.5)
     _claim(isinstance(learner, Learner), "does not have every member of driftpace.learners.Learner")
     constants = world.constants(loss, domain)
-    _check_conduct(learner, loss, domain, world, constants, rng)
+    problem = _Problem(loss=loss, domain=domain, world=world, constants=constants)
+    _check_conduct(learner, problem, rng)
     bound = learner.bound(constants, world.features)
     _claim(isinstance(bound, RiskBound), "has a bound that is not a driftpace.bounds.RiskBound")
-    _check_bound(learner, bound, loss, domain, world, constants, sorted(distances), sorted(samples), runs, rng)
+    _check_bound(learner, bound, problem, sorted(distances), sorted(samples), runs, rng)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Problem:
+    loss: Loss
+    domain: ConstraintSet
+    world: SyntheticPopulation
+    constants: Constants
 
 
 def _claim(holds: bool, sentence: str) -> None:
@@ -93,21 +103,15 @@ def _claim(holds: bool, sentence: str) -> None:
         raise AssertionError(f"The learner {sentence}.")
 
 
-def _check_conduct(
-    learner: Learner,
-    loss: Loss,
-    domain: ConstraintSet,
-    world: SyntheticPopulation,
-    constants: Constants,
-    rng: np.random.Generator,
-) -> None:
+def _check_conduct(learner: Learner, problem: _Problem, rng: np.random.Generator) -> None:
+    loss, domain, world = problem.loss, problem.domain, problem.world
     features = world.features
     best = world.minimiser(loss)
     start = domain.project(best + rng.standard_normal(features) / math.sqrt(features))
     X, y = world.draw(37, rng=rng)
 
     def fit(where: ConstraintSet, begin: FloatArray, X: FloatArray, y: FloatArray) -> Fit:
-        return learner.fit(loss, where, begin, X, y, constants=constants, distance=1.0)
+        return learner.fit(loss, where, begin, X, y, constants=problem.constants, distance=1.0)
 
     nothing = fit(domain, start, X[:0], y[:0])
     _claim(np.array_equal(nothing.coef, start), "does not return the start when there are no rows")
@@ -143,15 +147,13 @@ def _check_gradient(fitted: Fit, loss: Loss, X: FloatArray, y: FloatArray) -> No
 def _check_bound(
     learner: Learner,
     bound: RiskBound,
-    loss: Loss,
-    domain: ConstraintSet,
-    world: SyntheticPopulation,
-    constants: Constants,
+    problem: _Problem,
     distances: Sequence[float],
     samples: Sequence[int],
     runs: int,
     rng: np.random.Generator,
 ) -> None:
+    loss, domain, world = problem.loss, problem.domain, problem.world
     best = world.minimiser(loss)
     values, vectors = np.linalg.eigh(world.hessian(loss))
     flattest, steepest = vectors[:, 0], vectors[:, -1]
@@ -165,7 +167,7 @@ def _check_bound(
         _claim(0 <= used <= count, f"has a bound that uses {used} of {count} samples")
         X, y = world.draw_batch(runs, used, rng=rng)
         fits = [
-            learner.fit(loss, domain, start, X[run], y[run], constants=constants, distance=distance)
+            learner.fit(loss, domain, start, X[run], y[run], constants=problem.constants, distance=distance)
             for run in range(runs)
         ]
         risks = np.asarray(world.excess_risk(loss, np.array([fitted.coef for fitted in fits])))
