@@ -98,3 +98,12 @@ def plural(value: float, one: str, many: str = "") -> str:
     ('1 run', '1,520 labels', '0 entries')
     """
     return f"{count(value)} {one if round(value) == 1 else many or one + 's'}" if math.isfinite(value) else count(value)
+
+
+def known_number(value: float) -> str:
+    """Write a number with three digits, "unknown" where it is not finite.
+
+    >>> known_number(0.0787941764), known_number(math.inf)
+    ('0.0788', 'unknown')
+    """
+    return f"{value:.3g}" if math.isfinite(value) else "unknown"

@@ -7,7 +7,7 @@ import pytest
 from driftpace.campaign import Campaign
 from driftpace.campaign.records import EXHAUSTED
 from driftpace.campaign.serialization import order_json, status_json
-from driftpace.cli.order_text import order_sentence
+from driftpace.campaign.text import order_sentence
 from driftpace.records import Money
 from driftpace.storage.base import Store
 from tests.reference.campaigns import begun, rows_of

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from driftpace.campaign.serialization import entry_json
-from driftpace.cli.log import describe
+from driftpace.campaign.text import describe_entry
 from tests.cli.loop import Run, in_store, label, period
 
 
@@ -37,7 +37,7 @@ def test_every_kind_of_entry_has_words(churn: Path, run: Run) -> None:
     run("export", "churn", "a.driftpace")
     run("import", "a.driftpace", "--as", "copy")
     entries = in_store(lambda store: store.entries("copy"))
-    words = {entry.kind: describe(entry.kind, entry.body, entry.key) for entry in entries}
+    words = {entry.kind: describe_entry(entry.kind, entry.body, entry.key) for entry in entries}
     wanted = ("created", "asked", "selected", "delivered", "closed", "fitted", "certified", "forgotten", "overridden")
     assert set(words) == {*wanted, "approved", "imported"}
     assert [kind for kind, text in words.items() if not text] == []
@@ -50,4 +50,4 @@ def test_every_kind_of_entry_has_words(churn: Path, run: Run) -> None:
 
 
 def test_an_entry_of_a_later_version_is_shown_without_words() -> None:
-    assert describe("invented", {"period": 1}, None) == ""
+    assert describe_entry("invented", {"period": 1}, None) == ""

@@ -1,7 +1,7 @@
 """What the command line says of the promise of an order that a person has overridden."""
 
 from driftpace.campaign.records import Order
-from driftpace.cli.order_text import order_lines
+from driftpace.campaign.text import order_lines
 from driftpace.storage import MemoryStore
 from tests.reference.campaigns import begun, run_period
 

@@ -1,6 +1,6 @@
 """``driftpace amend``: map unseen categories to known ones."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Annotated
 
 import typer
@@ -46,6 +46,8 @@ def amend(
         print_json(status_json(status))
     else:
         when = "from now on" if changed else "already set:"
+        from driftpace.campaign.text import describe_mapping
+
         print_answer(f"{name}: {when} {describe_mapping(mapping)}.", [("Next", status.todo)])
     if dry_run or not changed:
         print_note(NOTHING_WRITTEN)
@@ -73,18 +75,3 @@ def parse_mapping(options: Iterable[str], columns: Iterable[str]) -> dict[str, s
                 f"{category!r:.80} for {column!r:.80}."
             )
     return mapping
-
-
-def describe_mapping(mapping: Mapping[str, str]) -> str:
-    """Return a mapping as text.
-
-    >>> describe_mapping({"city": "Milan", "plan": "basic"})
-    'unknown values of city count as Milan, of plan as basic'
-    """
-    first, *rest = mapping.items()
-    return ", ".join(
-        [
-            f"unknown values of {first[0]} count as {first[1]}",
-            *(f"of {column} as {category}" for column, category in rest),
-        ]
-    )

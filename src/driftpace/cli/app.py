@@ -31,7 +31,7 @@ COMMANDS = {
         "plan.command", "plan", "Plan purchases: what does a budget buy, and when to spend it?", PERIOD
     ),
     "report": CommandSpec(
-        "report.command", "report", "Write an HTML report of a campaign: order, drift, accuracy and budget.", PERIOD
+        "report", "report", "Write an HTML report of a campaign: order, drift, accuracy and budget.", PERIOD
     ),
     "predict": CommandSpec("predict", "predict", "Predict the rows of a file with the current model.", PERIOD),
     "override": CommandSpec("decisions", "override", "Replace the number of rows to label by your own.", PERIOD),

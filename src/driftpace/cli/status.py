@@ -46,7 +46,7 @@ def status(
 
 def status_lines(snapshot: "StatusSnapshot") -> list["Line"]:
     """Return the details of a campaign's state."""
-    from driftpace.cli.order_text import order_lines, report_lines
+    from driftpace.campaign.text import order_lines, report_lines
     from driftpace.cli.output import plural
 
     summary = snapshot.head.summary

@@ -86,7 +86,7 @@ def _tell_file(campaign: "Campaign", file: str, options: dict[str, Any]) -> "Rec
 
 
 def _print(receipt: "Receipt", source: str, form: Form, *, dry_run: bool) -> None:
-    from driftpace.cli.order_text import order_sentence, receipt_sentence, report_lines
+    from driftpace.campaign.text import order_sentence, receipt_sentence, report_lines
     from driftpace.cli.output import NOTHING_WRITTEN, print_answer, print_json, print_note
 
     if form is Form.JSON:

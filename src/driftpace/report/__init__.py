@@ -2,10 +2,27 @@
 
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from driftpace.report.backtest import backtest_report
+from driftpace.lazy import lazy
 
-__all__ = ["backtest_report", "write_page"]
+if TYPE_CHECKING:
+    from driftpace.report.backtest import backtest_report
+    from driftpace.report.campaign import campaign_report
+    from driftpace.report.plan import PlanPage, plan_report
+
+__all__ = ["PlanPage", "backtest_report", "campaign_report", "plan_report", "write_page"]
+
+if not TYPE_CHECKING:  # type checkers use the imports above and reject other names
+    __getattr__ = lazy(
+        __name__,
+        {
+            "PlanPage": "plan",
+            "backtest_report": "backtest",
+            "campaign_report": "campaign",
+            "plan_report": "plan",
+        },
+    )
 
 
 def write_page(page: str, path: str | PathLike[str]) -> Path:

@@ -66,7 +66,7 @@ def test_without_other_plans_and_curve_they_are_not_there() -> None:
     assert list(drawn) == ["bought", "risk", "money"]
     assert [trace["name"] for trace in drawn["risk"]["data"]] == ["this plan", "the target"]  # and nothing above it
     assert "Other plans" not in text
-    assert ">Held<" in text
+    assert ">Met<" in text
 
 
 def test_nothing_is_fetched_and_names_are_no_markup() -> None:

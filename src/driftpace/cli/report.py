@@ -31,11 +31,11 @@ def report(
     require_output(place, (".html", ".htm"))
     require_plotly("The report", "use another command")
     with opened_campaign(storage, name) as campaign:
-        from driftpace.cli.report.page import page
+        from driftpace.report import campaign_report
 
-        text = page(campaign)
+        page = campaign_report(campaign)
     if not dry_run:
-        place.write_text(text, encoding="utf-8", newline="\n")
+        place.write_text(page, encoding="utf-8", newline="\n")
     print_result(
         form,
         f"{name}: {'would be' if dry_run else 'is'} in {place}.",

@@ -34,12 +34,12 @@ def test_a_page_after_some_periods(churn: Path, run: Run) -> None:
     assert status.todo in text
     assert status.order is not None
     drawn = figures(text)
-    assert list(drawn) == ["labels", "drift", "promised", "served", "money"]
+    assert list(drawn) == ["labels", "drift", "risk", "served", "money"]
     came = next(one for one in drawn["labels"]["data"] if one["name"] == "received")
     assert came["x"] == ["W1", "W2", "W3", "W4"]
     assert came["y"] == [*(row.report.samples for row in ledger), None]
-    promised = next(one for one in drawn["promised"]["data"] if one["name"] == "promised")
-    assert promised["y"] == pytest.approx([row.report.risk_bound for row in ledger])
+    expected = next(one for one in drawn["risk"]["data"] if one["name"] == "expected")
+    assert expected["y"] == pytest.approx([row.report.risk_bound for row in ledger])
     spent = [
         one for one in next(one for one in drawn["money"]["data"] if one["name"] == "spent")["y"] if one is not None
     ]
@@ -94,7 +94,7 @@ def test_refusals(churn: Path, run: Run, words: tuple[str, ...], sentence: str) 
 def test_without_plotly_the_sentence_names_what_to_install(
     churn: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("driftpace.cli.shared.asking.find_spec", lambda name: None)
+    monkeypatch.setattr("driftpace.cli.files.find_spec", lambda name: None)
     code, _, err = run("report", "churn")
     assert code == 2
     assert 'pip install "driftpace[report]"' in err

@@ -1,0 +1,267 @@
+"""Orders, reports, receipts and log entries as text."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from driftpace.formatting import known_number, plural
+
+if TYPE_CHECKING:
+    from driftpace.campaign.records import Order, Receipt
+    from driftpace.records import Assumption, StepReport
+
+Line = tuple[str, str]
+"""A label and its text."""
+Body = Mapping[str, Any]
+
+
+def period_name(period: int, key: str | None) -> str:
+    """Return the name of a period.
+
+    >>> period_name(3, "2026-W46"), period_name(3, None)
+    ('period 3 (2026-W46)', 'period 3')
+    """
+    return f"period {period}" if key is None else f"period {period} ({key})"
+
+
+def order_sentence(order: "Order") -> str:
+    """Return what to do, as a sentence."""
+    period = period_name(order.period, order.key)
+    if order.closed:
+        return f"{_capitalized(period)} is closed, with {plural(order.received, 'row')}; nothing to do."
+    if order.missing > 0:
+        if order.received:
+            rows = f"{order.missing:,} more {'row' if order.missing == 1 else 'rows'}"
+            return f"Label {rows} for {period}; {order.received:,} of {order.samples:,} received."
+        return f"Label {plural(order.missing, 'row')} for {period}."
+    unaffordable = order.overridden is None and order.request.outcome.value == "budget"
+    if order.received and unaffordable:
+        return f"All rows that the budget covers for {period} are received; nothing more to label."
+    if order.received:
+        return f"Enough rows received for {period}; nothing more to label."
+    if unaffordable:
+        return f"The budget cannot pay for the rows that {period} needs."
+    return f"No rows to label for {period}."
+
+
+def order_lines(order: "Order") -> list[Line]:
+    """Return the reason, the range, the cost and the expected accuracy of an order."""
+    request = order.request
+    lines = [("Reason", _capitalized(request.reason))]
+    if order.closed:
+        return lines
+    lines.append(("Range", _range(order)))
+    if order.cost is not None and request.money_left is not None:
+        lines.append(("Cost", f"{order.cost} for the missing rows; {request.money_left} left before paying for them"))
+        if request.money_left < order.cost:
+            lines.append(("Warning", f"budget: the order costs {order.cost - request.money_left} more than is left"))
+    lines.append(("Accuracy", _expected(order)))
+    for label, decision in (("Approved", order.approved), ("Overridden", order.overridden)):
+        if decision is not None:
+            by = f" by {decision.who}" if decision.who else ""
+            reason = f": {decision.reason}" if decision.reason else ""
+            instead = f" instead of {decision.asked:,}" if decision.asked != decision.samples else ""
+            lines.append((label, f"{plural(decision.samples, 'row')}{instead}{by}{reason}"))
+    return lines + check_lines(request.assumptions, resolved=order.resolves)
+
+
+def check_lines(checks: Iterable["Assumption"], *, resolved: Iterable[str] = ()) -> list[Line]:
+    """Return a line for each check that did not pass, failures first; a failure that is being resolved is a warning."""
+    failed, warned = [], []
+    for check in checks:
+        text = f"{check.name}: {check.sentence}"
+        if check.verdict.value == "fail" and check.name not in resolved:
+            failed.append(("Failed", text))
+        elif check.verdict.value in ("fail", "warn"):
+            warned.append(("Warning", text))
+    return failed + warned
+
+
+def report_lines(report: "StepReport", key: str | None) -> list[Line]:
+    """Return the outcome of a closed period."""
+    period = period_name(report.period, key)
+    lines = [
+        ("Closed", f"{period}, with {plural(report.samples, 'row')}; {report.asked:,} requested"),
+        ("Accuracy", _achieved(report)),
+    ]
+    if report.certificate is not None:
+        rows = "the rows of this period" if report.samples else "the rows of earlier periods"
+        lines.append(("Certified", f"excess loss at most {known_number(report.certificate)}, measured on {rows}"))
+    if report.status is not None and report.samples:
+        lines.append(("Drift", f"{report.status}{_drift_cost(report)}"))
+    if report.selected is not None:
+        lines.append(("Selected", f"{report.selected.chosen}"))
+    if report.cost is not None:
+        lines.append(("Cost", f"{report.cost}"))
+    return lines + check_lines(report.assumptions)
+
+
+def receipt_sentence(receipt: "Receipt", source: str) -> str:
+    """Return what became of a delivery, as a sentence."""
+    order = receipt.order
+    period = period_name(order.period, order.key)
+    if receipt.duplicate is not None:
+        return f"{source} was already added to {period} (log entry {receipt.duplicate}); nothing was counted twice."
+    counts = [
+        (receipt.unlabelled, "without a label"),
+        (receipt.other_period_rows, "drawn for another period"),
+        (receipt.repeated, "already added in this period"),
+    ]
+    skipped = ", ".join(f"{count:,} {reason}" for count, reason in counts if count)
+    if source and receipt.report is None and not receipt.rows and not skipped:
+        return f"Nothing new in {source}: {_pending(order)}."
+    rows = f"Added {plural(receipt.rows, 'row')}" if receipt.rows or source else "Added no rows"
+    return f"{rows} to {period}" + (f"; skipped {skipped}." if skipped else ".")
+
+
+def _pending(order: "Order") -> str:
+    period = period_name(order.period, order.key)
+    if order.closed:
+        return f"{period} is closed"
+    if order.missing == 0:
+        return f"{period} is missing no rows"
+    return f"{period} is missing {plural(order.missing, 'row')}"
+
+
+def _range(order: "Order") -> str:
+    request = order.request
+    low, high = request.interval
+    if request.outcome.value == "pilot":
+        return f"at least {plural(low, 'row')} for the whole period; how many more is computed from them"
+    theory = f"theory alone requires {request.samples_theory:,}"
+    if high > low:
+        return f"{low:,} to {plural(high, 'row')} for the whole period, depending on the drift; {theory}"
+    return f"{plural(high, 'row')} for the whole period; {theory}"
+
+
+def _expected(order: "Order") -> str:
+    request = order.request
+    target = f"target {known_number(request.epsilon)}" if request.epsilon == request.epsilon else "target not known yet"
+    override = "" if order.overridden is None else f" with {plural(order.samples, 'row')}"
+    if order.outcome.promised:
+        return f"expected excess loss {known_number(order.risk_bound)}{override} ({target})"
+    if override and math.isfinite(order.risk_bound):
+        return f"not expected to meet the target: expected excess loss {known_number(order.risk_bound)}{override} ({target})"
+    return f"not guaranteed: {_without_period(order.outcome.sentence)} ({target})"
+
+
+def _achieved(report: "StepReport") -> str:
+    """Return the expected excess loss of the new model, and why the target is missed where it is."""
+    loss = f"expected excess loss {known_number(report.risk_bound)} (target {known_number(report.epsilon)})"
+    if report.outcome.promised:
+        return f"expected to be within the target: {loss}"
+    return f"not guaranteed: {_without_period(report.outcome.sentence)}; {loss}"
+
+
+def _drift_cost(report: "StepReport") -> str:
+    if report.rho is None or report.rho_upper is None:
+        return ""
+    if report.measures != "rho":
+        return f"; the model was {known_number(report.rho)} from the best one, at most {known_number(report.rho_upper)}"
+    loss, upper = 0.5 * report.rho**2, 0.5 * report.rho_upper**2
+    return f"; without an update a model loses {known_number(loss)} per period, at most {known_number(upper)}"
+
+
+def _capitalized(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def _without_period(text: str) -> str:
+    return text.rstrip(".")
+
+
+def describe_mapping(mapping: Mapping[str, str]) -> str:
+    """Return a mapping as text.
+
+    >>> describe_mapping({"city": "Milan", "plan": "basic"})
+    'unknown values of city count as Milan, of plan as basic'
+    """
+    first, *rest = mapping.items()
+    return ", ".join(
+        [
+            f"unknown values of {first[0]} count as {first[1]}",
+            *(f"of {column} as {category}" for column, category in rest),
+        ]
+    )
+
+
+def describe_entry(kind: str, body: Body, key: str | None) -> str:
+    """Return an entry in a few words.
+
+    >>> describe_entry("delivered", {"period": 2, "rows": 40, "repeated": 0, "unlabelled": 3, "source": "tasks.csv"}, None)
+    'period 2: 40 rows from tasks.csv; skipped 3 without a label'
+    """
+    text = _DESCRIPTIONS.get(kind)
+    return "" if text is None else text(body, key)
+
+
+def _asked(body: Body, key: str | None) -> str:
+    period = f"period {body['period']}" + (f" ({key})" if key else "")
+    received = f", {body['received']:,} received" if body["received"] else ""
+    return f"{period}: {plural(body['samples'], 'row')}{received}, {body['missing']:,} missing"
+
+
+def _delivered(body: Body, _: str | None) -> str:
+    source = f" from {body['source']}" if body["source"] else ""
+    counts = [
+        (body["unlabelled"], "without a label"),
+        (body.get("other_period_rows"), "drawn for another period"),
+        (body["repeated"], "already added"),
+    ]
+    skipped = ", ".join(f"{count:,} {reason}" for count, reason in counts if count)
+    unknown = "".join(
+        f"; {record['rows']:,} with an unknown {record['column']}, counted as {record['category']}"
+        for record in body.get("unknown_categories", ())
+    )
+    rows = plural(body["rows"], "row")
+    return f"period {body['period']}: {rows}{source}{f'; skipped {skipped}' if skipped else ''}{unknown}"
+
+
+def _decided(body: Body, _: str | None) -> str:
+    reason = f": {body['reason']}" if body["reason"] else ""
+    return f"period {body['period']}: {plural(body['samples'], 'row')}{reason}"
+
+
+def _closed(body: Body, _: str | None) -> str:
+    period = f"period {body['period']}" + (f" ({body['key']})" if body["key"] else "")
+    reason = f"; {body['why']}" if body["why"] else ""
+    return f"{period}: {body['received']:,} of {plural(body['samples'], 'row')} received{reason}"
+
+
+def _certified(body: Body, key: str | None) -> str:
+    served = body.get("served")
+    if served is None:
+        return f"period {key}"
+    accuracy = "" if served["accuracy"] is None else f", accuracy {served['accuracy']:.0%}"
+    return f"period {key}: prior loss {served['loss']:.3g}{accuracy}"
+
+
+def _budgeted(body: Body, _: str | None) -> str:
+    periods = plural(body["periods"], "period")
+    return f"period {body['period']}: {body['money']} and {periods} added: {body['reason']}"
+
+
+def _selected(body: Body, _: str | None) -> str:
+    source = body["source"] or "a pool"
+    return f"period {body['period']}: {plural(body['rows'], 'row')} drawn from {body['pool']:,} in {source}"
+
+
+_DESCRIPTIONS: dict[str, Callable[[Body, str | None], str]] = {
+    "created": lambda body, _: f"predicts {body['definition'].get('target', 'a number')}",
+    "asked": _asked,
+    "approved": _decided,
+    "overridden": _decided,
+    "budgeted": _budgeted,
+    "amended": lambda body, _: (
+        f"period {body['period']}: {describe_mapping(body['unknown_categories'])}: {body['reason']}"
+    ),
+    "selected": _selected,
+    "delivered": _delivered,
+    "forgotten": lambda body, _: f"period {body['period']}: {plural(body['rows'], 'row')} discarded: {body['reason']}",
+    "closed": _closed,
+    "fitted": lambda body, _: f"period {body['period']}: model fitted, {plural(body['rows'], 'row')}",
+    "certified": _certified,
+    "imported": lambda body, _: (
+        f"{plural(body['entries'], 'entry', 'entries')} of {body['name']} from {body['source']}"
+    ),
+}

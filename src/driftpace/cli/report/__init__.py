@@ -1,1 +1,0 @@
-"""``driftpace report``: a campaign as one page."""

@@ -1,0 +1,164 @@
+"""The report of a campaign as one HTML page."""
+
+from html import escape
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from driftpace.campaign.text import describe_entry, order_lines, order_sentence, period_name
+from driftpace.formatting import known_number, plural
+from driftpace.records import Assumption, Money, Verdict
+from driftpace.report import campaign_figures
+from driftpace.report.page import (
+    Card,
+    Section,
+    assumptions_html,
+    cards_html,
+    facts_html,
+    figure_data,
+    header_html,
+    html_document,
+    section_html,
+    summary_html,
+    table_html,
+)
+
+if TYPE_CHECKING:
+    from driftpace.campaign import Campaign, LedgerRow, Status
+
+ENTRIES = 200
+"""The page shows at most this many entries of the log, the latest."""
+
+_TONES = {Verdict.FAIL: "bad", Verdict.WARN: "warn", Verdict.PASS: "good"}
+
+
+def campaign_report(campaign: "Campaign") -> str:
+    """Return the report of a campaign as one HTML page.
+
+    Parameters
+    ----------
+    campaign : Campaign
+        An open campaign; it is read and not changed.
+
+    Returns
+    -------
+    str
+        A page that loads nothing from elsewhere. Its figures need plotly (``pip install "driftpace[report]"``).
+    """
+    status, ledger = campaign.status(), campaign.ledger()
+    sections = _sections(campaign, status, ledger)
+    description = campaign.definition.description
+    body = [
+        header_html(f"driftpace campaign · {status.name}" + (f" · {description}" if description else ""), status.todo),
+        summary_html(_cards(status, ledger)),
+        _order(status),
+        *(section_html(section) for section in sections),
+        _assumptions(status),
+        _log(campaign),
+        _configuration(campaign, status),
+    ]
+    title = f"{status.name}: labels, drift, risk and money"
+    return html_document(title=title, body=body, figures=figure_data(sections), owner="campaign_report()")
+
+
+def _sections(campaign: "Campaign", status: "Status", ledger: tuple["LedgerRow", ...]) -> list[Section]:
+    sections: list[Section | None] = []
+    if ledger or status.order is not None:
+        sections.append(campaign_figures.labels_section(ledger, status.order))
+    if ledger:
+        sections += [
+            campaign_figures.drift_section(ledger),
+            campaign_figures.risk_section(ledger),
+            campaign_figures.served_section(ledger),
+        ]
+    budget = campaign.definition.budget
+    if budget is not None and (ledger or status.order is not None):
+        total = Money.of(budget["total"], budget.get("currency", ""))
+        plan = None if status.order is None else status.order.request.plan
+        sections.append(campaign_figures.money_section(ledger, total, plan))
+    return [section for section in sections if section is not None]
+
+
+def _cards(status: "Status", ledger: tuple["LedgerRow", ...]) -> str:
+    order, last = status.order, status.last
+    if order is None:
+        now = Card(title="Now", value="Ask", note=f"how many rows period {status.period} needs")
+    else:
+        value = f"Label {order.missing:,}" if order.missing else "Nothing to label"
+        now = Card(title="Now", value=value, note=period_name(order.period, order.key))
+    cards = [
+        now,
+        Card(title="Labels so far", value=f"{status.rows:,}", note=f"in {plural(len(ledger), 'closed period')}"),
+    ]
+    if last is not None:
+        met = last.outcome.promised
+        cards.append(
+            Card(
+                title="Last period",
+                value="Within the target" if met else "Above the target",
+                note=f"expected excess loss {known_number(last.risk_bound)} (target {known_number(last.epsilon)})",
+                tone="good" if met else "bad",
+            )
+        )
+    if status.spent is not None and status.money_left is not None:
+        cards.append(Card(title="Money left", value=str(status.money_left), note=f"{status.spent} spent"))
+    return cards_html(cards)
+
+
+def _order(status: "Status") -> str:
+    if status.order is None:
+        return ""
+    lines = [(label, text) for label, text in order_lines(status.order) if label not in ("Failed", "Warning")]
+    return (
+        '<section aria-labelledby="order-title"><h2 id="order-title">Current order</h2>'
+        f"<p>{escape(order_sentence(status.order))}</p>{facts_html(lines)}</section>"
+    )
+
+
+def _assumptions(status: "Status") -> str:
+    assumptions: tuple[Assumption, ...] = ()
+    if status.order is not None and status.order.request.assumptions:
+        assumptions = status.order.request.assumptions
+    elif status.last is not None:
+        assumptions = status.last.assumptions
+    rows = [(_TONES[one.verdict], one.name, "", one.sentence) for one in assumptions]
+    return (
+        '<section aria-labelledby="rests-title"><h2 id="rests-title">Assumptions</h2>'
+        f"{assumptions_html(rows, 'No checks yet.')}</section>"
+    )
+
+
+def _log(campaign: "Campaign") -> str:
+    entries = campaign.store.latest(campaign.name, limit=ENTRIES)
+    rows = [
+        (
+            entry.at[:19].replace("T", " "),
+            entry.kind,
+            describe_entry(entry.kind, entry.body, entry.key),
+            str(entry.body.get("who", "")),
+        )
+        for entry in reversed(entries)
+    ]
+    cut = f"<p class='quiet'>The last {len(rows)} entries.</p>" if entries and entries[0].seq > 1 else ""
+    return (
+        '<section aria-labelledby="log-title"><h2 id="log-title">Log</h2><details><summary>Events, the latest first'
+        f"</summary>{cut}{table_html(('Time (UTC)', 'Event', 'Description', 'Who'), rows, 'Log')}</details></section>"
+    )
+
+
+def _configuration(campaign: "Campaign", status: "Status") -> str:
+    definition = campaign.definition
+    facts: list[tuple[str, Any]] = [
+        ("Predicted column", definition.target or "given with the rows"),
+        ("Features", "all numeric columns" if definition.features is None else ", ".join(definition.features)),
+        ("Classes", "" if definition.classes is None else " and ".join(definition.classes)),
+        ("Loss", definition.loss),
+        ("Target", status.target),
+        ("Rows", "kept" if status.keep_rows else "discarded when a period is closed"),
+        ("Created", status.created_at),
+        ("Updated", f"{status.updated_at}, entry {status.entries} of the log"),
+        ("driftpace", version("driftpace")),
+    ]
+    return (
+        '<section aria-labelledby="facts-title"><h2 id="facts-title">Configuration</h2>'
+        f"{facts_html([(name, str(text)) for name, text in facts if text])}</section>"
+    )
