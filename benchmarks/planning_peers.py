@@ -73,7 +73,7 @@ class _Shooting:
 
     def solve(self, samples: FloatArray, max_iterations: int) -> tuple[FloatArray, str]:
         horizon, tables = len(samples), self.programme.surrogate
-        xi = np.maximum(tables.course(samples)[1] / self.programme.epsilon - 1.0, 0.0)
+        xi = np.maximum(tables.trajectory(samples)[1] / self.programme.epsilon - 1.0, 0.0)
         z = np.concatenate((np.log1p(samples), xi, [float((self.programme.shares * xi).max())]))
         slope = np.zeros(len(z))
         slope[horizon:-1], slope[-1] = (0.0, 1.0) if self.largest else (self.programme.shares, 1e-6)
@@ -112,7 +112,7 @@ class _Shooting:
     def _excess(self, u: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return b/epsilon - 1 of every period and its derivatives by every u: a chain from period to period."""
         tables, horizon = self.programme.surrogate, len(u)
-        x, risks = tables.course(np.expm1(u))
+        x, risks = tables.trajectory(np.expm1(u))
         scaled = risks / self.programme.epsilon
         b_x, b_u = (tables.risk.ev(x, u, dx=1), tables.risk.ev(x, u, dy=1))
         s_x, s_u = (tables.step.ev(x, u, dx=1), tables.step.ev(x, u, dy=1))

@@ -55,7 +55,7 @@ def test_what_is_refused(more: dict[str, Any], sentence: str) -> None:
         ({"tolerance": 0.1}, r"Campaign\("),
         ({"confidence": 2.0}, r"Campaign\(confidence=\.\.\.\) must be"),
         ({"cap": 0}, r"Campaign\(cap=\.\.\.\) must be"),
-        ({"budget": {"total": 0, "horizon": 3}}, r"Campaign\(total=\.\.\.\) must pay for one sample"),
+        ({"budget": {"total": 0, "horizon": 3}}, r"Campaign\(total=\.\.\.\) must pay for at least one sample"),
         ({"budget": {"total": 5, "horizon": 0}}, r"Campaign\(horizon=\.\.\.\) must be"),
         ({"budget": {"total": 5, "horizon": 2, "batches": "no"}}, r"Campaign\(batches=\.\.\.\) must be True or False"),
     ],

@@ -77,7 +77,7 @@ def test_the_one_left_out_is_solved_for() -> None:
 def test_two_of_the_three_must_be_given(left_out: tuple[str, ...]) -> None:
     given = {name: value for name, value in ASKED.items() if name not in left_out}
     with pytest.raises(
-        ParameterError, match=f"must be given but for one of them; got neither {' nor '.join(left_out)}"
+        ParameterError, match=f"must include at least two of the three; got neither {' nor '.join(left_out)}"
     ):
         plan(**PLAIN, **given)
 
@@ -116,7 +116,7 @@ def test_a_goal_of_ones_own_is_taken() -> None:
 )
 def test_goals_have_no_place_where_one_is_left_out(missing: str, goal: dict[str, Any]) -> None:
     given = {name: value for name, value in ASKED.items() if name != missing}
-    with pytest.raises(ParameterError, match=f"must be left out where {missing} is solved for"):
+    with pytest.raises(ParameterError, match=f"must be omitted when solving for {missing}"):
         plan(**PLAIN, **given, **goal)
 
 
@@ -144,35 +144,35 @@ NAN = float("nan")
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "outlook beside rho": (
         {"outlook": OUTLOOK, "rho": 0.1},
-        r"plan\(rho=\.\.\.\) must be left out beside an outlook; got 0\.1",
+        r"plan\(rho=\.\.\.\) must be omitted beside an outlook; got 0\.1",
     ),
     "outlook beside start": (
         {"outlook": OUTLOOK, "start": 0.0},
-        r"plan\(start=\.\.\.\) must be left out beside an outlook",
+        r"plan\(start=\.\.\.\) must be omitted beside an outlook",
     ),
     "outlook beside a bound": (
         {"outlook": OUTLOOK, "bound": BOUND},
-        r"plan\(bound=\.\.\.\) must be left out beside an outlook",
+        r"plan\(bound=\.\.\.\) must be omitted beside an outlook",
     ),
     "no outlook": ({"outlook": 3}, r"plan\(outlook=\.\.\.\) must be an Outlook; got 3"),
-    "no rho": ({"noise": 1.0, "features": 5}, r"plan\(rho=\.\.\.\) must be given where there is no outlook"),
+    "no rho": ({"noise": 1.0, "features": 5}, r"plan\(rho=\.\.\.\) must be given without an outlook"),
     "no noise": (
         {"features": 5, "rho": 0.1},
-        r"plan\(noise=\.\.\.\) must be given where there is no outlook and no bound",
+        r"plan\(noise=\.\.\.\) must be given without an outlook or a bound",
     ),
     "no features": (
         {"noise": 1.0, "rho": 0.1},
-        r"plan\(features=\.\.\.\) must be given where there is no outlook and no bound",
+        r"plan\(features=\.\.\.\) must be given without an outlook or a bound",
     ),
     "nothing": ({}, r"plan\(rho=\.\.\.\) must be given"),
     "bound without start": ({"bound": BOUND, "rho": 0.1}, r"plan\(start=\.\.\.\) must be given beside a bound"),
     "bound beside noise": (
         {"bound": BOUND, "rho": 0.1, "start": 1.0, "noise": 2.0},
-        r"plan\(noise=\.\.\.\) must be left out beside a bound; got 2\.0",
+        r"plan\(noise=\.\.\.\) must be omitted beside a bound; got 2\.0",
     ),
     "bound beside features": (
         {"bound": BOUND, "rho": 0.1, "start": 1.0, "features": 2},
-        r"plan\(features=\.\.\.\) must be left out beside a bound; got 2",
+        r"plan\(features=\.\.\.\) must be omitted beside a bound; got 2",
     ),
     "no bound": ({"bound": 3, "rho": 0.1, "start": 1.0}, r"Outlook\(bound=\.\.\.\) must be a risk bound; got 3"),
     "noise of zero": (PLAIN | {"noise": 0.0}, r"plan\(noise=\.\.\.\) must be positive and finite; got 0\.0"),
@@ -218,9 +218,9 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         r"plan\(horizon=\.\.\.\) must be at most 10,000 periods; got 1000000000",
     ),
     "unknown goal": (PLAIN | {"gap": "max"}, r"plan\(gap=\.\.\.\) must be one of 'mean', 'largest', 'run'; got 'max'"),
-    "goal not made": (PLAIN | {"gap": MeanGap}, r"plan\(gap=\.\.\.\) must be a gap, such as MeanGap\(\)"),
-    "no goal": (PLAIN | {"gap": None}, r"plan\(gap=\.\.\.\) must be a gap, such as MeanGap\(\); got None"),
-    "too few weights": (PLAIN | {"weights": (1, 2)}, r"weights=\.\.\.\) must be as many as the periods, 6; got 2"),
+    "goal not made": (PLAIN | {"gap": MeanGap}, r"plan\(gap=\.\.\.\) must be an objective such as MeanGap\(\)"),
+    "no goal": (PLAIN | {"gap": None}, r"plan\(gap=\.\.\.\) must be an objective such as MeanGap\(\); got None"),
+    "too few weights": (PLAIN | {"weights": (1, 2)}, r"weights=\.\.\.\) must be one per period, 6; got 2"),
     "negative weight": (PLAIN | {"weights": (1, 1, 1, 1, 1, -1)}, r"weights=\.\.\.\) must be numbers from 0"),
     "weights of zero": (PLAIN | {"weights": (0,) * 6}, r"weights=\.\.\.\) must be numbers from 0"),
     "weight not a number": (
@@ -234,7 +234,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "one weight": (PLAIN | {"weights": 3}, r"plan\(weights=\.\.\.\) must be a finite vector"),
     "weights beside a goal": (
         PLAIN | {"weights": (1,) * 6, "gap": LargestGap()},
-        r"plan\(weights=\.\.\.\) must be part of the goal where one is given",
+        r"plan\(weights=\.\.\.\) must be set on the objective when gap is an object",
     ),
     "cost that is a number": (
         PLAIN | {"cost": 5},
@@ -243,15 +243,15 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "cost not made": (PLAIN | {"cost": LinearCost}, r"plan\(cost=\.\.\.\) must be a cost"),
     "falling cost": (
         PLAIN | {"cost": CustomCost(lambda samples: 10.0 / samples if samples else 0.0)},
-        r"OwnCost\(function=\.\.\.\) must never be less for more samples; got 10 for 1 samples and 5 for 2",
+        r"CustomCost\(function=\.\.\.\) must not decrease with the number of samples; got 10 for 1 samples and 5 for 2",
     ),
     "negative cost": (
         PLAIN | {"cost": CustomCost(lambda samples: -samples)},
-        r"OwnCost\(function=\.\.\.\) must give an amount",
+        r"CustomCost\(function=\.\.\.\) must return a finite amount",
     ),
     "cost not a number": (
         PLAIN | {"cost": CustomCost(lambda samples: NAN if samples else 0.0)},
-        r"OwnCost\(function=\.\.\.\) must give an amount of money that is finite and at least 0; got nan for 1 samples",
+        r"CustomCost\(function=\.\.\.\) must return a finite amount of money of at least 0; got nan for 1 samples",
     ),
     "negative accuracy": (
         PLAIN | {"accuracy": -1.0},
@@ -285,11 +285,11 @@ def test_a_refusal_changes_nothing() -> None:
 
 def test_a_target_out_of_reach_is_refused_when_money_is_asked_for() -> None:
     with pytest.raises(
-        ParameterError, match=r"plan\(epsilon=\.\.\.\) must be a target that orders of up to 10,000,000 samples reach"
+        ParameterError, match=r"plan\(epsilon=\.\.\.\) must be attainable with orders of at most 10,000,000 samples"
     ):
         plan(**PLAIN, epsilon=1e-12, horizon=6)
     with pytest.raises(
-        ParameterError, match=r"plan\(budget=\.\.\.\) must hold the target of 0\.1 for one period at least; got 3"
+        ParameterError, match=r"plan\(budget=\.\.\.\) must meet the target of 0\.1 for at least one period; got 3"
     ):
         plan(**PLAIN, epsilon=0.1, budget=3)
 
@@ -313,7 +313,7 @@ def test_a_target_that_is_met_without_samples_costs_nothing(budget: int | None) 
     assert found.samples == (0,) * 6
     assert found.spent == Money.of(0)
     assert found.holds
-    assert "without any samples" in found.reason
+    assert "without samples" in found.reason
 
 
 ODD: dict[str, dict[str, Any]] = {

@@ -72,9 +72,12 @@ def test_uniform_is_every_period_and_a_long_wait_is_up_front() -> None:
 
 def test_the_reasons_are_sentences() -> None:
     problem = problem_of(budget=Money.of(200, "EUR"))
-    assert up_front(problem).reason == "180 samples in the first period, the most for 200 EUR, the whole budget"
     assert (
-        periodic(problem, 2).reason == "46 samples every 2 periods, the most for 66 EUR, the share of each of 3 orders"
+        up_front(problem).reason == "180 samples in the first period, the most that 200 EUR pays for, the whole budget"
+    )
+    assert (
+        periodic(problem, 2).reason
+        == "46 samples every 2 periods, the most that 66 EUR pays for, the share of each of 3 orders"
     )
     poor = problem_of(budget=Money.of(100, "EUR"))
     assert uniform(poor).samples == (0,) * 6
@@ -120,10 +123,10 @@ def test_the_rule_says_what_it_would_cost() -> None:
     assert dear.samples == (34, 27, 26, 27)
     assert str(dear.left) == "-94 EUR"
     assert dear.reason == (
-        "the least number of samples that meets the target in each period, whatever it costs: "
+        "the smallest number of samples that meets the target in each period, at any cost: "
         "194 EUR, 94 EUR more than the budget"
     )
-    assert risk_rule(problem_of(horizon=4)).reason.endswith("whatever it costs: 194, within the budget")
+    assert risk_rule(problem_of(horizon=4)).reason.endswith("at any cost: 194, within the budget")
 
 
 def test_a_target_that_holds_without_samples_costs_nothing() -> None:
@@ -146,7 +149,7 @@ def test_the_rule_does_what_it_can_where_no_number_meets_the_target() -> None:
 
 
 def test_samples_that_stand_alone_are_said_where_they_may_not() -> None:
-    alone = "; it has samples with none in the period before or after"
+    alone = "; some samples have none in the period before or after"
     assert up_front(problem_of(adjacent=True)).reason.endswith(alone)
     assert not up_front(problem_of(adjacent=True, bought_before=True)).reason.endswith(alone)
     assert periodic(problem_of(adjacent=True, bought_before=True), 2).reason.endswith(alone)

@@ -54,7 +54,7 @@ def test_it_is_a_value() -> None:
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        ({"total": 50}, r"Budget\(total=...\) must pay for one sample at least, which costs 50.1 EUR; got 50 EUR."),
+        ({"total": 50}, r"Budget\(total=...\) must pay for at least one sample, which costs 50.1 EUR; got 50 EUR."),
         ({"total": math.nan}, r"Budget\(total=...\) must be an amount of money from 0 to 1e\+15; got nan."),
         ({"total": -1}, r"Budget\(total=...\) must be an amount of money from 0"),
         ({"total": Money.of(1, "EUR") - Money.of(2, "EUR")}, r"Budget\(total=...\) must be an amount of money from 0"),
@@ -67,12 +67,12 @@ def test_it_is_a_value() -> None:
         ({"cost": LinearCost}, r"Budget\(cost=...\) must be a cost, with currency, unit and units; got <class"),
         ({"cost": 3.0}, r"Budget\(cost=...\) must be a cost, with currency, unit and units; got 3.0."),
         ({"gap": "median"}, r"Budget\(gap=...\) must be one of 'mean', 'largest', 'run'; got 'median'."),
-        ({"gap": MeanGap}, r"Budget\(gap=...\) must be a goal such as 'mean' or MeanGap\(\); got <class"),
-        ({"gap": 3}, r"Budget\(gap=...\) must be a goal such as"),
-        ({"weights": (1.0, 2.0)}, r"MeanGap\(weights=...\) must be as many as the periods, 12; got 2 weights."),
+        ({"gap": MeanGap}, r"Budget\(gap=...\) must be an objective such as 'mean' or MeanGap\(\); got <class"),
+        ({"gap": 3}, r"Budget\(gap=...\) must be an objective such as"),
+        ({"weights": (1.0, 2.0)}, r"MeanGap\(weights=...\) must be one per period, 12; got 2 weights."),
         ({"weights": (math.nan,) * 12}, r"Budget\(weights=...\) must be a finite vector; got NaN or infinity in it."),
         ({"weights": (0.0,) * 12}, r"MeanGap\(weights=...\) must be numbers from 0 to 1e\+100"),
-        ({"gap": LargestGap(), "weights": (1.0,) * 12}, r"Budget\(weights=...\) must be part of the goal"),
+        ({"gap": LargestGap(), "weights": (1.0,) * 12}, r"Budget\(weights=...\) must be set on the objective"),
         ({"adjacent": 1}, r"Budget\(adjacent=...\) must be True or False; got 1."),
         (
             {"total": 10**15, "cost": LinearCost(per_sample="0.000000001")},
@@ -109,7 +109,9 @@ def test_what_is_no_budget_is_refused(wrong: dict[str, Any], sentence: str) -> N
 
 
 def test_a_price_list_that_falls_is_refused_when_it_is_met() -> None:
-    with pytest.raises(ParameterError, match=r"OwnCost\(function=...\) must never be less for more samples"):
+    with pytest.raises(
+        ParameterError, match=r"CustomCost\(function=...\) must not decrease with the number of samples"
+    ):
         Budget(total=100, horizon=2, cost=CustomCost(lambda samples: 5 * (samples == 1) + samples)).price(2)
 
 

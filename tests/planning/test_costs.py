@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from driftpace.errors import ParameterError
 from driftpace.planning.costs import (
-    MAX_UNITS,
     Cost,
     CustomCost,
     LinearCost,
@@ -23,6 +22,7 @@ from driftpace.planning.costs import (
     in_money,
     price,
 )
+from driftpace.planning.tariff import MAX_UNITS
 from driftpace.records import Money
 
 PRICES = st.decimals(0, 50, places=3).map(lambda amount: amount.normalize())
@@ -275,7 +275,9 @@ def test_own_prices_are_rounded_up_to_the_unit(amount: Decimal) -> None:
 def test_own_prices_that_are_none_are_refused_where_they_are_met(answer: Price) -> None:
     cost = CustomCost(lambda samples: answer if samples >= 7 else samples)
     assert cost.units([0, 6]).tolist() == [0, 600]
-    with pytest.raises(ParameterError, match=r"^OwnCost\(function=\.\.\.\) must give an amount .* for 7 samples\.$"):
+    with pytest.raises(
+        ParameterError, match=r"^CustomCost\(function=\.\.\.\) must return a finite amount .* for 7 samples\.$"
+    ):
         cost.units([7])
     assert cost.units([0, 6]).tolist() == [0, 600]
 
@@ -287,7 +289,7 @@ def test_own_prices_that_fall_are_refused_with_the_place(order: list[int]) -> No
     with pytest.raises(ParameterError) as refusal:
         cost.units(order)
     assert str(refusal.value) == (
-        "OwnCost(function=...) must never be less for more samples; got 5 EUR for 4 samples and 4.5 EUR for 9."
+        "CustomCost(function=...) must not decrease with the number of samples; got 5 EUR for 4 samples and 4.5 EUR for 9."
     )
 
 
@@ -304,13 +306,13 @@ def test_a_refused_price_is_not_remembered() -> None:
     ("make", "sentence"),
     [
         (lambda: CustomCost(lambda samples: 5 + samples), "must be 0 for 0 samples; got 5."),
-        (lambda: CustomCost(5), "OwnCost(function=...) must be a function of the samples; got 5."),  # type: ignore[arg-type]
-        (lambda: CustomCost(lambda samples: samples, unit=Decimal(0)), "OwnCost(unit=...) must be positive"),
+        (lambda: CustomCost(5), "CustomCost(function=...) must be a function of the samples; got 5."),  # type: ignore[arg-type]
+        (lambda: CustomCost(lambda samples: samples, unit=Decimal(0)), "CustomCost(unit=...) must be positive"),
         (
             lambda: CustomCost(lambda samples: samples, unit=Decimal("NaN")),
-            "OwnCost(unit=...) must be an amount of money",
+            "CustomCost(unit=...) must be an amount of money",
         ),
-        (lambda: CustomCost(lambda samples: samples, currency=3), "OwnCost(currency=...) must be a word"),  # type: ignore[arg-type]
+        (lambda: CustomCost(lambda samples: samples, currency=3), "CustomCost(currency=...) must be a word"),  # type: ignore[arg-type]
     ],
     ids=["paid for nothing", "no function", "no unit", "NaN unit", "no currency"],
 )
@@ -323,7 +325,7 @@ def test_what_makes_no_cost_is_refused(make: Callable[[], Cost], sentence: str) 
 @pytest.mark.parametrize("answer", [Decimal("1e999999"), 10**30, 1e300], ids=["decimal", "int", "float"])
 def test_own_prices_beyond_64_bits_are_above_every_budget(answer: Price) -> None:
     cost = CustomCost(lambda samples: answer if samples > 3 else samples)
-    with pytest.raises(ParameterError, match=r"^OwnCost\(function=\.\.\.\) must cost at most .* for 4 samples\.$"):
+    with pytest.raises(ParameterError, match=r"^CustomCost\(function=\.\.\.\) must cost at most .* for 4 samples\.$"):
         cost.units([4])
     assert affordable(cost, Money.of(10**6)) == 3
 
@@ -341,7 +343,7 @@ def test_the_decimal_context_of_the_caller_rounds_nothing() -> None:
 def test_own_prices_may_be_money() -> None:
     cost = CustomCost(lambda samples: Money.of(2 * samples, "EUR"), currency="EUR")
     assert str(price(cost, 3)) == "6 EUR"
-    with pytest.raises(ParameterError, match=r"^OwnCost\(function=\.\.\.\) must be in USD; got 0 EUR"):
+    with pytest.raises(ParameterError, match=r"^CustomCost\(function=\.\.\.\) must be in USD; got 0 EUR"):
         CustomCost(lambda samples: Money.of(2 * samples, "EUR"), currency="USD")
 
 

@@ -124,7 +124,7 @@ def test_weights_are_held_against_the_horizon(kind: type[MeanGap] | type[Largest
     assert gap.weights == (1.0, 2.0, 3.0)
     gap.check(3)
     kind().check(99)
-    sentence = rf"^{kind.__name__}\(weights=\.\.\.\) must be as many as the periods, 4; got 3 weights\.$"
+    sentence = rf"^{kind.__name__}\(weights=\.\.\.\) must be one per period, 4; got 3 weights\.$"
     with pytest.raises(ParameterError, match=sentence):
         gap.check(4)
     with pytest.raises(ParameterError, match=sentence):
@@ -208,7 +208,7 @@ def test_an_own_goal_that_is_monotone_passes(function: Callable[[FloatArray], fl
 )
 def test_an_own_goal_that_falls_is_refused_with_the_place(function: Callable[[FloatArray], float]) -> None:
     with pytest.raises(
-        ParameterError, match=r"^OwnGap\(function=\.\.\.\) must never be less for larger gaps; got .* for \[.*and "
+        ParameterError, match=r"^CustomGap\(function=\.\.\.\) must not decrease when a gap grows; got .* for \[.*and "
     ):
         CustomGap(function, "own").check(6)
 
@@ -216,7 +216,7 @@ def test_an_own_goal_that_falls_is_refused_with_the_place(function: Callable[[Fl
 @pytest.mark.parametrize("value", [math.nan, math.inf, -1.0, "many", None], ids=repr)
 def test_an_own_goal_must_be_a_number(value: float) -> None:
     with pytest.raises(
-        ParameterError, match=r"^OwnGap\(function=\.\.\.\) must give a finite number of at least 0; got"
+        ParameterError, match=r"^CustomGap\(function=\.\.\.\) must return a finite number of at least 0; got"
     ):
         CustomGap(lambda gaps: value, "own")(np.array([0.1, 0.2]))
 
@@ -244,11 +244,11 @@ def test_an_own_goal_cannot_change_the_gaps() -> None:
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: CustomGap(3, "own"), "OwnGap(function=...) must be a function of the gaps; got 3."),  # type: ignore[arg-type]
-        (lambda: CustomGap(np.max, ""), "OwnGap(name=...) must be a few words; got ''."),
-        (lambda: CustomGap(np.max, "own", -1), "OwnGap(gone=...) must be a whole number of at least 0; got -1."),
-        (lambda: CustomGap(np.max, "own").later(-1), "OwnGap.later(first=...) must be a whole number"),
-        (lambda: CustomGap(np.max, "own").check(0), "OwnGap(horizon=...) must be a whole number of at least 1"),
+        (lambda: CustomGap(3, "own"), "CustomGap(function=...) must be a function of the gaps; got 3."),  # type: ignore[arg-type]
+        (lambda: CustomGap(np.max, ""), "CustomGap(name=...) must be a non-empty string; got ''."),
+        (lambda: CustomGap(np.max, "own", -1), "CustomGap(gone=...) must be a whole number of at least 0; got -1."),
+        (lambda: CustomGap(np.max, "own").later(-1), "CustomGap.later(first=...) must be a whole number"),
+        (lambda: CustomGap(np.max, "own").check(0), "CustomGap(horizon=...) must be a whole number of at least 1"),
     ],
     ids=["function", "name", "gone", "later", "horizon"],
 )

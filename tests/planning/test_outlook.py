@@ -97,9 +97,7 @@ def test_a_bound_that_says_nothing_of_the_start_is_refused() -> None:
         def start(self, distance: float) -> float:
             return math.inf
 
-    with pytest.raises(
-        ParameterError, match=r"^Outlook\(bound=\.\.\.\) must say what the risk is when nothing is bought"
-    ):
+    with pytest.raises(ParameterError, match=r"^Outlook\(bound=\.\.\.\) must be finite without samples"):
         outlook_of(bound=Blind(noise=1.0, features=3))
 
 

@@ -53,7 +53,9 @@ def test_a_plan_may_cost_the_whole_budget_and_no_more() -> None:
     within = problem_of(budget=Money.of("2.30", "EUR"))
     assert str(evaluate_plan(within, [3, 3, 4], method="m", reason="r").left) == "0 EUR"
     short = problem_of(budget=Money.of("2.29", "EUR"))
-    with pytest.raises(ParameterError, match=r"^planned\(samples=\.\.\.\) must cost at most 2.29 EUR; got 2.3 EUR\.$"):
+    with pytest.raises(
+        ParameterError, match=r"^evaluate_plan\(samples=\.\.\.\) must cost at most 2.29 EUR; got 2.3 EUR\.$"
+    ):
         evaluate_plan(short, [3, 3, 4], method="m", reason="r")
     over = evaluate_plan(short, [3, 3, 4], method="m", reason="r", within_budget=False)
     assert str(over.left) == "-0.01 EUR"
@@ -61,14 +63,14 @@ def test_a_plan_may_cost_the_whole_budget_and_no_more() -> None:
 
 @pytest.mark.parametrize("samples", [[1, 2], [1, 2, 3, 4], [1, -1, 1], [1, 1.5, 1], [True, 1, 1]], ids=str)
 def test_samples_that_make_no_plan_are_refused(samples: list[int]) -> None:
-    with pytest.raises(ParameterError, match=r"^planned\(samples=\.\.\.\) must be "):
+    with pytest.raises(ParameterError, match=r"^evaluate_plan\(samples=\.\.\.\) must be "):
         evaluate_plan(problem_of(), samples, method="m", reason="r")
 
 
 def test_a_value_below_what_was_proven_is_refused() -> None:
     value = evaluate_plan(problem_of(), [0, 0, 0], method="m", reason="r").value
     assert evaluate_plan(problem_of(), [0, 0, 0], method="m", reason="r", lower=value * (1 + 1e-12)).lower == value
-    with pytest.raises(ParameterError, match=r"^planned\(lower=\.\.\.\) must be at most the value of the plan"):
+    with pytest.raises(ParameterError, match=r"^evaluate_plan\(lower=\.\.\.\) must be at most the value of the plan"):
         evaluate_plan(problem_of(), [0, 0, 0], method="m", reason="r", lower=value * 1.001)
 
 
@@ -91,9 +93,9 @@ def test_costs_without_a_currency_are_in_that_of_the_budget() -> None:
         ({"outlook": 3}, "plan(outlook=...) must be an Outlook; got 3."),
         ({"cost": 3}, "plan(cost=...) must be a cost, with currency, unit and units; got 3."),
         ({"cost": LinearCost}, "plan(cost=...) must be a cost, with currency, unit and units; got <class"),
-        ({"gap": MeanGap}, "plan(gap=...) must be a gap, such as MeanGap(); got <class"),
-        ({"gap": "mean"}, "plan(gap=...) must be a gap, such as MeanGap(); got 'mean'."),
-        ({"gap": MeanGap((1, 2))}, "MeanGap(weights=...) must be as many as the periods, 3; got 2 weights."),
+        ({"gap": MeanGap}, "plan(gap=...) must be an objective such as MeanGap(); got <class"),
+        ({"gap": "mean"}, "plan(gap=...) must be an objective such as MeanGap(); got 'mean'."),
+        ({"gap": MeanGap((1, 2))}, "MeanGap(weights=...) must be one per period, 3; got 2 weights."),
         ({"budget": Money.of(5, "USD")}, "plan(budget=...) must be in EUR; got 5 USD."),
         ({"budget": -5}, "plan(budget=...) must be an amount of money from 0 to 1e+15; got -5."),
         ({"budget": Money.of(1) - Money.of(2)}, "plan(budget=...) must be 0 or more; got -1 EUR."),

@@ -281,11 +281,13 @@ def test_without_money_nothing_is_bought() -> None:
 def test_what_is_refused() -> None:
     euros = a_segment(np.random.default_rng(0), horizon=3, cost=LinearCost(currency="EUR"))
     dollars = replace(euros, cost=LinearCost(currency="USD"))
-    with pytest.raises(ParameterError, match=r"plan_segments\(segments=\.\.\.\) must be one or more segments by name"):
+    with pytest.raises(
+        ParameterError, match=r"plan_segments\(segments=\.\.\.\) must map names to one or more segments"
+    ):
         plan_segments({}, budget=10)
     with pytest.raises(ParameterError, match="must all have prices in one currency; got EUR, USD"):
         plan_segments({"a": euros, "b": dollars}, budget=10)
-    with pytest.raises(ParameterError, match=r"must hold segments; got 3 for 'a'"):
+    with pytest.raises(ParameterError, match=r"must contain segments; got 3 for 'a'"):
         plan_segments({"a": 3}, budget=10)  # type: ignore[dict-item]
     with pytest.raises(ParameterError, match=r"plan_segments\(budget=\.\.\.\) must be in EUR"):
         plan_segments({"a": euros}, budget=Money.of(10, "USD"))
@@ -293,16 +295,16 @@ def test_what_is_refused() -> None:
         replace(euros, weight=0.0)
     with pytest.raises(ParameterError, match=r"Segment\(weight=\.\.\.\) must be at most 1e\+100"):
         replace(euros, weight=1e300)
-    with pytest.raises(ParameterError, match=r"must be named by words; got 1"):
+    with pytest.raises(ParameterError, match=r"must be named by strings; got 1"):
         plan_segments({1: euros}, budget=10)  # type: ignore[dict-item]
     with pytest.raises(ParameterError, match=r"plan_segments\(accuracy=\.\.\.\) must be zero or more"):
         plan_segments({"a": euros}, budget=10, accuracy=-0.1)
     with pytest.raises(ParameterError, match=r"plan\(horizon=\.\.\.\) must be a whole number of at least 1; got 0"):
         plan_segments({"a": euros, "b": replace(euros, horizon=0)}, budget=10)
-    with pytest.raises(ParameterError, match=r"weights=\.\.\.\) must be as many as the periods, 3; got 2"):
+    with pytest.raises(ParameterError, match=r"weights=\.\.\.\) must be one per period, 3; got 2"):
         plan_segments({"a": euros, "b": replace(euros, weights=(1.0, 2.0))}, budget=10)
     tiny = replace(euros, cost=LinearCost(per_sample="0.000000001", currency="EUR"))
     with pytest.raises(
-        ParameterError, match=r"plan_segments\(budget=\.\.\.\) must be at most \d+ times the largest coin"
+        ParameterError, match=r"plan_segments\(budget=\.\.\.\) must be at most \d+ times the largest unit"
     ):
         plan_segments({"a": euros, "b": tiny}, budget=10**9)

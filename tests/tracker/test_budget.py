@@ -412,7 +412,7 @@ def test_a_tracker_without_a_budget_plans_too() -> None:
     assert tracker.plan(budget=cheapest.spent, cost=COST).horizon >= 4
     assert tracker.plan(horizon=2, epsilon=10.0).samples == (0, 0)
     assert tracker.ask() == before
-    with pytest.raises(ParameterError, match=r"must be given but for one of them; got neither budget nor horizon"):
+    with pytest.raises(ParameterError, match=r"must include at least two of the three; got neither budget nor horizon"):
         tracker.plan()
     assert (tracker.budget, tracker.money_left, before.cost, before.plan) == (None, None, None, None)
 

@@ -1,4 +1,4 @@
-"""plan(): given two of target, budget and horizon, the third; given all three, the plan that comes nearest to the target."""
+"""The function :func:`plan`: when to buy how many samples, given two or three of target, budget and horizon."""
 
 from dataclasses import replace
 from typing import Any
@@ -8,19 +8,15 @@ import numpy as np
 from driftpace import validation
 from driftpace.bounds import Anchored, RiskBound
 from driftpace.errors import ParameterError
-from driftpace.planning.costs import Cost, LinearCost
+from driftpace.planning.costs import Cost, LinearCost, check_cost
 from driftpace.planning.exact.planner import ACCURACY, plan_exact
-from driftpace.planning.gaps import Gap, LargestGap, LargestRun, MeanGap
+from driftpace.planning.gaps import GAPS, Gap, LargestGap
 from driftpace.planning.outlook import Outlook
 from driftpace.planning.problem import Problem
 from driftpace.planning.tradeoffs import MAX_HORIZON, cheapest_plan, longest_plan, tightest_plan
 from driftpace.records import Money, Plan
 
-GAPS: dict[str, type[MeanGap] | type[LargestGap] | type[LargestRun]] = {
-    "mean": MeanGap,
-    "largest": LargestGap,
-    "run": LargestRun,
-}
+_DEFAULT_START = 3.0  # standard deviations of the noise
 
 
 def plan(
@@ -42,41 +38,81 @@ def plan(
     start: float | None = None,
     bound: RiskBound | None = None,
 ) -> Plan:
-    """Return when to buy how many samples, what that costs, and what it promises in every period.
+    """Plan when to buy how many samples over a horizon.
 
-    Give all of ``epsilon``, ``budget`` and ``horizon``: the plan whose gaps above the target are smallest, within the budget;
-    where the money holds the target, the cheapest such plan. Give two of them: without ``budget`` the cheapest plan that
-    holds the target in every period; without ``epsilon`` the lowest target that the money holds; without ``horizon`` as many
-    periods as it can be held.
+    With all of ``epsilon``, ``budget`` and ``horizon``, minimise the gaps above the target within the budget; if the budget
+    suffices to meet the target in every period, return the cheapest plan that does. With two of them, solve for the third:
+    without ``budget`` the cheapest plan that meets the target in every period, without ``epsilon`` the lowest target that the
+    budget can meet, without ``horizon`` the largest number of periods for which it can be met.
 
-    What drift and samples do is an ``outlook`` (a tracker gives its own, :meth:`Tracker.outlook`), or plain numbers: ``noise``, the
-    variance of what no model explains; ``features``, the number of coefficients; ``rho``, how far the best model moves in a period,
-    in the norm of the Hessian (a step costs rho^2/2); ``start``, how far the first model is (3 standard deviations of the noise by
-    default). ``cost`` is one unit of money for a sample by default.
+    Parameters
+    ----------
+    outlook : Outlook, optional
+        How drift and samples act on the model; :meth:`driftpace.Tracker.outlook` returns that of a tracker. Without it, give
+        ``rho`` and either ``noise`` and ``features`` or ``bound`` and ``start``.
+    cost : Cost, optional
+        The cost of an order; one unit of money per sample by default.
+    epsilon : float, optional
+        The target: the largest acceptable excess risk.
+    budget : Money, Decimal, int, float or str, optional
+        The money available for the whole horizon.
+    horizon : int, optional
+        The number of periods, at most 10,000.
+    gap : {"mean", "largest", "run"} or Gap, default "mean"
+        The objective: the mean gap, the largest gap, or the largest sum over a non-decreasing run of gaps.
+    weights : tuple of float, optional
+        One weight per period, for a named ``gap``.
+    adjacent : bool, default False
+        Require samples in a neighbouring period wherever there are samples, as the paper's drift estimate does.
+    bought_before : bool, default False
+        Whether samples were bought in the period before the first; used with ``adjacent``.
+    first_period : int, default 1
+        The number of the first period.
+    accuracy : float, default 0.01
+        The relative optimality gap at which the search stops; 0 searches until the optimum is proven.
+    noise : float, optional
+        The variance of the irreducible noise.
+    features : int, optional
+        The number of coefficients.
+    rho : float, optional
+        How far the optimal model moves in a period, in the norm of the Hessian: a step costs rho^2/2 in excess risk.
+    start : float, optional
+        The distance of the initial model from the optimum; 3 standard deviations of the noise by default.
+    bound : RiskBound, optional
+        A bound on the excess risk, in place of ``noise`` and ``features``.
 
-    ``gap`` is what is made small: "mean", "largest", "run" (the largest sum over a run of gaps that never falls), or a goal
-    of one's own. ``adjacent`` is the paper's rule that samples need neighbours in time. The best value there is lies between
-    ``lower`` and ``value`` of the plan.
+    Returns
+    -------
+    Plan
+        Samples, costs, risk bounds and gaps of every period. The optimal value lies between its ``lower`` and ``value``.
 
+    Raises
+    ------
+    ParameterError
+        If more than one of ``epsilon``, ``budget`` and ``horizon`` is missing, or a parameter is out of range.
+
+    Examples
+    --------
     >>> import driftpace
     >>> from driftpace.planning import LinearCost
     >>> cost = LinearCost(fixed=50, per_sample=2, currency="EUR")
-    >>> found = driftpace.plan(noise=1.0, features=5, rho=0.1, cost=cost, epsilon=0.1, budget=1000, horizon=12)
-    >>> found.samples, str(found.spent), round(found.value, 4)
+    >>> plan = driftpace.plan(noise=1.0, features=5, rho=0.1, cost=cost, epsilon=0.1, budget=1000, horizon=12)
+    >>> plan.samples, str(plan.spent), round(plan.value, 4)
     ((47, 0, 31, 0, 31, 0, 31, 0, 31, 0, 31, 0), '704 EUR', 0.0)
-    >>> cheapest_plan = driftpace.plan(noise=1.0, features=5, rho=0.1, cost=cost, epsilon=0.1, horizon=12)
-    >>> str(cheapest_plan.spent), cheapest_plan.holds
+    >>> cheapest = driftpace.plan(noise=1.0, features=5, rho=0.1, cost=cost, epsilon=0.1, horizon=12)
+    >>> str(cheapest.spent), cheapest.holds
     ('704 EUR', True)
     """
-    outlook = _outlook(outlook, noise=noise, features=features, rho=rho, start=start, bound=bound)
+    outlook = _resolve_outlook(outlook, noise=noise, features=features, rho=rho, start=start, bound=bound)
     cost = LinearCost() if cost is None else cost
-    if isinstance(cost, type) or not isinstance(cost, Cost):
-        raise ParameterError(f"must be a cost, with currency, unit and units; got {cost!r}.", owner="plan", name="cost")
-    given = {"epsilon": epsilon, "budget": budget, "horizon": horizon}
-    missing = [name for name, value in given.items() if value is None]
+    check_cost(cost, owner="plan")
+    missing = [
+        name for name, value in (("epsilon", epsilon), ("budget", budget), ("horizon", horizon)) if value is None
+    ]
     if len(missing) > 1:
         raise ParameterError(
-            f"plan(epsilon=..., budget=..., horizon=...) must be given but for one of them; got neither {' nor '.join(missing)}."
+            "plan(epsilon=..., budget=..., horizon=...) must include at least two of the three; "
+            f"got neither {' nor '.join(missing)}."
         )
     if horizon is not None:
         validation.count("plan", least=1, horizon=horizon)
@@ -90,7 +126,7 @@ def plan(
         budget=Money.of(0 if budget is None else budget, cost.currency, owner="plan", name="budget"),
         horizon=1 if horizon is None else int(horizon),
         cost=cost,
-        gap=_gap(gap, weights) if horizon is not None else LargestGap(),
+        gap=_resolve_gap(gap, weights) if horizon is not None else LargestGap(),
         adjacent=adjacent,
         bought_before=bought_before,
         first_period=first_period,
@@ -99,58 +135,65 @@ def plan(
         return plan_exact(problem, accuracy=accuracy)
     if weights is not None or not (isinstance(gap, str) and gap == "mean"):
         raise ParameterError(
-            f"plan(gap=..., weights=...) must be left out where {missing[0]} is solved for: then every period holds the target; "
+            f"plan(gap=..., weights=...) must be omitted when solving for {missing[0]}: every period then meets the target; "
             f"got {gap!r}, {weights!r}."
         )
-    problem = replace(problem, gap=LargestGap())
-    if missing == ["budget"]:
-        return cheapest_plan(problem, accuracy=accuracy)
-    if missing == ["epsilon"]:
-        return tightest_plan(problem, accuracy=accuracy)
-    return longest_plan(problem, accuracy=accuracy)
+    solve = {"budget": cheapest_plan, "epsilon": tightest_plan, "horizon": longest_plan}[missing[0]]
+    return solve(replace(problem, gap=LargestGap()), accuracy=accuracy)
 
 
-def _gap(gap: Gap | str, weights: tuple[float, ...] | None) -> Gap:
+def _resolve_gap(gap: Gap | str, weights: tuple[float, ...] | None) -> Gap:
     if isinstance(gap, str):
         validation.choice("plan", tuple(GAPS), gap=gap)
         return GAPS[gap](None if weights is None else tuple(validation.vector("plan", weights=weights).tolist()))
     if weights is not None:
         raise ParameterError(
-            f"must be part of the goal where one is given; got {weights!r} beside {gap!r}.",
+            f"must be set on the objective when gap is an object; got {weights!r} beside {gap!r}.",
             owner="plan",
             name="weights",
         )
     return gap
 
 
-def _outlook(outlook: Outlook | None, **numbers: Any) -> Outlook:
-    given = [name for name, value in numbers.items() if value is not None]
+def _resolve_outlook(
+    outlook: Outlook | None,
+    *,
+    noise: float | None,
+    features: int | None,
+    rho: float | None,
+    start: float | None,
+    bound: RiskBound | None,
+) -> Outlook:
+    """Return the outlook given, or the one that the numbers describe."""
+    described: dict[str, object] = {"noise": noise, "features": features, "rho": rho, "start": start, "bound": bound}
     if outlook is not None:
-        if given:
-            raise ParameterError(f"plan({given[0]}=...) must be left out beside an outlook; got {numbers[given[0]]!r}.")
+        _refuse_beside(described, "an outlook")
         return outlook
-    rho, start, bound = numbers["rho"], numbers["start"], numbers["bound"]
     if rho is None:
         raise ParameterError(
-            "must be given where there is no outlook: how far the best model moves; got None.",
+            "must be given without an outlook: how far the optimal model moves in a period; got None.",
             owner="plan",
             name="rho",
         )
-    if bound is None:
-        missing = [name for name in ("noise", "features") if numbers[name] is None]
-        if missing:
-            raise ParameterError(
-                f"plan({missing[0]}=...) must be given where there is no outlook and no bound; got None."
-            )
-        validation.positive("plan", noise=numbers["noise"])
-        bound = Anchored(noise=numbers["noise"], features=numbers["features"])
-        start = 3.0 * float(np.sqrt(numbers["noise"])) if start is None else start
-    elif beside := [name for name in ("noise", "features") if numbers[name] is not None]:
-        raise ParameterError(f"plan({beside[0]}=...) must be left out beside a bound; got {numbers[beside[0]]!r}.")
+    if bound is not None:
+        _refuse_beside({"noise": noise, "features": features}, "a bound")
+    else:
+        for name, value in (("noise", noise), ("features", features)):
+            if value is None:
+                raise ParameterError("must be given without an outlook or a bound; got None.", owner="plan", name=name)
+        assert noise is not None
+        assert features is not None
+        validation.positive("plan", noise=noise)
+        bound = Anchored(noise=noise, features=features)
+        start = _DEFAULT_START * float(np.sqrt(noise)) if start is None else start
     if start is None:
         raise ParameterError(
-            "must be given beside a bound: how far the first model is; got None.",
-            owner="plan",
-            name="start",
+            "must be given beside a bound: the distance of the initial model; got None.", owner="plan", name="start"
         )
     return Outlook(bound=bound, rho=rho, start=start)
+
+
+def _refuse_beside(values: dict[str, object], other: str) -> None:
+    for name, value in values.items():
+        if value is not None:
+            raise ParameterError(f"must be omitted beside {other}; got {value!r}.", owner="plan", name=name)

@@ -1,4 +1,4 @@
-"""Plans that anyone would try first, to hold the exact one against: all up front, every so many periods, the rule without a budget.
+"""Simple plans to compare the exact one with: all up front, periodic, uniform, and the risk rule without a budget.
 
 >>> from driftpace.bounds import Anchored
 >>> from driftpace.planning.costs import LinearCost
@@ -19,9 +19,11 @@ the risk rule   (34, 27, 26, 27) costs 194, mean gap 0.000
 
 from dataclasses import replace
 
+import numpy as np
+
 from driftpace import validation
 from driftpace.planning.costs import MAX_SAMPLES, affordable_units, budget_units, in_money
-from driftpace.planning.problem import Problem, evaluate_plan
+from driftpace.planning.problem import Problem, evaluate_plan, satisfies_adjacency
 from driftpace.records import Plan
 
 _ROUNDING = 1.0 + 5e-13  # sqrt and square do not cancel to the last bit; half of what counts as no gap
@@ -29,19 +31,26 @@ _NEARLY = 1.01
 
 
 def up_front(problem: Problem) -> Plan:
-    """Return the plan that buys all it can in the first period: K_1 = max{K : p(K) <= P}, and 0 after (eq. costUpFront)."""
-    return _in_instants(problem, every=problem.horizon, method="up front", when="in the first period")
+    """Return the plan that spends the budget in the first period: K_1 = max{K : p(K) <= P}, then 0 (eq. costUpFront)."""
+    return _equal_orders(problem, every=problem.horizon, method="up front", when="in the first period")
 
 
 def periodic(problem: Problem, every: int) -> Plan:
-    """Return the plan that buys in the first period and every ``every`` periods after, the same number for the same money.
+    """Return the plan that buys the same number in the first period and every ``every`` periods after.
 
-    The budget is divided by the number of times that samples are bought, ceil(T/every): K = max{K : p(K) <= P/ceil(T/every)},
-    and 0 where that buys none (eq. costPeriodic, corrected as theory I17).
+    The budget is divided by the number of orders: K = max{K : p(K) <= P/ceil(T/every)}, 0 if that does not pay for one
+    sample (eq. costPeriodic, corrected as theory I17).
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    every : int
+        The number of periods between orders.
     """
     validation.count("periodic", least=1, every=every)
     when = "every period" if every == 1 else f"every {every} periods"
-    return _in_instants(problem, every=every, method=when, when=when)
+    return _equal_orders(problem, every=every, method=when, when=when)
 
 
 def uniform(problem: Problem) -> Plan:
@@ -50,11 +59,11 @@ def uniform(problem: Problem) -> Plan:
 
 
 def risk_rule(problem: Problem) -> Plan:
-    """Return what the rule without a budget buys: in each period the least number that meets the target, whatever it costs.
+    """Return the plan of the rule without a budget: in each period the smallest number that meets the target.
 
-    K_n = min{K : b(u_n, K) <= epsilon}, u_n being the distance as it is by then, and 0 while the risk is within the target
-    without samples. The budget is ignored, so that one sees what holding the target would cost. Where no number up to 10^9
-    meets the target, the least one is taken whose risk is within 1 % of what 10^9 reach.
+    K_n = min{K : b(u_n, K) <= epsilon}, u_n being the distance reached by then, and 0 while the risk bound is within the target
+    without samples. The budget is ignored, so the cost of the plan shows what meeting the target would take. If no number up
+    to 10^9 meets the target, the smallest one is taken whose risk is within 1 % of that of 10^9.
     """
     outlook, bound = problem.outlook, problem.outlook.bound
     target = problem.epsilon * _ROUNDING
@@ -75,41 +84,38 @@ def risk_rule(problem: Problem) -> Plan:
         if count:
             reach, fitted = outlook.reach(bound(distance, count)), index
     plan = evaluate_plan(problem, samples, method="the risk rule", reason="", within_budget=False)
-    return replace(plan, reason=_rule_in_words(problem, plan, missed))
+    return replace(plan, reason=_risk_rule_reason(problem, plan, missed))
 
 
-def _in_instants(problem: Problem, *, every: int, method: str, when: str) -> Plan:
-    instants = -(-problem.horizon // every)
-    each = budget_units(problem.cost, problem.budget) // instants
+def _equal_orders(problem: Problem, *, every: int, method: str, when: str) -> Plan:
+    orders = -(-problem.horizon // every)
+    each = budget_units(problem.cost, problem.budget) // orders
     count = affordable_units(problem.cost, each)
     samples = [count if index % every == 0 else 0 for index in range(problem.horizon)]
     share = in_money(problem.cost, each, problem.budget.currency)
+    share_of = "the whole budget" if orders == 1 else f"the share of each of {orders} orders"
     if count == 0:
-        reason = f"nothing is bought: one sample costs more than {share}, {_orders(instants)}"
+        reason = f"nothing is bought: one sample costs more than {share}, {share_of}"
     else:
-        reason = f"{count} samples {when}, the most for {share}, {_orders(instants)}"
-    return evaluate_plan(problem, samples, method=method, reason=reason + _beside(problem, samples))
+        reason = f"{count} samples {when}, the most that {share} pays for, {share_of}"
+    return evaluate_plan(problem, samples, method=method, reason=reason + _adjacency_note(problem, samples))
 
 
-def _orders(instants: int) -> str:
-    return "the whole budget" if instants == 1 else f"the share of each of {instants} orders"
+def _adjacency_note(problem: Problem, samples: list[int]) -> str:
+    """Return a note if the plan violates the adjacency rule, which the baselines do not consider."""
+    if satisfies_adjacency(problem, np.array(samples)):
+        return ""
+    return "; some samples have none in the period before or after"
 
 
-def _beside(problem: Problem, samples: list[int]) -> str:
-    """Say so where a plan breaks the rule of adjacent periods, which none of these plans knows."""
-    bought = [problem.bought_before, *(count > 0 for count in samples), False]
-    alone = any(bought[n] and not (bought[n - 1] or bought[n + 1]) for n in range(1, len(samples) + 1))
-    return "; it has samples with none in the period before or after" if problem.adjacent and alone else ""
-
-
-def _rule_in_words(problem: Problem, plan: Plan, missed: list[int]) -> str:
+def _risk_rule_reason(problem: Problem, plan: Plan, missed: list[int]) -> str:
     over = plan.spent - plan.budget
     money = f"{over} more than the budget" if over.amount > 0 else "within the budget"
-    said = f"the least number of samples that meets the target in each period, whatever it costs: {plan.spent}, {money}"
+    reason = f"the smallest number of samples that meets the target in each period, at any cost: {plan.spent}, {money}"
     if missed:
         period = plan.first_period + missed[0]
-        said += (
+        reason += (
             f"; no number up to {MAX_SAMPLES} meets it in {len(missed)} of {plan.horizon} periods, the first being period "
-            f"{period}: there it is the least one that comes within 1 % of the risk that {MAX_SAMPLES} reach"
+            f"{period}: there the smallest number is taken that is within 1 % of the risk of {MAX_SAMPLES}"
         )
-    return said + _beside(problem, list(plan.samples))
+    return reason + _adjacency_note(problem, list(plan.samples))

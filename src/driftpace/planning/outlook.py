@@ -1,4 +1,4 @@
-"""What the world does to a model, and samples for it: everything a plan rests on but money."""
+"""How drift and samples act on a model: the distance recursion that plans are based on, and the risk bounds along a plan."""
 
 import math
 from collections.abc import Sequence
@@ -18,21 +18,35 @@ Steps = Literal["worst", "walk", "printed"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outlook:
-    """The bound b~ over a plan, as a walk of one number: the distance from the model to the best one.
+    """Describe how the excess risk bound evolves over a plan, as a recursion of the model's distance from the optimum.
 
-    ``bound`` says what samples promise, ``rho`` how far the best model moves in a period, ``start`` how far the model is from the
-    best one of the first period before anything is bought, ``diameter`` what no distance exceeds. With ``m`` a risk becomes a
-    distance as in the paper, sqrt(2 risk/m); without, as the bound knows it (theory S1).
+    Parameters
+    ----------
+    bound : RiskBound
+        The bound b(d, K) on the excess risk after K samples from distance d.
+    rho : float
+        How far the optimum moves in a period.
+    start : float
+        The distance of the initial model from the optimum of the first period.
+    diameter : float, default inf
+        An upper bound on every distance.
+    m : float, optional
+        The strong convexity: a risk becomes the distance sqrt(2 risk/m), as in the paper. Without it, the bound's own
+        conversion is used (theory S1).
+    steps : {"worst", "walk", "printed"}, default "worst"
+        How the distance grows over ``gap`` periods since a fit that left the model r away from its optimum:
 
-    ``steps`` is how distances add up over ``gap`` periods since the model was fitted, r away from its own best:
+        * ``"worst"``: r + gap rho, every step directly away from the model (theory I10, I11);
+        * ``"walk"``: sqrt(r^2 + gap rho^2), steps in independent directions, in the mean;
+        * ``"printed"``: sqrt(2 r^2 + 2 (gap rho)^2) before a fit and r + gap rho without one, as printed in the paper.
 
-    * ``"worst"``: r + gap rho, every step straight away from the model (theory I10, I11);
-    * ``"walk"``: sqrt(r^2 + gap rho^2), steps in directions that do not depend on each other, in the mean;
-    * ``"printed"``: sqrt(2 r^2 + 2 (gap rho)^2) before a fit and r + gap rho without one, as the paper prints it.
+    Notes
+    -----
+    The four cases of section IV-A, with u the distance and e(u^2) = bound(u, 0): nothing bought so far, e(u^2) of the ``start``
+    as it drifts away; first purchase, b(u, K); nothing bought now, e(u^2); bought again, b(u, K).
 
-    The four cases of section IV-A, u = distance(...): nothing bought yet, e(diam^2), or that of the ``start`` as it moves away;
-    first bought, b(start, K); nothing bought now, e(u^2); bought again, b(u, K). Here e(u^2) = bound(u, 0).
-
+    Examples
+    --------
     >>> from driftpace.bounds import Anchored
     >>> outlook = Outlook(bound=Anchored(noise=1.0, features=3), rho=0.3, start=3.0)
     >>> outlook.idle_distance(outlook.reach(0.1), 2)
@@ -50,26 +64,24 @@ class Outlook:
         validation.distance("Outlook", rho=self.rho, start=self.start)
         if not isinstance(self.bound, RiskBound):
             raise ParameterError(f"must be a risk bound; got {self.bound!r}.", owner="Outlook", name="bound")
-        _wide(self.diameter)
+        _check_diameter(self.diameter)
         if self.m is not None:
             validation.positive("Outlook", m=self.m)
             self._check_convexity(self.m)
         validation.choice("Outlook", ("worst", "walk", "printed"), steps=self.steps)
         if not math.isfinite(self.bound(self.first_distance(0), 0)):
             raise ParameterError(
-                f"must say what the risk is when nothing is bought; got infinity from {self.bound.name}.",
-                owner="Outlook",
-                name="bound",
+                f"must be finite without samples; got infinity from {self.bound.name}.", owner="Outlook", name="bound"
             )
         if math.isinf(self.diameter) and math.isinf(self.reach(1.0)):
             raise ParameterError(
-                f"must be given, or a finite diameter: {self.bound.name} says nothing of distances; got {self.m!r}.",
+                f"must be given, or a finite diameter: {self.bound.name} does not bound distances; got {self.m!r}.",
                 owner="Outlook",
                 name="m",
             )
 
     def _check_convexity(self, m: float) -> None:
-        """Refuse an m above M: a model would have a smaller risk where it is than where it may be."""
+        """Reject an m above M: the risk bound of a model would be below that of its own distance."""
         start = self.bound(math.sqrt(2.0 / m), 0)
         if start < 1.0 - 1e-9:
             raise ParameterError(
@@ -79,12 +91,12 @@ class Outlook:
             )
 
     def reach(self, risk: float) -> float:
-        """Return how far from its own best a model may be whose risk is at most ``risk``."""
+        """Return the largest distance from its optimum of a model whose excess risk is at most ``risk``."""
         return self.bound.reach(risk) if self.m is None else math.sqrt(2.0 * risk / self.m)
 
     def idle_distance(self, reach: float, gap: int) -> float:
-        """Return the distance ``gap`` periods after a fit, where nothing is bought (case 3)."""
-        return self._capped(self._moved(reach, gap))
+        """Return the distance ``gap`` periods after a fit if nothing is bought (case 3)."""
+        return self._capped(self._drifted(reach, gap))
 
     def fit_distance(self, reach: float, gap: int) -> float:
         """Return the distance ``gap`` periods after a fit, where the next fit starts (case 4)."""
@@ -93,10 +105,10 @@ class Outlook:
         return self.idle_distance(reach, gap)
 
     def first_distance(self, index: int) -> float:
-        """Return the distance in period ``index`` (from 0) while nothing was bought (cases 1 and 2)."""
-        return self._capped(self._moved(self.start, index))
+        """Return the distance in period ``index`` (from 0) if nothing was bought before it (cases 1 and 2)."""
+        return self._capped(self._drifted(self.start, index))
 
-    def _moved(self, reach: float, gap: int) -> float:
+    def _drifted(self, reach: float, gap: int) -> float:
         if self.steps == "walk":
             return math.sqrt(reach * reach + gap * self.rho * self.rho)
         return reach + gap * self.rho
@@ -105,14 +117,28 @@ class Outlook:
         return min(distance, self.diameter)
 
 
-def _wide(diameter: object) -> None:
+def _check_diameter(diameter: object) -> None:
     if isinstance(diameter, bool) or not (isinstance(diameter, Real) and float(diameter) > 0.0):
         raise ParameterError(f"must be positive, or infinite; got {diameter!r}.", owner="Outlook", name="diameter")
 
 
 def risk_trajectory(outlook: Outlook, samples: Sequence[int]) -> tuple[float, ...]:
-    """Return the risk bound of every period when ``samples`` are bought.
+    """Return the risk bound of every period of a plan: the bound b~ of section IV-A.
 
+    Parameters
+    ----------
+    outlook : Outlook
+        How drift and samples act on the model.
+    samples : sequence of int
+        The number of samples bought in each period.
+
+    Returns
+    -------
+    tuple of float
+        One risk bound per period.
+
+    Examples
+    --------
     >>> from driftpace.bounds import Anchored
     >>> outlook = Outlook(bound=Anchored(noise=1.0, features=3), rho=0.3, start=3.0)
     >>> [round(risk, 3) for risk in risk_trajectory(outlook, [0, 40, 0, 0, 40])]
@@ -132,8 +158,10 @@ def risk_trajectory(outlook: Outlook, samples: Sequence[int]) -> tuple[float, ..
 
 
 def risk_gaps(risks: Sequence[float], epsilon: float) -> FloatArray:
-    """Return xi_n = max(b~_n - epsilon, 0), the excess risk gaps; one that is rounding only is none.
+    """Return the gaps xi_n = max(b~_n - epsilon, 0) of risk bounds above a target; rounding errors count as 0.
 
+    Examples
+    --------
     >>> risk_gaps([0.05, 0.3], 0.1)
     array([0. , 0.2])
     """

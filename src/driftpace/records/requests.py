@@ -1,7 +1,9 @@
 """What ``ask`` returns: how many samples to label, why, and the plan and the assumptions behind the number."""
 
+import math
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 from driftpace.records.money import Money
 
@@ -111,6 +113,10 @@ class Sizing:
     decided_by: str
 
 
+PLAN_SCHEMA = 1
+"""The version of :meth:`Plan.to_dict`."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
     """How many samples to buy in each period of a horizon, the cost, and the risk bounds that follow.
@@ -199,6 +205,74 @@ class Plan:
     def largest_risk(self) -> float:
         """The largest risk bound: the smallest epsilon that this plan meets in every period."""
         return max(self.risks)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as plain values for JSON, in a fixed order.
+
+        Amounts of money are strings of exact decimals, since most readers of JSON parse numbers as floats; non-finite numbers are
+        None. ``periods`` has one entry per period, with the money ``left`` of the budget after it.
+
+        Examples
+        --------
+        >>> plan = Plan(
+        ...     first_period=7, samples=(10, 0), costs=(Money.of("15.50", "EUR"), Money.of(0, "EUR")), risks=(0.1, math.inf),
+        ...     gaps=(0.0, 0.1), epsilon=0.1, budget=Money.of(20, "EUR"), goal="mean gap", value=0.05, lower=0.05,
+        ...     method="exact", reason="an example",
+        ... )
+        >>> body = plan.to_dict()
+        >>> body["spent"], body["periods"][1]
+        ('15.5', {'period': 8, 'samples': 0, 'cost': '0', 'left': '4.5', 'risk_bound': None, 'gap': 0.1})
+        """
+        return {
+            "schema": PLAN_SCHEMA,
+            "kind": "driftpace.plan",
+            "method": self.method,
+            "reason": self.reason,
+            "currency": self.budget.currency,
+            "epsilon": finite_or_none(self.epsilon),
+            "budget": amount_text(self.budget),
+            "horizon": self.horizon,
+            "first_period": self.first_period,
+            "spent": amount_text(self.spent),
+            "left": amount_text(self.left),
+            "samples": sum(self.samples),
+            "holds": self.holds,
+            "largest_risk": finite_or_none(self.largest_risk),
+            "goal": self.goal,
+            "value": finite_or_none(self.value),
+            "lower": finite_or_none(self.lower),
+            "proven_gap": finite_or_none(self.proven_gap),
+            "price": None if self.price is None else finite_or_none(self.price),
+            "periods": self._periods(),
+        }
+
+    def _periods(self) -> list[dict[str, Any]]:
+        entries = []
+        left = self.budget
+        for index, (samples, cost) in enumerate(zip(self.samples, self.costs, strict=True)):
+            left -= cost
+            entries.append(
+                {
+                    "period": self.first_period + index,
+                    "samples": samples,
+                    "cost": amount_text(cost),
+                    "left": amount_text(left),
+                    "risk_bound": finite_or_none(self.risks[index]),
+                    "gap": finite_or_none(self.gaps[index]),
+                }
+            )
+        return entries
+
+
+def amount_text(money: Money) -> str:
+    """Return the amount as the shortest exact decimal."""
+    text = f"{money.amount:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def finite_or_none(value: float) -> float | None:
+    """Return a finite number as a float, and None for any other."""
+    return float(value) if math.isfinite(value) else None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -82,7 +82,7 @@ def test_no_plan_is_below_the_value_of_the_start(seed: int, bound: str, adjacent
     for case in cases(seed, bound, adjacent):
         every = ends(case.problem, case.most)
         for price in case.prices:
-            field = case.pricing.field(price)
+            field = case.pricing.solve(price)
             assert field.value <= case.priced(every, price).min() + case.tiny
 
 
@@ -97,11 +97,11 @@ def test_no_end_of_a_plan_is_below_the_values_on_the_way(
     seed: int, rng: np.random.Generator, bound: str, adjacent: bool
 ) -> None:
     for case in cases(seed, bound, adjacent, 3):
-        fields = [case.pricing.field(price) for price in case.prices]
+        solutions = [case.pricing.solve(price) for price in case.prices]
         for first in range(max(0, case.problem.horizon - 3), case.problem.horizon):
             for distance in points(case, rng).tolist():
                 found = ends(case.problem, case.most, first=first, distance=distance)
-                for field in fields:
+                for field in solutions:
                     claimed = on_the_ladder(case.grid, field.values.free[first], distance)
                     assert claimed <= case.priced(found, field.price, first).min() + case.tiny
 
@@ -114,7 +114,7 @@ def test_no_plan_is_below_the_layer_of_its_orders(
         least = float(case.grid.sizes.cheapest[0])
         every = ends(case.problem, case.most)
         for price in case.prices[:2]:
-            layers = case.pricing.layers(price, case.problem.horizon)
+            layers = case.pricing.solve_by_orders(price, case.problem.horizon)
             above = case.priced(every, price) - price * least * every.orders
             for number, layer in enumerate(layers):
                 assert layer.value <= above[every.orders <= number].min() + case.tiny
@@ -137,8 +137,8 @@ def test_the_best_bound_over_prices_is_below_every_plan_within_the_budget(
         best = float((every.gaps[every.units <= budget] @ case.weights).min())
         dual = maximise_dual(case.pricing, float(budget), guess=None, accuracy=1e-3)
         assert dual.lower <= best + case.tiny
-        assert dual.lower == max(each.value - each.price * budget for each in dual.fields)
-        assert dual.price in [each.price for each in dual.fields]
+        assert dual.lower == max(each.value - each.price * budget for each in dual.solutions)
+        assert dual.price in [each.price for each in dual.solutions]
 
 
 def rough_ladder(case: Case) -> DistanceGrid:
@@ -155,9 +155,9 @@ def rises(values: list[float], tiny: float) -> bool:
 def test_values_rise_with_the_price(seed: int, bound: str, adjacent: bool) -> None:
     for case in cases(seed, bound, adjacent, 3):
         rough = replace(case.pricing, grid=rough_ladder(case))
-        fields = [rough.field(price) for price in np.geomspace(case.prices.min(), 10.0 * case.prices.max(), 9)]
-        assert rises([field.value for field in fields], case.tiny)
-        for before, after in pairwise(fields):
+        solutions = [rough.solve(price) for price in np.geomspace(case.prices.min(), 10.0 * case.prices.max(), 9)]
+        assert rises([field.value for field in solutions], case.tiny)
+        for before, after in pairwise(solutions):
             assert (before.values.free <= after.values.free + case.tiny).all()
 
 
@@ -165,7 +165,7 @@ def test_values_rise_with_the_price(seed: int, bound: str, adjacent: bool) -> No
 def test_values_fall_with_the_orders_allowed_and_rise_with_the_distance(seed: int, bound: str, adjacent: bool) -> None:
     for case in cases(seed, bound, adjacent, 3):
         rough = replace(case.pricing, grid=rough_ladder(case))
-        layers = rough.layers(case.prices[0], case.problem.horizon)
+        layers = rough.solve_by_orders(case.prices[0], case.problem.horizon)
         assert rises([layer.value for layer in reversed(layers)], case.tiny)
         for layer in layers:
             assert (np.diff(layer.values.free, axis=1) >= -case.tiny).all()
@@ -174,17 +174,17 @@ def test_values_fall_with_the_orders_allowed_and_rise_with_the_distance(seed: in
 def test_what_is_chosen_costs_what_is_said(seed: int) -> None:
     for case in cases(seed, "anchored", False):
         for price in case.prices:
-            field = case.pricing.field(price)
+            field = case.pricing.solve(price)
             assert field.cost == case.grid.sizes.cheapest[field.chosen[field.chosen >= 0]].sum()
             assert len(field.chosen) == case.problem.horizon
 
 
 def test_a_prohibitive_price_buys_nothing_and_a_price_of_nothing_everything() -> None:
     pricing, _ = smooth_case(Anchored(noise=1.0, features=3), horizon=6)
-    nothing = pricing.field(1e6)
+    nothing = pricing.solve(1e6)
     assert (nothing.chosen == -1).all()
     assert nothing.cost == 0.0
-    assert pricing.field(1e-12).cost > 0.0
+    assert pricing.solve(1e-12).cost > 0.0
 
 
 # Short cuts lose nothing, and controls that must fail.
@@ -224,7 +224,7 @@ def test_skipping_loses_nothing_where_steps_have_the_value_of_their_lower_end(bo
     rough = build_grid(problem, OutlookArrays.of(problem.outlook, 5), pricing.grid.sizes, np.sqrt(pricing.grid.points))
     for price in PRICES:
         slow = slow_values(rough, pricing.weights, price)
-        np.testing.assert_allclose(replace(pricing, grid=rough).field(price).values.free, slow, rtol=1e-13, atol=1e-16)
+        np.testing.assert_allclose(replace(pricing, grid=rough).solve(price).values.free, slow, rtol=1e-13, atol=1e-16)
 
 
 @smooth_bounds
@@ -233,7 +233,7 @@ def test_skipping_only_raises_values_between_straight_lines(bound: LastIterate |
     pricing, _ = smooth_case(bound, horizon=4, most=100)
     for price in PRICES:
         slow = slow_values(pricing.grid, pricing.weights, price)
-        assert (pricing.field(price).values.free >= slow - 1e-13).all()
+        assert (pricing.solve(price).values.free >= slow - 1e-13).all()
 
 
 def least_at(problem: Problem, pricing: PricedProgramme, price: float, first: int, distance: float) -> float:
@@ -273,7 +273,7 @@ def test_gaps_that_are_not_lowered_at_their_corners_claim_too_much(bound: LastIt
 
 
 def free_of(pricing: PricedProgramme, price: float) -> FloatArray:
-    field: PricedSolution = pricing.field(price)
+    field: PricedSolution = pricing.solve(price)
     return field.values.free
 
 

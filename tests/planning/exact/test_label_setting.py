@@ -82,8 +82,8 @@ def keep_all(n: int, distances: FloatArray, money: FloatArray, values: FloatArra
 def search(problem: Problem, known: tuple[float, float], most: int = 10**6) -> tuple[bool, IntArray | None]:
     risks = OutlookArrays.of(problem.outlook, problem.horizon)
     served = order_sizes(problem, risks, each=2_000, ratio=1.01)
-    assert served.whole
-    return best_plan(problem, risks, served, most=most, hopeless=keep_all, known=known)
+    assert served.complete
+    return best_plan(problem, risks, served, most=most, prune=keep_all, incumbent=known)
 
 
 def value_of(problem: Problem, samples: IntArray) -> float:
@@ -128,6 +128,6 @@ def test_a_rule_that_drops_too_much_loses_the_best_plan(seed: int) -> None:
         def bought_something(n: int, d: FloatArray, money: FloatArray, values: FloatArray) -> BoolArray:
             return money > 0.0
 
-        _, samples = best_plan(problem, risks, served, most=10**6, hopeless=bought_something, known=(np.inf, np.inf))
+        _, samples = best_plan(problem, risks, served, most=10**6, prune=bought_something, incumbent=(np.inf, np.inf))
         lost += samples is None or value_of(problem, samples) > best.value * (1.0 + TIE)
     assert lost > 0

@@ -96,7 +96,7 @@ def _case(rng: np.random.Generator, bound: str, gap: str, adjacent: bool) -> Cas
 def test_no_plan_holds_a_level_for_less(seed: int, bound: str, gap: str, adjacent: bool) -> None:
     for case in cases(seed, bound, gap, adjacent):
         for level in case.levels.tolist():
-            assert case.down.hold(level).money <= case.cheapest(level)
+            assert case.down.min_cost(level).money <= case.cheapest(level)
 
 
 @every_single_kind
@@ -105,7 +105,7 @@ def test_no_end_of_a_plan_holds_a_level_for_less_than_the_money_on_the_way(
 ) -> None:
     for case in cases(seed, bound, "largest", adjacent)[:4]:
         grid = case.down.grid
-        holdings = [(level, case.down.hold(level)) for level in case.levels.tolist()]
+        holdings = [(level, case.down.min_cost(level)) for level in case.levels.tolist()]
         shares = case.down.weights.each
         for first in range(max(0, case.problem.horizon - 2), case.problem.horizon):
             low, high = np.sqrt(grid.points[[0, -1]])
@@ -121,7 +121,7 @@ def test_no_end_of_a_plan_holds_a_level_for_less_than_the_money_on_the_way(
 def plans_that_hold(found: list[Case]) -> Iterator[tuple[Case, float, float, IntArray]]:
     for case in found:
         for level in case.levels.tolist():
-            holding = case.up.hold(level)
+            holding = case.up.min_cost(level)
             if holding.chosen is not None:
                 yield case, level, holding.money, case.up.grid.sizes.samples(holding.chosen)
 
@@ -132,7 +132,7 @@ def test_what_is_chosen_is_a_plan_at_the_price_that_is_said(seed: int, bound: st
         problem = case.problem
         assert money == problem.cost.units(samples).sum()
         assert not adjacent or has_neighbours(samples.tolist(), bought_before=problem.bought_before)
-        assert money >= case.down.hold(level).money
+        assert money >= case.down.min_cost(level).money
 
 
 @every_single_kind
@@ -153,7 +153,7 @@ def test_rounded_up_what_is_chosen_holds_the_level_where_a_fit_may_lead_farther_
 def test_a_higher_level_never_costs_more(seed: int, bound: str, gap: str, adjacent: bool) -> None:
     for case in cases(seed, bound, gap, adjacent):
         for levels in (case.down, case.up):
-            money = [levels.hold(level).money for level in case.levels.tolist()]
+            money = [levels.min_cost(level).money for level in case.levels.tolist()]
             assert all(before >= after for before, after in pairwise(money))
 
 
@@ -171,7 +171,7 @@ def test_finer_ladders_bracket_the_cheapest_plan_more_narrowly(seed: int) -> Non
                 continue
             for up in (False, True):
                 grid = build_grid(case.problem, risks, served.plain if up else served, distances, up=up)
-                held = LevelProgramme(grid, case.up.weights, False, False, True).hold(level).money
+                held = LevelProgramme(grid, case.up.weights, False, False, True).min_cost(level).money
                 found.append(abs(min(held, 2.0 * cheapest) - cheapest) / cheapest)
     assert len(gaps[8]) >= 4
     assert np.mean(gaps[512]) <= np.mean(gaps[64]) <= np.mean(gaps[8])
@@ -183,7 +183,7 @@ def test_finer_ladders_bracket_the_cheapest_plan_more_narrowly(seed: int) -> Non
 
 def test_rounded_up_the_money_is_no_lower_bound(seed: int) -> None:
     above = sum(
-        case.up.hold(level).money > case.cheapest(level)
+        case.up.min_cost(level).money > case.cheapest(level)
         for bound in BOUNDS
         for case in cases(seed, bound, "largest", False)
         for level in case.levels.tolist()
@@ -196,7 +196,7 @@ def test_rounded_down_what_is_chosen_need_not_hold_the_level(seed: int) -> None:
     for bound in BOUNDS:
         for case in cases(seed, bound, "largest", False):
             for level in case.levels.tolist():
-                holding = case.down.hold(level)
+                holding = case.down.min_cost(level)
                 if holding.chosen is not None:
                     missed += case.value(case.down.grid.sizes.samples(holding.chosen)) > level * TIE
     assert missed > 0
@@ -208,6 +208,10 @@ def test_single_gaps_do_not_bound_the_money_of_runs_from_above(seed: int) -> Non
     for bound in BOUNDS:
         for case in cases(seed, bound, "run", False):
             single = LevelProgramme(case.down.grid, case.down.weights, False, False, True)
-            cheaper += any(single.hold(level).money < case.down.hold(level).money for level in case.levels.tolist())
-            assert all(single.hold(level).money <= case.down.hold(level).money for level in case.levels.tolist())
+            cheaper += any(
+                single.min_cost(level).money < case.down.min_cost(level).money for level in case.levels.tolist()
+            )
+            assert all(
+                single.min_cost(level).money <= case.down.min_cost(level).money for level in case.levels.tolist()
+            )
     assert cheaper > 0

@@ -41,7 +41,7 @@ every_affine_kind = pytest.mark.parametrize(
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Case:
     problem: Problem
-    bench: LocalSearch
+    local: LocalSearch
 
     @property
     def budget(self) -> int:
@@ -50,16 +50,16 @@ class Case:
     @property
     def pricing(self) -> PricedProgramme:
         shares = self.problem.gap.shares(self.problem.horizon)  # type: ignore[attr-defined]
-        return PricedProgramme(self.bench.grid, shares, self.problem.adjacent, not self.problem.bought_before)
+        return PricedProgramme(self.local.grid, shares, self.problem.adjacent, not self.problem.bought_before)
 
     @property
     def exact(self) -> bool:
         """Whether the workbench's own view of a plan is the true one: affine risks, and no fit that leads farther away."""
-        outlook, widest = self.problem.outlook, float(np.sqrt(self.bench.grid.points[-1]))
+        outlook, widest = self.problem.outlook, float(np.sqrt(self.local.grid.points[-1]))
         return outlook.reach(outlook.bound(widest, 1)) <= widest * (1.0 + 1e-9)
 
     def samples(self, plan: IntArray) -> IntArray:
-        return self.bench.grid.sizes.samples(plan)
+        return self.local.grid.sizes.samples(plan)
 
     def value(self, plan: IntArray) -> float:
         risks = risk_trajectory(self.problem.outlook, self.samples(plan).tolist())
@@ -71,12 +71,12 @@ class Case:
 
     def sound(self, plan: IntArray) -> bool:
         """Whether a plan has an entry or none in every period, is lawful, and costs what the workbench says."""
-        counts = len(self.bench.tables.prices)
+        counts = len(self.local.tables.prices)
         entries = plan.shape == (self.problem.horizon,) and plan.min() >= -1 and plan.max() < counts
         return bool(
             entries
             and self.allowed(plan)
-            and self.bench.cost(plan) == self.problem.cost.units(self.samples(plan)).sum()
+            and self.local.cost(plan) == self.problem.cost.units(self.samples(plan)).sum()
         )
 
 
@@ -94,12 +94,12 @@ def case_of(problem: Problem) -> Case:
     served = order_sizes(problem, risks, each=2_000, ratio=1.01)
     grid = build_grid(problem, risks, served, spread_distances(problem, risks, served, 60), smooth=True)
     budget = float(budget_units(problem.cost, problem.budget))
-    return Case(problem=problem, bench=LocalSearch.of(problem, risks, grid, budget))
+    return Case(problem=problem, local=LocalSearch.of(problem, risks, grid, budget))
 
 
 def random_plans(case: Case, rng: np.random.Generator, number: int = 12) -> list[IntArray]:
     """Lawful plans, dear and cheap."""
-    counts = len(case.bench.tables.prices)
+    counts = len(case.local.tables.prices)
     found = [np.full(case.problem.horizon, -1)]
     while len(found) < number:
         entries = rng.integers(0, counts, case.problem.horizon)
@@ -109,7 +109,7 @@ def random_plans(case: Case, rng: np.random.Generator, number: int = 12) -> list
 
 
 def affordable_plans(case: Case, rng: np.random.Generator) -> list[IntArray]:
-    return [plan for plan in random_plans(case, rng) if case.bench.cost(plan) <= case.budget]
+    return [plan for plan in random_plans(case, rng) if case.local.cost(plan) <= case.budget]
 
 
 @pytest.mark.parametrize("gap", GAPS)
@@ -128,7 +128,7 @@ def test_the_value_of_a_plan_is_the_true_one_where_risks_are_affine(
     )
     case = case_of(problem)
     for plan in random_plans(case, rng, 60):
-        value, same = case.bench.improve(plan, enough=0.0, rounds=0)
+        value, same = case.local.improve(plan, enough=0.0, rounds=0)
         assert (same == plan).all()
         assert value == pytest.approx(case.value(plan), rel=1e-10, abs=0.0)
 
@@ -140,7 +140,7 @@ def test_the_value_of_a_plan_is_never_above_the_true_one_where_risks_are_concave
 ) -> None:
     for case in cases(seed, bound, gap):
         for plan in random_plans(case, rng):
-            value, _ = case.bench.improve(plan, enough=0.0, rounds=0)
+            value, _ = case.local.improve(plan, enough=0.0, rounds=0)
             assert value <= case.value(plan) + 1e-11 * (case.value(plan) + case.problem.epsilon)
 
 
@@ -151,13 +151,13 @@ def test_improved_plans_are_within_the_budget_and_never_worse(
     better = 0
     for case in cases(seed, bound, gap, adjacent):
         for plan in affordable_plans(case, rng):
-            before, start = case.bench.improve(plan, enough=0.0, rounds=0)[0], plan.copy()
-            value, found = case.bench.improve(plan, enough=0.0, rounds=40)
+            before, start = case.local.improve(plan, enough=0.0, rounds=0)[0], plan.copy()
+            value, found = case.local.improve(plan, enough=0.0, rounds=40)
             assert (plan == start).all()
             assert case.sound(found)
-            assert case.bench.cost(found) <= case.budget
+            assert case.local.cost(found) <= case.budget
             assert value <= before * (1.0 + 1e-12)
-            assert value == pytest.approx(case.bench.improve(found, enough=0.0, rounds=0)[0], rel=1e-9, abs=1e-15)
+            assert value == pytest.approx(case.local.improve(found, enough=0.0, rounds=0)[0], rel=1e-9, abs=1e-15)
             better += value < before
     assert better > 0 or adjacent or bound == "fresh rows"  # there few changes of a single period help
 
@@ -168,7 +168,7 @@ def test_improved_plans_come_near_the_best_of_all(seed: int, rng: np.random.Gene
     reached, asked = 0, 0
     for case in cases(seed, bound, gap, number=10):
         best = best_of_all(case.problem)
-        found = [case.value(case.bench.improve(plan, enough=0.0, rounds=80)[1]) for plan in affordable_plans(case, rng)]
+        found = [case.value(case.local.improve(plan, enough=0.0, rounds=80)[1]) for plan in affordable_plans(case, rng)]
         assert min(found) >= best.value * (1.0 - 1e-12)
         if best.value > 0.0:
             asked, reached = asked + 1, reached + (min(found) <= best.value * 1.02)
@@ -178,8 +178,8 @@ def test_improved_plans_come_near_the_best_of_all(seed: int, rng: np.random.Gene
 def test_enough_is_enough(seed: int, rng: np.random.Generator) -> None:
     for case in cases(seed, "last iterate", "mean"):
         for plan in affordable_plans(case, rng):
-            now = case.bench.improve(plan, enough=0.0, rounds=0)[0]
-            value, same = case.bench.improve(plan, enough=2.0 * now + 1.0, rounds=40)
+            now = case.local.improve(plan, enough=0.0, rounds=0)[0]
+            value, same = case.local.improve(plan, enough=2.0 * now + 1.0, rounds=40)
             assert value == now
             assert (same == plan).all()
 
@@ -192,14 +192,14 @@ def test_splices_follow_one_plan_first_and_the_other_later(
         plans = random_plans(case, rng, 5)
         for left in plans:
             for right in plans:
-                value, found = case.bench.splice(left, right)
-                every = [np.concatenate([left[:cut], right[cut:]]) for cut in range(case.problem.horizon + 1)]
-                may = [each for each in every if case.allowed(each) and case.bench.cost(each) <= case.budget]
+                value, found = case.local.splice(left, right)
+                every = [np.concatenate([left[:cutoff], right[cutoff:]]) for cutoff in range(case.problem.horizon + 1)]
+                may = [each for each in every if case.allowed(each) and case.local.cost(each) <= case.budget]
                 if not may:
                     assert np.isinf(value)
                     continue
                 assert any((found == each).all() for each in may)
-                least = min(case.bench.improve(each, enough=0.0, rounds=0)[0] for each in may)
+                least = min(case.local.improve(each, enough=0.0, rounds=0)[0] for each in may)
                 assert value == pytest.approx(least, rel=1e-12, abs=1e-15)
 
 
@@ -208,13 +208,13 @@ def test_splices_follow_one_plan_first_and_the_other_later(
 def test_fields_and_layers_lead_to_plans(seed: int, bound: str, adjacent: bool) -> None:
     for case in cases(seed, bound, "mean", adjacent):
         dual = maximise_dual(case.pricing, float(case.budget), guess=None, accuracy=1e-3)
-        for field in dual.fields:
-            assert case.sound(case.bench.roll_out(field))
+        for field in dual.solutions:
+            assert case.sound(case.local.roll_out(field))
         if adjacent:
             continue
-        layers = case.pricing.layers(dual.price, case.problem.horizon)
+        layers = case.pricing.solve_by_orders(dual.price, case.problem.horizon)
         for orders in range(case.problem.horizon + 1):
-            plan = case.bench.roll_out_limited(dual.price, layers, orders)
+            plan = case.local.roll_out_limited(dual.price, layers, orders)
             assert case.sound(plan)
             assert np.count_nonzero(plan >= 0) <= orders
 
@@ -226,9 +226,9 @@ def test_a_plan_rolled_along_true_distances_is_worth_what_its_price_says(seed: i
     for case in cases(seed, bound, "mean", number=12):
         if not case.exact:
             continue
-        for field in maximise_dual(case.pricing, float(case.budget), guess=None, accuracy=1e-3).fields:
-            plan = case.bench.roll_out(field)
-            total = case.value(plan) + field.price * case.bench.cost(plan)
+        for field in maximise_dual(case.pricing, float(case.budget), guess=None, accuracy=1e-3).solutions:
+            plan = case.local.roll_out(field)
+            total = case.value(plan) + field.price * case.local.cost(plan)
             assert total >= field.value * (1.0 - 1e-9)
             excess.append(total / field.value - 1.0 if field.value > 0.0 else 0.0)
     assert np.median(excess) < 0.01
@@ -241,9 +241,9 @@ def test_saws_have_gaps_that_fall_between_their_teeth(seed: int) -> None:
             if not case.exact:
                 continue
             nothing = case.value(np.full(case.problem.horizon, -1))
-            for plan in case.bench.sawtooth_plans(0.0, nothing):
+            for plan in case.local.sawtooth_plans(0.0, nothing):
                 assert case.sound(plan)
-                assert case.bench.cost(plan) <= case.budget
+                assert case.local.cost(plan) <= case.budget
                 gaps = risk_gaps(
                     risk_trajectory(case.problem.outlook, case.samples(plan).tolist()), case.problem.epsilon
                 )
@@ -257,7 +257,7 @@ def test_a_workbench_that_knows_another_budget_spends_more(seed: int, rng: np.ra
     over = 0
     for case in cases(seed, "last iterate", "mean"):
         risks = OutlookArrays.of(case.problem.outlook, case.problem.horizon)
-        rich = LocalSearch.of(case.problem, risks, case.bench.grid, 10.0 * case.budget)
+        rich = LocalSearch.of(case.problem, risks, case.local.grid, 10.0 * case.budget)
         _, found = rich.improve(np.full(case.problem.horizon, -1), enough=0.0, rounds=40)
-        over += case.bench.cost(found) > case.budget
+        over += case.local.cost(found) > case.budget
     assert over > 0

@@ -72,7 +72,7 @@ def test_every_number_is_covered_at_no_more_than_its_price(
     assert stands_for_itself[numbers <= min(each, most)].all()
     assert (np.diff(found.counts) > 0).all()
     assert (np.diff(found.cheapest) >= 0.0).all()
-    assert found.whole == (not found.beyond and len(found.counts) == most)
+    assert found.complete == (not found.beyond and len(found.counts) == most)
 
 
 @every_cost
@@ -113,8 +113,8 @@ def test_samples_of_entries_and_entries_of_samples() -> None:
     assert found.samples(np.array([-1, 0, 3])).tolist() == [0, 1, 8]
     assert found.entries(np.array([0, 1, 3, 8, 100])).tolist() == [-1, 0, 1, 3, 3]
     assert found.cheapest.tolist() == [1.0, 2.0, 3.0, 5.0]
-    assert not found.whole
-    assert OrderSizes.of(LinearCost(), np.arange(1, 5)).whole
+    assert not found.complete
+    assert OrderSizes.of(LinearCost(), np.arange(1, 5)).complete
 
 
 def test_a_budget_below_one_order_serves_nothing() -> None:

@@ -176,9 +176,9 @@ def test_the_reason_says_how_it_came_out_and_what_rounding_did() -> None:
     plan = plan_relaxed(fast(10))
     assert plan.method == "relaxed (IPOPT)"
     assert re.fullmatch(
-        r"minimising the mean gap, IPOPT found a point where no small change helps; 1 of 1 solves ended at a local optimum; "
-        r"rounding gained 1\.\d%, from 0\.16492 to 0\.16\d+ in whole samples; the bound was interpolated within \d\.\d%; "
-        r"nothing is proven: .*",
+        r"minimising the mean gap, IPOPT converged to a local optimum; 1 of 1 runs converged to a local optimum; "
+        r"rounding to integers lowered the value by 1\.\d%, from 0\.16492 to 0\.16\d+; "
+        r"interpolation error of the bound at most \d\.\d%; no lower bound is proven",
         plan.reason,
     )
 
@@ -188,8 +188,8 @@ def test_a_run_that_is_stopped_is_rounded_all_the_same_and_says_so() -> None:
     assert run.status == "Maximum_Iterations_Exceeded"
     assert not run.converged
     plan = plan_relaxed(fast(10), max_iterations=1)
-    assert "stopped at the largest number of iterations; raise max_iterations" in plan.reason
-    assert "0 of 1 solves" in plan.reason
+    assert "reached the maximum number of iterations; increase max_iterations" in plan.reason
+    assert "0 of 1 runs" in plan.reason
     assert plan.spent <= plan.budget
 
 
@@ -206,7 +206,7 @@ def test_every_return_code_of_ipopt_has_a_sentence() -> None:
     assert names == set(STATUSES)
     assert names > CONVERGED
     assert len(set(STATUSES.values())) == len(names)
-    assert "not known here" in describe_status("Unknown")
+    assert "unknown code" in describe_status("Unknown")
 
 
 def test_nothing_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
@@ -360,8 +360,8 @@ def test_only_the_recursion_of_distances_knows_of_skipping(steps: Any) -> None:
     outlook = Outlook(bound=Descent(), rho=0.3, start=3.0, m=0.5, steps=steps)
     samples = [60, 0, 0, 0]
     truth = np.array(risk_trajectory(outlook, samples))
-    modelled = build_surrogate(outlook, 4, 100, "distance").course(np.array(samples, dtype=float))[1]
-    paper = build_surrogate(outlook, 4, 100, "paper").course(np.array(samples, dtype=float))[1]
+    modelled = build_surrogate(outlook, 4, 100, "distance").trajectory(np.array(samples, dtype=float))[1]
+    paper = build_surrogate(outlook, 4, 100, "paper").trajectory(np.array(samples, dtype=float))[1]
     np.testing.assert_allclose(modelled, truth, rtol=1e-3)
     assert paper[-1] > 1.5 * truth[-1]
 

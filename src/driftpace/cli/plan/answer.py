@@ -18,7 +18,7 @@ from driftpace.planning import (
     uniform,
     up_front,
 )
-from driftpace.planning.api import GAPS
+from driftpace.planning.gaps import GAPS
 from driftpace.records import Money, Plan
 
 BUY, SKIP, EXHAUSTED = 0, 10, 20

@@ -12,7 +12,6 @@ from driftpace.cli.output import Stopwatch
 from driftpace.cli.plan.answer import Answer
 from driftpace.cli.plan.tables import Grid, compared, periods, traded
 from driftpace.cli.plan.words import summary
-from driftpace.planning.as_json import plan_to_dict, trade_off_to_dict
 
 
 def tell(answer: Answer, written: Mapping[str, Path], form: str, stopwatch: Stopwatch) -> None:
@@ -37,7 +36,7 @@ def tell(answer: Answer, written: Mapping[str, Path], form: str, stopwatch: Stop
 def as_json(answer: Answer) -> str:
     """Return the plan, what the money could hold and would have to be, the other plans and the curve; no clock in it."""
     outlook = answer.problem.outlook
-    body = plan_to_dict(answer.plan) | {
+    body = answer.plan.to_dict() | {
         "solved_for": answer.solved,
         "world": {
             "state": answer.world.name or None,
@@ -46,16 +45,16 @@ def as_json(answer: Answer) -> str:
             "steps": outlook.steps,
         },
         "could_hold": None if answer.could_hold is None else answer.could_hold.epsilon,
-        "enough": None if answer.enough is None else plan_to_dict(answer.enough)["spent"],
-        "baselines": [plan_to_dict(other) for other in answer.baselines],
-        "trade_off": [trade_off_to_dict(point) for point in answer.curve],
+        "enough": None if answer.enough is None else answer.enough.to_dict()["spent"],
+        "baselines": [other.to_dict() for other in answer.baselines],
+        "trade_off": [point.to_dict() for point in answer.curve],
     }
     return json.dumps(body, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
 
 
 def as_csv(answer: Answer) -> str:
     """Return one line for each period, with a header."""
-    rows = plan_to_dict(answer.plan)["periods"]
+    rows = answer.plan.to_dict()["periods"]
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     writer.writeheader()

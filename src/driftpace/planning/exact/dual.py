@@ -1,4 +1,8 @@
-"""The price of money at which a budget is just spent: cutting planes in one dimension."""
+"""The Lagrangian dual of the budget: a priced dynamic programme over the distance, and the price that maximises its bound.
+
+For every price, min over plans of [phi_1 + price (cost - budget)] is at most the best phi_1 within the budget (theory 5.6). It is a
+dynamic programme over the distance alone. As a function of the price it is concave, with slope (cost of the minimiser - budget).
+"""
 
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
@@ -9,9 +13,12 @@ from driftpace.planning.exact.grid import DistanceGrid
 from driftpace.planning.kernels.tables import PricedTables, Values
 from driftpace.typing import FloatArray, IntArray
 
+_FIRST_PRICE, _FIRST_FACTOR = 1e-2, 16.0
+_GUESS_FACTOR = 1.06
+
 
 class DualPoint(Protocol):
-    """What a price of money leads to: the least of gaps and priced money, and the cost of what has it."""
+    """The minimiser at one price of money."""
 
     @property
     def price(self) -> float:
@@ -20,12 +27,12 @@ class DualPoint(Protocol):
 
     @property
     def value(self) -> float:
-        """The least of gaps and priced money."""
+        """The minimum of gaps plus priced money."""
         ...
 
     @property
     def cost(self) -> float:
-        """What that costs."""
+        """The cost of the minimiser."""
         ...
 
 
@@ -34,41 +41,41 @@ AnyPointOut = TypeVar("AnyPointOut", bound=DualPoint, covariant=True)
 
 
 class DualFunction(Protocol[AnyPointOut]):
-    """Anything that can be looked at under a price of money: one problem, or many that share a budget."""
+    """One problem, or several that share a budget, as a function of the price of money."""
 
-    def field(self, price: float) -> AnyPointOut:
-        """Return what a price leads to."""
+    def solve(self, price: float) -> AnyPointOut:
+        """Return the minimiser at a price."""
         ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DualBound(Generic[AnyPoint]):
-    """The best lower bound found, the price it was found at, and all fields that were looked at."""
+    """The best lower bound, the price that attains it, and the solutions at all prices tried."""
 
     lower: float
     price: float
-    fields: tuple[AnyPoint, ...]
+    solutions: tuple[AnyPoint, ...]
 
 
 def maximise_dual(
     programme: DualFunction[AnyPoint], budget: float, *, guess: float | None, accuracy: float, most: int = 16
 ) -> DualBound[AnyPoint]:
-    """Return the largest value - price * budget over prices, which is a lower bound on what the budget can reach.
+    """Maximise value - price * budget over prices by cutting planes; the maximum is a lower bound for the budget.
 
-    It is concave in the price, with slope (cost - budget): two prices, one at which too much is spent and one at which too
-    little is, give two lines above it, and where they meet is the next price.
+    The function is concave in the price, with slope (cost - budget): two prices, one that spends too much and one that spends
+    too little, give two lines above it, and their intersection is the next price.
     """
-    fields: list[AnyPoint] = []
+    solutions: list[AnyPoint] = []
     below: AnyPoint | None = None  # a price at which too much is spent
     above: AnyPoint | None = None
-    price, factor = (1e-2 / budget, 16.0) if guess is None else (guess, 1.06)
-    while len(fields) < most:
-        field = programme.field(price)
-        fields.append(field)
-        if field.cost > budget:
-            below = field
+    price, factor = (_FIRST_PRICE / budget, _FIRST_FACTOR) if guess is None else (guess, _GUESS_FACTOR)
+    while len(solutions) < most:
+        solution = programme.solve(price)
+        solutions.append(solution)
+        if solution.cost > budget:
+            below = solution
         else:
-            above = field
+            above = solution
         if below is None or above is None:
             price, factor = (price * factor if above is None else price / factor), factor**2
             if not 1e-15 / budget < price < 1e300:
@@ -78,17 +85,17 @@ def maximise_dual(
         at_below, at_above = below.value - below.price * budget, above.value - above.price * budget
         meet = (at_above - at_below + rise * below.price - fall * above.price) / (rise - fall)
         top = at_below + rise * (meet - below.price)
-        best = max(each.value - each.price * budget for each in fields)
+        best = max(each.value - each.price * budget for each in solutions)
         if top - best <= accuracy * abs(top) or not below.price < meet < above.price:
             break
         price = meet
-    highest = max(fields, key=lambda each: each.value - each.price * budget)
-    return DualBound(highest.value - highest.price * budget, highest.price, tuple(fields))
+    highest = max(solutions, key=lambda each: each.value - each.price * budget)
+    return DualBound(highest.value - highest.price * budget, highest.price, tuple(solutions))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PricedSolution:
-    """The least priced value from every node on, for one ``price``: ``value`` is that of the start, and ``chosen`` leads there."""
+    """The minimal values of all nodes at one ``price``: ``value`` is that of the start, ``chosen`` and ``cost`` its policy's."""
 
     price: float
     values: Values
@@ -99,7 +106,7 @@ class PricedSolution:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OrderLimitValues:
-    """The least value from every node on, and from the start, with at most so many purchases to come."""
+    """The minimal values of all nodes, and of the start, with a limit on the number of purchases to come."""
 
     values: Values
     value: float
@@ -107,19 +114,19 @@ class OrderLimitValues:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PricedProgramme:
-    """A ladder and the periods' weights; ``adjacent`` and ``duty`` (what is bought first needs a neighbour) as in the problem."""
+    """The priced dynamic programme on a grid; ``needs_neighbour``: a purchase in the first period needs one in the next."""
 
     grid: DistanceGrid
     weights: FloatArray
     adjacent: bool
-    duty: bool
+    needs_neighbour: bool
 
     @property
     def horizon(self) -> int:
         """The number of periods."""
         return len(self.weights)
 
-    def field(self, price: float) -> PricedSolution:
+    def solve(self, price: float) -> PricedSolution:
         """Return the values of all nodes at this price of money: lower bounds on those of every plan."""
         from driftpace.planning.kernels import dual
 
@@ -127,15 +134,15 @@ class PricedProgramme:
         tables, values = self._tables(grid.sizes.cheapest), self._empty()
         dual.backward(tables, price, values, values, np.zeros(grid.size, np.int64))
         chosen = np.empty(self.horizon, np.int64)
-        dual.follow_policy(tables, grid.first, price, self.adjacent and self.duty, values, chosen)
+        dual.follow_policy(tables, grid.first, price, self.adjacent and self.needs_neighbour, values, chosen)
         cost = float(grid.sizes.cheapest[chosen[chosen >= 0]].sum())
         return PricedSolution(price, values, self._first(tables, values), chosen, cost)
 
-    def layers(self, price: float, orders: int) -> tuple[OrderLimitValues, ...]:
-        """Return the values with at most 0, 1, ..., ``orders`` purchases to come, priced without the least order's cost.
+    def solve_by_orders(self, price: float, orders: int) -> tuple[OrderLimitValues, ...]:
+        """Return the values with at most 0, 1, ..., ``orders`` purchases to come, priced without the cost of the smallest order.
 
-        p(K) = p(1) + q(K): a plan with N purchases pays N p(1) whatever they are, so with N known the price concerns q alone, and
-        the jump of the cost at the first sample is no longer smoothed over.
+        p(K) = p(1) + q(K): a plan with N purchases pays N p(1) in any case, so with N known the price applies to q alone, and
+        the jump of the cost at the first sample is not smoothed over.
         """
         from driftpace.planning.kernels import dual
 
@@ -144,13 +151,13 @@ class PricedProgramme:
         values = self._empty()
         for n in range(self.horizon + 1):
             values.free[n] = grid.idle[:, : self.horizon - n] @ self.weights[n:]
-        found = [OrderLimitValues(values, float(values.free[0, grid.first]))]
+        layers = [OrderLimitValues(values, float(values.free[0, grid.first]))]
         hints = np.zeros(grid.size, np.int64)
         for _ in range(orders):
             then, values = values, self._empty()
             dual.backward(tables, price, values, then, hints)
-            found.append(OrderLimitValues(values, self._first(tables, values)))
-        return tuple(found)
+            layers.append(OrderLimitValues(values, self._first(tables, values)))
+        return tuple(layers)
 
     def _empty(self) -> Values:
         shape = (self.horizon + 1, self.grid.size)
@@ -158,11 +165,11 @@ class PricedProgramme:
         return Values(sample, np.full(shape, np.inf) if self.adjacent else sample, np.zeros(shape))
 
     def _first(self, tables: PricedTables, values: Values) -> float:
-        """Return the least value from the start, where nothing was bought before."""
+        """Return the minimal value of the start, where nothing was bought before."""
         from driftpace.planning.kernels import dual
 
         first = self.grid.first
-        now = (values.pending if self.duty else values.sample)[0, first]
+        now = (values.pending if self.needs_neighbour else values.sample)[0, first]
         value, _ = dual.best_wait(tables, 0, first, now, values.pending)
         return float(value)
 

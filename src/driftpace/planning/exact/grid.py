@@ -1,4 +1,4 @@
-"""The numbers of samples that a planner considers, and what they cost."""
+"""The discretisation of a problem: the order sizes considered, and a grid of distances with its tables."""
 
 from dataclasses import dataclass
 
@@ -11,24 +11,24 @@ from driftpace.planning.problem import Problem
 from driftpace.typing import FloatArray, IntArray
 
 _USELESS = 1e-3
-"""Numbers of samples that leave less than this share of the target, from anywhere, are not told apart."""
+"""Order sizes whose risk is below this share of the target from every distance are treated alike."""
 
 MAX_ORDER = 10**7
-"""The largest order that is considered; what larger ones could do is bounded, not planned."""
+"""The largest order considered; the effect of larger ones is bounded."""
 
 _TINY = 1e-300
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OrderSizes:
-    """``counts`` rising, and what each costs in units of money.
+    """The order sizes ``counts``, increasing, with their ``price`` in units of money.
 
-    The numbers between two entries are covered by ``cheapest``, the price of the fewest of them: with the risk of the entry itself
-    that is better than any of them. ``beyond``: the last entry stands for all larger numbers, and its risk is taken as 0.
+    An entry also covers the numbers between it and the previous one: ``cheapest`` is the price of the smallest of them, which with
+    the risk of the entry itself is better than any of them. With ``beyond`` the last entry covers all larger numbers, at risk 0.
 
     >>> from driftpace.planning.costs import LinearCost
-    >>> served = OrderSizes.of(LinearCost(fixed=5), np.array([1, 2, 4]))
-    >>> served.price, served.cheapest, served.whole
+    >>> sizes = OrderSizes.of(LinearCost(fixed=5), np.array([1, 2, 4]))
+    >>> sizes.price, sizes.cheapest, sizes.complete
     (array([6., 7., 9.]), array([6., 7., 8.]), False)
     """
 
@@ -39,38 +39,38 @@ class OrderSizes:
 
     @classmethod
     def of(cls, cost: Cost, counts: IntArray, *, beyond: bool = False) -> "OrderSizes":
-        """Return the menu of these numbers at these costs."""
+        """Return the order sizes ``counts`` with their prices."""
         price = cost.units(counts).astype(np.float64)
         cheapest = cost.units(np.append(0, counts[:-1]) + 1).astype(np.float64)
         return cls(counts, price, cheapest, beyond)
 
     @property
-    def whole(self) -> bool:
-        """Whether every number that can be paid is an entry."""
+    def complete(self) -> bool:
+        """Whether every affordable number is an entry."""
         return not self.beyond and bool((np.diff(self.counts, prepend=0) == 1).all())
 
     @property
     def plain(self) -> "OrderSizes":
-        """The entries as they are: each stands for itself only, at its own price."""
+        """The same entries, each covering only itself, at its own price."""
         last = len(self.counts) - (1 if self.beyond else 0)
         return OrderSizes(self.counts[:last], self.price[:last], self.price[:last])
 
     def entries(self, samples: IntArray) -> IntArray:
-        """Return for each number the last entry that is not larger; -1 for none."""
+        """Return the index of the last entry that is not larger than each number; -1 for none."""
         return np.searchsorted(self.counts, samples, side="right") - 1
 
     def samples(self, chosen: IntArray) -> IntArray:
-        """Return the numbers of samples of chosen entries; -1 stands for none."""
+        """Return the numbers of samples of entries given by index; -1 stands for none."""
         return np.where(chosen >= 0, self.counts[chosen], 0)
 
 
-def order_sizes(problem: Problem, risks: OutlookArrays, *, each: int, ratio: float) -> OrderSizes:
-    """Return every number up to ``each`` and from there on a geometric sequence, as far as one order can be paid."""
+def order_sizes(problem: Problem, arrays: OutlookArrays, *, each: int, ratio: float) -> OrderSizes:
+    """Return every number up to ``each``, then a geometric sequence, up to the largest affordable order."""
     most = affordable(problem.cost, problem.budget)
     if most == 0:
         return OrderSizes.of(problem.cost, np.empty(0, np.int64))
     limit = min(most, MAX_ORDER)
-    useful = problem.outlook.bound.smallest(risks.widest, max(_USELESS * problem.epsilon, _TINY), limit)
+    useful = problem.outlook.bound.smallest(arrays.widest, max(_USELESS * problem.epsilon, _TINY), limit)
     last = limit if useful is None else min(limit, max(useful, each))
     counts = np.arange(1, min(each, last) + 1)
     if last > each:
@@ -82,21 +82,20 @@ def order_sizes(problem: Problem, risks: OutlookArrays, *, each: int, ratio: flo
 
 
 _CORNERS = 64
-_NEAR = 0.15  # of the step between rungs, in logarithms
-_UP = 1.0 + 1e-12  # a distance that is a rung up to rounding is on it
+_NEAR = 0.15  # of the median step between points, in logarithms
+_UP = 1.0 + 1e-12  # a distance that equals a point up to rounding is that point
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DistanceGrid:
-    """``rungs`` are squared distances, rising; a row of every table is a rung.
+    """A grid of squared distances ``points``, increasing; the rows of every table are grid points.
 
-    ``risk`` after each number of the menu, and in its last column after none; ``gap`` after each number, ``ahead`` the
-    squared distance of the next period then, ``ahead_rung`` the rung at or below it; ``idle``, ``later``, ``later_rung`` the
-    same after 0, 1, 2, ... periods of waiting. ``before`` is the least gap of a purchase that leads to a rung, ``first`` the
-    rung of the start.
+    ``risk`` after each order size, and in its last column without samples; ``gap`` after each order size, ``ahead`` the squared
+    distance of the next period, ``ahead_point`` the grid point at or below it; ``idle``, ``later``, ``later_point`` the same after
+    0, 1, 2, ... periods of waiting. ``before`` is the least gap of a purchase that leads to a point, ``first`` the start.
 
-    On a ``smooth`` ladder values between rungs may be joined by straight lines: all risks are concave in the squared distance, and
-    gaps with their corner inside a step are lowered at its ends so that the line between them stays below.
+    On a ``smooth`` grid values may be interpolated linearly: all risks are concave in the squared distance, and gaps with their
+    corner inside a cell are lowered at its ends so that the line between them is a lower bound.
     """
 
     points: FloatArray
@@ -114,37 +113,37 @@ class DistanceGrid:
 
     @property
     def size(self) -> int:
-        """The number of rungs."""
+        """The number of grid points."""
         return len(self.points)
 
 
 def build_grid(
     problem: Problem,
-    risks: OutlookArrays,
+    arrays: OutlookArrays,
     sizes: OrderSizes,
     distances: FloatArray,
     *,
     smooth: bool = False,
     up: bool = False,
 ) -> DistanceGrid:
-    """Return the ladder on these distances; the first distance of the problem becomes one of them.
+    """Return the grid on these distances and the first distance of the problem.
 
-    It is smooth where asked and where the bound is known to be concave in the squared distance. With ``up`` rungs are those at or
-    above a distance: then values are upper bounds, and what they lead to can be done.
+    It is smooth if requested and if the bound is known to be concave in the squared distance. With ``up`` distances are rounded up
+    to grid points: values are then upper bounds, and their policies are feasible.
     """
     start = problem.outlook.first_distance(0)
     distances = np.unique(np.append(distances, start))
     points = np.square(distances)
-    risk = risks.after(distances, sizes.counts)
+    risk = arrays.after(distances, sizes.counts)
     if sizes.beyond:
         risk[:, -1] = 0.0
-    waited = risks.moved(distances[:, None], np.arange(problem.horizon + 1))
-    idle = risks.idle(waited)
-    smooth = smooth and risks.concave(sizes.counts)
-    ahead, later = np.square(risks.moved(risks.reach(risk), 1)), np.square(waited)
+    waited = arrays.moved(distances[:, None], np.arange(problem.horizon + 1))
+    idle = arrays.idle(waited)
+    smooth = smooth and arrays.concave(sizes.counts)
+    ahead, later = np.square(arrays.moved(arrays.reach(risk), 1)), np.square(waited)
     gap = _gaps(risk, problem.epsilon, smooth)
     if up:
-        gap[ahead > points[-1] * _UP] = np.inf  # a purchase that leads beyond the ladder (M > m) is not offered
+        gap[ahead > points[-1] * _UP] = np.inf  # a purchase that leads beyond the grid (M > m) is not available
     return DistanceGrid(
         points=points,
         sizes=sizes,
@@ -156,13 +155,13 @@ def build_grid(
         idle=_gaps(idle, problem.epsilon, smooth),
         later=later,
         later_point=_point_above(points, later) if up else point_below(points, later),
-        before=_gap_before(problem, risks, distances, up=up),
+        before=_gap_before(problem, arrays, distances, up=up),
         first=int(np.searchsorted(distances, start)),
     )
 
 
 def _drop_close(distances: FloatArray) -> FloatArray:
-    """Return the distances without those next to another: a line through two such rungs tells nothing."""
+    """Drop distances that nearly coincide with another: a line through two such points is ill-conditioned."""
     if len(distances) < 3:
         return distances
     steps = np.diff(np.log(np.maximum(distances, 1e-300)))
@@ -171,7 +170,7 @@ def _drop_close(distances: FloatArray) -> FloatArray:
 
 
 def point_below(points: FloatArray, squares: FloatArray) -> PointIndices:
-    """Return the last rung at or below each squared distance, the first where there is none."""
+    """Return the index of the last point at or below each squared distance, 0 if there is none."""
     at = np.searchsorted(points, (squares * _UP).ravel(), side="right") - 1
     return np.maximum(at, 0).reshape(squares.shape).astype(np.int32)
 
@@ -182,7 +181,7 @@ def _point_above(points: FloatArray, squares: FloatArray) -> PointIndices:
 
 
 def _gaps(risk: FloatArray, epsilon: float, smooth: bool) -> FloatArray:
-    """Return the gaps; on a smooth ladder lowered at both ends of a step in which they begin.
+    """Return the gaps; on a smooth grid lowered at both ends of a cell in which they begin.
 
     There max(L, 0), L the chord of risk - epsilon, lies above t L for every t in [0, 1]; t = s/(s + l), s and -l the values of L at
     the upper and the lower end, lowers both ends by s l/(s + l).
@@ -198,51 +197,51 @@ def _gaps(risk: FloatArray, epsilon: float, smooth: bool) -> FloatArray:
     return gaps
 
 
-def _gap_before(problem: Problem, risks: OutlookArrays, distances: FloatArray, *, up: bool) -> FloatArray:
-    """Return the least gap of a purchase one period before each rung; 0 where the way back is not known (``up``: the most)."""
+def _gap_before(problem: Problem, arrays: OutlookArrays, distances: FloatArray, *, up: bool) -> FloatArray:
+    """Return the least gap of a purchase one period before each point; 0 if it is unknown (``up``: infinity)."""
     outlook = problem.outlook
-    if risks.root is None:
+    if arrays.root is None:
         return np.full(len(distances), np.inf if up else 0.0)
     if outlook.steps == "walk":
         reach = np.sqrt(np.maximum(distances**2 - outlook.rho**2, 0.0))
     else:
         reach = np.maximum(distances - outlook.rho, 0.0)
     rounding = 1.0 + 1e-9 if up else 1.0 - 1e-9
-    return np.maximum((reach / risks.root) ** 2 * rounding - problem.epsilon, 0.0)
+    return np.maximum((reach / arrays.root) ** 2 * rounding - problem.epsilon, 0.0)
 
 
-def spread_distances(problem: Problem, risks: OutlookArrays, sizes: OrderSizes, size: int) -> FloatArray:
-    """Return ``size`` distances in geometric sequence over all that a plan can meet."""
-    best = 0.0 if sizes.beyond else _least_risk(risks, sizes)
-    lowest = float(risks.moved(risks.reach(np.array([best])), 1)[0])
-    lowest = max(lowest * (1.0 - 1e-9), 1e-9 * risks.widest)
+def spread_distances(problem: Problem, arrays: OutlookArrays, sizes: OrderSizes, size: int) -> FloatArray:
+    """Return ``size`` distances in geometric sequence over the range of all plans, and the corners."""
+    best = 0.0 if sizes.beyond else _least_risk(arrays, sizes)
+    lowest = float(arrays.moved(arrays.reach(np.array([best])), 1)[0])
+    lowest = max(lowest * (1.0 - 1e-9), 1e-9 * arrays.widest)
     outlook = problem.outlook
-    nearest = outlook.first_distance(0) or outlook.first_distance(1)  # a start of 0 is a rung of its own
+    nearest = outlook.first_distance(0) or outlook.first_distance(1)  # a start of 0 is a separate point
     lowest = min(lowest, nearest or lowest)
-    return _drop_close(np.union1d(np.geomspace(lowest, risks.widest, size), corner_distances(problem, risks, lowest)))
+    return _drop_close(np.union1d(np.geomspace(lowest, arrays.widest, size), corner_distances(problem, arrays, lowest)))
 
 
-def corner_distances(problem: Problem, risks: OutlookArrays, lowest: float) -> FloatArray:
-    """Return the distances from which the target is just met after 0, 1, 2, ... periods of waiting: gaps begin there."""
-    if risks.square is None:
+def corner_distances(problem: Problem, arrays: OutlookArrays, lowest: float) -> FloatArray:
+    """Return the distances at which the target is just met after 0, 1, 2, ... periods of waiting: gaps begin there."""
+    if arrays.square is None:
         return np.empty(0)
     waits = np.arange(min(problem.horizon, _CORNERS))
-    edge, rho = np.sqrt(problem.epsilon / risks.square), problem.outlook.rho
+    edge, rho = np.sqrt(problem.epsilon / arrays.square), problem.outlook.rho
     if problem.outlook.steps == "walk":
-        found = np.sqrt(np.maximum(edge**2 - waits * rho**2, 0.0))
+        corners = np.sqrt(np.maximum(edge**2 - waits * rho**2, 0.0))
     else:
-        found = edge - waits * rho
-    return np.asarray(found[(found > lowest) & (found < risks.widest)])
+        corners = edge - waits * rho
+    return np.asarray(corners[(corners > lowest) & (corners < arrays.widest)])
 
 
-def _least_risk(risks: OutlookArrays, sizes: OrderSizes) -> float:
-    """Return a risk that no purchase gets under, from the nearest start that repeated purchases lead to."""
-    distance = risks.moved(np.zeros(1), 1)
-    return float(risks.after(distance, sizes.counts[-1:])[0, 0])
+def _least_risk(arrays: OutlookArrays, sizes: OrderSizes) -> float:
+    """Return a lower bound on the risk after a purchase, from the closest distance that repeated purchases reach."""
+    distance = arrays.moved(np.zeros(1), 1)
+    return float(arrays.after(distance, sizes.counts[-1:])[0, 0])
 
 
 def concentrated_distances(distances: FloatArray, visited: FloatArray, size: int) -> FloatArray:
-    """Return ``size`` distances of which four in five lie where a good plan goes, ``visited``, with a margin of a tenth."""
+    """Return ``size`` distances, four in five of them in the range ``visited`` by a good plan, with a margin of 10 %."""
     low = max(visited.min() / 1.1, distances[0])
     high = min(visited.max() * 1.1, distances[-1])
     if not low < high:

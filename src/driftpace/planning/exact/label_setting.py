@@ -1,8 +1,8 @@
-"""The best plan of all, by keeping every beginning that may still lead to it (label setting).
+"""Label setting: find the optimal plan by extending partial plans and dropping dominated ones.
 
-A label is the beginning of a plan: the distance it leads to, the money it cost, the value of its gaps so far. One is dropped when
-another of the same length is at least as good in all three, when no end of it fits the budget, or when a lower bound on what is to
-come shows that it cannot beat the best plan known. What is left at the end is the best plan, and that is a proof.
+A label is a partial plan: the distance it leads to, its cost, and the value of its gaps so far. A label is dropped if another of
+the same length is at least as good in all three, if no completion is within the budget, or if a lower bound on its completions
+shows that it cannot beat the incumbent. An exhaustive run proves that the plan left at the end is optimal.
 """
 
 from collections.abc import Callable
@@ -19,21 +19,21 @@ from driftpace.planning.problem import Problem
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
 PruneRule = Callable[[int, FloatArray, FloatArray, FloatArray], BoolArray]
-"""(period, distances, money, values) of labels before that period -> which of them cannot lead to a better plan."""
+"""(period, distances, money, values) of labels before that period -> mask of those that cannot lead to a better plan."""
 
 KeepRule = Callable[[FloatArray, FloatArray, FloatArray], IntArray]
-"""(distances, money, values) of grown labels -> which of them go on."""
+"""(distances, money, values) of extended labels -> indices of those to keep."""
 
-_MOST_CELLS = 6_000_000
-_MOST_KEPT = 3_000_000  # labels of all periods together, which are kept so that the best plan can be followed back
+_MAX_CELLS = 6_000_000
+_MAX_KEPT = 3_000_000  # labels of all periods together, kept to trace the optimal plan back
 _SAME = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Labels:
-    """Beginnings of plans before a period; ``distance`` is before anything is bought. Runs: the last gap and the run so far.
+    """Partial plans before a period; ``distance`` is before any purchase, ``last`` and ``run`` the last gap and the current run.
 
-    ``state`` 0: what is bought now needs a neighbour; 1: one must buy now; 2: one may do anything.
+    ``state`` 0: a purchase now needs one in the next period; 1: a purchase is required now; 2: unconstrained.
     """
 
     distance: FloatArray
@@ -51,57 +51,57 @@ class Labels:
         return len(self.distance)
 
     def at(self, chosen: IntArray | BoolArray) -> "Labels":
-        """Return some of the labels."""
+        """Return a selection of the labels."""
         return Labels(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
 
 
 def best_plan(
     problem: Problem,
-    risks: OutlookArrays,
+    arrays: OutlookArrays,
     sizes: OrderSizes,
     *,
     most: int,
-    hopeless: PruneRule,
-    known: tuple[float, float],
+    prune: PruneRule,
+    incumbent: tuple[float, float],
 ) -> tuple[bool, IntArray | None]:
-    """Return whether the search was complete, and the samples of a plan better than ``known`` (value, money), if there is one.
+    """Return whether the search was exhaustive, and the samples of a plan better than the ``incumbent`` (value, cost), if any.
 
-    Not complete: there were more than ``most`` labels. Of plans with equal values the cheapest counts as the best.
+    It is not exhaustive if there are more than ``most`` labels. Of plans with equal values the cheapest is the best.
     """
     budget = float(budget_units(problem.cost, problem.budget))
     outlook = problem.outlook
-    duty = problem.adjacent and not problem.bought_before
-    one = np.zeros(1)
+    needs_neighbour = problem.adjacent and not problem.bought_before
+    zero = np.zeros(1)
     labels = Labels(
-        distance=np.array([outlook.first_distance(0)]), reach=np.array([np.nan]), age=np.zeros(1, np.int64), money=one,
-        value=one, last=one, run=one, state=np.array([0 if duty else 2]), parent=np.zeros(1, np.int64),
+        distance=np.array([outlook.first_distance(0)]), reach=np.array([np.nan]), age=np.zeros(1, np.int64), money=zero,
+        value=zero, last=zero, run=zero, state=np.array([0 if needs_neighbour else 2]), parent=np.zeros(1, np.int64),
         action=np.zeros(1, np.int64),
     )  # fmt: skip
     steps: list[tuple[IntArray, IntArray]] = []
     kept_so_far = 0
     weights = problem.gap.shares(problem.horizon)  # type: ignore[attr-defined]
     for n in range(problem.horizon):
-        if len(labels) * (len(sizes.counts) + 1) > _MOST_CELLS:
+        if len(labels) * (len(sizes.counts) + 1) > _MAX_CELLS:
             return False, None
         last = n + 1 == problem.horizon
 
         def kept(distance: FloatArray, money: FloatArray, value: FloatArray, n: int = n, last: bool = last) -> IntArray:
-            """Return which grown labels are within the budget, not worse than what is known, and not hopeless."""
-            worse = value >= known[0] * (1.0 - _SAME)
-            worse &= (value > known[0] * (1.0 + _SAME)) | (money >= known[1])
+            """Return the extended labels that are within the budget, not worse than the incumbent, and not pruned."""
+            worse = value >= incumbent[0] * (1.0 - _SAME)
+            worse &= (value > incumbent[0] * (1.0 + _SAME)) | (money >= incumbent[1])
             good = np.flatnonzero((money <= budget) & ~worse)
-            return good if last else good[~hopeless(n + 1, distance[good], money[good], value[good])]
+            return good if last else good[~prune(n + 1, distance[good], money[good], value[good])]
 
         weight = float(weights[n])
         labels = _concatenate(
-            _extend_waiting(problem, risks, labels, n, weight, kept),
-            _extend_buying(problem, risks, sizes, labels, weight, kept),
+            _extend_waiting(problem, arrays, labels, n, weight, kept),
+            _extend_buying(problem, arrays, sizes, labels, weight, kept),
         )
         if problem.adjacent and last:
             labels = labels.at(labels.state != 1)
         labels = _drop_dominated(problem, labels)
         kept_so_far += len(labels)
-        if len(labels) > most or kept_so_far > _MOST_KEPT:
+        if len(labels) > most or kept_so_far > _MAX_KEPT:
             return False, None
         steps.append((labels.parent, labels.action))
         if len(labels) == 0:
@@ -122,24 +122,24 @@ def _concatenate(*parts: Labels) -> Labels:
 
 
 def _extend_waiting(
-    problem: Problem, risks: OutlookArrays, labels: Labels, n: int, weight: float, kept: KeepRule
+    problem: Problem, arrays: OutlookArrays, labels: Labels, n: int, weight: float, kept: KeepRule
 ) -> Labels:
-    """Return the labels one period longer in which nothing was bought."""
+    """Extend the labels by a period without a purchase."""
     free = np.flatnonzero(labels.state != 1)
     some = labels.at(free)
     outlook = problem.outlook
     if outlook.steps == "printed":
         unsampled = np.isnan(some.reach)
         known = np.where(unsampled, 0.0, some.reach)
-        here = np.where(unsampled, outlook.first_distance(n), risks.moved(known, some.age + 1))
-        gap = _gaps(problem, risks.idle(here))
+        here = np.where(unsampled, outlook.first_distance(n), arrays.moved(known, some.age + 1))
+        gap = _gaps(problem, arrays.idle(here))
         age = np.where(unsampled, 0, some.age + 1)
         following = np.where(
             unsampled, outlook.first_distance(n + 1), np.minimum(_printed(outlook, known, age + 1), outlook.diameter)
         )
     else:
-        gap = _gaps(problem, risks.idle(some.distance))
-        age, following = some.age, risks.moved(some.distance, 1)
+        gap = _gaps(problem, arrays.idle(some.distance))
+        age, following = some.age, arrays.moved(some.distance, 1)
     value, run = _accumulate(problem, some, gap, weight)
     return Labels(
         distance=following, reach=some.reach, age=age, money=some.money, value=value, last=gap, run=run,
@@ -148,17 +148,17 @@ def _extend_waiting(
 
 
 def _extend_buying(
-    problem: Problem, risks: OutlookArrays, sizes: OrderSizes, labels: Labels, weight: float, kept: KeepRule
+    problem: Problem, arrays: OutlookArrays, sizes: OrderSizes, labels: Labels, weight: float, kept: KeepRule
 ) -> Labels:
-    """Return the labels one period longer in which something was bought; most are dropped before they are written down."""
-    risk = risks.after(labels.distance, sizes.counts)
+    """Extend the labels by a period with a purchase; most are dropped before they are stored."""
+    risk = arrays.after(labels.distance, sizes.counts)
     counts = risk.shape[1]
-    gap, reach = _gaps(problem, risk), risks.reach(risk)
+    gap, reach = _gaps(problem, risk), arrays.reach(risk)
     outlook = problem.outlook
     if outlook.steps == "printed":
         following = np.minimum(_printed(outlook, reach, np.ones(1, np.int64)), outlook.diameter)
     else:
-        following = risks.moved(reach, 1)
+        following = arrays.moved(reach, 1)
     money = labels.money[:, None] + sizes.price
     value, run = _accumulate(problem, labels, gap, weight)
     some = kept(following.ravel(), money.ravel(), value.ravel())
@@ -181,7 +181,7 @@ def _gaps(problem: Problem, risk: FloatArray) -> FloatArray:
 
 
 def _accumulate(problem: Problem, labels: Labels, gap: FloatArray, weight: float) -> tuple[FloatArray, FloatArray]:
-    """Return the value so far with one more gap, and the run it ends; a row of ``gap`` is a label."""
+    """Return the value so far with one more gap, and the current run; a row of ``gap`` is a label."""
     value, run, last = labels.value, labels.run, labels.last
     if gap.ndim == 2:
         value, run, last = value[:, None], run[:, None], last[:, None]
@@ -195,7 +195,7 @@ def _accumulate(problem: Problem, labels: Labels, gap: FloatArray, weight: float
 
 
 def _drop_dominated(problem: Problem, labels: Labels) -> Labels:
-    """Return the labels that none other beats; with runs or the printed form nearly all are kept, since no order is true there."""
+    """Drop dominated labels; with runs or the printed form no dominance order holds, and all are kept."""
     if len(labels) == 0:
         return labels
     if isinstance(problem.gap, LargestRun) or problem.outlook.steps == "printed":

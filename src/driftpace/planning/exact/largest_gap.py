@@ -1,6 +1,8 @@
-"""The largest gap and the largest run: bracket the least level that the budget can hold, on finer and finer ladders.
+"""Minimise the largest gap or run: bisect the level, with the least cost of a level from a dynamic programme.
 
-Also the target itself, which is the level 0: whether the budget holds it, and how cheaply.
+Largest gap: no gap above the level. Largest run: between one purchase and the next the gaps only grow, so they belong to one run;
+that no such stretch adds up to more than the level is necessary, and it is sufficient if every purchase lowers the gap. The
+target itself is the level 0.
 """
 
 import math
@@ -26,13 +28,15 @@ from driftpace.typing import BoolArray, FloatArray, IntArray
 
 _SIZES = (160, 400, 1000, 2000)
 _TARGET_SIZES = (160, 640)
-_MOST_NODES = 600_000
-_MOST_CLASSES = 48
+_MAX_NODES = 600_000
+_MAX_CLASSES = 48
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeightClasses:
-    """``each`` period's weight; ``lowered`` is that of its class, the least weight in it: a value made with it is a lower bound.
+    """The weights of the periods in classes, so that one table serves many periods.
+
+    ``lowered`` replaces the weight of ``each`` period by the least of its class: values computed with it are lower bounds.
 
     >>> weights = WeightClasses.of(np.array([1.0, 2.0, 1.0]))
     >>> weights.classes, weights.of_class
@@ -46,10 +50,10 @@ class WeightClasses:
 
     @classmethod
     def of(cls, weights: FloatArray) -> "WeightClasses":
-        """Return weights in at most a few dozen classes."""
+        """Return the weights in at most 48 classes."""
         distinct, classes = np.unique(weights, return_inverse=True)
-        if len(distinct) > _MOST_CLASSES:
-            levels = np.linspace(0.0, 1.0, _MOST_CLASSES + 1)[:-1]
+        if len(distinct) > _MAX_CLASSES:
+            levels = np.linspace(0.0, 1.0, _MAX_CLASSES + 1)[:-1]
             distinct = np.unique(np.quantile(weights, levels, method="lower"))
             classes = np.searchsorted(distinct, weights, side="right") - 1
         return cls(weights, distinct[classes], classes.astype(np.int64), distinct)
@@ -57,7 +61,7 @@ class WeightClasses:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LevelSolution:
-    """The least money from every node where one is ``free`` to wait, and in all; ``chosen`` leads there (None: nothing does)."""
+    """The least cost from every node (``free`` to wait) and from the start; ``chosen`` attains it (None: infeasible)."""
 
     free: FloatArray
     money: float
@@ -66,16 +70,16 @@ class LevelSolution:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LevelProgramme:
-    """A ladder, the weights of the periods, and whether stretches of gaps count (``runs``) or single ones."""
+    """The least cost of a level on a grid, for sums over stretches of gaps (``runs``) or for single gaps."""
 
     grid: DistanceGrid
     weights: WeightClasses
     runs: bool
     adjacent: bool
-    duty: bool
+    needs_neighbour: bool
 
-    def hold(self, level: float) -> LevelSolution:
-        """Return the least money that holds the level: a lower bound, or on a ladder rounded up an upper one."""
+    def min_cost(self, level: float) -> LevelSolution:
+        """Return the least cost of the level: a lower bound, or on a grid that rounds up an upper bound."""
         from driftpace.planning.kernels import levels
 
         horizon, first = len(self.weights.each), self.grid.first
@@ -84,14 +88,14 @@ class LevelProgramme:
         values = Values(sample, np.full(shape, np.inf) if self.adjacent else sample, np.full(shape, np.inf))
         tables = self._tables(level)
         levels.backward(tables, values)
-        duty = self.adjacent and self.duty
-        now = (values.pending if duty else values.sample)[0, first]
+        needs_neighbour = self.adjacent and self.needs_neighbour
+        now = (values.pending if needs_neighbour else values.sample)[0, first]
         money, _ = levels.best_wait(tables, 0, first, now, values.pending)
         if not math.isfinite(money):
             return LevelSolution(values.free, math.inf, None)
         chosen = np.empty(horizon, np.int64)
-        found = levels.follow_policy(tables, first, duty, values, chosen)
-        return LevelSolution(values.free, float(money), chosen if found else None)
+        complete = levels.follow_policy(tables, first, needs_neighbour, values, chosen)
+        return LevelSolution(values.free, float(money), chosen if complete else None)
 
     def _tables(self, level: float) -> LevelTables:
         from driftpace.planning.kernels import levels
@@ -128,61 +132,61 @@ class LevelProgramme:
 
 
 def meet_target(search: Search, sizes: OrderSizes) -> None:
-    """Find whether the budget holds the target in every period, and then how cheaply."""
+    """Decide whether the budget meets the target in every period, and minimise the cost of doing so."""
     for size in _TARGET_SIZES:
-        distances = spread_distances(search.problem, search.risks, sizes, size)
+        distances = spread_distances(search.problem, search.arrays, sizes, size)
         down = _level_programme(search, sizes, distances, runs=False, up=False)
-        floor = down.hold(0.0)
+        floor = down.min_cost(0.0)
         search.money_lower = max(search.money_lower, floor.money)
         if floor.money > search.budget:
             return
-        _take(search, _level_programme(search, sizes, distances, runs=False, up=True), 0.0)
+        _offer_level(search, _level_programme(search, sizes, distances, runs=False, up=True), 0.0)
         if search.value == 0.0 and search.money <= floor.money * (1.0 + search.accuracy):
             return
     if search.value == 0.0 and search.money > floor.money:
-        cut = search.money
+        cutoff = search.money
 
-        def hopeless(n: int, distances: FloatArray, money: FloatArray, values: FloatArray) -> BoolArray:
-            dearer: BoolArray = money + floor.free[n][point_below(down.grid.points, distances**2)] > cut
+        def prune(n: int, distances: FloatArray, money: FloatArray, values: FloatArray) -> BoolArray:
+            dearer: BoolArray = money + floor.free[n][point_below(down.grid.points, distances**2)] > cutoff
             return dearer | (values > 0.0)
 
-        if search.by_labels(sizes, hopeless):
+        if search.label_setting(sizes, prune):
             search.money_lower = search.money
 
 
 def minimise_level(search: Search, sizes: OrderSizes) -> None:
-    """Bracket the least level that the budget can hold."""
+    """Bracket the least level that is within the budget."""
     problem = search.problem
     runs = isinstance(problem.gap, LargestRun)
-    _begin(search)
-    wide = spread_distances(problem, search.risks, sizes, _SIZES[0])
+    _offer_mean_plans(search)
+    wide = spread_distances(problem, search.arrays, sizes, _SIZES[0])
     for size in _SIZES:
         distances = concentrated_distances(wide, search.visited(), size)
         down = _level_programme(search, sizes, distances, runs=runs, up=False)
-        search.prove(_refuted(search, down) * ROUNDING_MARGIN)
+        search.raise_lower(_infeasible_level(search, down) * ROUNDING_MARGIN)
         up = _level_programme(search, sizes, distances, runs=runs, up=True)
-        _reach(search, up)
-        bench = LocalSearch.of(problem, search.risks, up.grid, search.budget)
+        _offer_lower_levels(search, up)
+        local = LocalSearch.of(problem, search.arrays, up.grid, search.budget)
         if runs:
-            for saw in bench.sawtooth_plans(search.lower, search.value):
-                search.offer(up.grid.sizes.samples(saw))
+            for tooth in local.sawtooth_plans(search.lower, search.value):
+                search.offer(up.grid.sizes.samples(tooth))
         enough = search.lower * (1.0 + search.accuracy / 4.0)
-        _, better = bench.improve(up.grid.sizes.entries(search.samples), enough=enough, rounds=40)
+        _, better = local.improve(up.grid.sizes.entries(search.samples), enough=enough, rounds=40)
         search.offer(up.grid.sizes.samples(better))
         if search.done:
             return
-        if problem.horizon * size > _MOST_NODES:
+        if problem.horizon * size > _MAX_NODES:
             break
-    cut = search.cut
+    cutoff = search.cutoff
     singles = _level_programme(search, sizes, distances, runs=False, up=False)
-    floor = singles.hold(cut)
+    floor = singles.min_cost(cutoff)
 
-    def hopeless(n: int, distances: FloatArray, money: FloatArray, values: FloatArray) -> BoolArray:
+    def prune(n: int, distances: FloatArray, money: FloatArray, values: FloatArray) -> BoolArray:
         dear: BoolArray = money + floor.free[n][point_below(singles.grid.points, distances**2)] > search.budget
-        return dear | (values > cut)
+        return dear | (values > cutoff)
 
-    if search.by_labels(sizes, hopeless):
-        search.prove(cut)
+    if search.label_setting(sizes, prune):
+        search.raise_lower(cutoff)
 
 
 def _level_programme(
@@ -190,20 +194,20 @@ def _level_programme(
 ) -> LevelProgramme:
     """Return the programme that bounds the cost of a level from below, or with ``up`` from above."""
     problem = search.problem
-    grid = build_grid(problem, search.risks, sizes.plain if up else sizes, distances, up=up)
+    grid = build_grid(problem, search.arrays, sizes.plain if up else sizes, distances, up=up)
     return LevelProgramme(grid, WeightClasses.of(search.weights), runs, problem.adjacent, not problem.bought_before)
 
 
-def _take(search: Search, up: LevelProgramme, level: float) -> float:
-    """Offer the plan that holds a level; return the money it takes."""
-    holding = up.hold(level)
-    if holding.chosen is not None:
-        search.offer(up.grid.sizes.samples(holding.chosen))
-    return holding.money
+def _offer_level(search: Search, up: LevelProgramme, level: float) -> float:
+    """Offer the cheapest plan for a level; return its cost."""
+    solution = up.min_cost(level)
+    if solution.chosen is not None:
+        search.offer(up.grid.sizes.samples(solution.chosen))
+    return solution.money
 
 
-def _begin(search: Search) -> None:
-    """Begin with plans of small mean gap, which are often near."""
+def _offer_mean_plans(search: Search) -> None:
+    """Start with plans of small mean gap, which are often close."""
     problem = search.problem
     mean = Problem(
         outlook=problem.outlook,
@@ -216,28 +220,28 @@ def _begin(search: Search) -> None:
         bought_before=problem.bought_before,
     )
     coarse = search.order_sizes(fine=False).plain
-    grid = build_grid(mean, search.risks, coarse, spread_distances(mean, search.risks, coarse, 64), smooth=True)
-    pricing = PricedProgramme(grid, MeanGap().shares(mean.horizon), mean.adjacent, not mean.bought_before)
-    bench = LocalSearch.of(mean, search.risks, grid, search.budget)
-    for field in maximise_dual(pricing, search.budget, guess=None, accuracy=0.01).fields:
-        search.offer(grid.sizes.samples(bench.roll_out(field)))
+    grid = build_grid(mean, search.arrays, coarse, spread_distances(mean, search.arrays, coarse, 64), smooth=True)
+    programme = PricedProgramme(grid, MeanGap().shares(mean.horizon), mean.adjacent, not mean.bought_before)
+    local = LocalSearch.of(mean, search.arrays, grid, search.budget)
+    for solution in maximise_dual(programme, search.budget, guess=None, accuracy=0.01).solutions:
+        search.offer(grid.sizes.samples(local.roll_out(solution)))
 
 
-def _refuted(search: Search, down: LevelProgramme) -> float:
-    """Return a level that the budget cannot hold, as high as this ladder shows."""
+def _infeasible_level(search: Search, down: LevelProgramme) -> float:
+    """Return the highest level that this grid proves to exceed the budget."""
     low, high = search.lower, search.value
-    if down.hold(low).money <= search.budget:
+    if down.min_cost(low).money <= search.budget:
         return low
     while high - low > max(search.accuracy / 8.0, 1e-7) * high:
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if down.hold(middle).money > search.budget else (low, middle)
+        low, high = (middle, high) if down.min_cost(middle).money > search.budget else (low, middle)
     return low
 
 
-def _reach(search: Search, up: LevelProgramme) -> None:
-    """Offer plans that hold lower and lower levels."""
+def _offer_lower_levels(search: Search, up: LevelProgramme) -> None:
+    """Offer plans for lower and lower levels."""
     low, high = search.lower, search.value
     while high - low > max(search.accuracy / 8.0, 1e-7) * high:
         middle = 0.5 * (low + high)
-        held = _take(search, up, middle) <= search.budget
-        low, high = (low, middle) if held else (middle, high)
+        feasible = _offer_level(search, up, middle) <= search.budget
+        low, high = (low, middle) if feasible else (middle, high)

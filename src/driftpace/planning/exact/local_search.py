@@ -1,4 +1,4 @@
-"""Plans from fields, and better plans from plans: follow, splice, saw, exchange."""
+"""Local search: roll out policies along true distances, splice plans, build sawtooth plans, and exchange purchases."""
 
 import itertools
 from dataclasses import dataclass
@@ -14,29 +14,29 @@ from driftpace.planning.problem import Problem
 from driftpace.typing import IntArray
 
 GOAL_CODES = {MeanGap: 0, LargestGap: 1, LargestRun: 2}
-_TEETH = (2, 3, 5, 6, 12, 24, 40)
+_TOOTH_LENGTHS = (2, 3, 5, 6, 12, 24, 40)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LocalSearch:
-    """A problem on a ladder, for loops over one plan at a time; a plan is an entry of the menu for each period, -1 for none."""
+    """Operations on plans for a problem on a grid; a plan is an index of the order sizes for each period, -1 for none."""
 
     grid: DistanceGrid
     tables: PlanTables
 
     @classmethod
-    def of(cls, problem: Problem, risks: OutlookArrays, grid: DistanceGrid, budget: float) -> "LocalSearch":
-        """Return the workbench of a problem whose goal is one of the paper's three."""
+    def of(cls, problem: Problem, arrays: OutlookArrays, grid: DistanceGrid, budget: float) -> "LocalSearch":
+        """Return the local search of a problem whose objective is one of the paper's three."""
         outlook, gap, sizes = problem.outlook, problem.gap, grid.sizes
         assert isinstance(gap, MeanGap | LargestGap | LargestRun)
         tables = PlanTables(
             points=grid.points,
             risk=grid.risk,
             ahead=grid.ahead,
-            rho=float(outlook.rho),  # an integer would have the loops compiled anew
+            rho=float(outlook.rho),  # an integer would compile the loops a second time
             walk=outlook.steps == "walk",
-            widest=float(risks.widest) ** 2,
-            root=np.nan if risks.root is None else risks.root,
+            widest=float(arrays.widest) ** 2,
+            root=np.nan if arrays.root is None else arrays.root,
             start=float(grid.points[grid.first]),
             epsilon=float(problem.epsilon),
             goal=GOAL_CODES[type(gap)],
@@ -53,19 +53,19 @@ class LocalSearch:
         return len(self.tables.weights)
 
     def cost(self, plan: IntArray) -> float:
-        """Return what a plan costs, in units."""
+        """Return the cost of a plan, in units."""
         return float(self.tables.prices[plan[plan >= 0]].sum())
 
-    def roll_out(self, field: PricedSolution) -> IntArray:
-        """Return the plan that a priced field leads to along true distances."""
+    def roll_out(self, solution: PricedSolution) -> IntArray:
+        """Return the plan of a priced solution's policy along true distances."""
         from driftpace.planning.kernels import plans
 
         plan = np.empty(self._horizon, np.int64)
-        plans.roll_out(self.tables, field.price, self.grid.smooth, field.values, plan)
+        plans.roll_out(self.tables, solution.price, self.grid.smooth, solution.values, plan)
         return plan
 
     def roll_out_limited(self, price: float, layers: tuple[OrderLimitValues, ...], orders: int) -> IntArray:
-        """Return the plan with at most ``orders`` purchases that priced layers lead to along true distances."""
+        """Return the plan with at most ``orders`` purchases of a priced policy along true distances."""
         from driftpace.planning.kernels import plans
 
         plan = np.empty(self._horizon, np.int64)
@@ -75,22 +75,22 @@ class LocalSearch:
         return plan
 
     def splice(self, left: IntArray, right: IntArray) -> tuple[float, IntArray]:
-        """Return the best plan within the budget that follows one plan first and the other later, with its value."""
+        """Return the best plan within the budget that follows ``left`` first and ``right`` later, with its value."""
         from driftpace.planning.kernels import plans
 
         value, plan = plans.splice(self.tables, left, right)
         return float(value), plan
 
     def sawtooth_plans(self, low: float, high: float) -> list[IntArray]:
-        """Return plans whose gaps fall in every period for a while, then jump back: a gap that stays makes a run without end.
+        """Return plans whose gaps decrease for some periods, then jump back: a constant gap would be one long run.
 
-        For teeth of several lengths, the one with the lowest top that can be paid.
+        For each of several tooth lengths, the plan with the lowest peak within the budget.
         """
         from driftpace.planning.kernels import plans
 
         halves = {max(self._horizon >> power, 1) for power in range(12)}
-        found = []
-        lengths = sorted(halves | {min(teeth, self._horizon) for teeth in _TEETH})
+        teeth = []
+        lengths = sorted(halves | {min(length, self._horizon) for length in _TOOTH_LENGTHS})
         for length, close in itertools.product(lengths, (False, True)):
             below, above, best = low, high, None
             for _ in range(30):
@@ -99,11 +99,11 @@ class LocalSearch:
                 cost = plans.sawtooth(self.tables, middle, length, close, plan)
                 below, above, best = (below, middle, plan) if cost <= self.tables.budget else (middle, above, best)
             if best is not None:
-                found.append(best)
-        return found
+                teeth.append(best)
+        return teeth
 
     def improve(self, plan: IntArray, *, enough: float, rounds: int, tries: int = 64) -> tuple[float, IntArray]:
-        """Return a plan within the budget that small changes do not better, or one whose value is at most ``enough``."""
+        """Exchange purchases until no exchange helps or the value is at most ``enough``; return the value and the plan."""
         from driftpace.planning.kernels import local_search
 
         plan = plan.copy()

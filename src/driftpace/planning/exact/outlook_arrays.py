@@ -1,7 +1,7 @@
-"""An outlook for many distances and numbers of samples at once: what the planners' tables are made of.
+"""Vectorised evaluation of an outlook, for the planner's tables.
 
-Most bounds are simple in the distance (alpha d^2 + beta, a harmonic sum), and then a table is one array expression. Whether a bound
-is as simple as it seems is tried at many points; one that is not is asked point by point.
+Most bounds have a simple form in the distance (alpha d^2 + beta, a harmonic sum), so that a table is one array expression. The form
+is checked at many points; other bounds are evaluated point by point.
 """
 
 import math
@@ -18,16 +18,16 @@ _SAME = 1e-11
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OutlookArrays:
-    """``outlook`` on arrays. ``square``: idle risk = square d^2; ``root``: reach = root sqrt(risk); None where neither is so.
+    """An ``outlook`` on arrays. ``square``: idle risk = square d^2; ``root``: reach = root sqrt(risk); None if not of this form.
 
-    ``widest`` is the largest distance that a plan of ``horizon`` periods can meet.
+    ``widest`` is the largest distance in a plan of ``horizon`` periods.
 
     >>> from driftpace.bounds import Anchored
-    >>> risks = OutlookArrays.of(Outlook(bound=Anchored(noise=1.0, features=3), rho=0.3, start=3.0), horizon=10)
-    >>> risks.after(np.array([1.0, 3.0]), np.array([10, 40])).round(4)
+    >>> arrays = OutlookArrays.of(Outlook(bound=Anchored(noise=1.0, features=3), rho=0.3, start=3.0), horizon=10)
+    >>> arrays.after(np.array([1.0, 3.0]), np.array([10, 40])).round(4)
     array([[0.1667, 0.0385],
            [0.2368, 0.0413]])
-    >>> risks.idle(np.array([1.0])), risks.reach(np.array([0.02]))
+    >>> arrays.idle(np.array([1.0])), arrays.reach(np.array([0.02]))
     (array([0.5]), array([0.2]))
     """
 
@@ -38,20 +38,20 @@ class OutlookArrays:
 
     @classmethod
     def of(cls, outlook: Outlook, horizon: int) -> "OutlookArrays":
-        """Return the arrays' view of an outlook."""
+        """Return the vectorised outlook for a horizon."""
         widest = max(outlook.first_distance(horizon), outlook.idle_distance(outlook.start, horizon), 1e-9)
         probes = np.geomspace(1e-6 * widest, widest, _PROBES)
         return cls(outlook, widest, _square(outlook, probes), _root(outlook, widest))
 
     def idle(self, distances: FloatArray) -> FloatArray:
-        """Return the risk at each distance where nothing is bought."""
+        """Return the risk at each distance without samples."""
         if self.square is not None:
             return self.square * np.square(distances)
         bound = self.outlook.bound
         return np.array([bound(float(d), 0) for d in distances.ravel()]).reshape(distances.shape)
 
     def reach(self, risks: FloatArray) -> FloatArray:
-        """Return how far from its best a model of each risk may be."""
+        """Return the largest distance from its optimum of a model with each risk."""
         if self.root is not None:
             return self.root * np.sqrt(risks)
         reach = self.outlook.reach
@@ -70,19 +70,19 @@ class OutlookArrays:
         """Return alpha, beta of each count if the risk is min(idle, alpha d^2 + beta), else None."""
         if self.square is None:
             return None
-        found = [self.outlook.bound.factors(int(count)) for count in counts]
-        if any(each is None for each in found):
+        factors = [self.outlook.bound.factors(int(count)) for count in counts]
+        if any(each is None for each in factors):
             return None
-        alpha = np.array([each.alpha for each in found if each is not None])
-        beta = np.array([each.beta for each in found if each is not None])
+        alpha = np.array([each.alpha for each in factors if each is not None])
+        beta = np.array([each.beta for each in factors if each is not None])
         if not (np.isfinite(alpha).all() and np.isfinite(beta).all()):
             return None
         return (alpha, beta) if self._agrees(counts, alpha, beta) else None
 
     def concave(self, counts: IntArray) -> bool:
-        """Whether the risk after each count is known to be concave in the squared distance, as waiting is.
+        """Whether the risk after each count is known to be concave in the squared distance, like that of waiting.
 
-        min(square z, alpha z + beta) is; other bounds say so themselves.
+        min(square z, alpha z + beta) is; other bounds declare it.
         """
         simple = self.square is not None and self.root is not None
         return simple and (self.factors(counts) is not None or getattr(self.outlook.bound, "concave", False) is True)
@@ -100,7 +100,7 @@ class OutlookArrays:
         return np.array([[bound(float(d), int(count)) for count in counts] for d in distances])
 
     def _agrees(self, counts: IntArray, alpha: FloatArray, beta: FloatArray) -> bool:
-        """Whether the factors give the bound at a spread of distances and counts."""
+        """Whether the factors reproduce the bound at a range of distances and counts."""
         assert self.square is not None
         bound = self.outlook.bound
         picks = np.unique(np.linspace(0, len(counts) - 1, _PROBES).astype(int))

@@ -1,9 +1,8 @@
-"""The exact planner: whole numbers of samples, the true cost, and a proven interval for the best value.
+"""The exact planner: integer sample sizes, the true cost, and proven bounds on the optimum.
 
-The paper calls the problem intractable and relaxes it. But a plan acts on the future through one number only, the distance of
-the model, and through the money left (theory 5.6). Pricing the money leaves a dynamic programme over the distance, which
-bounds the best value from below and leads to plans; plans are improved by exchanging purchases; on small problems every
-beginning is followed until one plan is left.
+The paper calls the problem intractable and relaxes it. But a plan acts on the future only through the distance of the model and the
+money left (theory 5.6). Pricing the money leaves a dynamic programme over the distance, which yields lower bounds and plans; local
+search improves the plans; on small problems label setting proves optimality.
 """
 
 import itertools
@@ -24,14 +23,32 @@ from driftpace.records import Plan
 from driftpace.typing import BoolArray, FloatArray
 
 ACCURACY = 0.01
-"""How far the value may lie above the best one, as a share, before a planner stops looking."""
+"""The default relative optimality gap at which a search stops."""
+
+_MAX_CUSTOM_PLANS = 20_000  # custom objectives with no more plans are enumerated
+_MAX_LABELLED_PLANS = 400_000  # problems with no more plans are solved by label setting at once
+_EXCHANGES = 20_000
+
+_STANDARD_GAPS = (MeanGap(), LargestGap(), LargestRun())  # their plans are starting points for custom objectives
 
 
 def plan_exact(problem: Problem, *, accuracy: float = ACCURACY) -> Plan:
-    """Return a plan whose value is proven to be within ``accuracy`` of the best, or as near as could be proven: see its ``lower``.
+    """Minimise the objective of a problem to a proven relative optimality gap.
 
-    With ``accuracy=0`` the search goes on until the best plan is proven, where that can be done.
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    accuracy : float, default 0.01
+        The relative optimality gap at which the search stops; 0 searches until the optimum is proven, if possible.
 
+    Returns
+    -------
+    Plan
+        The best plan found; no plan has a value below its ``lower``.
+
+    Examples
+    --------
     >>> from driftpace.bounds import Anchored
     >>> from driftpace.planning.costs import LinearCost
     >>> from driftpace.planning.outlook import Outlook
@@ -52,20 +69,20 @@ def _plan(search: Search) -> Plan:
     problem, gap = search.problem, search.problem.gap
     sizes = search.order_sizes(fine=True)
     if search.value == 0.0:
-        search.proof = "the target is met in every period without any samples"
+        search.proof = "the target is met in every period without samples"
     elif len(sizes.counts) == 0:
-        search.prove(search.value)
+        search.raise_lower(search.value)
         search.proof = f"the budget of {problem.budget} is below the price of one order, so nothing can be bought"
-    elif plan_by_enumeration(search, sizes):
-        search.prove(search.value)
+    elif _label_all_plans(search, sizes):
+        search.raise_lower(search.value)
         search.money_lower = search.money
     elif not isinstance(gap, MeanGap | LargestGap | LargestRun):
-        plan_custom_goal(
-            search, sizes, tuple(_plan(Search.of(replace(problem, gap=each), ACCURACY)) for each in STARTING_GOALS)
+        _plan_custom_gap(
+            search, sizes, tuple(_plan(Search.of(replace(problem, gap=each), ACCURACY)) for each in _STANDARD_GAPS)
         )
     elif problem.outlook.steps == "printed":
-        largest = _plan(corrected_search(search, LargestGap(gap.weights))) if isinstance(gap, LargestRun) else None
-        plan_printed_form(search, sizes, _plan(corrected_search(search, gap)), largest)
+        largest = _plan(_corrected_search(search, LargestGap(gap.weights))) if isinstance(gap, LargestRun) else None
+        _plan_printed_form(search, sizes, _plan(_corrected_search(search, gap)), largest)
     else:
         meet_target(search, sizes)
         if search.value > 0.0 and isinstance(gap, MeanGap):
@@ -83,7 +100,7 @@ def _plan(search: Search) -> Plan:
 
 
 def plan_for_target(problem: Problem, *, accuracy: float = ACCURACY) -> tuple[Plan | None, bool]:
-    """Return the cheapest plan found that holds the target within the budget, if any; and whether there is proof that none does."""
+    """Return the cheapest plan found that meets the target within the budget, if any, and whether it is proven that none does."""
     search = Search.of(problem, accuracy)
     sizes = search.order_sizes(fine=True)
     if search.value > 0.0 and len(sizes.counts) > 0:
@@ -94,84 +111,75 @@ def plan_for_target(problem: Problem, *, accuracy: float = ACCURACY) -> tuple[Pl
 
 
 def _reason(search: Search) -> str:
-    """Return how it came out, as a sentence."""
+    """Describe the result in a sentence."""
     goal = search.problem.gap.name
     if search.proof:
         return search.proof
     if search.value == 0.0:
         least = in_money(search.problem.cost, int(search.money_lower), search.problem.budget.currency)
-        cheaper = "no cheaper plan does" if search.money <= search.money_lower else f"none does for less than {least}"
-        return f"the target is held in every period, and {cheaper}: proven"
+        if search.money <= search.money_lower:
+            return "the target is met in every period, at the lowest possible cost (proven)"
+        return f"the target is met in every period; no plan does so for less than {least} (proven)"
     if search.gap <= 1e-9:
-        return f"no plan within the budget has a smaller {goal}: proven"
-    return f"the best {goal} lies between {search.lower:.4g} and {search.value:.4g}: within {100 * search.gap:.2g} %"
+        return f"no plan within the budget has a smaller {goal} (proven)"
+    return (
+        f"the optimal {goal} lies between {search.lower:.4g} and {search.value:.4g} (within {100 * search.gap:.2g} %)"
+    )
 
 
-_FEW_PLANS = 20_000
-_ALL_PLANS = 400_000
-_EXCHANGES = 20_000
+def _plan_printed_form(search: Search, sizes: OrderSizes, example: Plan, largest: Plan | None) -> None:
+    """Plan for the printed form of the distances, starting from the plan of the corrected form.
 
-
-def plan_printed_form(search: Search, sizes: OrderSizes, example: Plan, largest: Plan | None) -> None:
-    """Plan in the form as printed, from the plan of the corrected form; for runs ``largest`` is that of the largest gap.
-
-    The printed form only makes distances larger, (a + b)^2 <= 2a^2 + 2b^2 (theory I11): what bounds the corrected one bounds
-    it too, where a larger gap never makes the value less. A run is at least as large as its largest gap.
+    The printed form only enlarges distances, (a + b)^2 <= 2a^2 + 2b^2 (theory I11): lower bounds of the corrected form remain valid
+    for monotone objectives. For runs ``largest`` is the plan of the largest gap, which bounds the largest run from below.
     """
     search.offer(np.array(example.samples))
-    search.prove(example.lower if largest is None else largest.lower)
+    search.raise_lower(example.lower if largest is None else largest.lower)
     if search.done:
         return
-    if search.by_labels(sizes, _nothing_is_hopeless):
-        search.prove(search.cut)
+    if search.label_setting(sizes, _prune_nothing):
+        search.raise_lower(search.cutoff)
     else:
         _exchange(search, sizes.plain)
 
 
-def plan_custom_goal(search: Search, sizes: OrderSizes, examples: tuple[Plan, ...]) -> None:
-    """Plan for a goal of one's own, which is only known to be monotone.
-
-    It is at least that of gaps which no plan gets under, period by period: see :func:`_least_gaps`.
-    """
+def _plan_custom_gap(search: Search, sizes: OrderSizes, examples: tuple[Plan, ...]) -> None:
+    """Plan for a custom objective, which is only known to be monotone: its value at the least gaps is a lower bound."""
     for example in examples:
         search.offer(np.array(example.samples))
-    search.prove(search.problem.gap(_least_gaps(search.problem, None if sizes.beyond else int(sizes.counts[-1]))))
+    search.raise_lower(search.problem.gap(_least_gaps(search.problem, None if sizes.beyond else int(sizes.counts[-1]))))
     if search.done:
         return
-    if sizes.whole and (len(sizes.counts) + 1) ** search.problem.horizon <= _FEW_PLANS:
+    if sizes.complete and (len(sizes.counts) + 1) ** search.problem.horizon <= _MAX_CUSTOM_PLANS:
         _enumerate(search, sizes)
-        search.prove(search.value)
+        search.raise_lower(search.value)
     else:
         _exchange(search, sizes.plain)
 
 
-def plan_by_enumeration(search: Search, sizes: OrderSizes) -> bool:
-    """Look at all beginnings at once where the best plan is asked for and there are few; return whether that was done."""
+def _label_all_plans(search: Search, sizes: OrderSizes) -> bool:
+    """Solve small problems by label setting alone if the optimum is requested; return whether that was done."""
     if search.accuracy > 0.0 or not isinstance(search.problem.gap, MeanGap | LargestGap | LargestRun):
         return False
-    few = sizes.whole and (len(sizes.counts) + 1.0) ** search.problem.horizon <= _ALL_PLANS
-    return few and search.by_labels(sizes, _nothing_is_hopeless)
+    few = sizes.complete and (len(sizes.counts) + 1.0) ** search.problem.horizon <= _MAX_LABELLED_PLANS
+    return few and search.label_setting(sizes, _prune_nothing)
 
 
-STARTING_GOALS = (MeanGap(), LargestGap(), LargestRun())
-"""Whose plans are examples for a goal of one's own."""
-
-
-def corrected_search(search: Search, gap: Gap) -> Search:
-    """Return a search for the same problem in the corrected form of the distances."""
+def _corrected_search(search: Search, gap: Gap) -> Search:
+    """Return a search for the same problem with the corrected form of the distances."""
     outlook = replace(search.problem.outlook, steps="worst")
     return Search.of(replace(search.problem, outlook=outlook, gap=gap), search.accuracy)
 
 
-def _nothing_is_hopeless(n: int, distances: FloatArray, money: FloatArray, values: FloatArray) -> BoolArray:
+def _prune_nothing(n: int, distances: FloatArray, money: FloatArray, values: FloatArray) -> BoolArray:
     del n, money, values
     return np.zeros(len(distances), np.bool_)
 
 
 def _least_gaps(problem: Problem, most: int | None) -> FloatArray:
-    """Return gaps that no plan gets under: the largest order in every period, and after it the nearer of buying and waiting.
+    """Return lower bounds on the gaps: the largest order in every period, followed by the closer of buying and waiting.
 
-    A purchase may leave the model further away than waiting would, where a risk becomes a distance with a loss (M > m).
+    A purchase may leave the model further away than waiting would if converting a risk to a distance is lossy (M > m).
     """
     outlook = problem.outlook
     if most is None:
@@ -184,14 +192,14 @@ def _least_gaps(problem: Problem, most: int | None) -> FloatArray:
 
 
 def _enumerate(search: Search, sizes: OrderSizes) -> None:
-    """Look at every plan."""
+    """Offer every plan."""
     counts = np.append(0, sizes.counts)
     for choice in itertools.product(counts.tolist(), repeat=search.problem.horizon):
         search.offer(np.array(choice))
 
 
 def _exchange(search: Search, sizes: OrderSizes) -> None:
-    """Change one or two periods of the best plan at a time, as it is valued, a limited number of times."""
+    """Exchange samples between one or two periods of the incumbent, a limited number of times."""
     tries = _EXCHANGES
     last = len(sizes.counts)
     while tries > 0:

@@ -1,4 +1,4 @@
-"""One search for a plan: the problem, the best plan so far, and what is proven of the best there is."""
+"""The state of a search: the problem, the incumbent, and what is proven about the optimum."""
 
 from dataclasses import dataclass
 
@@ -13,25 +13,25 @@ from driftpace.planning.problem import Problem, objective_value, satisfies_adjac
 from driftpace.typing import FloatArray, IntArray
 
 ROUNDING_MARGIN = 1.0 - 1e-9
-"""What rounding may add to a lower bound is taken off it."""
+"""Lower bounds are multiplied by this, so that rounding errors cannot invalidate them."""
 
 _SAME = 1e-12
-_LABELS = 150_000
-_RUN_LABELS = 400_000
-_RUN_HORIZON = 12  # runs have no order that drops labels: beyond this there are too many
+_MAX_LABELS = 150_000
+_MAX_RUN_LABELS = 400_000
+_MAX_RUN_HORIZON = 12  # labels of runs do not dominate each other: beyond this there are too many
 
 
 @dataclass(slots=True, eq=False)
 class Search:
-    """What is known of a problem; it only grows: the value falls, ``lower`` rises.
+    """A search for a plan, with an incumbent ``samples`` of some ``value`` and a proven bound ``lower``.
 
-    ``least`` is the least value met; ``money`` breaks ties between values that differ by rounding; where the target is held,
-    none that holds it costs less than ``money_lower``.
+    ``least`` is the smallest value found; ``money`` breaks ties between values that differ by rounding. ``money_lower`` is a
+    lower bound on the cost of meeting the target in every period.
     """
 
     problem: Problem
     accuracy: float
-    risks: OutlookArrays
+    arrays: OutlookArrays
     budget: float
     samples: IntArray
     value: float
@@ -44,13 +44,13 @@ class Search:
 
     @classmethod
     def of(cls, problem: Problem, accuracy: float) -> "Search":
-        """Return a search that knows the plan to buy nothing."""
+        """Return a search whose incumbent buys nothing."""
         nothing = np.zeros(problem.horizon, np.int64)
         value = objective_value(problem, nothing)
         return cls(
             problem=problem,
             accuracy=accuracy,
-            risks=OutlookArrays.of(problem.outlook, problem.horizon),
+            arrays=OutlookArrays.of(problem.outlook, problem.horizon),
             budget=float(budget_units(problem.cost, problem.budget)),
             samples=nothing,
             value=value,
@@ -59,31 +59,31 @@ class Search:
 
     @property
     def gap(self) -> float:
-        """How far the value may lie above the best, as a share of it."""
+        """The relative optimality gap."""
         return 0.0 if self.value <= 0.0 else max(0.0, 1.0 - self.lower / self.value)
 
     @property
     def done(self) -> bool:
-        """Whether that is as little as was asked for."""
+        """Whether the optimality gap is within the accuracy."""
         return self.gap <= self.accuracy
 
     @property
-    def cut(self) -> float:
-        """The value that a better plan must get under to matter; with an accuracy of 0 equal values do, since one may cost less."""
+    def cutoff(self) -> float:
+        """The value a plan must beat to matter; with an accuracy of 0 equal values count, since they may cost less."""
         return self.value * (1.0 - 0.9 * self.accuracy if self.accuracy else 1.0 + 1e-10)
 
     @property
     def weights(self) -> FloatArray:
-        """What a gap of 1 in each period counts for."""
+        """The contribution of a gap of 1 in each period."""
         shares: FloatArray = self.problem.gap.shares(self.problem.horizon)  # type: ignore[attr-defined]
         return shares
 
     def order_sizes(self, *, fine: bool) -> OrderSizes:
-        """Return the numbers of samples to consider: all up to 2,000, or a coarser choice to begin with."""
-        return order_sizes(self.problem, self.risks, each=2000 if fine else 64, ratio=1.01 if fine else 1.03)
+        """Return the order sizes to consider: all up to 2,000 and a geometric sequence, or a coarser choice."""
+        return order_sizes(self.problem, self.arrays, each=2000 if fine else 64, ratio=1.01 if fine else 1.03)
 
     def offer(self, samples: IntArray) -> None:
-        """Take a plan into account if it is within the budget and the rules, valued as it is."""
+        """Make a plan the incumbent if it is feasible and better."""
         problem = self.problem
         money = float(problem.cost.units(samples).sum())
         if money > self.budget or not satisfies_adjacency(problem, samples):
@@ -95,34 +95,34 @@ class Search:
             self.samples, self.value, self.money = samples, value, money
 
     def visited(self) -> FloatArray:
-        """Return the distances that the best plan goes through, but for its first steps where there are more."""
+        """Return the distances along the incumbent, without its first steps if there are more."""
         outlook = self.problem.outlook
-        distance, seen = outlook.first_distance(0), []
+        distance, distances = outlook.first_distance(0), []
         for count in self.samples.tolist():
             reach = outlook.reach(outlook.bound(distance, count)) if count else distance
             distance = outlook.idle_distance(reach, 1)
-            seen.append(distance)
-        return np.array(seen[2:] if len(seen) > 4 else seen)
+            distances.append(distance)
+        return np.array(distances[2:] if len(distances) > 4 else distances)
 
-    def prove(self, lower: float) -> None:
-        """Take note that no plan falls under ``lower``, as far as that is news."""
+    def raise_lower(self, lower: float) -> None:
+        """Record a proven lower bound on the value of every plan."""
         self.lower = max(self.lower, min(lower, self.value))
 
-    def by_labels(self, sizes: OrderSizes, hopeless: PruneRule) -> bool:
-        """Search all beginnings; return whether that was complete, so that what is found is the best there is."""
-        if not sizes.whole:
+    def label_setting(self, sizes: OrderSizes, prune: PruneRule) -> bool:
+        """Run label setting; return whether it was exhaustive, so that the incumbent is optimal."""
+        if not sizes.complete:
             return False
         runs = isinstance(self.problem.gap, LargestRun)
-        if runs and self.problem.horizon > _RUN_HORIZON:
+        if runs and self.problem.horizon > _MAX_RUN_HORIZON:
             return False
-        complete, samples = best_plan(
+        exhaustive, samples = best_plan(
             self.problem,
-            self.risks,
+            self.arrays,
             sizes,
-            most=_RUN_LABELS if runs else _LABELS,
-            hopeless=hopeless,
-            known=(self.value, self.money),
+            most=_MAX_RUN_LABELS if runs else _MAX_LABELS,
+            prune=prune,
+            incumbent=(self.value, self.money),
         )
         if samples is not None:
             self.offer(samples)
-        return complete
+        return exhaustive

@@ -1,1 +1,1 @@
-"""Compiled loops of the planners."""
+"""Compiled loops of the exact planner, and the tables they work on."""

@@ -1,17 +1,17 @@
-"""The dynamic programme over the distance where money has a price: gaps and priced money are added up.
+"""The priced dynamic programme over the distance: the sum of gaps and priced money is minimised.
 
-Nodes are a period n and a rung i of a ladder of squared distances z. The values on the rungs, joined by straight lines, stay below
-the true value at every distance in between, because of three facts about one move as a function of z on one step of the ladder:
+Nodes are a period n and a grid point i, a squared distance z. The values at the grid points, interpolated linearly, are lower
+bounds at every distance in between, because of three facts about one move as a function of z within a grid cell:
 
 * the risk after a purchase, and the squared distance one or more periods later, are concave in z: they lie above their chords;
-* a gap max(risk - epsilon, 0) with its corner inside the step has been lowered at both ends (``gap`` and ``idle`` are given so);
-* the value of the next period is made of straight lines that may bend upwards at rungs. Where a move crosses rungs, the flattest
-  line from the lower end counts: :func:`lower_line`.
+* a gap max(risk - epsilon, 0) with its corner inside the cell has been lowered at both ends (``gap`` and ``idle`` are given so);
+* the value of the next period is piecewise linear and may be convex at grid points. If a move crosses grid points, the flattest
+  line from the lower end is used: :func:`lower_line`.
 
-The least over moves of functions that lie above lines lies above the lines through the least ends. With ``smooth`` False a step of
-the ladder has the value of its lower end: that needs nothing but monotony.
+The minimum over moves of functions that lie above lines lies above the lines through the minimal ends. With ``smooth`` False a cell
+has the value of its lower end, which needs only monotonicity.
 
-Waiting k periods is one move, so that a slow drift is not lost between rungs.
+Waiting k periods is one move, so that a slow drift is not lost between grid points.
 """
 
 import numpy as np
@@ -25,7 +25,7 @@ CHUNK = 32
 
 @compiled()
 def interpolate(values: FloatArray, points: FloatArray, smooth: bool, y: float, at: int) -> float:
-    """Return the value at ``y`` on or above rung ``at``: on the line to the next rung, or that of the rung itself."""
+    """Return the value at ``y`` at or above point ``at``: interpolated to the next point, or that of the point itself."""
     if not smooth or at == len(points) - 1:
         return values[at]
     return values[at] + (values[at + 1] - values[at]) * (y - points[at]) / (points[at + 1] - points[at])
@@ -35,7 +35,7 @@ def interpolate(values: FloatArray, points: FloatArray, smooth: bool, y: float, 
 def lower_line(
     values: FloatArray, points: FloatArray, smooth: bool, y: float, at: int, below: float, at_below: int
 ) -> float:
-    """Return a value at ``y`` on rung ``at`` so that the line from the value at ``below`` to it stays under the curve."""
+    """Return a value at ``y`` in cell ``at`` such that the line from the value at ``below`` to it stays under the curve."""
     value = interpolate(values, points, smooth, y, at)
     if smooth and at_below < at:
         low = interpolate(values, points, smooth, below, at_below)
@@ -50,7 +50,7 @@ def lower_line(
 def best_purchase(
     tables: PricedTables, values: FloatArray, i: int, price: float, weight: float, hint: int
 ) -> tuple[float, int]:
-    """Return the least value of buying on rung ``i`` and the entry that has it; chunks that cannot be better are skipped."""
+    """Return the minimal value of buying at point ``i`` and its order size; chunks that cannot be better are skipped."""
     counts = len(tables.prices)
     chunks = (counts + CHUNK - 1) // CHUNK
     below = max(i - 1, 0)
@@ -85,7 +85,7 @@ def best_purchase(
 
 @compiled()
 def best_wait(tables: PricedTables, n: int, i: int, now: float, buy: FloatArray) -> tuple[float, int]:
-    """Return the least value from a node where one may wait, and how long to wait; ``now`` is that of buying at once."""
+    """Return the minimal value of a node where waiting is allowed, and how long to wait; ``now`` is that of buying at once."""
     horizon = len(tables.weights)
     below = max(i - 1, 0)
     best = now
@@ -117,7 +117,7 @@ def best_wait(tables: PricedTables, n: int, i: int, now: float, buy: FloatArray)
 
 @compiled()
 def backward(tables: PricedTables, price: float, values: Values, then: Values, hints: IntArray) -> None:
-    """Fill the values of every node; ``then`` are those after a purchase: the same, or those with one order fewer to come."""
+    """Fill the values of all nodes; ``then`` are those after a purchase: the same, or those with one order fewer to come."""
     horizon, size = len(tables.weights), len(tables.points)
     values.free[horizon, :] = 0.0
     values.sample[horizon, :] = np.inf
@@ -136,15 +136,17 @@ def backward(tables: PricedTables, price: float, values: Values, then: Values, h
 
 
 @compiled()
-def follow_policy(tables: PricedTables, first: int, price: float, duty: bool, values: Values, chosen: IntArray) -> bool:
-    """Follow the least values from the first period, on the nearest rungs; return whether they lead to the end.
+def follow_policy(
+    tables: PricedTables, first: int, price: float, needs_neighbour: bool, values: Values, chosen: IntArray
+) -> bool:
+    """Follow the policy from the first period, at the nearest grid points; return whether it reaches the end.
 
-    ``chosen`` gets the entry of each period, -1 for none.
+    ``chosen`` gets the order size of each period, -1 for none.
     """
     horizon = len(tables.weights)
     n, i = 0, first
     chosen[:] = -1
-    state = 0 if duty else 2  # 0: what is bought now needs a neighbour; 1: one must buy now; 2: one may do anything
+    state = 0 if needs_neighbour else 2  # 0: a purchase needs one in the next period; 1: must buy now; 2: unconstrained
     while n < horizon:
         if state != 1:
             now = values.pending[n, i] if state == 0 else values.sample[n, i]
@@ -168,7 +170,7 @@ def follow_policy(tables: PricedTables, first: int, price: float, duty: bool, va
 
 @compiled()
 def nearest_point(points: FloatArray, y: float, at: int) -> int:
-    """Return the rung nearest to ``y``, which lies on rung ``at`` or between it and the next."""
+    """Return the grid point nearest to ``y``, which lies between point ``at`` and the next."""
     if at + 1 < len(points) and points[at + 1] - y < y - points[at]:
         return at + 1
     return at

@@ -1,4 +1,4 @@
-"""Which of many beginnings of a plan can be dropped because another is at least as good in every respect."""
+"""Dominance among the labels of partial plans."""
 
 import numpy as np
 
@@ -8,10 +8,10 @@ from driftpace.typing import BoolArray, FloatArray, IntArray
 
 @compiled()
 def undominated(order: IntArray, ranks: IntArray, values: FloatArray, states: IntArray, keep: BoolArray) -> None:
-    """Mark the labels that no other beats: ``order`` sorts by distance, then money, then value; ``ranks`` are those of the money.
+    """Mark the undominated labels: ``order`` sorts by distance, then cost, then value; ``ranks`` are the ranks of the costs.
 
-    A label is dropped when one before it has at most its money and at most its value, in the same state or in the free state 2,
-    from which everything can be done. Least values over ranks are kept in a binary indexed tree for each state.
+    A label is dominated if an earlier one has at most its cost and at most its value, in the same state or in the unconstrained
+    state 2. Minimal values over ranks are kept in a binary indexed tree for each state.
     """
     size = len(order)
     trees = np.full((3, size + 1), np.inf)

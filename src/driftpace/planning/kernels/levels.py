@@ -1,8 +1,8 @@
-"""The dynamic programme over the distance where only money counts, as long as no gap, or no stretch of gaps, exceeds a level.
+"""The dynamic programme for the least cost such that no gap, or no stretch of gaps, exceeds a level.
 
-Nodes are a period n and a rung i of a ladder of distances. Rounded down, every value is a lower bound on the money needed;
-rounded up, what the values lead to can be done. ``runs`` False: no single gap may exceed the level. True: no stretch from one
-purchase to the next may have gaps that add up to more; ``before`` is then the gap of the purchase that leads to a rung.
+Nodes are a period n and a grid point i. On a grid that rounds down, every value is a lower bound on the cost; on one that rounds
+up, the policy is feasible. ``runs`` False: no single gap may exceed the level. True: the gaps from one purchase to the next may
+not add up to more; ``before`` is then the gap of the purchase that leads to a grid point.
 """
 
 import numpy as np
@@ -24,9 +24,9 @@ def list_purchases(
     values: FloatArray,
     entries: IntArray,
 ) -> int:
-    """List for each rung the purchases that hold the level, the cheapest to each rung ahead, and return how many in all.
+    """List the purchases within the level for each grid point, the cheapest to each point ahead; return their number.
 
-    They go from the lowest rung ahead, which is dearest, to the highest.
+    They are ordered from the lowest point ahead, the most expensive, to the highest.
     """
     size, counts = gap.shape
     at = 0
@@ -48,7 +48,7 @@ def list_purchases(
 
 @compiled()
 def best_wait(tables: LevelTables, n: int, i: int, now: float, buy: FloatArray) -> tuple[float, int]:
-    """Return the least money from a node where one may wait, and how long to wait; ``now`` is that of buying at once."""
+    """Return the least cost from a node where waiting is allowed, and how long to wait; ``now`` is that of buying at once."""
     horizon = len(tables.weights)
     if n + tables.waits[i] >= horizon:
         return 0.0, horizon - n
@@ -71,7 +71,7 @@ def best_wait(tables: LevelTables, n: int, i: int, now: float, buy: FloatArray) 
 
 @compiled()
 def best_purchase(tables: LevelTables, n: int, i: int, ahead: FloatArray) -> tuple[float, int]:
-    """Return the least money of buying on rung ``i`` and the offer that has it."""
+    """Return the least cost of buying at grid point ``i`` and the purchase that attains it."""
     starts = tables.starts[tables.classes[n]]
     best = np.inf
     pick = -1
@@ -88,7 +88,7 @@ def best_purchase(tables: LevelTables, n: int, i: int, ahead: FloatArray) -> tup
 
 @compiled()
 def backward(tables: LevelTables, values: Values) -> None:
-    """Fill the least money from every node on."""
+    """Fill the least costs of all nodes."""
     horizon, size = len(tables.weights), tables.idle.shape[0]
     values.free[horizon, :] = 0.0
     values.sample[horizon, :] = np.inf
@@ -102,12 +102,12 @@ def backward(tables: LevelTables, values: Values) -> None:
 
 
 @compiled()
-def follow_policy(tables: LevelTables, first: int, duty: bool, values: Values, chosen: IntArray) -> bool:
-    """Follow the least money from the first period; ``chosen`` gets the entry of each period, -1 for none."""
+def follow_policy(tables: LevelTables, first: int, needs_neighbour: bool, values: Values, chosen: IntArray) -> bool:
+    """Follow the policy from the first period; ``chosen`` gets the order size of each period, -1 for none."""
     horizon = len(tables.weights)
     n, i = 0, first
     chosen[:] = -1
-    state = 0 if duty else 2  # 0: what is bought now needs a neighbour; 1: one must buy now; 2: one may do anything
+    state = 0 if needs_neighbour else 2  # 0: a purchase needs one in the next period; 1: must buy now; 2: unconstrained
     while n < horizon:
         if state != 1:
             now = values.pending[n, i] if state == 0 else values.sample[n, i]

@@ -1,6 +1,6 @@
-"""Better plans by small changes: more or fewer samples in a period, none, or the purchase of a neighbour.
+"""Local search by exchanges: more or fewer samples in a period, none, or the purchase of a neighbouring period.
 
-Every single change is measured. One that costs is paid by what is left of the budget, or by one that frees money.
+Every single change is evaluated. A change that costs money is paid for by the rest of the budget or by a change that frees money.
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ from driftpace.planning.kernels.tables import PlanTables
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
 OPTIONS = 18
-"""The changes of one period: twelve steps up and down, two more when it is empty, none, either neighbour's entry, one place on."""
+"""The changes of one period: twelve steps up and down, two more if empty, none, either neighbour's order, one period later."""
 
 SHIFT = OPTIONS - 1
 
@@ -30,9 +30,9 @@ SHIFT = OPTIONS - 1
 def changed_value(
     tables: PlanTables, plan: IntArray, first: int, last: int, squares: FloatArray, gaps: FloatArray, value: float
 ) -> float:
-    """Return the value of a plan that differs from the one traced from ``first`` to ``last`` only.
+    """Return the value of a plan that differs from the traced one only from ``first`` to ``last``.
 
-    For the mean only what differs is walked through.
+    For the mean only the periods that differ are evaluated.
     """
     z = squares[first]
     if tables.goal == MEAN:
@@ -57,7 +57,7 @@ def changed_value(
 
 @compiled()
 def proposal(plan: IntArray, n: int, option: int, counts: int) -> int:
-    """Return the entry that an option puts into period n; that of now where the option says nothing."""
+    """Return the order size that an option assigns to period n; the current one if the option does not apply."""
     old = plan[n]
     if option == 14:
         return -1
@@ -74,7 +74,7 @@ def proposal(plan: IntArray, n: int, option: int, counts: int) -> int:
 
 @compiled()
 def apply_change(plan: IntArray, n: int, new: int, shift: bool) -> None:
-    """Make one change of a plan: a new entry, or its purchase moved one period on."""
+    """Apply one change to a plan: a new order size, or its purchase moved one period later."""
     if shift:
         plan[n + 1] = plan[n]
         plan[n] = -1
@@ -95,7 +95,7 @@ def measure_changes(
     rise: FloatArray,
     bill: FloatArray,
 ) -> int:
-    """List all single changes with what they add to the value and to the bill; return how many there are."""
+    """List all single changes with the change of value and of cost; return their number."""
     horizon, counts = len(plan), len(tables.prices)
     size = 0
     for n in range(horizon):
@@ -126,7 +126,7 @@ def measure_changes(
 def pair_changes(
     where: IntArray, rise: FloatArray, bill: FloatArray, spare: float, gains: FloatArray, partner: IntArray
 ) -> None:
-    """Find how each change that helps is paid: by what is spare, or by the least harmful change that frees enough."""
+    """Find how each improving change is paid for: by spare money, or by the least harmful change that frees enough."""
     size = len(rise)
     order = np.argsort(bill)
     freed = bill[order]
@@ -153,9 +153,9 @@ def pair_changes(
 
 @compiled()
 def improve(tables: PlanTables, plan: IntArray, rounds: int, enough: float, tries: int) -> float:
-    """Change a plan in place while that helps, at most ``rounds`` times over all periods, and return its value.
+    """Improve a plan in place, for at most ``rounds`` rounds over all periods, and return its value.
 
-    In a round the ``tries`` most promising changes are made, each kept if it helps. It stops at a value of ``enough`` or less.
+    In a round the ``tries`` most promising changes are applied, each kept if it helps. It stops at a value of at most ``enough``.
     """
     horizon = len(plan)
     squares, gaps = np.empty(horizon + 1), np.empty(horizon)

@@ -1,7 +1,7 @@
-"""Plans one by one: what a plan promises, what a field makes of true distances, and what falling gaps take.
+"""Operations on single plans: evaluation, roll-out of policies along true distances, splicing, and sawtooth plans.
 
-A plan is an entry of the menu for each period, -1 for none. Risks are read off a table over rungs of squared distances, along
-straight lines, which is exact for risks that are affine in the squared distance.
+A plan is an index of the order sizes for each period, -1 for none. Risks are interpolated linearly from a table over squared
+distances, which is exact for risks that are affine in the squared distance.
 """
 
 import math
@@ -19,7 +19,7 @@ TIE = 1e-9
 
 @compiled()
 def point_below(points: FloatArray, z: float) -> int:
-    """Return the last rung at or below z."""
+    """Return the last grid point at or below z."""
     low, high = 0, len(points) - 1
     if z >= points[high]:
         return high
@@ -43,7 +43,7 @@ def drift(tables: PlanTables, z: float) -> float:
 
 @compiled()
 def step(tables: PlanTables, z: float, entry: int) -> tuple[float, float]:
-    """Return the risk, and the squared distance of the next period, when an entry is bought at z."""
+    """Return the risk, and the squared distance of the next period, after buying an order size at z."""
     i = point_below(tables.points, z)
     up = min(i + 1, len(tables.points) - 1)
     t = (z - tables.points[i]) / (tables.points[up] - tables.points[i]) if up > i else 0.0
@@ -57,7 +57,7 @@ def step(tables: PlanTables, z: float, entry: int) -> tuple[float, float]:
 
 @compiled()
 def gap_at(tables: PlanTables, risk: float) -> float:
-    """Return the gap of a risk; one that is rounding only is none."""
+    """Return the gap of a risk; rounding errors count as 0."""
     over = risk - tables.epsilon
     return over if over > 1e-12 * tables.epsilon else 0.0
 
@@ -75,7 +75,7 @@ def trace(tables: PlanTables, plan: IntArray, squares: FloatArray, gaps: FloatAr
 
 @compiled()
 def objective_value(tables: PlanTables, gaps: FloatArray) -> float:
-    """Return the goal's value of gaps: their weighted sum, the largest, or the largest sum of a run that never falls."""
+    """Return the objective: the weighted sum of the gaps, the largest, or the largest sum of a non-decreasing run."""
     total, run, last = 0.0, 0.0, 0.0
     for n in range(len(gaps)):
         each = tables.weights[n] * gaps[n]
@@ -90,7 +90,7 @@ def objective_value(tables: PlanTables, gaps: FloatArray) -> float:
 
 @compiled()
 def total_cost(tables: PlanTables, plan: IntArray) -> float:
-    """Return what a plan costs."""
+    """Return the cost of a plan."""
     total = 0.0
     for n in range(len(plan)):
         if plan[n] >= 0:
@@ -100,7 +100,7 @@ def total_cost(tables: PlanTables, plan: IntArray) -> float:
 
 @compiled()
 def satisfies_adjacency(tables: PlanTables, plan: IntArray) -> bool:
-    """Whether every purchase has a neighbour, where that is asked for."""
+    """Whether every purchase has a neighbouring purchase, if required."""
     if not tables.adjacent:
         return True
     horizon = len(plan)
@@ -115,7 +115,7 @@ def satisfies_adjacency(tables: PlanTables, plan: IntArray) -> bool:
 
 @compiled()
 def value_of_waiting(tables: PlanTables, smooth: bool, buy: FloatArray, n: int, z: float) -> float:
-    """Return the least value from period n at squared distance z when the period before was waited through."""
+    """Return the minimal value from period n at squared distance z if nothing was bought in the period before."""
     horizon = len(tables.weights)
     best = np.inf
     total = 0.0
@@ -133,7 +133,7 @@ def value_of_waiting(tables: PlanTables, smooth: bool, buy: FloatArray, n: int, 
 def best_entry(
     tables: PlanTables, smooth: bool, n: int, z: float, price: float, prices: FloatArray, idle: float, ahead: FloatArray
 ) -> int:
-    """Return the entry with the least gap, priced money and value ahead; -1 where waiting, worth ``idle``, is better."""
+    """Return the order size with the least sum of gap, priced money and value ahead; -1 if waiting (``idle``) is better."""
     best = idle
     pick = -1
     for a in range(len(prices)):
@@ -152,7 +152,7 @@ def best_entry(
 
 @compiled()
 def roll_out(tables: PlanTables, price: float, smooth: bool, values: Values, plan: IntArray) -> None:
-    """Follow a priced field along true distances."""
+    """Follow a priced policy along true distances."""
     z = tables.start
     state = 0 if tables.adjacent and not tables.bought_before else 2
     for n in range(len(plan)):
@@ -173,7 +173,7 @@ def roll_out(tables: PlanTables, price: float, smooth: bool, values: Values, pla
 def roll_out_limited(
     tables: PlanTables, price: float, smooth: bool, orders: int, buy: FloatArray, free: FloatArray, plan: IntArray
 ) -> None:
-    """Follow fields with 0, 1, ..., ``orders`` purchases to come along true distances, without the duty of a neighbour."""
+    """Follow priced policies with 0, 1, ..., ``orders`` purchases to come along true distances, ignoring adjacency."""
     above = tables.prices - tables.prices[0]
     none = above[:0]
     z = tables.start
@@ -214,9 +214,9 @@ def splice(tables: PlanTables, left: IntArray, right: IntArray) -> tuple[float, 
 
 @compiled()
 def sawtooth(tables: PlanTables, level: float, length: int, close: bool, plan: IntArray) -> float:
-    """Buy as little as makes the gap fall, every ``length`` periods as little as holds the level; return the cost.
+    """Buy the least that lowers the gap, and every ``length`` periods the least that meets the level; return the cost.
 
-    With ``close`` the last purchase of a tooth brings the gap to 0, so that the jump back to the level is no run with it.
+    With ``close`` the last purchase of a tooth brings the gap to 0, so that the jump back to the level starts a new run.
     """
     z = tables.start
     last = level

@@ -1,7 +1,7 @@
-"""What the compiled loops are given: tables over the rungs of a ladder, as named tuples of arrays and numbers.
+"""The arguments of the compiled loops: tables over the points of a distance grid, as named tuples.
 
-Rungs are squared distances, rising. Columns of ``gap`` and ``ahead`` are entries of the menu; columns of ``idle`` and ``later`` are
-0, 1, 2, ... periods of waiting. A plan is an entry for each period, -1 for none.
+Grid points are squared distances, increasing. Columns of ``gap`` and ``ahead`` are order sizes; columns of ``idle`` and ``later``
+are 0, 1, 2, ... periods of waiting. A plan is an index of the order sizes for each period, -1 for none.
 """
 
 from typing import NamedTuple
@@ -15,7 +15,7 @@ PointIndices = npt.NDArray[np.int32]
 
 
 class PricedTables(NamedTuple):
-    """For the programme in which money has a price; see :mod:`driftpace.planning.kernels.dual`."""
+    """Tables of the priced programme; see :mod:`driftpace.planning.kernels.dual`."""
 
     points: FloatArray
     smooth: bool
@@ -32,10 +32,11 @@ class PricedTables(NamedTuple):
 
 
 class LevelTables(NamedTuple):
-    """For the programme that holds a level; see :mod:`driftpace.planning.kernels.levels`.
+    """Tables of the programme for a level; see :mod:`driftpace.planning.kernels.levels`.
 
-    From a rung one can wait ``waits`` periods at least, whatever their weights. ``starts`` says, for each class of weights,
-    where the offers of each rung begin; an offer is the rung it leads to, its price and the entry bought.
+    From a grid point one can wait at least ``waits`` periods for any weights. ``starts`` holds, for each class of weights, the
+    first purchase of each grid point; a purchase has the point it leads to (``points``), its price (``values``) and its order
+    size.
     """
 
     runs: bool
@@ -54,10 +55,10 @@ class LevelTables(NamedTuple):
 
 
 class PlanTables(NamedTuple):
-    """For loops that look at one plan at a time; see :mod:`driftpace.planning.kernels.plans`.
+    """Tables for loops over single plans; see :mod:`driftpace.planning.kernels.plans`.
 
-    The last column of ``risk`` is that of buying none. ``root`` is that of reach = root sqrt(risk), nan where it is not so;
-    ``widest`` is the widest squared distance, ``start`` the first one. ``goal`` is 0 for the mean, 1 for the largest gap, 2
+    The last column of ``risk`` is without samples. ``root`` is that of reach = root sqrt(risk), nan if not of this form;
+    ``widest`` is the largest squared distance, ``start`` the first one. ``goal`` is 0 for the mean, 1 for the largest gap, 2
     for the largest run.
     """
 
@@ -79,7 +80,7 @@ class PlanTables(NamedTuple):
 
 
 class Values(NamedTuple):
-    """The least value from every node on: of buying now, of buying with a duty to buy again, of being free to wait."""
+    """The minimal values of all nodes: of buying now, of buying now and in the next period, of being free to wait."""
 
     sample: FloatArray
     pending: FloatArray

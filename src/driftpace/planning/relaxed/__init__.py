@@ -1,4 +1,4 @@
-"""The paper's relaxed planner, by CasADi and IPOPT (extra ``ipopt``): a local solver for a problem with many optima."""
+"""The paper's relaxed planner, solved by CasADi and IPOPT (extra ``ipopt``): a local solver for a problem with many optima."""
 
 from driftpace.planning.relaxed.ipopt import STATUSES
 from driftpace.planning.relaxed.planner import RelaxedRun, plan_relaxed, relaxed_runs

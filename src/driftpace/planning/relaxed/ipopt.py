@@ -1,4 +1,4 @@
-"""The relaxation as IPOPT sees it, through CasADi: the only file that knows of either."""
+"""The relaxation as a nonlinear programme for IPOPT, formulated with CasADi."""
 
 import itertools
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from driftpace.planning.relaxed.programme import Aim, RealPrice, RelaxedProgramm
 from driftpace.typing import FloatArray
 
 _SOFT = 0.05
-"""How far, in units of epsilon, edges are rounded in the stand-in for runs."""
+"""The smoothing width, in units of epsilon, of the surrogate for runs."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class IpoptSolver:
-    """A programme made ready, to be solved from many starts."""
+    """A compiled programme, to be solved from many starts."""
 
     programme: RelaxedProgramme
     aim: Aim
@@ -30,15 +30,15 @@ class IpoptSolver:
         """Return the solver of a programme.
 
         Its variables are x = log d, u = log(1 + K) and xi/epsilon of every period; in log(1 + K) rather than K, because bounds
-        fall with a power of K and the solver's quadratic models then hold further. Besides the rows of the programme,
+        decay like a power of K, so that the solver's quadratic models are valid further. Besides the rows of the programme,
 
         * ``"mean"``: sum of shares_n xi_n, xi_n >= b_n - epsilon, xi_n >= 0 (phi_1);
-        * ``"largest"``: t_T, with t_n >= shares_n xi_n and t_n >= t_(n-1), the same xi (phi_2; a largest gap so far, because one t
+        * ``"largest"``: t_T, with t_n >= shares_n xi_n and t_n >= t_(n-1), the same xi (phi_2; a running maximum, because one t
           for all periods would fill a column of the Jacobian);
         * ``"runs"``: t_T, with t_n >= s_n and t_n >= t_(n-1), s_n >= shares_n xi_n + q_n s_(n-1). Here xi_n is (b_n - epsilon)_+
-          with its edge rounded, not a slack, because a larger gap may break a run, and q_n is a logistic function of
-          xi_n - xi_(n-1): 0.95 where the gap stays, near 1 where it rises, and below a half where it falls by more than
-          0.15 epsilon. That is a smooth stand-in for phi_3, whose runs either go on or end; it leans to runs that go on.
+          smoothed, not a slack, because a larger gap may break a run, and q_n is a logistic function of
+          xi_n - xi_(n-1): 0.95 if the gap is constant, near 1 if it grows, and below one half if it decreases by more than
+          0.15 epsilon. This is a smooth surrogate for phi_3, whose runs either continue or end; it favours runs that continue.
         """
         ca = require_casadi()
         horizon = len(programme.shares)
@@ -64,7 +64,9 @@ class IpoptSolver:
             )  # the logistic function of 3 + rise, in a form that cannot overflow
             below += [shares[0] * xi[0] - s[0], shares[1:] * xi[1:] + on * s[:-1] - s[1:], s - t, t[:-1] - t[1:]]
             variables, value = ca.vertcat(x, u, xi, s, t), t[-1]
-        equal, below = ([row for row in rows if row.numel()] for rows in (equal, below))  # a single period has few
+        equal, below = (
+            [row for row in rows if row.numel()] for rows in (equal, below)
+        )  # a single period has fewer rows
         g = ca.vertcat(*equal, *below)
         function = ca.nlpsol("relaxed", "ipopt", {"x": variables, "f": value, "g": g}, _options(max_iterations))
         exact = sum(int(row.shape[0]) for row in equal)
@@ -74,7 +76,7 @@ class IpoptSolver:
     def __call__(self, samples: FloatArray) -> tuple[FloatArray, str]:
         """Return real numbers of samples, and IPOPT's status, from the start ``samples``."""
         tables, shares, horizon = self.programme.surrogate, self.programme.shares, len(samples)
-        x, risks = tables.course(samples)
+        x, risks = tables.trajectory(samples)
         xi = np.maximum(risks / self.programme.epsilon - 1.0, 0.0) + 0.01
         runs = list(itertools.accumulate(shares * xi, lambda run, gap: 0.5 * run + gap))
         far = list(itertools.accumulate(runs if self.aim == "runs" else shares * xi, max))
@@ -85,13 +87,13 @@ class IpoptSolver:
         high = np.concatenate((np.full(horizon, tables.high), np.full(horizon, tables.top), np.full(free, np.inf)))
         low[0] = high[0] = tables.first
         answer = self.function(x0=start, lbx=low, ubx=high, lbg=self.lowest, ubg=0.0)
-        found = np.asarray(answer["x"], dtype=np.float64).ravel()[horizon : 2 * horizon]
-        real = np.expm1(np.clip(np.nan_to_num(found), 0.0, tables.top))
+        solution = np.asarray(answer["x"], dtype=np.float64).ravel()[horizon : 2 * horizon]
+        real = np.expm1(np.clip(np.nan_to_num(solution), 0.0, tables.top))
         return real, str(self.function.stats()["return_status"])
 
 
 def _spline(ca: Any, spline: RectBivariateSpline) -> Any:
-    """Return SciPy's spline as a function of CasADi's, with the same numbers."""
+    """Return a SciPy spline as a CasADi function with the same values."""
     tx, tu, coefficients = spline.tck
     kx, ku = spline.degrees
     table = np.reshape(coefficients, (len(tx) - kx - 1, len(tu) - ku - 1))
@@ -115,13 +117,13 @@ def _options(max_iterations: int) -> dict[str, object]:
             "print_level": 0,
             "sb": "yes",
             "max_iter": max_iterations,
-            "bound_relax_factor": 0.0,  # splines are not to be asked beyond their ends
+            "bound_relax_factor": 0.0,  # splines must not be evaluated beyond their ends
         },
     }
 
 
 def require_casadi() -> Any:
-    """Return CasADi, or say how to get it."""
+    """Return CasADi; raise MissingExtraError with instructions if it is not installed."""
     try:
         import casadi
     except ModuleNotFoundError as error:
@@ -131,38 +133,38 @@ def require_casadi() -> Any:
 
 STATUSES = MappingProxyType(
     {
-        "Solve_Succeeded": "IPOPT found a point where no small change helps",
-        "Solved_To_Acceptable_Level": "IPOPT stopped near a point where no small change helps, short of its full accuracy",
-        "Feasible_Point_Found": "IPOPT found a point that keeps all rows, and no more was asked",
-        "Infeasible_Problem_Detected": "IPOPT found no point that keeps all rows, though one exists",
-        "Search_Direction_Becomes_Too_Small": "IPOPT got stuck: its steps became too small to change anything",
-        "Diverging_Iterates": "IPOPT diverged: its numbers grew without end",
-        "User_Requested_Stop": "IPOPT was stopped from outside",
-        "Maximum_Iterations_Exceeded": "IPOPT was stopped at the largest number of iterations; raise max_iterations",
-        "Maximum_CpuTime_Exceeded": "IPOPT was stopped at its limit of processor time",
-        "Maximum_WallTime_Exceeded": "IPOPT was stopped at its limit of time",
-        "Restoration_Failed": "IPOPT got stuck outside the rows and found no way back to them",
-        "Error_In_Step_Computation": "IPOPT could not compute a step",
-        "Not_Enough_Degrees_Of_Freedom": "IPOPT was given more equations than unknowns",
-        "Invalid_Problem_Definition": "IPOPT refused the problem as badly defined",
-        "Invalid_Option": "IPOPT refused one of its options; it may be too old",
-        "Invalid_Number_Detected": "IPOPT met an infinite or undefined number",
-        "Unrecoverable_Exception": "IPOPT failed inside and could not recover",
-        "NonIpopt_Exception_Thrown": "IPOPT was interrupted by an error outside it",
+        "Solve_Succeeded": "IPOPT converged to a local optimum",
+        "Solved_To_Acceptable_Level": "IPOPT converged to a local optimum at reduced accuracy",
+        "Feasible_Point_Found": "IPOPT found a feasible point",
+        "Infeasible_Problem_Detected": "IPOPT found no feasible point, although one exists",
+        "Search_Direction_Becomes_Too_Small": "IPOPT stalled: its steps became too small",
+        "Diverging_Iterates": "IPOPT diverged",
+        "User_Requested_Stop": "IPOPT was stopped by the user",
+        "Maximum_Iterations_Exceeded": "IPOPT reached the maximum number of iterations; increase max_iterations",
+        "Maximum_CpuTime_Exceeded": "IPOPT reached its CPU time limit",
+        "Maximum_WallTime_Exceeded": "IPOPT reached its wall time limit",
+        "Restoration_Failed": "IPOPT failed to restore feasibility",
+        "Error_In_Step_Computation": "IPOPT could not compute a search direction",
+        "Not_Enough_Degrees_Of_Freedom": "IPOPT was given more equality constraints than variables",
+        "Invalid_Problem_Definition": "IPOPT rejected the problem as ill-defined",
+        "Invalid_Option": "IPOPT rejected an option; its version may be too old",
+        "Invalid_Number_Detected": "IPOPT encountered an infinite or undefined number",
+        "Unrecoverable_Exception": "IPOPT failed with an unrecoverable exception",
+        "NonIpopt_Exception_Thrown": "IPOPT was interrupted by an exception in the calling code",
         "Insufficient_Memory": "IPOPT ran out of memory",
-        "Internal_Error": "IPOPT failed inside",
+        "Internal_Error": "IPOPT failed with an internal error",
     }
 )
-"""Every name that IPOPT's return codes have, and what it means for a plan."""
+"""The names of IPOPT's return codes with their meanings."""
 
 CONVERGED = frozenset({"Solve_Succeeded", "Solved_To_Acceptable_Level"})
-"""The names that say a local optimum was reached; what any other leaves behind is rounded all the same."""
+"""The return codes of a local optimum; points with other codes are rounded too."""
 
 
 def describe_status(status: str) -> str:
-    """Return what a status means.
+    """Return the meaning of a return code.
 
     >>> describe_status("Invalid_Number_Detected"), describe_status("Brand_New_Code")
-    ('IPOPT met an infinite or undefined number', "IPOPT answered 'Brand_New_Code', which is not known here")
+    ('IPOPT encountered an infinite or undefined number', "IPOPT returned the unknown code 'Brand_New_Code'")
     """
-    return STATUSES.get(status, f"IPOPT answered {status!r}, which is not known here")
+    return STATUSES.get(status, f"IPOPT returned the unknown code {status!r}")

@@ -1,4 +1,4 @@
-"""The paper's planner: the relaxation solved by IPOPT from several starts, rounded, and evaluated as it truly is."""
+"""The paper's planner: the relaxation solved by IPOPT from several starts, rounded, and evaluated exactly."""
 
 from dataclasses import dataclass
 
@@ -18,13 +18,13 @@ METHOD = "relaxed (IPOPT)"
 _AIMS: dict[Aim, str] = {
     "mean": "the mean gap",
     "largest": "the largest gap",
-    "runs": "a smooth stand-in for the largest run",
+    "runs": "a smooth surrogate for the largest run",
 }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RelaxedRun:
-    """What came of one start: the real numbers of samples, what they were worth, and the same after rounding.
+    """The result of one start: real-valued samples and their value, and the same after rounding.
 
     ``relaxed`` is the value of ``real`` under the relaxation, ``rounded`` the true value of ``samples``. ``aim`` is the objective
     minimised, ``status`` IPOPT's return code and ``sentence`` its meaning.
@@ -41,12 +41,12 @@ class RelaxedRun:
 
     @property
     def sentence(self) -> str:
-        """What the status means."""
+        """The meaning of the return code."""
         return describe_status(self.status)
 
     @property
     def converged(self) -> bool:
-        """Whether a local optimum of the relaxation was reached."""
+        """Whether the solver converged to a local optimum of the relaxation."""
         return self.status in CONVERGED
 
 
@@ -60,9 +60,12 @@ def relaxed_runs(
     recursion: Recursion = "paper",
     max_iterations: int = 300,
 ) -> tuple[RelaxedRun, ...]:
-    """Return what IPOPT and rounding make of the relaxation from every start; see :func:`plan_relaxed`.
+    """Solve and round the relaxation from every start; see :func:`plan_relaxed` for the parameters.
 
-    Empty where the budget does not pay for a single sample.
+    Returns
+    -------
+    tuple of RelaxedRun
+        One run per start and objective; empty if the budget does not pay for a single sample.
     """
     validation.count("plan_relaxed", least=1, starts=starts, max_iterations=max_iterations)
     validation.count("plan_relaxed", seed=seed)
@@ -91,25 +94,55 @@ def plan_relaxed(
     recursion: Recursion = "paper",
     max_iterations: int = 300,
 ) -> Plan:
-    """Return the plan of the paper's relaxation (section IV-A, rhoKnownRelaxation), rounded; the best of ``starts`` wins.
+    """Return the best rounded plan of the paper's relaxation (section IV-A, rhoKnownRelaxation).
 
-    minimise phi(xi) over real K_n >= 0 such that sum p-hat(K_n) <= P and the ``rows`` hold, where p-hat(K) = p(K0) K/K0 up to
-    ``K0`` and p(K) beyond. Prices of real K are straight lines between those of whole numbers.
+    Minimise phi(xi) over real K_n >= 0 subject to sum p-hat(K_n) <= P and the ``rows``, where p-hat(K) = p(K0) K/K0 up to ``K0``
+    and p(K) beyond. Prices of real K are interpolated linearly between integers.
 
-    ``rows``: ``"paper"`` is K_1 <= K_2, K_n <= K_(n-1) + K_(n+1), K_(T-1) <= K_T, as printed; ``"corrected"`` ends with
-    K_T <= K_(T-1) (theory I12), and begins without its first row where samples were bought before (I13); ``"none"`` has none.
-    ``recursion``: ``"paper"`` counts every period as a fit, because a solver sees only positive K; ``"distance"`` lets the distance
-    grow by rho where nothing is bought, and so models skipping.
+    Parameters
+    ----------
+    problem : Problem
+        The problem; its objective is MeanGap, LargestGap or LargestRun.
+    starts : int, default 1
+        The number of starting points.
+    seed : int, default 0
+        The seed of the random starting points.
+    K0 : float, default 0.5
+        Where the smoothed price meets the true one.
+    rows : {"paper", "corrected", "none"}, default "paper"
+        The adjacency constraints, see the notes.
+    recursion : {"paper", "distance"}, default "paper"
+        The distance recursion, see the notes.
+    max_iterations : int, default 300
+        IPOPT's iteration limit.
 
-    It is not a relaxation in the sense that its optimum would bound the best plan from below: the rows on the values of K forbid
-    good whole plans, a fit in every period is not what idling is, p-hat is not convex, so that every start may end elsewhere
-    (theory I25), and the bound is interpolated. So ``lower`` is 0: nothing is proven. The value is that of the rounded plan as it
-    truly is, with the true bound and the true prices.
+    Returns
+    -------
+    Plan
+        The best plan over all starts. Its ``lower`` is 0: nothing is proven.
+
+    Raises
+    ------
+    MissingExtraError
+        If CasADi is not installed.
+
+    Notes
+    -----
+    ``rows``: ``"paper"`` is K_1 <= K_2, K_n <= K_(n-1) + K_(n+1), K_(T-1) <= K_T, as printed; ``"corrected"`` ends with K_T <=
+    K_(T-1) (theory I12), and begins without its first row where samples were bought before (I13); ``"none"`` has none.
+    ``recursion``: ``"paper"`` treats every period as a fit, because an interior-point solver has only positive K; ``"distance"``
+    lets the distance grow by rho where nothing is bought, and so models skipping.
+
+    It is not a relaxation in the sense of a lower bound: the rows on the values of K exclude good integer plans, a fit in every
+    period differs from idling, p-hat is not convex, so that every start may converge to another point (theory I25), and the bound
+    is interpolated. The value is that of the rounded plan with the true bound and the true prices.
 
     phi_1 is linear and phi_2 an epigraph in slacks xi_n >= b~_n - epsilon. The runs of phi_3 are combinatorial: from every start
-    phi_1, phi_2 and a smooth stand-in (see :class:`~driftpace.planning.relaxed.ipopt.IpoptSolver`) are minimised, and phi_3 judges
-    what comes of them. Any other goal is refused.
+    phi_1, phi_2 and a smooth surrogate (see :class:`~driftpace.planning.relaxed.ipopt.IpoptSolver`) are minimised, and the result
+    with the least phi_3 is kept.
 
+    Examples
+    --------
     >>> from driftpace.bounds import Anchored
     >>> from driftpace.planning.costs import LinearCost
     >>> from driftpace.planning.gaps import MeanGap
@@ -130,7 +163,7 @@ def plan_relaxed(
         reason = f"nothing is bought: {problem.budget} does not pay for one sample"
         return evaluate_plan(problem, [0] * problem.horizon, method=METHOD, reason=reason)
     best = min(runs, key=lambda run: run.rounded)
-    return evaluate_plan(problem, best.samples, method=METHOD, reason=_in_words(best, runs))
+    return evaluate_plan(problem, best.samples, method=METHOD, reason=_describe(best, runs))
 
 
 def _run(problem: Problem, solver: IpoptSolver, start: int, point: FloatArray) -> RelaxedRun:
@@ -142,7 +175,7 @@ def _run(problem: Problem, solver: IpoptSolver, start: int, point: FloatArray) -
         aim=solver.aim,
         real=tuple(real.tolist()),
         samples=samples,
-        relaxed=problem.gap(risk_gaps(tables.course(real)[1].tolist(), problem.epsilon)),
+        relaxed=problem.gap(risk_gaps(tables.trajectory(real)[1].tolist(), problem.epsilon)),
         rounded=problem.gap(risk_gaps(risk_trajectory(problem.outlook, samples), problem.epsilon)),
         status=status,
         interpolation_error=tables.error,
@@ -159,13 +192,14 @@ def _aims(problem: Problem) -> tuple[Aim, ...]:
             return ("mean",)
 
 
-def _in_words(best: RelaxedRun, runs: tuple[RelaxedRun, ...]) -> str:
+def _describe(best: RelaxedRun, runs: tuple[RelaxedRun, ...]) -> str:
     change = best.rounded - best.relaxed
-    share = f" {abs(change) / best.relaxed:.1%}" if best.relaxed > 0.0 else ""
+    share = f" by {abs(change) / best.relaxed:.1%}" if best.relaxed > 0.0 else ""
     return (
         f"minimising {_AIMS[best.aim]}, {best.sentence}; "
-        f"{sum(run.converged for run in runs)} of {len(runs)} solves ended at a local optimum; "
-        f"rounding {'cost' if change >= 0.0 else 'gained'}{share}, from {best.relaxed:.5g} to {best.rounded:.5g} in whole samples; "
-        f"the bound was interpolated within {best.interpolation_error:.1%}; "
-        "nothing is proven: how much better another plan can be is not known"
+        f"{sum(run.converged for run in runs)} of {len(runs)} runs converged to a local optimum; "
+        f"rounding to integers {'raised' if change >= 0.0 else 'lowered'} the value{share}, "
+        f"from {best.relaxed:.5g} to {best.rounded:.5g}; "
+        f"interpolation error of the bound at most {best.interpolation_error:.1%}; "
+        "no lower bound is proven"
     )

@@ -1,4 +1,4 @@
-"""The relaxed programme of section IV-A in plain numbers and functions; a solver is given it from elsewhere."""
+"""The relaxed programme of section IV-A, independent of the solver: smoothed prices, adjacency rows and starting points."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -17,19 +17,19 @@ Rows = Literal["paper", "corrected", "none"]
 Aim = Literal["mean", "largest", "runs"]
 
 MAX_PERIOD_SAMPLES = 10**6
-"""The relaxation looks at no more samples than this in one period."""
+"""The largest number of samples in one period."""
 
 
 _KNOTS = 40
-"""The most knots that a price list keeps; one with more is joined by straight lines between that many of its prices."""
+"""The maximum number of knots of a price list; longer lists are interpolated linearly between that many prices."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RealPrice:
     """p-hat(K) = p(K0) K/K0 up to K0, p(K) beyond, p(K) = base + slope K + the sum of bends max(K - knot, 0), in units of money.
 
-    As the paper has it: the jump P0 at 0 becomes a steep line up to ``K0``, whose slope p(K0)/K0 is far above that of the samples
-    after it, so p-hat is not convex and a solver finds local optima (theory I25).
+    As in the paper, the jump P0 at 0 becomes a steep line up to ``K0``, whose slope p(K0)/K0 is far above that of further samples,
+    so that p-hat is not convex and a solver finds local optima (theory I25).
     """
 
     K0: float
@@ -55,7 +55,7 @@ class RealPrice:
         return np.where(samples <= self.K0, self.ramp * samples, price)
 
     def scaled(self, samples: FloatArray, budget: float, most: int) -> FloatArray:
-        """Return the samples times the one factor for which they cost the budget, at most ``most`` each.
+        """Return the samples scaled by one factor such that they cost the budget, at most ``most`` each.
 
         >>> RealPrice(K0=0.5, base=20.0, slope=1.0).scaled(np.ones(4), 120.0, 1_000)
         array([10., 10., 10., 10.])
@@ -71,10 +71,9 @@ class RealPrice:
 
 
 def real_price(cost: Cost, most: int, K0: float) -> RealPrice:
-    """Return p-hat for up to ``most`` samples: straight lines between whole numbers, below 1 on with the line from 1 to 2.
+    """Return p-hat for up to ``most`` samples: linear between integers, below 1 the extension of the line from 1 to 2.
 
-    A linear cost with a fixed part is met exactly, so are tiers and minimum orders; of a price list that bends at more than
-    40 numbers of samples only 40 are kept.
+    Linear costs, tiers and minimum orders are exact; of a price list with more than 40 knots only 40 are kept.
 
     >>> from driftpace.planning.costs import LinearCost, TieredCost
     >>> real_price(LinearCost(fixed=20), 100, 0.5)
@@ -96,14 +95,14 @@ def real_price(cost: Cost, most: int, K0: float) -> RealPrice:
 
 
 def _counts(most: int) -> IntArray:
-    """Return 1, 2, ..., and beyond 512 wider and wider steps, with both ends."""
+    """Return 1, 2, ..., 512, then a geometric sequence up to ``most``."""
     dense = np.arange(1, min(most, 512) + 1)
     wide = np.geomspace(512, most, 1 + int(50 * np.log(most / 512))).round() if most > 512 else dense
     return np.unique(np.concatenate((dense, wide, [most]))).astype(np.int64)
 
 
 def _bends(counts: IntArray, prices: FloatArray) -> tuple[tuple[float, ...], tuple[float, ...], float]:
-    """Return where the slope of the prices changes, by how much, and the first slope."""
+    """Return the knots of the prices, the changes of slope there, and the first slope."""
     if len(counts) == 1:
         return (), (), 0.0
     slopes = np.diff(prices) / np.diff(counts)
@@ -116,9 +115,9 @@ def _bends(counts: IntArray, prices: FloatArray) -> tuple[tuple[float, ...], tup
 class RelaxedProgramme:
     """minimise phi(xi) over real K_n in [0, ``most``].
 
-    The rows are
+    Subject to
 
-    * x_1 = first, x_(n+1) = step(x_n, u_n), the course of the distances, x = log d and u = log(1 + K);
+    * x_1 = first, x_(n+1) = step(x_n, u_n), the distance recursion, x = log d and u = log(1 + K);
     * sum p-hat(K_n) <= ``budget``, in units of money;
     * ``neighbours`` K <= 0;
     * xi_n >= b(x_n, u_n) - ``epsilon``, xi_n >= 0; a gap of 1 in period n counts for ``shares[n]``.
@@ -134,11 +133,11 @@ class RelaxedProgramme:
 
     @classmethod
     def of(cls, problem: Problem, *, K0: float, rows: Rows, recursion: Recursion) -> "RelaxedProgramme | None":
-        """Return the programme of a problem, or None where its budget does not pay for a single sample."""
+        """Return the programme of a problem, or None if the budget does not pay for a single sample."""
         gap = problem.gap
         if not isinstance(gap, MeanGap | LargestGap | LargestRun):
             raise ParameterError(
-                f"must be MeanGap, LargestGap or LargestRun, whose slopes a solver can use; got {gap!r}.",
+                f"must be MeanGap, LargestGap or LargestRun, which are differentiable almost everywhere; got {gap!r}.",
                 owner="plan_relaxed",
                 name="gap",
             )
@@ -157,10 +156,10 @@ class RelaxedProgramme:
         )
 
     def starts(self, starts: int, seed: int) -> list[FloatArray]:
-        """Return real numbers of samples to start from, all of which cost the budget.
+        """Return real-valued starting points, all of which cost the budget.
 
         The first start has the same number in every period. In the others each number is drawn log-uniformly, from a half of
-        K0 (next to nothing) to four times the uniform number, and all are scaled by one factor.
+        K0 (almost nothing) to four times the uniform number, and all are scaled by one factor.
         """
         rng, horizon = np.random.default_rng(seed), len(self.shares)
         uniform = self.price.scaled(np.ones(horizon), self.budget, self.most)
@@ -170,10 +169,10 @@ class RelaxedProgramme:
 
 
 def neighbour_rows(horizon: int, rows: Rows, *, bought_before: bool = False) -> csc_matrix:
-    """Return R of the rows R K <= 0 that are to keep samples together.
+    """Return R of the adjacency rows R K <= 0.
 
     As printed: K_1 <= K_2, K_n <= K_(n-1) + K_(n+1), K_(T-1) <= K_T. Corrected, the last is K_T <= K_(T-1) (theory I12), and
-    there is no first one where the period before the first had samples (I13).
+    the first is omitted if samples were bought in the period before (I13).
 
     >>> neighbour_rows(3, "paper").toarray()
     array([[ 1., -1.,  0.],

@@ -1,4 +1,4 @@
-"""From real to whole numbers of samples within the true budget: rounded down, the rest spent where it helps most."""
+"""Round real-valued samples to integers within the true budget: down, then spend the rest where it helps most."""
 
 import heapq
 from dataclasses import dataclass, field
@@ -11,19 +11,18 @@ from driftpace.planning.problem import Problem
 from driftpace.typing import FloatArray
 
 _WHOLE = 1e-6
-"""A real number this near below a whole one is that one."""
+"""A real number this close below an integer is rounded up to it."""
 
 _SAME = 1e-12
-"""Distances that differ by less than this share are one: from there on a change has no effect."""
+"""Distances that differ by less than this share are equal: from there on a change has no effect."""
 
 
 def round_samples(problem: Problem, real: FloatArray, *, most: int) -> tuple[int, ...]:
-    """Return whole numbers of samples near ``real``, of at most ``most`` each, that the budget pays for.
+    """Return integer samples close to ``real``, at most ``most`` each, within the budget.
 
-    Every number is rounded down; where that still costs too much (a solver that stopped early leaves such numbers) all are
-    scaled down by one factor. Where the problem wants samples next to samples, one that is alone gets a neighbour, or goes.
-    What is left of the money is then spent step by step where a step lowers the value most for its price (the squared gaps, where
-    two do so alike), until no step helps or none can be paid.
+    Every number is rounded down; if that still exceeds the budget (after an early stop of the solver), all are scaled down by one
+    factor. With ``adjacent``, isolated samples get a neighbour or are dropped. The remaining money is spent step by step where a
+    step lowers the value most for its price (with the squared gaps as tie-breaker), until no step helps or none is affordable.
 
     >>> from driftpace.bounds import Anchored
     >>> from driftpace.planning.costs import LinearCost
@@ -54,22 +53,22 @@ def round_samples(problem: Problem, real: FloatArray, *, most: int) -> tuple[int
         samples = down(low)
     if problem.adjacent:
         for index in range(len(samples)):
-            if not _is_alone(problem, samples, index):
+            if not _is_isolated(problem, samples, index):
                 continue
             beside = [other for other in (index - 1, index + 1) if 0 <= other < len(samples)]
             pair = samples.copy()
             if beside:
                 pair[max(beside, key=lambda other: float(real[other]))] = 1
-            if within(pair) and not _is_alone(problem, pair, index):
+            if within(pair) and not _is_isolated(problem, pair, index):
                 samples = pair
             else:
                 samples[index] = 0
-    walk = _Walk(problem, samples)
-    _spend(walk, budget - int(cost.units(np.array(samples, dtype=np.int64)).sum()), most)
-    return tuple(walk.samples)
+    path = _PlanPath(problem, samples)
+    _spend(path, budget - int(cost.units(np.array(samples, dtype=np.int64)).sum()), most)
+    return tuple(path.samples)
 
 
-def _is_alone(problem: Problem, samples: list[int], index: int) -> bool:
+def _is_isolated(problem: Problem, samples: list[int], index: int) -> bool:
     return samples[index] > 0 and not _has_neighbour(problem, samples, index)
 
 
@@ -79,8 +78,8 @@ def _has_neighbour(problem: Problem, samples: list[int], index: int) -> bool:
 
 
 @dataclass(slots=True)
-class _Walk:
-    """A plan, and the course of its risks, of which a change is followed only as far as it has an effect."""
+class _PlanPath:
+    """A plan with its risk trajectory; a change is propagated only as far as it has an effect."""
 
     problem: Problem
     samples: list[int]
@@ -94,21 +93,21 @@ class _Walk:
 
     def __post_init__(self) -> None:
         self.gaps, self.states = np.zeros(len(self.samples)), [(None, 0)] * (len(self.samples) + 1)
-        gaps, states = self._followed(0, self.samples[0], to_the_end=True)
-        self._take(0, gaps, states)
+        gaps, states = self._propagate(0, self.samples[0], to_the_end=True)
+        self._store(0, gaps, states)
 
     def gain(self, index: int, count: int) -> tuple[float, float]:
-        """Return by how much the value and the sum of squared gaps fall were ``count`` bought in period ``index``."""
-        part, _ = self._followed(index, count)
+        """Return by how much the value and the sum of squared gaps decrease if ``count`` are bought in period ``index``."""
+        part, _ = self._propagate(index, count)
         gaps = self.gaps.copy()
         gaps[index : index + len(part)] = part
         return self.value - self.problem.gap(gaps), self.square - float(gaps @ gaps)
 
     def buy(self, index: int, count: int) -> None:
         """Buy ``count`` in period ``index``."""
-        gaps, states = self._followed(index, count)
+        gaps, states = self._propagate(index, count)
         self.samples[index] = count
-        self._take(index, gaps, states)
+        self._store(index, gaps, states)
 
     def price(self, count: int) -> int:
         """Return the price of ``count`` samples, in units."""
@@ -117,7 +116,7 @@ class _Walk:
         return self._prices[count]
 
     def largest(self, now: int, units: int, most: int) -> int:
-        """Return the most samples, from ``now`` (which can be paid) to ``most``, that ``units`` pay for."""
+        """Return the most samples, from ``now`` (affordable) to ``most``, that ``units`` pay for."""
         low, high = now, min(now + 1, most)
         while low < most and self.price(high) <= units:
             low, high = high, min(high + 2 * (high - now), most)
@@ -126,10 +125,10 @@ class _Walk:
             low, high = (middle, high) if self.price(middle) <= units else (low, middle)
         return low
 
-    def _followed(
+    def _propagate(
         self, index: int, count: int, *, to_the_end: bool = False
     ) -> tuple[FloatArray, list[tuple[float | None, int]]]:
-        """Return the gaps from ``index`` on and the states after each, were ``count`` bought there, until they are as before."""
+        """Return the gaps from ``index`` on and the states after each if ``count`` are bought there, until nothing changes."""
         outlook = self.problem.outlook
         (reach, fitted), risks, states = self.states[index], list[float](), list[tuple[float | None, int]]()
         for at in range(index, len(self.samples)):
@@ -142,25 +141,25 @@ class _Walk:
             if bought:
                 reach, fitted = outlook.reach(risks[-1]), at
             states.append((reach, fitted))
-            if not to_the_end and _alike(self.states[at + 1], states[-1]):
+            if not to_the_end and _same_state(self.states[at + 1], states[-1]):
                 break
         return risk_gaps(risks, self.problem.epsilon), states
 
-    def _take(self, index: int, gaps: FloatArray, states: list[tuple[float | None, int]]) -> None:
+    def _store(self, index: int, gaps: FloatArray, states: list[tuple[float | None, int]]) -> None:
         self.gaps[index : index + len(gaps)] = gaps
         self.states[index + 1 : index + 1 + len(states)] = states
         self.value, self.square = self.problem.gap(self.gaps), float(self.gaps @ self.gaps)
 
 
-def _alike(one: tuple[float | None, int], other: tuple[float | None, int]) -> bool:
-    if one[0] is None or other[0] is None:
-        return one[0] is other[0]
-    return one[1] == other[1] and (one[0] == other[0] or abs(one[0] - other[0]) <= _SAME * one[0])
+def _same_state(state: tuple[float | None, int], other: tuple[float | None, int]) -> bool:
+    if state[0] is None or other[0] is None:
+        return state[0] is other[0]
+    return state[1] == other[1] and (state[0] == other[0] or abs(state[0] - other[0]) <= _SAME * state[0])
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class _Step:
-    """One more purchase, the best first: what it is worth for its price, negative, and how many samples the period then has."""
+    """A purchase ordered by its value per price, negated, and the number of samples of the period after it."""
 
     worth: float
     squares_worth: float
@@ -168,43 +167,43 @@ class _Step:
     count: int
 
 
-def _spend(walk: _Walk, left: int, most: int) -> None:
-    """Spend ``left`` units step by step, looking at a step again when its turn comes; and at all of them before giving up."""
+def _spend(path: _PlanPath, left: int, most: int) -> None:
+    """Spend ``left`` units step by step, re-evaluating steps lazily, and all of them before stopping."""
     helped = True
     while helped:
         helped, bought = False, 0
-        queue = [(step, bought) for index in range(len(walk.samples)) if (step := _best_step(walk, index, left, most))]
+        queue = [(step, bought) for index in range(len(path.samples)) if (step := _best_step(path, index, left, most))]
         heapq.heapify(queue)
-        while queue and walk.square > 0.0:
-            step, seen = heapq.heappop(queue)
-            if seen < bought:
-                if (again := _best_step(walk, step.index, left, most)) is not None:
+        while queue and path.square > 0.0:
+            step, evaluated = heapq.heappop(queue)
+            if evaluated < bought:
+                if (again := _best_step(path, step.index, left, most)) is not None:
                     heapq.heappush(queue, (again, bought))
                 continue
-            left -= walk.price(step.count) - walk.price(walk.samples[step.index])
-            walk.buy(step.index, step.count)
+            left -= path.price(step.count) - path.price(path.samples[step.index])
+            path.buy(step.index, step.count)
             helped, bought = True, bought + 1
-            if (following := _best_step(walk, step.index, left, most)) is not None:
+            if (following := _best_step(path, step.index, left, most)) is not None:
                 heapq.heappush(queue, (following, bought))
 
 
-def _best_step(walk: _Walk, index: int, left: int, most: int) -> _Step | None:
-    """Return the step in period ``index`` that helps most for its price: a small one, or, where that is no use, a large one."""
-    now, problem = walk.samples[index], walk.problem
-    if problem.adjacent and now == 0 and not _has_neighbour(problem, walk.samples, index):
+def _best_step(path: _PlanPath, index: int, left: int, most: int) -> _Step | None:
+    """Return the step in period ``index`` with the best value for its price: a small one or, if that does not help, a large one."""
+    now, problem = path.samples[index], path.problem
+    if problem.adjacent and now == 0 and not _has_neighbour(problem, path.samples, index):
         return None
-    paid = walk.price(now)
-    largest = walk.largest(now, paid + left, most)
+    paid = path.price(now)
+    largest = path.largest(now, paid + left, most)
     if largest == now:
         return None
-    small = _step(walk, index, min(now + 1 + (largest - now) // (4 * len(walk.samples)), largest))
-    large = _step(walk, index, largest) if now == 0 or small is None else None
+    small = _step(path, index, min(now + 1 + (largest - now) // (4 * len(path.samples)), largest))
+    large = _step(path, index, largest) if now == 0 or small is None else None
     return min((step for step in (small, large) if step is not None), default=None)
 
 
-def _step(walk: _Walk, index: int, count: int) -> _Step | None:
-    value, squares = walk.gain(index, count)
-    if value < -_SAME * walk.value or (value <= _SAME * walk.value and squares <= _SAME * walk.square):
+def _step(path: _PlanPath, index: int, count: int) -> _Step | None:
+    value, squares = path.gain(index, count)
+    if value < -_SAME * path.value or (value <= _SAME * path.value and squares <= _SAME * path.square):
         return None
-    price = max(walk.price(count) - walk.price(walk.samples[index]), 1e-9)
+    price = max(path.price(count) - path.price(path.samples[index]), 1e-9)
     return _Step(-value / price, -squares / price, index, count)

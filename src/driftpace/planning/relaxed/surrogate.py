@@ -1,4 +1,4 @@
-"""The bound for real numbers of samples: tables over distances and samples, with splines through them."""
+"""The bound for real-valued samples: spline interpolation of tables over distances and samples."""
 
 import math
 from collections.abc import Callable
@@ -14,13 +14,13 @@ from driftpace.typing import FloatArray, IntArray
 Recursion = Literal["paper", "distance"]
 
 _STEP = 0.1
-"""The width of a table's cells, in the logarithm of the distance and of 1 + K; below 10 samples every whole number has a row."""
+"""The cell width of a table, in the logarithm of the distance and of 1 + K; below 10 samples every integer has a row."""
 
 _FINEST = 1e-6
-"""The nearest distance of a table, as a share of the furthest."""
+"""The smallest distance of a table, as a share of the largest."""
 
 _INSIDE = 1e-6
-"""How far inside a table's ends its variables are kept, because splines are not to be asked beyond them."""
+"""The margin inside the ends of a table, because splines must not be evaluated beyond them."""
 
 _LEAST = 1e-300
 
@@ -29,11 +29,10 @@ _LEAST = 1e-300
 class RiskSurrogate:
     """b(d, K) and the distance that the next period starts from, as smooth functions of x = log d and u = log(1 + K).
 
-    A bound knows whole numbers of samples only. Both are tabled there and joined by cubic splines in logarithms, down to
-    K = 0, where nothing is learnt: b(d, 0) = e(d^2). Between whole numbers there is no truth to meet. ``error`` is the largest
-    relative error of the risk at whole numbers and distances between those of the table; it is largest where the bound has an
-    edge, such as where samples begin to help. ``low`` and ``high`` are the ends of x, ``top`` that of u, ``first`` the x of the
-    first period.
+    A bound is defined for integers only. Both are tabulated there and interpolated by cubic splines in logarithms, down to K = 0,
+    where b(d, 0) = e(d^2). ``error`` is the largest relative error of the risk at integers and distances between those of the
+    table; it is largest where the bound has a kink, such as where samples begin to help. ``low`` and ``high`` are the ends of x,
+    ``top`` that of u, ``first`` the x of the first period.
     """
 
     risk: RectBivariateSpline
@@ -44,8 +43,8 @@ class RiskSurrogate:
     top: float
     error: float
 
-    def course(self, samples: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return x and the risk of every period for real samples: what the relaxation believes of a plan."""
+    def trajectory(self, samples: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return x and the risk of every period for real-valued samples."""
         logs = np.minimum(np.log1p(np.maximum(samples, 0.0)), self.top)
         x, risks = np.empty(len(logs)), np.empty(len(logs))
         here = self.first
@@ -67,7 +66,7 @@ def build_surrogate(outlook: Outlook, horizon: int, most: int, recursion: Recurs
     >>> from driftpace.bounds import Anchored
     >>> outlook = Outlook(bound=Anchored(noise=1.0, features=3), rho=0.3, start=3.0)
     >>> tables = build_surrogate(outlook, horizon=3, most=100, recursion="paper")
-    >>> tables.course(np.array([20.0, 0.0, 40.0]))[1]
+    >>> tables.trajectory(np.array([20.0, 0.0, 40.0]))[1]
     array([0.0918, 0.2654, 0.0386])
     """
     moves = _Moves(outlook, recursion, min(10.0 * (outlook.start + horizon * outlook.rho), outlook.diameter) or 1.0)
@@ -94,7 +93,7 @@ def build_surrogate(outlook: Outlook, horizon: int, most: int, recursion: Recurs
 
 @dataclass(frozen=True, slots=True)
 class _Moves:
-    """Where the next period starts from, for a model that was ``distance`` away before ``samples`` were bought."""
+    """The distance at the start of the next period, for a model at ``distance`` before ``samples`` are bought."""
 
     outlook: Outlook
     recursion: Recursion
@@ -111,7 +110,7 @@ class _Moves:
         return min(max(distance, _FINEST * self.furthest), self.furthest)
 
     def least(self, first: float, most: int, horizon: int) -> float:
-        """Return the least distance of the horizon: that of buying the most in every period."""
+        """Return the smallest distance over the horizon: that of buying the most in every period."""
         least = first
         for _ in range(horizon):
             following = self(least, most)
@@ -122,7 +121,7 @@ class _Moves:
 
 
 def _counts(most: int) -> IntArray:
-    """Return the samples of a table: every whole number at first, then wider; the last row lies beyond ``most``."""
+    """Return the samples of a table: consecutive integers, then wider steps; the last row lies beyond ``most``."""
     counts = [0]
     while counts[-1] <= most or len(counts) < 3:
         counts.append(max(counts[-1] + 1, round((1 + counts[-1]) * math.exp(_STEP)) - 1))

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from driftpace.planning import TradeOff
-from driftpace.planning.as_json import plan_to_dict, trade_off_to_dict
 from driftpace.records import Money, Plan
 
 PLAN = Plan(
@@ -28,7 +27,7 @@ PLAN = Plan(
 
 
 def test_every_field_is_there() -> None:
-    body = plan_to_dict(PLAN)
+    body = PLAN.to_dict()
     for name in ("first_period", "horizon", "epsilon", "goal", "value", "lower", "method", "reason", "price", "holds"):
         assert body[name] == getattr(PLAN, name), name
     assert (body["kind"], body["schema"], body["currency"]) == ("driftpace.plan", 1, "EUR")
@@ -41,7 +40,7 @@ def test_every_field_is_there() -> None:
 
 
 def test_amounts_are_exact_decimals() -> None:
-    body = plan_to_dict(PLAN)
+    body = PLAN.to_dict()
     assert body["budget"] == "1000000000000000"
     assert body["spent"] == "15.6"
     assert body["left"] == "999999999999984.4"  # which no float of 64 bits is
@@ -50,11 +49,11 @@ def test_amounts_are_exact_decimals() -> None:
 
 
 def test_money_that_was_overdrawn_is_negative() -> None:
-    assert plan_to_dict(replace(PLAN, budget=Money.of(5, "EUR")))["left"] == "-10.6"
+    assert replace(PLAN, budget=Money.of(5, "EUR")).to_dict()["left"] == "-10.6"
 
 
 def test_what_is_not_finite_is_null_and_the_whole_is_json() -> None:
-    body = plan_to_dict(replace(PLAN, risks=(math.inf, 0.2, 0.1), value=math.inf, price=None))
+    body = replace(PLAN, risks=(math.inf, 0.2, 0.1), value=math.inf, price=None).to_dict()
     text = json.dumps(body, allow_nan=False)
     assert json.loads(text) == body
     assert body["periods"][0]["risk_bound"] is None
@@ -64,4 +63,4 @@ def test_what_is_not_finite_is_null_and_the_whole_is_json() -> None:
 
 def test_a_point_of_the_curve() -> None:
     point = TradeOff(budget=Money.of("70.40", "EUR"), epsilon=0.2, lower=0.19)
-    assert trade_off_to_dict(point) == {"budget": "70.4", "epsilon": 0.2, "lower": 0.19}
+    assert point.to_dict() == {"budget": "70.4", "epsilon": 0.2, "lower": 0.19}
