@@ -152,7 +152,7 @@ def _nothing(case: Case, runs: int, crash: str) -> Found:
 def _follow(case: Case, world: AnyWorld, run: int, periods: int) -> _Run:
     """Let the default tracker follow a world."""
     tracker = Tracker(
-        LOSSES[case.loss], epsilon=case.epsilon, certificate=LEVEL, features=case.features, cap=CAP, rng=run
+        LOSSES[case.loss], epsilon=case.epsilon, certificate_level=LEVEL, features=case.features, cap=CAP, rng=run
     )
     reports, coefs = list[StepReport](), []
     for period in range(1, periods + 1):

@@ -92,7 +92,8 @@ def test_a_certificate_grows_with_its_level_and_is_above_the_risk(rng: np.random
     for now in (rows, no_rows(4)):
         found = judge(AdaptiveConfig(epsilon=0.05), pace, now)
         bounds = [
-            certificate(AdaptiveConfig(epsilon=0.05, level=level), pace, found) for level in (0.5, 0.9, 0.95, 0.999)
+            certificate(AdaptiveConfig(epsilon=0.05, certificate_level=level), pace, found)
+            for level in (0.5, 0.9, 0.95, 0.999)
         ]
         assert bounds == sorted(bounds)
         assert bounds[1] > 0.5 * float(pace.sizes @ found.variances)

@@ -31,7 +31,7 @@ def test_a_campaign_does_what_a_tracker_does(store: Store, shape: str) -> None:
         done = run_period(campaign, period, parts=2).report
         while missing := tracker.ask().samples:
             size = max(1, missing // 2)
-            came = tracker.inside[1].gathered
+            came = tracker.snapshot()[1].gathered
             tracker.tell(*rows_of(period, came, min(size, missing)), final=False)
         assert done == tracker.tell()
     again = Campaign.open("prices", storage=store)

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from driftpace.campaign import Campaign
-from driftpace.campaign.override_risk import override_risk
 from driftpace.campaign.serialization import entry_json, ledger_json, order_json
 from driftpace.campaign.state import CampaignState, from_checkpoint
 from driftpace.constraints import Ball
@@ -18,7 +17,7 @@ from driftpace.losses import SquaredLoss
 from driftpace.records import Outcome
 from driftpace.storage import MemoryStore
 from driftpace.tracker import Tracker
-from driftpace.tracker.branches import BranchedState, Branches
+from driftpace.tracker.candidates_method import CandidatesMethod, CandidatesState
 from tests.reference.campaigns import begun, rows_of, run_period
 
 BUDGET = {"total": 400, "horizon": 4, "fixed": 5, "per_sample": 1, "currency": "EUR"}
@@ -31,7 +30,7 @@ def _now(campaign: Campaign) -> CampaignState:
 
 def _foretold(campaign: Campaign, samples: int) -> float | None:
     folded = _now(campaign)
-    return override_risk(folded.settings, folded.state, samples)
+    return folded.method.forecast(folded.state, samples)
 
 
 def _of_parts() -> Campaign:
@@ -62,7 +61,7 @@ def test_fewer_rows_promise_less_and_enough_rows_promise_the_target() -> None:
     assert order_json(few)["outcome"] == "short"
     assert campaign.approve().risk_bound == order.request.risk_bound, "the tracker's promise is back"
     folded = _now(campaign)
-    risks = [override_risk(folded.settings, folded.state, rows) for rows in range(200)]
+    risks = [folded.method.forecast(folded.state, rows) for rows in range(200)]
     assert risks == sorted(risks, key=lambda one: -(one or 0.0)), "no row makes it worse"
     assert order.request.risk_bound in risks, "somewhere it is the number that the tracker has in mind"
 
@@ -129,10 +128,10 @@ def test_of_several_candidates_the_one_that_is_worst_off_counts() -> None:
         run_period(campaign, period)
     campaign.ask()
     folded = _now(campaign)
-    assert isinstance(folded.settings, Branches)
-    assert isinstance(folded.state, BranchedState)
-    pairs = zip(folded.settings.settings, folded.state.states, strict=True)
-    alone = [override_risk(own, state, 12) or math.inf for own, state in pairs]
+    assert isinstance(folded.method, CandidatesMethod)
+    assert isinstance(folded.state, CandidatesState)
+    pairs = zip(folded.method.methods, folded.state.states, strict=True)
+    alone = [method.forecast(state, 12) or math.inf for method, state in pairs]
     assert len(set(alone)) == 3
     assert campaign.override(12, reason="a trial").risk_bound == max(alone) < math.inf
 

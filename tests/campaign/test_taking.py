@@ -16,7 +16,7 @@ from driftpace.errors import (
 )
 from driftpace.storage import MemoryStore
 from driftpace.storage.base import Store
-from driftpace.tracker.intake import Rows
+from driftpace.tracker.inputs import InputRows
 from tests.reference.campaigns import BUDGET, begun, rows_of
 
 
@@ -99,9 +99,9 @@ def test_columns_that_only_a_bad_delivery_had_are_forgotten_with_it(shape: dict[
         one.ask()
     X, y = rows_of(1, 0, 6)
     wide = X if "features" in shape else np.column_stack([X, np.arange(6.0)])
-    campaign.tell(Rows(X=wide, columns=("wrong", "names", "number")[: wide.shape[1]]), y, final=False)
+    campaign.tell(InputRows(X=wide, columns=("wrong", "names", "number")[: wide.shape[1]]), y, final=False)
     campaign.forget(reason="the number of the row was among the columns")
-    receipts = [one.tell(Rows(X=X, columns=("a", "b")), y, final=True) for one in (campaign, other)]
+    receipts = [one.tell(InputRows(X=X, columns=("a", "b")), y, final=True) for one in (campaign, other)]
     assert receipts[0].report is not None
     assert receipts[1].report is not None
     assert replace(receipts[0].report, seconds=0.0) == replace(receipts[1].report, seconds=0.0)

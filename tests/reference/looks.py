@@ -4,7 +4,7 @@ import numpy as np
 
 from driftpace.adaptive import AdaptiveConfig, AdaptiveState, Judgement, PeriodRows, Supply, checks, first_state, judge
 from driftpace.adaptive.bank import Prediction
-from driftpace.adaptive.fit import PeriodFit, fit_period, metric
+from driftpace.adaptive.fit import AdaptiveFit, fit_period, metric
 from driftpace.adaptive.memory import Memory, NoiseSums, no_memory
 from driftpace.losses import LinearLoss, SquaredLoss
 from driftpace.records import Assumption
@@ -36,7 +36,7 @@ def remembered(size: int, noise: float, rng: np.random.Generator) -> Memory:
     return no_memory(size).with_rows(rows, Z.T @ Z, noise * (Z.T @ Z), sums)
 
 
-def look_once(rows: PeriodRows, variance: float, *, noise: float = 1.0, memory: Memory | None = None) -> PeriodFit:
+def look_once(rows: PeriodRows, variance: float, *, noise: float = 1.0, memory: Memory | None = None) -> AdaptiveFit:
     """The look at rows in one block, when zero with this variance was foretold."""
     size = rows.X.shape[1]
     memory = no_memory(size) if memory is None else memory

@@ -165,9 +165,7 @@ def test_collinear_columns_are_named(constants: Constants | None) -> None:
     tracker.tell(frame[:15], X[:15, 0])  # too few rows to say
     tracker.ask()
     before = fingerprint(tracker)
-    with pytest.raises(
-        DataError, match=r"l2=0; .* column 'age' and column 'income' and column 'total' cannot be told apart"
-    ):
+    with pytest.raises(DataError, match=r"l2=0; .* column 'age' and column 'income' and column 'total' are collinear"):
         tracker.tell(frame, X[:, 0])
     assert fingerprint(tracker) == before
     tracker.tell(frame.with_columns(total=pl.Series(rng.normal(size=60))), X[:, 0])  # the next delivery is sound
@@ -218,7 +216,7 @@ def test_a_missing_part_is_filled_in(name: str) -> None:
     }
     for parts in ({name: given[name]}, {other: part for other, part in given.items() if other != name}):
         tracker = Tracker(SquaredLoss(), epsilon=0.1, domain=Ball(50.0), fit_intercept=False, rng=0, **parts)
-        assert all(getattr(tracker._settings, other) is part for other, part in parts.items())
+        assert all(getattr(tracker._method, other) is part for other, part in parts.items())
         assert tracker.ask().samples > 0
         assert tracker.tell(GOOD_X, GOOD_Y) is not None
 

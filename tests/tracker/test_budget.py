@@ -15,7 +15,7 @@ from driftpace.planning import LargestGap, MeanGap, Problem, plan_exact, risk_tr
 from driftpace.records import Assumption, Money, Outcome, Request, Verdict
 from driftpace.rules import DoNotUpdate
 from driftpace.testing import check_bound
-from driftpace.tracker.outlooks import HeldOutBound
+from driftpace.tracker.composed_context import HeldOutBound
 from driftpace.tracker.spending import ACCURACY
 from tests.reference.budgeted import COST, draws, in_paper, learning, practical
 
@@ -340,7 +340,7 @@ def test_samples_have_neighbours_where_the_drift_is_learnt_from_neighbours() -> 
         """Return how many periods of the plan have samples and no neighbour that has."""
         plan = tracker.ask().plan
         assert plan is not None
-        bought = np.array([tracker._chosen()[1].bought, *(count > 0 for count in plan.samples), False])
+        bought = np.array([tracker._state.bought, *(count > 0 for count in plan.samples), False])
         return int((bought[1:-1] & ~bought[:-2] & ~bought[2:]).sum())
 
     for adjacent in (None, True, False):

@@ -136,7 +136,7 @@ def test_never_over_the_money(cost: Any, seed: int) -> None:
     tracker, draw = tracker_of(total, 5, cost=cost, batches=True), draws(seed, noise=0.5)
     for period in range(1, 6):
         while True:
-            request, came = tracker.ask(), tracker._chosen()[1].gathered
+            request, came = tracker.ask(), tracker._state.gathered
             assert request.cost is not None
             assert request.money_left is not None
             assert request.cost <= request.money_left

@@ -14,9 +14,9 @@ from driftpace.errors import ParameterError, StateFileError
 from driftpace.planning import CustomCost, LargestRun
 from driftpace.records import Money
 from driftpace.storage import write_state
-from driftpace.tracker.branching import replay
-from driftpace.tracker.events import Asked, Closed, Event, Forgot, Told
-from driftpace.tracker.saving import to_body
+from driftpace.tracker.codec import to_body
+from driftpace.tracker.events import AskEvent, CloseEvent, Event, ForgetEvent, replay
+from driftpace.tracker.method import TellEvent
 from tests.reference.budgeted import draws, in_paper, learning, practical
 from tests.tracker.test_tracker import fingerprint
 
@@ -70,8 +70,15 @@ def test_a_log_of_events_folds_to_the_same_state(make: Callable[..., Tracker]) -
     log: list[Event] = []
     for seed in range(3):
         X, y = rows(30, seed)
-        log += [Asked(), Told(X=X[:5], y=y[:5]), Asked(), Forgot(), Asked(), Told(X=X[:12], y=y[:12])]
-        log += [Asked(), Told(X=X[12:], y=y[12:]), Closed()]
+        log += [
+            AskEvent(),
+            TellEvent(X=X[:5], y=y[:5]),
+            AskEvent(),
+            ForgetEvent(),
+            AskEvent(),
+            TellEvent(X=X[:12], y=y[:12]),
+        ]
+        log += [AskEvent(), TellEvent(X=X[12:], y=y[12:]), CloseEvent()]
         tracker.ask()
         tracker.tell(X[:5], y[:5], final=False)
         tracker.ask()
@@ -80,10 +87,10 @@ def test_a_log_of_events_folds_to_the_same_state(make: Callable[..., Tracker]) -
         tracker.tell(X[:12], y[:12], final=False)
         tracker.ask()
         tracker.tell(X[12:], y[12:])
-    state, reports = replay(tracker._settings, log)
+    state, reports = replay(tracker._method, log)
     assert reports == list(tracker.history)
-    body = to_body(tracker._settings, tracker._state, tracker._reports)["state"]
-    assert json.dumps(to_body(tracker._settings, state, reports)["state"]) == json.dumps(body)
+    body = to_body(tracker._method, tracker._state, tracker._reports)["state"]
+    assert json.dumps(to_body(tracker._method, state, reports)["state"]) == json.dumps(body)
 
 
 @every_kind
@@ -94,7 +101,7 @@ def test_asking_again_gives_the_same_answer_and_plans_nothing(
     for seed in range(3):
         request = tracker.ask()
         with monkeypatch.context() as patched:
-            patched.setattr("driftpace.tracker.spending.plan_exactly", _never)
+            patched.setattr("driftpace.tracker.spending.plan_exact", _never)
             assert tracker.ask() == request
         tracker.tell(*rows(12, seed))
 
@@ -121,9 +128,9 @@ def test_plans_are_not_kept_in_the_history() -> None:
     sizes = []
     for period in range(1, 7):
         tracker.step(draw(period))
-        body = to_body(tracker._settings, tracker._state, tracker._reports)
+        body = to_body(tracker._method, tracker._state, tracker._reports)
         sizes.append(len(json.dumps(body["state"])))
-        assert "samples" not in json.dumps(body["state"]["order"])
+        assert "samples" not in json.dumps(body["state"]["fields"]["inner"]["fields"]["order"])
     assert max(sizes) < 1.2 * min(sizes)
 
 
@@ -135,7 +142,7 @@ def test_a_price_list_of_ones_own_is_given_again(tmp_path: Path) -> None:
     request = tracker.ask()
     tracker.save(tmp_path / "state")
     with pytest.raises(
-        ParameterError, match=r"Tracker.load\(budget=...\) must be given, for the saved one could not be written"
+        ParameterError, match=r"Tracker.load\(budget=...\) must be given, since the saved one could not be written"
     ):
         Tracker.load(tmp_path / "state")
     assert Tracker.load(tmp_path / "state", budget=tracker.budget).ask() == request
@@ -164,7 +171,7 @@ def test_a_goal_with_weights_comes_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize("damage", ["amount", "horizon", "gap"])
 def test_a_budget_no_tracker_wrote_is_refused(tmp_path: Path, damage: str) -> None:
     body = to_body(*_everything(in_paper(100, 3)))
-    held = body["settings"]["budget"]["fields"]
+    held = body["method"]["fields"]["budget"]["fields"]
     if damage == "amount":
         held["total"]["fields"]["amount"] = {"!": "decimal", "value": "a lot"}
     else:
@@ -172,20 +179,6 @@ def test_a_budget_no_tracker_wrote_is_refused(tmp_path: Path, damage: str) -> No
     write_state(tmp_path / "state", body)
     with pytest.raises(StateFileError):
         Tracker.load(tmp_path / "state")
-
-
-def test_a_state_from_before_there_were_budgets_is_read(tmp_path: Path) -> None:
-    tracker = Tracker(in_paper()._settings.loss, epsilon=0.1, rng=0)
-    tracker.ask()
-    tracker.tell(*rows(40, 0))
-    body = to_body(*_everything(tracker))
-    del body["settings"]["budget"]
-    for name in ("spent", "bought", "idle_distance"):
-        del body["state"][name]
-    for report in body["history"]:
-        del report["fields"]["cost"]
-    write_state(tmp_path / "state", body)
-    assert Tracker.load(tmp_path / "state").ask() == tracker.ask()
 
 
 @pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
@@ -201,7 +194,7 @@ def test_costs_become_columns_of_a_table(backend: str) -> None:
 
 
 def test_without_a_budget_there_is_no_column_of_costs() -> None:
-    tracker = Tracker(in_paper()._settings.loss, epsilon=0.1, rng=0)
+    tracker = Tracker(in_paper()._method.spec.loss, epsilon=0.1, rng=0)
     tracker.ask()
     tracker.tell(*rows(15, 0))
     assert "cost" not in tracker.history.columns()
@@ -214,13 +207,13 @@ def test_money_is_exact_however_often_it_is_saved(tmp_path: Path) -> None:
         tracker.tell(*rows(1, seed))
         tracker.save(tmp_path / "state")
         tracker = Tracker.load(tmp_path / "state")
-    assert tracker._chosen()[1].spent == Decimal("0.3")
+    assert tracker._state.spent == Decimal("0.3")
     assert str(tracker.money_left) == "9.7 EUR"
     assert np.isfinite(tracker.coef).all()
 
 
 def _everything(tracker: Tracker) -> tuple[Any, Any, Any]:
-    return tracker._settings, tracker._state, tracker._reports
+    return tracker._method, tracker._state, tracker._reports
 
 
 def _never(*_: object, **__: object) -> None:

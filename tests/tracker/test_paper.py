@@ -8,6 +8,7 @@ from scipy import stats
 
 from driftpace.drift import Direct, Drift, MeanChange, NoMargin
 from driftpace.rules import sizes_when_known
+from driftpace.tracker.composed_method import ComposedMethod
 from tests.reference.paper_world import EPSILON, KNOWN, follow, paper_tracker
 
 Z = float(stats.norm.isf(1e-6))  # one false alarm in a million
@@ -78,7 +79,8 @@ def test_the_promise_of_each_period_is_above_the_truth(seed: int) -> None:
 
 def test_with_rho_known_the_request_is_k_star() -> None:
     tracker = paper_tracker(0, rho=1.0, first_samples=None)
-    bound = tracker._chosen()[0].learner.bound(KNOWN, 2)
+    assert isinstance(tracker._method, ComposedMethod)
+    bound = tracker._method.learner.bound(KNOWN, 2)
     sizes = sizes_when_known(bound, rho=1.0, epsilon=EPSILON, m=1.0, diameter=100.0)
     assert tracker.ask().samples == sizes.first.samples
     rng = np.random.default_rng(0)

@@ -53,7 +53,9 @@ def test_a_certificate_has_the_level_that_was_asked_for(seed: int) -> None:
     runs, periods = 20, 8
     before = None
     for level in (0.6, 0.9, 0.99):
-        found = follow(world("walk", 0.3, seed), features=3, runs=runs, periods=periods, seed=seed, certificate=level)
+        found = follow(
+            world("walk", 0.3, seed), features=3, runs=runs, periods=periods, seed=seed, certificate_level=level
+        )
         if before is not None:
             np.testing.assert_array_equal(found.samples, before.samples)
             assert (found.certificate > before.certificate).all()

@@ -94,7 +94,7 @@ def run(case: Case, seed: int, runs: int, periods: int) -> Followed:
         periods=periods,
         seed=seed,
         epsilon=EPSILON,
-        certificate=LEVEL,
+        certificate_level=LEVEL,
     )
 
 

@@ -11,9 +11,9 @@ from driftpace import LogisticLoss, SquaredLoss, Tracker
 from driftpace.errors import StateFileError
 from driftpace.losses import Loss
 from driftpace.storage import write_state
-from driftpace.tracker.branching import replay
-from driftpace.tracker.events import Asked, Closed, Event, Forgot, Told
-from driftpace.tracker.saving import to_body
+from driftpace.tracker.codec import to_body
+from driftpace.tracker.events import AskEvent, CloseEvent, Event, ForgetEvent, replay
+from driftpace.tracker.method import TellEvent
 from driftpace.typing import FloatArray
 from tests.tracker.test_practical import after, default, rows
 from tests.tracker.test_tracker import fingerprint
@@ -26,7 +26,7 @@ def test_save_and_load_go_on_to_the_bit(tmp_path: Path, stop: str, loss: Loss) -
         X, y = rows(count, seed)
         return X, y if isinstance(loss, SquaredLoss) else np.sign(y)
 
-    tracker = Tracker(loss, tolerance=0.2, confidence=0.8, certificate=0.9, rng=0)
+    tracker = Tracker(loss, tolerance=0.2, confidence=0.8, certificate_level=0.9, rng=0)
     for seed in range(0 if stop == "fresh" else 3):
         tracker.ask()
         tracker.tell(*give(40, seed))
@@ -51,8 +51,15 @@ def test_a_log_of_events_folds_to_the_same_state() -> None:
     log: list[Event] = []
     for seed in range(4):
         X, y = rows(40, seed)
-        log += [Asked(), Told(X=X[:5], y=y[:5]), Asked(), Forgot(), Asked(), Told(X=X[:9], y=y[:9])]
-        log += [Asked(), Told(X=X[9:], y=y[9:]), Closed()]
+        log += [
+            AskEvent(),
+            TellEvent(X=X[:5], y=y[:5]),
+            AskEvent(),
+            ForgetEvent(),
+            AskEvent(),
+            TellEvent(X=X[:9], y=y[:9]),
+        ]
+        log += [AskEvent(), TellEvent(X=X[9:], y=y[9:]), CloseEvent()]
         tracker.ask()
         tracker.tell(X[:5], y[:5], final=False)
         tracker.ask()
@@ -61,24 +68,24 @@ def test_a_log_of_events_folds_to_the_same_state() -> None:
         tracker.tell(X[:9], y[:9], final=False)
         tracker.ask()
         tracker.tell(X[9:], y[9:])
-    state, reports = replay(tracker._settings, log)
+    state, reports = replay(tracker._method, log)
     assert reports == list(tracker.history)
-    body = to_body(tracker._settings, tracker._state, tracker._reports)["state"]
-    assert json.dumps(to_body(tracker._settings, state, reports)["state"]) == json.dumps(body)
+    body = to_body(tracker._method, tracker._state, tracker._reports)["state"]
+    assert json.dumps(to_body(tracker._method, state, reports)["state"]) == json.dumps(body)
 
 
 @pytest.mark.parametrize(
     ("path", "value"),
     [
-        pytest.param(("method", "kind"), "parts", id="parts"),
-        pytest.param(("method", "with", "epsilon"), None, id="no-target"),
-        pytest.param(("method", "with", "level"), 2.0, id="level"),
-        pytest.param(("state", "period"), 9, id="period"),
+        pytest.param(("method", "type"), "method.composed", id="parts"),
+        pytest.param(("method", "fields", "config", "fields", "epsilon"), None, id="no-target"),
+        pytest.param(("method", "fields", "config", "fields", "certificate_level"), 2.0, id="level"),
+        pytest.param(("state", "fields", "period"), 9, id="period"),
     ],
 )
 def test_a_state_no_tracker_wrote_is_refused(tmp_path: Path, path: tuple[str, ...], value: Any) -> None:
     tracker = after(2)
-    body = to_body(tracker._settings, tracker._state, tracker._reports)
+    body = to_body(tracker._method, tracker._state, tracker._reports)
     inner = body
     for name in path[:-1]:
         inner = inner[name]

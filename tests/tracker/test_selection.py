@@ -18,9 +18,9 @@ from driftpace.records import Outcome, Verdict
 from driftpace.rules import DoNotUpdate, UpdatePast
 from driftpace.selection import Candidate, Selection
 from driftpace.synthetic import DriftingRegression, GaussianRegression, ShapedRegression
-from driftpace.tracker.branches import BranchedState
-from driftpace.tracker.branching import apply, replay
-from driftpace.tracker.events import Asked, Closed, Event, Forgot, Told
+from driftpace.tracker.candidates_method import CandidatesMethod, CandidatesState
+from driftpace.tracker.events import AskEvent, CloseEvent, Event, ForgetEvent, apply, replay
+from driftpace.tracker.method import TellEvent
 
 GRID = [0.0, 0.1, 1.0]
 
@@ -30,8 +30,8 @@ def world(rng: int = 0, **changes: Any) -> ShapedRegression:
     return ShapedRegression(**given)
 
 
-def states(tracker: Tracker) -> BranchedState:
-    assert isinstance(tracker._state, BranchedState)
+def states(tracker: Tracker) -> CandidatesState:
+    assert isinstance(tracker._state, CandidatesState)
     return tracker._state
 
 
@@ -340,7 +340,8 @@ def test_constants_differ_from_penalty_to_penalty(rng: np.random.Generator) -> N
     parts: dict[str, Any] = {"epsilon": 0.2, "domain": Ball(radius=20.0), "first_samples": (40, 40), "rng": 0}
     tracker = Tracker.as_in_paper(SquaredLoss(), l2=[0.1, 1.0], constants=known, **parts)
     followed(tracker, 4, place, rng)
-    curvatures = [own.constants.safe("m") for own in tracker._settings.settings]  # type: ignore[union-attr]
+    assert isinstance(tracker._method, CandidatesMethod)
+    curvatures = [one.constants.safe("m") for one in tracker._method.methods]
     assert curvatures == pytest.approx([1.1, 2.0])
     with pytest.raises(ParameterError, match="one for each of l2, since m, M, A and B depend on it; got one for all"):
         Tracker.as_in_paper(SquaredLoss(), l2=[0.1, 1.0], constants=known[0], **parts)
@@ -361,7 +362,8 @@ def test_what_a_candidate_brings_to_the_papers_method_is_kept() -> None:
     tracker = Tracker.as_in_paper(
         SquaredLoss(), epsilon=0.2, domain=Ball(radius=20.0), first_samples=(40, 40), features=2, select=select, rng=0
     )
-    known, seen = tracker._settings.settings  # type: ignore[union-attr]
+    assert isinstance(tracker._method, CandidatesMethod)
+    known, seen = tracker._method.methods
     assert seen.constants_estimator is mine
     assert known.constants_estimator is not mine
     assert isinstance(seen.rule, UpdatePast)
@@ -421,10 +423,9 @@ def test_telling_comes_after_asking() -> None:
 
 def test_outlook_and_plan_are_those_of_the_chosen_one(rng: np.random.Generator) -> None:
     tracker = followed(Tracker(SquaredLoss(), epsilon=0.1, l2=GRID, rng=0), 3, world(), rng)
-    alone = tracker._chosen()
     assert tracker.outlook().rho > 0.0
     assert tracker.plan(horizon=3).horizon == 3
-    assert tracker.epsilon == alone[0].method.epsilon == 0.1
+    assert tracker.epsilon == 0.1
 
 
 @pytest.mark.statistical
@@ -476,16 +477,23 @@ def test_a_log_of_events_folds_to_the_same_candidates(rng: np.random.Generator) 
     for n in range(1, 4):
         X, y = world().period(n).draw(40, rng=rng)
         groups = np.arange(40) // 2
-        log += [Asked(), Told(X=X[:9], y=y[:9]), Forgot(), Asked(), Told(X=X, y=y, groups=groups), Closed()]
+        log += [
+            AskEvent(),
+            TellEvent(X=X[:9], y=y[:9]),
+            ForgetEvent(),
+            AskEvent(),
+            TellEvent(X=X, y=y, groups=groups),
+            CloseEvent(),
+        ]
         tracker.ask()
         tracker.tell(X[:9], y[:9], final=False)
         tracker.forget()
         tracker.ask()
-        tracker._state, _ = apply(tracker._settings, tracker._state, log[-2])
+        tracker._state, _ = apply(tracker._method, tracker._state, log[-2])
         tracker.tell()
-    state, reports = replay(tracker._settings, log)
+    state, reports = replay(tracker._method, log)
     assert reports == list(tracker.history)
-    assert isinstance(state, BranchedState)
+    assert isinstance(state, CandidatesState)
     for one, other in zip(state.states, states(tracker).states, strict=True):
         assert one.coef is not None
         assert other.coef is not None

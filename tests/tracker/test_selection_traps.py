@@ -15,7 +15,7 @@ from driftpace.learners import AnchoredErm, Sgd
 from driftpace.records import Outcome
 from driftpace.selection import Candidate, Selection, read_l2, select_l2
 from driftpace.storage import read_state, write_state
-from driftpace.tracker.branches import Branches
+from driftpace.tracker.candidates_method import CandidatesMethod
 
 GRID = [0.0, 0.1, 10.0]
 NARROW_FIRST = Selection(candidates=(Candidate(label="first", columns=(0,)), Candidate(label="all")))
@@ -34,8 +34,8 @@ def told(rng: np.random.Generator, tracker: Tracker, periods: int = 2, **groups:
 
 
 def penalties(tracker: Tracker) -> list[float]:
-    assert isinstance(tracker._settings, Branches)
-    return [own.loss.l2 for own in tracker._settings.settings]
+    assert isinstance(tracker._method, CandidatesMethod)
+    return [one.spec.loss.l2 for one in tracker._method.methods]
 
 
 # --- columns ---
@@ -45,7 +45,8 @@ def test_columns_that_are_known_beforehand_hold_from_the_start(rng: np.random.Ge
     tracker = Tracker(SquaredLoss(), epsilon=0.1, features=3, select=NARROW_FIRST, rng=0)
     assert tracker.coef.shape == (3,)
     assert {label: model.shape for label, model in tracker.models.items()} == {"first": (4,), "all": (4,)}
-    assert tracker.predict(np.ones((2, 3))).tolist() == [0.0, 0.0]
+    with pytest.raises(ProtocolError, match="no model yet"):
+        tracker.predict(np.ones((2, 3)))
     tracker.ask()
     before = tracker._state
     for width in (1, 5):
@@ -104,7 +105,7 @@ def test_a_missing_group_among_words_is_missing(rng: np.random.Generator) -> Non
     X, y = rows(rng, 4)
     with pytest.raises(DataError, match="must have no missing entries; got nan"):
         tracker.tell(X, y, groups=["anna", "ben", float("nan"), float("nan")])
-    with pytest.raises(DataError, match=r"groups=...\) must come together with the rows; got no rows"):
+    with pytest.raises(DataError, match=r"groups=...\) must be given together with rows; got no rows"):
         tracker.tell(groups=["anna"])
     tracker.tell(X, y, groups=["1", 1, 1.0, 2], final=False)
     report = tracker.tell()
@@ -196,7 +197,7 @@ class Bare:
 def test_what_could_not_be_judged_is_refused_before_a_row_is_bought() -> None:
     bare: Any = Bare()
     linear = Selection.of_l2(SquaredLoss(), GRID)
-    with pytest.raises(ParameterError, match=r"must be a LinearLoss, for it judges 'l2=0'"):
+    with pytest.raises(ParameterError, match=r"must be a LinearLoss, since it compares 'l2=0'"):
         Tracker(bare, epsilon=0.1, select=linear)
     odds = Selection(candidates=(Candidate(label="odds"), Candidate(label="numbers", loss=bare)))
     paper: dict[str, Any] = {"epsilon": 0.1, "domain": Ball(radius=9.0), "first_samples": (40, 40)}
@@ -295,106 +296,34 @@ def test_a_loss_given_again_does_not_take_the_penalties_away(tmp_path: Path, rng
     tracker = told(rng, Tracker(Mine(), epsilon=0.1, l2=GRID, rng=0))
     tracker.save(tmp_path / "own")
     for given in ({}, {"loss": Mine()}):
-        with pytest.raises(ParameterError, match=r"Tracker.load\(select=...\) must be given, for the loss of 'l2=0'"):
+        with pytest.raises(ParameterError, match=r"Tracker.load\(select=...\) must be given, since the loss of 'l2=0'"):
             Tracker.load(tmp_path / "own", **given)
     again = Tracker.load(tmp_path / "own", loss=Mine(), select=Selection.of_l2(Mine(), GRID))
     assert penalties(again) == GRID
     assert again.ask() == tracker.ask()
 
 
+_METHOD, _STATE = ("method", "fields"), ("state", "fields")
+_SECOND = (*_STATE, "states", "items", 1, "fields")
 _MANGLED: dict[str, tuple[tuple[Any, ...], Any]] = {
-    "no selection": (("selection",), None),
-    "labels missing": (
-        (
-            "selection",
-            "labels",
-        ),
-        ["a", "b"],
-    ),
-    "labels twice": (
-        (
-            "selection",
-            "labels",
-        ),
-        ["a", "a", "b"],
-    ),
-    "no loss": (
-        (
-            "selection",
-            "loss",
-        ),
-        None,
-    ),
-    "no branches": (("branches",), None),
-    "empty branches": (("branches",), []),
-    "no choice": (("among",), None),
-    "choice beyond": (
-        (
-            "among",
-            "chosen",
-        ),
-        7,
-    ),
-    "choice true": (
-        (
-            "among",
-            "chosen",
-        ),
-        True,
-    ),
-    "no groups": (
-        (
-            "among",
-            "groups",
-        ),
-        None,
-    ),
-    "groups missing": (
-        (
-            "among",
-            "groups",
-        ),
-        {"!": "tuple", "items": []},
-    ),
-    "groups short": (
-        (
-            "among",
-            "groups",
-        ),
-        {"!": "tuple", "of": [{"!": "tuple", "of": [1, 2]}]},
-    ),
-    "places short": (
-        (
-            "among",
-            "places",
-        ),
-        {"!": "tuple", "of": [None]},
-    ),
-    "tally": (
-        (
-            "among",
-            "tally",
-        ),
-        3,
-    ),
-    "order": (
-        (
-            "branches",
-            1,
-            "state",
-            "order",
-        ),
-        None,
-    ),
-    "parts": (
-        (
-            "branches",
-            1,
-            "state",
-            "parts",
-        ),
-        {"!": "tuple", "items": []},
-    ),
+    "no selection": ((*_METHOD, "selection"), None),
+    "labels missing": ((*_METHOD, "selection", "labels"), ["a", "b"]),
+    "labels twice": ((*_METHOD, "selection", "labels"), ["a", "a", "b"]),
+    "no loss": ((*_METHOD, "loss"), None),
+    "no methods": ((*_METHOD, "methods"), None),
+    "empty methods": ((*_METHOD, "methods"), []),
+    "no states": ((*_STATE, "states"), None),
+    "state missing": ((*_STATE, "states"), {"!": "tuple", "items": []}),
+    "no state": (("state",), None),
+    "choice beyond": ((*_STATE, "chosen"), 7),
+    "choice true": ((*_STATE, "chosen"), True),
+    "no groups": ((*_STATE, "groups"), None),
+    "groups missing": ((*_STATE, "groups"), {"!": "tuple", "items": []}),
+    "groups short": ((*_STATE, "groups"), {"!": "tuple", "items": [{"!": "tuple", "items": [1, 2]}]}),
+    "places short": ((*_STATE, "places"), {"!": "tuple", "items": [None]}),
+    "tally": ((*_STATE, "tally"), 3),
+    "order": ((*_SECOND, "order"), None),
+    "batches": ((*_SECOND, "batches"), {"!": "tuple", "items": []}),
 }
 
 

@@ -13,10 +13,11 @@ from driftpace import Ball, Constants, SmoothedHinge, SquaredLoss, Tracker, Whol
 from driftpace.errors import DataError, ParameterError, ProtocolError, StateFileError
 from driftpace.records import DriftEstimate, Outcome
 from driftpace.storage import encode, write_state
-from driftpace.tracker.branching import replay
-from driftpace.tracker.events import Asked, Closed, Event, Forgot, Told
-from driftpace.tracker.saving import to_body
-from driftpace.tracker.state import State
+from driftpace.tracker.codec import to_body
+from driftpace.tracker.composed_context import ComposedState
+from driftpace.tracker.composed_method import ComposedMethod
+from driftpace.tracker.events import AskEvent, CloseEvent, Event, ForgetEvent, replay
+from driftpace.tracker.method import TellEvent
 from tests.reference.paper_world import KNOWN, paper_tracker
 
 TRUTH = np.array([1.0, -2.0])
@@ -30,7 +31,7 @@ def rows(count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 def fingerprint(tracker: Tracker) -> str:
     """Everything a tracker remembers, the clock aside."""
-    body = to_body(tracker._settings, tracker._state, tracker._reports)
+    body = to_body(tracker._method, tracker._state, tracker._reports)
     for report in body["history"]:
         report["fields"].pop("seconds")
     return json.dumps(body, sort_keys=True)
@@ -47,7 +48,7 @@ def after(periods: int, **changes: Any) -> Tracker:
 def test_asking_again_gives_the_same_answer() -> None:
     tracker = after(3)
     assert tracker.ask() == tracker.ask()
-    with pytest.raises(ProtocolError, match=r"ask\(pool=1\) came after period 4 was sized"):
+    with pytest.raises(ProtocolError, match=r"pool=\.\.\.\) must be the same as when period 4 was sized"):
         tracker.ask(pool=1)  # the decision of a period is made once
 
 
@@ -138,13 +139,13 @@ def test_a_log_of_events_folds_to_the_same_state() -> None:
     for period in range(6):
         X, y = rows(20, seed=period)
         events: tuple[Event, ...] = (
-            Asked(),
-            Told(X=X[:5], y=y[:5]),
-            Forgot(),
-            Asked(),
-            Told(X=X[:9], y=y[:9]),
-            Told(X=X[9:], y=y[9:]),
-            Closed(),
+            AskEvent(),
+            TellEvent(X=X[:5], y=y[:5]),
+            ForgetEvent(),
+            AskEvent(),
+            TellEvent(X=X[:9], y=y[:9]),
+            TellEvent(X=X[9:], y=y[9:]),
+            CloseEvent(),
         )
         log += events
         tracker.ask()
@@ -152,9 +153,9 @@ def test_a_log_of_events_folds_to_the_same_state() -> None:
         tracker.forget()
         tracker.tell(X[:9], y[:9], final=False)
         tracker.tell(X[9:], y[9:])
-    state, reports = replay(tracker._settings, log)
-    assert isinstance(state, State)
-    assert isinstance(tracker._state, State)
+    state, reports = replay(tracker._method, log)
+    assert isinstance(state, ComposedState)
+    assert isinstance(tracker._state, ComposedState)
     assert reports == list(tracker.history)
     assert encode(state.coef) == encode(tracker._state.coef)
     assert encode(state.drift) == encode(tracker._state.drift)
@@ -261,16 +262,16 @@ def _edited(body: Any, path: tuple[str, ...], value: Any) -> Any:
     ("path", "value"),
     [
         pytest.param(("state",), 3, id="state"),
-        pytest.param(("state", "period"), "x", id="period"),
-        pytest.param(("state", "period"), 7, id="another-period"),
-        pytest.param(("method", "with", "epsilon"), -1.0, id="epsilon"),
-        pytest.param(("method", "kind"), "pacing", id="another-method"),
-        pytest.param(("method", "kind"), "guess", id="no-method"),
+        pytest.param(("state", "fields", "period"), "x", id="period"),
+        pytest.param(("state", "fields", "period"), 7, id="another-period"),
+        pytest.param(("method", "fields", "epsilon"), -1.0, id="epsilon"),
+        pytest.param(("method", "type"), "method.adaptive", id="another-method"),
+        pytest.param(("method", "type"), "guess", id="no-method"),
         pytest.param(("method",), 3, id="method"),
-        pytest.param(("settings", "loss"), encode(Ball(1.0)), id="loss"),
-        pytest.param(("settings", "domain", "with", "radius"), -1.0, id="radius"),
-        pytest.param(("settings",), {}, id="settings"),
-        pytest.param(("state", "coef", "bytes"), "AAAA", id="bytes"),
+        pytest.param(("method", "fields", "spec", "fields", "loss"), encode(Ball(1.0)), id="loss"),
+        pytest.param(("method", "fields", "spec", "fields", "domain", "fields", "radius"), -1.0, id="radius"),
+        pytest.param(("method", "fields", "spec"), {}, id="spec"),
+        pytest.param(("state", "fields", "coef", "data"), "AAAA", id="bytes"),
         pytest.param(("history",), [3], id="history"),
     ],
 )
@@ -278,7 +279,7 @@ def test_a_state_no_tracker_wrote_is_refused_even_with_a_checksum(
     tmp_path: Path, path: tuple[str, ...], value: Any
 ) -> None:
     tracker = after(2)
-    body = to_body(tracker._settings, tracker._state, tracker._reports)
+    body = to_body(tracker._method, tracker._state, tracker._reports)
     write_state(tmp_path / "state", _edited(body, path, value))
     with pytest.raises(StateFileError):
         Tracker.load(tmp_path / "state")
@@ -293,7 +294,7 @@ def test_a_part_of_the_users_own_is_asked_for_again(tmp_path: Path) -> None:
     tracker.save(tmp_path / "state")
     with pytest.raises(ParameterError, match=r"Tracker.load\(loss=...\) must be given"):
         Tracker.load(tmp_path / "state")
-    assert isinstance(Tracker.load(tmp_path / "state", loss=OwnLoss())._settings.loss, OwnLoss)
+    assert isinstance(Tracker.load(tmp_path / "state", loss=OwnLoss())._method.spec.loss, OwnLoss)
     with pytest.raises(ParameterError, match="must be one of loss"):
         Tracker.load(tmp_path / "state", colour="blue")
 
@@ -322,7 +323,8 @@ def test_history_is_a_tuple_and_a_table() -> None:
 
 
 def test_an_intercept_is_fitted_and_not_penalised() -> None:
-    parts = paper_tracker(0)._chosen()[0]
+    parts = paper_tracker(0)._method
+    assert isinstance(parts, ComposedMethod)
     tracker = Tracker(
         SquaredLoss(),
         epsilon=0.1,

@@ -24,7 +24,7 @@ def certificate(config: AdaptiveConfig, state: AdaptiveState, judged: Judgement)
     The risk is 1/2 e'e with e of the covariance of the look. That is taken with the drift as large as nine models in ten allow,
     the noise 1.64 standard errors up, and a margin; the quantile is that of a Gamma law with the same mean and variance.
     """
-    level = config.level
+    level = config.certificate_level
     wider = _larger_drift(judged, state.sizes)
     if judged.fit is None:
         return risk_quantile(state.sizes, wider * judged.variances, level)

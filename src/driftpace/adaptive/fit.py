@@ -51,7 +51,7 @@ class Posterior:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class PeriodFit:
+class AdaptiveFit:
     """The model of the period and how well it is known.
 
     ``model`` are coefficients, ``center`` the same in whitened ``coordinates``. ``variances`` are those of each block, the
@@ -114,7 +114,7 @@ def fit_period(
     *,
     floor: float,
     margin: float,
-) -> PeriodFit:
+) -> AdaptiveFit:
     """Return the model that the rows and the predictions give together; ``noise`` is what is known of it beforehand.
 
     ``predictions`` are in the coordinates ``white``; ``parts`` are the blocks.
@@ -142,7 +142,7 @@ def fit_period(
     center = np.concatenate([posterior.shares @ posterior.mean for posterior in posteriors])
     held = [_equivalent(posterior, noise) for posterior in posteriors]
     judged = _judged(rows, memory, white, parts, held, center, hessian, noise, floor, margin)
-    return PeriodFit(
+    return AdaptiveFit(
         coordinates=white, center=center, posteriors=tuple(posteriors), surprise=surprise, freedom=freedom, **judged
     )
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from driftpace.adaptive.bank import Bank, Prediction, first_bank, predict, prediction_of, skip, step_costs, update
 from driftpace.adaptive.coordinates import Coordinates, blocks
-from driftpace.adaptive.fit import FIRST_METRIC_ROWS, PeriodFit, first_metric, fit_period, metric, noise_of
+from driftpace.adaptive.fit import FIRST_METRIC_ROWS, AdaptiveFit, first_metric, fit_period, metric, noise_of
 from driftpace.adaptive.memory import Memory, NoiseSums, no_memory
 from driftpace.adaptive.rows import PeriodRows
 from driftpace.adaptive.sizing import Criterion
@@ -41,13 +41,13 @@ _SMALLEST_NOISE = 1e-6
 class AdaptiveConfig:
     """What the user asked for: a target, absolute or as a share of the best loss, in the mean or with a confidence.
 
-    ``level`` is the confidence of certificates.
+    ``certificate_level`` is the confidence of certificates.
     """
 
     epsilon: float | None = None
     tolerance: float | None = None
     confidence: float | None = None
-    level: float = 0.95
+    certificate_level: float = 0.95
 
     @property
     def noise_margin(self) -> float:
@@ -108,7 +108,7 @@ class Judgement:
     noise_upper: float
     model: FloatArray
     coordinates: Coordinates
-    fit: PeriodFit | None
+    fit: AdaptiveFit | None
     banks: tuple[Bank, ...]
     views: tuple[Prediction, ...]
 
@@ -191,7 +191,7 @@ def _level_free(state: AdaptiveState, rows: PeriodRows, white: Coordinates, floo
     return max(free * float(each.mean()) / state.size, floor)
 
 
-def _with_all_as_noise(fit: PeriodFit, most: float) -> PeriodFit:
+def _with_all_as_noise(fit: AdaptiveFit, most: float) -> AdaptiveFit:
     """Return a look at so few rows that a model passes through them: their noise is all that they show, not what is left."""
     if most <= fit.noise:
         return fit

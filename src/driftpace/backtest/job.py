@@ -40,7 +40,7 @@ class TrackerConfig:
             return self.maker(loss, features, seed)
         asked = {"epsilon": self.epsilon, "tolerance": self.tolerance, "confidence": self.confidence, "l2": self.l2}
         given: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
-        return Tracker(loss, certificate=self.certificate, features=features, rng=seed, **given)
+        return Tracker(loss, certificate_level=self.certificate, features=features, rng=seed, **given)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

@@ -15,7 +15,7 @@ from driftpace.datasets import Table
 from driftpace.errors import DataError, ParameterError
 from driftpace.tables import LOCAL_LIMITS, MAX_CATEGORIES, Column, read_columns
 from driftpace.tables.cells import without_marks
-from driftpace.tracker.intake import LARGEST
+from driftpace.tracker.inputs import LARGEST
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
 _A_COPY = 0.999

@@ -10,7 +10,6 @@ from driftpace.campaign.orders import ask_again
 from driftpace.campaign.state import CampaignState
 from driftpace.campaign.transitions import amended, budgeted
 from driftpace.errors import ParameterError, ProtocolError
-from driftpace.tracker.branching import chosen
 
 _OWNER = "Campaign.add_money"
 _AMEND = "Campaign.amend"
@@ -27,7 +26,7 @@ def values_with(folded: CampaignState, money: object, periods: int, prices: Mapp
     if unknown is not None:
         raise ParameterError(f"must be one of {', '.join(_PRICES)}.", owner=_OWNER, name=unknown)
     before = folded.definition.budget
-    if before is None and chosen(folded.settings, folded.state)[0].budget is not None:
+    if before is None and folded.method.budget is not None:
         raise ProtocolError(
             "add_money() came for a campaign of a tracker that has a budget of its own; Tracker.load(path, budget=...) tops it up."
         )
@@ -70,7 +69,7 @@ def fund(
 ) -> CampaignState:
     """Give the campaign another budget, and make the order of an open period anew."""
     values = values_with(folded, money, periods, prices)
-    order = chosen(folded.settings, folded.state)[1].order
+    order = folded.state.order
     body = {"period": folded.state.period, "budget": values, "money": str(money), "periods": periods}
     draft.add("budgeted", {**body, "reason": reason, "who": who})
     folded = budgeted(folded, values)

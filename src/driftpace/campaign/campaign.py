@@ -505,17 +505,17 @@ class Campaign:
         definition, known, owner = folded.definition, folded.state.columns, "Campaign.predict"
         rows = feature_rows(definition, columns, known=known, owner=owner)
         mapped = map_categories(definition, unlisted(definition, columns, known=known, owner=owner))
-        return predicted(definition, self._now().scores(rows), unknown_categories=mapped)
+        return predicted(definition, self._now().decision_function(rows), unknown_categories=mapped)
 
     def tracker(self) -> Tracker:
         """Return a tracker that stands where the campaign stands; what is done with it is not written anywhere."""
         folded = self._kept.load()
-        return Tracker.resumed(folded.settings, folded.state, [row.report for row in self.ledger()])
+        return Tracker.from_snapshot(folded.method, folded.state, [row.report for row in self.ledger()])
 
     def _now(self) -> Tracker:
         """Return a tracker without its history, which neither plans nor predictions need."""
         folded = self._kept.load()
-        return Tracker.resumed(folded.settings, folded.state)
+        return Tracker.from_snapshot(folded.method, folded.state)
 
     def ledger(self) -> Ledger:
         """Return the closed periods: what was promised and what was measured; ``.to_frame()`` for a table."""

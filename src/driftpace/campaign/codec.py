@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from driftpace.errors import StateFileError
-from driftpace.tracker.events import Told
+from driftpace.tracker.method import TellEvent
 
 _ARRAYS = ("X", "y", "groups")
 
@@ -18,14 +18,14 @@ _ARRAYS = ("X", "y", "groups")
 class PackedRows:
     """Rows as they were let in, and what tells them apart, where anything does."""
 
-    told: Told
+    told: TellEvent
     ids: tuple[str, ...] | None = None
 
 
 def pack(packed: PackedRows) -> bytes:
     """Return the bytes of a delivery.
 
-    >>> rows = PackedRows(told=Told(X=np.ones((2, 1)), y=np.zeros(2)), ids=("a", "b"))
+    >>> rows = PackedRows(told=TellEvent(X=np.ones((2, 1)), y=np.zeros(2)), ids=("a", "b"))
     >>> unpack(pack(rows)).ids, unpack(pack(rows)).told.X.tolist()
     (('a', 'b'), [[1.0], [1.0]])
     """
@@ -62,7 +62,7 @@ def unpack(data: bytes) -> PackedRows:
             arrays[name] = array.reshape(rows, features) if name == "X" else array
             at += 8 * size
         columns, ids = head["columns"], head["ids"]
-        told = Told(columns=None if columns is None else tuple(columns), **arrays)
+        told = TellEvent(columns=None if columns is None else tuple(columns), **arrays)
     except (zlib.error, ValueError, KeyError, TypeError) as error:
         raise StateFileError(f"the rows of a delivery are damaged: {error}.") from None
     return PackedRows(told=told, ids=None if ids is None else tuple(ids))

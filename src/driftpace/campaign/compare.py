@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from driftpace.campaign.state import CampaignState, without_rows
+from driftpace.campaign.state import CampaignState
 from driftpace.storage.codec import decode
-from driftpace.tracker.saving import now_to_body
+from driftpace.tracker.codec import snapshot_to_body
 
 ROUNDING = 1e-6
 """How far two numbers may lie apart, as a share of the largest of their array."""
@@ -47,7 +47,7 @@ def _opened(folded: CampaignState) -> tuple[Any, ...] | None:
 
 
 def _body(folded: CampaignState) -> Any:
-    return now_to_body(folded.settings, without_rows(folded.state))
+    return snapshot_to_body(folded.method, folded.state.without_rows())
 
 
 def _near(one: Any, other: Any) -> bool:

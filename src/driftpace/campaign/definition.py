@@ -185,7 +185,7 @@ class Definition:
                 epsilon=self.epsilon,
                 tolerance=self.tolerance,
                 confidence=self.confidence,
-                certificate=self.certificate,
+                certificate_level=self.certificate,
                 features=features,
                 fit_intercept=self.fit_intercept,
                 cap=self.cap,

@@ -18,9 +18,9 @@ from driftpace.campaign.serialization import mapped_categories_json
 from driftpace.campaign.state import CampaignState
 from driftpace.errors import DataError, ParameterError
 from driftpace.storage.base import Entry, Store
-from driftpace.tracker.events import Told
-from driftpace.tracker.intake import read_groups, read_rows, read_targets
-from driftpace.tracker.state import Settings
+from driftpace.tracker.candidates_method import CandidatesMethod
+from driftpace.tracker.inputs import read_groups, read_rows, read_targets
+from driftpace.tracker.method import TellEvent
 
 _OWNER = "Campaign.tell"
 
@@ -111,8 +111,7 @@ def _gather(
     try:
         after = transitions.delivered(folded, told, seq=seq)
     except DataError as error:
-        said = str(error)
-        raise DataError(f"{said}" if said.startswith("must ") else said, owner=_OWNER, name="X") from None
+        raise error.renamed(owner=_OWNER, name=error.name or "X") from None
     told_ids = None if packed.ids is None else set(packed.ids)
     mapped = map_categories(folded.definition, brought.unlisted, ids=brought.ids, told=told_ids)
     draft.add(
@@ -146,7 +145,7 @@ def _read(folded: CampaignState, brought: Delivery) -> PackedRows | None:
     y = read_targets(brought.y, owner=_OWNER, rows=len(rows.X))
     groups = None
     if brought.groups is not None:
-        if isinstance(folded.settings, Settings):
+        if not isinstance(folded.method, CandidatesMethod):
             raise ParameterError(
                 "must be None without candidates to compare (l2 is one number).",
                 owner=_OWNER,
@@ -167,7 +166,7 @@ def _read(folded: CampaignState, brought: Delivery) -> PackedRows | None:
         if len(set(ids)) < len(ids):
             twice = Counter(ids).most_common(1)[0][0]
             raise DataError(f"must tell the rows apart; got {twice!r:.80} twice.", owner=_OWNER, name="ids")
-    return PackedRows(told=Told(X=rows.X, y=y, columns=rows.columns, groups=groups), ids=ids)
+    return PackedRows(told=TellEvent(X=rows.X, y=y, columns=rows.columns, groups=groups), ids=ids)
 
 
 def _only(packed: PackedRows, places: list[int]) -> PackedRows:

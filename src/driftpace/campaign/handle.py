@@ -18,7 +18,7 @@ from driftpace.errors import ConflictError, ParameterError, StorageError, Unknow
 from driftpace.storage.base import Change, Entry, Store
 from driftpace.storage.codec import encode
 from driftpace.tracker import Tracker
-from driftpace.tracker.saving import now_to_body
+from driftpace.tracker.codec import snapshot_to_body
 
 
 @dataclass(slots=True)
@@ -166,7 +166,7 @@ def utc_now() -> str:
 
 def first_change(definition: Definition, tracker: Tracker, *, at: str, who: str) -> Change:
     """Return the first transaction of a campaign."""
-    settings, state = tracker.inside
+    method, state = tracker.snapshot()
     if state.order is not None:
         raise ParameterError(
             f"must be a tracker between two periods; got one with period {state.period} open.",
@@ -178,7 +178,7 @@ def first_change(definition: Definition, tracker: Tracker, *, at: str, who: str)
         at=at,
         body={
             "definition": definition.to_values(),
-            "tracker": now_to_body(settings, state),
+            "tracker": snapshot_to_body(method, state),
             "history": [encode(report) for report in tracker.history],
             "who": who,
         },

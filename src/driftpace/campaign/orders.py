@@ -27,7 +27,6 @@ from driftpace.losses import classifies
 from driftpace.records import Money, StepReport
 from driftpace.storage.base import Store
 from driftpace.storage.codec import decode, encode
-from driftpace.tracker.branching import chosen
 
 
 def open_order(folded: CampaignState, verb: str, period: int | None = None) -> Order:
@@ -246,19 +245,19 @@ def close(folded: CampaignState, draft: Draft, *, who: str, why: str) -> tuple[C
 
 def served_by(folded: CampaignState) -> Served | None:
     """Try the model that was in use on the rows of the period, before it learns from them; None where either is missing."""
-    settings, state = chosen(folded.settings, folded.state)
-    if folded.last is None or state.coef is None or not state.parts:
+    method, state = folded.method.current(folded.state)
+    if folded.last is None or state.coef is None or not state.batches:
         return None
-    X = np.concatenate([part.X for part in state.parts])
-    y = np.concatenate([part.y for part in state.parts])
-    loss = replace(settings.objective, l2=0.0)  # type: ignore[type-var]
+    X = np.concatenate([batch.X for batch in state.batches])
+    y = np.concatenate([batch.y for batch in state.batches])
+    loss = replace(method.spec.objective, l2=0.0)  # type: ignore[type-var]
     with np.errstate(all="ignore"):
         values = loss.row_values(state.coef, X, y)
         mean = float(values.mean())
         error = float(values.std(ddof=1) / math.sqrt(len(y))) if len(y) > 1 else math.inf
     if not math.isfinite(mean):
         return None
-    accuracy = float((loss.predict(state.coef, X) == y).mean()) if classifies(settings.loss) else None
+    accuracy = float((loss.predict(state.coef, X) == y).mean()) if classifies(method.spec.loss) else None
     return Served(rows=len(y), loss=mean, error=error, accuracy=accuracy)
 
 

@@ -13,7 +13,7 @@ from driftpace.campaign.definition import Definition
 from driftpace.campaign.records import MappedCategories
 from driftpace.errors import DataError
 from driftpace.losses import loss_spec
-from driftpace.tracker.intake import LARGEST, Rows
+from driftpace.tracker.inputs import LARGEST, InputRows
 from driftpace.typing import BoolArray, FloatArray
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class LabelledRows:
     ``unlisted`` are the words in them that count as another one, by column.
     """
 
-    rows: Rows
+    rows: InputRows
     y: FloatArray
     ids: list[str] | None
     groups: list[Any] | None
@@ -116,7 +116,7 @@ def feature_rows(
     known: tuple[str, ...] | None,
     owner: str,
     keep: BoolArray | None = None,
-) -> Rows:
+) -> InputRows:
     """Return the features of the rows that are kept, words as columns of 0 and 1."""
     names, values = [], []
     for name in _features(definition, columns, known, owner):
@@ -135,7 +135,7 @@ def feature_rows(
     if twice is not None:
         raise DataError(f"{owner}: no column may be called {twice!r}, which stands for a word of another; rename it.")
     size = len(values[0]) if values else 0
-    return Rows(X=np.column_stack([np.empty((size, 0)), *values]), columns=tuple(names))
+    return InputRows(X=np.column_stack([np.empty((size, 0)), *values]), columns=tuple(names))
 
 
 def unlisted(

@@ -7,7 +7,7 @@ large as what the mathematics needs to go on, and no larger.
 import hashlib
 import json
 import zlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from driftpace.campaign.definition import Definition
@@ -15,10 +15,8 @@ from driftpace.campaign.records import Decision, Order
 from driftpace.errors import StateFileError
 from driftpace.records import Request, StepReport
 from driftpace.storage.codec import decode, encode
-from driftpace.tracker.branches import BranchedState, Branches
-from driftpace.tracker.branching import chosen
-from driftpace.tracker.saving import now_from_body, now_to_body
-from driftpace.tracker.state import Settings, State
+from driftpace.tracker.codec import snapshot_from_body, snapshot_to_body
+from driftpace.tracker.method import Method
 
 VERSION = 1
 
@@ -49,8 +47,8 @@ class CampaignState:
     seq: int
     created_at: str
     definition: Definition
-    settings: Settings | Branches
-    state: State | BranchedState
+    method: Method
+    state: Any
     opened: OpenPeriod | None = None
     last: StepReport | None = None
     last_key: str | None = None
@@ -64,7 +62,7 @@ class CampaignState:
             return None
         came = self.state.gathered
         missing = opened.request.samples if opened.overridden is None else max(0, opened.overridden.samples - came)
-        budget = chosen(self.settings, self.state)[0].budget
+        budget = self.method.budget
         return Order(
             campaign=self.definition.name,
             period=self.state.period,
@@ -80,16 +78,9 @@ class CampaignState:
         )
 
 
-def without_rows(state: State | BranchedState) -> State | BranchedState:
-    """Return a state with the rows of the open period taken out."""
-    if isinstance(state, State):
-        return replace(state, parts=(), looked=None)
-    return replace(state, states=tuple(replace(one, parts=(), looked=None) for one in state.states), groups=())
-
-
 def fingerprint(folded: CampaignState) -> str:
     """Return the SHA-256 of the tracker's state: two replays agree where these do."""
-    body = now_to_body(folded.settings, without_rows(folded.state))
+    body = snapshot_to_body(folded.method, folded.state.without_rows())
     return hashlib.sha256(_json(body)).hexdigest()
 
 
@@ -99,7 +90,7 @@ def to_checkpoint(folded: CampaignState) -> bytes:
         "version": VERSION,
         "created_at": folded.created_at,
         "definition": folded.definition.to_values(),
-        "tracker": now_to_body(folded.settings, without_rows(folded.state)),
+        "tracker": snapshot_to_body(folded.method, folded.state.without_rows()),
         "opened": None if folded.opened is None else _opened_to_plain(folded.opened),
         "last": encode(folded.last),
         "last_key": folded.last_key,
@@ -115,13 +106,13 @@ def from_checkpoint(seq: int, data: bytes) -> CampaignState:
         version = body["version"]
         if version != VERSION:
             raise StateFileError(f"the checkpoint has version {version!r} and this driftpace reads {VERSION}.")
-        settings, state = now_from_body(body["tracker"], {})
+        method, state = snapshot_from_body(body["tracker"], {})
         opened = body["opened"]
         return CampaignState(
             seq=seq,
             created_at=body["created_at"],
             definition=Definition.of(body["definition"]),
-            settings=settings,
+            method=method,
             state=state,
             opened=None if opened is None else _opened_from_plain(opened),
             last=decode(body["last"]),

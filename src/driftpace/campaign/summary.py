@@ -5,8 +5,6 @@ from typing import Any
 from driftpace.campaign.records import EXHAUSTED, FAILED, Stage, Status
 from driftpace.campaign.state import CampaignState
 from driftpace.records import Money
-from driftpace.tracker.branching import chosen
-from driftpace.tracker.spending import Spending
 
 
 def stage(folded: CampaignState) -> Stage:
@@ -46,25 +44,23 @@ def todo(folded: CampaignState) -> str:
 
 def target(folded: CampaignState) -> str:
     """Return what was asked for, in words."""
-    method = chosen(folded.settings, folded.state)[0].method
+    method = folded.method
     said = f"at most {method.epsilon:.3g} above the best" if method.epsilon is not None else ""
-    tolerance = getattr(method, "tolerance", None)
-    if tolerance is not None:
-        said = f"within {100.0 * tolerance:.3g} % of the best loss"
-    confidence = getattr(method, "confidence", None)
-    return f"{said}, on average" if confidence is None else f"{said}, with probability {confidence:.3g}"
+    if method.tolerance is not None:
+        said = f"within {100.0 * method.tolerance:.3g} % of the best loss"
+    return f"{said}, on average" if method.confidence is None else f"{said}, with probability {method.confidence:.3g}"
 
 
 def money(folded: CampaignState) -> dict[str, Money | None]:
     """Return the money of :class:`Status` by its names; None without a budget."""
-    settings, state = chosen(folded.settings, folded.state)
-    if settings.budget is None:
+    spending = folded.method.spending(folded.state)
+    if spending is None:
         return dict.fromkeys(("spent", "committed", "money_left", "to_plan"))
-    spending = Spending.of(settings, state)
+    gathered = folded.state.gathered
     return {
-        "spent": Money(state.spent, settings.budget.money.currency),
-        "committed": settings.budget.price(state.gathered),
-        "money_left": spending.left_after(state.gathered),
+        "spent": Money(spending.spent, spending.budget.money.currency),
+        "committed": spending.budget.price(gathered),
+        "money_left": spending.left_after(gathered),
         "to_plan": spending.left,
     }
 

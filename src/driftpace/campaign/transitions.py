@@ -11,65 +11,58 @@ import numpy as np
 
 from driftpace.campaign.codec import unpack
 from driftpace.campaign.definition import Definition
-from driftpace.campaign.override_risk import override_risk
 from driftpace.campaign.records import Decision
 from driftpace.campaign.state import CampaignState, OpenPeriod
 from driftpace.errors import StateFileError
 from driftpace.records import Request, StepReport
 from driftpace.storage.base import Entry
 from driftpace.storage.codec import decode
-from driftpace.tracker.branches import BranchedState, Branches
-from driftpace.tracker.branching import apply
-from driftpace.tracker.events import Asked, Closed, Forgot, Told
-from driftpace.tracker.parts import check_method
-from driftpace.tracker.saving import now_from_body
-from driftpace.tracker.state import Settings, State
+from driftpace.tracker.builder import with_budget
+from driftpace.tracker.codec import snapshot_from_body
+from driftpace.tracker.method import Method, TellEvent
 
 
 def created(entry: Entry) -> CampaignState:
     """Return the beginning."""
     body = entry.body
-    settings, state = now_from_body(body["tracker"], {})
+    method, state = snapshot_from_body(body["tracker"], {})
     last = decode(body["history"][-1]) if body["history"] else None
     rows = sum(decode(one).samples for one in body["history"])
     definition = Definition.of(body["definition"])
     return CampaignState(
-        seq=1, created_at=entry.at, definition=definition, settings=settings, state=state, last=last, rows=rows
+        seq=1, created_at=entry.at, definition=definition, method=method, state=state, last=last, rows=rows
     )
 
 
 def asked(folded: CampaignState, *, pool: int | None, key: str | None) -> tuple[CampaignState, Request]:
     """Size the period, or decide anew with the rows that came; a key names the period where it has no name yet."""
-    state, request = apply(folded.settings, folded.state, Asked(pool=pool))
-    assert isinstance(request, Request)
+    state, request = folded.method.ask(folded.state, pool)
     seen = state.gathered
     if folded.opened is None:
         opened = OpenPeriod(key=key, request=request, seen=seen)
     else:
-        mine = _foretold(folded.settings, state, folded.opened.overridden)
+        mine = _with_forecast(folded.method, state, folded.opened.overridden)
         opened = replace(folded.opened, key=folded.opened.key or key, request=request, seen=seen, overridden=mine)
     return replace(folded, state=state, opened=opened), request
 
 
-def _foretold(
-    settings: Settings | Branches, state: State | BranchedState, decision: Decision | None
-) -> Decision | None:
-    """Return an override with the risk of its own number, as it is foretold now."""
+def _with_forecast(method: Method, state: Any, decision: Decision | None) -> Decision | None:
+    """Return an override with the risk predicted for its number of rows."""
     if decision is None:
         return None
-    return replace(decision, risk_bound=override_risk(settings, state, decision.samples))
+    return replace(decision, risk_bound=method.forecast(state, decision.samples))
 
 
-def delivered(folded: CampaignState, told: Told, *, seq: int) -> CampaignState:
+def delivered(folded: CampaignState, event: TellEvent, *, seq: int) -> CampaignState:
     """Lay rows of the period aside."""
-    state, _ = apply(folded.settings, folded.state, told)
+    state = folded.method.gather(folded.state, event)
     assert folded.opened is not None
     return replace(folded, state=state, opened=replace(folded.opened, deliveries=(*folded.opened.deliveries, seq)))
 
 
 def forgotten(folded: CampaignState) -> CampaignState:
     """Take back the rows told in the open period."""
-    state, _ = apply(folded.settings, folded.state, Forgot())
+    state = folded.method.forget(folded.state)
     assert folded.opened is not None
     return replace(folded, state=state, opened=replace(folded.opened, deliveries=()))
 
@@ -89,7 +82,7 @@ def approved(folded: CampaignState, decision: Decision) -> CampaignState:
 def overridden(folded: CampaignState, decision: Decision) -> CampaignState:
     """Let a person's number stand in the place of the order, with the risk that is foretold for it."""
     assert folded.opened is not None
-    mine = _foretold(folded.settings, folded.state, decision)
+    mine = _with_forecast(folded.method, folded.state, decision)
     return replace(folded, opened=replace(folded.opened, overridden=mine, approved=None))
 
 
@@ -104,21 +97,9 @@ def budgeted(folded: CampaignState, values: Mapping[str, Any]) -> CampaignState:
     """Give the campaign another budget; the order of an open period is to be made anew."""
     definition = Definition.of({**folded.definition.to_values(), "budget": dict(values)})
     budget = definition.make_budget()
-    settings = folded.settings
-    if isinstance(settings, Settings):
-        settings = replace(settings, budget=budget)
-        check_method("Campaign.add_money", settings)
-    else:
-        settings = replace(settings, settings=tuple(replace(one, budget=budget) for one in settings.settings))
-        for one in settings.settings:
-            check_method("Campaign.add_money", one)
-    return replace(folded, definition=definition, settings=settings, state=_unordered(folded.state))
-
-
-def _unordered(state: State | BranchedState) -> State | BranchedState:
-    if isinstance(state, State):
-        return replace(state, order=None)
-    return replace(state, states=tuple(replace(one, order=None) for one in state.states))
+    assert budget is not None
+    method, state = with_budget("Campaign.add_money", folded.method, folded.state, budget)
+    return replace(folded, definition=definition, method=method, state=state)
 
 
 def amended(folded: CampaignState, unknown_categories: Mapping[str, str]) -> CampaignState:
@@ -133,8 +114,7 @@ def amended(folded: CampaignState, unknown_categories: Mapping[str, str]) -> Cam
 def closed(folded: CampaignState) -> tuple[CampaignState, StepReport]:
     """Fit the rows of the period and report."""
     with np.errstate(over="ignore", invalid="ignore"):
-        state, report = apply(folded.settings, folded.state, Closed())
-    assert isinstance(report, StepReport)
+        state, report = folded.method.close(folded.state)
     key = None if folded.opened is None else folded.opened.key
     return replace(
         folded, state=state, opened=None, last=report, last_key=key, rows=folded.rows + report.samples

@@ -19,7 +19,7 @@ class can be moved or renamed without breaking saved states, as long as its tag 
 import base64
 import math
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import Field, fields, is_dataclass
 from decimal import Decimal, InvalidOperation
 from enum import Enum
 from functools import cache
@@ -103,11 +103,11 @@ TYPES: dict[str, str] = {
     # sample-size rules
     "rule.do-not-update": "driftpace.rules:DoNotUpdate",
     "rule.do-not-update.state": "driftpace.rules.do_not_update:LastRisk",
-    "rule.known-sizes": "driftpace.rules:KnownSizes",
     "rule.update-past": "driftpace.rules:UpdatePast",
     "rule.trained-period": "driftpace.rules:TrainedPeriod",
     "rule.update-past.state": "driftpace.rules.update_past:Past",
     # the adaptive method
+    "adaptive.config": "driftpace.adaptive:AdaptiveConfig",
     "adaptive.state": "driftpace.adaptive:AdaptiveState",
     "adaptive.bank": "driftpace.adaptive.bank:Bank",
     "adaptive.coordinates": "driftpace.adaptive.coordinates:Coordinates",
@@ -133,8 +133,17 @@ TYPES: dict[str, str] = {
     "selected": "driftpace.records:Selected",
     "verdict": "driftpace.records:Verdict",
     # the tracker
+    "tracker.spec": "driftpace.tracker.state:ModelSpec",
     "tracker.order": "driftpace.tracker.state:Order",
-    "tracker.rows": "driftpace.tracker.state:Part",
+    "tracker.rows": "driftpace.tracker.state:RowBatch",
+    "method.adaptive": "driftpace.tracker.adaptive_method:AdaptiveMethod",
+    "method.adaptive.state": "driftpace.tracker.adaptive_method:AdaptiveMethodState",
+    "method.composed": "driftpace.tracker.composed_method:ComposedMethod",
+    "method.composed.state": "driftpace.tracker.composed_context:ComposedState",
+    "method.budget": "driftpace.tracker.budget_method:BudgetMethod",
+    "method.budget.state": "driftpace.tracker.budget_method:BudgetState",
+    "method.candidates": "driftpace.tracker.candidates_method:CandidatesMethod",
+    "method.candidates.state": "driftpace.tracker.candidates_method:CandidatesState",
     "tracker.tally": "driftpace.selection:Tally",
 }
 """The place of each class that is saved, as "module:Class", by its tag. Two tags may name one class: the first is written."""
@@ -182,7 +191,7 @@ def encode(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return _encode_array(value)
     if is_dataclass(value) and not isinstance(value, type):
-        held = {field.name: encode(getattr(value, field.name)) for field in fields(value) if field.init}
+        held = {field.name: encode(getattr(value, field.name)) for field in fields(value) if is_saved(field)}
         return {"!": "record", "type": tag_of(type(value)), "fields": held}
     raise NotEncodableError(f"{type(value).__qualname__} cannot be encoded")
 
@@ -213,6 +222,17 @@ def decode(encoded: Any) -> Any:
     if kind == "record":
         return _registered(encoded["type"], None)(**{name: decode(item) for name, item in encoded["fields"].items()})
     raise StateFileError(f"the state holds {kind!r}, which this version cannot read.")
+
+
+def is_saved(field: "Field[Any]") -> bool:
+    """Whether a field is written; one that only caches what follows from the others has ``metadata={"saved": False}``."""
+    return field.init and field.metadata.get("saved") is not False
+
+
+def class_of(tag: Any) -> type:
+    """Return the class that is saved under a tag, or raise StateFileError."""
+    kind: type = _registered(tag, None)
+    return kind
 
 
 def check_numbers(encoded: Any) -> None:

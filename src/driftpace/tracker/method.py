@@ -1,50 +1,321 @@
-"""Which method a tracker follows: the practical one, or one made of parts."""
+"""The interface of a method: pure transitions from one state to the next.
 
-from typing import Any
+A method sees no clock, no files and no hidden randomness: the same events give the same bits. :class:`Tracker` knows only
+:class:`Method`. A new one is a frozen dataclass with this interface, a state of its own, and a tag for each in
+:mod:`driftpace.storage.codec`; :class:`ModelMethod` has what all methods share that fit one model.
+"""
 
-from driftpace import validation
-from driftpace.adaptive import AdaptiveConfig
-from driftpace.constants import PooledEstimator
-from driftpace.drift import Drift, Prequential, RecentChange
-from driftpace.errors import ParameterError
-from driftpace.learners import Sgd
-from driftpace.records import Constants
-from driftpace.rules import DoNotUpdate
-from driftpace.tracker.state import Parts
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+import numpy as np
+
+from driftpace.errors import DataError, ParameterError, ProtocolError
+from driftpace.losses import Loss
+from driftpace.planning import Budget, Outlook
+from driftpace.records import Assumption, Request, StepReport
+from driftpace.selection import Design
+from driftpace.tracker.spending import Spending
+from driftpace.tracker.state import MethodState, ModelSpec, Order, RowBatch
+from driftpace.typing import FloatArray, IntArray
 
 
-def choose_method(
-    owner: str,
-    parts: dict[str, Any],
-    *,
-    epsilon: float | None,
-    tolerance: float | None,
-    confidence: float | None,
-    certificate: float,
-) -> Parts | AdaptiveConfig:
-    """Return the practical method when no part is given, else one made of the parts, the others by default.
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class TellEvent:
+    """Rows are delivered, as finite floats, with the names of their columns and the groups of the rows where there are any."""
 
-    By default a method of parts is single-pass SGD, sized by the do-not-update rule from the distance that the prequential
-    statistic of the last twenty periods sees.
-    """
-    if all(part is None for part in parts.values()):
-        return AdaptiveConfig(epsilon=epsilon, tolerance=tolerance, confidence=confidence, level=certificate)
-    for name, value in (("tolerance", tolerance), ("confidence", confidence)):
-        if value is not None:
-            given = ", ".join(name for name, part in parts.items() if part is not None)
-            raise ParameterError(
-                f"must be None when the tracker is made of parts ({given}); got {value!r}.",
-                owner=owner,
-                name=name,
-            )
-    validation.positive(owner, epsilon=epsilon)  # type: ignore[arg-type]
-    assert epsilon is not None
-    defaults: dict[str, Any] = {
-        "learner": Sgd,
-        "drift": lambda: Drift(one_step=Prequential(), combine=RecentChange(window=20)),
-        "rule": DoNotUpdate,
-        "constants": Constants,
-        "constants_estimator": PooledEstimator,
-    }
-    filled = {name: defaults[name]() if part is None else part for name, part in parts.items()}
-    return Parts(epsilon=epsilon, **filled)
+    X: FloatArray
+    y: FloatArray
+    columns: tuple[str, ...] | None = None
+    groups: IntArray | None = None
+
+
+class TrackerState(Protocol):
+    """What a tracker reads of the state of its method."""
+
+    @property
+    def period(self) -> int:
+        """The open period, from 1."""
+        ...
+
+    @property
+    def order(self) -> Order | None:
+        """What was decided for the period; None before it is sized."""
+        ...
+
+    @property
+    def gathered(self) -> int:
+        """The number of rows in the open period so far."""
+        ...
+
+    @property
+    def features(self) -> int | None:
+        """The number of columns; None before it is known."""
+        ...
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """The names of the columns; None where they have none."""
+        ...
+
+    @property
+    def coef(self) -> FloatArray | None:
+        """The current model over all columns, the intercept last; None before the number of columns is known."""
+        ...
+
+    @property
+    def bought(self) -> bool:
+        """Whether the last closed period had rows."""
+        ...
+
+    @property
+    def rows_seen(self) -> int:
+        """The number of rows that were fitted so far."""
+        ...
+
+    def without_rows(self) -> Any:
+        """Return the state without the rows of the open period."""
+        ...
+
+    def without_order(self) -> Any:
+        """Return the state before the open period was sized."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Folds:
+    """The fold of each row of a period, the loss that compares candidates, and designs that candidates share by ``key``."""
+
+    fold: IntArray
+    loss: Loss
+    designs: dict[object, Design]
+    key: object = None
+
+
+class Method(Protocol):
+    """How periods are sized, gathered and closed. Each method has a state type of its own."""
+
+    @property
+    def spec(self) -> ModelSpec:
+        """What is fitted; of several candidates, the first."""
+        ...
+
+    @property
+    def epsilon(self) -> float | None:
+        """The target; None where a tolerance is given instead."""
+        ...
+
+    @property
+    def tolerance(self) -> float | None:
+        """The target as a share of the best loss."""
+        ...
+
+    @property
+    def confidence(self) -> float | None:
+        """The probability with which the target is met in each period; None for the mean."""
+        ...
+
+    @property
+    def budget(self) -> Budget | None:
+        """The budget; None without one."""
+        ...
+
+    @property
+    def adjacent(self) -> bool:
+        """Whether the drift is estimated from neighbouring periods, which then both must have rows."""
+        ...
+
+    def begin(self) -> Any:
+        """Return the state before the first period."""
+        ...
+
+    def ask(self, state: Any, pool: int | None) -> tuple[Any, Request]:
+        """Size the open period, once or again after rows were delivered."""
+        ...
+
+    def gather(self, state: Any, event: TellEvent) -> Any:
+        """Add rows to the open period."""
+        ...
+
+    def forget(self, state: Any) -> Any:
+        """Withdraw the rows of the open period."""
+        ...
+
+    def close(self, state: Any) -> tuple[Any, StepReport]:
+        """Fit the rows of the open period and begin the next one."""
+        ...
+
+    def outlook(self, state: Any) -> Outlook:
+        """Return how the risk develops from the open period on; TooEarlyError while too little is known."""
+        ...
+
+    def target(self, state: Any) -> float:
+        """Return the target of the open period; TooEarlyError while a tolerance cannot be turned into one."""
+        ...
+
+    def forecast(self, state: Any, samples: int) -> float | None:
+        """Return the risk predicted for a period of ``samples`` rows in all; None while too little is known."""
+        ...
+
+    def spending(self, state: Any) -> Spending | None:
+        """Return the money in the open period; None without a budget."""
+        ...
+
+    def losses_left_out(self, state: Any, folds: Folds) -> FloatArray:
+        """Return the loss of each row of the open period by a model that did not see its fold."""
+        ...
+
+    def current(self, state: Any) -> "tuple[Method, Any]":
+        """Return the method and the state whose model is in use: of several candidates, the chosen one."""
+        ...
+
+
+class ModelMethod(ABC):
+    """What all methods share that fit one model: rows are gathered and withdrawn in the same way."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        @property
+        def spec(self) -> ModelSpec:
+            """What is fitted."""
+            ...
+
+        @property
+        def budgeted(self) -> bool:
+            """Whether a budget decides how many rows a period has."""
+            ...
+
+        @property
+        def epsilon(self) -> float | None:
+            """The target."""
+            ...
+
+    decides_again: ClassVar[bool] = False
+    """Whether a period is sized again when rows were delivered."""
+
+    linear: ClassVar[bool] = False
+    """Whether only linear losses can be fitted and compared."""
+
+    state_type: ClassVar[type[MethodState]] = MethodState
+    """The class of its states."""
+
+    @property
+    def budget(self) -> Budget | None:
+        """None: money is the business of :class:`~driftpace.tracker.budget_method.BudgetMethod`."""
+        return None
+
+    @abstractmethod
+    def validate(self, owner: str) -> None:
+        """Raise ParameterError where the method cannot work with its loss, set and parts."""
+
+    @abstractmethod
+    def initial(self) -> Any:
+        """Return the state before anything is known."""
+
+    @abstractmethod
+    def with_model(self, state: Any, coef: FloatArray, start: FloatArray) -> Any:
+        """Return the state with the model before the first rows."""
+
+    @abstractmethod
+    def order_within_budget(self, state: Any, spending: Spending, pool: int | None) -> Order:
+        """Return what the plan for the money that is left says of the open period."""
+
+    @abstractmethod
+    def checks(self, state: Any) -> tuple[Assumption, ...]:
+        """Return the assumptions that every request carries, besides those of its order."""
+
+    @abstractmethod
+    def outlook(self, state: Any) -> Outlook:
+        """Return how the risk develops from the open period on."""
+
+    @abstractmethod
+    def target(self, state: Any) -> float:
+        """Return the target of the open period."""
+
+    @abstractmethod
+    def ask(self, state: Any, pool: int | None) -> tuple[Any, Request]:
+        """Size the open period."""
+
+    @abstractmethod
+    def close(self, state: Any) -> tuple[Any, StepReport]:
+        """Fit the rows of the open period and begin the next one."""
+
+    @abstractmethod
+    def forecast(self, state: Any, samples: int) -> float | None:
+        """Return the risk predicted for a period of ``samples`` rows in all."""
+
+    @abstractmethod
+    def losses_left_out(self, state: Any, folds: Folds) -> FloatArray:
+        """Return the loss of each row by a model that did not see its fold."""
+
+    def begin(self) -> Any:
+        """Return the state before the first period."""
+        state = self.initial()
+        if self.spec.features is None:
+            return state
+        try:
+            return self._with_features(state, self.spec.features, None)
+        except DataError as error:
+            raise ParameterError(error.problem, owner="Tracker", name="features") from None
+
+    def gather(self, state: Any, event: TellEvent) -> Any:
+        """Add rows to the open period; targets are encoded by the loss here."""
+        require_order(state)
+        X, y = event.X, self.spec.loss.encode(event.y)
+        if state.features is None:
+            state = self._with_features(state, X.shape[1], event.columns)
+        elif state.columns is None and event.columns is not None:
+            state = replace(state, columns=event.columns)
+        if self.spec.fit_intercept:
+            X = np.column_stack([X, np.ones(len(X))])
+        return replace(state, batches=(*state.batches, RowBatch(X=X, y=y)))
+
+    def forget(self, state: Any) -> Any:
+        """Withdraw the rows. What was decided with them is decided again.
+
+        In the first period the columns are forgotten too, since nothing else has shown them.
+        """
+        if state.order is None or not state.batches:
+            return state
+        fresh = replace(self.begin(), order=state.order) if state.period == 1 else state.without_rows()
+        return replace(fresh, order=replace(state.order, after=-1, batch=-1))
+
+    def spending(self, state: Any) -> Spending | None:  # noqa: ARG002
+        """Return None: there is no budget."""
+        return None
+
+    def current(self, state: Any) -> tuple[Any, Any]:
+        """Return the method itself and its state."""
+        return self, state
+
+    def _with_features(self, state: Any, features: int, columns: tuple[str, ...] | None) -> Any:
+        spec = self.spec
+        size = spec.dimension(features)
+        given = f"{features} columns" + (" and an intercept" if spec.fit_intercept else "")
+        if not spec.domain.fits(size):
+            raise DataError(f"must fit the set of coefficients, {spec.domain!r}; got {given}.")
+        start = np.zeros(size) if spec.start is None else spec.start
+        if start.size != size:
+            raise DataError(f"must give as many coefficients as start has, {start.size}; got {given}.")
+        return self.with_model(replace(state, features=features, columns=columns), spec.domain.project(start), start)
+
+
+def require_order(state: TrackerState) -> None:
+    """Raise ProtocolError where the open period was not sized yet."""
+    if state.order is None:
+        raise ProtocolError(f"tell() came before ask() in period {state.period}; call ask() first.")
+
+
+def check_pool(state: TrackerState, pool: int | None) -> None:
+    """Raise ProtocolError where the open period was sized for another pool."""
+    order = state.order
+    if order is not None and pool is not None and pool != order.pool:
+        before = "without a pool" if order.pool is None else f"for {order.pool:,}"
+        raise ProtocolError(
+            f"must be the same as when period {state.period} was sized, {before}; got {pool}.",
+            owner="Tracker.ask",
+            name="pool",
+        )

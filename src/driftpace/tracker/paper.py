@@ -13,7 +13,7 @@ from driftpace.learners import Learner, Sgd
 from driftpace.records import Constants
 from driftpace.rules import DoNotUpdate, Rule, UpdatePast
 from driftpace.selection import Candidate, Selection
-from driftpace.tracker.parts import check_part
+from driftpace.tracker.composed_checks import check_part
 
 RuleName = Literal["do-not-update", "update-past"]
 _OWNER = "Tracker.as_in_paper"

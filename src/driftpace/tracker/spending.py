@@ -1,45 +1,45 @@
-"""The money of a tracker: what is left, the plan for it, and whether it holds the target.
+"""The money of a tracker: what is left, the plan for it, and whether it is enough for the target.
 
-Cost-to-go (section IV-A, corrected as theory I13, I14): in every period what is left of the money is planned anew over the periods
-that are left, with what is known by then. What was spent is the true price of the rows that came, and only gaps to come are made
-small.
+Cost-to-go (section IV-A, corrected as theory I13, I14): in every period the remaining money is planned again over the remaining
+periods, with what is known by then. What was spent is the true price of the rows delivered, and only future gaps are minimised.
 """
 
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from driftpace.planning import Budget, LargestGap, MeanGap, Outlook, Problem, evaluate_plan, plan_exact, tightest_plan
+from driftpace.planning import (
+    Budget,
+    LargestGap,
+    LinearCost,
+    MeanGap,
+    Outlook,
+    Problem,
+    evaluate_plan,
+    plan_exact,
+    tightest_plan,
+)
 from driftpace.planning.costs import affordable_units, budget_units
-from driftpace.records import Assumption, Money, Plan, Verdict
-from driftpace.tracker.outlooks import needs_neighbours
-from driftpace.tracker.state import Settings, State
+from driftpace.records import Assumption, Money, Outcome, Plan, Verdict
 
 ACCURACY = 0.02
-"""How far the value of a plan may lie above the best one, as a share: the next period plans anew, and knows more."""
+"""How far the value of a plan may lie above the best one, as a share: the next period plans again, and knows more."""
+
+UNLIMITED = 10**9
+"""More rows than any period has: what is missing is computed as it is, and the cap or the pool is reported apart from it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Spending:
-    """A budget in a period: ``spent`` is what the closed periods cost, ``bought`` whether the last of them had rows."""
+    """A budget in a period: ``spent`` is the cost of the closed periods, ``bought`` says whether the last of them had rows.
+
+    ``adjacent`` says whether rows are bought in neighbouring periods only, which the drift estimate then compares.
+    """
 
     budget: Budget
     period: int
     spent: Decimal
     bought: bool
     adjacent: bool
-
-    @classmethod
-    def of(cls, settings: Settings, state: State) -> "Spending":
-        """Return the spending of a tracker that has a budget."""
-        budget = settings.budget
-        assert budget is not None
-        return cls(
-            budget=budget,
-            period=state.period,
-            spent=state.spent,
-            bought=state.bought,
-            adjacent=needs_neighbours(settings) if budget.adjacent is None else budget.adjacent,
-        )
 
     @property
     def left(self) -> Money:
@@ -105,6 +105,49 @@ class Spending:
         )
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PeriodSupply:
+    """What a period can have: at most ``limit`` rows, the outcome ``beyond`` it, and the ``least`` rows that are of use, if any.
+
+    Of the ``gathered`` rows the outlook has ``seen`` none or all. At least ``needed`` rows are bought where money allows it.
+    """
+
+    limit: int
+    beyond: Outcome
+    gathered: int = 0
+    seen: int = 0
+    least: int = 0
+    needed: int = 0
+
+
+def plan_period(
+    spending: Spending, outlook: Outlook, epsilon: float, supply: PeriodSupply
+) -> tuple[Plan, Outcome, Assumption]:
+    """Return the plan as the period can follow it, its outcome, and the verdict on the money."""
+    seen = supply.seen
+    problem = spending.problem(outlook, epsilon, seen)
+    plan = spending.with_rows(plan_ahead(problem), seen)
+    most = spending.most(supply.limit)
+    rows = max(plan.samples[0], min(supply.needed, most))
+    if rows > 0:
+        rows = max(min(rows, supply.limit), min(supply.least, most))
+    rows = max(rows, supply.gathered)
+    unsure = seen > 0 and not isinstance(
+        problem.cost, LinearCost
+    )  # then the price of further rows is approximate: no proof
+    if rows != plan.samples[0] or not plan.spent <= plan.budget or unsure:
+        plan = spending.with_rows(plan_around(problem, rows - seen, spending.left_after(rows)), seen)
+    if plan.gaps[0] == 0.0:
+        outcome = Outcome.MET if rows else Outcome.ENOUGH
+    elif rows >= supply.limit:
+        outcome = supply.beyond
+    elif outlook.bound.smallest(outlook.first_distance(0), epsilon, UNLIMITED) is None:
+        outcome = Outcome.INFEASIBLE
+    else:
+        outcome = Outcome.BUDGET
+    return plan, outcome, verdict(spending, problem, plan, came=supply.gathered, seen=seen)
+
+
 def plan_ahead(problem: Problem) -> Plan:
     """Return the plan of a period and those after it."""
     return plan_exact(problem, accuracy=ACCURACY)
@@ -165,32 +208,38 @@ def verdict(spending: Spending, problem: Problem, plan: Plan, *, came: int, seen
     index, over = missed_period(problem, plan), in_words(plan.horizon, "period")
     if index is None:
         spare = str(plan.left) if plan.left.amount > 0 else "nothing"
-        return said(
-            Verdict.PASS, f"The money left holds the target of {plan.epsilon:.3g} over {over}, with {spare} to spare."
+        return budget_check(
+            Verdict.PASS,
+            f"The remaining budget meets the target of {plan.epsilon:.3g} over {over}, with {spare} to spare.",
         )
-    where = f"the risk is {plan.risks[index]:.4g} in period {plan.first_period + index}"
+    where = f"the expected excess loss is {plan.risks[index]:.4g} in period {plan.first_period + index}"
     best = tightest_plan(replace(problem, budget=spending.left_after(seen)), accuracy=ACCURACY).epsilon
     if spending.most(came + 1) <= came:
-        return said(
+        return budget_check(
             Verdict.FAIL,
-            f"The money left, {left}, buys nothing any more, and the target of {plan.epsilon:.3g} is missed: {where}, "
+            f"The remaining budget, {left}, buys no more rows, and the target of {plan.epsilon:.3g} is missed: {where}, "
             f"and at most {best:.4g} over {over}.",
         )
     beside = ", in neighbouring periods only," if problem.adjacent else ""
-    return said(
+    return budget_check(
         Verdict.WARN,
-        f"The money left, {left},{beside} does not hold the target of {plan.epsilon:.3g} over {over}: {where}; "
-        f"it can hold {best:.4g}.",
+        f"The remaining budget, {left},{beside} does not meet the target of {plan.epsilon:.3g} over {over}: {where}; "
+        f"it can meet {best:.4g}.",
     )
 
 
-def said(verdict: Verdict, sentence: str) -> Assumption:
-    """Return what is said of the budget."""
+def budget_check(verdict: Verdict, sentence: str) -> Assumption:
+    """Return the verdict on the money as a check."""
     return Assumption(name="budget", verdict=verdict, sentence=sentence)
 
 
+def not_known_yet(why: str) -> Assumption:
+    """Return the check of a budget that cannot be planned yet."""
+    return budget_check(Verdict.WARN, f"Whether the budget is enough for the target is not known yet, because {why}.")
+
+
 def reason(spending: Spending, plan: Plan, came: int, now: int) -> str:
-    """Return in plain words why this number: what is left, what is bought in this period, and when something is bought next.
+    """Return in words why this number: what is left, what is bought in this period, and when rows are bought next.
 
     Of what is bought in this period, ``came`` rows are there, and ``now`` further ones are asked for.
     """
@@ -206,20 +255,22 @@ def reason(spending: Spending, plan: Plan, came: int, now: int) -> str:
     else:
         then = f", {later[wait]} in period {plan.first_period + 1 + wait}"
     beyond = spending.beyond_after(0)
-    spent = f"; {in_full(beyond)} more was spent than there was" if beyond is not None else ""
+    spent = f"; the budget is overspent by {in_full(beyond)}" if beyond is not None else ""
     return (
-        f"{in_words(plan.horizon, 'period')} and {in_full(spending.left_after(came))} are left: {this}{then}; "
-        f"that leaves a risk of {plan.risks[0]:.3g}, and the target is {plan.epsilon:.3g}{spent}"
+        f"{in_words(plan.horizon, 'period')} and {in_full(spending.left_after(came))} remain: {this}{then}; "
+        f"expected excess loss {plan.risks[0]:.3g} (target {plan.epsilon:.3g}){spent}"
     )
 
 
 def _in_this_period(spending: Spending, rows: int, came: int, now: int) -> str:
     price = spending.budget.price
     if rows == came:
-        return f"no more than the {in_words(came, 'row')} that came in this period" if came else "none in this period"
+        return f"no more than the {in_words(came, 'row')} delivered in this period" if came else "none in this period"
     more = " more" if came else ""
-    told = f"{rows - came}{more} {'row' if rows - came == 1 else 'rows'} in this period for {price(rows) - price(came)}"
-    return told if came + now >= rows else f"{told}, {now} of them first, since they may show that fewer are enough"
+    sentence = (
+        f"{rows - came}{more} {'row' if rows - came == 1 else 'rows'} in this period for {price(rows) - price(came)}"
+    )
+    return sentence if came + now >= rows else f"{sentence}, {now} of them first, since fewer may turn out to be enough"
 
 
 def in_words(count: int, thing: str) -> str:
@@ -232,7 +283,7 @@ def in_words(count: int, thing: str) -> str:
 
 
 def in_full(money: Money) -> str:
-    """Return money as it is said in a sentence.
+    """Return money as a sentence has it.
 
     >>> in_full(Money.of(1240, "EUR")), in_full(Money.of(5))
     ('1,240 EUR', '5 of money')

@@ -1,4 +1,4 @@
-"""The tracker: a thin shell around the engine that checks what comes in, keeps time and keeps the history."""
+"""The tracker: checks its input, keeps time and history, and leaves every decision to its method."""
 
 import os
 import time
@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from driftpace import validation
+from driftpace.adaptive import AdaptiveConfig
 from driftpace.constants import ConstantsEstimator
 from driftpace.constraints import ConstraintSet, WholeSpace
 from driftpace.drift import DriftEstimator
@@ -20,49 +21,67 @@ from driftpace.records import Constants, Money, Plan, Request, StepReport
 from driftpace.rules import Rule
 from driftpace.selection import Selection
 from driftpace.storage import read_state, write_state
-from driftpace.tracker.branches import BranchedState, Branches
-from driftpace.tracker.branching import apply, begin, chosen
-from driftpace.tracker.candidates import MEMORY, branches_of, selection_of
-from driftpace.tracker.events import Asked, Closed, Forgot, Told
+from driftpace.tracker.builder import MEMORY, build_candidates, build_method, selection_of
+from driftpace.tracker.candidates_method import CandidatesMethod
+from driftpace.tracker.codec import from_body, to_body
 from driftpace.tracker.history import History
-from driftpace.tracker.intake import read_groups, read_rows, read_targets
-from driftpace.tracker.method import choose_method
-from driftpace.tracker.outlooks import needs_neighbours, outlook_now, target_now
+from driftpace.tracker.inputs import read_groups, read_rows, read_targets
+from driftpace.tracker.method import Method, TellEvent, require_order
 from driftpace.tracker.paper import RuleName, paper_parts, with_paper_parts
-from driftpace.tracker.parts import check_method
-from driftpace.tracker.saving import from_body, to_body
-from driftpace.tracker.spending import Spending
-from driftpace.tracker.state import Settings, State
+from driftpace.tracker.state import ModelSpec
 from driftpace.typing import FloatArray
 
 Draw = Callable[[int], tuple[Any, ...]]
 
 
 class Tracker:
-    """Asks for the number of fresh samples each period, fits them, and says what it promises.
+    """Track a drifting linear model with as few fresh labels per period as the target allows.
 
-    ``epsilon`` is the largest excess risk you accept; nothing else can choose it for you. Or ``tolerance``: 0.05 is within 5 % of
-    the best loss that a model of this kind can have, which is estimated as rows come. The target is held in the mean, or in each
-    period with probability ``confidence``; ``certificate`` is the confidence of the upper bounds that reports carry.
+    Each period, :meth:`ask` returns how many labelled rows are needed and :meth:`tell` takes them, fits the model and reports a
+    bound on its excess loss. A call that is refused changes nothing. A tracker is used by one thread at a time.
 
-    Nothing else is needed. A tracker can also be made of parts of one's own: ``learner`` fits and knows its bound, ``drift``
-    estimates how fast the world moves, ``rule`` turns both into a number of samples, ``constants`` are what you know of the
-    problem (the rest is estimated), ``domain`` is where coefficients live. :meth:`as_in_paper` puts together the paper's method.
+    Parameters
+    ----------
+    loss : Loss
+        What is minimised, such as :class:`~driftpace.SquaredLoss` or :class:`~driftpace.LogisticLoss`.
+    epsilon : float, optional
+        The largest excess loss that is acceptable. Give this or ``tolerance``.
+    tolerance : float, optional
+        The target as a share of the best loss of a linear model, which is estimated: 0.05 is within 5 % of it.
+    confidence : float, optional
+        Meet the target in each period with this probability instead of on average.
+    certificate_level : float, default 0.95
+        The confidence of the upper bounds in reports.
+    learner, drift, rule, constants, constants_estimator : optional
+        Parts of a composed method in place of the default one: the learner knows its bound, ``drift`` estimates how fast the best
+        model moves, ``rule`` turns both into a number of rows, ``constants`` are known properties of the problem, and
+        ``constants_estimator`` estimates the others. :meth:`as_in_paper` composes the method of the paper.
+    domain : ConstraintSet, optional
+        The set of allowed coefficients; for composed methods.
+    fit_intercept : bool, default True
+        Whether an intercept is fitted; it is not penalised.
+    features : int, optional
+        The number of columns; by default that of the first rows.
+    start : array-like, optional
+        The model before the first period.
+    cap : int, default 1_000_000
+        The most rows that a period may request.
+    pool : int, optional
+        The most rows that any period can provide.
+    budget : Budget, optional
+        Money, periods and prices. The rows of a period are paid as one order, whose size is that of the best plan for the
+        remaining money, made again in every period (and with every batch, where batches cost nothing extra). Requests carry their
+        cost and the plan ahead, reports the true price of their rows, and a check says when the money cannot meet the target.
+    l2 : sequence of float, optional
+        Penalties to choose from. One model is tracked for each; a period requests the largest of their sizes, and
+        cross-validation on its rows picks the model of the period (:attr:`StepReport.selected`).
+    select : Selection, optional
+        Candidates that differ in losses, columns or parts; the general form of ``l2``.
+    rng : int or numpy.random.Generator, optional
+        Seeds the order in which rows are visited and the folds.
 
-    With a ``budget`` (:class:`~driftpace.Budget`: money, periods, prices) the rows of a period are paid as one order, and how many
-    that has is what the best plan for the money left says, made anew in every period: none, in many of them, where an order has a
-    fixed price; and made anew with every batch that came, where batches cost nothing more. Nothing is asked that the money cannot
-    pay. Requests carry their cost and the plan ahead, reports the true price of their rows; and as soon as the money is seen not to
-    hold the target, the request says so, with the target that it can hold.
-
-    With a list ``l2=[0.01, 0.1, 1.0]`` the penalty is chosen too: one tracker for each value inside this one, each from its
-    own last model; a period asks for the largest of their requests, and when its rows came cross-validation picks the model
-    of the period. ``select`` is the general form, a :class:`~driftpace.selection.Selection` of losses, columns or parts. Rows
-    of one person or shop are kept together where ``tell`` is given ``groups``. :attr:`StepReport.selected` says what was
-    chosen.
-
-    A call that is refused changes nothing. A tracker is used by one thread at a time.
-
+    Examples
+    --------
     >>> from driftpace import Ball, SquaredLoss, Tracker
     >>> from driftpace.records import Constants
     >>> from driftpace.synthetic import DriftingRegression
@@ -97,7 +116,7 @@ class Tracker:
         epsilon: float | None = None,
         tolerance: float | None = None,
         confidence: float | None = None,
-        certificate: float = 0.95,
+        certificate_level: float = 0.95,
         learner: Learner | None = None,
         drift: DriftEstimator | None = None,
         rule: Rule | None = None,
@@ -120,29 +139,22 @@ class Tracker:
             validation.count("Tracker", least=1, features=features)
         if pool is not None:
             validation.count("Tracker", least=0, pool=pool)
-        made_of = {
+        parts: dict[str, Any] = {
             "learner": learner,
             "drift": drift,
             "rule": rule,
-            "constants": constants,
+            "constants": None if l2 is not None else constants,  # with l2, each penalty has its own
             "constants_estimator": constants_estimator,
         }
         each = constants if l2 is not None else None
-        if each is not None:
-            made_of["constants"] = None  # each penalty brings its own
         entropy = _entropy(rng)
+        config = AdaptiveConfig(
+            epsilon=epsilon, tolerance=tolerance, confidence=confidence, certificate_level=certificate_level
+        )
 
-        def settled(loss: Loss, parts: dict[str, Any], seen: int | None) -> Settings:
-            settings = Settings(
+        def build(loss: Loss, parts: dict[str, Any], seen: int | None) -> Any:
+            spec = ModelSpec(
                 loss=loss,
-                method=choose_method(
-                    "Tracker",
-                    parts,
-                    epsilon=epsilon,
-                    tolerance=tolerance,
-                    confidence=confidence,
-                    certificate=certificate,
-                ),
                 domain=WholeSpace() if domain is None else domain,
                 fit_intercept=fit_intercept,
                 features=seen,
@@ -150,19 +162,19 @@ class Tracker:
                 cap=int(cap),
                 pool=pool,
                 entropy=entropy,
-                budget=budget,
             )
-            check_method("Tracker", settings)
-            return settings
+            return build_method("Tracker", spec, config, parts, budget)
 
-        practical = each is None and all(part is None for part in made_of.values())
-        selection = selection_of("Tracker", loss, l2, select, each, memory=MEMORY if practical else 0.0)
-        self._settings: Settings | Branches = (
-            settled(loss, made_of, features)
+        adaptive = each is None and all(part is None for part in parts.values())
+        selection = selection_of("Tracker", loss, l2, select, each, memory=MEMORY if adaptive else 0.0)
+        self._method: Method = (
+            build(loss, parts, features)
             if selection is None
-            else branches_of("Tracker", loss, selection, made_of, settled, features=features, started=start is not None)
+            else build_candidates(
+                "Tracker", loss, selection, parts, build, features=features, started=start is not None
+            )
         )
-        self._state: State | BranchedState = begin(self._settings, features)
+        self._state: Any = self._method.begin()
         self._reports: list[StepReport] = []
 
     @classmethod
@@ -190,14 +202,32 @@ class Tracker:
         """Return the method of the paper, sections II to V, with its errata corrected; no intercept, no scaling.
 
         By default: single-pass SGD with steps 2/(m(k+s)) and its last iterate, bounded by the exact recursion; the direct
-        estimate of the drift, averaged, plus t_n = 1/sqrt(n-1); the do-not-update rule. Every one of them can be replaced:
-        ``learner=Sgd(...)`` for steps, averaging and batches, ``drift=Drift(...)`` for one-step estimate, combination,
-        margin and D_n, ``rule="update-past"``. ``rho`` is the drift when it is known. ``first_samples`` are K_1, K_2, ...;
-        without them the first periods are sized from the diameter, which needs given constants and ``features``.
-        ``start`` is w_0. Constants that are not given are estimated.
+        estimate of the drift, averaged, plus t_n = 1/sqrt(n-1); the do-not-update rule. Constants that are not given are estimated.
 
-        With ``l2=[...]`` (section IV-B) ``constants``, where given, are one for each penalty, since m, M, A and B depend on
-        it; with ``select`` each candidate has its own.
+        Parameters
+        ----------
+        loss, epsilon, domain, features, cap, pool, budget, select, rng
+            As for :class:`Tracker`.
+        constants : Constants or sequence of Constants, optional
+            Known constants; with ``l2`` (section IV-B) one for each penalty, since m, M, A and B depend on it.
+        rho : float, optional
+            The drift, where it is known.
+        first_samples : tuple of int, optional
+            K_1, K_2, ...; without them the first periods are sized from the diameter, which needs given constants and ``features``.
+        learner : Learner, optional
+            Such as ``Sgd(...)`` with other steps, averaging or batches.
+        drift : DriftEstimator, optional
+            Such as ``Drift(...)`` with another one-step estimate, combination or margin.
+        rule : {"do-not-update", "update-past"} or Rule
+            The sample-size rule.
+        start : array-like, optional
+            The model w_0.
+        l2 : sequence of float, optional
+            Penalties to choose from.
+
+        Returns
+        -------
+        Tracker
         """
         given: dict[str, Any] = {
             "domain": domain,
@@ -210,9 +240,9 @@ class Tracker:
         }
         selection = selection_of("Tracker.as_in_paper", loss, l2, select, constants)
         if selection is None:
-            made_of = paper_parts(constants=constants, **given)
+            parts = paper_parts(constants=constants, **given)
         else:
-            selection, made_of = with_paper_parts(selection, given), {"domain": domain}
+            selection, parts = with_paper_parts(selection, given), {"domain": domain}
         return cls(
             loss,
             epsilon=epsilon,
@@ -224,67 +254,109 @@ class Tracker:
             budget=budget,
             select=selection,
             rng=rng,
-            **made_of,
+            **parts,
         )
 
     def ask(self, *, pool: int | None = None) -> Request:
-        """Return how many fresh samples to bring this period, and why.
+        """Return how many labelled rows this period needs, and why.
 
-        Asking again gives the same answer until :meth:`tell`; after a part of the period was told, what is still missing.
-        ``pool`` is how many rows this period can give at most, when that is known; it counts when a period is first asked.
+        Asking again gives the same answer until :meth:`tell`; after a partial delivery, the rows still missing.
+
+        Parameters
+        ----------
+        pool : int, optional
+            The most rows that this period can provide; it counts when a period is first sized.
+
+        Returns
+        -------
+        Request
+
+        Raises
+        ------
+        ProtocolError
+            If the period was sized for another pool.
         """
         if pool is not None:
             validation.count("Tracker.ask", least=0, pool=pool)
-        self._state, request = apply(self._settings, self._state, Asked(pool=pool))
-        assert isinstance(request, Request)
+        self._state, request = self._method.ask(self._state, pool)
         return request
 
     def tell(self, X: Any = None, y: Any = None, *, groups: Any = None, final: bool = True) -> StepReport | None:
-        """Take the rows that came, however many, and close the period with a report.
+        """Add labelled rows, however many, and close the period.
 
-        ``groups`` says for each row whose it is, where candidates are compared and some people or shops have several rows.
-        With ``final=False`` they are a part of the period, which stays open (None is returned). Without rows the period is
-        closed on what was told before, which may be nothing.
+        Parameters
+        ----------
+        X : array-like or data frame of shape (rows, columns), optional
+            Features. Without rows, the period is closed on what was delivered before, which may be nothing.
+        y : array-like, optional
+            Targets, one for each row.
+        groups : array-like, optional
+            The group of each row (a person, a shop), which cross-validation keeps together; only with candidates.
+        final : bool, default True
+            Whether the period is closed; with False it stays open for more rows.
+
+        Returns
+        -------
+        StepReport or None
+            The report of the closed period; None while it stays open.
+
+        Raises
+        ------
+        ProtocolError
+            Before :meth:`ask`.
+        DataError
+            If the rows cannot be used; nothing is changed then.
         """
         began = time.perf_counter()
         validation.switch("Tracker.tell", final=final)
         state = self._state
-        if state.order is None:
-            raise ProtocolError(f"tell() came before ask() in period {state.period}; call ask() first.")
+        require_order(state)
         if (X is None) != (y is None):
             missing = "X" if X is None else "y"
-            raise DataError("must come together with the other; got None.", owner="Tracker.tell", name=missing)
+            raise DataError("must be given together with the other; got None.", owner="Tracker.tell", name=missing)
         if X is None and groups is not None:
-            raise DataError("must come together with the rows; got no rows.", owner="Tracker.tell", name="groups")
+            raise DataError("must be given together with rows; got no rows.", owner="Tracker.tell", name="groups")
         if X is not None:
             rows = read_rows(X, owner="Tracker.tell", features=state.features, columns=state.columns)
             targets = read_targets(y, owner="Tracker.tell", rows=len(rows.X))
-            told = Told(X=rows.X, y=targets, columns=rows.columns, groups=self._groups(groups, len(targets)))
+            event = TellEvent(X=rows.X, y=targets, columns=rows.columns, groups=self._groups(groups, len(targets)))
             try:
-                state, _ = apply(self._settings, state, told)
+                state = self._method.gather(state, event)
             except DataError as error:
-                raise DataError(_owned(error)) from None
+                raise (error if error.owner else error.renamed(owner="Tracker.tell", name="X")) from None
         if not final:
             self._state = state
             return None
         with np.errstate(over="ignore", invalid="ignore"):
-            state, report = apply(self._settings, state, Closed())
-        assert isinstance(report, StepReport)
+            state, report = self._method.close(state)
         report = replace(report, seconds=time.perf_counter() - began)
-        del self._reports[report.period - 1 :]  # an interrupt may have come between the next two lines before
+        del self._reports[report.period - 1 :]  # an interrupt may have fallen between the next two lines before
         self._reports.append(report)
         self._state = state
         return report
 
     def forget(self) -> None:
-        """Take back the rows told so far in the open period, such as a delivery that proved bad."""
-        self._state, _ = apply(self._settings, self._state, Forgot())
+        """Withdraw the rows of the open period, such as a delivery that proved wrong."""
+        self._state = self._method.forget(self._state)
 
     def step(self, draw: Draw, *, pool: int | None = None) -> StepReport:
-        """Run a whole period: ask, draw, top up until enough or nothing more comes, close.
+        """Run a whole period: ask, draw rows until there are enough or no more, and close it.
 
-        ``draw(k)`` returns k fresh rows (X, y), or (X, y, groups), or fewer when no more can be had. If the period is refused
-        when it is closed, the rows that this call drew are taken back; if ``draw`` fails, those that came before are kept.
+        Parameters
+        ----------
+        draw : callable
+            ``draw(k)`` returns k fresh rows ``(X, y)`` or ``(X, y, groups)``, or fewer when there are no more.
+        pool : int, optional
+            The most rows that this period can provide.
+
+        Returns
+        -------
+        StepReport
+
+        Raises
+        ------
+        DataError
+            If the period cannot be closed; the rows of this call are withdrawn then. If ``draw`` fails, rows drawn before are kept.
         """
         request = self.ask(pool=pool)
         asked = self._state
@@ -310,13 +382,18 @@ class Tracker:
         return report
 
     def outlook(self) -> Outlook:
-        """Return how the risk of the model develops from this period on, before any row of it: what plans are made from.
+        """Return how the risk of the model develops from this period on, before any row of it: the basis of plans.
 
-        A tracker made of parts takes its bound with the constants known, the drift at its upper end, every step straight away
-        from the model, and the start that is proven. The practical one takes the risk that it foretells for its own fits, with the
-        margin that it keeps, and steps in directions of their own. Before the pilot nothing is known, and a ProtocolError says so.
+        A composed method uses its bound with the known constants, the drift at its upper end, every step straight away from the
+        model, and the start that is proven. The default method uses the risk that it predicts for its own fits, with its margin,
+        and steps in random directions.
+
+        Raises
+        ------
+        TooEarlyError
+            Before the initial labels.
         """
-        return outlook_now(*self._chosen())
+        return self._method.outlook(self._state)
 
     def plan(
         self,
@@ -330,25 +407,38 @@ class Tracker:
         adjacent: bool | None = None,
         accuracy: float = 0.01,
     ) -> Plan:
-        """Return a plan from this period on, by :func:`driftpace.plan` with this tracker's outlook; nothing is changed by it.
+        """Return a plan from this period on, by :func:`driftpace.plan` with this tracker's outlook; nothing is changed.
 
-        ``epsilon`` is the tracker's own unless given. With ``horizon`` alone the plan is the cheapest that holds it, with
-        ``budget`` alone it goes on as long as the money lasts, with both it comes as near to the target as it can. A tracker that
-        has a budget takes its prices; with neither, it plans what is left of its money over the periods left of it, for its goal.
+        With ``horizon`` alone the plan is the cheapest that meets the target, with ``budget`` alone it lasts as long as the money,
+        with both it comes as close to the target as it can. A tracker with a budget uses its prices; with neither, it plans the
+        remaining money over the remaining periods, for its goal.
+
+        Parameters
+        ----------
+        cost : Cost, optional
+            Prices; by default those of the budget, or one unit for each row.
+        epsilon : float, optional
+            The target; by default the tracker's.
+        budget, horizon, gap, weights, adjacent, accuracy
+            As for :func:`driftpace.plan`.
+
+        Returns
+        -------
+        Plan
         """
-        settings, state = self._chosen()
+        method, state = self._method.current(self._state)
         outlook = self.outlook()
-        epsilon = target_now(settings, state) if epsilon is None else epsilon
-        own = settings.budget
-        if own is not None:
-            spending = Spending.of(settings, state)
-            cost = own.cost if cost is None else cost
+        epsilon = method.target(state) if epsilon is None else epsilon
+        spending = method.spending(state)
+        if spending is not None:
+            money = spending.budget
+            cost = money.cost if cost is None else cost
             adjacent = spending.adjacent if adjacent is None else adjacent
             if budget is None and horizon is None:
                 if spending.periods == 0:
-                    raise ProtocolError(f"plan() came after the {own.horizon} periods of the budget; give horizon=.")
+                    raise ProtocolError(f"plan() came after the {money.horizon} periods of the budget; give horizon=.")
                 budget, horizon = spending.left, spending.periods
-                gap = own.goal.later(state.period - 1) if gap is None else gap
+                gap = money.goal.later(state.period - 1) if gap is None else gap
         return plan(
             outlook,
             cost=LinearCost() if cost is None else cost,
@@ -357,7 +447,7 @@ class Tracker:
             horizon=horizon,
             gap="mean" if gap is None else gap,
             weights=weights,
-            adjacent=needs_neighbours(settings) if adjacent is None else adjacent,
+            adjacent=method.adjacent if adjacent is None else adjacent,
             bought_before=state.bought,
             first_period=state.period,
             accuracy=accuracy,
@@ -365,61 +455,132 @@ class Tracker:
 
     @property
     def period(self) -> int:
-        """The period being asked for, from 1."""
-        return self._state.period
+        """The open period, from 1."""
+        period: int = self._state.period
+        return period
 
     @property
     def epsilon(self) -> float | None:
-        """The largest excess risk the user accepts; None where a tolerance was given in its place."""
-        return self._chosen()[0].method.epsilon
+        """The largest acceptable excess loss; None where a tolerance is given instead."""
+        return self._method.epsilon
 
     @property
     def budget(self) -> Budget | None:
-        """The budget that the tracker keeps to; None where money is no object."""
-        return self._chosen()[0].budget
+        """The budget; None without one."""
+        return self._method.budget
 
     @property
     def money_left(self) -> Money | None:
-        """What is left of the budget, the rows told so far in this period paid; None without a budget."""
-        settings, state = self._chosen()
-        return None if settings.budget is None else Spending.of(settings, state).left_after(state.gathered)
+        """What is left of the budget when the rows of the open period are paid; None without a budget."""
+        spending = self._method.spending(self._state)
+        return None if spending is None else spending.left_after(self._state.gathered)
 
     @property
     def coef(self) -> FloatArray:
         """The coefficients of the current model, in the units of X."""
-        coef = self._model()
-        return coef[: self._state.features].copy()
+        return self._model()[: self._state.features].copy()
 
     @property
     def intercept(self) -> float:
         """The intercept of the current model; 0 when none is fitted."""
-        return float(self._model()[-1]) if self._chosen()[0].fit_intercept else 0.0
+        return float(self._model()[-1]) if self._method.spec.fit_intercept else 0.0
 
     @property
     def selected(self) -> str | None:
-        """The candidate whose model is the current one; None where nothing is chosen among."""
-        if isinstance(self._settings, Settings):
+        """The candidate whose model is the current one; None without candidates."""
+        if not isinstance(self._method, CandidatesMethod):
             return None
-        assert isinstance(self._state, BranchedState)
-        return self._settings.selection.labels[self._state.chosen]
+        label: str = self._method.selection.labels[self._state.chosen]
+        return label
 
     @property
     def models(self) -> dict[str, FloatArray]:
-        """The current model of each candidate by its label: coefficients for all columns, then the intercept where there is one."""
-        if isinstance(self._settings, Settings):
-            raise ProtocolError(
-                "models came from a tracker that chooses among nothing; its model is coef and intercept."
-            )
-        assert isinstance(self._state, BranchedState)
-        return {label: self._of(index) for index, label in enumerate(self._settings.selection.labels)}
+        """The current model of each candidate by its label: coefficients for all columns, then an intercept if there is one."""
+        if not isinstance(self._method, CandidatesMethod):
+            raise ProtocolError("models came from a tracker without candidates; its model is coef and intercept.")
+        coefs = [self._state.coef_of(index) for index in range(len(self._method.methods))]
+        return {
+            label: self._model() if coef is None else coef
+            for label, coef in zip(self._method.selection.labels, coefs, strict=True)
+        }
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the linear scores of rows, X @ coef + intercept.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (rows, columns)
+            Features.
+
+        Returns
+        -------
+        ndarray of shape (rows,)
+
+        Raises
+        ------
+        ProtocolError
+            Before the first fit.
+        """
+        return self._scores(X, "Tracker.decision_function")
 
     def predict(self, X: Any) -> FloatArray:
-        """Return what the current model says of rows: a number for regression, -1 or 1 for classification."""
-        return self._chosen()[0].objective.predict(self._model(), self._values(X))
+        """Return the predictions of the current model: numbers for regression, -1 or 1 for classification.
 
-    def scores(self, X: Any) -> FloatArray:
-        """Return the linear scores of rows: the prediction itself for regression, its sign for classification."""
-        return self._values(X) @ self._model()
+        Parameters
+        ----------
+        X : array-like or data frame of shape (rows, columns)
+            Features.
+
+        Returns
+        -------
+        ndarray of shape (rows,)
+
+        Raises
+        ------
+        ProtocolError
+            Before the first fit.
+        """
+        values = self._values(X, "Tracker.predict")
+        return self._method.current(self._state)[0].spec.objective.predict(self._model(), values)
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probabilities of the classes -1 and 1.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (rows, columns)
+            Features.
+
+        Returns
+        -------
+        ndarray of shape (rows, 2)
+
+        Raises
+        ------
+        ProtocolError
+            Before the first fit, or if the loss does not estimate probabilities.
+
+        Examples
+        --------
+        >>> from driftpace import LogisticLoss, Tracker
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.standard_normal((40, 1))
+        >>> tracker = Tracker(LogisticLoss(l2=0.1), epsilon=0.1, rng=0)
+        >>> _ = tracker.ask()
+        >>> _ = tracker.tell(X, np.sign(X[:, 0] + rng.standard_normal(40)))
+        >>> tracker.predict_proba([[0.0], [2.0]]).round(1)
+        array([[0.5, 0.5],
+               [0.2, 0.8]])
+        """
+        scores = self._scores(X, "Tracker.predict_proba")
+        loss = self._method.current(self._state)[0].spec.loss
+        estimate = getattr(loss, "probabilities", None)
+        probabilities = None if estimate is None else estimate(scores)
+        if probabilities is None:
+            raise ProtocolError(
+                f"predict_proba() needs a loss that estimates probabilities; got {type(loss).__name__}."
+            )
+        return np.column_stack([1.0 - probabilities, probabilities])
 
     @property
     def history(self) -> History:
@@ -427,75 +588,101 @@ class Tracker:
         return History(self._reports[: self._state.period - 1])
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to one file: complete or not at all, without pickle, exact to the bit."""
-        write_state(path, to_body(self._settings, self._state, self._reports))
+        """Write everything to one file: atomically, without pickle, exact to the bit.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+        """
+        write_state(path, to_body(self._method, self._state, self._reports))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], **own: Any) -> Self:
-        """Return the tracker that was saved; parts of your own (``loss=``, ``learner=``, ..., ``select=``) are given again."""
-        return cls.resumed(*from_body(read_state(path), own))
+        """Return the tracker that was saved.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+        **own
+            Parts of your own (``loss=``, ``learner=``, ..., ``select=``), which a file cannot hold, are given again.
+
+        Raises
+        ------
+        StateFileError
+            If the file is damaged, or was written by a newer version.
+        ParameterError
+            If a part of your own is missing.
+        """
+        return cls.from_snapshot(*from_body(read_state(path), own))
 
     @classmethod
-    def resumed(
-        cls, settings: Settings | Branches, state: State | BranchedState, reports: Sequence[StepReport] = ()
-    ) -> Self:
-        """Return a tracker in a state that the engine led to, as one that keeps its states elsewhere needs it."""
+    def from_snapshot(cls, method: Method, state: Any, reports: Sequence[StepReport] = ()) -> Self:
+        """Return a tracker with this method in this state, such as :meth:`snapshot` returned.
+
+        Parameters
+        ----------
+        method : Method
+            How periods are sized and closed.
+        state : object
+            A state of that method.
+        reports : sequence of StepReport, default ()
+            Those of the closed periods.
+        """
         tracker = cls.__new__(cls)
-        tracker._settings, tracker._state, tracker._reports = settings, state, list(reports)
+        tracker._method, tracker._state, tracker._reports = method, state, list(reports)
         return tracker
 
-    @property
-    def inside(self) -> tuple[Settings | Branches, State | BranchedState]:
-        """How the tracker works and where it stands, both frozen: what the engine folds."""
-        return self._settings, self._state
+    def snapshot(self) -> tuple[Method, Any]:
+        """Return the method and its current state, both frozen.
+
+        Returns
+        -------
+        method : Method
+        state : object
+        """
+        return self._method, self._state
 
     def __repr__(self) -> str:
+        loss = self._method.loss if isinstance(self._method, CandidatesMethod) else self._method.spec.loss
         return (
-            f"Tracker({type(self._settings.loss).__name__}, epsilon={self.epsilon!r}, period={self.period}, "
+            f"Tracker({type(loss).__name__}, epsilon={self.epsilon!r}, period={self.period}, "
             f"features={self._state.features})"
         )
-
-    def _chosen(self) -> tuple[Settings, State]:
-        return chosen(self._settings, self._state)
 
     def _groups(self, groups: Any, rows: int) -> Any:
         if groups is None:
             return None
-        if isinstance(self._settings, Settings):
+        if not isinstance(self._method, CandidatesMethod):
             raise ParameterError(
                 "must be None without candidates to compare (l2=[...] or select=).",
                 owner="Tracker.tell",
                 name="groups",
             )
-        if isinstance(groups, list | tuple):  # of words and NaN together NumPy would make words: the group "nan"
+        if isinstance(groups, list | tuple):  # of strings and NaN together NumPy would make strings: the group "nan"
             groups = np.array(groups, dtype=object)
         return read_groups(groups, owner="Tracker.tell", rows=rows)
 
-    def _of(self, index: int) -> FloatArray:
-        assert isinstance(self._state, BranchedState)
-        coef = self._state.coef_of(index)
-        return self._model() if coef is None else coef
+    def _scores(self, X: Any, owner: str) -> FloatArray:
+        return self._values(X, owner) @ self._model()
 
-    def _values(self, X: Any) -> FloatArray:
+    def _values(self, X: Any, owner: str) -> FloatArray:
         """Return rows in the coordinates of the model."""
-        self._model()
-        rows = read_rows(X, owner="Tracker.predict", features=self._state.features, columns=self._state.columns)
-        return np.column_stack([rows.X, np.ones(len(rows.X))]) if self._chosen()[0].fit_intercept else rows.X
+        if self._state.rows_seen == 0:
+            raise ProtocolError("the tracker has no model yet; call ask() and tell() first.")
+        rows = read_rows(X, owner=owner, features=self._state.features, columns=self._state.columns)
+        return np.column_stack([rows.X, np.ones(len(rows.X))]) if self._method.spec.fit_intercept else rows.X
 
     def _model(self) -> FloatArray:
-        if self._state.coef is None:
-            raise ProtocolError("the tracker has no model yet; ask() and tell() once, or give features= for the start.")
-        return self._state.coef
-
-
-def _owned(error: DataError) -> str:
-    """Return the sentence of a refusal, with its owner before it where it has none."""
-    sentence = str(error)
-    return f"Tracker.tell(X=...) {sentence}" if sentence.startswith("must ") else sentence
+        coef: FloatArray | None = self._state.coef
+        if coef is None:
+            raise ProtocolError("the tracker has no model yet; call ask() and tell() first, or give features=.")
+        return coef
 
 
 def _entropy(rng: np.random.Generator | int | None) -> int:
-    """Return a whole number that stands for ``rng``: itself, or one drawn from it (SPEC 7)."""
+    """Return an integer seed: ``rng`` itself, or one drawn from it."""
     if isinstance(rng, int | np.integer | np.bool_):
         validation.count("Tracker", rng=rng)
         return int(rng)

@@ -84,11 +84,9 @@ class World:
 
 def _money(tracker: "Tracker") -> "Money | None":
     """Return what is left as the period begins: a plan from it on pays for all of its rows, those that came too."""
-    from driftpace.tracker.branching import chosen
-    from driftpace.tracker.spending import Spending
-
-    settings, state = chosen(*tracker.inside)
-    return None if settings.budget is None else Spending.of(settings, state).left
+    method, state = tracker.snapshot()
+    spending = method.spending(state)
+    return None if spending is None else spending.left
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

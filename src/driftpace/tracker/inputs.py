@@ -18,17 +18,17 @@ LARGEST = 1e75
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Rows:
+class InputRows:
     """Rows that passed the door. ``columns`` are names where the user's table has them, else None."""
 
     X: FloatArray
     columns: tuple[str, ...] | None
 
 
-def read_rows(X: Any, *, owner: str, features: int | None, columns: tuple[str, ...] | None) -> Rows:
+def read_rows(X: Any, *, owner: str, features: int | None, columns: tuple[str, ...] | None) -> InputRows:
     """Return the rows of ``X``, in the order of ``columns`` when both sides have names; DataError otherwise."""
-    frame = None if isinstance(X, Rows) else _as_frame(X, owner)
-    if isinstance(X, Rows):
+    frame = None if isinstance(X, InputRows) else _as_frame(X, owner)
+    if isinstance(X, InputRows):
         names, array = X.columns, _array_values(X.X, owner)
         if columns is not None and names is not None:
             array, names = array[:, _places(names, columns, owner)], columns
@@ -45,7 +45,7 @@ def read_rows(X: Any, *, owner: str, features: int | None, columns: tuple[str, .
     if features is not None and array.shape[1] != features:
         raise DataError(f"must have {features} columns; got {array.shape[1]}.", owner=owner, name="X")
     _refuse_wild(array, names or columns, owner)
-    return Rows(X=array, columns=names)
+    return InputRows(X=array, columns=names)
 
 
 def read_targets(y: Any, *, owner: str, rows: int) -> FloatArray:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from driftpace.errors import DataError
-from driftpace.tracker.intake import read_rows, read_targets
+from driftpace.tracker.inputs import read_rows, read_targets
 
 TABLE = {"age": [1, 2, 3], "income": [0.5, 1.5, 2.5], "owner": [True, False, True]}
 EXPECTED = np.array([[1, 0.5, 1], [2, 1.5, 0], [3, 2.5, 1]])

@@ -1,0 +1,514 @@
+"""The default method: banks of drift models, and periods that are sized again as rows arrive."""
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+import numpy as np
+
+from driftpace import validation
+from driftpace.adaptive import (
+    FIRST_ROWS,
+    PILOT,
+    AdaptiveConfig,
+    AdaptiveState,
+    Judgement,
+    PeriodRows,
+    RowsNeeded,
+    Supply,
+    advance,
+    centered_at,
+    certificate,
+    checks,
+    counted,
+    drift,
+    first_state,
+    judge,
+    next_batch,
+    outlook_from_here,
+    outlook_of,
+    rows_missing,
+    status,
+    variances_after,
+)
+from driftpace.constraints import WholeSpace
+from driftpace.errors import DataError, ParameterError, TooEarlyError
+from driftpace.losses import LinearLoss
+from driftpace.planning import Outlook
+from driftpace.records import Assumption, Outcome, Request, StepReport
+from driftpace.selection import Design, Held, left_out, losses_left_out
+from driftpace.tracker.method import Folds, ModelMethod, check_pool, require_order
+from driftpace.tracker.spending import UNLIMITED, PeriodSupply, Spending, not_known_yet, plan_period, reason
+from driftpace.tracker.state import MethodState, ModelSpec, Order, RowBatch
+from driftpace.typing import FloatArray
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class PeriodLook:
+    """What the rows of the open period show: the state with its center, the rows as they are fitted, and the judgement."""
+
+    batches: tuple[RowBatch, ...]
+    adaptive: AdaptiveState
+    rows: PeriodRows
+    judged: Judgement
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class AdaptiveMethodState(MethodState):
+    """``adaptive`` is what is known of the drift; ``look`` caches what the rows of the open period show, and is not saved."""
+
+    adaptive: AdaptiveState | None = None
+    look: PeriodLook | None = field(default=None, metadata={"saved": False})
+
+    def without_rows(self) -> Self:
+        """Return the state without the rows of the open period."""
+        return replace(self, batches=(), look=None)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class AdaptiveMethod(ModelMethod):
+    """Follow every plausible drift at once, and ask for rows until the remaining risk meets the target."""
+
+    spec: ModelSpec
+    config: AdaptiveConfig
+    budgeted: bool = False
+
+    decides_again = True
+    linear = True
+    state_type = AdaptiveMethodState
+
+    @property
+    def epsilon(self) -> float | None:
+        """The target; None where a tolerance is given instead."""
+        return self.config.epsilon
+
+    @property
+    def tolerance(self) -> float | None:
+        """The target as a share of the best loss."""
+        return self.config.tolerance
+
+    @property
+    def confidence(self) -> float | None:
+        """The probability with which the target is met in each period."""
+        return self.config.confidence
+
+    @property
+    def adjacent(self) -> bool:
+        """No: the drift is estimated from any two periods."""
+        return False
+
+    def validate(self, owner: str) -> None:
+        """Refuse a target, a loss or a set that the method cannot work with."""
+        spec, config = self.spec, self.config
+        if (config.epsilon is None) == (config.tolerance is None):
+            raise ParameterError(
+                "must be given, or tolerance= in its place; got " + ("neither." if config.epsilon is None else "both."),
+                owner=owner,
+                name="epsilon",
+            )
+        if config.epsilon is not None:
+            validation.positive(owner, epsilon=config.epsilon)
+        if config.tolerance is not None:
+            validation.positive(owner, tolerance=config.tolerance)
+        for name, value in (("confidence", config.confidence), ("certificate_level", config.certificate_level)):
+            if value is not None:
+                validation.fraction(owner, **{name: value})
+        for name, part, kind in (("loss", spec.loss, LinearLoss), ("domain", spec.domain, WholeSpace)):
+            if not isinstance(part, kind):
+                wanted = "a LinearLoss" if name == "loss" else "WholeSpace()"
+                raise ParameterError(
+                    f"must be {wanted} for the adaptive method, or come with learner=, drift= and rule=; got {part!r}.",
+                    owner=owner,
+                    name=name,
+                )
+
+    def initial(self) -> AdaptiveMethodState:
+        """Return the state before anything is known."""
+        return AdaptiveMethodState()
+
+    def with_model(self, state: AdaptiveMethodState, coef: FloatArray, start: FloatArray) -> AdaptiveMethodState:
+        """Return the state with the model before the first rows; inside, the intercept is first."""
+        intercept = self.spec.fit_intercept
+        return replace(
+            state, coef=coef, adaptive=first_state(np.roll(start, 1) if intercept else start.copy(), intercept)
+        )
+
+    def checks(self, state: AdaptiveMethodState) -> tuple[Assumption, ...]:  # noqa: ARG002
+        """Return none: the order has them."""
+        return ()
+
+    def ask(self, state: AdaptiveMethodState, pool: int | None) -> tuple[AdaptiveMethodState, Request]:
+        """Return how many rows to bring next; the same answer until rows are delivered or withdrawn."""
+        check_pool(state, pool)
+        order = state.order
+        if order is None or order.after != state.gathered:
+            pool = (self.spec.pool if pool is None else pool) if order is None else order.pool
+            unknown = state.adaptive is None or (state.gathered == 0 and not state.adaptive.banks)
+            look = None if unknown else self.look(state)
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                decided = self._decide(state, look, pool, 0 if order is None else order.batch + 1)
+            order = decided.following(order, state.gathered)
+            state = replace(state, order=order, look=look)
+        return state, Request(
+            period=state.period,
+            samples=order.total - order.after,
+            samples_theory=order.theory,
+            interval=order.interval,
+            epsilon=order.epsilon,
+            risk_bound=order.risk,
+            outcome=order.outcome,
+            reason=order.reason,
+            assumptions=order.assumptions,
+            status=order.status,
+        )
+
+    def look(self, state: AdaptiveMethodState) -> PeriodLook:
+        """Return what the rows of the open period show, which may be none; computed once for the same rows."""
+        if state.look is not None and state.look.batches is state.batches:
+            return state.look
+        assert state.adaptive is not None
+        adaptive, rows = self._period_rows(state, state.adaptive)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            judged = judge(self.config, adaptive, rows)
+        return PeriodLook(batches=state.batches, adaptive=adaptive, rows=rows, judged=judged)
+
+    def _decide(self, state: AdaptiveMethodState, look: PeriodLook | None, pool: int | None, batch: int) -> Order:
+        gathered = state.gathered
+        limit, beyond = self.spec.limit(pool)
+        if look is None:
+            return self._pilot(state.adaptive, pool, limit, beyond, batch)
+        adaptive, judged = look.adaptive, look.judged
+        if not finite(judged):
+            return _overflow(pool, gathered, batch, judged.epsilon)
+        wanted = rows_missing(self.config, adaptive, judged, came=gathered, batch=batch, most=UNLIMITED)
+        left = max(limit - gathered, 0)
+        now = min(wanted.now, left)
+        short = wanted.all > left
+        outcome = Outcome.ENOUGH if wanted.all == 0 and gathered == 0 else Outcome.MET
+        risk = wanted.risk
+        if short:
+            outcome, risk = beyond, self._risk_after(adaptive, judged, left)
+        if not short and in_pilot(adaptive, gathered):
+            outcome, risk = Outcome.PILOT, math.inf
+        supply = Supply(came=gathered, missing=wanted.all, exhausted=outcome is Outcome.POOL and now == 0)
+        return Order(
+            total=gathered + now,
+            theory=wanted.theory,
+            pool=pool,
+            risk=risk,
+            interval=(min(wanted.low, gathered + left), min(max(wanted.high, gathered + now), gathered + left)),
+            outcome=outcome,
+            reason=self._reason(look, wanted, gathered, limit if short else None, first_step=state.period == 2),
+            epsilon=judged.epsilon,
+            assumptions=checks(adaptive, look.rows, judged, supply),
+            after=gathered,
+            batch=batch,
+            status=status(judged),
+        )
+
+    def _pilot(
+        self, adaptive: AdaptiveState | None, pool: int | None, limit: int, beyond: Outcome, batch: int
+    ) -> Order:
+        """Return the first batch of all, when nothing is known."""
+        wanted = FIRST_ROWS if adaptive is None else PILOT * adaptive.size
+        purpose = (
+            "the number of columns"
+            if adaptive is None
+            else f"the noise ({PILOT} for each of {adaptive.size} coefficients)"
+        )
+        gives = "the budget pays for" if beyond is Outcome.BUDGET else "this period can have"
+        then = "more are requested afterwards" if limit > wanted else f"{gives} {limit} in all"
+        return Order(
+            total=min(wanted, limit),
+            theory=wanted,
+            pool=pool,
+            risk=math.inf,
+            interval=(min(wanted, limit), limit),
+            outcome=Outcome.PILOT if limit >= wanted else beyond,
+            reason=f"no initial labels yet: {wanted} rows show {purpose}; {then}",
+            epsilon=math.nan if self.config.epsilon is None else self.config.epsilon,
+            batch=batch,
+        )
+
+    def _risk_after(self, adaptive: AdaptiveState, judged: Judgement, rows: int) -> float:
+        """Return the risk that so many further rows leave."""
+        after = variances_after(adaptive.sizes, judged.variances, judged.noise_upper, max(rows, 0))
+        return self.config.criterion(judged).risk(adaptive.sizes, after)
+
+    def _reason(
+        self, look: PeriodLook, wanted: RowsNeeded, gathered: int, limit: int | None, *, first_step: bool
+    ) -> str:
+        """Return the decision in a sentence. What is compared with the target is a mean, or a quantile at the confidence.
+
+        In the ``first_step``, before any row of the second period, the drift is a guess.
+        """
+        adaptive, judged, config = look.adaptive, look.judged, self.config
+        risk = config.judged_by(judged.epsilon).risk(adaptive.sizes, judged.variances)
+        loss = (
+            f"expected excess loss {risk:.2g}"
+            if config.confidence is None
+            else f"excess loss at most {risk:.2g} with probability {config.confidence:g}"
+        )
+        known = f"{loss} with {counted(gathered)} so far" if gathered else f"{loss} with the last model"
+        if first_step and not gathered:
+            known = f"{known} (the drift is not known yet, so a fast one is assumed)"
+        target = f"target {judged.epsilon:.3g}"
+        if wanted.all == 0:
+            return f"{known}; {target}: no {'more ' if gathered else ''}rows needed"
+        rows = max(wanted.all, wanted.now)
+        more = f"{rows} more {'row' if rows == 1 else 'rows'}" if gathered else counted(rows)
+        if risk > judged.epsilon:
+            sentence = f"{known}; {more} to reach the {target}"
+        elif in_pilot(adaptive, gathered):
+            return (
+                f"{known}, too few rows to estimate {adaptive.size} coefficients: {more} to complete the initial sample"
+            )
+        else:
+            sentence = f"{known}, too close to the {target}; {more} for a margin"
+        if limit is not None:
+            return f"{sentence}, and this period can have {limit} in all"
+        if wanted.now < wanted.all:
+            return f"{sentence}; {wanted.now} of them first, since fewer may turn out to be enough"
+        return sentence
+
+    def close(self, state: AdaptiveMethodState) -> tuple[AdaptiveMethodState, StepReport]:
+        """Return the state after the period is fitted on the rows delivered, and the report."""
+        require_order(state)
+        order, adaptive, gathered = state.order, state.adaptive, state.gathered
+        assert order is not None
+        after = replace(state, period=state.period + 1, order=None, batches=(), look=None, bought=gathered > 0)
+        limit, beyond = self.spec.limit(order.pool)
+        if adaptive is None or (gathered == 0 and not adaptive.banks):
+            outcome = self._missed(order, gathered, limit, beyond)
+            return after, _report(state.period, order, gathered, math.inf, None, outcome)
+        look = self.look(state)
+        adaptive, rows, judged = look.adaptive, look.rows, look.judged
+        if not finite(judged):
+            raise DataError(
+                "must be of a size that a fit can follow; got an overflow: rescale the columns.",
+                owner="Tracker.tell",
+                name="X",
+            )
+        risk = self.config.judged_by(judged.epsilon).risk(adaptive.sizes, judged.variances)
+        if risk <= judged.epsilon and in_pilot(adaptive, gathered):
+            risk = math.inf
+        met = risk <= judged.epsilon
+        if met:
+            outcome = Outcome.MET if gathered else Outcome.ENOUGH
+        else:
+            outcome = self._missed(order, gathered, limit, beyond)
+        advanced = advance(adaptive, rows, judged)
+        report = _report(state.period, order, gathered, risk, judged, outcome)
+        wanted = rows_missing(self.config, adaptive, judged, came=gathered, batch=order.batch, most=UNLIMITED)
+        missing = 0 if met else max(wanted.all, 1)
+        rho, rho_upper = drift(advanced.banks) if adaptive.banks else (None, None)
+        supply = Supply(came=gathered, missing=missing, exhausted=outcome is Outcome.POOL)
+        report = replace(
+            report,
+            samples_theory=order.theory if adaptive.banks else wanted.theory,
+            rho=rho,
+            rho_upper=rho_upper,
+            measures="rho" if adaptive.banks else None,
+            certificate=certificate(self.config, adaptive, judged) if risk < math.inf else math.inf,
+            status=status(judged),
+            assumptions=checks(adaptive, rows, judged, supply),
+        )
+        coef = self._coefficients(adaptive, judged.model)
+        return replace(after, adaptive=advanced, coef=coef, rows_seen=state.rows_seen + gathered), report
+
+    def _missed(self, order: Order, gathered: int, limit: int, beyond: Outcome) -> Outcome:
+        """Return why a target was missed: too few rows, or all that the period can have; with a budget, all that were planned."""
+        if not self.budgeted:
+            return beyond if gathered >= limit else Outcome.SHORT
+        if gathered < (order.total if order.plan is None else order.plan.samples[0]):
+            return Outcome.SHORT
+        return Outcome.SETTLING if order.outcome.promised else order.outcome
+
+    def outlook(self, state: AdaptiveMethodState) -> Outlook:
+        """Return the outlook of the open period, before any row of it; of a first period, with its initial sample."""
+        look = self._look_ahead(state)
+        return outlook_of(self.config, look.adaptive, look.rows, look.judged)
+
+    def target(self, state: AdaptiveMethodState) -> float:
+        """Return the target of the open period."""
+        return self._look_ahead(state).judged.epsilon if self.config.epsilon is None else self.config.epsilon
+
+    def _look_ahead(self, state: AdaptiveMethodState) -> PeriodLook:
+        adaptive = state.adaptive
+        if adaptive is not None and adaptive.banks:
+            state = state.without_rows()
+        if adaptive is None or (not adaptive.banks and in_pilot(adaptive, state.gathered)):
+            raise TooEarlyError("there are no initial labels yet, which show the noise")
+        look = self.look(replace(state, look=None))
+        if not finite(look.judged):
+            raise TooEarlyError("the rows delivered cannot be fitted")
+        return look
+
+    def forecast(self, state: AdaptiveMethodState, samples: int) -> float | None:
+        """Return the risk predicted for a period of ``samples`` rows in all, computed as that of an order is."""
+        gathered, adaptive = state.gathered, state.adaptive
+        rows = max(samples, gathered)
+        if adaptive is None or in_pilot(adaptive, rows) or (not adaptive.banks and in_pilot(adaptive, gathered)):
+            return None  # a model passes through so few rows, and looks certain
+        with np.errstate(all="ignore"):
+            look = self.look(state)
+            if not finite(look.judged):
+                return None
+            if self.budgeted:
+                outlook, seen = outlook_from_here(self.config, look.adaptive, look.rows, look.judged)
+                risk = outlook.bound(outlook.start, rows - seen)
+            else:
+                risk = self._risk_after(look.adaptive, look.judged, rows - gathered)
+        return risk if math.isfinite(risk) else None
+
+    def order_within_budget(self, state: AdaptiveMethodState, spending: Spending, pool: int | None) -> Order:
+        """Return what the plan for the money left says; as long as nothing is known, the initial sample that it pays for."""
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            return self._planned_order(state, spending, pool)
+
+    def _planned_order(self, state: AdaptiveMethodState, spending: Spending, pool: int | None) -> Order:
+        gathered, adaptive = state.gathered, state.adaptive
+        limit, beyond = self.spec.limit(pool)
+        most = spending.most(limit)
+        batch = 0 if state.order is None else state.order.batch + 1
+        if most < limit:
+            limit, beyond = most, Outcome.BUDGET
+        if adaptive is None or (not adaptive.banks and in_pilot(adaptive, gathered) and gathered < limit):
+            order = self._pilot(adaptive, pool, limit, beyond, batch)
+            return replace(order, after=gathered, assumptions=(not_known_yet("there are no initial labels yet"),))
+        look = self.look(replace(state, look=None))
+        adaptive, rows, judged = look.adaptive, look.rows, look.judged
+        if not finite(judged):
+            return _overflow(pool, gathered, batch, judged.epsilon)
+        outlook, seen = outlook_from_here(self.config, adaptive, rows, judged)
+        needed = PILOT * adaptive.size - adaptive.memory.rows
+        supply = PeriodSupply(limit=limit, beyond=beyond, gathered=gathered, seen=seen, needed=needed)
+        plan, outcome, verdict = plan_period(spending, outlook, judged.epsilon, supply)
+        period, risk = plan.samples[0], plan.risks[0]
+        if in_pilot(adaptive, period):
+            outcome, risk = beyond, math.inf
+        wanted = rows_missing(self.config, adaptive, judged, came=gathered, batch=batch, most=UNLIMITED)
+        exhausted = outcome is Outcome.POOL and period == gathered
+        total, interval = period, (period, period)
+        if spending.budget.in_batches:
+            last = batch > 0 and plan.gaps[0] > 0.0  # too little money is spent anyway: one look is enough
+            more = next_batch(adaptive, period - gathered, came=gathered, batch=batch)
+            total = period if last else min(gathered + more, period)
+            interval = (min(wanted.low, total), max(total, period, min(wanted.high, limit)))
+        have = Supply(came=gathered, missing=wanted.all, exhausted=exhausted)
+        return Order(
+            total=total,
+            theory=wanted.theory,
+            pool=pool,
+            risk=risk,
+            interval=interval,
+            outcome=outcome,
+            reason=reason(spending, plan, gathered, total - gathered),
+            epsilon=judged.epsilon,
+            assumptions=(*checks(adaptive, rows, judged, have), verdict),
+            after=gathered,
+            batch=batch,
+            status=status(judged),
+            plan=plan,
+        )
+
+    def losses_left_out(self, state: AdaptiveMethodState, folds: Folds) -> FloatArray:
+        """Leave folds out of the fit in closed form, or nearly: held to the past as strongly as the whole period was.
+
+        Candidates that see the same columns share the sums over rows.
+        """
+        assert isinstance(self.spec.loss, LinearLoss)
+        assert isinstance(folds.loss, LinearLoss)
+        look = self.look(state)
+        rows, judged = look.rows, look.judged
+        if folds.key not in folds.designs:
+            folds.designs[folds.key] = Design(X=rows.X, y=rows.y, fold=folds.fold)
+        design = folds.designs[folds.key]
+        if not finite(judged) or judged.fit is None:
+            return np.full(len(folds.fold), np.nan)
+        white = judged.coordinates
+        strength = (white.factor * judged.fit.strength) @ white.factor.T
+        held = Held(loss=self.spec.loss, model=judged.model, strength=strength, penalty=rows.penalty)
+        return losses_left_out(design, left_out(design, held), folds.loss)
+
+    def _period_rows(self, state: AdaptiveMethodState, adaptive: AdaptiveState) -> tuple[AdaptiveState, PeriodRows]:
+        """Return the rows of the open period, the intercept's column first, and the state with the center of the columns.
+
+        With an intercept every column is centered at its mean in the first period, for ever: a column of years then loses no
+        digits, and the problem stays the same.
+        """
+        loss = self.spec.loss
+        assert isinstance(loss, LinearLoss)
+        X = np.empty((state.gathered, adaptive.size))
+        y = np.concatenate([np.empty(0), *(batch.y for batch in state.batches)])
+        penalty: FloatArray = self.spec.objective.penalty_weights(adaptive.size)  # type: ignore[attr-defined]
+        if not self.spec.fit_intercept:
+            np.concatenate([np.empty((0, adaptive.size)), *(batch.X for batch in state.batches)], out=X)
+            return adaptive, PeriodRows(loss=loss, X=X, y=y, penalty=penalty)
+        X[:, 0] = 1.0
+        at = 0
+        for batch in state.batches:
+            X[at : at + len(batch.y), 1:] = batch.X[:, :-1]
+            at += len(batch.y)
+        center = _middle(X[:, 1:]) if adaptive.place is None else adaptive.place
+        adaptive = adaptive if adaptive.place is not None else centered_at(adaptive, center)
+        X[:, 1:] -= center
+        return adaptive, PeriodRows(loss=loss, X=X, y=y, penalty=np.roll(penalty, 1))
+
+    def _coefficients(self, adaptive: AdaptiveState, model: FloatArray) -> FloatArray:
+        """Return the model in the units of X, the intercept last."""
+        if not self.spec.fit_intercept:
+            return model
+        assert adaptive.place is not None
+        return np.append(model[1:], model[0] - adaptive.place @ model[1:])
+
+
+def in_pilot(adaptive: AdaptiveState, rows: int) -> bool:
+    """Whether fewer rows were ever seen than an initial sample has: a model can pass through them and look certain."""
+    return adaptive.memory.rows + rows < PILOT * adaptive.size
+
+
+def finite(judged: Judgement) -> bool:
+    """Whether the numbers can be used: columns that differ in size beyond rounding even give negative variances."""
+    variances = judged.variances
+    return bool(np.isfinite(judged.model).all() and np.isfinite(variances).all() and (variances >= 0.0).all())
+
+
+def _overflow(pool: int | None, gathered: int, batch: int, epsilon: float) -> Order:
+    """Return an order for no more rows: those delivered cannot be fitted, and closing the period refuses them."""
+    return Order(
+        total=gathered,
+        theory=gathered,
+        pool=pool,
+        risk=math.inf,
+        interval=(gathered, gathered),
+        outcome=Outcome.NONFINITE,
+        reason=f"a number overflowed with the {gathered} rows delivered: rescale the columns, or withdraw the rows",
+        epsilon=epsilon,
+        after=gathered,
+        batch=batch,
+    )
+
+
+def _middle(X: FloatArray) -> FloatArray:
+    """Return the means of columns; of one that never changes its value itself, or what rounding leaves looks like a column."""
+    return np.asarray(np.where((X[:1] == X).all(axis=0), X[0], X.mean(axis=0)))
+
+
+def _report(
+    period: int, order: Order, gathered: int, risk: float, judged: Judgement | None, outcome: Outcome
+) -> StepReport:
+    return StepReport(
+        period=period,
+        asked=order.asked or order.total,
+        samples=gathered,
+        samples_theory=order.theory,
+        epsilon=order.epsilon if judged is None else judged.epsilon,
+        rho=None,
+        rho_upper=None,
+        measures=None,
+        risk_bound=risk,
+        certificate=None,
+        outcome=outcome,
+        seconds=0.0,
+    )
