@@ -1,1 +1,1 @@
-"""What driftpace costs and how tight it is, printed; nothing here fails on a time."""
+"""Benchmarks of speed and tightness; they print results and never fail on a time."""

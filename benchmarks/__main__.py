@@ -1,4 +1,4 @@
-"""Run benchmarks and print what they say: python -m benchmarks [name ...], or python -m benchmarks name --its --options."""
+"""Run benchmarks and print their results: python -m benchmarks [name ...], or python -m benchmarks name --options."""
 
 import platform
 import sys
@@ -11,14 +11,14 @@ NAMES = (
     "labels",
     "drift",
     "bounds",
-    "pace_speed",
-    "promise",
+    "adaptive_speed",
+    "real_tables",
     "planning",
     "montecarlo",
     "selection",
     "service",
 )
-"""What runs without a name. worlds_study takes hours and batches one of them: they are asked for (make study, a name)."""
+"""Run when no name is given. synthetic_study takes hours and batches one hour: run them by name, or with make study."""
 
 
 def main() -> None:

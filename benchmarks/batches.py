@@ -1,4 +1,4 @@
-"""A budget in batches and in one order a period, beside no budget at all: what is bought, and how good the model is for it.
+"""Budgets spent in batches, in one order a period, and without a limit: labels bought and accuracy reached.
 
 python -m benchmarks batches [--runs 20] [--periods 20] [--workers N]
 
@@ -16,9 +16,9 @@ from multiprocessing import get_context
 
 import numpy as np
 
-from benchmarks.promise import markdown
-from benchmarks.world_cases import Case
-from benchmarks.world_runs import oracle
+from benchmarks.real_tables import markdown
+from benchmarks.synthetic_cases import Case
+from benchmarks.synthetic_runs import oracle
 from driftpace import Budget, LinearCost, SquaredLoss, Tracker
 from driftpace.backtest.workers import one_thread
 from driftpace.synthetic.paths import Shape
@@ -34,7 +34,7 @@ CASES = tuple(
     for shape, cost in MOVES
 )
 MONEY = (20.0, 1.0, 0.6)
-HEADS = ("world", "money", "asked for", "labels", "over best constant", "risk/eps", "mean gap/eps", "ms/period")
+HEADS = ("population", "money", "asked for", "labels", "over best constant", "risk/eps", "mean gap/eps", "ms/period")
 LEGEND = """
 - labels: of all periods, the mean over runs; over best constant: divided by those of the best constant size in hindsight, which
   holds the target in every period but the first two.
@@ -53,14 +53,14 @@ class Followed:
 
 
 def follow(case: Case, budget: Budget | None, runs: int, periods: int) -> Followed:
-    """Let the default tracker follow a world, with a budget or without."""
+    """Run the default tracker on a population, with a budget or without."""
     labels, risks, began = [], [], time.perf_counter()
     for run in range(runs):
-        world = case.world(run)
+        population = case.population(run)
         tracker = Tracker(SquaredLoss(), epsilon=case.epsilon, features=case.features, budget=budget, rng=run)
         risks.append(np.empty(periods))
         for number in range(1, periods + 1):
-            now, rng = world.period(number), np.random.default_rng([case.seed, run, number])
+            now, rng = population.period(number), np.random.default_rng([case.seed, run, number])
             tracker.step(lambda count, now=now, rng=rng: now.draw(count, rng=rng))  # type: ignore[misc]
             risks[-1][number - 1] = now.excess_risk(SquaredLoss(), np.append(tracker.coef, tracker.intercept))
         labels.append(float(sum(report.samples for report in tracker.history)))
@@ -82,18 +82,18 @@ def constant_of(item: tuple[Case, int, int]) -> float:
         return oracle(*item)
 
 
-def line(case: Case, money: str, asked: str, found: Followed, constant: float) -> list[str]:
+def line(case: Case, money: str, asked: str, followed: Followed, constant: float) -> list[str]:
     """Return a line of the table."""
-    risks = found.risks / EPSILON
+    risks = followed.risks / EPSILON
     return [
         f"{case.shape}, a step costs {case.cost:g}",
         money,
         asked,
-        f"{found.labels.mean():.0f}",
-        f"{found.labels.mean() / constant:.2f}",
+        f"{followed.labels.mean():.0f}",
+        f"{followed.labels.mean() / constant:.2f}",
         f"{risks.mean():.2f}",
         f"{np.maximum(risks.mean(axis=0) - 1.0, 0.0).mean():.3f}",
-        f"{found.milliseconds:.0f}",
+        f"{followed.milliseconds:.0f}",
     ]
 
 

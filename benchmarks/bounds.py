@@ -1,4 +1,4 @@
-"""How much every bound has to spare: bound, Monte Carlo truth and their ratio, problem by problem.
+"""Tightness of every bound: bound, Monte Carlo truth and their ratio, problem by problem.
 
 ``CASES`` is the registry: functions that take a generator and yield rows made by :func:`row`. Add yours to it.
 """
@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks import other_bounds
 from driftpace.bounds import ClosedForm, FormulaBound, Greedy, GreedyClosedForm, LastIterate
 from driftpace.typing import FloatArray
-from tests.reference.holding import SQUARES
+from tests.reference.bound_checks import SQUARES
 from tests.reference.last_iterates import AT, DISTANCE, PENALISED, SquaresBounds, squares_risks
 from tests.reference.monte_carlo import measure
 
@@ -54,7 +54,7 @@ def last_iterate_squares(rng: np.random.Generator) -> Iterator[Row]:
 def last_iterate_penalised(rng: np.random.Generator) -> Iterator[Row]:
     """Ridge logistic, smoothed hinge and ridge regression, by each form of the noise model that is proven."""
     for problem in PENALISED:
-        safe = problem.world.constants(problem.loss).safe
+        safe = problem.population.constants(problem.loss).safe
         for form, noise in problem.noises.items():
             name = f"{problem.name}, form ({form})"
             closed = ClosedForm(m=safe("m"), M=safe("M"), noise=noise)

@@ -1,6 +1,6 @@
-"""The paper's cost experiment (section V, its figures of test loss and K_n): what the same money does, the drift unknown.
+"""The paper's cost experiment (section V, figures of test loss and K_n) at equal cost, with unknown drift.
 
-The world is the synthetic regression of theory 6.1, the money that of its last paragraph: 25 periods, P0 = 5, P1 = 1. The
+The data are the synthetic regression of theory 6.1, the money that of its last paragraph: 25 periods, P0 = 5, P1 = 1. The
 optimal plan is made anew in every period, with the drift as estimated by then: by the exact planner, which is what a tracker
 with a budget does, and by the paper's relaxation, rounded. Against them: all up front, every five periods, and the rule that
 has no budget.
@@ -43,15 +43,15 @@ def main(options: list[str] | None = None) -> None:
             print(
                 f"\nbudget {total}\n{'':26}{'excess risk':>20}{'periods 6-25':>14}{'samples':>9}{'zero':>7}{'most spent':>12}"
             )
-            found: dict[str, list[Course]] = {}
+            courses_by_method: dict[str, list[Course]] = {}
             longer: dict[Method, int] = {"relaxed plan": given.relaxed_runs, "run plan": given.run_goal}
             for name, method in METHODS.items():
                 runs = longer.get(method, given.runs)
                 jobs = [Job(method=method, run=run, total=total) for run in range(runs)]
-                found[name] = list(pool.map(follow, jobs, chunksize=4))
-                print(_line(name, found[name], None if method == "rule" else total), flush=True)
+                courses_by_method[name] = list(pool.map(follow, jobs, chunksize=4))
+                print(_line(name, courses_by_method[name], None if method == "rule" else total), flush=True)
             if given.out is not None:
-                _draw(given.out, total, found)
+                _draw(given.out, total, courses_by_method)
 
 
 def _line(name: str, courses: list[Course], total: int | None) -> str:
@@ -67,7 +67,7 @@ def _line(name: str, courses: list[Course], total: int | None) -> str:
     )
 
 
-def _draw(out: Path, total: int, found: dict[str, list[Course]]) -> None:
+def _draw(out: Path, total: int, courses_by_method: dict[str, list[Course]]) -> None:
     """Draw the paper's two figures: test loss, and K_n."""
     import matplotlib as mpl
 
@@ -81,7 +81,7 @@ def _draw(out: Path, total: int, found: dict[str, list[Course]]) -> None:
     def mean(courses: list[Course], what: str) -> FloatArray:
         return np.asarray(np.mean([getattr(course, what) for course in courses], axis=0))
 
-    for index, (name, courses) in enumerate(found.items()):
+    for index, (name, courses) in enumerate(courses_by_method.items()):
         style = {"label": name, "marker": ".", "color": f"C{index}"}
         left.plot(periods, mean(courses, "risks") + NOISE / 2, **style)
         if "plan" in name or "rule" in name:

@@ -1,4 +1,4 @@
-"""What estimators of drift see: the table of theory 3.3, the same in ten dimensions, and the overshoot of the direct estimate.
+"""Estimators of drift: the table of theory 3.3, the same in ten dimensions, and the overshoot of the direct estimate.
 
 ``python -m benchmarks.drift --runs 200`` for more runs than the default.
 """
@@ -20,7 +20,7 @@ from driftpace.drift import (
     printed_overshoot_bound,
 )
 from driftpace.records import Constants
-from tests.reference.drifting import Array, Batch, estimates, sgd, simulate, uppers, values
+from tests.reference.drift_simulation import Array, Batch, estimates, sgd, simulate, uppers, values
 
 RHOS = (0.0, 0.05, 0.2, 1.0)
 PRINTED = {
@@ -80,11 +80,11 @@ def _wider(rng: np.random.Generator, runs: int) -> None:
                     )
                     cells = []
                     for step in (Direct(), DebiasedDifference(residuals="hc3"), DebiasedDifference()):
-                        found = estimates(Drift(one_step=step), batches, known)
-                        cells.append(_covers(values(found), uppers(found), np.full(runs, rho)))
+                        results = estimates(Drift(one_step=step), batches, known)
+                        cells.append(_covers(values(results), uppers(results), np.full(runs, rho)))
                     distance = _distance(batches)
-                    found = estimates(Drift(one_step=Prequential()), batches, known)
-                    cells.append(_covers(values(found) / distance, uppers(found) / distance, np.ones(runs)))
+                    results = estimates(Drift(one_step=Prequential()), batches, known)
+                    cells.append(_covers(values(results) / distance, uppers(results) / distance, np.ones(runs)))
                     head = f"{features:8d} {condition:9g} {samples:5d} {rho:5g} {shape:>6s}"
                     print(head + " | " + " | ".join(cell.ljust(17) for cell in cells))
 
@@ -101,13 +101,13 @@ def _overshoot(rng: np.random.Generator, runs: int) -> None:
     for samples in (20, 100, 400):
         for rho in (0.0, 0.3, 1.0):
             late = simulate(rng, sgd(1.0, 4.0), runs=runs, samples=samples, rho=rho, periods=40)[15:]
-            found = values(estimates(Drift(), late, known)).mean()
+            results = values(estimates(Drift(), late, known)).mean()
             squared = float(np.mean([((batch.coef - batch.truth) ** 2).sum(axis=1) for batch in late]))
             parts = {"rho": rho, "epsilon": 0.5 * squared, "m": 1.0, "M": 1.0, "scatter": math.sqrt(2.0 * squared)}
             sigma = math.sqrt(1.0 + 3.0 * squared)
             corrected = overshoot_bound(**parts, sigma=sigma, samples=samples)
             printed = printed_overshoot_bound(**parts, sigma=sigma, samples=samples)
-            print(f"  K {samples:4d}  rho {rho:4g}   {found:.3f}   {corrected:.3f}   {printed:.3f}")
+            print(f"  K {samples:4d}  rho {rho:4g}   {results:.3f}   {corrected:.3f}   {printed:.3f}")
 
 
 def _windows(rng: np.random.Generator, runs: int) -> None:
@@ -120,8 +120,8 @@ def _windows(rng: np.random.Generator, runs: int) -> None:
         for window in (3, 5):
             for h in ("max", "mean"):
                 drift = Drift(one_step=step, combine=WindowedChange(window=window, h=h))
-                found = estimates(drift, batches, known)
-                print(f"  {name:8s} {h:4s} of {window}   {_covers(values(found), uppers(found), np.ones(runs))}")
+                results = estimates(drift, batches, known)
+                print(f"  {name:8s} {h:4s} of {window}   {_covers(values(results), uppers(results), np.ones(runs))}")
 
 
 def main(runs: int = 60, seed: int = 0) -> None:

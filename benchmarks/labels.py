@@ -1,4 +1,4 @@
-"""Labels used against the best constant size in hindsight, on the paper's drifting regression (the full loop of theory 3.3)."""
+"""Labels used compared with the best constant size in hindsight, on the paper's drifting regression (theory 3.3)."""
 
 from dataclasses import dataclass
 from itertools import count
@@ -26,7 +26,7 @@ class Problem:
     def constants(self) -> Constants:
         return Constants.given(m=1.0, M=1.0, A=2 * self.noise, B=4.0, noise=self.noise)
 
-    def world(self, run: int) -> DriftingRegression:
+    def population(self, run: int) -> DriftingRegression:
         return DriftingRegression(features=2, rho=self.rho, noise=self.noise, rng=run)
 
 
@@ -52,7 +52,7 @@ def follow(problem: Problem, method: dict[str, object], runs: int, periods: int)
     """Return the mean true risk and the mean samples of the settled periods."""
     risks, samples = [], []
     for run in range(runs):
-        world, rows = problem.world(run), np.random.default_rng([run, 1])
+        population, rows = problem.population(run), np.random.default_rng([run, 1])
         tracker = Tracker.as_in_paper(
             LOSS,
             epsilon=problem.epsilon,
@@ -63,7 +63,7 @@ def follow(problem: Problem, method: dict[str, object], runs: int, periods: int)
             **method,  # type: ignore[arg-type]
         )
         for period in range(1, periods + 1):
-            now = world.period(period)
+            now = population.period(period)
             report = tracker.step(lambda wanted, now=now, rows=rows: now.draw(wanted, rng=rows))  # type: ignore[misc]
             if period > SETTLED:
                 risks.append(now.excess_risk(LOSS, tracker.coef))
@@ -75,9 +75,9 @@ def constant_risk(problem: Problem, learner: Learner, size: int, distance: float
     """Return the mean true risk of the settled periods when every period has ``size`` samples."""
     risks = []
     for run in range(runs):
-        world, rows, coef = problem.world(run), np.random.default_rng([run, 1]), np.zeros(2)
+        population, rows, coef = problem.population(run), np.random.default_rng([run, 1]), np.zeros(2)
         for period in range(1, periods + 1):
-            now = world.period(period)
+            now = population.period(period)
             X, y = now.draw(FIRST[period - 1] if period <= len(FIRST) else size, rng=rows)
             coef = learner.fit(LOSS, DOMAIN, coef, X, y, constants=problem.constants, distance=distance).coef
             if period > SETTLED:

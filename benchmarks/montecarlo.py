@@ -105,8 +105,8 @@ def scikit_learn(runs: int) -> Callable[[], tuple[float, float]]:
 
     def run() -> tuple[float, float]:
         rng = np.random.default_rng(0)
-        found = [one_run(rng) for _ in range(runs)]
-        return float(np.mean([risk for risk, _ in found])), float(np.mean([drift for _, drift in found]))
+        results = [one_run(rng) for _ in range(runs)]
+        return float(np.mean([risk for risk, _ in results])), float(np.mean([drift for _, drift in results]))
 
     return run
 

@@ -1,6 +1,6 @@
 """Cases of the table in ``benchmarks.bounds``: every bound that is not of the last iterate.
 
-Each case yields (bound, problem, distance, samples, risks of many runs); starts are one unit off unless said otherwise.
+Each case yields (bound, problem, distance, samples, risks of many runs); starts are one unit off unless stated otherwise.
 """
 
 import math
@@ -34,7 +34,7 @@ from driftpace.bounds import (
 from driftpace.losses import LogisticLoss, SmoothedHinge, SquaredLoss
 from driftpace.synthetic import BoundedRegression, TwoClasses
 from driftpace.typing import FloatArray
-from tests.reference.holding import SQUARES, Squares
+from tests.reference.bound_checks import SQUARES, Squares
 from tests.reference.minimisers import least_squares, newton
 from tests.reference.monte_carlo import ball, gaussian_rows, sgd, squared_slope
 
@@ -149,43 +149,45 @@ def least_squares_minimisers(rng: np.random.Generator) -> Iterator[Line]:
 def two_classes(rng: np.random.Generator) -> Iterator[Line]:
     """Minimisers of ridge logistic and smoothed hinge losses on two Gaussian classes."""
     for d in (2, 10):
-        world = TwoClasses(mean=np.eye(d)[0], covariance=np.diag(np.geomspace(0.8, 0.2, d)))
+        population = TwoClasses(mean=np.eye(d)[0], covariance=np.diag(np.geomspace(0.8, 0.2, d)))
         for loss in (LogisticLoss(l2=0.1), SmoothedHinge(l2=0.1)):
-            name, safe = f"{type(loss).__name__}, {d} features, l2 0.1", world.constants(loss).safe
+            name, safe = f"{type(loss).__name__}, {d} features, l2 0.1", population.constants(loss).safe
             bounds: list[FormulaBound] = [
                 Minimiser(spread=safe("spread"), features=d, m=safe("m"), M=safe("M")),
                 PenalisedMinimiser(m=safe("m"), M=safe("M"), trace_sigma=safe("sigma_star") ** 2),
             ]
             if isinstance(loss, LogisticLoss):
-                length = 1.0 + float(np.trace(world.covariance))
+                length = 1.0 + float(np.trace(population.covariance))
                 bounds.append(StableMinimiser(m=safe("m"), M=safe("M"), G=math.sqrt(length)))
-            hessian = world.hessian(loss)
+            hessian = population.hessian(loss)
             anchored = AnchoredMinimiser(spread=safe("spread"), features=d)
-            anchor = world.minimiser(loss) + 0.4 * np.linalg.cholesky(np.linalg.inv(hessian)) @ np.full(d, d**-0.5)
+            anchor = population.minimiser(loss) + 0.4 * np.linalg.cholesky(np.linalg.inv(hessian)) @ np.full(d, d**-0.5)
             for samples in (10 * d, 1_000):
-                X, y = world.draw_batch(300_000 // (samples * d), samples, rng=rng)
-                risks = world.excess_risk(loss, newton(loss, X, y))
+                X, y = population.draw_batch(300_000 // (samples * d), samples, rng=rng)
+                risks = population.excess_risk(loss, newton(loss, X, y))
                 for bound in bounds:
                     yield bound, name, 5.0, samples, risks
                 lam = anchored.strength(0.4, samples)
                 W = newton(loss, X, y, anchoring=lam * hessian, anchor=anchor)
-                yield anchored, name, 0.4, samples, world.excess_risk(loss, W)
+                yield anchored, name, 0.4, samples, population.excess_risk(loss, W)
 
 
 def passes(rng: np.random.Generator) -> Iterator[Line]:
     """Full passes of gradient descent on bounded rows with a penalty."""
     loss = SquaredLoss(l2=0.3)
-    world = BoundedRegression(coef=np.ones(10) / 10**0.5, covariance=np.diag(np.geomspace(1.0, 0.1, 10)), noise=0.5)
-    safe, best = world.constants(loss).safe, world.minimiser(loss)
+    population = BoundedRegression(
+        coef=np.ones(10) / 10**0.5, covariance=np.diag(np.geomspace(1.0, 0.1, 10)), noise=0.5
+    )
+    safe, best = population.constants(loss).safe, population.minimiser(loss)
     for T in (10, 100):
         bound = FullPasses(m=loss.l2, M=safe("M"), L=safe("L"), trace_sigma=safe("sigma_star") ** 2, passes=T)
         for samples in AT:
-            X, y = world.draw_batch(60, samples, rng=rng)
+            X, y = population.draw_batch(60, samples, rng=rng)
             W = np.tile(best + np.eye(10)[-1], (60, 1))
             for _ in range(T):
                 residual = np.einsum("rkd,rd->rk", X, W) - y
                 W = W - (np.einsum("rk,rkd->rd", residual, X) / samples + loss.l2 * W) / safe("L")
-            yield bound, "ridge on bounded rows, 10 features", 1.0, samples, world.excess_risk(loss, W)
+            yield bound, "ridge on bounded rows, 10 features", 1.0, samples, population.excess_risk(loss, W)
 
 
 CASES = (averages, least_squares_minimisers, two_classes, passes)

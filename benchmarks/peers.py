@@ -1,7 +1,7 @@
 """Other tools on the same rows in the same order, each at its best setting in hindsight.
 
 None of them takes a target, so each is given what it needs to know in its favour: scikit-learn and river the label counts of
-driftpace to go by, and everyone the setting that a user could only have found afterwards.
+driftpace to go by, and everyone the setting that a user could only have known in hindsight.
 """
 
 from collections.abc import Callable
@@ -107,7 +107,7 @@ def _river_model(job: Job, rate: float) -> Any:
 
 
 def _level(job: Job, rows: tuple[PeriodRows, ...], size: int) -> float:
-    """Return the mean target of the first rows, which anybody would subtract before taking steps from zero."""
+    """Return the mean target of the first rows, to be subtracted before taking steps from zero."""
     _, y = rows[0].bought(0, size)
     return 0.0 if job.classification or not len(y) else float(y.mean())
 
@@ -117,7 +117,7 @@ def _label(job: Job, y: float) -> float | bool:
 
 
 def _finite(coefs: FloatArray) -> FloatArray:
-    """Return the coefficients, those that overflowed held at a large number, so that a risk can still be told."""
+    """Return the coefficients, those that overflowed held at a large number, so that a risk can still be computed."""
     return np.clip(np.nan_to_num(coefs, nan=1e6, posinf=1e6, neginf=-1e6), -1e6, 1e6)
 
 

@@ -32,7 +32,7 @@ from benchmarks.planning_runs import (
     start_up,
     warm_up,
 )
-from benchmarks.promise import markdown
+from benchmarks.real_tables import markdown
 
 HORIZONS, FIXED = (12, 52, 250, 1000), (0, 5, 20, 80)
 PATIENCE, PATIENCE_SLSQP = 4.0, 2.0  # times the limit, before IPOPT's first start and SLSQP are given up

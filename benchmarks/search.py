@@ -1,4 +1,4 @@
-"""The smallest number of samples: microseconds a question, against an O(K) compiled scan; building and memory of the table."""
+"""The smallest sample size: microseconds a query against an O(K) compiled scan; time and memory of the tables."""
 
 import time
 from collections.abc import Callable
@@ -59,7 +59,7 @@ def main(largest: int = 9) -> None:
         epsilon = exact(DISTANCE, 10**power)
         table = CheckpointTable(numbers)
         began = time.perf_counter()
-        found = table.first(squared, half, epsilon, 10**9)
+        samples = table.first(squared, half, epsilon, 10**9)
         build = 1e3 * (time.perf_counter() - began)
         kernel = microseconds(lambda t=table, e=epsilon: t.first(squared, half, e, 10**9))  # type: ignore[misc]
         asked = [microseconds(lambda b=bound, e=epsilon: b.smallest(DISTANCE, e, 10**9)) for bound in bounds]  # type: ignore[misc]
@@ -68,7 +68,7 @@ def main(largest: int = 9) -> None:
             lambda e=epsilon: scan(squared, half, e, 1.0, A, B, schedule.scale, schedule.shift)  # type: ignore[misc]
         )
         print(
-            f"{found:12d} {build:9.2f} {table.nbytes / 1e6:9.2f} {kernel:8.2f} {asked[0]:10.2f} {asked[1]:8.2f}"
+            f"{samples:12d} {build:9.2f} {table.nbytes / 1e6:9.2f} {kernel:8.2f} {asked[0]:10.2f} {asked[1]:8.2f}"
             f" {asked[2]:8.2f} {whole:17.2f} {slow:12.1f} {slow / asked[0]:14.1f}"
         )
 

@@ -1,4 +1,4 @@
-"""What choosing among C penalties by P folds costs, against C times P fits and against scikit-learn, in the same run.
+"""Cost of selecting among C penalties by P folds, compared with C times P fits and with scikit-learn.
 
 One period: rows come, C candidates are fitted, and cross-validation compares them. "By refits" fits every candidate once more for
 every fold, as the paper's text has it; "shared" is what driftpace does. Both give the same scores for the squared loss.
@@ -22,13 +22,13 @@ SHAPES = ((50, 5), (200, 20), (2000, 20), (2000, 100))
 
 def timed(task: Callable[[], FloatArray], least: float = 0.3) -> tuple[float, FloatArray]:
     """Return the best time of one call, over calls that fill ``least`` seconds, and what it gave."""
-    found = task()
+    result = task()
     best, began = np.inf, time.perf_counter()
     while time.perf_counter() - began < least:
         start = time.perf_counter()
-        found = task()
+        result = task()
         best = min(best, time.perf_counter() - start)
-    return float(best), found
+    return float(best), result
 
 
 def penalised(loss: LinearLoss) -> list[LinearLoss]:

@@ -135,9 +135,9 @@ def send(line: http.client.HTTPConnection, method: str, path: str, body: bytes |
     began = time.perf_counter()
     line.request(method, path, body, {"Content-Type": "application/json"} if body is not None else {})
     answer = line.getresponse()
-    said = answer.read()
+    body = answer.read()
     took = time.perf_counter() - began
-    assert answer.status == 200, (answer.status, said[:200])
+    assert answer.status == 200, (answer.status, body[:200])
     return took
 
 
@@ -169,8 +169,8 @@ def _period(line: http.client.HTTPConnection, number: int, turn: int) -> list[tu
     """Ask for a period, and close it with a delivery; again and again, each client its own campaign."""
     place = f"/api/campaigns/load-{number:02d}"
     asked = send(line, "POST", f"{place}/orders", b"{}")
-    told = send(line, "POST", f"{place}/deliveries?final=true&again=true", BODIES[turn % len(BODIES)])
-    return [("ask", asked), ("tell", told)]
+    delivered = send(line, "POST", f"{place}/deliveries?final=true&again=true", BODIES[turn % len(BODIES)])
+    return [("ask", asked), ("tell", delivered)]
 
 
 def _bare_status(line: http.client.HTTPConnection, number: int, turn: int) -> list[tuple[str, float]]:
@@ -217,10 +217,10 @@ def begin(store: Store, count: int) -> None:
 def fill(store: Store, count: int) -> None:
     """Write so many campaigns that are alike but for their name."""
     Campaign.create({"name": "to-copy", "target": "y", "epsilon": 0.1, "seed": 0}, storage=store)
-    (first,), head, found = store.entries("to-copy"), store.head("to-copy"), store.checkpoint("to-copy")
+    (first,), head, saved = store.entries("to-copy"), store.head("to-copy"), store.checkpoint("to-copy")
     assert head is not None
-    assert found is not None
-    text = zlib.decompress(found[1])
+    assert saved is not None
+    text = zlib.decompress(saved[1])
     for number in range(count):
         name = f"many-{number:05d}"
         checkpoint = zlib.compress(text.replace(b"to-copy", name.encode()), 1)
@@ -254,8 +254,8 @@ def serving(program: str, place: str) -> Iterator[int]:
     process = subprocess.Popen([sys.executable, "-c", program, place], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
-        said = process.stdout.readline()
-        yield int(said.split("127.0.0.1:")[-1].split()[0])
+        line = process.stdout.readline()
+        yield int(line.split("127.0.0.1:")[-1].split()[0])
     finally:
         process.terminate()
         process.wait(30)

@@ -1,4 +1,4 @@
-"""The tables that the promise is shown on: rows by period, the loss, and two targets each."""
+"""Real tables for benchmarks: rows by period, the loss, and two targets each."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

@@ -10,7 +10,7 @@ from driftpace.bounds.anchored import harmonic
 from driftpace.errors import ParameterError
 from driftpace.testing import check_bound
 from driftpace.typing import FloatArray
-from tests.reference.holding import Held, hold
+from tests.reference.bound_checks import Held, hold
 from tests.reference.minimisers import least_squares
 from tests.reference.monte_carlo import measure
 

@@ -7,7 +7,7 @@ from driftpace.bounds import AnchoredFixedDesign
 from driftpace.errors import ParameterError
 from driftpace.testing import check_bound
 from driftpace.typing import FloatArray
-from tests.reference.holding import hold
+from tests.reference.bound_checks import hold
 
 
 @pytest.mark.parametrize("strength", [0.0, 0.05, 20.0])

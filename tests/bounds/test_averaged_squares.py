@@ -10,7 +10,7 @@ from driftpace.bounds import AveragedSquares, BachMoulines, TailAverage
 from driftpace.errors import ParameterError
 from driftpace.testing import check_bound
 from driftpace.typing import FloatArray
-from tests.reference.holding import SQUARES, Squares, hold
+from tests.reference.bound_checks import SQUARES, Squares, hold
 from tests.reference.monte_carlo import gaussian_rows, measure, quadratic_risk, sgd, squared_slope
 
 AT = (1, 10, 100, 1_000)

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from driftpace.bounds import SecondMoment, average_certificate
 from driftpace.errors import ParameterError
-from tests.reference.holding import Squares
+from tests.reference.bound_checks import Squares
 from tests.reference.monte_carlo import gaussian_rows, measure, sgd, squared_slope
 
 

@@ -7,7 +7,7 @@ from driftpace.bounds import AveragedSquares, BachMoulines, ExactAverage, Nature
 from driftpace.errors import ParameterError
 from driftpace.testing import check_bound
 from driftpace.typing import FloatArray
-from tests.reference.holding import hold
+from tests.reference.bound_checks import hold
 from tests.reference.monte_carlo import gaussian_rows, sgd, squared_slope
 
 

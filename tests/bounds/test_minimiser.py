@@ -6,7 +6,7 @@ import pytest
 from driftpace.bounds import Nature, OrdinaryLeastSquares
 from driftpace.errors import ParameterError
 from driftpace.testing import check_bound
-from tests.reference.holding import SQUARES, Squares, hold
+from tests.reference.bound_checks import SQUARES, Squares, hold
 from tests.reference.minimisers import least_squares
 
 

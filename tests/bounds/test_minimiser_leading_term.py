@@ -8,7 +8,7 @@ from driftpace.errors import ParameterError
 from driftpace.losses import LinearLoss, LogisticLoss, SmoothedHinge
 from driftpace.synthetic import TwoClasses
 from driftpace.testing import check_bound
-from tests.reference.holding import hold
+from tests.reference.bound_checks import hold
 from tests.reference.minimisers import newton
 
 LOSSES = (LogisticLoss(l2=0.1), SmoothedHinge(l2=0.1))

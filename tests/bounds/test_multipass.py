@@ -13,7 +13,7 @@ from driftpace.records import Outcome
 from driftpace.synthetic import BoundedRegression, TwoClasses
 from driftpace.testing import check_bound
 from driftpace.typing import FloatArray
-from tests.reference.holding import hold
+from tests.reference.bound_checks import hold
 from tests.reference.minimisers import least_squares, newton
 
 PASSES = FullPasses(m=0.1, M=1.6, trace_sigma=0.2, passes=100)

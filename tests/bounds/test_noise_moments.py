@@ -8,7 +8,7 @@ from driftpace.bounds.noise import bounded_start
 from driftpace.errors import ParameterError
 from driftpace.losses import SquaredLoss
 from driftpace.synthetic import BoundedRegression
-from tests.reference.holding import SQUARES, Squares
+from tests.reference.bound_checks import SQUARES, Squares
 from tests.reference.monte_carlo import measure
 
 

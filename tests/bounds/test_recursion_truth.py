@@ -22,7 +22,7 @@ from driftpace.bounds import (
 )
 from driftpace.schedules import InverseTime
 from driftpace.typing import FloatArray
-from tests.reference.holding import SQUARES, Squares, hold
+from tests.reference.bound_checks import SQUARES, Squares, hold
 from tests.reference.last_iterates import AT, DISTANCE, PENALISED, Penalised, SquaresBounds, runs_for, squares_risks
 from tests.reference.monte_carlo import ball, gaussian_rows, measure, sgd, squared_slope
 from tests.reference.recursions import gaussian_risks
@@ -151,7 +151,7 @@ def test_with_a_penalty_the_truth_is_never_above(
     The forms are proven on the whole space: see the constants of the populations. A fifth of each is caught; after a
     thousand samples no form is vacuous.
     """
-    safe = problem.world.constants(problem.loss).safe
+    safe = problem.population.constants(problem.loss).safe
     for noise in problem.noises.values():
         closed = ClosedForm(m=safe("m"), M=safe("M"), noise=noise)
         recursion = LastIterate(m=safe("m"), M=safe("M"), noise=noise, schedule=closed.schedule)

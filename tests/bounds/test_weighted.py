@@ -11,7 +11,7 @@ from driftpace.losses import LogisticLoss, SmoothedHinge
 from driftpace.synthetic import TwoClasses
 from driftpace.testing import check_bound
 from driftpace.typing import FloatArray
-from tests.reference.holding import SQUARES, Squares, hold
+from tests.reference.bound_checks import SQUARES, Squares, hold
 from tests.reference.monte_carlo import ball, gaussian_rows, measure, sgd, squared_slope
 
 AT = (1, 10, 100, 1_000)

@@ -8,7 +8,7 @@ from scipy import stats
 
 from driftpace.drift import DebiasedDifference, Direct, Drift, MeanChange, NoMargin, StandardErrorMargin, WindowedChange
 from driftpace.records import Constants
-from tests.reference.drifting import estimates, sgd, simulate, uppers, values
+from tests.reference.drift_simulation import estimates, sgd, simulate, uppers, values
 
 KNOWN = Constants.given(m=1.0, M=1.0)
 RHO = 1.0

@@ -8,7 +8,7 @@ import pytest
 from driftpace.drift import Direct, Drift, NoMargin, overshoot_bound, printed_overshoot_bound
 from driftpace.errors import ParameterError
 from driftpace.records import Constants
-from tests.reference.drifting import Array, Batch, estimates, sgd, simulate, uppers, values
+from tests.reference.drift_simulation import Array, Batch, estimates, sgd, simulate, uppers, values
 
 KNOWN = Constants.given(m=1.0, M=1.0, sigma=1.0)
 

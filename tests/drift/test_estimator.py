@@ -29,7 +29,7 @@ from driftpace.errors import ParameterError
 from driftpace.losses import SquaredLoss
 from driftpace.records import Constants, PeriodData
 from driftpace.storage.codec import decode, encode
-from tests.reference.drifting import sgd, simulate
+from tests.reference.drift_simulation import sgd, simulate
 
 KNOWN = Constants.given(m=1.0, M=2.0, sigma=3.0)
 LOSS = SquaredLoss()

@@ -28,7 +28,7 @@ from driftpace.errors import ParameterError
 from driftpace.losses import HuberLoss, LogisticLoss, SquaredLoss
 from driftpace.records import Constants, PeriodData
 from tests.reference import one_steps
-from tests.reference.drifting import sgd, simulate
+from tests.reference.drift_simulation import sgd, simulate
 
 LOSS = SquaredLoss()
 M = Constants.given(m=0.7, M=2.0)

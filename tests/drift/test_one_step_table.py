@@ -23,7 +23,7 @@ from driftpace.drift import (
     StandardErrorMargin,
 )
 from driftpace.records import Constants, DriftEstimate
-from tests.reference.drifting import LOSS, Array, Batch, estimates, sgd, simulate, uppers, values
+from tests.reference.drift_simulation import LOSS, Array, Batch, estimates, sgd, simulate, uppers, values
 
 RHOS = (0.0, 0.05, 0.2, 1.0)
 TABLE = {

@@ -9,7 +9,7 @@ from driftpace.bounds import ClosedForm, ConstantStep, GaussianLeastSquares, Gre
 from driftpace.losses import LinearLoss, LogisticLoss, SmoothedHinge, SquaredLoss
 from driftpace.synthetic import BoundedRegression, TwoClasses
 from driftpace.typing import FloatArray
-from tests.reference.holding import Squares
+from tests.reference.bound_checks import Squares
 from tests.reference.monte_carlo import Draw, Project, gaussian_rows, sgd, squared_slope
 
 AT = (0, 1, 10, 100, 1000)
@@ -107,25 +107,25 @@ def in_blocks(draw: Draw, steps: int = 100) -> Draw:
 
 @dataclass(frozen=True, kw_only=True)
 class Penalised:
-    """A loss with a penalty on a world that knows every constant: rows of any length (forms a, c) or of bounded length (b)."""
+    """A loss with a penalty on a population that knows every constant: rows of any length (forms a, c) or of bounded length (b)."""
 
-    world: TwoClasses | BoundedRegression
+    population: TwoClasses | BoundedRegression
     loss: LinearLoss
 
     @property
     def name(self) -> str:
         """The loss and the number of features."""
-        return f"{type(self.loss).__name__}, {self.world.features} features, l2 {self.loss.l2:g}"
+        return f"{type(self.loss).__name__}, {self.population.features} features, l2 {self.loss.l2:g}"
 
     @property
     def noises(self) -> dict[str, NoiseModel]:
         """The forms of the noise model that are proven here. Gaussian rows have no L, so form (b) needs bounded rows."""
-        safe = self.world.constants(self.loss).safe
+        safe = self.population.constants(self.loss).safe
         forms = {
             "a": NoiseModel.second_moment(A=safe("A"), B=safe("B"), M=safe("M")),
             "c": NoiseModel.variance(sigma=safe("sigma"), V=safe("V"), m=safe("m"), M=safe("M")),
         }
-        if self.world.constants(self.loss).knows("L"):
+        if self.population.constants(self.loss).knows("L"):
             forms["b"] = NoiseModel.row_smooth(sigma_star=safe("sigma_star"), L=safe("L"), m=safe("m"), M=safe("M"))
         return forms
 
@@ -139,9 +139,9 @@ class Penalised:
         runs: int = 300,
     ) -> dict[int, FloatArray]:
         """Return the excess risks of many runs, started ``distance`` from the minimiser along minus the first coordinate."""
-        start = self.world.minimiser(self.loss) - distance * np.eye(self.world.features)[0]
+        start = self.population.minimiser(self.loss) - distance * np.eye(self.population.features)[0]
         out = sgd(
-            in_blocks(lambda count, rng: self.world.draw(count, rng=rng)),
+            in_blocks(lambda count, rng: self.population.draw(count, rng=rng)),
             self.loss.curve.slope,
             start,
             steps,
@@ -150,7 +150,7 @@ class Penalised:
             l2=self.loss.l2,
             at=at,
         )
-        return {count: np.asarray(self.world.excess_risk(self.loss, W)) for count, W in out["last"].items()}
+        return {count: np.asarray(self.population.excess_risk(self.loss, W)) for count, W in out["last"].items()}
 
 
 def _classes(features: int) -> TwoClasses:
@@ -158,12 +158,12 @@ def _classes(features: int) -> TwoClasses:
 
 
 PENALISED = tuple(
-    Penalised(world=_classes(features), loss=loss)
+    Penalised(population=_classes(features), loss=loss)
     for features in (2, 10, 50)
     for loss in (LogisticLoss(l2=0.3), SmoothedHinge(l2=0.3))
 ) + tuple(
     Penalised(
-        world=BoundedRegression(coef=np.ones(features) / np.sqrt(features), covariance=1.0 / features, noise=0.2),
+        population=BoundedRegression(coef=np.ones(features) / np.sqrt(features), covariance=1.0 / features, noise=0.2),
         loss=SquaredLoss(l2=0.3),
     )
     for features in (2, 10, 50)

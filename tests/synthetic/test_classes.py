@@ -11,7 +11,7 @@ from driftpace.errors import ParameterError
 from driftpace.losses import Curve, HuberLoss, LinearLoss, LogisticLoss, SmoothedHinge, SquaredLoss
 from driftpace.synthetic import SyntheticPopulation, TwoClasses
 from driftpace.typing import FloatArray
-from tests.reference.by_rows import allowed, centred_products, row_hessians, standard_errors_off
+from tests.reference.row_checks import allowed, centred_products, row_hessians, standard_errors_off
 
 SHAPE = np.array([[0.8, 0.2, 0.0], [0.2, 0.5, 0.1], [0.0, 0.1, 0.4]])
 MEAN = np.array([0.8, -0.3, 0.2])

@@ -13,7 +13,7 @@ from driftpace.losses import LinearLoss, LogisticLoss, SmoothedHinge, SquaredLos
 from driftpace.synthetic import GaussianRegression, NoiseKind, ShapedClasses, ShapedRegression
 from driftpace.synthetic.constants import max_distance, quadratic_limit
 from driftpace.typing import FloatArray
-from tests.reference.by_rows import allowed
+from tests.reference.row_checks import allowed
 
 NAMES = ("m", "M", "A", "B", "sigma", "V", "noise", "R2", "sigma_star", "trace", "spread")
 

@@ -8,7 +8,7 @@ import pytest
 from driftpace.errors import ParameterError
 from driftpace.losses import LinearLoss, LogisticLoss, SmoothedHinge, SquaredLoss
 from driftpace.synthetic import DriftingClasses, DriftingRegression, RotatingFeatures
-from tests.reference.by_rows import allowed, centred_products, standard_errors_off
+from tests.reference.row_checks import allowed, centred_products, standard_errors_off
 
 
 @pytest.mark.parametrize("shape", ["walk", "line"])

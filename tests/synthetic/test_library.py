@@ -13,7 +13,7 @@ from driftpace.learners.newton import minimise
 from driftpace.losses import LinearLoss, LogisticLoss, SmoothedHinge, SquaredLoss
 from driftpace.synthetic import DriftingPopulation, ShapedClasses, ShapedRegression, SyntheticPopulation, library
 from driftpace.typing import FloatArray
-from tests.reference.by_rows import FALSE_ALARM, allowed, standard_errors_off
+from tests.reference.row_checks import FALSE_ALARM, allowed, standard_errors_off
 
 ROWS = 60_000
 SEEDED = [name for name, make in library.POPULATIONS.items() if "rng" in inspect.signature(make).parameters]

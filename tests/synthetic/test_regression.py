@@ -9,7 +9,7 @@ from driftpace.constraints import Ball, Box
 from driftpace.errors import ParameterError
 from driftpace.losses import HuberLoss, LinearLoss, LogisticLoss, SquaredLoss
 from driftpace.synthetic import BoundedRegression, GaussianRegression, SyntheticPopulation
-from tests.reference.by_rows import allowed, centred_products, row_hessians, standard_errors_off
+from tests.reference.row_checks import allowed, centred_products, row_hessians, standard_errors_off
 
 SHAPE = np.array([[2.0, 0.5, 0.0], [0.5, 1.0, 0.3], [0.0, 0.3, 0.6]])
 COEF = np.array([1.0, -2.0, 0.5])

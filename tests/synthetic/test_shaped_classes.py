@@ -10,7 +10,7 @@ import pytest
 from driftpace.errors import ParameterError
 from driftpace.losses import LinearLoss, LogisticLoss, SmoothedHinge, SquaredLoss
 from driftpace.synthetic import Shape, ShapedClasses
-from tests.reference.by_rows import allowed, centred_products, row_hessians, standard_errors_off
+from tests.reference.row_checks import allowed, centred_products, row_hessians, standard_errors_off
 
 LOSSES: list[LinearLoss] = [LogisticLoss(), LogisticLoss(l2=0.1), SmoothedHinge(), SmoothedHinge(l2=0.1)]
 

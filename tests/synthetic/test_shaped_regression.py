@@ -11,7 +11,7 @@ from scipy.stats import kstest, t
 from driftpace.errors import ParameterError
 from driftpace.losses import HuberLoss, SquaredLoss
 from driftpace.synthetic import NoiseKind, Shape, ShapedRegression
-from tests.reference.by_rows import allowed, centred_products, standard_errors_off
+from tests.reference.row_checks import allowed, centred_products, standard_errors_off
 
 LOSS = SquaredLoss()
 KINDS: tuple[NoiseKind, ...] = ("gaussian", "student", "heteroscedastic")

@@ -1,4 +1,4 @@
-"""The default tracker against the clock: ask + tell beside one least-squares solve, after many periods, and the whole demo.
+"""Speed of the default tracker: ask + tell compared with one least-squares solve, after many periods, and the demo.
 
 Ratios are medians of the ratios of single rounds, both sides taking turns in one process: a slow phase hits both.
 """
@@ -27,7 +27,7 @@ DEMO = ("backtest", "gss_income", "--epsilon", "0.02")
 
 
 class Following:
-    """A tracker in a world that drifts a little, told the same number of rows each period."""
+    """A tracker on slowly drifting data, with the same number of rows each period."""
 
     def __init__(self, rows: int, features: int) -> None:
         self._rng = np.random.default_rng(0)
@@ -105,10 +105,10 @@ def demo(options: Sequence[str]) -> tuple[float, float, str]:
             time.sleep(0.05)
         spent = time.perf_counter() - began
         assert running.stdout is not None
-        said = [line.strip() for line in running.stdout.read().splitlines() if line.strip()]
+        lines = [line.strip() for line in running.stdout.read().splitlines() if line.strip()]
     if running.returncode:
-        sys.exit(f"the demo failed: {said[-1] if said else 'it said nothing'}")
-    return spent, peak, next((line for line in said if line.startswith("Took")), "")
+        sys.exit(f"the demo failed: {lines[-1] if lines else 'no output'}")
+    return spent, peak, next((line for line in lines if line.startswith("Took")), "")
 
 
 def _resident(process: int) -> float:
@@ -153,9 +153,9 @@ def main(rounds: int = ROUNDS, late: int = LATE, options: Sequence[str] = DEMO) 
                 f"{rows:6d} {features:8d} {before:9.2f} {after:8.2f} {after / before:6.2f}"
                 f" {small / 1e3:9.1f} {large / 1e3:8.1f} {each:9.0f}"
             )
-    spent, peak, said = demo(options)
+    spent, peak, summary = demo(options)
     print(f"\ndriftpace {' '.join(options)}: {spent:.1f} s and {peak:,.0f} MB at most in all its processes together")
-    print(f"it says of itself: {said}")
+    print(f"reported by the demo: {summary}")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""The default tracker in worlds whose truth is known: is the promise kept, does the certificate cover, what would an oracle buy.
+"""The default tracker on synthetic data: target met, certificate coverage, labels of an oracle.
 
-python -m benchmarks worlds_study [--runs 200] [--periods 30] [--full] [--only TEXT] [--workers N] [--csv FILE]
+python -m benchmarks synthetic_study [--runs 200] [--periods 30] [--full] [--only TEXT] [--workers N] [--csv FILE]
 
-By default a balanced fraction of the grid (benchmarks/world_cases.py); --full is all of it. Numbers do not depend on workers.
+By default a balanced fraction of the grid (benchmarks/synthetic_cases.py); --full is all of it. Numbers do not depend on workers.
 """
 
 import argparse
@@ -19,36 +19,47 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.promise import markdown
-from benchmarks.world_cases import EPSILONS, FEATURES, Case, balanced_fraction, whole_grid
-from benchmarks.world_runs import LEVEL, ORACLE_RUNS, Found, study
-from benchmarks.world_still import DECADE, still
+from benchmarks.no_drift import DECADE, still
+from benchmarks.real_tables import markdown
+from benchmarks.synthetic_cases import EPSILONS, FEATURES, Case, balanced_fraction, whole_grid
+from benchmarks.synthetic_runs import LEVEL, ORACLE_RUNS, CaseResult, study
 
 STILL_PERIODS, STILL_RUNS = 200, 20
 HEADS = (
-    *("", "worlds", "kept", "risk/eps", "labels/period", "labels/oracle", "worst", "coverage", "least", "cert/truth"),
+    *(
+        "",
+        "populations",
+        "kept",
+        "risk/eps",
+        "labels/period",
+        "labels/oracle",
+        "worst",
+        "coverage",
+        "least",
+        "cert/truth",
+    ),
     *("FAIL", "WARN"),
 )
 LEGEND = f"""
-- kept: worlds that keep the promise from period 1 on; risk/eps: mean achieved excess risk over the target.
+- kept: populations that keep the promise from period 1 on; risk/eps: mean achieved excess risk over the target.
 - labels/oracle: total labels over those of the best constant size with the best constant anchor in hindsight (10 rows per
   coefficient in the first two periods, the promise judged after period 3, at most {ORACLE_RUNS} runs); median and worst; squared
   loss only.
-- coverage: run-periods with risk <= certificate (level {LEVEL:g}), where no check failed; mean and least over worlds.
+- coverage: run-periods with risk <= certificate (level {LEVEL:g}), where no check failed; mean and least over populations.
 - FAIL, WARN: share of run-periods with that as the worst verdict of the tracker's own checks.
 """
 
 
-def in_order(items: Sequence[tuple[Case, int, int]], workers: int) -> Iterator[Found]:
-    """Yield what each world showed in the order of the items, telling how far it has come and how long it will take."""
+def in_order(items: Sequence[tuple[Case, int, int]], workers: int) -> Iterator[CaseResult]:
+    """Yield the results of each population in the order of the items, printing the progress."""
     began = time.perf_counter()
 
-    def counted(found: Iterable[Found]) -> Iterator[Found]:
-        for done, one in enumerate(found, start=1):
+    def counted(results: Iterable[CaseResult]) -> Iterator[CaseResult]:
+        for done, one in enumerate(results, start=1):
             spent = time.perf_counter() - began
             left = spent / done * (len(items) - done)
             print(
-                f"\r{done} of {len(items)} worlds, {spent:.0f} s, {left:.0f} s left ",
+                f"\r{done} of {len(items)} populations, {spent:.0f} s, {left:.0f} s left ",
                 end="",
                 file=sys.stderr,
                 flush=True,
@@ -63,8 +74,8 @@ def in_order(items: Sequence[tuple[Case, int, int]], workers: int) -> Iterator[F
         yield from counted(crew.map(study, items))
 
 
-def line(name: str, group: Sequence[Found]) -> list[str]:
-    """Return a summary of worlds."""
+def line(name: str, group: Sequence[CaseResult]) -> list[str]:
+    """Return a summary of populations."""
     ratios = [one.total / one.oracle for one in group if one.oracle > 0.0]
     return [
         name,
@@ -89,11 +100,11 @@ def _mean(values: Iterable[float], form: str = ".2f", *, least: bool = False) ->
     return format(min(known) if least else float(np.mean(known)), form)
 
 
-def summaries(found: Sequence[Found]) -> Iterator[tuple[str, list[list[str]]]]:
+def summaries(results: Sequence[CaseResult]) -> Iterator[tuple[str, list[list[str]]]]:
     """Yield tables: by shape and cost, then by each other factor."""
-    squared = [one for one in found if one.case.loss == "squared"]
+    squared = [one for one in results if one.case.loss == "squared"]
 
-    def by(group: Sequence[Found], key: Callable[[Case], str]) -> list[list[str]]:
+    def by(group: Sequence[CaseResult], key: Callable[[Case], str]) -> list[list[str]]:
         names = list(dict.fromkeys(key(one.case) for one in group))
         return [line(name, [one for one in group if key(one.case) == name]) for name in names]
 
@@ -102,13 +113,13 @@ def summaries(found: Sequence[Found]) -> Iterator[tuple[str, list[list[str]]]]:
     yield "squared loss, by condition number", by(squared, lambda case: f"condition {case.condition:g}")
     yield "squared loss, by target", by(squared, lambda case: f"epsilon {case.epsilon:g}")
     yield "squared loss, by noise", by(squared, lambda case: case.noise)
-    others = [one for one in found if one.case.loss != "squared"]
+    others = [one for one in results if one.case.loss != "squared"]
     yield "classification", by(others, lambda case: f"{case.loss}, {case.shape} {case.cost:g}")
-    yield "all", [line("all", found)]
+    yield "all", [line("all", results)]
 
 
-def broken(one: Found) -> str:
-    """Return what went wrong in a world, and what the tracker itself said there."""
+def broken(one: CaseResult) -> str:
+    """Return what went wrong in a population, and what the tracker reported."""
     wrong = []
     if one.crashes:
         wrong.append(f"{one.crashes} of {one.runs} runs raised {one.crash}")
@@ -118,15 +129,15 @@ def broken(one: Found) -> str:
         wrong.append(
             f"coverage {one.coverage:.3f} +- {one.error:.3f} where no check failed ({one.coverage_all:.3f} in all)"
         )
-    said = f"FAIL {100 * one.failed:.1f} %, WARN {100 * one.warned:.1f} % ({one.said or 'every check passed'})"
+    checks = f"FAIL {100 * one.failed:.1f} %, WARN {100 * one.warned:.1f} % ({one.checks or 'every check passed'})"
     outcomes = f"; outcomes: {one.outcomes}" if one.outcomes else "; it promised the target every time"
-    return f"- {one.case.name}: {'; '.join(wrong)}. The tracker said: {said}{outcomes}."
+    return f"- {one.case.name}: {'; '.join(wrong)}. The tracker reported: {checks}{outcomes}."
 
 
-def write_csv(path: Path, found: Sequence[Found]) -> None:
-    """Write one line a world."""
+def write_csv(path: Path, results: Sequence[CaseResult]) -> None:
+    """Write one line a population."""
     lines = []
-    for one in found:
+    for one in results:
         fields = asdict(one)
         lines.append({**fields.pop("case"), **fields.pop("judged"), **fields})
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -137,37 +148,37 @@ def write_csv(path: Path, found: Sequence[Found]) -> None:
 
 
 def main(arguments: Sequence[str] = ()) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks worlds_study", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks synthetic_study", description=__doc__)
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--periods", type=int, default=30)
     parser.add_argument("--full", action="store_true", help="the whole grid")
-    parser.add_argument("--only", default=None, help="worlds whose name contains this text")
+    parser.add_argument("--only", default=None, help="populations whose name contains this text")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--csv", type=Path, default=None, help="write one line a world to this file")
+    parser.add_argument("--csv", type=Path, default=None, help="write one line a population to this file")
     asked = parser.parse_args(arguments)
     began = time.perf_counter()
     cases = whole_grid() if asked.full else balanced_fraction()
     cases = [case for case in cases if asked.only is None or asked.only in case.name]
     if not cases:
-        sys.exit(f"no world has {asked.only!r} in its name")
-    found = list(in_order([(case, asked.runs, asked.periods) for case in cases], asked.workers))
+        sys.exit(f"no population has {asked.only!r} in its name")
+    results = list(in_order([(case, asked.runs, asked.periods) for case in cases], asked.workers))
     which = "the whole grid" if asked.full else "a balanced fraction of the grid"
     print(f"\nWorlds: {len(cases)} ({which}), {asked.runs} runs of {asked.periods} periods each")
     print(LEGEND)
-    for title, lines in summaries(found):
+    for title, lines in summaries(results):
         if lines:
             print(f"{title}\n\n{markdown(HEADS, lines)}\n")
-    bad = [one for one in found if not (one.kept and one.covered)]
+    bad = [one for one in results if not (one.kept and one.covered)]
     print(
-        f"Worlds where the promise is broken or the certificate covers less than {LEVEL:g}: {len(bad)} of {len(found)}\n"
+        f"Populations where the promise is broken or the certificate covers less than {LEVEL:g}: {len(bad)} of {len(results)}\n"
     )
     for one in bad:
         print(broken(one))
     if asked.csv is not None:
-        write_csv(asked.csv, found)
+        write_csv(asked.csv, results)
     if asked.only is None:
         print(
-            f"\nA world that stands still, {STILL_PERIODS} periods: labels a period, {DECADE} periods at a time (they go to zero)\n"
+            f"\nA population without drift, {STILL_PERIODS} periods: labels a period, {DECADE} periods at a time (falls to zero)\n"
         )
         pairs = [(features, epsilon) for features in FEATURES[:2] for epsilon in EPSILONS]
         heads = ("", *(f"{first + 1}-{first + DECADE}" for first in range(0, STILL_PERIODS, DECADE)))

@@ -1,4 +1,4 @@
-"""One world, many runs: what the default tracker bought, lost, certified and said, and what an oracle would have bought."""
+"""Many runs on one synthetic population: labels, losses, certificates and status of the default tracker, and an oracle."""
 
 import math
 from collections import Counter
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.world_cases import LOSSES, Case
+from benchmarks.synthetic_cases import LOSSES, Case
 from driftpace import Tracker
 from driftpace.backtest.anchored import LEAST, STRENGTHS
 from driftpace.backtest.promise import Promise, promise
@@ -21,16 +21,16 @@ LEVEL = 0.95
 CAP = 20_000
 MOST_EACH = 40  # rows per coefficient that the oracle may buy in a period
 ORACLE_RUNS = 60
-AnyWorld = ShapedRegression | ShapedClasses
+AnyPopulation = ShapedRegression | ShapedClasses
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Found:
-    """What one world showed. ``oracle`` is the total of the best constant size, NaN where it was not asked for or none keeps.
+class CaseResult:
+    """Results of one population. ``oracle`` is the total of the best constant size, NaN where it was not asked for or none keeps.
 
     ``coverage`` is over run-periods without a failed check, ``coverage_all`` over all with a certificate, ``error`` the
     standard error of the former over runs. ``failed`` and ``warned`` are shares of run-periods with such a verdict at worst,
-    ``said`` names them; ``outcomes`` are shares of outcomes other than a kept promise. ``crashes`` counts runs that raised.
+    ``checks`` names them; ``outcomes`` are shares of outcomes other than a kept promise. ``crashes`` counts runs that raised.
     """
 
     case: Case
@@ -46,7 +46,7 @@ class Found:
     tightness: float
     failed: float
     warned: float
-    said: str
+    checks: str
     outcomes: str
     crashes: int
     crash: str
@@ -58,7 +58,7 @@ class Found:
 
     @property
     def covered(self) -> bool:
-        """Whether the certificate covers at its level; a world without certificates that count is not against it."""
+        """Whether the certificate covers at its level; a population without certificates that count is not against it."""
         return math.isnan(self.coverage) or self.coverage >= LEVEL
 
 
@@ -72,26 +72,26 @@ class _Run:
     outcomes: Counter[str]
 
 
-def study(item: tuple[Case, int, int]) -> Found:
-    """Return what a world showed; ``item`` is (case, runs, periods). It depends on nothing else."""
+def study(item: tuple[Case, int, int]) -> CaseResult:
+    """Return the results of a population; ``item`` is (case, runs, periods). It depends on nothing else."""
     case, runs, periods = item
     with one_thread():
         return _study(case, runs, periods)
 
 
-def _study(case: Case, runs: int, periods: int) -> Found:
+def _study(case: Case, runs: int, periods: int) -> CaseResult:
     done, risks, crash, crashes = list[_Run](), list[FloatArray](), "", 0
-    shared = None if case.loss == "squared" else case.world(0)
+    shared = None if case.loss == "squared" else case.population(0)
     for run in range(runs):
-        world = case.world(run) if shared is None else shared
+        population = case.population(run) if shared is None else shared
         try:
-            followed = _follow(case, world, run, periods)
+            followed = _follow(case, population, run, periods)
         except Exception as error:  # a tracker must not raise on honest rows: count it, go on and show it
             crashes, crash = crashes + 1, crash or f"{type(error).__name__}: {error}"
             continue
         done.append(followed)
         if shared is None:
-            risks.append(np.array([_risk(case, world, n, followed.coefs[n]) for n in range(periods)]))
+            risks.append(np.array([_risk(case, population, n, followed.coefs[n]) for n in range(periods)]))
     if not done:
         return _nothing(case, runs, crash)
     if shared is not None:
@@ -105,7 +105,7 @@ def _study(case: Case, runs: int, periods: int) -> Found:
     within, cells = risk <= certificate, risk.size
     each = [float(hit[count].mean()) for hit, count in zip(within, counted, strict=True) if count.any()]
     names, outcomes = sum((one.names for one in done), Counter()), sum((one.outcomes for one in done), Counter())
-    return Found(
+    return CaseResult(
         case=case,
         runs=runs,
         judged=promise(risk, case.epsilon),
@@ -119,16 +119,16 @@ def _study(case: Case, runs: int, periods: int) -> Found:
         tightness=float(certificate[counted].mean() / risk[counted].mean()) if counted.any() else math.nan,
         failed=float((verdict == 2).mean()),
         warned=float((verdict == 1).mean()),
-        said=_shares(names, cells),
+        checks=_shares(names, cells),
         outcomes=_shares(outcomes, cells),
         crashes=crashes,
         crash=crash,
     )
 
 
-def _nothing(case: Case, runs: int, crash: str) -> Found:
+def _nothing(case: Case, runs: int, crash: str) -> CaseResult:
     nothing = math.nan
-    return Found(
+    return CaseResult(
         case=case,
         runs=runs,
         judged=Promise(mean=nothing, periods_above=0, kept=False),
@@ -142,21 +142,21 @@ def _nothing(case: Case, runs: int, crash: str) -> Found:
         tightness=nothing,
         failed=nothing,
         warned=nothing,
-        said="",
+        checks="",
         outcomes="",
         crashes=runs,
         crash=crash,
     )
 
 
-def _follow(case: Case, world: AnyWorld, run: int, periods: int) -> _Run:
-    """Let the default tracker follow a world."""
+def _follow(case: Case, population: AnyPopulation, run: int, periods: int) -> _Run:
+    """Run the default tracker on a population."""
     tracker = Tracker(
         LOSSES[case.loss], epsilon=case.epsilon, certificate_level=LEVEL, features=case.features, cap=CAP, rng=run
     )
     reports, coefs = list[StepReport](), []
     for period in range(1, periods + 1):
-        now, rows = world.period(period), np.random.default_rng([case.seed, run, period])
+        now, rows = population.period(period), np.random.default_rng([case.seed, run, period])
         reports.append(tracker.step(lambda samples, now=now, rows=rows: now.draw(samples, rng=rows)))  # type: ignore[misc]
         coefs.append(np.append(tracker.coef, tracker.intercept))
     names: Counter[str] = Counter()
@@ -175,9 +175,9 @@ def _follow(case: Case, world: AnyWorld, run: int, periods: int) -> _Run:
     )
 
 
-def _risk(case: Case, world: AnyWorld, n: int, coefs: FloatArray) -> FloatArray:
+def _risk(case: Case, population: AnyPopulation, n: int, coefs: FloatArray) -> FloatArray:
     """Return the excess risk in period n, counted from 0, of one model or a stack, the intercept last."""
-    return np.asarray(world.period(n + 1).excess_risk(LOSSES[case.loss], coefs))
+    return np.asarray(population.period(n + 1).excess_risk(LOSSES[case.loss], coefs))
 
 
 def _shares(counts: Counter[str], cells: int) -> str:
@@ -187,35 +187,37 @@ def _shares(counts: Counter[str], cells: int) -> str:
 def oracle(case: Case, runs: int, periods: int) -> float:
     """Return the total labels of the best constant size with the best constant anchor, in coordinates where H is the identity."""
     size = case.features + 1
-    worlds = [case.world(run) for run in range(runs)]
+    populations = [case.population(run) for run in range(runs)]
     pilot, largest = ROWS_PER_COEFFICIENT * size, MOST_EACH * size
 
     def risks(constant: int) -> FloatArray:
         models = np.zeros((len(STRENGTHS), runs, size))
-        found = np.empty((len(STRENGTHS), runs, periods))
+        risks_by_strength = np.empty((len(STRENGTHS), runs, periods))
         for n in range(periods):
             now = pilot if n < PILOT_PERIODS else constant
             if now:
-                each = [_moments(world, n, now, [case.seed, run, n, 1]) for run, world in enumerate(worlds)]
+                each = [
+                    _moments(population, n, now, [case.seed, run, n, 1]) for run, population in enumerate(populations)
+                ]
                 gram, right = (np.array(part) for part in zip(*each, strict=True))
                 models = _anchored(gram, right, models, STRENGTHS if n else np.zeros_like(STRENGTHS))
-            truth = np.array([np.append(_regression(world, n).whitened, 0.0) for world in worlds])
-            found[:, :, n] = 0.5 * np.square(models - truth).sum(axis=2)
-        return found
+            truth = np.array([np.append(_regression(population, n).whitened, 0.0) for population in populations])
+            risks_by_strength[:, :, n] = 0.5 * np.square(models - truth).sum(axis=2)
+        return risks_by_strength
 
     best = find_best_constant(risks, np.full(periods, case.epsilon), largest)
     return float(PILOT_PERIODS * pilot + (periods - PILOT_PERIODS) * best.size) if best.kept else math.nan
 
 
-def _regression(world: AnyWorld, n: int) -> RegressionPeriod:
-    now = world.period(n + 1)
+def _regression(population: AnyPopulation, n: int) -> RegressionPeriod:
+    now = population.period(n + 1)
     assert isinstance(now, RegressionPeriod)
     return now
 
 
-def _moments(world: AnyWorld, n: int, rows: int, seed: list[int]) -> tuple[FloatArray, FloatArray]:
+def _moments(population: AnyPopulation, n: int, rows: int, seed: list[int]) -> tuple[FloatArray, FloatArray]:
     """Return X'X/k and X'y/k of fresh rows in whitened coordinates, with an intercept last."""
-    now = _regression(world, n)
+    now = _regression(population, n)
     X, y = now.draw(rows, rng=np.random.default_rng(seed))
     whitened = np.column_stack([X @ now.rows.colour(np.eye(now.features)).T, np.ones(rows)])
     return whitened.T @ whitened / rows, whitened.T @ y / rows

@@ -1,6 +1,6 @@
-"""The promise on real tables: is the target held, at how many labels, beside what anybody else would have done.
+"""The default tracker on real tables: whether the target is met, with how many labels, compared with baselines.
 
-python -m benchmarks promise [--runs 20] [--only NAME ...]
+python -m benchmarks real_tables [--runs 20] [--only NAME ...]
 """
 
 import argparse
@@ -65,16 +65,16 @@ def show(table: Replayed, epsilon: float, runs: int) -> Shown:
         job = prepare(table.panel, loss=table.loss, asked=asked, test_fraction=TEST_FRACTION, seed=SEED, baselines=())
         totals = result.strategies[0].samples.sum(axis=1).astype(int).tolist()
         with Workers(job, workers=None, items=runs) as crew:
-            found = list(crew.map(replay_peers, list(enumerate(totals))))
-    return Shown(table=table, epsilon=epsilon, result=result, peers=dict(_best(job, found)))
+            results = list(crew.map(replay_peers, list(enumerate(totals))))
+    return Shown(table=table, epsilon=epsilon, result=result, peers=dict(_best(job, results)))
 
 
-def _best(job: Job, found: list[dict[str, tuple[RunMetrics, ...]]]) -> Iterator[tuple[str, Strategy]]:
+def _best(job: Job, results: list[dict[str, tuple[RunMetrics, ...]]]) -> Iterator[tuple[str, Strategy]]:
     """Yield each peer at its best setting in hindsight: fewest labels among those that keep the promise, else least risk."""
-    for name in found[0]:
+    for name in results[0]:
         tried = []
         for setting, value in enumerate(PEERS[name].settings):
-            runs = [run[name][setting] for run in found]
+            runs = [run[name][setting] for run in results]
             note = "defaults" if value is None else ", ".join(f"{one:.3g}" for one in np.atleast_1d(value))
             tried.append(stack_strategy(name, PEERS[name].title, note, runs, classification=job.classification))
         keep = [one for one in tried if promise(one.excess_risk, job.epsilon).kept]
@@ -148,7 +148,7 @@ def markdown(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
 
 
 def main(arguments: Sequence[str] = ()) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks promise", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks real_tables", description=__doc__)
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--only", nargs="+", default=None, help="names of tables")
     asked = parser.parse_args(arguments)

@@ -1,7 +1,7 @@
-"""How long a slow straight line goes unnoticed: the default tracker's excess risk over its target, period by period.
+"""Delay in detecting a slow linear drift: the default tracker's excess risk relative to its target, period by period.
 
-A step costs a stale model 0.22 of the target; along a line such steps add up before they can be told from noise, in a walk they
-do not. docs/method.md cites what this prints.
+A step costs a stale model 0.22 of the target; along a line such steps add up before they can be distinguished from noise, in a
+walk they do not. docs/method.md cites what this prints.
 """
 
 import numpy as np
@@ -16,17 +16,17 @@ SHAPES: tuple[Shape, ...] = ("line", "walk", "still")
 
 def followed(shape: Shape, run: int) -> list[float]:
     """Return the excess risk over the target in each period of a run."""
-    world = ShapedRegression(features=2, cost=COST, shape=shape, rng=run, noise=NOISE)
+    population = ShapedRegression(features=2, cost=COST, shape=shape, rng=run, noise=NOISE)
     tracker, rng = (
         Tracker(SquaredLoss(), epsilon=EPSILON, fit_intercept=False, rng=run),
         np.random.default_rng((run, 3)),
     )
-    found = []
+    ratios = []
     for n in range(1, PERIODS + 1):
-        now = world.period(n)
+        now = population.period(n)
         tracker.step(lambda count, now=now: now.draw(count, rng=rng))  # type: ignore[misc]
-        found.append(now.excess_risk(SquaredLoss(), tracker.coef) / EPSILON)
-    return found
+        ratios.append(now.excess_risk(SquaredLoss(), tracker.coef) / EPSILON)
+    return ratios
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""A world that stands still: what the default tracker goes on asking for."""
+"""A population without drift: how many labels the default tracker keeps asking for."""
 
 import numpy as np
 
@@ -15,10 +15,10 @@ def still(features: int, epsilon: float, runs: int, periods: int) -> FloatArray:
     samples = np.zeros((runs, periods))
     with one_thread():
         for run in range(runs):
-            world = ShapedRegression(features=features, cost=0.0, shape="still", rng=run).period(1)
+            population = ShapedRegression(features=features, cost=0.0, shape="still", rng=run).period(1)
             tracker = Tracker(SquaredLoss(), epsilon=epsilon, features=features, rng=run)
             rows = np.random.default_rng([run, 1])
             for period in range(periods):
-                samples[run, period] = tracker.step(lambda wanted, w=world, r=rows: w.draw(wanted, rng=r)).samples  # type: ignore[misc]
+                samples[run, period] = tracker.step(lambda wanted, w=population, r=rows: w.draw(wanted, rng=r)).samples  # type: ignore[misc]
     decades: FloatArray = samples.reshape(runs, -1, DECADE).mean(axis=(0, 2))
     return decades

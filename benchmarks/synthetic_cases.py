@@ -1,4 +1,4 @@
-"""The synthetic worlds of the study: the whole grid, and a balanced fraction of it that fits into an evening."""
+"""Synthetic populations of the study: the full grid, and a balanced fraction of it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from driftpace.synthetic.shaped_regression import NoiseKind
 
 FEATURES = (2, 10, 50)
 CONDITIONS = (1.0, 100.0)
-COSTS = (0.05, 0.3, 1.0, 5.0)  # and 0, where every shape is the same still world
+COSTS = (0.05, 0.3, 1.0, 5.0)  # and 0, where every shape is the same
 EPSILONS = (0.05, 0.2)
 NOISES: tuple[NoiseKind, ...] = ("gaussian", "student", "heteroscedastic")
 SHAPES: tuple[Shape, ...] = ("line", "walk", "seasonal", "jump")
@@ -27,7 +27,7 @@ LOSSES: dict[str, Loss] = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Case:
-    """One world and target. Classification has no noise of its own: it is "labels" there."""
+    """One population and target. In classification the noise is that of the labels."""
 
     loss: str
     features: int
@@ -50,8 +50,8 @@ class Case:
             f"epsilon {self.epsilon:g}, {self.noise}"
         )
 
-    def world(self, run: int) -> ShapedRegression | ShapedClasses:
-        """Return the world of a run: a path, rotation and start of its own for regression, one for all in classification."""
+    def population(self, run: int) -> ShapedRegression | ShapedClasses:
+        """Return the population of a run: a separate path, rotation and start for regression, one for all in classification."""
         if self.loss == "squared":
             return ShapedRegression(
                 features=self.features,
@@ -72,14 +72,14 @@ class Case:
 
 
 def whole_grid() -> list[Case]:
-    """Return every world that can be: costs that no turn of the odds reaches are left out."""
+    """Return every feasible population: costs that no rotation of the odds reaches are left out."""
     return [*_regressions(), *(case for case in _classifications() if attainable(case))]
 
 
 def attainable(case: Case) -> bool:
     """Return whether a step of this shape can cost that much."""
     try:
-        case.world(0)
+        case.population(0)
     except ParameterError:
         return False
     return True
@@ -88,9 +88,9 @@ def attainable(case: Case) -> bool:
 def balanced_fraction() -> list[Case]:
     """Return a fraction of the grid in which every value of every factor comes up about equally often.
 
-    Squared loss: every shape with every cost at every number of features (48 worlds), with condition, target and noise dealt
-    out in turn, and 6 still worlds. Classification: every shape of either loss at the smallest cost, every shape but the season
-    at the next one for the logistic loss, and a still world each.
+    Squared loss: every shape with every cost at every number of features (48 populations), with condition, target and noise dealt
+    out in turn, and 6 populations without drift. Classification: every shape of either loss at the smallest cost, every shape but
+    the season at the next one for the logistic loss, and one without drift each.
     """
     cases = []
     for (i, shape), (j, cost), (k, features) in product(enumerate(SHAPES), enumerate(COSTS), enumerate(FEATURES)):
