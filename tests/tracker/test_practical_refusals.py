@@ -11,7 +11,7 @@ from driftpace import Ball, LogisticLoss, SquaredLoss, Tracker
 from driftpace.adaptive import judge
 from driftpace.errors import DataError, ParameterError
 from driftpace.records import Outcome
-from driftpace.tracker import practical
+from driftpace.tracker import adaptive_method
 from tests.tracker.test_practical import TRUTH, default, rows
 from tests.tracker.test_tracker import OwnLoss, fingerprint
 
@@ -78,7 +78,7 @@ def test_rows_that_overflow_are_said_before_the_period_is_closed(monkeypatch: py
     tracker.ask()
     tracker.tell(*rows(30, seed=0), final=False)
     with monkeypatch.context() as patch:
-        patch.setattr(practical, "judge", lambda *given: replace(judge(*given), variances=np.full(2, np.nan)))
+        patch.setattr(adaptive_method, "judge", lambda *given: replace(judge(*given), variances=np.full(2, np.nan)))
         request = tracker.ask()
         assert (request.samples, request.outcome, request.risk_bound) == (0, Outcome.NONFINITE, math.inf)
         before = fingerprint(tracker)

@@ -10,7 +10,7 @@ from driftpace import LogisticLoss, Tracker
 from driftpace.adaptive import judge
 from driftpace.errors import DataError
 from driftpace.records import Outcome, Verdict
-from driftpace.tracker import practical
+from driftpace.tracker import adaptive_method
 from tests.tracker.test_practical import after, default, rows
 
 
@@ -156,7 +156,7 @@ def test_a_risk_is_never_negative(monkeypatch: pytest.MonkeyPatch) -> None:
     tracker = default()
     tracker.ask()
     tracker.tell(*rows(30, seed=0), final=False)
-    monkeypatch.setattr(practical, "judge", lambda *given: replace(judge(*given), variances=np.full(2, -1.0)))
+    monkeypatch.setattr(adaptive_method, "judge", lambda *given: replace(judge(*given), variances=np.full(2, -1.0)))
     request = tracker.ask()
     assert (request.outcome, request.risk_bound) == (Outcome.NONFINITE, math.inf)
     with pytest.raises(DataError, match="rescale the columns"):
