@@ -1,0 +1,101 @@
+"""Every command of the README and the how-to pages works on raw files as a newcomer has them."""
+
+import csv
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from driftpace.cli import main
+
+ROOT = Path(__file__).parents[2]
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs" / "howto").glob("*.md")))
+ELSEWHERE = ("make ", "pip install", "driftpace serve", "python -m paper")
+"""Commands with tests of their own: `make` runs this suite, `serve` does not end."""
+
+_BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
+
+
+def commands(page: Path) -> list[str]:
+    """Return the driftpace commands of a page, in order, without their comments."""
+    lines = [line for block in _BLOCK.findall(page.read_text()) for line in block.splitlines()]
+    typed = [re.sub(r"\s+#.*", "", line[2:]).strip() for line in lines if line.startswith("$ ")]
+    return [line for line in typed if not line.startswith(ELSEWHERE)]
+
+
+@pytest.fixture
+def raw_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the two files that the pages name, written as an export would have them."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    with open("sales.csv", "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["month", "store", "price", "promo", "temperature", "demand"])
+        for month in range(14):
+            for _ in range(120):
+                store, price = rng.choice(["north", "south", "east"]), rng.uniform(1, 3)
+                promo = 0 if month < 2 else int(rng.random() < 0.3)
+                warmth = 10 + 8 * np.sin(month / 2) + rng.normal(0, 3)
+                demand = 50 + month - 9 * price + 6 * promo + 0.4 * warmth + (store == "north") * 4 + rng.normal(0, 4)
+                stamp = f"{2025 + month // 12}-{month % 12 + 1:02d}"
+                writer.writerow([stamp, store, f"{price:.2f}", promo, f"{warmth:.1f}", f"{demand:.1f}"])
+    with open("customers.csv", "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["customer_id", "plan", "age", "monthly_charge", "tenure_months", "churned"])
+        for number in range(3000):
+            plan, age = rng.choice(["basic", "plus", "pro"]), int(rng.integers(18, 80))
+            charge, tenure = rng.uniform(10, 90), int(rng.integers(1, 60))
+            score = -1 + 0.03 * charge - 0.05 * tenure + (plan == "basic") * 0.8
+            churned = "yes" if rng.random() < 1 / (1 + np.exp(-score)) else "no"
+            writer.writerow([f"C{number:05d}", plan, age, f"{charge:.2f}", tenure, churned])
+    return tmp_path
+
+
+def label(tasks: Path) -> None:
+    """Fill in the last column of the rows to label, as a person would."""
+    truth = {
+        row["customer_id"]: row["churned"] for row in csv.DictReader(Path("customers.csv").read_text().splitlines())
+    }
+    with tasks.open() as file:
+        rows = list(csv.DictReader(file))
+    with tasks.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows({**row, "churned": truth[row["customer_id"]]} for row in rows)
+
+
+def test_every_page_has_commands() -> None:
+    assert sum(len(commands(page)) for page in PAGES) >= 10
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if commands(page)], ids=lambda path: path.name)
+def test_the_commands_of_a_page_work(page: Path, raw_files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ask: list[str] = []
+    for command in commands(page):
+        program, *arguments = shlex.split(command)
+        assert program == "driftpace"
+        if arguments[0] == "tell":
+            label(Path(arguments[-1]))
+        code = main(arguments)
+        printed = capsys.readouterr()
+        assert code in (0, 10, 20, 30), f"{command}: {printed.err}"
+        assert printed.out.strip(), command
+        ask = arguments if arguments[0] == "ask" else ask
+        if arguments[0] == "tell":
+            close_period(ask, arguments)
+        capsys.readouterr()
+
+
+def close_period(ask: list[str], tell: list[str]) -> None:
+    """Repeat ask and tell, each time with a new file, until nothing more is asked for."""
+    for batch in range(2, 30):
+        tasks = f"tasks-{batch}.csv"
+        code = main([tasks if word == "tasks.csv" else word for word in ask])
+        if not Path(tasks).exists():
+            assert code in (10, 30)
+            return
+        label(Path(tasks))
+        assert main([tasks if word == "tasks.csv" else word for word in tell]) in (0, 10, 30)
+    pytest.fail("the period does not end")
