@@ -1,7 +1,10 @@
 """ask and tell on a campaign, in every kind of store."""
 
+import json
+import zlib
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -161,11 +164,11 @@ def test_a_new_key_waits_for_the_rows_of_the_open_period_and_closes_it_when_none
     campaign = begun(store)
     order = campaign.ask(key="W1")
     assert order.missing > 0
-    with pytest.raises(ProtocolError, match=r"period 1 \(W1\) is still open and misses \d+ of \d+ rows"):
+    with pytest.raises(ProtocolError, match=r"period 1 \(W1\) is still open and \d+ of its \d+ rows are missing"):
         campaign.ask(key="W2")
     campaign.override(0, reason="no staff")
     assert campaign.ask(key="W2").period == 2
-    assert campaign.log(kinds=("closed",))[0].body["why"] == "nothing was missing when W2 was asked for"
+    assert campaign.log(kinds=("closed",))[0].body["why"] == "no rows were missing when W2 was requested"
 
 
 def test_a_period_without_a_name_gets_one_and_keeps_it(store: Store) -> None:
@@ -219,7 +222,7 @@ def test_a_dry_run_answers_and_changes_nothing(store: Store) -> None:
     [
         (([[1.0, np.nan]], [0.0]), "must be finite; column 1 has nan in row 0"),
         (([[1.0, 2.0]], [0.0, 1.0]), "must have one entry for each of the 1 rows"),
-        (([[1.0, 2.0], [3.0, 4.0]], None), "must come together with the other"),
+        (([[1.0, 2.0], [3.0, 4.0]], None), "must be given together with the other"),
         (([1.0, 2.0], [0.0, 1.0]), "must be two-dimensional"),
         (([["a", "b"]], [0.0]), "must be numeric"),
     ],
@@ -242,13 +245,13 @@ def test_what_comes_out_of_order_is_refused(store: Store) -> None:
         lambda: campaign.approve(),
         lambda: campaign.forget(reason="x"),
     ):
-        with pytest.raises(ProtocolError, match=r"came before ask\(\) in period 1"):
+        with pytest.raises(ProtocolError, match=r"requires an open period; call ask\(\) for period 1 first"):
             call()
     run_period(campaign, 1)
     campaign.ask(key="W2")
-    with pytest.raises(ProtocolError, match=r"period 1 \(W1\) is closed; rows cannot be added"):
+    with pytest.raises(ProtocolError, match=r"period 1 \(W1\) is closed; no rows can be added"):
         campaign.tell(*rows_of(1, 90, 2), key="W1")
-    with pytest.raises(ProtocolError, match=r"no period was asked for as 'W9'; the open one is period 2 \(W2\)"):
+    with pytest.raises(ProtocolError, match=r"there is no period with the key 'W9'; the open one is period 2 \(W2\)"):
         campaign.tell(*rows_of(1, 90, 2), key="W9")
 
 
@@ -264,7 +267,7 @@ def test_two_handles_on_one_campaign_see_each_other(store: Store) -> None:
 
 def test_names_are_taken_once_and_unknown_ones_are_said_so(store: Store) -> None:
     begun(store)
-    with pytest.raises(ParameterError, match="must be a name that is free; got 'prices'"):
+    with pytest.raises(ParameterError, match="must not be taken; a campaign named 'prices' exists"):
         begun(store)
     assert Campaign.create(VALUES, storage=store, load_if_exists=True).status().entries == 1
     with pytest.raises(UnknownCampaignError, match="no campaign named 'price' in"):
@@ -312,3 +315,54 @@ def test_the_ledger_measures_the_model_that_was_in_use(store: Store) -> None:
     losses = 0.5 * (before.predict(X) - y) ** 2
     assert second.served.loss == pytest.approx(losses.mean(), rel=1e-12)
     assert second.served.error == pytest.approx(losses.std(ddof=1) / np.sqrt(len(y)), rel=1e-12)
+
+
+def test_predictions_need_a_closed_period() -> None:
+    campaign = begun(MemoryStore())
+    campaign.ask()
+    for method in (campaign.predict, campaign.predict_proba):
+        with pytest.raises(ProtocolError, match=r"requires a closed period; campaign 'prices' has no model yet"):
+            method(np.zeros((1, 2)))
+
+
+def test_a_frame_a_file_and_columns_deliver_the_same_rows(tmp_path: Path) -> None:
+    columns = {"x": [1.0, 2.0, 4.0, 3.0], "y": [0, 1, 1, 0]}
+    path = tmp_path / "rows.csv"
+    path.write_text("x,y\n" + "".join(f"{x},{y}\n" for x, y in zip(*columns.values(), strict=True)))
+    tables = [columns, path, str(path)]
+    tables += [pytest.importorskip(name).DataFrame(columns) for name in ("pandas", "polars")]
+    tables.append(pytest.importorskip("pyarrow").table(columns))
+    answers = []
+    for table in tables:
+        campaign = Campaign.create(
+            {"name": "a", "target": "y", "loss": "logistic", "epsilon": 0.1, "seed": 0}, storage=MemoryStore()
+        )
+        campaign.ask()
+        assert campaign.tell_table(table, final=True).rows == 4
+        predicted = campaign.predict_table(table)
+        probabilities = campaign.predict_proba(np.array(columns["x"])[:, None])
+        assert predicted.probability is not None
+        assert probabilities[:, 1].tolist() == predicted.probability.tolist()
+        assert probabilities.sum(axis=1).tolist() == [1.0] * 4
+        answers.append(predicted.score.tolist())
+    assert all(answer == answers[0] for answer in answers)
+
+
+def test_a_loss_without_probabilities_says_so() -> None:
+    campaign = begun(MemoryStore())
+    run_period(campaign, 1)
+    with pytest.raises(ParameterError, match=r"loss=\.\.\.\) must be one that estimates probabilities.*got 'squared'"):
+        campaign.predict_proba(np.zeros((1, 2)))
+
+
+def test_a_log_of_a_newer_method_is_refused() -> None:
+    store = MemoryStore()
+    begun(store)
+    record = store.checkpoint("prices")
+    assert record is not None
+    body = json.loads(zlib.decompress(record[1]))
+    body["tracker"]["numbers"]["method"] += 1
+    newer = zlib.compress(json.dumps(body).encode())
+    store.append("prices", record[0], Change(entries=[], checkpoint=newer, summary={}))
+    with pytest.raises(StateFileError, match="upgrade driftpace"):
+        Campaign.open("prices", storage=store).status()

@@ -120,7 +120,9 @@ def test_the_same_campaign_gives_the_same_bytes(carried: Path, tmp_path: Path) -
 
 def test_a_name_that_is_taken_is_refused(store: Store, carried: Path) -> None:
     begun(store)
-    with pytest.raises(ParameterError, match=r"import\(name=\.\.\.\) must be a name that is free; got 'prices'"):
+    with pytest.raises(
+        ParameterError, match=r"import\(name=\.\.\.\) must not be taken; a campaign named 'prices' exists"
+    ):
         import_campaign(carried, storage=store)
     assert Campaign.open("prices", storage=store).status().entries == 1
 
@@ -174,10 +176,10 @@ def test_a_newer_version_is_named(carried: Path, tmp_path: Path) -> None:
     lines = gzip.decompress(carried.read_bytes()).splitlines(keepends=True)
     lines[0] = lines[0].replace(b'"version":1', b'"version":9')
     (tmp_path / "newer").write_bytes(gzip.compress(b"".join(lines)))
-    with pytest.raises(StateFileError, match="has version 9 and this driftpace reads 1; upgrade driftpace"):
+    with pytest.raises(StateFileError, match="has version 9 and this driftpace reads version 1; upgrade driftpace"):
         import_campaign(tmp_path / "newer", storage=MemoryStore())
 
 
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match=r"import\(path=\.\.\.\) must be a file that export wrote"):
+    with pytest.raises(ParameterError, match=r"import\(path=\.\.\.\) must be a file written by export"):
         import_campaign(tmp_path, storage=MemoryStore())

@@ -63,7 +63,7 @@ def test_what_is_meant_for_another_period_is_refused_and_a_delivery_that_was_tol
         lambda: campaign.forget(reason="x", period=1),
     ):
         with pytest.raises(
-            ProtocolError, match=r"came for period 1, which is not the open one; period 2 \(W2\) is open"
+            ProtocolError, match=r"is meant for period 1, which is not the open one; period 2 \(W2\) is open"
         ):
             late()
     assert campaign.status().entries == entries

@@ -53,7 +53,7 @@ def test_what_was_funded_folds_to_the_same_bits(store: Store, l2: Any) -> None:
 def test_a_campaign_without_a_budget_has_one_from_now_on(store: Store) -> None:
     campaign = begun(store)
     run_period(campaign, 1)
-    with pytest.raises(ParameterError, match=r"periods=.* must be 1 at least where there was no budget; got 0"):
+    with pytest.raises(ParameterError, match=r"periods=.* must be at least 1 for a campaign without a budget; got 0"):
         campaign.add_money(100, reason="a grant")
     status = campaign.add_money(100, periods=4, reason="a grant", per_sample=1, fixed=2, currency="EUR")
     assert (status.spent, status.to_plan) == (Money.of(0, "EUR"), Money.of(100, "EUR"))
@@ -90,7 +90,7 @@ def test_what_cannot_be_is_refused_and_changes_nothing(
 def test_the_budget_of_an_adopted_tracker_is_its_own(store: Store) -> None:
     tracker = Tracker(SquaredLoss(), epsilon=0.1, budget=Budget(total=100, horizon=3, cost=LinearCost()), rng=0)
     campaign = Campaign.create(tracker, name="adopted", storage=store)
-    with pytest.raises(ProtocolError, match="a budget of its own"):
+    with pytest.raises(ProtocolError, match="cannot change the budget of an adopted tracker"):
         campaign.add_money(10, reason="r")
 
 

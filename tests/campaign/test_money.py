@@ -75,7 +75,7 @@ def test_money_that_is_gone_is_said_in_the_list(store: Store) -> None:
     assert (head.summary["exhausted"], head.summary["failed"]) == (True, False)
     assert poor.status().to_plan == Money.of(0)
     assert poor.status().todo == (
-        "The budget has nothing for the rows that period 2 needs: close it without, add money, or override it."
+        "The budget cannot pay for the rows that period 2 needs: close it without labels, add money, or override the order."
     )
 
 
@@ -91,9 +91,9 @@ def test_money_that_is_kept_for_later_periods_is_not_called_enough(store: Store)
     assert left is not None
     assert left.amount > 20
     assert order.code == EXHAUSTED
-    said = "All rows came that the budget has for period 1: "
-    assert campaign.status().todo == f"{said}close it, add money, or override it."
-    assert order_sentence(order) == f"{said}nothing more to label."
+    sentence = "All rows that the budget covers for period 1 are received"
+    assert campaign.status().todo == f"{sentence}: close it, add money, or override the order."
+    assert order_sentence(order) == f"{sentence}; nothing more to label."
 
 
 def test_without_a_budget_there_is_no_money(store: Store) -> None:

@@ -84,19 +84,19 @@ def test_a_label_of_another_period_is_none_of_this() -> None:
         ({"left": ["yes", None, "perhaps", "no"]}, "target 'left' must be 'no' or 'yes'; row 3 has 'perhaps'"),
         (
             {"region": ["south", "north", "east", "north"]},
-            "must hold one of north, south, west, .*; got 'east': leave such rows out, or say which of these any other word ",
+            "must be one of north, south, west; got 'east'. Remove such rows, or map unknown categories",
         ),
         ({"age": [20, 30, None, 50]}, "feature 'age' must have a value in every row; row 3 has none"),
         (
             {"age": ["a", "b", "c", "d"]},
-            "feature 'age' must be numbers; it holds text; give its words in the definition",
+            "feature 'age' must be numeric; it holds text; list its categories in the definition",
         ),
-        ({"age": ["20", "30", "4o", "50"]}, "feature 'age' must be numbers; row 3 has '4o'"),
+        ({"age": ["20", "30", "4o", "50"]}, "feature 'age' must be numeric; row 3 has '4o'"),
         ({"age": ["20", "30", "NA", "50"]}, "feature 'age' must have a value in every row; row 3 has none"),
-        ({"age": ["20", "30", "1_000", "50"]}, "feature 'age' must be numbers; row 3 has '1_000'"),
+        ({"age": ["20", "30", "1_000", "50"]}, "feature 'age' must be numeric; row 3 has '1_000'"),
         (
             {"age": ["31,7", "3,0", "1.234,5", "5,5"]},
-            "it holds numbers with a decimal comma, such as .*; write a point",
+            "it has numbers with a decimal comma, such as .*; use a point",
         ),
         ({"age": [20, 30, np.inf, 50]}, "feature 'age' must be finite; row 3 has inf"),
         ({"customer": [1, 2, None, 4]}, "column 'customer' must have a value in every row; row 3"),
@@ -164,7 +164,7 @@ def test_a_word_that_may_be_two_is_none() -> None:
 def test_a_column_that_is_called_like_a_word_of_another_is_refused() -> None:
     definition = Definition.of({"name": "a", "target": "y", "epsilon": 0.1, "categories": {"plan": ["basic", "gold"]}})
     table = {"plan": ["gold", "basic"], "plan=gold": [1.0, 2.0], "y": [1.0, 2.0]}
-    with pytest.raises(DataError, match="no column may be called 'plan=gold'"):
+    with pytest.raises(DataError, match="column 'plan=gold' has the name of a category of another column"):
         labelled(definition, read_columns(table, owner="test"), period=1, known=None, owner="tell")
 
 
@@ -181,7 +181,9 @@ def test_a_missing_value_in_a_row_that_is_not_labelled_yet_does_no_harm() -> Non
 
 def test_words_for_a_target_without_classes_are_refused_with_the_line_to_write() -> None:
     definition = Definition.of({"name": "churn", "target": "left", "features": ["age"], "epsilon": 0.1})
-    with pytest.raises(DataError, match=r'must be numbers; it holds text: classes = \["no", "yes"\] in the definition'):
+    with pytest.raises(
+        DataError, match=r'must be numeric; it holds text; set classes = \["no", "yes"\] in the definition'
+    ):
         labelled(definition, _columns(), period=1, known=None, owner="tell")
 
 

@@ -58,7 +58,7 @@ def test_rows_that_were_drawn_meanwhile_are_chosen_again(store: Store) -> None:
     campaign.ask()
     seen = campaign.drawn()
     campaign.record_draw(["a"], before=seen)
-    with pytest.raises(ConflictError, match="somebody else drew rows for period 1"):
+    with pytest.raises(ConflictError, match="other rows were drawn for period 1"):
         campaign.record_draw(["b"], before=seen)
     with pytest.raises(ProtocolError, match="period 2"):
         campaign.record_draw(["b"], before=campaign.drawn(), period=2)
@@ -122,7 +122,7 @@ def test_rows_with_ids_count_once_within_a_period(store: Store) -> None:
     apart.tell(X[:4], y[:4], final=False)
     apart.tell(X[4:], y[4:], final=False)
     assert apart.tracker().ask() == campaign.tracker().ask()
-    with pytest.raises(DataError, match=r"ids=\.\.\.\) must tell the rows apart; got 'a' twice"):
+    with pytest.raises(DataError, match=r"ids=\.\.\.\) must be unique; got 'a' twice"):
         campaign.tell(X[:2], y[:2], ids=["a", "a"], final=False)
 
 
@@ -143,7 +143,7 @@ def test_many_rows_of_which_two_are_one_are_refused_at_once() -> None:
             return self
 
     ids = [Counted(f"row-{place}") for place in (*range(2000), 1999)]
-    with pytest.raises(DataError, match="must tell the rows apart; got 'row-1999' twice"):
+    with pytest.raises(DataError, match="must be unique; got 'row-1999' twice"):
         campaign.tell(np.ones((2001, 1)), np.ones(2001), ids=ids)
     assert compared[0] < 10 * len(ids)
 

@@ -73,11 +73,11 @@ def test_refusals_change_nothing(churn: Path, run: Run) -> None:
         (("--other", "plan=tin", "--reason", "r"), "--other must be one of ['basic', 'gold'] for 'plan'; got 'tin'."),
         (
             ("--other", "plam=gold", "--reason", "r"),
-            "--other must be of columns in categories; got 'plam': did you mean",
+            "--other must be columns in categories; got 'plam': did you mean",
         ),
         (
             ("--other", "plan=gold", "--other", "plan=basic", "--reason", "r"),
-            "--other must give one word for each column",
+            "--other must give one category for each column",
         ),
         (("--other", "plan=gold", "--reason", " "), "--reason must give a reason for the log; got an empty text."),
         (("--reason", "r"), "--other"),

@@ -84,7 +84,7 @@ def test_a_period_that_still_misses_rows_keeps_the_next_one_waiting(churn: Path,
     run("ask", "churn", "--key", "W1")
     code, out, err = run("ask", "churn", "--key", "W2")
     assert (code, out) == (2, "")
-    assert err.startswith("driftpace: period 1 (W1) is still open and misses 12 of 12 rows;")
+    assert err.startswith("driftpace: period 1 (W1) is still open and 12 of its 12 rows are missing;")
 
 
 def test_nothing_to_label_ends_with_ten(churn: Path, run: Run) -> None:

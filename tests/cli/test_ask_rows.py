@@ -198,7 +198,7 @@ def test_json_stays_alone_on_stdout(churn: Path, run: Run) -> None:
         (("--select", "lacks.csv", "--out", "t.csv"), "--select: the table must have the column 'visits'; it has"),
         (
             ("--select", "none.csv", "--out", "t.csv"),
-            "--select must have valid rows; none.csv has none: 1 without visits, 1 with no number as age.",
+            "--select must have valid rows; none.csv has none: 1 without visits, 1 with a non-numeric age.",
         ),
         (
             ("--select", "pool.csv", "--label-studio", "http://127.0.0.1:1"),
@@ -306,7 +306,7 @@ def test_rows_that_could_not_be_told_are_not_drawn_and_counted(churn: Path, run:
     code, out, _ = run(*SELECT, "tasks.csv")
     assert code == 0
     assert "Rows       12 of the 14 rows, at random;" in out
-    assert "Skipped    6 of the 20 rows in the pool are invalid: 5 without age, 2 with another plan than" in out
+    assert "Skipped    6 of the 20 rows in the pool are invalid: 5 without age, 2 with an unknown plan" in out
     assert {int(row["customer_id"]) for row in rows_of("tasks.csv")} <= set(range(6, 20))
     label(Path("tasks.csv"), Path("done.csv"))
     assert json.loads(run("tell", "churn", "done.csv", "--part", "--format", "json")[1])["rows"] == 12

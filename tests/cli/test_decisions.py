@@ -89,4 +89,4 @@ def test_refusals(asked: Path, run: Run, words: tuple[str, ...], sentence: str) 
 )
 def test_there_must_be_an_order(churn: Path, run: Run, words: tuple[str, ...]) -> None:
     code, _, err = run(*words)
-    assert (code, err) == (2, f"driftpace: {words[0]} came before ask in period 1; ask first.\n")
+    assert (code, err) == (2, f"driftpace: {words[0]} requires an open period; call ask for period 1 first.\n")

@@ -120,7 +120,7 @@ def test_a_dry_run_refuses_what_would_be_refused(churn: Path, run: Run) -> None:
         ),
         (
             ("churn", "--target", "y", "--epsilon", "1", "--classes", "a"),
-            "--classes must be two different words; got ('a',).",
+            "--classes must be two different texts; got ('a',).",
         ),
         (("churn", "--target", "y", "--epsilon", "1", "--budget", "5"), "--budget and --horizon must come together"),
         (

@@ -100,7 +100,7 @@ def test_who_looks_in_every_hour_is_not_refused_for_it(
     poll = ("tell", "churn", "--label-studio", url, "--project", "7")
     code, out, err = run(*poll)
     assert (code, out) == (2, "")
-    assert err == "driftpace: tell came before ask in period 1; ask first.\n"
+    assert err == "driftpace: tell requires an open period; call ask for period 1 first.\n"
     run("ask", "churn", "--key", "W1", "--select", "pool.csv", "--label-studio", url, "--project", "7")
 
     code, out, err = run(*poll, "--format", "json")
@@ -136,7 +136,7 @@ def test_who_looks_in_every_hour_is_not_refused_for_it(
         )
     code, out, err = run(*poll, "--key", "W9")
     assert (code, out) == (2, "")
-    assert err == "driftpace: no period was asked for as 'W9'; period 2 is not asked for yet.\n"
+    assert err == "driftpace: there is no period with the key 'W9'; period 2 is not open yet.\n"
     assert content() == before
 
 

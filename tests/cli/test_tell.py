@@ -195,7 +195,7 @@ def test_rows_may_come_through_a_pipe(asked: Path) -> None:
         (("/dev/zero",), "FILE must be a file; '/dev/zero' is a device."),
         ((), "FILE must be a file of labelled rows, or --close must be given; got neither."),
         (("done.csv", "--close", "--part"), "--close must be left out beside --part; got both."),
-        (("done.csv", "--key", "W9"), "no period was asked for as 'W9'; the open one is period 1 (W1)."),
+        (("done.csv", "--key", "W9"), "there is no period with the key 'W9'; the open one is period 1 (W1)."),
         (
             ("done.csv", "--label-studio", "http://127.0.0.1:1", "--project", "1"),
             "FILE must be left out beside --label-studio",
@@ -205,7 +205,7 @@ def test_rows_may_come_through_a_pipe(asked: Path) -> None:
         (("words.csv",), "FILE: target 'churned' must be 'no' or 'yes'; row 1 has 'maybe'."),
         (
             ("unknown.csv",),
-            "FILE: column 'plan' must hold one of basic, gold, as the definition says; got 'silver': leave such rows",
+            "FILE: column 'plan' must be one of basic, gold; got 'silver'. Remove such rows",
         ),
         (("gone.csv",), "FILE: feature 'age' must have a value in every row; row 1 has none."),
         (("bytes.csv",), "bytes.csv must be text in UTF-8"),
@@ -234,7 +234,7 @@ def test_refusals(asked: Path, run: Run, arguments: tuple[str, ...], sentence: s
 def test_telling_before_asking_is_refused(churn: Path, run: Run) -> None:
     Path("rows.csv").write_text("customer_id,age,visits,plan,churned\n1,30,2,gold,no\n")
     code, _, err = run("tell", "churn", "rows.csv")
-    assert (code, err) == (2, "driftpace: tell came before ask in period 1; ask first.\n")
+    assert (code, err) == (2, "driftpace: tell requires an open period; call ask for period 1 first.\n")
 
 
 def test_a_period_of_one_row_is_plain_json_in_the_log(asked: Path, run: Run) -> None:

@@ -53,7 +53,7 @@ def test_a_campaign_may_begin_with_it(served: Serving) -> None:
 @pytest.mark.parametrize(
     ("more", "sentence"),
     [
-        ({"unknown_categories": {"town": "Milan"}}, "must be of columns in categories; got 'town': there is city"),
+        ({"unknown_categories": {"town": "Milan"}}, "must be columns in categories; got 'town': there is city"),
         ({"unknown_categories": {"city": "Bari"}}, "must be one of ['Rome', 'Milan'] for 'city'; got 'Bari'"),
         ({"unknown_categories": {}}, "unknown_categories"),
         ({"unknown_categories": "city=Milan"}, "unknown_categories"),

@@ -17,29 +17,29 @@ _LONGEST = 30
 _PRICES = ("fixed", "per_sample", "tiers", "minimum", "currency")
 
 
-def values_with(folded: CampaignState, money: object, periods: int, prices: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the budget of the definition with ``money`` more for ``periods`` more, at other prices where any are given.
+def values_with(state: CampaignState, money: object, periods: int, prices: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of the budget with ``money`` and ``periods`` added, at new prices if any are given.
 
-    A campaign that had no budget has one for as many periods as are given, from the open one on.
+    A campaign without a budget gets one for that many periods, the open one included.
     """
     unknown = next((name for name in prices if name not in _PRICES), None)
     if unknown is not None:
         raise ParameterError(f"must be one of {', '.join(_PRICES)}.", owner=_OWNER, name=unknown)
-    before = folded.definition.budget
-    if before is None and folded.method.budget is not None:
+    before = state.definition.budget
+    if before is None and state.method.budget is not None:
         raise ProtocolError(
-            "add_money() came for a campaign of a tracker that has a budget of its own; Tracker.load(path, budget=...) tops it up."
+            "add_money() cannot change the budget of an adopted tracker; use Tracker.load(path, budget=...) instead."
         )
     if before is None:
         if periods < 1:
             raise ParameterError(
-                f"must be 1 at least where there was no budget; got {periods}.",
+                f"must be at least 1 for a campaign without a budget; got {periods}.",
                 owner=_OWNER,
                 name="periods",
             )
-        before = {"total": 0, "horizon": folded.state.period - 1}
+        before = {"total": 0, "horizon": state.state.period - 1}
     given = {name: one for name, one in prices.items() if one is not None}
-    over = {"tiers": "per_sample", "per_sample": "tiers"}  # each stands in the place of the other
+    over = {"tiers": "per_sample", "per_sample": "tiers"}  # each replaces the other
     kept = {name: one for name, one in before.items() if over.get(name) not in given}
     values = {**kept, **given}
     values["total"] = format(_decimal(before["total"]) + _decimal(money), "f")
@@ -49,16 +49,16 @@ def values_with(folded: CampaignState, money: object, periods: int, prices: Mapp
 
 def _decimal(value: object) -> Decimal:
     try:
-        found = Decimal(str(value))
+        amount = Decimal(str(value))
     except InvalidOperation:
-        found = Decimal("NaN")
-    if not found.is_finite() or abs(found.adjusted()) > _LONGEST:
+        amount = Decimal("NaN")
+    if not amount.is_finite() or abs(amount.adjusted()) > _LONGEST:
         raise ParameterError(f"must be an amount of money; got {value!r:.80}.", owner=_OWNER, name="money")
-    return found
+    return amount
 
 
 def fund(
-    folded: CampaignState,
+    state: CampaignState,
     draft: Draft,
     money: object,
     *,
@@ -67,24 +67,24 @@ def fund(
     reason: str,
     who: str,
 ) -> CampaignState:
-    """Give the campaign another budget, and make the order of an open period anew."""
-    values = values_with(folded, money, periods, prices)
-    order = folded.state.order
-    body = {"period": folded.state.period, "budget": values, "money": str(money), "periods": periods}
+    """Change the budget, and compute the order of an open period again."""
+    values = values_with(state, money, periods, prices)
+    order = state.state.order
+    body = {"period": state.state.period, "budget": values, "money": str(money), "periods": periods}
     draft.add("budgeted", {**body, "reason": reason, "who": who})
-    folded = budgeted(folded, values)
-    if folded.opened is None:
-        return folded
-    return ask_again(folded, draft, who=who, pool=None if order is None else order.pool)
+    state = budgeted(state, values)
+    if state.opened is None:
+        return state
+    return ask_again(state, draft, who=who, pool=None if order is None else order.pool)
 
 
-def amend(folded: CampaignState, draft: Draft, unknown_categories: object, *, reason: str, who: str) -> CampaignState:
-    """Amend the campaign; where all of it holds already, nothing is written."""
-    given = check_unknown_categories(_AMEND, unknown_categories, folded.definition.categories)
+def amend(state: CampaignState, draft: Draft, unknown_categories: object, *, reason: str, who: str) -> CampaignState:
+    """Map unknown categories; nothing is written if the mapping is already in effect."""
+    given = check_unknown_categories(_AMEND, unknown_categories, state.definition.categories)
     if not given:
-        raise ParameterError("must name one column at least; got none.", owner=_AMEND, name="unknown_categories")
-    after = amended(folded, given)
-    if after.definition == folded.definition:
-        return folded
-    draft.add("amended", {"period": folded.state.period, "unknown_categories": given, "reason": reason, "who": who})
+        raise ParameterError("must name at least one column; got none.", owner=_AMEND, name="unknown_categories")
+    after = amended(state, given)
+    if after.definition == state.definition:
+        return state
+    draft.add("amended", {"period": state.state.period, "unknown_categories": given, "reason": reason, "who": who})
     return after

@@ -1,11 +1,11 @@
-"""A campaign: a tracker with a name, a store and a history; whoever opens it, wherever, finds it where it was left.
+"""Campaigns: trackers with a name and a log, kept in a store.
 
-Every change reads where the campaign stands, decides, and appends to its log; if somebody else appended first, it reads again and
-decides anew. So any number of processes may work on one campaign, and what was acknowledged is in the log.
+Every change reads the current state, decides, and appends to the log; if another writer appended first, it reads again and
+decides again. Any number of processes can work on one campaign, and every acknowledged change is in the log.
 """
 
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -15,49 +15,42 @@ from driftpace import validation
 from driftpace.campaign import transitions
 from driftpace.campaign.amendments import amend, fund
 from driftpace.campaign.codec import pack_ids
-from driftpace.campaign.compare import arrays_agree
 from driftpace.campaign.definition import Definition, check_name
-from driftpace.campaign.delivery import Delivery, tell
-from driftpace.campaign.handle import CampaignHandle, Draft, first_change, unknown_campaign
-from driftpace.campaign.ledger import Ledger, read_ledger
+from driftpace.campaign.delivery import Delivery, Target, tell
+from driftpace.campaign.handle import Draft, first_change, unknown_campaign
 from driftpace.campaign.names import check_key, check_reason, check_text
-from driftpace.campaign.orders import (
-    ask,
-    ask_again,
-    awaited_in,
-    drawn_in,
-    not_open,
-    open_order,
-    order_of_period,
-    past_order,
-)
-from driftpace.campaign.records import Decision, Order, Receipt, Status
-from driftpace.campaign.sampling import Sample, Shortfall, draw_sample, find_shortfall
-from driftpace.campaign.schema import Columns, Predicted, feature_rows, labelled, map_categories, predicted, unlisted
-from driftpace.campaign.state import CampaignState, fingerprint
+from driftpace.campaign.orders import ask, ask_again, drawn_in, open_order
+from driftpace.campaign.reader import CampaignReader
+from driftpace.campaign.records import Order, Receipt, Status
+from driftpace.campaign.sampling import Sample, draw_sample, find_shortfall
+from driftpace.campaign.schema import labelled, read_table
+from driftpace.campaign.state import CampaignState
 from driftpace.campaign.summary import named, status
-from driftpace.errors import (
-    ConflictError,
-    ParameterError,
-    ProtocolError,
-    StateFileError,
-)
-from driftpace.records import Plan
+from driftpace.errors import ConflictError, ParameterError
 from driftpace.storage import open_store
-from driftpace.storage.base import Entry, Store
 from driftpace.tracker import Tracker
-from driftpace.typing import FloatArray
 
 DRAW_ATTEMPTS = 6
-"""How often rows are drawn anew where a concurrent writer drew first."""
+"""How often rows are drawn again where a concurrent writer drew first."""
 
 
-class Campaign:
-    """A tracker with a name and a history that survives the process, kept in a store.
+class Campaign(CampaignReader):
+    """A tracker with a name and a log, kept in a store.
 
-    ``storage`` is where: the path of a file (SQLite), ``postgresql://...``, ``memory://``, or an opened store. A campaign is begun
-    by :meth:`create` and found again by :meth:`open`. One handle may be used by several threads.
+    :meth:`create` starts a campaign, :meth:`open` opens an existing one. One object can be used by several threads. Methods that
+    change the campaign take ``who`` (recorded in the log) and ``dry_run`` (return the result without writing it).
 
+    Parameters
+    ----------
+    name : str
+        Name of an existing campaign.
+    store : Store
+        The store that holds it.
+    clock : callable, optional
+        Returns the time that the log records; the current UTC time by default.
+
+    Examples
+    --------
     >>> from driftpace.campaign import Campaign
     >>> from driftpace.storage import MemoryStore
     >>> store = MemoryStore()
@@ -66,11 +59,6 @@ class Campaign:
     >>> order.samples, Campaign.open("prices", storage=store).ask(key="2026-W46") == order
     (10, True)
     """
-
-    def __init__(self, name: str, store: Store, *, clock: Callable[[], str] | None = None) -> None:
-        self._name = name
-        self._store = store
-        self._kept = CampaignHandle(name, store, clock=clock)
 
     @classmethod
     def create(
@@ -84,11 +72,28 @@ class Campaign:
         who: str = "",
         clock: Callable[[], str] | None = None,
     ) -> Self:
-        """Begin a campaign of a definition (or the values of one), or of a tracker, which then needs a ``name``.
+        """Create a campaign.
 
-        With ``keep_rows=False`` the rows of a period are forgotten when it is closed; what the mathematics needs to go on is
-        kept, but the history can no longer be folded from its first row. ``load_if_exists`` opens the campaign of that name
-        where there is one, whatever it is about.
+        Parameters
+        ----------
+        what : Definition, dict or Tracker
+            The definition, its values, or a tracker between two periods, which needs a ``name``.
+        storage : str, path-like or Store
+            Where to keep it; see :func:`driftpace.storage.open_store`.
+        name : str, optional
+            Replaces the name of the definition.
+        keep_rows : bool, optional
+            Replaces that of the definition. With False the rows of a period are deleted when it is closed; the tracker continues
+            as before, but the log cannot be replayed.
+        load_if_exists : bool, default False
+            Open the campaign of that name if there is one, whatever its definition.
+        who, clock
+            Recorded in the log; see the class.
+
+        Raises
+        ------
+        ParameterError
+            If the name is taken, or the definition is invalid.
         """
         store = open_store(storage)
         tracker = what if isinstance(what, Tracker) else None
@@ -97,70 +102,62 @@ class Campaign:
             values = what.to_values()
         elif tracker is None:
             if not isinstance(what, dict):
-                raise ParameterError(
-                    f"must be a definition or a tracker; got {what!r:.80}.",
-                    owner="Campaign.create",
-                    name="what",
-                )
+                problem = f"must be a definition or a tracker; got {what!r:.80}."
+                raise ParameterError(problem, owner="Campaign.create", name="what")
             values = dict(what)
-        if name is not None:
-            values["name"] = name
-        if keep_rows is not None:
-            values["keep_rows"] = keep_rows
-        definition = Definition.of(values)
+        given = {"name": name, "keep_rows": keep_rows}
+        definition = Definition.of(values | {key: value for key, value in given.items() if value is not None})
         campaign = cls(definition.name, store, clock=clock)
         if load_if_exists and store.head(definition.name) is not None:
             return campaign
-        made = definition.make_tracker(rng=secrets.randbits(63)) if tracker is None else tracker
+        tracker = definition.make_tracker(rng=secrets.randbits(63)) if tracker is None else tracker
         try:
-            store.create(definition.name, first_change(definition, made, at=campaign._kept.clock(), who=who))
+            store.create(definition.name, first_change(definition, tracker, at=campaign._handle.clock(), who=who))
         except ConflictError:
             if not load_if_exists:
-                raise ParameterError(
-                    f"must be a name that is free; got {definition.name!r}, which exists.",
-                    owner="Campaign.create",
-                    name="name",
-                ) from None
+                problem = f"must not be taken; a campaign named {definition.name!r} exists."
+                raise ParameterError(problem, owner="Campaign.create", name="name") from None
         return campaign
 
     @classmethod
     def open(cls, name: str, *, storage: Any, clock: Callable[[], str] | None = None) -> Self:
-        """Return the campaign of that name, or raise UnknownCampaignError."""
+        """Open an existing campaign.
+
+        Raises
+        ------
+        UnknownCampaignError
+            If the store has no campaign of that name.
+        """
         store = open_store(storage, create=False)
         check_name(name)
         if store.head(name) is None:
             raise unknown_campaign(name, store)
         return cls(name, store, clock=clock)
 
-    @property
-    def name(self) -> str:
-        """The name."""
-        return self._name
-
-    @property
-    def store(self) -> Store:
-        """Where the campaign is kept."""
-        return self._store
-
-    @property
-    def definition(self) -> Definition:
-        """What the campaign is about."""
-        return self._kept.load().definition
-
     def ask(self, *, key: str | None = None, pool: int | None = None, who: str = "", dry_run: bool = False) -> Order:
-        """Return this period's order: how many rows to label, and why. Asking again returns the same order.
+        """Return the order of the current period: how many rows to label, and why. Asking again returns the same order.
 
-        ``key`` is your name of the period (2026-W46). A key that was asked before returns the order of its period, open or
-        closed. A new key opens the next period; if the one before still misses rows, that is refused. ``pool`` is how many rows
-        the period can give at most.
+        Parameters
+        ----------
+        key : str, optional
+            Your name of the period, such as 2026-W46. A known key returns the order of its period, open or closed. A new key
+            opens the next period.
+        pool : int, optional
+            Number of rows that can be labelled in this period.
+        who, dry_run
+            See the class.
+
+        Raises
+        ------
+        ProtocolError
+            If the key is new and rows of the open period are missing.
         """
         key = check_key("Campaign.ask", "key", key)
         if pool is not None:
             validation.count("Campaign.ask", least=0, pool=pool)
-            pool = int(pool)  # a count of NumPy's is no JSON
-
-        return self._kept.change(
-            lambda folded, draft: ask(self._store, folded, draft, key=key, pool=pool, who=who), dry_run=dry_run
+            pool = int(pool)  # NumPy integers are not JSON
+        return self._handle.change(
+            lambda state, draft: ask(self._store, state, draft, key=key, pool=pool, who=who), dry_run=dry_run
         )
 
     def tell(
@@ -182,50 +179,54 @@ class Campaign:
         who: str = "",
         dry_run: bool = False,
     ) -> Receipt:
-        """Take rows that came for the open period, fit them when they are enough, and say what became of them.
+        """Deliver labelled rows of the open period; the period is closed and the model fitted when no more are missing.
 
-        ``final=None`` closes the period when nothing is missing any more, True closes it with what came, False leaves it open.
-        Without rows, ``tell()`` closes. ``ids`` tell rows apart: those told before in this period are not counted again.
-        ``delivery`` names the whole delivery (by default it is known by its rows): one that was told before is not counted,
-        unless ``again``; with ``final=True`` it still closes its period. ``digest`` says what came under that name: the name with
-        another digest is refused. ``key`` and ``period`` (its number) say which period the rows are meant for, and that must be the
-        open one. ``source``, ``unlabelled`` and ``other_period_rows`` go into the log.
+        Parameters
+        ----------
+        X, y : array-like, optional
+            Features and targets. ``tell()`` without rows closes the period.
+        groups : array-like, optional
+            Group of each row, kept together in cross-validation.
+        ids : sequence, optional
+            Ids of the rows; a row delivered twice in a period counts once.
+        final : bool, optional
+            None closes the period when no rows are missing, True closes it with the rows received, False leaves it open.
+        key, period : str and int, optional
+            The period that the rows are meant for; must be the open one.
+        delivery : str, optional
+            Name of the delivery; by default a hash of its rows. A delivery counts once; with ``final=True`` a repeated one
+            still closes its period.
+        digest : str, optional
+            Hash of what was delivered under that name; the same name with another digest is refused.
+        again : bool, default False
+            Count the delivery even if it was delivered before.
+        source, unlabelled, other_period_rows
+            Recorded in the log: where the rows are from, and how many were left out.
+        who, dry_run
+            See the class.
+
+        Returns
+        -------
+        Receipt
         """
         validation.count("Campaign.tell", unlabelled=unlabelled, other_period_rows=other_period_rows)
-        left_out = {"unlabelled": int(unlabelled), "other_period_rows": int(other_period_rows)}
-        delivery = check_key("Campaign.tell", "delivery", delivery)
-        digest = check_key("Campaign.tell", "digest", digest)
-        brought = Delivery(
-            X=X, y=y, groups=groups, ids=ids, name=delivery, digest=digest, source=source, left_out=left_out, who=who
+        rows = Delivery(
+            X=X,
+            y=y,
+            groups=groups,
+            ids=ids,
+            name=check_key("Campaign.tell", "delivery", delivery),
+            digest=check_key("Campaign.tell", "digest", digest),
+            source=source,
+            left_out={"unlabelled": int(unlabelled), "other_period_rows": int(other_period_rows)},
+            who=who,
         )
-        return self._tell(lambda _: brought, final=final, key=key, period=period, again=again, dry_run=dry_run)
-
-    def _tell(
-        self,
-        bring: Callable[[CampaignState], Delivery],
-        *,
-        final: bool | None,
-        key: str | None,
-        period: int | None,
-        again: bool,
-        dry_run: bool,
-    ) -> Receipt:
-        """Take what is brought to the campaign where it stands when it is written, and not where it stood when it was read."""
-        if final is not None:
-            validation.switch("Campaign.tell", final=final)
-        key = check_key("Campaign.tell", "key", key)
-        validation.switch("Campaign.tell", again=again)
-
-        return self._kept.change(
-            lambda folded, draft: tell(
-                self._store, folded, draft, bring(folded), final=final, key=key, period=period, again=again
-            ),
-            dry_run=dry_run,
-        )
+        target = Target.checked(final=final, key=key, period=period, again=again)
+        return self._tell(lambda _: rows, target, dry_run=dry_run)
 
     def tell_table(
         self,
-        columns: Columns,
+        table: Any,
         *,
         final: bool | None = None,
         key: str | None = None,
@@ -237,182 +238,182 @@ class Campaign:
         who: str = "",
         dry_run: bool = False,
     ) -> Receipt:
-        """Take the labelled rows of a table (columns by name, as :mod:`driftpace.tables` reads them), as the definition says.
+        """Deliver the labelled rows of a table, read as the definition says.
 
-        Rows without a target are not labelled yet, and rows that were drawn for another period are out of date: both are left
-        out and counted, and a table that holds nothing else closes no period by itself.
+        Rows without a target and rows drawn for another period are ignored and counted; a table of such rows only does not close
+        the period.
+
+        Parameters
+        ----------
+        table : frame, path, mapping of arrays, or columns as :mod:`driftpace.tables` reads them
+            A pandas, polars or pyarrow frame, a file, or columns by name.
+        final, key, delivery, digest, again, source, period
+            As in :meth:`tell`.
+        who, dry_run
+            See the class.
+
+        Returns
+        -------
+        Receipt
         """
-        named_by = check_key("Campaign.tell", "delivery", delivery)
+        columns = read_table(table, owner="Campaign.tell")
+        name = check_key("Campaign.tell", "delivery", delivery)
         digest = check_key("Campaign.tell", "digest", digest)
 
-        def bring(folded: CampaignState) -> Delivery:
-            found = labelled(
-                folded.definition,
+        def read(state: CampaignState) -> Delivery:
+            rows = labelled(
+                state.definition,
                 columns,
-                period=folded.state.period,
-                names=() if folded.opened is None else folded.opened.names,
-                known=folded.state.columns,
+                period=state.state.period,
+                names=() if state.opened is None else state.opened.names,
+                known=state.state.columns,
                 owner="Campaign.tell",
             )
             return Delivery(
-                X=found.rows,
-                y=found.y,
-                groups=found.groups,
-                ids=found.ids,
-                name=named_by,
+                X=rows.rows,
+                y=rows.y,
+                groups=rows.groups,
+                ids=rows.ids,
+                name=name,
                 digest=digest,
                 source=source,
-                left_out={"unlabelled": found.unlabelled, "other_period_rows": found.other_period_rows},
+                left_out={"unlabelled": rows.unlabelled, "other_period_rows": rows.other_period_rows},
                 who=who,
-                unlisted=found.unlisted,
+                unlisted=rows.unlisted,
             )
 
-        return self._tell(bring, final=final, key=key, period=period, again=again, dry_run=dry_run)
+        target = Target.checked(final=final, key=key, period=period, again=again)
+        return self._tell(read, target, dry_run=dry_run)
+
+    def _tell(self, read: Callable[[CampaignState], Delivery], target: Target, *, dry_run: bool) -> Receipt:
+        """Deliver rows to the state that is written to, which may differ from the one that was current when called."""
+        return self._handle.change(
+            lambda state, draft: tell(self._store, state, draft, read(state), target), dry_run=dry_run
+        )
 
     def forget(self, *, reason: str, period: int | None = None, who: str = "", dry_run: bool = False) -> Order:
-        """Take back the rows told so far in the open period, such as a delivery that proved bad; ``period`` must be that one."""
+        """Discard the rows delivered in the open period, such as a wrong file.
+
+        Parameters
+        ----------
+        reason : str
+            Recorded in the log.
+        period : int, optional
+            Must be the open period.
+        who, dry_run
+            See the class.
+        """
         reason = check_reason("Campaign.forget", reason)
 
-        def decide(folded: CampaignState, draft: Draft) -> tuple[CampaignState, Order]:
-            order = open_order(folded, "forget", period)
+        def decide(state: CampaignState, draft: Draft) -> tuple[CampaignState, Order]:
+            order = open_order(state, "forget", period)
             if order.received:
-                seqs = folded.opened.deliveries if folded.opened else ()
+                seqs = state.opened.deliveries if state.opened else ()
                 draft.add("forgotten", {"period": order.period, "rows": order.received, "reason": reason, "who": who})
-                if not folded.definition.keep_rows:
+                if not state.definition.keep_rows:
                     draft.drop(seqs)
-                folded = ask_again(transitions.forgotten(folded), draft, who=who)
-            return folded, open_order(folded, "forget")
+                state = ask_again(transitions.forgotten(state), draft, who=who)
+            return state, open_order(state, "forget")
 
-        return self._kept.change(decide, dry_run=dry_run)
+        return self._handle.change(decide, dry_run=dry_run)
 
     def override(
         self, samples: int, *, reason: str, period: int | None = None, who: str = "", dry_run: bool = False
     ) -> Order:
-        """Put a number of your own in the place of the order, with the reason; it stands until the period is closed.
+        """Replace the number of rows of the open order; the override applies until the period is closed.
 
-        ``period`` is the one that you looked at: where another is open by now, that is refused.
+        Parameters
+        ----------
+        samples : int
+            Rows of the whole period.
+        reason : str
+            Recorded in the log.
+        period : int, optional
+            Must be the open period.
+        who, dry_run
+            See the class.
+
+        Returns
+        -------
+        Order
+            With the expected excess loss for that number of rows.
         """
         validation.count("Campaign.override", samples=samples)
-        why = check_reason("Campaign.override", reason)
-        return self._decided("overridden", transitions.overridden, int(samples), why, period, who, dry_run)
+        body = {"samples": int(samples), "reason": check_reason("Campaign.override", reason), "who": who}
+        return self._decide("overridden", body, period, dry_run)
 
     def approve(self, *, reason: str = "", period: int | None = None, who: str = "", dry_run: bool = False) -> Order:
-        """Agree with the order as the tracker made it; an override of it is over. ``period`` as for :meth:`override`."""
-        why = check_text("Campaign.approve", "reason", reason)
-        return self._decided("approved", transitions.approved, None, why, period, who, dry_run)
+        """Approve the open order as the tracker computed it; an override is withdrawn. Parameters as in :meth:`override`."""
+        body = {"samples": None, "reason": check_text("Campaign.approve", "reason", reason), "who": who}
+        return self._decide("approved", body, period, dry_run)
 
-    def _decided(
-        self,
-        kind: str,
-        apply: Callable[[CampaignState, Decision], CampaignState],
-        samples: int | None,
-        reason: str,
-        period: int | None,
-        who: str,
-        dry_run: bool,
-    ) -> Order:
-        def decide(folded: CampaignState, draft: Draft) -> tuple[CampaignState, Order]:
-            order = open_order(folded, "override" if samples is not None else "approve", period)
+    def _decide(self, kind: str, decision: dict[str, Any], period: int | None, dry_run: bool) -> Order:
+        apply = transitions.approved if kind == "approved" else transitions.overridden
+
+        def decide(state: CampaignState, draft: Draft) -> tuple[CampaignState, Order]:
+            order = open_order(state, "approve" if kind == "approved" else "override", period)
             asked = order.received + order.request.samples
-            wanted = asked if samples is None else samples
-            body = {"period": order.period, "samples": wanted, "asked": asked, "reason": reason, "who": who}
-            folded = apply(folded, transitions.decision_of(body, draft.at))
-            now = open_order(folded, kind)
-            draft.add(kind, body if now.overridden is None else {**body, "risk_bound": now.overridden.risk_bound})
-            return folded, now
+            samples = asked if decision["samples"] is None else decision["samples"]
+            body = {"period": order.period, **decision, "samples": samples, "asked": asked}
+            state = apply(state, transitions.decision_of(body, draft.at))
+            order = open_order(state, kind)
+            draft.add(kind, body if order.overridden is None else {**body, "risk_bound": order.overridden.risk_bound})
+            return state, order
 
-        return self._kept.change(decide, dry_run=dry_run)
+        return self._handle.change(decide, dry_run=dry_run)
 
     def add_money(
         self, money: Any, *, reason: str, periods: int = 0, who: str = "", dry_run: bool = False, **prices: Any
     ) -> Status:
-        """Add ``money`` to the budget, and ``periods`` to its horizon; the order of an open period is made anew.
+        """Add money to the budget; the order of an open period is computed again.
 
-        What was spent stays spent. ``fixed``, ``per_sample``, ``tiers``, ``minimum`` and ``currency`` are other prices from now on.
-        Where there was no budget, there is one from the open period on.
+        Parameters
+        ----------
+        money : number, str or Decimal
+            The amount.
+        reason : str
+            Recorded in the log.
+        periods : int, default 0
+            Added to the horizon. A campaign without a budget gets one for that many periods, the open one included.
+        **prices
+            New prices from now on: ``fixed``, ``per_sample``, ``tiers``, ``minimum``, ``currency``.
+        who, dry_run
+            See the class.
         """
         validation.count("Campaign.add_money", periods=periods)
         why = check_reason("Campaign.add_money", reason)
 
-        def decide(folded: CampaignState, draft: Draft) -> tuple[CampaignState, Status]:
-            folded = fund(folded, draft, money, periods=int(periods), prices=prices, reason=why, who=who)
-            return folded, status(replace(folded, seq=draft.next_seq - 1), updated_at=draft.at)
+        def decide(state: CampaignState, draft: Draft) -> tuple[CampaignState, Status]:
+            state = fund(state, draft, money, periods=int(periods), prices=prices, reason=why, who=who)
+            return state, status(replace(state, seq=draft.next_seq - 1), updated_at=draft.at)
 
-        return self._kept.change(decide, dry_run=dry_run)
+        return self._handle.change(decide, dry_run=dry_run)
 
     def amend(
         self, *, unknown_categories: Mapping[str, str], reason: str, who: str = "", dry_run: bool = False
     ) -> Status:
-        """Say which of its listed words any other word of a column counts as, from now on: ``others={"city": "Milan"}``.
+        """Map categories that the definition does not list; rows with such categories are refused otherwise.
 
-        Without it, a row with a word that ``categories`` does not list is refused. What was told stays as it was, and an order
-        stands. Where all of it holds already, nothing is written.
+        Earlier deliveries and the open order do not change. If the mapping is already in effect, nothing is written.
+
+        Parameters
+        ----------
+        unknown_categories : mapping of str to str
+            For each column the listed category that unknown ones count as, such as ``{"city": "Milan"}``.
+        reason : str
+            Recorded in the log.
+        who, dry_run
+            See the class.
         """
         why = check_reason("Campaign.amend", reason)
 
-        def decide(folded: CampaignState, draft: Draft) -> tuple[CampaignState, Status]:
-            folded = amend(folded, draft, unknown_categories, reason=why, who=who)
+        def decide(state: CampaignState, draft: Draft) -> tuple[CampaignState, Status]:
+            state = amend(state, draft, unknown_categories, reason=why, who=who)
             if not draft.entries:
-                return folded, self.status()
-            return folded, status(replace(folded, seq=draft.next_seq - 1), updated_at=draft.at)
+                return state, self.status()
+            return state, status(replace(state, seq=draft.next_seq - 1), updated_at=draft.at)
 
-        return self._kept.change(decide, dry_run=dry_run)
-
-    def drawn(self) -> tuple[str, ...]:
-        """Return the ids of the rows that were drawn for labelling in the open period."""
-        return drawn_in(self._store, self._kept.load())
-
-    def awaited(self) -> tuple[str, ...]:
-        """Return the ids of the rows that were drawn for labelling in the open period and were not told yet."""
-        return awaited_in(self._store, self._kept.load())
-
-    def record_draw(
-        self,
-        ids: Sequence[str],
-        *,
-        period: int | None = None,
-        before: Sequence[str] | None = None,
-        source: str = "",
-        pool_rows: int = 0,
-        who: str = "",
-        dry_run: bool = False,
-    ) -> None:
-        """Write into the log which rows were drawn for labelling, so that they are not drawn twice.
-
-        ``before`` is what :meth:`drawn` said when they were chosen: where somebody else drew in the meantime, ConflictError asks
-        to look and to choose again.
-        """
-
-        def decide(folded: CampaignState, draft: Draft) -> tuple[CampaignState, None]:
-            order = open_order(folded, "select", period)
-            if before is not None and set(before) != set(drawn_in(self._store, folded)):
-                raise ConflictError(
-                    f"somebody else drew rows for {named(order.period, order.key)} just now; try again."
-                )
-            body = {"period": order.period, "rows": len(ids), "pool": pool_rows, "source": source, "who": who}
-            seq = draft.next_seq
-            draft.add("selected", body, rows=pack_ids(ids))
-            return transitions.selected(folded, seq=seq), None
-
-        self._kept.change(decide, dry_run=dry_run)
-
-    def order(self, key: str | None = None) -> Order:
-        """Return the order of the period with that key; by default the open one, else the one closed last."""
-        folded = self._kept.load()
-        order = folded.order
-        if order is None or key not in (None, order.key):
-            last = folded.state.period - 1
-            order = order_of_period(self._store, folded, last) if key is None else past_order(self._store, folded, key)
-        if order is None:
-            raise not_open(self._store, folded, key)
-        return order
-
-    def shortfall(self, order: Order | None = None, *, replace: bool = False) -> Shortfall:
-        """Return how many rows of an order (default: the open one) are still to be drawn by :meth:`sample`."""
-        folded = self._kept.load()
-        return find_shortfall(
-            self._store, folded, open_order(folded, "sample") if order is None else order, replace=replace
-        )
+        return self._handle.change(decide, dry_run=dry_run)
 
     def sample(
         self,
@@ -427,8 +428,7 @@ class Campaign:
     ) -> Sample:
         """Draw the rows to label from a pool and record them in the log, so that none is drawn twice in a period.
 
-        Rows that ``tell`` would refuse are not drawn. Where all rows of the order are drawn, those still without a label are
-        returned again.
+        Rows that ``tell`` would refuse are not drawn. If all rows of the order are drawn, those without a label are returned again.
 
         Parameters
         ----------
@@ -442,15 +442,8 @@ class Campaign:
             Draw other rows for those drawn before that are still without a label.
         source : str
             A name of the pool, for the log and for messages.
-        who : str
-            Who draws, for the log.
-        dry_run : bool
-            Record nothing.
-
-        Returns
-        -------
-        Sample
-            The ids and values of the rows.
+        who, dry_run
+            See the class.
 
         Examples
         --------
@@ -460,97 +453,67 @@ class Campaign:
         >>> order = campaign.ask()
         >>> sample = campaign.sample({"area": list(range(100))})
         >>> len(sample), sample.new, len(campaign.sample({"area": list(range(100))}).rows()["area"])
-        (10, 10, 10)
+        (6, 6, 6)
         """
         draw = partial(self._sample, pool, order, source, who, dry_run, strata=strata, replace=replace)
         for _ in range(DRAW_ATTEMPTS - 1):
-            with suppress(ConflictError):  # rows drawn by a concurrent writer are in the log now: look again
+            with suppress(ConflictError):  # the rows of a concurrent writer are in the log now: draw again
                 return draw()
         return draw()
 
     def _sample(self, pool: Any, order: Order | None, source: str, who: str, dry_run: bool, **options: Any) -> Sample:
-        folded = self._kept.load()
-        wanted = open_order(folded, "sample") if order is None else order
-        sample = draw_sample(self._store, folded, wanted, pool, source=source, **options)
+        state = self._handle.load()
+        order = open_order(state, "sample") if order is None else order
+        sample = draw_sample(self._store, state, order, pool, source=source, **options)
         if sample.new and not dry_run:
-            before = find_shortfall(self._store, folded, wanted).drawn
-            eligible = sample.eligible
+            before = find_shortfall(self._store, state, order).drawn
             self.record_draw(
-                sample.ids, period=wanted.period, before=before, source=source, pool_rows=eligible, who=who
+                sample.ids, period=order.period, before=before, source=source, pool_rows=sample.eligible, who=who
             )
         return sample
 
-    def status(self) -> Status:
-        """Return where the campaign stands, and what to do now."""
-        head = self._store.head(self._name)
-        if head is None:
-            raise unknown_campaign(self._name, self._store)
-        return status(self._kept.load(), updated_at=head.updated_at)
+    def record_draw(
+        self,
+        ids: Sequence[str],
+        *,
+        period: int | None = None,
+        before: Sequence[str] | None = None,
+        source: str = "",
+        pool_rows: int = 0,
+        who: str = "",
+        dry_run: bool = False,
+    ) -> None:
+        """Record which rows were drawn for labelling by your own procedure, so that they are not drawn twice.
 
-    def plan(self, **wanted: Any) -> Plan:
-        """Return a plan from this period on, by :meth:`Tracker.plan` (cost, epsilon, budget, horizon, gap); nothing is changed."""
-        return self._now().plan(**wanted)
+        Parameters
+        ----------
+        ids : sequence of str
+            Ids of the rows.
+        period : int, optional
+            Must be the open period.
+        before : sequence of str, optional
+            What :meth:`drawn` returned when the rows were chosen.
+        source, pool_rows
+            Recorded in the log: the pool and its size.
+        who, dry_run
+            See the class.
 
-    def predict(self, X: Any) -> FloatArray:
-        """Return what the current model says of rows."""
-        return self._now().predict(X)
-
-    def predict_table(self, columns: Columns) -> Predicted:
-        """Return what the current model says of the rows of a table, in the words of the definition."""
-        folded = self._kept.load()
-        if folded.last is None:
-            raise ProtocolError(
-                f"predict() came before the first period was closed; {folded.definition.name!r} has no model yet."
-            )
-        definition, known, owner = folded.definition, folded.state.columns, "Campaign.predict"
-        rows = feature_rows(definition, columns, known=known, owner=owner)
-        mapped = map_categories(definition, unlisted(definition, columns, known=known, owner=owner))
-        return predicted(definition, self._now().decision_function(rows), unknown_categories=mapped)
-
-    def tracker(self) -> Tracker:
-        """Return a tracker that stands where the campaign stands; what is done with it is not written anywhere."""
-        folded = self._kept.load()
-        return Tracker.from_snapshot(folded.method, folded.state, [row.report for row in self.ledger()])
-
-    def _now(self) -> Tracker:
-        """Return a tracker without its history, which neither plans nor predictions need."""
-        folded = self._kept.load()
-        return Tracker.from_snapshot(folded.method, folded.state)
-
-    def ledger(self) -> Ledger:
-        """Return the closed periods: what was promised and what was measured; ``.to_frame()`` for a table."""
-        found = read_ledger(self._store, self._name)
-        if not found and self._store.head(self._name) is None:
-            raise unknown_campaign(self._name, self._store)
-        return found
-
-    def log(self, *, after: int = 0, limit: int | None = None, kinds: Sequence[str] | None = None) -> tuple[Entry, ...]:
-        """Return what happened, in order."""
-        found = tuple(self._store.entries(self._name, after=after, limit=limit, kinds=kinds))
-        if not found and self._store.head(self._name) is None:
-            raise unknown_campaign(self._name, self._store)
-        return found
-
-    def replay(self) -> Iterator[tuple[Entry, CampaignState]]:
-        """Yield each entry with where it leads to, folded from the first row on; refused where rows were not kept.
-
-        Where an entry says what it led to and the fold says otherwise, StateFileError names it; last digits may differ, where
-        another machine or library wrote the log.
+        Raises
+        ------
+        ConflictError
+            If other rows were drawn since ``before``.
         """
-        log = self.log()
-        for entry, folded in transitions.replay((entry, self._rows_of(entry)) for entry in log):
-            if entry.kind == "fitted" and not _led_to(entry, folded):
-                raise StateFileError(f"entry {entry.seq} led to another state than its replay does.")
-            yield entry, folded
 
-    def _rows_of(self, entry: Entry) -> bytes | None:
-        return self._store.rows(self._name, [entry.seq]).get(entry.seq) if entry.kind == "delivered" else None
+        def decide(state: CampaignState, draft: Draft) -> tuple[CampaignState, None]:
+            order = open_order(state, "sample", period)
+            if before is not None and set(before) != set(drawn_in(self._store, state)):
+                raise ConflictError(f"other rows were drawn for {named(order.period, order.key)} meanwhile; try again.")
+            body = {"period": order.period, "rows": len(ids), "pool": pool_rows, "source": source, "who": who}
+            seq = draft.next_seq
+            draft.add("selected", body, rows=pack_ids(ids))
+            return transitions.selected(state, seq=seq), None
+
+        self._handle.change(decide, dry_run=dry_run)
 
     def __repr__(self) -> str:
         return f"Campaign({self._name!r}, storage={self._store.url!r})"
-
-
-def _led_to(entry: Entry, folded: CampaignState) -> bool:
-    """Whether a fit led to this state, or to its model up to rounding."""
-    coef = folded.state.coef
-    return entry.body["sha256"] == fingerprint(folded) or arrays_agree(entry.body["coef"], () if coef is None else coef)

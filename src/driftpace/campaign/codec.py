@@ -1,4 +1,4 @@
-"""Rows of a delivery as bytes and back, exact to the bit: a line of JSON that says what follows, then the arrays, compressed."""
+"""Rows of a delivery as bytes, exact to the bit: a line of JSON that describes the arrays, then the arrays, compressed."""
 
 import json
 import zlib
@@ -16,14 +16,14 @@ _ARRAYS = ("X", "y", "groups")
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class PackedRows:
-    """Rows as they were let in, and what tells them apart, where anything does."""
+    """Validated rows with their ids, if they have any."""
 
     told: TellEvent
     ids: tuple[str, ...] | None = None
 
 
 def pack(packed: PackedRows) -> bytes:
-    """Return the bytes of a delivery.
+    """Encode a delivery as bytes.
 
     >>> rows = PackedRows(told=TellEvent(X=np.ones((2, 1)), y=np.zeros(2)), ids=("a", "b"))
     >>> unpack(pack(rows)).ids, unpack(pack(rows)).told.X.tolist()
@@ -33,23 +33,23 @@ def pack(packed: PackedRows) -> bytes:
 
 
 def content(packed: PackedRows) -> bytes:
-    """Return the bytes of a delivery as they are before they are compressed, which every machine does in its own way."""
-    told = packed.told
-    there = [name for name in _ARRAYS if getattr(told, name) is not None]
+    """Return the bytes of a delivery before compression, whose result depends on the machine."""
+    rows = packed.told
+    names = [name for name in _ARRAYS if getattr(rows, name) is not None]
     head = {
-        "rows": int(told.X.shape[0]),
-        "features": int(told.X.shape[1]),
-        "columns": told.columns,
+        "rows": int(rows.X.shape[0]),
+        "features": int(rows.X.shape[1]),
+        "columns": rows.columns,
         "ids": packed.ids,
-        "arrays": there,
+        "arrays": names,
     }
-    arrays = [getattr(told, name).astype("<i8" if name == "groups" else "<f8") for name in there]
+    arrays = [getattr(rows, name).astype("<i8" if name == "groups" else "<f8") for name in names]
     body = b"".join(np.ascontiguousarray(array).tobytes() for array in arrays)
     return json.dumps(head).encode() + b"\n" + body
 
 
 def unpack(data: bytes) -> PackedRows:
-    """Return the delivery that bytes stand for."""
+    """Decode a delivery."""
     try:
         line, _, body = zlib.decompress(data).partition(b"\n")
         head: dict[str, Any] = json.loads(line)
@@ -69,12 +69,12 @@ def unpack(data: bytes) -> PackedRows:
 
 
 def pack_ids(ids: Sequence[str]) -> bytes:
-    """Return the bytes of a list of ids."""
+    """Encode a list of ids as bytes."""
     return zlib.compress(json.dumps(list(ids)).encode(), 1)
 
 
 def unpack_ids(data: bytes) -> tuple[str, ...]:
-    """Return the ids that bytes stand for; none where there are no bytes.
+    """Decode a list of ids; no bytes are an empty list.
 
     >>> unpack_ids(pack_ids(["a", "b"])), unpack_ids(b"")
     (('a', 'b'), ())
@@ -82,4 +82,4 @@ def unpack_ids(data: bytes) -> tuple[str, ...]:
     try:
         return tuple(json.loads(zlib.decompress(data))) if data else ()
     except (zlib.error, ValueError, TypeError) as error:
-        raise StateFileError(f"the list of rows that were drawn is damaged: {error}.") from None
+        raise StateFileError(f"the list of drawn rows is damaged: {error}.") from None

@@ -1,20 +1,4 @@
-"""What a campaign is about: the columns, the loss, the target, the money; as a table of plain values, such as a TOML file holds.
-
-=================  ==========================================================================================================
-name               letters, digits, dot, dash and underscore
-target             the column to predict
-features           the columns the model sees; left out: every numeric column of the first delivery
-classes            two words, the one that counts as no first, where the target is a class and not 0/1
-categories         for a column of words, its words in a list; the first is the one the others are compared to
-unknown_categories for a column of words, which of them any word counts as that is not listed; left out: such rows are refused
-id, groups         the column that tells rows apart, and the one that says whose they are
-loss, l2           the name of a loss (see driftpace.losses.loss_names); a penalty, or a list to choose from
-epsilon            how much worse than the best model is accepted; or tolerance, within a share of the best loss
-confidence         hold the target in each period with that probability instead of in the mean
-certificate, pool, cap, fit_intercept, seed, keep_rows, description
-budget             total, horizon, fixed, per_sample, tiers, minimum, currency, gap, batches
-=================  ==========================================================================================================
-"""
+"""The definition of a campaign: columns, loss, target and budget, as plain values such as a TOML file holds."""
 
 import re
 import tomllib
@@ -40,8 +24,55 @@ _WORDS = ("target", "id", "groups", "description")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Definition:
-    """A campaign as its owner defined it.
+    """The definition of a campaign.
 
+    Parameters
+    ----------
+    name : str
+        Letters, digits, dots, dashes and underscores.
+    target : str, optional
+        The column to predict; needed to read tables.
+    epsilon : float, optional
+        Largest accepted excess loss over the best model.
+    tolerance : float, optional
+        Instead of ``epsilon``: relative to the best loss, 0.05 for 5 %.
+    confidence : float, optional
+        Meet the target in each period with this probability instead of on average.
+    certificate : float, default 0.95
+        Confidence of the upper bounds in reports.
+    features : sequence of str, optional
+        Feature columns; by default every numeric column of the first delivery.
+    classes : pair of str, optional
+        The negative and the positive class of a target that is not 0/1.
+    categories : mapping of str to sequence of str
+        The categories of each categorical feature; the first is the reference.
+    unknown_categories : mapping of str to str
+        The category that unknown ones count as, by column; by default such rows are refused.
+    id : str, optional
+        Column that identifies rows.
+    groups : str, optional
+        Column of groups that are kept together in cross-validation.
+    loss : str
+        One of :func:`driftpace.losses.loss_names`; logistic if ``classes`` are given, else squared.
+    l2 : float or sequence of float
+        Penalty, or candidates to choose from.
+    pool : int, optional
+        Number of rows that can be labelled in a period.
+    cap : int
+        Largest order.
+    fit_intercept : bool, default True
+        Whether the model has an intercept.
+    seed : int, optional
+        Seed of all random draws.
+    keep_rows : bool, default True
+        Keep delivered rows, so that the log can be replayed.
+    description : str
+        A note for people.
+    budget : mapping, optional
+        total, horizon, fixed, per_sample, tiers, minimum, currency, gap, batches.
+
+    Examples
+    --------
     >>> definition = Definition.of({"name": "churn", "target": "left", "classes": ["no", "yes"], "epsilon": 0.02})
     >>> definition.loss, definition.l2
     ('logistic', 0.001)
@@ -75,7 +106,18 @@ class Definition:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> "Definition":
-        """Return the definition that plain values stand for, or refuse them in one sentence."""
+        """Return the definition of plain values.
+
+        Parameters
+        ----------
+        values : mapping
+            Settings by name; None means the default.
+
+        Raises
+        ------
+        ParameterError
+            If a setting is unknown or invalid.
+        """
         known = [one.name for one in fields(cls)]
         for name in values:
             if name not in known:
@@ -96,7 +138,7 @@ class Definition:
                 given[name] = _words(name, given[name])
         if "classes" in given and (len(given["classes"]) != 2 or len(set(given["classes"])) != 2):
             raise ParameterError(
-                f"must be two different words; got {given['classes']!r}.",
+                f"must be two different texts; got {given['classes']!r}.",
                 owner="Campaign",
                 name="classes",
             )
@@ -116,7 +158,7 @@ class Definition:
 
     @classmethod
     def of_toml(cls, text: str | bytes) -> "Definition":
-        """Return the definition that a TOML file holds."""
+        """Return the definition of a TOML file, given as its text."""
         try:
             values = tomllib.loads(text.decode("utf-8-sig") if isinstance(text, bytes) else text)
         except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -132,7 +174,7 @@ class Definition:
         for name in self.categories:
             if self.features is not None and name not in self.features:
                 raise ParameterError(
-                    f"must be of features; got {name!r}, which is none.",
+                    f"must be one of features; got {name!r}.",
                     owner="Campaign",
                     name="categories",
                 )
@@ -145,7 +187,7 @@ class Definition:
             )
 
     def to_values(self) -> dict[str, Any]:
-        """Return the plain values that :meth:`of` takes; those at their default are left out."""
+        """Return the plain values that :meth:`of` reads, without defaults."""
         plain: dict[str, Any] = {}
         for one in fields(self):
             value = getattr(self, one.name)
@@ -159,7 +201,7 @@ class Definition:
         return get_loss(self.loss, l2=0.0 if isinstance(self.l2, tuple) else self.l2)
 
     def make_budget(self) -> "Budget | None":
-        """Return the budget; None where money is no object."""
+        """Return the budget; None without one."""
         if self.budget is None:
             return None
         from driftpace.planning import Budget
@@ -173,7 +215,7 @@ class Definition:
         )
 
     def make_tracker(self, *, rng: int) -> "Tracker":
-        """Return a fresh tracker."""
+        """Return a new tracker; ``rng`` seeds it unless the definition has a seed."""
         from driftpace.tracker import Tracker
 
         features = None
@@ -195,12 +237,11 @@ class Definition:
                 rng=rng if self.seed is None else self.seed,
             )
         except ParameterError as error:
-            said = re.sub(r"\b(Tracker|Budget|LinearCost|TieredCost)\(", "Campaign(", str(error))
-            raise ParameterError(said) from None
+            raise error if error.owner is None else error.renamed(owner="Campaign") from None
 
 
 def check_name(name: object) -> str:
-    """Return the name of a campaign, or refuse it: it stands in addresses and file names."""
+    """Return the name of a campaign, or raise ParameterError; it is part of URLs and file names."""
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise ParameterError(
             f"must be up to 100 letters, digits, dots, dashes and underscores, "
@@ -212,7 +253,7 @@ def check_name(name: object) -> str:
 
 
 def make_cost(prices: Mapping[str, Any]) -> Any:
-    """Return what an order costs, of ``fixed``, ``per_sample``, ``tiers``, ``minimum`` and ``currency``."""
+    """Return the cost function for ``fixed``, ``per_sample``, ``tiers``, ``minimum`` and ``currency``."""
     from driftpace.planning import LinearCost, TieredCost
 
     more = {name: prices[name] for name in ("fixed", "minimum", "currency") if name in prices}
@@ -231,7 +272,7 @@ def _words(name: str, value: Any) -> tuple[str, ...]:
 def _categories(value: Any) -> dict[str, tuple[str, ...]]:
     if not isinstance(value, Mapping):
         raise ParameterError(
-            f"must give a list of words for each column; got {value!r:.80}.",
+            f"must give a list of categories for each column; got {value!r:.80}.",
             owner="Campaign",
             name="categories",
         )
@@ -240,7 +281,7 @@ def _categories(value: Any) -> dict[str, tuple[str, ...]]:
         levels = _words("categories", words)
         if len(levels) < 2 or len(set(levels)) != len(levels):
             raise ParameterError(
-                f"must be two different words at least; got {list(levels)!r:.80} for {name!r}.",
+                f"must be at least two different categories; got {list(levels)!r:.80} for {name!r}.",
                 owner="Campaign",
                 name="categories",
             )
@@ -249,10 +290,10 @@ def _categories(value: Any) -> dict[str, tuple[str, ...]]:
 
 
 def check_unknown_categories(owner: str, value: Any, categories: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
-    """Return which listed word any other counts as, for each column given, or refuse it: both must be in ``categories``."""
+    """Return the category that unknown ones count as, by column, or raise ParameterError unless both are in ``categories``."""
     if not isinstance(value, Mapping):
         raise ParameterError(
-            f"must give one word for each column; got {value!r:.80}.", owner=owner, name="unknown_categories"
+            f"must give one category for each column; got {value!r:.80}.", owner=owner, name="unknown_categories"
         )
     for name, word in value.items():
         if name not in categories:
@@ -264,7 +305,7 @@ def check_unknown_categories(owner: str, value: Any, categories: Mapping[str, tu
             )
             hint = f"did you mean {near[0]!r}?" if near else f"{there}."
             raise ParameterError(
-                f"must be of columns in categories; got {name!r:.80}: {hint}",
+                f"must be columns in categories; got {name!r:.80}: {hint}",
                 owner=owner,
                 name="unknown_categories",
             )
@@ -284,7 +325,7 @@ def _penalty(given: Mapping[str, Any]) -> float | tuple[float, ...]:
     for one in l2 if several else (l2,):
         validation.nonnegative("Campaign", l2=one)
     if several and not l2:
-        raise ParameterError("must be a number, or a list of some; got an empty list.", owner="Campaign", name="l2")
+        raise ParameterError("must be a number or a non-empty list; got an empty list.", owner="Campaign", name="l2")
     return tuple(float(one) for one in l2) if several else float(l2)
 
 
@@ -299,20 +340,20 @@ def _budget(value: Any) -> dict[str, Any]:
         if name not in _BUDGET:
             near = get_close_matches(str(name), _BUDGET, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(_BUDGET)}."
-            raise ParameterError(f"Campaign(budget.{name}=...) must be a setting of a budget; {hint}")
+            raise ParameterError(f"must be a setting of a budget; {hint}", owner="Campaign", name=f"budget.{name}")
     for name in ("total", "horizon"):
         if value.get(name) is None:
-            raise ParameterError(f"Campaign(budget.{name}=...) must be given; got nothing.")
+            raise ParameterError("must be given; got nothing.", owner="Campaign", name=f"budget.{name}")
     tiers = value.get("tiers")
     if tiers is not None:
         if not isinstance(tiers, list | tuple) or not all(
             isinstance(one, list | tuple) and len(one) == 2 for one in tiers
         ):
             raise ParameterError(
-                f"Campaign(budget.tiers=...) must be pairs (from which sample on, price); got {tiers!r:.80}."
+                f"must be pairs (first sample, price); got {tiers!r:.80}.", owner="Campaign", name="budget.tiers"
             )
         if "per_sample" in value:
-            raise ParameterError("Campaign(budget.per_sample=...) must be left out beside tiers; got both.")
+            raise ParameterError("must be left out beside tiers; got both.", owner="Campaign", name="budget.per_sample")
     return {name: one for name, one in value.items() if one is not None}
 
 

@@ -15,7 +15,7 @@ from driftpace.campaign.definition import Definition
 from driftpace.campaign.state import CampaignState, from_checkpoint, to_checkpoint
 from driftpace.campaign.summary import summary
 from driftpace.errors import ConflictError, ParameterError, StorageError, UnknownCampaignError
-from driftpace.storage.base import Change, Entry, Store
+from driftpace.storage.base import Change, Entry, Head, Store
 from driftpace.storage.codec import encode
 from driftpace.tracker import Tracker
 from driftpace.tracker.codec import snapshot_to_body
@@ -23,7 +23,7 @@ from driftpace.tracker.codec import snapshot_to_body
 
 @dataclass(slots=True)
 class Draft:
-    """Entries in the making, behind where the campaign stood. ``at`` is the time of all of them."""
+    """Entries to be appended to the log after the state ``before``; ``at`` is the time of all of them."""
 
     before: CampaignState
     at: str
@@ -33,7 +33,7 @@ class Draft:
 
     @property
     def next_seq(self) -> int:
-        """The number that the next entry will have."""
+        """The number of the next entry."""
         return self.before.seq + len(self.entries) + 1
 
     def add(self, kind: str, body: dict[str, Any], *, key: str | None = None, rows: bytes | None = None) -> None:
@@ -43,7 +43,7 @@ class Draft:
         self.entries.append(Entry(kind=kind, body=body, at=self.at, key=key))
 
     def drop(self, seqs: tuple[int, ...]) -> None:
-        """Let rows go: those of this draft are never written, earlier ones are dropped."""
+        """Drop rows: those of this draft are not written, earlier ones are deleted."""
         for seq in seqs:
             place = seq - self.before.seq - 1
             if place >= 0:
@@ -51,12 +51,12 @@ class Draft:
             else:
                 self.drop_rows.append(seq)
 
-    def change(self, folded: CampaignState) -> Change:
-        """Return what is to be written, when it leads to ``folded``."""
+    def change(self, state: CampaignState) -> Change:
+        """Return the change to write, which leads to ``state``."""
         return Change(
             entries=tuple(self.entries),
-            checkpoint=to_checkpoint(folded),
-            summary=summary(folded),
+            checkpoint=to_checkpoint(state),
+            summary=summary(state),
             rows=dict(self.rows),
             drop_rows=tuple(self.drop_rows),
         )
@@ -64,14 +64,14 @@ class Draft:
 
 Answer = TypeVar("Answer")
 Decide = Callable[[CampaignState, Draft], tuple[CampaignState, Answer]]
-"""Given where a campaign stands, adds to the draft of its log, and returns where it stands then and the answer."""
+"""Takes the current state, adds entries to the draft, and returns the next state and the answer."""
 
 PATIENCE = 120.0
-"""Seconds that a change is tried for while others keep changing the same campaign."""
+"""Seconds for which a change is retried while other writers change the same campaign."""
 
 
 class CampaignHandle:
-    """One campaign of a store, remembered since it was last read, by any number of threads: changed by one, read by all."""
+    """A campaign of a store with its state cached, for any number of threads: one changes it at a time, all can read it."""
 
     def __init__(self, name: str, store: Store, *, clock: Callable[[], str] | None = None) -> None:
         self.clock = utc_now if clock is None else clock
@@ -82,7 +82,7 @@ class CampaignHandle:
         self._known: CampaignState | None = None
 
     def change(self, decide: Decide[Answer], *, dry_run: bool) -> Answer:
-        """Read, decide, append; again where somebody else was faster. A dry run appends nothing."""
+        """Read, decide and append, again if another writer appended first. A dry run appends nothing."""
         validation.switch("Campaign", dry_run=dry_run)
         until = time.monotonic() + PATIENCE
         pause = 0.002
@@ -100,7 +100,7 @@ class CampaignHandle:
                     self._known = None
                     if time.monotonic() > until:
                         raise StorageError(
-                            f"campaign {self._name!r} was changed by others all the time; nothing was written, try again."
+                            f"campaign {self._name!r} was changed by other writers all the time; nothing was written, try again."
                         ) from None
                     time.sleep(pause * random.random())
                     pause = min(2.0 * pause, 0.25)
@@ -111,61 +111,65 @@ class CampaignHandle:
                 self._known = after
                 return answer
 
-    def load(self) -> CampaignState:
-        """Return where the campaign stands, from memory where nobody changed it since; nobody waits for a change under way."""
+    def load(self, head: Head | None = None) -> CampaignState:
+        """Return the current state, from memory if it is still current; readers do not wait for a change in progress.
+
+        ``head`` is that of the store, if the caller has just read it.
+        """
         while True:
             known = self._known
             if known is not None:
-                head = self._store.head(self._name)
+                head = head or self._store.head(self._name)
                 if head is not None and head.seq == known.seq and head.created_at == known.created_at:
                     return known
+                head = None
             with self._reading:
-                if self._known is known:  # otherwise somebody has read it meanwhile
-                    found = self._known = self._read()
-                    return found
+                if self._known is known:  # otherwise another thread has read it meanwhile
+                    state = self._known = self._read()
+                    return state
 
     def _read(self) -> CampaignState:
-        """Return what the store holds; read again where a period was closed, and its rows dropped, between two looks."""
+        """Return the state in the store; read again if a period was closed, and its rows dropped, between two queries."""
         last = None
         while True:
-            found = self._store.checkpoint(self._name)
-            if found is None:
+            record = self._store.checkpoint(self._name)
+            if record is None:
                 raise unknown_campaign(self._name, self._store)
-            folded = from_checkpoint(*found)
-            seqs = () if folded.opened is None else folded.opened.deliveries
+            state = from_checkpoint(*record)
+            seqs = () if state.opened is None else state.opened.deliveries
             rows = self._store.rows(self._name, seqs) if seqs else {}
             if len(rows) == len(seqs):
-                return with_rows(folded, rows)
-            if found[0] == last:
+                return with_rows(state, rows)
+            if record[0] == last:
                 gone = next(seq for seq in seqs if seq not in rows)
                 raise StorageError(
-                    f"the rows of entry {gone} of campaign {self._name!r} are gone; driftpace doctor says more."
+                    f"the rows of entry {gone} of campaign {self._name!r} are missing; run driftpace doctor."
                 )
-            last = found[0]
+            last = record[0]
 
 
-def with_rows(folded: CampaignState, rows: dict[int, bytes]) -> CampaignState:
-    """Return the state with the rows of its open period, which the checkpoint left out."""
-    if folded.opened is None:
-        return folded
-    whole = replace(folded, opened=replace(folded.opened, deliveries=()))
-    for seq in folded.opened.deliveries:
+def with_rows(state: CampaignState, rows: dict[int, bytes]) -> CampaignState:
+    """Return the state with the rows of its open period, which checkpoints leave out."""
+    if state.opened is None:
+        return state
+    whole = replace(state, opened=replace(state.opened, deliveries=()))
+    for seq in state.opened.deliveries:
         whole = transitions.delivered(whole, unpack(rows[seq]).told, seq=seq)
     return whole
 
 
 def unknown_campaign(name: str, store: Store) -> UnknownCampaignError:
-    """Return the refusal of a name that no campaign has."""
+    """Return the error for a name that no campaign has."""
     return UnknownCampaignError(f"there is no campaign named {name!r} in {store.url}.")
 
 
 def utc_now() -> str:
-    """Return the time as the log writes it."""
+    """Return the current time as the log records it."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def first_change(definition: Definition, tracker: Tracker, *, at: str, who: str) -> Change:
-    """Return the first transaction of a campaign."""
+    """Return the change that creates a campaign: its definition and the tracker it starts from."""
     method, state = tracker.snapshot()
     if state.order is not None:
         raise ParameterError(
@@ -184,12 +188,11 @@ def first_change(definition: Definition, tracker: Tracker, *, at: str, who: str)
         },
     )
     try:
-        folded = transitions.created(entry)
-    except ParameterError:  # a part that could only be named
+        campaign = transitions.created(entry)
+    except ParameterError:  # a part that cannot be encoded
         raise ParameterError(
-            "must be made of driftpace's own parts, for its state is kept in a store; "
-            f"got {tracker!r} with a part of one's own.",
+            f"must be made of driftpace's own parts, which a store can save; got {tracker!r} with a custom part.",
             owner="Campaign.create",
             name="what",
         ) from None
-    return Change(entries=[entry], checkpoint=to_checkpoint(folded), summary=summary(folded))
+    return Change(entries=[entry], checkpoint=to_checkpoint(campaign), summary=summary(campaign))

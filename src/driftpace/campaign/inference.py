@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from driftpace.campaign.definition import Definition
-from driftpace.campaign.schema import listed, meanings, word_of
+from driftpace.campaign.schema import listed, meanings, read_table, word_of
 from driftpace.errors import ParameterError
 from driftpace.losses import loss_names, loss_spec
 from driftpace.tables.limits import MAX_CATEGORIES
@@ -121,14 +121,7 @@ def describe_task(definition: Definition) -> str:
 
 def table_columns(table: Any) -> "Columns":
     """Return the columns of a table: of a file, a frame, arrays by name, or as they are."""
-    from driftpace.tables import LOCAL_LIMITS, Column, read_columns
-
-    if isinstance(table, Mapping) and all(isinstance(column, Column) for column in table.values()):
-        return table
-    try:
-        return read_columns(table, owner=OWNER, limits=LOCAL_LIMITS)
-    except ParameterError as error:
-        raise error if error.name is None else error.renamed(name="table") from None
+    return read_table(table, owner=OWNER)
 
 
 def find_row_id(columns: "Columns", *, target: str | None = None) -> str | None:

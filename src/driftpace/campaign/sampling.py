@@ -9,7 +9,7 @@ import numpy as np
 
 from driftpace.campaign.orders import awaited_in, drawn_in
 from driftpace.campaign.records import Order
-from driftpace.campaign.schema import invalid_rows
+from driftpace.campaign.schema import Columns, invalid_rows, read_table
 from driftpace.campaign.state import CampaignState
 from driftpace.errors import ParameterError
 from driftpace.storage.base import Store
@@ -162,16 +162,9 @@ def draw_sample(
     )
 
 
-def pool_columns(pool: Any) -> "Mapping[str, Column]":
+def pool_columns(pool: Any) -> "Columns":
     """Return the columns of a pool: as :mod:`driftpace.tables` reads them, or of a frame, a file or arrays by name."""
-    from driftpace.tables import LOCAL_LIMITS, Column, read_columns
-
-    if isinstance(pool, Mapping) and all(isinstance(column, Column) for column in pool.values()):
-        return pool
-    try:
-        return read_columns(pool, owner=OWNER, limits=LOCAL_LIMITS)
-    except ParameterError as error:
-        raise error if error.name is None else error.renamed(name="pool") from None
+    return read_table(pool, owner=OWNER, name="pool")
 
 
 def _sample(

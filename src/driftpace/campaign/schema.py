@@ -1,4 +1,4 @@
-"""From the columns of a table to the rows of a campaign, by its definition; and from predictions back to the words of the table."""
+"""Read the columns of a table as rows of a campaign, by its definition, and name the classes of predictions."""
 
 import re
 import shlex
@@ -11,7 +11,7 @@ import numpy as np
 
 from driftpace.campaign.definition import Definition
 from driftpace.campaign.records import MappedCategories
-from driftpace.errors import DataError
+from driftpace.errors import DataError, ParameterError
 from driftpace.losses import loss_spec
 from driftpace.tracker.inputs import LARGEST, InputRows
 from driftpace.typing import BoolArray, FloatArray
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 
 Columns = Mapping[str, "Column"]
 SHOWN = 5
-"""So many of the words are named; the log is no place for a column of free text."""
+"""Unknown categories named in messages and in the log, which must not hold a column of free text."""
 LONGEST = 80
-"""Characters of each."""
+"""Characters of each of them."""
 
 Unlisted = Mapping[str, Sequence[str | None]]
-"""For each column of words that has one for all others, what each row holds instead of a listed one; None where it is listed."""
+"""For each column with mapped categories, the unknown category of each row; None where it is listed."""
 
 _COMMA = re.compile(r"[+-]?[\d.]*\d,\d+")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class LabelledRows:
-    """Rows with a target; ``unlabelled`` counts those that have none yet, ``other_period_rows`` those drawn for another period.
+    """Rows with a target; ``unlabelled`` counts rows without one, ``other_period_rows`` those drawn for another period.
 
-    ``unlisted`` are the words in them that count as another one, by column.
+    ``unlisted`` are the unknown categories in them, by column.
     """
 
     rows: InputRows
@@ -49,16 +49,28 @@ class LabelledRows:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Predicted:
-    """What the model says of each row: a number, or one of the two classes as the definition calls them.
+    """Predictions: a number for each row, or one of the two classes as the definition names them.
 
     ``score`` is the linear score and ``probability`` that of the second class, where the loss estimates it; None elsewhere.
-    ``unknown_categories`` are the rows whose words count as another one.
+    ``unknown_categories`` counts rows with categories that are mapped to a listed one.
     """
 
     values: list[Any]
     score: FloatArray
     probability: FloatArray | None
     unknown_categories: tuple[MappedCategories, ...] = ()
+
+
+def read_table(table: Any, *, owner: str, name: str = "table") -> Columns:
+    """Return the columns of a table: a frame, a file, arrays by name, or columns that are already read."""
+    from driftpace.tables import LOCAL_LIMITS, Column, read_columns
+
+    if isinstance(table, Mapping) and all(isinstance(column, Column) for column in table.values()):
+        return table
+    try:
+        return read_columns(table, owner=owner, limits=LOCAL_LIMITS)
+    except ParameterError as error:
+        raise error if error.name is None else error.renamed(name=name) from None
 
 
 def labelled(
@@ -72,15 +84,16 @@ def labelled(
 ) -> LabelledRows:
     """Return the rows that have a target. ``known`` are the features of earlier deliveries, as the model sees them.
 
-    What tells rows apart is the column that the definition names, or the one that was written when rows were drawn. Rows that
-    say they were drawn for another period are left out: their label may be long out of date. ``names`` are those that the
-    campaign had before, when it was asked for this period.
+    Ids are taken from the id column of the definition, or from the one written when rows were drawn. Rows drawn for another
+    period are left out because their labels may be outdated. ``names`` are earlier names of the campaign in this period.
     """
     from driftpace.tables.cells import without_marks
     from driftpace.tables.label_studio import ROW_FOR, ROW_ID, row_for
 
     if definition.target is None:
-        raise DataError(f"{owner}: the campaign must know its target to read a table; it was defined without one.")
+        raise DataError(
+            "the campaign has no target column, so it cannot read labelled tables; define target.", owner=owner
+        )
     target = without_marks(_column(columns, definition.target, owner), definition.classes or ())
     keep, other_period_rows = ~target.missing, 0
     if ROW_FOR in columns:
@@ -117,7 +130,7 @@ def feature_rows(
     owner: str,
     keep: BoolArray | None = None,
 ) -> InputRows:
-    """Return the features of the rows that are kept, words as columns of 0 and 1."""
+    """Return the features of the kept rows, categories as 0/1 columns."""
     names, values = [], []
     for name in _features(definition, columns, known, owner):
         column = _column(columns, name, owner)
@@ -133,7 +146,7 @@ def feature_rows(
             values.append(_numbers(column, there, "feature", name, owner))
     twice = next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None
     if twice is not None:
-        raise DataError(f"{owner}: no column may be called {twice!r}, which stands for a word of another; rename it.")
+        raise DataError(f"column {twice!r} has the name of a category of another column; rename it.", owner=owner)
     size = len(values[0]) if values else 0
     return InputRows(X=np.column_stack([np.empty((size, 0)), *values]), columns=tuple(names))
 
@@ -146,7 +159,7 @@ def unlisted(
     owner: str,
     keep: BoolArray | None = None,
 ) -> dict[str, list[str | None]]:
-    """Return the words of the rows that are kept, in each column where any word may stand; None where it is one that is listed."""
+    """Return the unknown categories of the kept rows for each column that maps them; None where a category is listed."""
     if not definition.unknown_categories:
         return {}
     found: dict[str, list[str | None]] = {}
@@ -161,9 +174,13 @@ def unlisted(
 
 
 def map_categories(
-    definition: Definition, unlisted: Unlisted, *, ids: Sequence[Any] | None = None, told: Collection[str] | None = None
+    definition: Definition,
+    unlisted: Unlisted,
+    *,
+    ids: Sequence[Any] | None = None,
+    delivered: Collection[str] | None = None,
 ) -> tuple[MappedCategories, ...]:
-    """Return which rows hold a word that counts as another; only those whose id was ``told``, where rows have one.
+    """Return how many rows have unknown categories; with ids, only rows whose id is in ``delivered``.
 
     >>> definition = Definition.of({"name": "a", "epsilon": 1, "categories": {"city": ["Rome", "Milan"]},
     ...     "unknown_categories": {"city": "Milan"}})
@@ -172,8 +189,8 @@ def map_categories(
     """
     found = []
     for column, held in unlisted.items():
-        if ids is not None and told is not None:
-            held = [word for one, word in zip(ids, held, strict=True) if str(one) in told]
+        if ids is not None and delivered is not None:
+            held = [word for one, word in zip(ids, held, strict=True) if str(one) in delivered]
         words = [word for word in held if word is not None]
         if words:
             different = tuple(dict.fromkeys(words))
@@ -193,13 +210,13 @@ def map_categories(
 def invalid_rows(
     definition: Definition, columns: Columns, *, known: tuple[str, ...] | None, owner: str
 ) -> dict[str, BoolArray]:
-    r"""Return why rows of a pool would be refused once they are labelled, and which those are; a lacking column is refused here.
+    r"""Return which rows of a pool could not be delivered once labelled, by reason; a missing column raises DataError.
 
     >>> from driftpace.tables import read_columns
     >>> definition = Definition.of({"name": "a", "target": "y", "features": ["x"], "epsilon": 0.1})
     >>> pool = read_columns(b"id,x\n1,5\n2,\n3,six\n")
     >>> {why: rows.tolist() for why, rows in invalid_rows(definition, pool, known=None, owner="ask").items()}
-    {'without x': [False, True, False], 'with no number as x': [False, False, True]}
+    {'without x': [False, True, False], 'with a non-numeric x': [False, False, True]}
     """
     from driftpace.tables.cells import numbers_each, without_marks
 
@@ -212,12 +229,12 @@ def invalid_rows(
             meant = meanings(written, levels)
             refused = name not in definition.unknown_categories
             bad = np.array([refused and meant[word] is None for word in written], dtype=np.bool_)
-            found[f"with another {name} than {listed(levels)}"] = bad & ~column.missing
+            found[f"with an unknown {name} (not {listed(levels)})"] = bad & ~column.missing
         else:
             column = without_marks(column, ())
             with np.errstate(invalid="ignore"):
                 bad = ~(np.abs(numbers_each(column)) <= LARGEST)
-            found[f"with no number as {name}"] = bad & ~column.missing
+            found[f"with a non-numeric {name}"] = bad & ~column.missing
         found[f"without {name}"] = column.missing
     if definition.groups is not None and isinstance(definition.l2, tuple):
         found[f"without {definition.groups}"] = _column(columns, definition.groups, owner).missing
@@ -225,7 +242,7 @@ def invalid_rows(
 
 
 def listed(words: Sequence[str]) -> str:
-    """Return words in a row, in quotes where they would run into each other.
+    """Return texts as a list, in quotes where they would be ambiguous.
 
     >>> listed(["basic", "gold"]), listed(["Rome, Italy", ""])
     ('basic, gold', '"Rome, Italy", ""')
@@ -238,7 +255,7 @@ def listed(words: Sequence[str]) -> str:
 def predicted(
     definition: Definition, scores: FloatArray, *, unknown_categories: tuple[MappedCategories, ...] = ()
 ) -> Predicted:
-    """Return predictions in the words of the table."""
+    """Return predictions with the classes of the definition."""
     spec = loss_spec(definition.loss)
     values = spec.predictions(scores).tolist()
     if spec.task == "classification":
@@ -264,13 +281,13 @@ def _features(definition: Definition, columns: Columns, known: tuple[str, ...] |
     ]
     if not found:
         raise DataError(
-            f"{owner}: the table must have a numeric column besides the target; it has {', '.join(columns)}."
+            f"the table must have a numeric column besides the target; it has {', '.join(columns)}.", owner=owner
         )
     return found
 
 
 def _origin(name: str, definition: Definition) -> str:
-    """Return the column that a feature was made of: itself, or the one whose word it stands for."""
+    """Return the column that a feature was made from."""
     for column, levels in definition.categories.items():
         if any(name == f"{column}={level}" for level in levels):
             return column
@@ -281,7 +298,7 @@ def _column(columns: Columns, name: str, owner: str) -> "Column":
     if name not in columns:
         near = get_close_matches(name, columns, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(columns) or 'none'}."
-        raise DataError(f"{owner}: the table must have the column {name!r}; {hint}")
+        raise DataError(f"the table must have the column {name!r}; {hint}", owner=owner)
     return columns[name]
 
 
@@ -293,29 +310,30 @@ def _target(definition: Definition, column: "Column", keep: BoolArray, owner: st
         for place, word in zip(np.flatnonzero(keep), written, strict=True):
             if meant[word] is None:
                 raise DataError(
-                    f"{owner}: target {definition.target!r} must be {definition.classes[0]!r} or {definition.classes[1]!r}; "
-                    f"row {place + 1} has {word!r:.80}."
+                    f"target {definition.target!r} must be {definition.classes[0]!r} or {definition.classes[1]!r}; "
+                    f"row {place + 1} has {word!r:.80}.",
+                    owner=owner,
                 )
         return np.array([float(meant[word] == definition.classes[1]) for word in written])
     return _numbers(column, keep, "target", str(definition.target), owner)
 
 
 def _numbers(column: "Column", keep: BoolArray, role: str, name: str, owner: str) -> FloatArray:
-    """Return the numbers of the rows that are kept, whether their file has them as numbers or as text that is one."""
+    """Return the numbers of the kept rows, stored as numbers or as numeric text."""
     from driftpace.tables.cells import as_numbers
 
     kept = column if keep.all() else _some(column, keep)
-    found = as_numbers(kept)
-    if found is None:
-        raise DataError(f"{owner}: {role} {name!r} must be numbers; {_no_numbers(kept, keep, role, name)}.")
-    if found.missing.any():
-        row = int(np.flatnonzero(keep)[np.argmax(found.missing)]) + 1
-        raise DataError(f"{owner}: {role} {name!r} must have a value in every row; row {row:,} has none.")
-    wild = ~np.isfinite(found.values)
+    numbers = as_numbers(kept)
+    if numbers is None:
+        raise DataError(f"{role} {name!r} must be numeric; {_not_numeric(kept, keep, role, name)}.", owner=owner)
+    if numbers.missing.any():
+        row = int(np.flatnonzero(keep)[np.argmax(numbers.missing)]) + 1
+        raise DataError(f"{role} {name!r} must have a value in every row; row {row:,} has none.", owner=owner)
+    wild = ~np.isfinite(numbers.values)
     if wild.any():
         row = int(np.flatnonzero(keep)[np.argmax(wild)]) + 1
-        raise DataError(f"{owner}: {role} {name!r} must be finite; row {row:,} has {found.values[wild][0]!s}.")
-    return np.asarray(found.values, dtype=np.float64)
+        raise DataError(f"{role} {name!r} must be finite; row {row:,} has {numbers.values[wild][0]!s}.", owner=owner)
+    return np.asarray(numbers.values, dtype=np.float64)
 
 
 def _some(column: "Column", keep: BoolArray) -> "Column":
@@ -324,22 +342,22 @@ def _some(column: "Column", keep: BoolArray) -> "Column":
     return Column(kind=column.kind, values=column.values[keep], missing=column.missing[keep])
 
 
-def _no_numbers(kept: "Column", keep: BoolArray, role: str, name: str) -> str:
-    """Return what there is instead of numbers: the first cell that is none, or words and where they are to be defined."""
+def _not_numeric(kept: "Column", keep: BoolArray, role: str, name: str) -> str:
+    """Return what a column holds instead of numbers, and how to define it."""
     if kept.kind != "text":
-        return f"it holds {'dates' if kept.kind == 'time' else 'several kinds of values'}"
+        return f"it holds {'dates' if kept.kind == 'time' else 'mixed values'}"
     from driftpace.tables.cells import numbers_each
 
     none = np.isnan(numbers_each(kept)) & ~kept.missing
     if not none.all():
         place = int(np.argmax(none))
         return f"row {int(np.flatnonzero(keep)[place]) + 1:,} has {str(kept.values[place])!r:.80}"
-    found = sorted({str(one) for one in kept.values})
-    if any(_COMMA.fullmatch(word) for word in found):
-        return f"it holds numbers with a decimal comma, such as {found[0]!r:.80}; write a point instead"
+    texts = sorted({str(value) for value in kept.values})
+    if any(_COMMA.fullmatch(word) for word in texts):
+        return f"it has numbers with a decimal comma, such as {texts[0]!r:.80}; use a point"
     if role == "feature":
-        return f"it holds text; give its words in the definition: categories.{name} = {found[:6]}"
-    two = f': classes = ["{found[0]}", "{found[1]}"] in the definition says so' if len(found) == 2 else ""
+        return f"it holds text; list its categories in the definition: categories.{name} = {texts[:6]}"
+    two = f'; set classes = ["{texts[0]}", "{texts[1]}"] in the definition' if len(texts) == 2 else ""
     return f"it holds text{two}"
 
 
@@ -351,20 +369,20 @@ def _level_words(
     meant = meanings(written, levels)
     for word in meant:
         if meant[word] is None and other is None:
-            command = f"driftpace amend {definition.name} --other {shlex.quote(f'{name}={levels[0]}')}"
+            command = f"driftpace amend {definition.name} --unknown-category {shlex.quote(f'{name}={levels[0]}')}"
             raise DataError(
-                f"{owner}: column {name!r} must hold one of {listed(levels)}, as the definition says; got {word!r:.80}: leave "
-                f"such rows out, or say which of these any other word counts as, for this campaign by amend (such as "
-                f"{command} --reason ...), for a new one by unknown_categories.{name} in its definition."
+                f"column {name!r} must be one of {listed(levels)}; got {word!r:.80}. Remove such rows, or map unknown "
+                f"categories: {command} --reason ..., or unknown_categories.{name} in the definition of a new campaign.",
+                owner=owner,
             )
     return np.array([other if meant[word] is None else meant[word] for word in written], dtype=object)
 
 
 def meanings(written: Sequence[str], words: Sequence[str]) -> dict[str, str | None]:
-    """Return, for each different word as a file has it, which of ``words`` it stands for; None where it is none of them.
+    """Return which of ``words`` each distinct text in a file stands for; None where it is none of them.
 
-    It is itself, or else the only one that is the same number or truth: files write 1 as 1.0 where some are missing, and true as
-    True.
+    A text stands for itself, or else for the only one that is the same number or truth value: files write 1 as 1.0 where some
+    values are missing, and true as True.
     """
     found: dict[str, str | None] = {}
     for word in dict.fromkeys(written):
@@ -386,7 +404,7 @@ def _refuse_missing(column: "Column", keep: BoolArray, name: str, owner: str) ->
     gone = column.missing & keep
     if gone.any():
         raise DataError(
-            f"{owner}: column {name!r} must have a value in every row; row {int(np.argmax(gone)) + 1:,} has none."
+            f"column {name!r} must have a value in every row; row {int(np.argmax(gone)) + 1:,} has none.", owner=owner
         )
 
 
@@ -398,7 +416,7 @@ def _words(column: "Column", keep: BoolArray, name: str, owner: str) -> list[str
 
 
 def word_of(value: Any, kind: str) -> str:
-    """Return the word that a cell is."""
+    """Return the text of a cell."""
     if kind == "flag":
         return "true" if value else "false"
     if isinstance(value, float | np.floating) and float(value).is_integer():

@@ -1,7 +1,7 @@
-"""What the log of a campaign leads to: frozen, with a plain form for the checkpoint.
+"""The state of a campaign, rebuilt from its log, and the checkpoint that stores it.
 
-The checkpoint leaves out the rows of the open period, which the store keeps under the numbers of their entries anyway: so it is as
-large as what the mathematics needs to go on, and no larger.
+The checkpoint leaves out the rows of the open period, which the store keeps with their entries: it holds only what the tracker
+needs to continue.
 """
 
 import hashlib
@@ -23,11 +23,11 @@ VERSION = 1
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OpenPeriod:
-    """The period that was asked for and is not closed.
+    """The open period.
 
-    ``request`` is the last answer, ``seen`` how many rows had come when it was given. ``deliveries`` are the numbers of the
-    entries whose rows count, ``draws`` of those that drew rows to label. ``names`` are those that the campaign had before it was
-    imported in the middle of the period: rows that were drawn under them are its own.
+    ``request`` is the last answer of the tracker, ``seen`` the rows received when it was given. ``deliveries`` are the numbers of
+    the log entries whose rows count, ``draws`` of those that drew rows to label. ``names`` are earlier names of a campaign that
+    was imported while the period was open: rows drawn under them belong to it.
     """
 
     key: str | None
@@ -42,7 +42,7 @@ class OpenPeriod:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class CampaignState:
-    """Where a campaign stands. ``rows`` counts those of the closed periods, ``seq`` is the entry it follows from."""
+    """The state after log entry ``seq``; ``rows`` counts those of the closed periods."""
 
     seq: int
     created_at: str
@@ -60,52 +60,54 @@ class CampaignState:
         opened = self.opened
         if opened is None:
             return None
-        came = self.state.gathered
-        missing = opened.request.samples if opened.overridden is None else max(0, opened.overridden.samples - came)
+        received = self.state.gathered
+        missing = opened.request.samples if opened.overridden is None else max(0, opened.overridden.samples - received)
         budget = self.method.budget
         return Order(
             campaign=self.definition.name,
             period=self.state.period,
             key=opened.key,
-            samples=came + missing,
-            received=came,
+            samples=received + missing,
+            received=received,
             missing=missing,
             closed=False,
             request=opened.request,
             approved=opened.approved,
             overridden=opened.overridden,
-            cost=None if budget is None else budget.price(came + missing) - budget.price(came),
+            cost=None if budget is None else budget.price(received + missing) - budget.price(received),
         )
 
 
-def fingerprint(folded: CampaignState) -> str:
-    """Return the SHA-256 of the tracker's state: two replays agree where these do."""
-    body = snapshot_to_body(folded.method, folded.state.without_rows())
+def fingerprint(campaign: CampaignState) -> str:
+    """Return the SHA-256 of the tracker's state, which two equal replays share."""
+    body = snapshot_to_body(campaign.method, campaign.state.without_rows())
     return hashlib.sha256(_json(body)).hexdigest()
 
 
-def to_checkpoint(folded: CampaignState) -> bytes:
-    """Return the bytes that :func:`from_checkpoint` reads."""
+def to_checkpoint(campaign: CampaignState) -> bytes:
+    """Encode a state as the bytes that :func:`from_checkpoint` reads."""
     body = {
         "version": VERSION,
-        "created_at": folded.created_at,
-        "definition": folded.definition.to_values(),
-        "tracker": snapshot_to_body(folded.method, folded.state.without_rows()),
-        "opened": None if folded.opened is None else _opened_to_plain(folded.opened),
-        "last": encode(folded.last),
-        "last_key": folded.last_key,
-        "rows": folded.rows,
+        "created_at": campaign.created_at,
+        "definition": campaign.definition.to_values(),
+        "tracker": snapshot_to_body(campaign.method, campaign.state.without_rows()),
+        "opened": None if campaign.opened is None else _opened_to_plain(campaign.opened),
+        "last": encode(campaign.last),
+        "last_key": campaign.last_key,
+        "rows": campaign.rows,
     }
     return zlib.compress(_json(body), 1)
 
 
 def from_checkpoint(seq: int, data: bytes) -> CampaignState:
-    """Return what a checkpoint stands for, the rows of the open period still to be told."""
+    """Decode a checkpoint; the rows of the open period have still to be added."""
     try:
         body = json.loads(zlib.decompress(data))
         version = body["version"]
         if version != VERSION:
-            raise StateFileError(f"the checkpoint has version {version!r} and this driftpace reads {VERSION}.")
+            raise StateFileError(
+                f"the checkpoint has version {version!r} and this driftpace reads version {VERSION}; upgrade driftpace."
+            )
         method, state = snapshot_from_body(body["tracker"], {})
         opened = body["opened"]
         return CampaignState(
@@ -124,26 +126,25 @@ def from_checkpoint(seq: int, data: bytes) -> CampaignState:
 
 
 def request_to_plain(request: Request) -> Any:
-    """Return a request as plain values; decimals and all."""
-    held = {name: encode(getattr(request, name)) for name in Request.__slots__}
-    return {**held, "assumptions": [encode(one) for one in request.assumptions]}
+    """Encode a request as JSON values."""
+    values = {name: encode(getattr(request, name)) for name in Request.__slots__}
+    return {**values, "assumptions": [encode(one) for one in request.assumptions]}
 
 
 def request_from_plain(plain: Any) -> Request:
-    """Return the request that plain values stand for."""
-    held = {name: decode(value) for name, value in plain.items() if name != "assumptions"}
-    return Request(**held, assumptions=tuple(decode(one) for one in plain["assumptions"]))
+    """Decode a request."""
+    values = {name: decode(value) for name, value in plain.items() if name != "assumptions"}
+    return Request(**values, assumptions=tuple(decode(one) for one in plain["assumptions"]))
 
 
 def decision_to_plain(decision: Decision | None) -> dict[str, Any] | None:
-    """Return a decision as plain values."""
+    """Encode a decision as JSON values."""
     return None if decision is None else {name: getattr(decision, name) for name in Decision.__slots__}
 
 
 def _opened_to_plain(opened: OpenPeriod) -> dict[str, Any]:
-    named = {"names": list(opened.names)} if opened.names else {}
     return {
-        **named,
+        "names": list(opened.names),
         "key": opened.key,
         "request": request_to_plain(opened.request),
         "seen": opened.seen,
@@ -162,7 +163,7 @@ def _opened_from_plain(plain: dict[str, Any]) -> OpenPeriod:
         seen=plain["seen"],
         deliveries=tuple(plain["deliveries"]),
         draws=tuple(plain["draws"]),
-        names=tuple(plain.get("names", ())),
+        names=tuple(plain["names"]),
         **decided,
     )
 

@@ -23,7 +23,7 @@ from driftpace.tracker.method import Method, TellEvent
 
 
 def created(entry: Entry) -> CampaignState:
-    """Return the beginning."""
+    """Return the state after the first entry."""
     body = entry.body
     method, state = snapshot_from_body(body["tracker"], {})
     last = decode(body["history"][-1]) if body["history"] else None
@@ -34,142 +34,146 @@ def created(entry: Entry) -> CampaignState:
     )
 
 
-def asked(folded: CampaignState, *, pool: int | None, key: str | None) -> tuple[CampaignState, Request]:
-    """Size the period, or decide anew with the rows that came; a key names the period where it has no name yet."""
-    state, request = folded.method.ask(folded.state, pool)
+def asked(campaign: CampaignState, *, pool: int | None, key: str | None) -> tuple[CampaignState, Request]:
+    """Compute the order, or compute it again with the rows received; a key names a period that has none."""
+    state, request = campaign.method.ask(campaign.state, pool)
     seen = state.gathered
-    if folded.opened is None:
+    if campaign.opened is None:
         opened = OpenPeriod(key=key, request=request, seen=seen)
     else:
-        mine = _with_forecast(folded.method, state, folded.opened.overridden)
-        opened = replace(folded.opened, key=folded.opened.key or key, request=request, seen=seen, overridden=mine)
-    return replace(folded, state=state, opened=opened), request
+        override = _with_risk(campaign.method, state, campaign.opened.overridden)
+        opened = replace(
+            campaign.opened, key=campaign.opened.key or key, request=request, seen=seen, overridden=override
+        )
+    return replace(campaign, state=state, opened=opened), request
 
 
-def _with_forecast(method: Method, state: Any, decision: Decision | None) -> Decision | None:
-    """Return an override with the risk predicted for its number of rows."""
+def _with_risk(method: Method, state: Any, decision: Decision | None) -> Decision | None:
+    """Return an override with the expected excess loss of its number of rows, as predicted now."""
     if decision is None:
         return None
     return replace(decision, risk_bound=method.forecast(state, decision.samples))
 
 
-def delivered(folded: CampaignState, event: TellEvent, *, seq: int) -> CampaignState:
-    """Lay rows of the period aside."""
-    state = folded.method.gather(folded.state, event)
-    assert folded.opened is not None
-    return replace(folded, state=state, opened=replace(folded.opened, deliveries=(*folded.opened.deliveries, seq)))
+def delivered(campaign: CampaignState, event: TellEvent, *, seq: int) -> CampaignState:
+    """Add rows to the open period."""
+    state = campaign.method.gather(campaign.state, event)
+    assert campaign.opened is not None
+    return replace(
+        campaign, state=state, opened=replace(campaign.opened, deliveries=(*campaign.opened.deliveries, seq))
+    )
 
 
-def forgotten(folded: CampaignState) -> CampaignState:
-    """Take back the rows told in the open period."""
-    state = folded.method.forget(folded.state)
-    assert folded.opened is not None
-    return replace(folded, state=state, opened=replace(folded.opened, deliveries=()))
+def forgotten(campaign: CampaignState) -> CampaignState:
+    """Discard the rows delivered in the open period."""
+    state = campaign.method.forget(campaign.state)
+    assert campaign.opened is not None
+    return replace(campaign, state=state, opened=replace(campaign.opened, deliveries=()))
 
 
-def selected(folded: CampaignState, *, seq: int) -> CampaignState:
-    """Remember that rows were drawn for the period."""
-    assert folded.opened is not None
-    return replace(folded, opened=replace(folded.opened, draws=(*folded.opened.draws, seq)))
+def selected(campaign: CampaignState, *, seq: int) -> CampaignState:
+    """Record that rows were drawn for the open period."""
+    assert campaign.opened is not None
+    return replace(campaign, opened=replace(campaign.opened, draws=(*campaign.opened.draws, seq)))
 
 
-def approved(folded: CampaignState, decision: Decision) -> CampaignState:
-    """Remember that a person agreed with the order; what another decided before is over."""
-    assert folded.opened is not None
-    return replace(folded, opened=replace(folded.opened, approved=decision, overridden=None))
+def approved(campaign: CampaignState, decision: Decision) -> CampaignState:
+    """Record an approval; it replaces an override."""
+    assert campaign.opened is not None
+    return replace(campaign, opened=replace(campaign.opened, approved=decision, overridden=None))
 
 
-def overridden(folded: CampaignState, decision: Decision) -> CampaignState:
-    """Let a person's number stand in the place of the order, with the risk that is foretold for it."""
-    assert folded.opened is not None
-    mine = _with_forecast(folded.method, folded.state, decision)
-    return replace(folded, opened=replace(folded.opened, overridden=mine, approved=None))
+def overridden(campaign: CampaignState, decision: Decision) -> CampaignState:
+    """Record an override with its expected excess loss; it replaces an approval."""
+    assert campaign.opened is not None
+    override = _with_risk(campaign.method, campaign.state, decision)
+    return replace(campaign, opened=replace(campaign.opened, overridden=override, approved=None))
 
 
-def imported(folded: CampaignState, name: str) -> CampaignState:
-    """Remember the name that an open period was asked for under, before the campaign was carried here."""
-    if folded.opened is None:
-        return folded
-    return replace(folded, opened=replace(folded.opened, names=(*folded.opened.names, name)))
+def imported(campaign: CampaignState, name: str) -> CampaignState:
+    """Record the name under which the open period was opened, before the campaign was imported."""
+    if campaign.opened is None:
+        return campaign
+    return replace(campaign, opened=replace(campaign.opened, names=(*campaign.opened.names, name)))
 
 
-def budgeted(folded: CampaignState, values: Mapping[str, Any]) -> CampaignState:
-    """Give the campaign another budget; the order of an open period is to be made anew."""
-    definition = Definition.of({**folded.definition.to_values(), "budget": dict(values)})
+def budgeted(campaign: CampaignState, values: Mapping[str, Any]) -> CampaignState:
+    """Replace the budget; the order of an open period has to be computed again."""
+    definition = Definition.of({**campaign.definition.to_values(), "budget": dict(values)})
     budget = definition.make_budget()
     assert budget is not None
-    method, state = with_budget("Campaign.add_money", folded.method, folded.state, budget)
-    return replace(folded, definition=definition, method=method, state=state)
+    method, state = with_budget("Campaign.add_money", campaign.method, campaign.state, budget)
+    return replace(campaign, definition=definition, method=method, state=state)
 
 
-def amended(folded: CampaignState, unknown_categories: Mapping[str, str]) -> CampaignState:
-    """Let any other word of a column count as one that is listed, from now on; what was told stays as it was."""
-    definition = folded.definition
+def amended(campaign: CampaignState, unknown_categories: Mapping[str, str]) -> CampaignState:
+    """Map unknown categories from now on; earlier deliveries do not change."""
+    definition = campaign.definition
     return replace(
-        folded,
+        campaign,
         definition=replace(definition, unknown_categories={**definition.unknown_categories, **unknown_categories}),
     )
 
 
-def closed(folded: CampaignState) -> tuple[CampaignState, StepReport]:
-    """Fit the rows of the period and report."""
+def closed(campaign: CampaignState) -> tuple[CampaignState, StepReport]:
+    """Fit the rows of the period and return the report."""
     with np.errstate(over="ignore", invalid="ignore"):
-        state, report = folded.method.close(folded.state)
-    key = None if folded.opened is None else folded.opened.key
+        state, report = campaign.method.close(campaign.state)
+    key = None if campaign.opened is None else campaign.opened.key
     return replace(
-        folded, state=state, opened=None, last=report, last_key=key, rows=folded.rows + report.samples
+        campaign, state=state, opened=None, last=report, last_key=key, rows=campaign.rows + report.samples
     ), report
 
 
-def after(folded: CampaignState, entry: Entry, rows: bytes | None) -> CampaignState:
-    """Return where the campaign stands after one more entry of its log; ``rows`` are those that it brought."""
+def after(campaign: CampaignState, entry: Entry, rows: bytes | None) -> CampaignState:
+    """Return the state after one more entry of the log; ``rows`` are those of a delivery."""
     body = entry.body
     match entry.kind:
         case "asked":
-            folded, _ = asked(folded, pool=body["pool"], key=entry.key)
+            campaign, _ = asked(campaign, pool=body["pool"], key=entry.key)
         case "delivered":
             if rows is None:
-                raise StateFileError(f"entry {entry.seq} brought rows that were not kept: keep_rows is off.")
-            folded = delivered(folded, unpack(rows).told, seq=entry.seq)
+                raise StateFileError(f"entry {entry.seq} delivered rows that were not kept: keep_rows is off.")
+            campaign = delivered(campaign, unpack(rows).told, seq=entry.seq)
         case "forgotten":
-            folded = forgotten(folded)
+            campaign = forgotten(campaign)
         case "selected":
-            folded = selected(folded, seq=entry.seq)
+            campaign = selected(campaign, seq=entry.seq)
         case "approved":
-            folded = approved(folded, decision_of(body, entry.at))
+            campaign = approved(campaign, decision_of(body, entry.at))
         case "overridden":
-            folded = overridden(folded, decision_of(body, entry.at))
+            campaign = overridden(campaign, decision_of(body, entry.at))
         case "budgeted":
-            folded = budgeted(folded, body["budget"])
+            campaign = budgeted(campaign, body["budget"])
         case "amended":
-            folded = amended(folded, body["unknown_categories"])
+            campaign = amended(campaign, body["unknown_categories"])
         case "closed":
-            folded, _ = closed(folded)
+            campaign, _ = closed(campaign)
         case "fitted":
             pass
         case "imported":
-            folded = imported(folded, body["name"])
+            campaign = imported(campaign, body["name"])
         case "certified":
-            if folded.last is not None:
-                folded = replace(folded, last=replace(folded.last, seconds=decode(body["report"]).seconds))
+            if campaign.last is not None:
+                campaign = replace(campaign, last=replace(campaign.last, seconds=decode(body["report"]).seconds))
         case _:
-            raise StateFileError(f"entry {entry.seq} is {entry.kind!r}, which this version does not know.")
-    return replace(folded, seq=entry.seq)
+            raise StateFileError(f"entry {entry.seq} is {entry.kind!r}, which this version cannot read.")
+    return replace(campaign, seq=entry.seq)
 
 
 def decision_of(body: Mapping[str, Any], at: str) -> Decision:
-    """Return the decision that an entry holds."""
+    """Return the decision of a log entry."""
     return Decision(samples=body["samples"], reason=body["reason"], who=body["who"], at=at, asked=body["asked"])
 
 
 def replay(log: Iterable[tuple[Entry, bytes | None]]) -> Iterable[tuple[Entry, CampaignState]]:
-    """Yield each entry of a log with where it leads to, from the first one on."""
-    folded = None
+    """Yield each entry of a log with the state it leads to."""
+    campaign = None
     for entry, rows in log:
-        if folded is None:
+        if campaign is None:
             if entry.kind != "created":
                 raise StateFileError(f"the log begins with {entry.kind!r} and not with 'created'.")
-            folded = created(entry)
+            campaign = created(entry)
         else:
-            folded = after(folded, entry, rows)
-        yield entry, folded
+            campaign = after(campaign, entry, rows)
+        yield entry, campaign

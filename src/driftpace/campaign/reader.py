@@ -1,0 +1,253 @@
+"""The read-only side of a campaign: status, orders, ledger, log, plans and predictions."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from driftpace.campaign import transitions
+from driftpace.campaign.compare import arrays_agree
+from driftpace.campaign.definition import Definition
+from driftpace.campaign.handle import CampaignHandle, unknown_campaign
+from driftpace.campaign.ledger import Ledger, read_ledger
+from driftpace.campaign.orders import awaited_in, drawn_in, not_open, open_order, order_of_period, past_order
+from driftpace.campaign.records import Order, Status
+from driftpace.campaign.sampling import Shortfall, find_shortfall
+from driftpace.campaign.schema import Predicted, feature_rows, map_categories, predicted, read_table, unlisted
+from driftpace.campaign.state import CampaignState, fingerprint
+from driftpace.campaign.summary import status
+from driftpace.errors import ParameterError, ProtocolError, StateFileError
+from driftpace.losses import find_loss_spec
+from driftpace.records import Plan
+from driftpace.storage.base import Entry, Store
+from driftpace.storage.codec import METHOD
+from driftpace.tracker import Tracker
+from driftpace.typing import FloatArray
+
+
+class CampaignReader:
+    """Read a campaign of a store; :class:`~driftpace.campaign.Campaign` adds the methods that change it."""
+
+    def __init__(self, name: str, store: Store, *, clock: Callable[[], str] | None = None) -> None:
+        self._name = name
+        self._store = store
+        self._handle = CampaignHandle(name, store, clock=clock)
+
+    @property
+    def name(self) -> str:
+        """Name of the campaign."""
+        return self._name
+
+    @property
+    def store(self) -> Store:
+        """The store that holds the campaign."""
+        return self._store
+
+    @property
+    def definition(self) -> Definition:
+        """The current definition."""
+        return self._handle.load().definition
+
+    def order(self, key: str | None = None) -> Order:
+        """Return the order of a period.
+
+        Parameters
+        ----------
+        key : str, optional
+            Key of the period; by default the open period, else the one closed last.
+
+        Raises
+        ------
+        ProtocolError
+            If there is no such period.
+        """
+        state = self._handle.load()
+        order = state.order
+        if order is None or key not in (None, order.key):
+            last = state.state.period - 1
+            order = order_of_period(self._store, state, last) if key is None else past_order(self._store, state, key)
+        if order is None:
+            raise not_open(self._store, state, key)
+        return order
+
+    def status(self) -> Status:
+        """Return the current status, with the next step as a sentence."""
+        head = self._store.head(self._name)
+        if head is None:
+            raise unknown_campaign(self._name, self._store)
+        return status(self._handle.load(head), updated_at=head.updated_at)
+
+    def drawn(self) -> tuple[str, ...]:
+        """Return the ids of the rows drawn for labelling in the open period."""
+        return drawn_in(self._store, self._handle.load())
+
+    def awaited(self) -> tuple[str, ...]:
+        """Return the ids of the rows drawn in the open period that are not labelled yet."""
+        return awaited_in(self._store, self._handle.load())
+
+    def shortfall(self, order: Order | None = None, *, replace: bool = False) -> Shortfall:
+        """Return how many rows of an order (default: the open one) :meth:`Campaign.sample` has still to draw."""
+        state = self._handle.load()
+        return find_shortfall(
+            self._store, state, open_order(state, "sample") if order is None else order, replace=replace
+        )
+
+    def plan(self, **options: Any) -> Plan:
+        """Return a plan that starts with this period; nothing is changed.
+
+        Parameters
+        ----------
+        **options
+            Those of :meth:`driftpace.Tracker.plan`: cost, epsilon, budget, horizon, gap.
+        """
+        return self._tracker().plan(**options)
+
+    def predict(self, X: Any) -> FloatArray:
+        """Predict the target of rows with the current model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The features.
+
+        Returns
+        -------
+        numpy.ndarray of shape (n_rows,)
+            Numbers for regression, -1 or 1 for classification.
+
+        Raises
+        ------
+        ProtocolError
+            If no period has been closed: there is no model yet.
+        """
+        self._require_model("predict")
+        return self._tracker().predict(X)
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Predict class probabilities of rows with the current model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The features.
+
+        Returns
+        -------
+        numpy.ndarray of shape (n_rows, 2)
+            Probability of the first and of the second class.
+
+        Raises
+        ------
+        ProtocolError
+            If no period has been closed: there is no model yet.
+        ParameterError
+            If the loss does not estimate probabilities.
+        """
+        state = self._require_model("predict_proba")
+        tracker = self._tracker()
+        spec = find_loss_spec(type(state.method.spec.loss))
+        second = None if spec is None else spec.probabilities(tracker.decision_function(X))
+        if second is None:
+            problem = f"must be one that estimates probabilities, such as 'logistic'; got {state.definition.loss!r}."
+            raise ParameterError(problem, owner="Campaign.predict_proba", name="loss")
+        return np.column_stack([1.0 - second, second])
+
+    def predict_table(self, table: Any) -> Predicted:
+        """Predict the target of the rows of a table.
+
+        Parameters
+        ----------
+        table : frame, path, mapping of arrays, or columns as :mod:`driftpace.tables` reads them
+            Must have the feature columns of the definition.
+
+        Returns
+        -------
+        Predicted
+            Values as the definition names them, scores, and probabilities where the loss estimates them.
+        """
+        state = self._require_model("predict_table")
+        owner = "Campaign.predict"
+        columns = read_table(table, owner=owner)
+        definition, known = state.definition, state.state.columns
+        rows = feature_rows(definition, columns, known=known, owner=owner)
+        mapped = map_categories(definition, unlisted(definition, columns, known=known, owner=owner))
+        return predicted(definition, self._tracker().decision_function(rows), unknown_categories=mapped)
+
+    def tracker(self) -> Tracker:
+        """Return a tracker in the current state, with its history; the campaign does not follow it."""
+        state = self._handle.load()
+        return Tracker.from_snapshot(state.method, state.state, [row.report for row in self.ledger()])
+
+    def ledger(self) -> Ledger:
+        """Return the closed periods: expected excess loss, upper bound, and measured loss of the previous model.
+
+        Returns
+        -------
+        Ledger
+            A tuple of rows; ``.to_frame()`` converts it to a data frame, ``.table()`` to text.
+        """
+        ledger = read_ledger(self._store, self._name)
+        if not ledger:
+            self._require_campaign()
+        return ledger
+
+    def log(self, *, after: int = 0, limit: int | None = None, kinds: Sequence[str] | None = None) -> tuple[Entry, ...]:
+        """Return entries of the log in order.
+
+        Parameters
+        ----------
+        after : int, default 0
+            Skip entries up to this number.
+        limit : int, optional
+            Return at most this many.
+        kinds : sequence of str, optional
+            Return only these kinds, such as ``"asked"`` or ``"delivered"``.
+        """
+        entries = tuple(self._store.entries(self._name, after=after, limit=limit, kinds=kinds))
+        if not entries:
+            self._require_campaign()
+        return entries
+
+    def replay(self) -> Iterator[tuple[Entry, CampaignState]]:
+        """Rebuild the state from the log, and yield each entry with the state it leads to.
+
+        Every fit is compared with the one in the log. The last digits may differ where another machine or library wrote the log,
+        and a log of another version of the method is not compared.
+
+        Raises
+        ------
+        StateFileError
+            If rows were not kept, or a fit leads to another state than the log says.
+        """
+        log = self.log()
+        verified = log[0].kind == "created" and log[0].body["tracker"]["numbers"]["method"] == METHOD
+        for entry, state in transitions.replay((entry, self._rows_of(entry)) for entry in log):
+            if verified and entry.kind == "fitted" and not _leads_to(entry, state):
+                raise StateFileError(f"entry {entry.seq} led to another state than its replay does.")
+            yield entry, state
+
+    def _tracker(self) -> Tracker:
+        """Return a tracker without history, which plans and predictions do not need."""
+        state = self._handle.load()
+        return Tracker.from_snapshot(state.method, state.state)
+
+    def _require_model(self, method: str) -> CampaignState:
+        state = self._handle.load()
+        if state.last is None:
+            raise ProtocolError(
+                f"{method}() requires a closed period; campaign {self._name!r} has no model yet. Deliver rows with tell() first."
+            )
+        return state
+
+    def _require_campaign(self) -> None:
+        if self._store.head(self._name) is None:
+            raise unknown_campaign(self._name, self._store)
+
+    def _rows_of(self, entry: Entry) -> bytes | None:
+        return self._store.rows(self._name, [entry.seq]).get(entry.seq) if entry.kind == "delivered" else None
+
+
+def _leads_to(entry: Entry, state: CampaignState) -> bool:
+    """Return whether a fit in the log led to this state, or to its model up to rounding."""
+    coef = state.state.coef
+    return entry.body["sha256"] == fingerprint(state) or arrays_agree(entry.body["coef"], () if coef is None else coef)
