@@ -135,7 +135,7 @@ def test_the_correction_of_an_unknown_scatter_is_infinite(rng: np.random.Generat
 
 def test_the_correction_needs_its_constants(rng: np.random.Generator) -> None:
     periods = [replace(seen, constants=Constants.given(m=1.0, M=1.0)) for seen in _periods(rng)]
-    with pytest.raises(ParameterError, match=r"Constants\(sigma=...\) is needed"):
+    with pytest.raises(ParameterError, match=r"Constants\(sigma=...\) is required"):
         _fold(Drift(correction=True), periods)
 
 
