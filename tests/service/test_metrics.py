@@ -14,7 +14,7 @@ def value(text: str, name: str, **labels: str) -> float:
     return float(sum(found))
 
 
-def test_what_happened_is_counted(served: Serving, store: Store, rng: np.random.Generator) -> None:
+def test_requests_orders_and_deliveries_are_counted(served: Serving, store: Store, rng: np.random.Generator) -> None:
     begun(store, "churn")
     begun(store, "other")
     client = served.client
@@ -29,7 +29,7 @@ def test_what_happened_is_counted(served: Serving, store: Store, rng: np.random.
     assert order["samples"] > 0
     assert value(text, "driftpace_orders_total") == 1
     assert value(text, "driftpace_rows_received_total") == 12
-    assert value(text, "driftpace_deliveries_total", outcome="taken") == 1
+    assert value(text, "driftpace_deliveries_total", outcome="received") == 1
     assert value(text, "driftpace_deliveries_total", outcome="duplicate") == 1
     assert value(text, "driftpace_deliveries_total", outcome="closed") == 1
     assert value(text, "driftpace_fit_seconds_count") == 1
@@ -40,7 +40,7 @@ def test_what_happened_is_counted(served: Serving, store: Store, rng: np.random.
     assert "churn" not in text
 
 
-def test_labels_stay_few_whatever_is_asked_for(served: Serving) -> None:
+def test_label_cardinality_is_bounded(served: Serving) -> None:
     for place in range(30):
         served.client.get(f"/nowhere/{place}")
         served.client.request(f"ODD{place}", "/nowhere")

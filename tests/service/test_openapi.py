@@ -48,7 +48,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
 
 
 @pytest.mark.parametrize(("path", "method", "mode"), CASES, ids=[" ".join(case) for case in CASES])
-def test_answers_are_as_described(served: Serving, path: str, method: str, mode: str) -> None:
+def test_responses_match_the_openapi_description(served: Serving, path: str, method: str, mode: str) -> None:
     schema = schemathesis.openapi.from_dict(DESCRIBED)
     schema.config.update(base_url=served.url)
     operation = schema[path][method]

@@ -18,7 +18,7 @@ from driftpace.service.errors import from_framework, from_library, from_validati
 from driftpace.service.limits import ServiceLimits
 from driftpace.service.logging import RequestLogMiddleware
 from driftpace.service.middleware import BodyLimitMiddleware, DrainBodyMiddleware, HeadMiddleware
-from driftpace.service.routes import campaigns, deliveries, docs, health, orders, session
+from driftpace.service.routes import campaigns, deliveries, docs, health, orders, session, tables
 from driftpace.service.state import Service
 from driftpace.storage.base import Store
 
@@ -68,7 +68,7 @@ def create_app(
     app.include_router(dashboard_routes.static_router)
     if dashboard:
         app.include_router(dashboard_routes.router)
-    for module in (campaigns, orders, deliveries, health, session, docs):
+    for module in (campaigns, orders, deliveries, tables, health, session, docs):
         app.include_router(module.router)
     _add_error_handlers(app, service)
     _extend_openapi(app)

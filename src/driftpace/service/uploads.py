@@ -27,6 +27,32 @@ KINDS: dict[str, FileKind | None] = {
     "application/vnd.apache.parquet": "parquet",
     "multipart/form-data": None,
 }
+_CELL = {"anyOf": [{"type": "number"}, {"type": "string"}, {"type": "boolean"}, {"type": "null"}]}
+_TABLE: dict[str, Any] = {
+    "anyOf": [
+        {
+            "type": "array",
+            "items": {"type": "object", "additionalProperties": _CELL},
+            "description": "One object per row.",
+        },
+        {
+            "type": "object",
+            "required": ["columns"],
+            "properties": {"columns": {"type": "object", "additionalProperties": {"type": "array", "items": _CELL}}},
+        },
+        {
+            "type": "object",
+            "required": ["X"],
+            "properties": {
+                "X": {"type": "array", "items": {"type": "array", "items": {"type": "number"}}},
+                "y": {"type": "array", "items": {"type": "number"}},
+                "ids": {"type": "array", "items": {"type": "string"}},
+                "groups": {"type": "array", "items": {"type": "string"}},
+            },
+        },
+    ]
+}
+_BYTES = {"schema": {"type": "string", "format": "binary"}}
 _ARRAYS = frozenset({"X", "y", "ids", "groups"})
 
 
@@ -185,3 +211,22 @@ def _numbers(value: Any, name: str, dimensions: int, owner: str) -> Any:
         shape = "rows of numbers, all of the same length" if dimensions == 2 else "an array of numbers"
         raise DataError(f"must be {shape}; it is not.", owner=owner, name=name)
     return array.astype(np.float64)
+
+
+def table_body(required: bool) -> dict[str, Any]:
+    """Return the OpenAPI description of a body that is a table."""
+    form = {"type": "object", "required": ["file"], "properties": {"file": {"type": "string", "format": "binary"}}}
+    return {
+        "requestBody": {
+            "required": required,
+            "content": {
+                "application/json": {"schema": _TABLE},
+                "text/csv": {"schema": {"type": "string"}},
+                "application/x-ndjson": {"schema": {"type": "string"}},
+                "application/vnd.apache.arrow.stream": _BYTES,
+                "application/vnd.apache.arrow.file": _BYTES,
+                "application/vnd.apache.parquet": _BYTES,
+                "multipart/form-data": {"schema": form},
+            },
+        }
+    }

@@ -1,4 +1,4 @@
-"""A headless browser, and pages that complain about whatever should not happen on them."""
+"""A headless browser, example services, and pages whose errors fail the test."""
 
 import os
 import shutil
@@ -12,34 +12,34 @@ from driftpace.service import ServiceLimits
 from driftpace.storage import MemoryStore
 from driftpace.storage.base import Store
 from tests.reference.serving import Serving, serving
-from tests.service.dashboard.browsing import PATIENCE, Watched, watched
+from tests.service.dashboard.browser import PATIENCE, Watched, watched
 from tests.service.dashboard.examples import one
 
 QUICK = ServiceLimits(poll_seconds=0.1)
-"""What others do appears sooner than it has to, so that nobody waits for it."""
+"""Short polling interval, so that changes of other writers appear soon."""
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Any]:
-    """A Chromium of this machine; where there is none, tests are skipped, but not where everything has to be there (CI)."""
-    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if found is None:
+    """One Chromium for the package; without one the tests are skipped, except on CI."""
+    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if path is None:
         assert os.environ.get("CI") != "true", "no chromium, chromium-browser or google-chrome on PATH"
         pytest.skip("no chromium, chromium-browser or google-chrome on PATH")
     from playwright.sync_api import expect, sync_playwright
 
     expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
-        made = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        chromium = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         try:
-            yield made
+            yield chromium
         finally:
-            made.close()
+            chromium.close()
 
 
 @pytest.fixture
 def shop() -> Iterator[Serving]:
-    """A service with one campaign in full swing."""
+    """A service with one running campaign."""
     store = MemoryStore()
     one(store, periods=4)
     with serving(store, dashboard=True, limits=QUICK) as running:
@@ -48,21 +48,21 @@ def shop() -> Iterator[Serving]:
 
 @pytest.fixture
 def serve() -> Iterator[Callable[..., Serving]]:
-    """Serve stores until the test is over."""
+    """Serve stores until the test ends."""
     with ExitStack() as stack:
 
-        def begin(store: Store, **how: Any) -> Serving:
-            return stack.enter_context(serving(store, dashboard=True, **{"limits": QUICK, **how}))
+        def start(store: Store, **options: Any) -> Serving:
+            return stack.enter_context(serving(store, dashboard=True, **{"limits": QUICK, **options}))
 
-        yield begin
+        yield start
 
 
 @pytest.fixture
 def visit(browser: Any, serve: object) -> Iterator[Callable[..., Watched]]:
-    """Open pages; when the test is over, none of them may have complained. They are closed before what ``serve`` serves."""
+    """Open pages, which are closed before the services of ``serve``; an error on any of them fails the test."""
     with ExitStack() as stack:
 
-        def open_page(address: str, **how: Any) -> Watched:
-            return stack.enter_context(watched(browser, address, **how))
+        def open_page(address: str, **options: Any) -> Watched:
+            return stack.enter_context(watched(browser, address, **options))
 
         yield open_page

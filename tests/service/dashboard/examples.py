@@ -1,5 +1,7 @@
-"""Campaigns to look at: a store with one in full swing and others in every state."""
+"""Example campaigns: one that is running, and others in every state."""
 
+import copy
+import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -7,17 +9,19 @@ from typing import Any
 import numpy as np
 
 from driftpace.campaign import Campaign
+from driftpace.storage import MemoryStore
 from driftpace.storage.base import Store
 
 FEATURES = ("income", "tenure", "usage")
 BUDGET = {"total": 1200, "horizon": 20, "fixed": 20, "per_sample": 1.5, "currency": "EUR"}
 PLACES = ("north", "south", "east", "west", "alps", "coast", "metro", "rural")
 TOPICS = ("churn", "demand", "prices", "claims", "returns")
+_EXAMPLES: dict[str, tuple[MemoryStore, "World"]] = {}
 HOSTILE = '"><img src=x onerror="window.hacked=1"><script>window.hacked=1</script>{{7*7}}'
 
 
 def clock(start: datetime = datetime(2026, 7, 6, 9, 0, tzinfo=UTC)) -> Callable[[], str]:
-    """Return a clock that goes on by half a week each time it is looked at."""
+    """Return a clock that advances by half a week with every call."""
     now = [start]
 
     def tick() -> str:
@@ -28,7 +32,7 @@ def clock(start: datetime = datetime(2026, 7, 6, 9, 0, tzinfo=UTC)) -> Callable[
 
 
 class World:
-    """A line that drifts, and labels of it."""
+    """A drifting linear model and its labels."""
 
     def __init__(self, seed: int, *, step: float = 0.07, features: int = 3) -> None:
         self.rng = np.random.default_rng(seed)
@@ -36,7 +40,7 @@ class World:
         self.step = step
 
     def move(self) -> None:
-        """Let a period go by."""
+        """Advance by one period."""
         self.w = self.w + self.step * self.rng.normal(size=self.w.size)
 
     def rows(self, count: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
@@ -53,7 +57,7 @@ class World:
 
 
 def through(campaign: Campaign, world: World, periods: int, *, first_week: int = 28) -> None:
-    """Ask and tell so many periods, in parts where the tracker asks for more."""
+    """Run some periods, in several deliveries where the tracker asks for more."""
     for place in range(periods):
         week = f"2026-W{first_week + place:02d}"
         order = campaign.ask(key=week, who="cron")
@@ -71,7 +75,18 @@ def through(campaign: Campaign, world: World, periods: int, *, first_week: int =
 def one(
     store: Store, name: str = "flat-prices", *, seed: int = 3, periods: int = 12, **more: Any
 ) -> tuple[Campaign, World]:
-    """Return a campaign in full swing, its next period asked for."""
+    """Return a running campaign with its next period asked for; each example is computed once and copied afterwards."""
+    key = json.dumps([name, seed, periods, more], sort_keys=True)
+    if not isinstance(store, MemoryStore):
+        return _run_campaign(store, name, seed, periods, more)
+    if key not in _EXAMPLES:
+        prototype = MemoryStore()
+        _, world = _run_campaign(prototype, name, seed, periods, more)
+        _EXAMPLES[key] = prototype, world
+    return _copy_campaign(store, name, key)
+
+
+def _run_campaign(store: Store, name: str, seed: int, periods: int, more: dict[str, Any]) -> tuple[Campaign, World]:
     values: dict[str, Any] = {
         "name": name,
         "target": "price",
@@ -89,15 +104,26 @@ def one(
     return campaign, world
 
 
-def spent(store: Store, name: str = "flat-prices") -> Campaign:
-    """Return a campaign whose money is gone, by an override."""
-    campaign, world = one(store, name, periods=3)
-    order = campaign.override(900, reason="a census", who="Ada")
-    campaign.tell(*world.rows(order.missing), final=True)
-    for _ in range(3):
-        world.move()
-    campaign.ask(key="2026-W32")
-    return campaign
+def _copy_campaign(store: MemoryStore, name: str, key: str) -> tuple[Campaign, World]:
+    prototype, world = _EXAMPLES[key]
+    store._campaigns[name] = copy.deepcopy(prototype._campaigns[name])
+    last = datetime.fromisoformat(prototype.entries(name)[-1].at)
+    return Campaign.open(name, storage=store, clock=clock(last)), copy.deepcopy(world)
+
+
+def spent(store: MemoryStore, name: str = "flat-prices") -> Campaign:
+    """Return a campaign whose budget is spent, by an override."""
+    key = f"spent {name}"
+    if key not in _EXAMPLES:
+        prototype = MemoryStore()
+        campaign, world = one(prototype, name, periods=3)
+        order = campaign.override(900, reason="a census", who="Ada")
+        campaign.tell(*world.rows(order.missing), final=True)
+        for _ in range(3):
+            world.move()
+        campaign.ask(key="2026-W32")
+        _EXAMPLES[key] = prototype, world
+    return _copy_campaign(store, name, key)[0]
 
 
 def many(store: Store, count: int = 40) -> None:
@@ -118,5 +144,5 @@ def many(store: Store, count: int = 40) -> None:
                 campaign.tell(*world.rows(order.missing // 2), final=False)
             if state == 4 and place % 3 == 0:
                 X, y = world.rows(order.missing + 200)
-                first = np.argsort(y - X @ world.w)  # labels that slip by and by: the rows are not exchangeable
+                first = np.argsort(y - X @ world.w)  # sorted residuals: the rows are not exchangeable
                 campaign.tell(X[first], y[first], final=False)

@@ -11,7 +11,7 @@ from driftpace.campaign import Campaign
 from driftpace.service import make_token
 from driftpace.storage import MemoryStore
 from tests.reference.serving import Serving, serving
-from tests.service.dashboard.browsing import CONTRAST, NAMELESS, Watched, point_at, watched
+from tests.service.dashboard.browser import CONTRAST, NAMELESS, Watched, point_at, watched
 from tests.service.dashboard.examples import HOSTILE, World, one
 
 Visit = Callable[..., Watched]
@@ -40,7 +40,7 @@ REFUSED = ("status of 404",)
 
 
 @pytest.mark.parametrize("colours", ["light", "dark"])
-def test_every_text_can_be_read(hall: Serving, visit: Visit, colours: str) -> None:
+def test_text_contrast_meets_wcag_aa(hall: Serving, visit: Visit, colours: str) -> None:
     page = visit(f"{hall.url}/", color_scheme=colours, expected=REFUSED).page
     for address in PAGES:
         page.goto(hall.url + address)
@@ -56,7 +56,7 @@ def test_every_text_can_be_read(hall: Serving, visit: Visit, colours: str) -> No
     assert page.evaluate(CONTRAST)["bad"] == []
 
 
-def test_colours_are_chosen_and_remembered(hall: Serving, visit: Visit) -> None:
+def test_the_theme_is_remembered(hall: Serving, visit: Visit) -> None:
     page = visit(hall.url, color_scheme="light").page
     paper = "getComputedStyle(document.body).backgroundColor"
     light = page.evaluate(paper)
@@ -71,7 +71,7 @@ def test_colours_are_chosen_and_remembered(hall: Serving, visit: Visit) -> None:
     assert page.evaluate(paper) == light
 
 
-def test_nothing_is_wider_than_a_phone(hall: Serving, visit: Visit) -> None:
+def test_pages_fit_a_phone(hall: Serving, visit: Visit) -> None:
     seen = visit(hall.url, size=(360, 740), has_touch=True, expected=REFUSED)
     page = seen.page
     for address in PAGES:
@@ -89,7 +89,7 @@ def test_nothing_is_wider_than_a_phone(hall: Serving, visit: Visit) -> None:
         assert seen.overflow() <= 0, address
 
 
-def test_everything_has_a_name_and_a_place(hall: Serving, visit: Visit) -> None:
+def test_elements_have_accessible_names_and_landmarks(hall: Serving, visit: Visit) -> None:
     page = visit(hall.url, expected=REFUSED).page
     for address in PAGES:
         page.goto(hall.url + address)
@@ -111,7 +111,7 @@ def test_everything_has_a_name_and_a_place(hall: Serving, visit: Visit) -> None:
         assert figure.get_attribute("aria-label")
 
 
-def test_by_keyboard_alone(hall: Serving, visit: Visit) -> None:
+def test_pages_work_with_the_keyboard(hall: Serving, visit: Visit) -> None:
     page = visit(hall.url).page
     focused = "document.activeElement.textContent.trim() || document.activeElement.id"
     page.keyboard.press("Tab")
@@ -150,7 +150,7 @@ def test_by_keyboard_alone(hall: Serving, visit: Visit) -> None:
     expect(page.get_by_label("Horizon (periods)", exact=True)).not_to_have_value(before)
 
 
-def test_hostile_words_are_words(hall: Serving, visit: Visit) -> None:
+def test_hostile_text_is_escaped(hall: Serving, visit: Visit) -> None:
     page = visit(f"{hall.url}/campaigns/hostile").page
     page.get_by_role("button", name="Override…").click()
     page.keyboard.press("Escape")
@@ -164,7 +164,7 @@ def test_hostile_words_are_words(hall: Serving, visit: Visit) -> None:
     assert page.evaluate("window.hacked") is None
 
 
-def test_without_scripts_everything_can_be_read_and_planned(hall: Serving, visit: Visit) -> None:
+def test_pages_work_without_javascript(hall: Serving, visit: Visit) -> None:
     page = visit(f"{hall.url}/campaigns/flat-prices", java_script_enabled=False).page
     assert page.get_by_role("button", name="Override…").count() == 0
     page.get_by_label("Budget (EUR)", exact=True).fill("90000")
@@ -173,7 +173,7 @@ def test_without_scripts_everything_can_be_read_and_planned(hall: Serving, visit
     expect(page.get_by_label("Budget (EUR)", exact=True)).to_have_value("90000")
 
 
-def test_paper_has_no_buttons(hall: Serving, visit: Visit) -> None:
+def test_print_hides_buttons(hall: Serving, visit: Visit) -> None:
     page = visit(f"{hall.url}/campaigns/flat-prices").page
     page.emulate_media(media="print", reduced_motion="reduce")
     expect(page.get_by_role("button", name="Override…")).to_be_hidden()
@@ -181,7 +181,7 @@ def test_paper_has_no_buttons(hall: Serving, visit: Visit) -> None:
     assert page.evaluate("getComputedStyle(document.getElementById('note')).transitionDuration") == "0s"
 
 
-def test_a_chart_answers_to_the_pointer(hall: Serving, visit: Visit) -> None:
+def test_charts_show_tooltips(hall: Serving, visit: Visit) -> None:
     page = visit(f"{hall.url}/campaigns/flat-prices").page
     page.locator("#outcome figure").wait_for()
     point_at(page.locator("#figure-loss .hit[data-row='2']:visible").first)
@@ -191,7 +191,7 @@ def test_a_chart_answers_to_the_pointer(hall: Serving, visit: Visit) -> None:
     expect(tip).to_contain_text("Upper bound")
 
 
-def test_a_token_opens_the_door_and_reading_is_not_writing(serve: Serve, visit: Visit) -> None:
+def test_login_with_a_read_token_is_read_only(serve: Serve, visit: Visit) -> None:
     store = MemoryStore()
     one(store, periods=2)
     secret = make_token(store, "viewer", scopes=("read",))
@@ -210,7 +210,7 @@ def test_a_token_opens_the_door_and_reading_is_not_writing(serve: Serve, visit: 
     page.wait_for_url("**/login")
 
 
-def test_a_revoked_token_takes_nothing_from_who_is_typing(serve: Serve, visit: Visit) -> None:
+def test_input_survives_a_revoked_token(serve: Serve, visit: Visit) -> None:
     store = MemoryStore()
     campaign, world = one(store, periods=2)
     secret = make_token(store, "desk", scopes=("read", "write"))
@@ -229,7 +229,7 @@ def test_a_revoked_token_takes_nothing_from_who_is_typing(serve: Serve, visit: V
     assert page.locator("#override").get_by_label("Reason (for the log)").input_value() == "as I was saying"
 
 
-def test_what_watches_the_pages_can_complain(hall: Serving, browser: Any) -> None:
+def test_the_page_checks_can_fail(hall: Serving, browser: Any) -> None:
     with (
         pytest.raises(AssertionError, match="Content Security Policy"),
         watched(browser, hall.url) as seen,

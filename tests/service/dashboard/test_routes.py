@@ -31,7 +31,7 @@ def shop() -> Iterator[Serving]:
         yield running
 
 
-def test_no_page_holds_a_script_or_a_style_of_its_own(shop: Serving) -> None:
+def test_pages_have_no_inline_scripts_or_styles(shop: Serving) -> None:
     for address in ("/", "/campaigns/flat-prices", "/campaigns/flat-prices?epsilon=0.1", "/login", "/campaigns/none"):
         answer = shop.client.get(address, headers={"Accept": "text/html"})
         assert INLINE.search(answer.text) is None, address
@@ -42,7 +42,7 @@ def test_no_page_holds_a_script_or_a_style_of_its_own(shop: Serving) -> None:
         assert "https:" not in answer.text
 
 
-def test_an_empty_store_says_how_to_begin() -> None:
+def test_an_empty_store_says_how_to_create_a_campaign() -> None:
     with serving(MemoryStore(), dashboard=True) as running:
         text = running.client.get("/").text
     assert "No campaigns yet" in text
@@ -52,7 +52,7 @@ def test_an_empty_store_says_how_to_begin() -> None:
     assert "No campaigns yet" in live.group(1)
 
 
-def test_an_unknown_campaign_is_a_page_with_a_sentence(shop: Serving) -> None:
+def test_unknown_campaigns_are_an_error_page(shop: Serving) -> None:
     for address in ("/campaigns/none", "/campaigns/none/what-if?epsilon=1", "/campaigns/%3Cscript%3E"):
         answer = shop.client.get(address)
         assert answer.status_code in (404, 422)
@@ -75,7 +75,7 @@ def test_an_unknown_campaign_is_a_page_with_a_sentence(shop: Serving) -> None:
         "page=%E2%91%A0",
     ],
 )
-def test_a_strange_query_is_answered(shop: Serving, query: str) -> None:
+def test_odd_queries_are_answered(shop: Serving, query: str) -> None:
     assert shop.client.get(f"/?{query}").status_code in (200, 422)
     assert shop.client.get(f"/campaigns/flat-prices?log={query[-3:]}").status_code in (200, 422)
 
@@ -105,7 +105,7 @@ def test_a_strange_query_is_answered(shop: Serving, query: str) -> None:
         ({"per_sample": HOSTILE[:50]}, "The price per row must be a number"),
     ],
 )
-def test_what_if_answers_with_a_sentence_whatever_is_given(shop: Serving, given: dict[str, str], said: str) -> None:
+def test_what_if_answers_any_input_with_a_sentence(shop: Serving, given: dict[str, str], said: str) -> None:
     answer = shop.client.get("/campaigns/flat-prices/what-if", params=given)
     assert answer.status_code == 200
     assert said in answer.text
@@ -119,14 +119,14 @@ def test_planning_changes_nothing(shop: Serving) -> None:
     assert shop.service.store.head("flat-prices") == before
 
 
-def test_too_early_to_plan_is_a_sentence() -> None:
+def test_too_early_to_plan_is_explained() -> None:
     store = MemoryStore()
     Campaign.create({"name": "new", "target": "y", "epsilon": 0.1}, storage=store)
     with serving(store, dashboard=True) as running:
         assert "Too early to plan" in running.client.get("/campaigns/new/what-if?horizon=6").text
 
 
-def test_the_ledger_as_a_file(shop: Serving) -> None:
+def test_the_ledger_can_be_downloaded(shop: Serving) -> None:
     ledger = Campaign.open("flat-prices", storage=shop.service.store).ledger()
     text = shop.client.get("/campaigns/flat-prices/ledger.csv")
     assert 'filename="flat-prices-ledger.csv"' in text.headers["content-disposition"]
@@ -137,7 +137,7 @@ def test_the_ledger_as_a_file(shop: Serving) -> None:
     assert [row["key"] for row in found] == [row.key for row in ledger]
 
 
-def test_a_spreadsheet_does_not_compute_with_names() -> None:
+def test_formulas_in_csv_are_escaped() -> None:
     store = MemoryStore()
     campaign = Campaign.create({"name": "a", "target": "y", "epsilon": 0.1, "seed": 0}, storage=store)
     campaign.ask(key="=1+1")
@@ -146,7 +146,7 @@ def test_a_spreadsheet_does_not_compute_with_names() -> None:
         assert next(csv.DictReader(io.StringIO(running.client.get("/campaigns/a/ledger.csv").text)))["key"] == "'=1+1"
 
 
-def test_static_files_are_kept_by_browsers_and_nothing_else_is_served(shop: Serving) -> None:
+def test_static_files_are_cached_and_nothing_else_is_served(shop: Serving) -> None:
     for name in assets():
         answer = shop.client.get(f"/static/{assets_digest()}/{name}")
         assert answer.content == assets()[name].data
@@ -169,7 +169,7 @@ def test_ten_thousand_campaigns_are_paged() -> None:
     assert len(text) < 100_000
 
 
-def test_a_store_that_is_away_is_a_page_with_a_sentence(shop: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_store_failures_are_an_error_page(shop: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
     store = shop.service.store
 
     def away(*_: Any, **__: Any) -> None:
@@ -190,7 +190,7 @@ def order_card(running: Serving, name: str = "flat-prices") -> str:
     return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", found.group())).split())
 
 
-def test_an_override_is_told_as_it_was_decided() -> None:
+def test_overrides_are_shown_as_decided() -> None:
     store = MemoryStore()
     campaign, world = one(store, periods=3)
     order = campaign.status().order
@@ -217,7 +217,7 @@ def test_an_override_is_told_as_it_was_decided() -> None:
     assert "&#34;per_sample&#34;: 1.5" in page
 
 
-def test_the_upper_end_that_is_only_a_cap_is_not_called_a_range() -> None:
+def test_the_cap_is_not_shown_as_a_range() -> None:
     store = MemoryStore()
     campaign = Campaign.create({"name": "a", "target": "y", "epsilon": 1e-4, "cap": 50, "seed": 0}, storage=store)
     through(campaign, World(0), 2)
@@ -229,7 +229,7 @@ def test_the_upper_end_that_is_only_a_cap_is_not_called_a_range() -> None:
     assert ("Range 50 rows" if low == 50 else f"Range at least {low} rows") in card
 
 
-def test_nothing_that_somebody_wrote_turns_the_page_around() -> None:
+def test_bidi_controls_are_stripped_from_pages() -> None:
     turn = "\u202e"
     store = MemoryStore()
     values = {"name": "a", "target": f"y{turn}", "features": [f"x{turn}"], "epsilon": 0.2, "seed": 0}
@@ -246,7 +246,7 @@ def test_nothing_that_somebody_wrote_turns_the_page_around() -> None:
             assert (said != page) == (address != "/")
 
 
-def test_money_is_written_in_one_way() -> None:
+def test_amounts_have_one_format() -> None:
     store = MemoryStore()
     campaign, world = one(store, periods=1, budget={**BUDGET, "per_sample": 0.5, "total": 1000})
     while str(campaign.status().money_left)[-6:-4] != ".5":
@@ -264,7 +264,7 @@ def test_money_is_written_in_one_way() -> None:
     assert re.search(r"\d\.\d EUR", list_page + page) is None
 
 
-def test_without_scripts_a_page_says_what_to_press_and_keeps_what_was_typed(shop: Serving) -> None:
+def test_the_form_works_without_javascript(shop: Serving) -> None:
     page = shop.client.get("/campaigns/flat-prices").text
     assert "Press “Plan”" in page
     page = shop.client.get("/campaigns/flat-prices?horizon=7&epsilon=0.06").text
@@ -276,7 +276,7 @@ def test_without_scripts_a_page_says_what_to_press_and_keeps_what_was_typed(shop
     assert "Page 2 of" in after
 
 
-def test_the_form_of_a_page_that_is_read_again_goes_with_the_periods() -> None:
+def test_form_defaults_follow_the_periods() -> None:
     store = MemoryStore()
     campaign, world = one(store, periods=2)
     usual = re.compile(r'name="(\w+)" value="[^"]*" data-default="([^"]*)"')

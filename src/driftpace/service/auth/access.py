@@ -12,7 +12,7 @@ from ipaddress import ip_address
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _PUBLIC = frozenset({"/healthz", "/readyz", "/login", "/logout", "/favicon.ico"})
-_READS = re.compile(r"/api/campaigns/[^/]+/(plans|predictions)")
+_READS = re.compile(r"/api/campaigns/[^/]+/(plans|predictions)|/api/schema")
 _HOOK = re.compile(r"/api/hooks/[^/]+/[^/]+")
 _FORWARDED = re.compile(
     r"forwarded|via|cdn-loop|(x-)?remote-addr|x-forwarded(-.+)?|x-(original|envoy|varnish|azure|appengine|amz|amzn|akamai)(-.+)?"

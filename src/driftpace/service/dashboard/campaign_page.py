@@ -1,11 +1,8 @@
 """The page of one campaign: status, figures, assumptions, log and definition."""
 
-import csv
-import io
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from driftpace.campaign import Campaign
 from driftpace.campaign.definition import Definition
@@ -252,36 +249,9 @@ def definition_facts(definition: Definition, status: Status) -> tuple[tuple[str,
     return tuple(facts)
 
 
-def ledger_csv(ledger: Sequence[LedgerRow]) -> str:
-    """Return the ledger as CSV; text that a spreadsheet would take for a formula is escaped."""
-    rows_figure = [_flat(ledger_json(row)) for row in ledger]
-    names = list(rows_figure[0]) if rows_figure else ["period"]
-    out = io.StringIO()
-    writer = csv.DictWriter(out, names, lineterminator="\r\n")
-    writer.writeheader()
-    writer.writerows(rows_figure)
-    return out.getvalue()
-
-
 def ledger_text(ledger: Sequence[LedgerRow]) -> str:
     """Return the ledger as JSON."""
     return json.dumps([ledger_json(row) for row in ledger], indent=1, allow_nan=False)
-
-
-def _flat(row: dict[str, Any]) -> dict[str, Any]:
-    served, cost, override = row["served"] or {}, row["cost"] or {}, row["overridden"] or {}
-    kept = {name: value for name, value in row.items() if not isinstance(value, dict | list) and name != "seconds"}
-    kept.pop("served", None)
-    kept.pop("selected", None)
-    kept.pop("overridden", None)
-    kept |= {"cost": cost.get("amount"), "currency": cost.get("currency")}
-    kept |= {f"served_{name}": served.get(name) for name in ("rows_figure", "loss", "error", "accuracy")}
-    kept |= {f"overridden_{name}": override.get(name) for name in ("samples", "risk_bound")}
-    return {name: _escape_formula(value) for name, value in kept.items()}
-
-
-def _escape_formula(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
 
 
 def _budget_text(definition: Definition) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from driftpace.campaign.ledger import LedgerColumn, format_cell, ledger_columns
 from driftpace.campaign.records import LedgerRow, Order
 from driftpace.campaign.summary import named as period_name
 from driftpace.records import Money, Plan
@@ -66,7 +67,7 @@ def excess_loss_figure(ledger: Sequence[LedgerRow]) -> Figure | None:
     latest_bound = (
         f"Latest expected excess loss {number(last.risk_bound)}" if known else "No bound on the excess loss yet"
     )
-    columns, rows = _ledger_table(ledger, period_cells(periods))
+    columns, rows = _ledger_table(ledger)
     return Figure(
         key="loss",
         title="Expected and measured loss",
@@ -82,29 +83,19 @@ def excess_loss_figure(ledger: Sequence[LedgerRow]) -> Figure | None:
     )
 
 
-def _ledger_table(
-    ledger: Sequence[LedgerRow], names: Sequence[str]
-) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """Return the columns and rows of the ledger; the accuracy is shown for classes only."""
-    classes = any(row.served is not None and row.served.accuracy is not None for row in ledger)
-    columns = ["Period", "Outcome", "Expected excess loss", "Upper bound", "Target", "Prior loss", "± 2 SE"]
-    rows = []
-    for name, row in zip(names, ledger, strict=True):
-        served = row.served
-        cells = [
-            name,
-            "✓ within the target" if row.report.outcome.promised else f"✗ {row.report.outcome.sentence}",
-            number(row.report.risk_bound),
-            number(row.report.certificate),
-            number(row.report.epsilon),
-            number(None if served is None else served.loss),
-            number(None if served is None else 2.0 * served.error),
-        ]
-        if classes:
-            accuracy = None if served is None else served.accuracy
-            cells.append("–" if accuracy is None else f"{100.0 * accuracy:.0f} %")
-        rows.append(tuple(cells))
-    return (*columns, "Prior accuracy") if classes else tuple(columns), tuple(rows)
+def _ledger_table(ledger: Sequence[LedgerRow]) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """Return the headings and cells of the ledger: the columns that the command line shows too."""
+    columns = ledger_columns(ledger, shown=True)
+    headings = tuple(column.heading.capitalize() for column in columns)
+    return headings, tuple(tuple(_ledger_cell(column, row) for column in columns) for row in ledger)
+
+
+def _ledger_cell(column: LedgerColumn, row: LedgerRow) -> str:
+    if column.kind == "money":
+        return money(row.report.cost)
+    if column.key == "outcome":
+        return f"{'✓' if row.report.outcome.promised else '✗'} {format_cell(column, row)}"
+    return format_cell(column, row)
 
 
 def drift_figure(ledger: Sequence[LedgerRow]) -> Figure | None:

@@ -9,7 +9,7 @@ from fastapi.responses import HTMLResponse, Response
 
 from driftpace.campaign import Campaign
 from driftpace.service.dashboard.campaign_list import NEEDS, CampaignList, load_list
-from driftpace.service.dashboard.campaign_page import ledger_csv, ledger_text, load_page, tally
+from driftpace.service.dashboard.campaign_page import ledger_text, load_page, tally
 from driftpace.service.dashboard.formats import plural
 from driftpace.service.dashboard.templating import assets, cache_control, render
 from driftpace.service.dashboard.what_if import defaults, evaluate, fields
@@ -118,7 +118,7 @@ async def what_if(
 @router.get("/campaigns/{name}/ledger.csv")
 async def ledger_as_csv(request: Request, name: str) -> Response:
     """Return the ledger as CSV."""
-    return await _download(request, name, "csv", lambda campaign: ledger_csv(campaign.ledger()))
+    return await _download(request, name, "csv", lambda campaign: campaign.ledger().to_csv())
 
 
 @router.get("/campaigns/{name}/ledger.json")

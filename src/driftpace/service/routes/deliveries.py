@@ -15,7 +15,7 @@ from driftpace.service.errors import error_responses
 from driftpace.service.schemas.requests import CampaignName
 from driftpace.service.schemas.responses import HookResponse, PredictionsResponse, ReceiptResponse, json_response
 from driftpace.service.state import caller_name, service_of
-from driftpace.service.uploads import predict, read_rows, receive_upload, tell, text_columns
+from driftpace.service.uploads import predict, read_rows, receive_upload, table_body, tell, text_columns
 from driftpace.service.workers import run_cancellable
 from driftpace.tables.label_studio import ROW_FOR, ROW_ID
 from driftpace.tables.limits import TableLimits
@@ -24,32 +24,6 @@ from driftpace.tables.read import read_columns
 router = APIRouter(prefix="/api")
 
 Flag = Literal["true", "false"]
-_CELL = {"anyOf": [{"type": "number"}, {"type": "string"}, {"type": "boolean"}, {"type": "null"}]}
-_TABLE: dict[str, Any] = {
-    "anyOf": [
-        {
-            "type": "array",
-            "items": {"type": "object", "additionalProperties": _CELL},
-            "description": "One object per row.",
-        },
-        {
-            "type": "object",
-            "required": ["columns"],
-            "properties": {"columns": {"type": "object", "additionalProperties": {"type": "array", "items": _CELL}}},
-        },
-        {
-            "type": "object",
-            "required": ["X"],
-            "properties": {
-                "X": {"type": "array", "items": {"type": "array", "items": {"type": "number"}}},
-                "y": {"type": "array", "items": {"type": "number"}},
-                "ids": {"type": "array", "items": {"type": "string"}},
-                "groups": {"type": "array", "items": {"type": "string"}},
-            },
-        },
-    ]
-}
-_BYTES = {"schema": {"type": "string", "format": "binary"}}
 _WEBHOOK_BODY = {
     "requestBody": {
         "required": True,
@@ -60,25 +34,6 @@ _WEBHOOK_BODY = {
         },
     }
 }
-
-
-def table_body(required: bool) -> dict[str, Any]:
-    """Return the OpenAPI description of a body that is a table."""
-    form = {"type": "object", "required": ["file"], "properties": {"file": {"type": "string", "format": "binary"}}}
-    return {
-        "requestBody": {
-            "required": required,
-            "content": {
-                "application/json": {"schema": _TABLE},
-                "text/csv": {"schema": {"type": "string"}},
-                "application/x-ndjson": {"schema": {"type": "string"}},
-                "application/vnd.apache.arrow.stream": _BYTES,
-                "application/vnd.apache.arrow.file": _BYTES,
-                "application/vnd.apache.parquet": _BYTES,
-                "multipart/form-data": {"schema": form},
-            },
-        }
-    }
 
 
 @router.post(

@@ -63,13 +63,14 @@ def _operation(description: dict[str, Any], path: str, method: str, operation: d
         for status, response in operation["responses"].items()
     ]
     streams = any(media in _STREAMS for media in operation["responses"].get("200", {}).get("content", {}))
+    summary, _, details = operation.get("description", "").partition("\n\n")
     example = _example(description, content.get("application/json", {}).get("schema", {}))
     return {
         "id": operation["operationId"],
         "path": path,
         "method": method,
-        "summary": operation.get("summary", ""),
-        "description": operation.get("description", ""),
+        "summary": summary,
+        "description": details.strip(),
         "parameters": [
             {
                 "name": parameter["name"],

@@ -280,6 +280,33 @@ class PredictionsResponse(ResponseModel):
     unknown_categories: list[MappedCategoriesResponse]
 
 
+class SampleResponse(ResponseModel):
+    """Rows to label: ``new`` of them drawn now, out of the ``eligible`` rows of the pool; ``invalid`` counts reasons."""
+
+    ids: list[str]
+    rows: list[dict[str, float | int | str | None]]
+    new: int
+    eligible: int
+    pool_rows: int
+    skipped: int
+    invalid: dict[str, int]
+    sentence: str
+
+
+class NoteResponse(ResponseModel):
+    """Something that was inferred: its topic, and a sentence."""
+
+    topic: str
+    text: str
+
+
+class SchemaResponse(ResponseModel):
+    """Inferred settings of a definition, to complete and create a campaign with, and notes on what was inferred."""
+
+    definition: dict[str, Any]
+    notes: list[NoteResponse]
+
+
 class HookResponse(ResponseModel):
     """The result of a webhook call: rows counted, rows still missing, and whether the period was closed."""
 

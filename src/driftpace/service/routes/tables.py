@@ -1,0 +1,107 @@
+"""Routes that read tables without labels: draw rows to label from a pool, and infer a definition from a table."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from driftpace.campaign import Campaign
+from driftpace.campaign.inference import infer_settings
+from driftpace.campaign.sampling import Sample
+from driftpace.campaign.serialization import number
+from driftpace.errors import DataError, ParameterError
+from driftpace.service.errors import error_responses
+from driftpace.service.schemas.requests import CampaignName
+from driftpace.service.schemas.responses import SampleResponse, SchemaResponse, json_response
+from driftpace.service.state import caller_name, service_of
+from driftpace.service.uploads import Arrays, Upload, read_rows, receive_upload, table_body
+from driftpace.service.workers import run_cancellable
+from driftpace.tables.limits import TableLimits
+from driftpace.tables.read import read_columns
+
+router = APIRouter(prefix="/api")
+
+_ERRORS = error_responses(400, 404, 408, 409, 413, 415, 422)
+
+
+@router.post(
+    "/campaigns/{name}/sample",
+    tags=["deliveries"],
+    response_model=SampleResponse,
+    responses=_ERRORS,
+    openapi_extra=table_body(required=True),
+)
+async def sample(
+    request: Request,
+    name: CampaignName,
+    strata: Annotated[str | None, Query(min_length=1, max_length=200, description="Column to stratify by.")] = None,
+) -> Response:
+    """Draw the rows to label from a pool, and record them in the log, so that none is drawn twice in a period.
+
+    When all rows of the order are drawn, those still without a label are returned again.
+    """
+    service, who = service_of(request), caller_name(request)
+    upload = _require_rows(await receive_upload(request), "sample")
+
+    def change(campaign: Campaign) -> Response:
+        pool = read_rows(upload, campaign, service.limits.tables, owner="sample")
+        if isinstance(pool, Arrays):
+            raise DataError("must be a table with named columns; got X.", owner="sample", name="body")
+        drawn = campaign.sample(pool, strata=strata, source=upload.source, who=who)
+        return json_response(_sample_json(drawn))
+
+    return await service.change(name, change)
+
+
+@router.post(
+    "/schema",
+    tags=["campaigns"],
+    response_model=SchemaResponse,
+    responses=_ERRORS,
+    openapi_extra=table_body(required=True),
+)
+async def schema(
+    request: Request,
+    target: Annotated[str, Query(min_length=1, max_length=200, description="Column to predict.")],
+) -> Response:
+    """Infer the definition of a campaign from a table: row ID, classes, features and categories; nothing is changed."""
+    service = service_of(request)
+    upload = _require_rows(await receive_upload(request), "schema")
+
+    def compute() -> Response:
+        return json_response(_infer(upload, target, service.limits.tables))
+
+    return await run_cancellable(request, service.plans, compute)
+
+
+def _require_rows(upload: Upload, owner: str) -> Upload:
+    if not upload.data:
+        raise ParameterError("must contain rows; it is empty.", owner=owner, name="body")
+    return upload
+
+
+def _infer(upload: Upload, target: str, limits: TableLimits) -> dict[str, Any]:
+    columns = read_columns(upload.data, name=upload.name, kind=upload.kind, limits=limits, owner="schema")
+    values, notes = infer_settings({"target": target}, columns, source=upload.name or "the table")
+    return {
+        "definition": {name: value for name, value in values.items() if value is not None},
+        "notes": [{"topic": note.topic, "text": note.text} for note in notes],
+    }
+
+
+def _sample_json(drawn: Sample) -> dict[str, Any]:
+    columns = {name: [_cell(value) for value in values] for name, values in drawn.rows().items()}
+    return {
+        "ids": list(drawn.ids),
+        "rows": [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)],
+        "new": drawn.new,
+        "eligible": drawn.eligible,
+        "pool_rows": drawn.pool_rows,
+        "skipped": drawn.skipped,
+        "invalid": dict(drawn.invalid),
+        "sentence": drawn.sentence,
+    }
+
+
+def _cell(value: Any) -> Any:
+    return number(float(value)) if isinstance(value, float) else value if isinstance(value, int) else str(value)

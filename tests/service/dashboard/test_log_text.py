@@ -1,0 +1,99 @@
+"""The log in sentences: one for every kind of entry."""
+
+import pytest
+
+from driftpace.service.dashboard.formats import number
+from driftpace.service.dashboard.log_text import MAX_QUOTE, TITLES, log_line
+from driftpace.storage import MemoryStore
+from driftpace.storage.base import Entry
+from tests.service.dashboard.examples import HOSTILE, one
+
+
+def test_every_kind_of_entry_has_a_sentence() -> None:
+    campaign, world = one(MemoryStore(), periods=2)
+    order = campaign.status().order
+    assert order is not None
+    campaign.record_draw(["a", "b"], source="pool.csv", pool_rows=500, who="Ada")
+    risk = campaign.override(order.samples + 9, reason="holiday week", who="Ada").risk_bound
+    campaign.approve(who="Bo")
+    campaign.tell(*world.rows(2), final=False, unlabelled=3)
+    campaign.forget(reason="wrong week", who="Ada")
+    campaign.tell(final=True)
+    copied = {"name": "a", "source": "a.campaign", "entries": 9, "who": "Bo"}
+    campaign.add_money(50, periods=3, reason="next quarter", who="Ada", per_sample=1)
+    imported = Entry(kind="imported", at="2026-11-15T10:00:00Z", body=copied)
+    words = {"period": 4, "unknown_categories": {"city": "Milan"}, "reason": "a new shop", "who": "Ada"}
+    amended = Entry(kind="amended", at="2026-11-15T10:00:00Z", body=words)
+    lines = [log_line(entry) for entry in (*campaign.log(), imported, amended)]
+    said = {one.kind: one.sentence for one in lines}
+    assert set(said) == set(TITLES)
+    assert said["overridden"] == (
+        f"Order set to {order.samples + 9} rows instead of {order.samples}; expected excess loss {risk:.3g}, "
+        "by Ada: “holiday week”."
+    )
+    assert said["selected"] == "2 rows of 500 sampled for labelling from “pool.csv”, by Ada."
+    assert said["delivered"].endswith("3 unlabelled rows were skipped.")
+    assert said["forgotten"] == "2 rows of period 3 withdrawn, by Ada: “wrong week”."
+    assert said["budgeted"] == (
+        "50 added to the budget and 3 periods to its horizon from period 4, by Ada: “next quarter”."
+    )
+    assert said["amended"] == "From period 4, unseen categories of “city” count as “Milan”, by Ada: “a new shop”."
+    assert said["imported"] == "9 entries imported from “a.campaign”, by Bo."
+    for one_line in lines:
+        assert one_line.sentence.endswith(".")
+        assert "None" not in one_line.sentence
+        assert "{" not in one_line.sentence
+
+
+@pytest.mark.parametrize("reason", [HOSTILE, "x" * 5000, "two\nlines\tand a tab"])
+def test_user_text_is_quoted_and_bounded(reason: str) -> None:
+    body = {"samples": 1, "reason": reason, "who": ""}
+    sentence = log_line(Entry(kind="overridden", at="2026-11-15T10:00:00Z", body=body)).sentence
+    assert len(sentence) < MAX_QUOTE + 100
+    assert "\n" not in sentence
+
+
+def test_unknown_entries_are_shown() -> None:
+    assert "“merged”" in log_line(Entry(kind="merged", at="2026-11-15T10:00:00Z", body={})).sentence
+
+
+def test_bidi_controls_are_stripped_from_user_text() -> None:
+    body = {
+        "period": 2,
+        "rows": 12,
+        "source": "\u202efdp.csv\u2067",
+        "repeated": 1,
+        "unlabelled": 0,
+        "who": "Ada\u202e",
+    }
+    said = log_line(Entry(kind="delivered", at="2026-11-15T10:00:00Z", seq=3, body=body)).sentence
+    assert said == "12 rows received for period 2 from “fdp.csv”, by Ada; 1 duplicate row was skipped."
+
+
+def test_missed_targets_are_warnings() -> None:
+    campaign, world = one(MemoryStore(), periods=3)
+    order = campaign.override(2, reason="nobody has time")
+    campaign.tell(*world.rows(order.missing), final=True)
+    certified = [
+        (log_line(entry), row.report)
+        for entry, row in zip(campaign.log(kinds=["certified"]), campaign.ledger(), strict=True)
+    ]
+    assert {report.outcome.promised for _, report in certified} == {True, False}
+    for said, report in certified:
+        assert said.warning != report.outcome.promised
+        assert (said.title == "Certified") == report.outcome.promised
+        assert f"(target {number(report.epsilon)})" in said.sentence
+
+
+def test_bidi_controls_are_stripped_from_keys() -> None:
+    body = {"period": 2, "key": "\u202e64W", "samples": 0, "received": 0, "who": ""}
+    said = log_line(Entry(kind="closed", at="2026-11-15T10:00:00Z", seq=3, body=body))
+    assert said.sentence == "Period 2 (64W) closed with no rows, as requested."
+
+
+def test_overrides_without_a_bound_are_shown() -> None:
+    body = {"period": 2, "samples": 5, "reason": "so", "who": ""}
+    assert (
+        log_line(Entry(kind="overridden", at="2026-11-15T10:00:00Z", body=body)).sentence
+        == "Order set to 5 rows: “so”."
+    )

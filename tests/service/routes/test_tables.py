@@ -1,0 +1,79 @@
+"""Rows to label are drawn over REST as in Python, and definitions are inferred from tables."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from driftpace.campaign import Campaign
+from driftpace.storage import MemoryStore
+from tests.reference.serving import Serving, serving
+
+DEFINITION = {"name": "flats", "target": "price", "features": ["area"], "id": "flat", "epsilon": 0.1, "seed": 0}
+POOL: list[dict[str, Any]] = [{"flat": f"f{place}", "area": float(place)} for place in range(60)]
+CSV = {"Content-Type": "text/csv"}
+
+
+@pytest.fixture(scope="module")
+def flats() -> Iterator[Serving]:
+    """A service with one campaign, its first period asked for."""
+    store = MemoryStore()
+    Campaign.create(DEFINITION, storage=store).ask()
+    with serving(store) as running:
+        yield running
+
+
+def test_samples_are_those_of_the_library(flats: Serving) -> None:
+    twin = Campaign.create(DEFINITION, storage=MemoryStore())
+    twin.ask()
+    expected = twin.sample({"flat": [row["flat"] for row in POOL], "area": [row["area"] for row in POOL]})
+    drawn = flats.client.post("/api/campaigns/flats/sample", json=POOL).json()
+    assert drawn["ids"] == list(expected.ids)
+    assert (drawn["new"], drawn["eligible"], drawn["pool_rows"]) == (len(expected), 60, 60)
+    assert drawn["rows"] == [{"flat": name, "area": float(name[1:])} for name in expected.ids]
+    again = flats.client.post("/api/campaigns/flats/sample", json=POOL).json()
+    assert (again["new"], again["ids"]) == (0, drawn["ids"])
+    (entry,) = Campaign.open("flats", storage=flats.service.store).log(kinds=("selected",))
+    assert entry.body["who"] == "local"
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "status"),
+    [
+        ("/api/campaigns/flats/sample", b"", 422),
+        ("/api/campaigns/flats/sample", b"area\n1\n", 422),
+        ("/api/campaigns/none/sample", b"flat,area\na,1\n", 404),
+        ("/api/campaigns/flats/sample?strata=", b"flat,area\na,1\n", 422),
+        ("/api/schema", b"area,price\n1,2\n", 422),
+        ("/api/schema?target=cost", b"area,price\n1,2\n", 422),
+        ("/api/schema?target=price", b"", 422),
+        ("/api/schema?target=price", b"area,price\n1\n", 422),
+    ],
+)
+def test_invalid_tables_are_refused_and_change_nothing(flats: Serving, path: str, content: bytes, status: int) -> None:
+    before = flats.service.store.head("flats")
+    response = flats.client.post(path, content=content, headers=CSV)
+    assert response.status_code == status
+    assert response.json()["error"]["message"]
+    assert flats.service.store.head("flats") == before
+
+
+def test_arrays_are_not_a_pool(flats: Serving) -> None:
+    response = flats.client.post("/api/campaigns/flats/sample", json={"X": [[1.0]]})
+    assert (response.status_code, response.json()["error"]["parameter"]) == (422, "body")
+
+
+def test_inferred_definitions_create_a_campaign(flats: Serving) -> None:
+    lines = [
+        f"c{place},{20 + place % 7},{('Oslo', 'Rome')[place % 2]},{('no', 'yes')[place % 3 == 0]}"
+        for place in range(40)
+    ]
+    table = "\n".join(["customer,age,city,churned", *lines, ""])
+    inferred = flats.client.post("/api/schema?target=churned", content=table, headers=CSV).json()
+    definition = inferred["definition"]
+    assert definition["classes"] == ["no", "yes"]
+    assert definition["categories"] == {"city": ["Oslo", "Rome"]}
+    assert definition["id"] == "customer"
+    assert {"topic", "text"} == set(inferred["notes"][0])
+    created = flats.client.post("/api/campaigns", json={**definition, "name": "churn", "tolerance": 0.1, "seed": 0})
+    assert created.status_code == 201, created.text

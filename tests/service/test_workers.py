@@ -1,0 +1,87 @@
+import asyncio
+import threading
+
+import pytest
+
+from driftpace.service.errors import ApiError
+from driftpace.service.workers import WorkerPool
+
+
+def test_threads_and_queue_are_bounded() -> None:
+    async def main() -> tuple[int, list[int], int]:
+        pool = WorkerPool("fitting", threads=2, queue=3)
+        go, most, now = threading.Event(), 0, 0
+        lock = threading.Lock()
+
+        def work(number: int) -> int:
+            nonlocal most, now
+            with lock:
+                now += 1
+                most = max(most, now)
+            go.wait(30.0)
+            with lock:
+                now -= 1
+            return number
+
+        tasks = [asyncio.create_task(pool.run(work, number)) for number in range(5)]
+        async with asyncio.timeout(30.0):
+            while pool.active < 5 or now < 2:
+                await asyncio.sleep(0.001)
+        with pytest.raises(ApiError) as refused:
+            await pool.run(work, 6)
+        assert refused.value.headers is not None
+        assert "Retry-After" in refused.value.headers
+        go.set()
+        done = await asyncio.gather(*tasks)
+        assert pool.active == 0
+        return most, list(done), refused.value.status_code
+
+    most, done, status = asyncio.run(main())
+    assert (most, done, status) == (2, [0, 1, 2, 3, 4], 503)
+
+
+def test_errors_release_their_slot() -> None:
+    async def main() -> int:
+        pool = WorkerPool("reading", threads=1, queue=1)
+
+        def broken() -> None:
+            raise ValueError("no")
+
+        for _ in range(5):
+            with pytest.raises(ValueError, match="no"):
+                await pool.run(broken)
+        return pool.active
+
+    assert asyncio.run(main()) == 0
+
+
+def test_cancelled_calls_keep_their_slot_while_running() -> None:
+    async def main() -> list[int]:
+        pool = WorkerPool("reading", threads=1, queue=1)
+        inside, go = threading.Event(), threading.Event()
+        done: list[int] = []
+
+        def work(number: int) -> None:
+            inside.set()
+            assert go.wait(30.0)
+            done.append(number)
+
+        first = asyncio.create_task(pool.run(work, 1))
+        second = asyncio.create_task(pool.run(work, 2))
+        async with asyncio.timeout(30.0):
+            while not inside.is_set():
+                await asyncio.sleep(0.001)
+            for task in (first, second):
+                task.cancel()
+            await asyncio.wait({first, second})
+            assert first.cancelled()
+            assert second.cancelled()
+            while pool.active != 1:  # the second had not begun, and never does
+                await asyncio.sleep(0.001)
+            go.set()
+            while pool.active:
+                await asyncio.sleep(0.001)
+            await pool.run(done.append, 3)
+        return done
+
+    assert asyncio.run(main()) == [1, 3]
