@@ -1,7 +1,7 @@
-"""Another solver on the paper's relaxation: SciPy's SLSQP, with the same tables, prices, rows, starts and rounding as IPOPT.
+"""A second solver for the paper's relaxation: SciPy's SLSQP, with the same tables, prices, rows, starts and rounding as IPOPT.
 
 Distances are eliminated (single shooting): the variables are u = log(1 + K) and the slacks xi/epsilon, so that all matrices are
-dense, with about 2T rows and columns. That is well up to T = 100 or so; T = 250 takes seconds to minutes, T = 1000 is out of reach.
+dense, with about 2T rows and columns. This works up to about T = 100; T = 250 takes seconds to minutes, T = 1000 is infeasible.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ def plan_by_slsqp(
     recursion: Recursion = "paper",
     max_iterations: int = 200,
 ) -> Plan:
-    """Return the best rounded plan of all starts; for the largest run, phi_1 and phi_2 are minimised and phi_3 judges.
+    """Return the best rounded plan of all starts; for the largest run, phi_1 and phi_2 are minimised and the least phi_3 is kept.
 
     >>> from driftpace.bounds import Anchored
     >>> from driftpace.planning.costs import LinearCost
@@ -50,23 +50,23 @@ def plan_by_slsqp(
     if programme is None:
         return evaluate_plan(problem, [0] * problem.horizon, method=METHOD, reason="nothing can be bought")
     runs, largest = isinstance(problem.gap, LargestRun), isinstance(problem.gap, LargestGap)
-    found: list[tuple[float, tuple[int, ...], str]] = []
+    results: list[tuple[float, tuple[int, ...], str]] = []
     for aim in (False, True) if runs else (largest,):
         shooting = _Shooting(programme, largest=aim)
         for point in programme.starts(starts, seed):
             real, message = shooting.solve(point, max_iterations)
             samples = round_samples(problem, real, most=programme.most)
             value = problem.gap(risk_gaps(risk_trajectory(problem.outlook, samples), problem.epsilon))
-            found.append((value, samples, message))
-    _, samples, message = min(found)
+            results.append((value, samples, message))
+    _, samples, message = min(results)
     return evaluate_plan(
-        problem, samples, method=METHOD, reason=f"SLSQP from {len(found)} starts; the best one said: {message}"
+        problem, samples, method=METHOD, reason=f"SLSQP from {len(results)} starts; message of the best: {message}"
     )
 
 
 @dataclass(slots=True)
 class _Shooting:
-    """minimise the value over z = (u, xi, t); every function of z comes with its derivatives."""
+    """Minimise the value over z = (u, xi, t); every function of z comes with its derivatives."""
 
     programme: RelaxedProgramme
     largest: bool
@@ -77,7 +77,7 @@ class _Shooting:
         z = np.concatenate((np.log1p(samples), xi, [float((self.programme.shares * xi).max())]))
         slope = np.zeros(len(z))
         slope[horizon:-1], slope[-1] = (0.0, 1.0) if self.largest else (self.programme.shares, 1e-6)
-        solver: Any = minimize  # its stubs know no functions without types
+        solver: Any = minimize  # its stubs reject untyped functions
         answer = solver(
             lambda z: float(slope @ z),
             z,
@@ -87,8 +87,8 @@ class _Shooting:
             constraints=[{"type": "ineq", "fun": lambda z: -self._rows(z)[0], "jac": lambda z: -self._rows(z)[1]}],
             options={"maxiter": max_iterations, "ftol": 1e-9},
         )
-        found = np.clip(np.nan_to_num(answer.x[:horizon]), 0.0, tables.top)
-        return np.expm1(found), str(answer.message).rstrip(".")
+        solution = np.clip(np.nan_to_num(answer.x[:horizon]), 0.0, tables.top)
+        return np.expm1(solution), str(answer.message).rstrip(".")
 
     def _rows(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return all rows, each to be at most 0, and their Jacobian."""

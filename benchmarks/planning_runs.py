@@ -1,4 +1,4 @@
-"""Planning problems of every size, the planners that are tried on them, and a process of their own to be measured in."""
+"""Planning problems of every size, the planners run on them, and a worker process for the measurements."""
 
 import ctypes
 import gc
@@ -34,8 +34,8 @@ from driftpace.planning import (
 from driftpace.records import Money, Plan
 from driftpace.schedules import InverseTime
 
-EPSILON, SHARE = 0.1, 0.6  # the target, and the budget as a share of what holding it by the risk rule would cost
-SMALL = 12  # periods of what is planned first, to be warm
+EPSILON, SHARE = 0.1, 0.6  # the target, and the budget as a share of the cost of the risk rule
+SMALL = 12  # periods of the warm-up problems
 WORLDS = {
     "fast": Outlook(  # the paper's regression, theory 6.1
         bound=LastIterate(
@@ -61,7 +61,7 @@ SIMPLE: dict[str, Callable[[Problem], Plan]] = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cell:
-    """One problem: a world, a number of periods, what an order costs before its first sample (each costs 1), and a goal."""
+    """A problem: a world, a number of periods, the fixed price of an order (a sample costs 1), and a goal."""
 
     world: str
     horizon: int
@@ -83,10 +83,10 @@ class Cell:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Answer:
-    """What a planner reached: its value and what it proved, the time it took (all, and on a processor) and the most memory.
+class PlannerResult:
+    """The result of a planner: value, proven lower bound, wall and CPU time, and peak memory.
 
-    ``solving`` is the part of the time that was the solver's own; ``well`` whether it says that it came to an end.
+    ``solving`` is the time spent in the solver, ``well`` whether it reports convergence.
     """
 
     method: str
@@ -100,13 +100,13 @@ class Answer:
     well: bool = True
 
 
-class Measured:
-    """A context that takes the time and how much the resident memory of this process grew at the most."""
+class Measurement:
+    """A context manager that measures time and the peak growth of resident memory."""
 
-    def __enter__(self) -> "Measured":
+    def __enter__(self) -> "Measurement":
         gc.collect()
-        _give_back()
-        _forget_peak()
+        _trim_memory()
+        _reset_peak()
         self._before = _kilobytes("VmRSS")
         self._cpu, self._clock = time.process_time(), time.perf_counter()
         return self
@@ -118,50 +118,50 @@ class Measured:
 
     def answer(
         self, method: str, value: float, *, lower: float = 0.0, solving: float = 0.0, start: int = 0, well: bool = True
-    ) -> Answer:
-        """Return an answer that took as much as was measured."""
-        return Answer(
+    ) -> PlannerResult:
+        """Return a result with the measured time and memory."""
+        return PlannerResult(
             method=method, value=value, lower=lower, seconds=self.seconds, on_cpu=self.on_cpu,
             megabytes=self.megabytes, solving=solving, start=start, well=well,
         )  # fmt: skip
 
 
-def exactly(cell: Cell, repeats: int) -> Iterator[Answer]:
-    """Yield the exact planner's answer, with the median time of some repeats, and those of the plans anyone would try."""
-    problem, found = cell.problem, list[Answer]()
+def run_exact(cell: Cell, repeats: int) -> Iterator[PlannerResult]:
+    """Yield the result of the exact planner, with the median time of the repeats, and those of the simple plans."""
+    problem, results = cell.problem, list[PlannerResult]()
     for _ in range(repeats):
-        with Measured() as measured:
+        with Measurement() as measured:
             plan = plan_exact(problem)
-        found.append(measured.answer("exact", plan.value, lower=plan.lower))
+        results.append(measured.answer("exact", plan.value, lower=plan.lower))
     yield replace(
-        found[0],  # the first call's memory: a later one has that of the first to use again
-        seconds=statistics.median(each.seconds for each in found),
-        on_cpu=statistics.median(each.on_cpu for each in found),
+        results[0],  # memory of the first call: later ones reuse it
+        seconds=statistics.median(each.seconds for each in results),
+        on_cpu=statistics.median(each.on_cpu for each in results),
     )
     for name, planner in SIMPLE.items():
-        with Measured() as measured:
+        with Measurement() as measured:
             plan = planner(problem)
         yield measured.answer(name, plan.value)
 
 
-def by_ipopt(cell: Cell, starts: int, limit: float) -> Iterator[Answer]:
-    """Yield what IPOPT and rounding make of each start, one solve after the other, none after the first begun past the limit.
+def run_ipopt(cell: Cell, starts: int, limit: float) -> Iterator[PlannerResult]:
+    """Yield the rounded result of IPOPT from each start; after the time limit no further start begins.
 
-    The time of the first solve is with making ready.
+    The time of the first run includes the set-up.
     """
     from driftpace.planning.relaxed import round_samples
     from driftpace.planning.relaxed.ipopt import CONVERGED, IpoptSolver
     from driftpace.planning.relaxed.programme import RelaxedProgramme
 
     problem, until = cell.problem, time.perf_counter() + limit
-    with Measured() as ready:
+    with Measurement() as ready:
         programme = RelaxedProgramme.of(problem, K0=0.5, rows="paper", recursion="paper")
         assert programme is not None
         solvers = [IpoptSolver.of(programme, aim, 300) for aim in AIMS[cell.goal]]  # type: ignore[arg-type]
     for number, ((start, point), solver) in enumerate(product(enumerate(programme.starts(starts, 0)), solvers)):
         if start > 0 and time.perf_counter() > until:
             return
-        with Measured() as measured:
+        with Measurement() as measured:
             began = time.perf_counter()
             real, status = solver(point)
             solving = time.perf_counter() - began
@@ -174,69 +174,69 @@ def by_ipopt(cell: Cell, starts: int, limit: float) -> Iterator[Answer]:
         yield answer
 
 
-def by_slsqp(cell: Cell, starts: int) -> Iterator[Answer]:
-    """Yield SLSQP's answer."""
+def run_slsqp(cell: Cell, starts: int) -> Iterator[PlannerResult]:
+    """Yield the result of SLSQP."""
     problem = cell.problem
-    with Measured() as measured:
+    with Measurement() as measured:
         plan = plan_by_slsqp(problem, starts=starts)
     yield measured.answer("SLSQP", plan.value, well="terminated successfully" in plan.reason)
 
 
-def warm_up() -> Iterator[Answer]:
-    """Compile: ask for small plans of every kind."""
+def warm_up() -> Iterator[PlannerResult]:
+    """Compile the kernels on small problems of every kind."""
     for world, goal, fixed in product(WORLDS, GOALS, (0, 20)):
-        yield from exactly(Cell(world=world, horizon=SMALL, goal=goal, fixed=fixed), 1)
+        yield from run_exact(Cell(world=world, horizon=SMALL, goal=goal, fixed=fixed), 1)
 
 
-def start_up() -> Iterator[Answer]:
-    """Import and solve something small, so that the first one measured is not the one that pays for it."""
+def start_up() -> Iterator[PlannerResult]:
+    """Import the solvers and solve a small problem before the first measurement."""
     cell = Cell(world="slow", horizon=SMALL, goal="mean", fixed=5)
-    yield from by_ipopt(cell, 1, math.inf)
-    yield from by_slsqp(cell, 1)
+    yield from run_ipopt(cell, 1, math.inf)
+    yield from run_slsqp(cell, 1)
 
 
-class Apart:
-    """A process of its own, in which linear algebra has one thread; it answers task after task.
+class WorkerProcess:
+    """A worker process with single-threaded linear algebra that runs one task after another.
 
-    It begins with ``first``, whose answers nobody sees. When it is ended, because it took too long, another takes its place.
+    It starts with ``first``, whose results are discarded. After a timeout it is killed and replaced.
     """
 
-    def __init__(self, first: Callable[[], Iterator[Answer]]) -> None:
+    def __init__(self, first: Callable[[], Iterator[PlannerResult]]) -> None:
         self._first = first
         self._running = False
 
-    def __enter__(self) -> "Apart":
+    def __enter__(self) -> "WorkerProcess":
         return self
 
     def __exit__(self, *_: object) -> None:
         self._end()
 
     def ask(
-        self, task: Callable[..., Iterator[Answer]], *arguments: object, limit: float = math.inf
-    ) -> tuple[list[Answer], bool]:
-        """Return the answers that came within ``limit`` seconds, and whether they are all."""
+        self, task: Callable[..., Iterator[PlannerResult]], *arguments: object, limit: float = math.inf
+    ) -> tuple[list[PlannerResult], bool]:
+        """Return the results within ``limit`` seconds, and whether the task finished."""
         if not self._running:
             self._begin()
             self._answers(self._first, (), math.inf)
-        found, whole = self._answers(task, arguments, limit)
-        if not whole:
+        results, finished = self._answers(task, arguments, limit)
+        if not finished:
             self._end()
-        return found, whole
+        return results, finished
 
     def _answers(
-        self, task: Callable[..., Iterator[Answer]], arguments: tuple[object, ...], limit: float
-    ) -> tuple[list[Answer], bool]:
+        self, task: Callable[..., Iterator[PlannerResult]], arguments: tuple[object, ...], limit: float
+    ) -> tuple[list[PlannerResult], bool]:
         self._pipe.send((task, arguments))
-        until, found = time.perf_counter() + limit, list[Answer]()
+        until, results = time.perf_counter() + limit, list[PlannerResult]()
         while self._pipe.poll(None if math.isinf(limit) else max(until - time.perf_counter(), 0.0)):
             try:
                 answer = self._pipe.recv()
-            except EOFError:  # it broke down, and has said why
+            except EOFError:  # the process failed and printed its traceback
                 break
             if answer is None:
-                return found, True
-            found.append(answer)
-        return found, False
+                return results, True
+            results.append(answer)
+        return results, False
 
     def _begin(self) -> None:
         context = get_context("spawn")
@@ -264,19 +264,19 @@ def _serve(pipe: Connection) -> None:
             for answer in task(*arguments):
                 pipe.send(answer)
             pipe.send(None)
-            gc.freeze()  # what is left is left for good; so that collecting garbage before the next measurement is quick
+            gc.freeze()  # remaining objects are permanent: garbage collection before the next measurement is fast
 
 
-def _give_back() -> None:
-    """Give freed memory back to the system, where the C library can, so that it is not used again unseen."""
+def _trim_memory() -> None:
+    """Return freed memory to the system if the C library can, so that its reuse is measured."""
     try:
         ctypes.CDLL(None).malloc_trim(0)
     except (AttributeError, OSError, TypeError):
         return
 
 
-def _forget_peak() -> None:
-    """Let the kernel count the peak from now on (Linux); elsewhere no memory is told."""
+def _reset_peak() -> None:
+    """Reset the peak memory of this process (Linux only)."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:

@@ -1,4 +1,4 @@
-"""One door to plans: every combination of what is given, and a sentence or a right answer for whatever is odd."""
+"""The function plan: every combination of arguments, and an answer or an error for unusual ones."""
 
 import itertools
 import math
@@ -95,7 +95,7 @@ def test_goals_have_names(gap: str) -> None:
     assert plan(**given, gap=gap, weights=list(weights)) == weighted
 
 
-def test_a_goal_of_ones_own_is_taken() -> None:
+def test_a_custom_goal_is_taken() -> None:
     squares = CustomGap(lambda gaps: float(gaps @ gaps), "squared gaps")
     found = plan(**PLAIN, **(ASKED | {"budget": 60}), gap=squares)
     assert found.goal == "squared gaps"
@@ -264,7 +264,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("odd", REFUSED, ids=[name.replace(" ", "-") for name in REFUSED])
-def test_what_is_refused_is_refused_in_a_sentence(odd: str) -> None:
+def test_what_is_refused_has_one_sentence(odd: str) -> None:
     given, sentence = REFUSED[odd]
     with pytest.raises(ParameterError, match=sentence) as refusal:
         plan(**(ASKED | given))
@@ -297,7 +297,7 @@ def test_a_target_out_of_reach_is_refused_when_money_is_asked_for() -> None:
 # What is odd and has an answer.
 
 
-def test_a_budget_below_one_order_buys_nothing_and_says_so() -> None:
+def test_a_budget_below_one_order_buys_nothing_and_reports_it() -> None:
     found = plan(**PLAIN, **(ASKED | {"budget": 50}), cost=LinearCost(fixed=50))
     assert found.samples == (0,) * 6
     assert found.lower == found.value > 0.0
@@ -358,7 +358,7 @@ ODD: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("odd", ODD, ids=[name.replace(",", "").replace(" ", "-") for name in ODD])
-def test_what_is_odd_has_an_answer(odd: str) -> None:
+def test_unusual_input_has_an_answer(odd: str) -> None:
     given = PLAIN | ASKED | ODD[odd]
     start = given.get("start", 3.0 * math.sqrt(given["noise"]))
     bound = Anchored(noise=given["noise"], features=given["features"])
@@ -378,7 +378,7 @@ SOLVED_FOR: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("missing", ASKED)
 @pytest.mark.parametrize("odd", SOLVED_FOR, ids=[name.replace(" ", "-") for name in SOLVED_FOR])
-def test_what_is_odd_can_be_solved_for(odd: str, missing: str) -> None:
+def test_unusual_input_can_be_solved_for(odd: str, missing: str) -> None:
     given = PLAIN | ASKED | SOLVED_FOR[odd]
     del given[missing]
     found = plan(**given)
@@ -418,7 +418,7 @@ def test_whole_numbers_do_not_have_the_loops_compiled_anew() -> None:
     assert [len(kernel.signatures) for kernel in kernels] == before
 
 
-def test_a_plan_of_another_problem_is_told_apart() -> None:
+def test_a_plan_of_another_problem_is_detected() -> None:
     """The control: what :func:`sound` asks for is not true of any plan."""
     found = plan(**PLAIN, **(ASKED | {"budget": 60}))
     sound(found, OUTLOOK)

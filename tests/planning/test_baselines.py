@@ -1,3 +1,5 @@
+"""The simple plans, against their definitions."""
+
 import math
 from fractions import Fraction
 from typing import Any
@@ -88,7 +90,7 @@ def test_the_reasons_are_sentences() -> None:
 
 
 @pytest.mark.parametrize("every", [0, -1, 1.5, True])
-def test_a_wait_that_is_no_number_of_periods_is_refused(every: int) -> None:
+def test_a_wait_that_is_no_number_of_periods_is_rejected(every: int) -> None:
     with pytest.raises(ParameterError, match=r"^periodic\(every=\.\.\.\) must be a whole number of at least 1"):
         periodic(problem_of(), every)
 
@@ -148,7 +150,7 @@ def test_the_rule_does_what_it_can_where_no_number_meets_the_target() -> None:
     assert "no number up to 1000000000 meets it in 3 of 3 periods, the first being period 4" in plan.reason
 
 
-def test_samples_that_stand_alone_are_said_where_they_may_not() -> None:
+def test_samples_that_stand_alone_are_noted_if_not_allowed() -> None:
     alone = "; some samples have none in the period before or after"
     assert up_front(problem_of(adjacent=True)).reason.endswith(alone)
     assert not up_front(problem_of(adjacent=True, bought_before=True)).reason.endswith(alone)

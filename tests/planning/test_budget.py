@@ -1,4 +1,4 @@
-"""A budget: exact money, prices and a goal, and a sentence for everything that is none."""
+"""A budget: exact money, prices, an objective, and errors for invalid values."""
 
 import math
 from dataclasses import FrozenInstanceError, replace
@@ -39,7 +39,7 @@ def test_the_goal_by_its_name(gap: str, goal: object) -> None:
     assert weighted.goal == type(goal)((1.0, 0.0, 2.0))  # type: ignore[call-arg]
 
 
-def test_a_goal_of_ones_own() -> None:
+def test_a_custom_goal() -> None:
     goal = CustomGap(lambda gaps: float(np.sort(gaps)[-2:].sum()), "the two largest")
     assert Budget(total=10, horizon=3, gap=goal).goal is goal
 
@@ -103,7 +103,7 @@ def test_it_is_a_value() -> None:
         "too-many-units",
     ],
 )
-def test_what_is_no_budget_is_refused(wrong: dict[str, Any], sentence: str) -> None:
+def test_what_is_no_budget_is_rejected(wrong: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ParameterError, match=sentence):
         Budget(**{"total": 900, "horizon": 12, "cost": EUROS, **wrong})
 

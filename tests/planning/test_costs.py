@@ -1,3 +1,5 @@
+"""Costs: exact prices in integer units, and errors for invalid price lists."""
+
 import decimal
 import math
 import pickle
@@ -158,7 +160,7 @@ def test_prices_bring_their_currency_with_them() -> None:
         LinearCost(fixed=Money.of(5, "EUR"), per_sample=Money.of(1, "USD"))
 
 
-def test_a_budget_in_another_currency_is_refused() -> None:
+def test_a_budget_in_another_currency_is_rejected() -> None:
     cost = LinearCost(currency="EUR")
     with pytest.raises(ParameterError, match=r"^plan\(budget=\.\.\.\) must be in EUR; got 10 USD"):
         affordable(cost, Money.of(10, "USD"))
@@ -187,13 +189,13 @@ def test_prices_that_are_none_are_refused_by_name(bad: Price) -> None:
 @pytest.mark.parametrize(
     "tiers", [(), ((2, 1),), ((0, 1),), ((1, 1), (1, 2)), ((1, 1), (9, 1), (5, 1)), ((1.5, 1),), 5, ((1,),)]
 )
-def test_tiers_that_do_not_rise_from_the_first_sample_are_refused(tiers: tuple[tuple[int, Price], ...]) -> None:
+def test_tiers_that_do_not_rise_from_the_first_sample_are_rejected(tiers: tuple[tuple[int, Price], ...]) -> None:
     with pytest.raises(ParameterError, match=r"^TieredCost\(tiers=\.\.\.\) must "):
         TieredCost(tiers=tiers)
 
 
 @pytest.mark.parametrize("minimum", [-1, 1.5, True])
-def test_a_minimum_that_is_no_number_of_samples_is_refused(minimum: int) -> None:
+def test_a_minimum_that_is_no_number_of_samples_is_rejected(minimum: int) -> None:
     with pytest.raises(ParameterError, match=r"^LinearCost\(minimum=\.\.\.\) must be a whole number"):
         LinearCost(minimum=minimum)
     with pytest.raises(ParameterError, match=r"^TieredCost\(minimum=\.\.\.\) must be a whole number"):
@@ -202,7 +204,7 @@ def test_a_minimum_that_is_no_number_of_samples_is_refused(minimum: int) -> None
 
 @pytest.mark.parametrize("samples", [[-1], [1.0], ["1"], [2**64 - 1], [True], [None]], ids=repr)
 @pytest.mark.parametrize("cost", [LinearCost(), CustomCost(lambda samples: samples)], ids=["linear", "own"])
-def test_counts_that_are_none_are_refused(cost: Cost, samples: list[int]) -> None:
+def test_counts_that_are_none_are_rejected(cost: Cost, samples: list[int]) -> None:
     with pytest.raises(ParameterError, match=r"^units\(samples=\.\.\.\) must be whole numbers of at least 0"):
         cost.units(samples)
 
@@ -235,12 +237,12 @@ def test_the_largest_price_that_fits_is_exact() -> None:
     assert top + top > 0
 
 
-def test_a_budget_beyond_exact_floats_is_refused() -> None:
+def test_a_budget_beyond_exact_floats_is_rejected() -> None:
     with pytest.raises(ParameterError, match=r"^plan\(budget=\.\.\.\) must be at most 9007199254740992 times the unit"):
         budget_units(LinearCost(per_sample="1e-9"), Money.of(10**15))
 
 
-def test_own_prices_are_asked_for_once_and_only_where_needed() -> None:
+def test_custom_prices_are_asked_for_once_and_only_where_needed() -> None:
     asked: list[int] = []
 
     def waves(samples: int) -> int:
@@ -264,7 +266,7 @@ def test_the_noise_of_floats_is_no_price(each: float, samples: int) -> None:
 
 
 @given(st.decimals(0, 10**6, places=6))
-def test_own_prices_are_rounded_up_to_the_unit(amount: Decimal) -> None:
+def test_custom_prices_are_rounded_up_to_the_unit(amount: Decimal) -> None:
     cost = CustomCost(lambda samples: amount if samples else 0)
     assert int(cost.units(1)) == math.ceil(Fraction(amount) * 100)
 
@@ -272,7 +274,7 @@ def test_own_prices_are_rounded_up_to_the_unit(amount: Decimal) -> None:
 @pytest.mark.parametrize(
     "answer", [-1, -0.01, math.nan, math.inf, "much", None, True, Decimal("NaN"), [3], np.float64("nan")], ids=repr
 )
-def test_own_prices_that_are_none_are_refused_where_they_are_met(answer: Price) -> None:
+def test_custom_prices_that_are_none_are_refused_where_they_are_met(answer: Price) -> None:
     cost = CustomCost(lambda samples: answer if samples >= 7 else samples)
     assert cost.units([0, 6]).tolist() == [0, 600]
     with pytest.raises(
@@ -283,7 +285,7 @@ def test_own_prices_that_are_none_are_refused_where_they_are_met(answer: Price) 
 
 
 @pytest.mark.parametrize("order", [[4, 9], [9, 4], [2, 9, 4], [12, 4, 9]], ids=str)
-def test_own_prices_that_fall_are_refused_with_the_place(order: list[int]) -> None:
+def test_custom_prices_that_fall_are_refused_with_the_place(order: list[int]) -> None:
     prices = {0: 0.0, 2: 1.0, 4: 5.0, 9: 4.5, 12: 8.0}
     cost = CustomCost(prices.__getitem__, currency="EUR")
     with pytest.raises(ParameterError) as refusal:
@@ -312,18 +314,21 @@ def test_a_refused_price_is_not_remembered() -> None:
             lambda: CustomCost(lambda samples: samples, unit=Decimal("NaN")),
             "CustomCost(unit=...) must be an amount of money",
         ),
-        (lambda: CustomCost(lambda samples: samples, currency=3), "CustomCost(currency=...) must be a word"),  # type: ignore[arg-type]
+        (
+            lambda: CustomCost(lambda samples: samples, currency=3),  # type: ignore[arg-type]
+            "CustomCost(currency=...) must be a word",
+        ),
     ],
     ids=["paid for nothing", "no function", "no unit", "NaN unit", "no currency"],
 )
-def test_what_makes_no_cost_is_refused(make: Callable[[], Cost], sentence: str) -> None:
+def test_invalid_costs_are_rejected(make: Callable[[], Cost], sentence: str) -> None:
     with pytest.raises(ParameterError) as refusal:
         make()
     assert sentence in str(refusal.value)
 
 
 @pytest.mark.parametrize("answer", [Decimal("1e999999"), 10**30, 1e300], ids=["decimal", "int", "float"])
-def test_own_prices_beyond_64_bits_are_above_every_budget(answer: Price) -> None:
+def test_custom_prices_beyond_64_bits_are_above_every_budget(answer: Price) -> None:
     cost = CustomCost(lambda samples: answer if samples > 3 else samples)
     with pytest.raises(ParameterError, match=r"^CustomCost\(function=\.\.\.\) must cost at most .* for 4 samples\.$"):
         cost.units([4])
@@ -340,7 +345,7 @@ def test_the_decimal_context_of_the_caller_rounds_nothing() -> None:
         assert CustomCost(lambda samples: 1234.567 * samples).units([3]).tolist() == [370371]
 
 
-def test_own_prices_may_be_money() -> None:
+def test_custom_prices_may_be_money() -> None:
     cost = CustomCost(lambda samples: Money.of(2 * samples, "EUR"), currency="EUR")
     assert str(price(cost, 3)) == "6 EUR"
     with pytest.raises(ParameterError, match=r"^CustomCost\(function=\.\.\.\) must be in USD; got 0 EUR"):

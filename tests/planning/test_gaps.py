@@ -1,3 +1,5 @@
+"""The objectives, against their definitions."""
+
 import math
 import pickle
 from collections.abc import Callable
@@ -112,7 +114,7 @@ def test_later_is_the_same_goal_for_what_is_left(
 
 
 @pytest.mark.parametrize("kind", WEIGHTED)
-def test_what_no_longer_counts_is_worth_nothing(kind: type[MeanGap] | type[LargestGap] | type[LargestRun]) -> None:
+def test_what_no_longer_counts_has_no_value(kind: type[MeanGap] | type[LargestGap] | type[LargestRun]) -> None:
     later = kind((1.0, 0.0, 0.0)).later(1)
     assert later(np.array([3.0, 4.0])) == 0.0
     assert later.shares(2).tolist() == [0.0, 0.0]
@@ -141,7 +143,7 @@ def test_weights_are_held_against_the_horizon(kind: type[MeanGap] | type[Largest
 @pytest.mark.parametrize(
     "weights", [(), (0.0, 0.0), (1.0, -1.0), (1.0, math.nan), (math.inf,), "abc", 3.0, (1e308, 1e308)], ids=repr
 )
-def test_weights_that_are_none_are_refused(kind: type[MeanGap], weights: tuple[float, ...]) -> None:
+def test_weights_that_are_none_are_rejected(kind: type[MeanGap], weights: tuple[float, ...]) -> None:
     with pytest.raises(ParameterError, match=rf"^{kind.__name__}\(weights=\.\.\.\) must be "):
         kind(weights)
 
@@ -189,7 +191,7 @@ def test_goals_of_different_kinds_differ() -> None:
     ],
     ids=["rms", "max", "sum", "constant", "two worst", "mean gap", "largest gap"],
 )
-def test_an_own_goal_that_is_monotone_passes(function: Callable[[FloatArray], float], horizon: int) -> None:
+def test_a_custom_goal_that_is_monotone_passes(function: Callable[[FloatArray], float], horizon: int) -> None:
     own = CustomGap(function, "own")
     own.check(horizon)
     gaps = np.linspace(0.0, 1.0, horizon)
@@ -206,7 +208,7 @@ def test_an_own_goal_that_is_monotone_passes(function: Callable[[FloatArray], fl
     ],
     ids=["falls", "falls in one period", "spread", "largest run"],
 )
-def test_an_own_goal_that_falls_is_refused_with_the_place(function: Callable[[FloatArray], float]) -> None:
+def test_a_custom_goal_that_falls_is_refused_with_the_place(function: Callable[[FloatArray], float]) -> None:
     with pytest.raises(
         ParameterError, match=r"^CustomGap\(function=\.\.\.\) must not decrease when a gap grows; got .* for \[.*and "
     ):
@@ -214,14 +216,14 @@ def test_an_own_goal_that_falls_is_refused_with_the_place(function: Callable[[Fl
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -1.0, "many", None], ids=repr)
-def test_an_own_goal_must_be_a_number(value: float) -> None:
+def test_a_custom_goal_must_be_a_number(value: float) -> None:
     with pytest.raises(
         ParameterError, match=r"^CustomGap\(function=\.\.\.\) must return a finite number of at least 0; got"
     ):
         CustomGap(lambda gaps: value, "own")(np.array([0.1, 0.2]))
 
 
-def test_an_own_goal_sees_zeros_for_periods_that_are_gone() -> None:
+def test_a_custom_goal_sees_zeros_for_periods_that_are_gone() -> None:
     own = CustomGap(lambda gaps: float(np.array([1.0, 2.0, 4.0]) @ gaps), "own")
     own.check(3)
     later = own.later(1)
@@ -230,7 +232,7 @@ def test_an_own_goal_sees_zeros_for_periods_that_are_gone() -> None:
     assert later.later(1)(np.array([100.0])) == 400.0
 
 
-def test_an_own_goal_cannot_change_the_gaps() -> None:
+def test_a_custom_goal_cannot_change_the_gaps() -> None:
     gaps = np.array([1.0, 2.0])
 
     def spoil(seen: FloatArray) -> float:
@@ -252,7 +254,7 @@ def test_an_own_goal_cannot_change_the_gaps() -> None:
     ],
     ids=["function", "name", "gone", "later", "horizon"],
 )
-def test_what_makes_no_goal_is_refused(make: Callable[[], object], sentence: str) -> None:
+def test_invalid_goals_are_rejected(make: Callable[[], object], sentence: str) -> None:
     with pytest.raises(ParameterError) as refusal:
         make()
     assert sentence in str(refusal.value)

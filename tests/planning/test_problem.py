@@ -1,3 +1,5 @@
+"""Problems and the evaluation of plans."""
+
 import math
 from decimal import Decimal
 from typing import Any
@@ -62,12 +64,12 @@ def test_a_plan_may_cost_the_whole_budget_and_no_more() -> None:
 
 
 @pytest.mark.parametrize("samples", [[1, 2], [1, 2, 3, 4], [1, -1, 1], [1, 1.5, 1], [True, 1, 1]], ids=str)
-def test_samples_that_make_no_plan_are_refused(samples: list[int]) -> None:
+def test_invalid_samples_are_rejected(samples: list[int]) -> None:
     with pytest.raises(ParameterError, match=r"^evaluate_plan\(samples=\.\.\.\) must be "):
         evaluate_plan(problem_of(), samples, method="m", reason="r")
 
 
-def test_a_value_below_what_was_proven_is_refused() -> None:
+def test_a_value_below_what_was_proven_is_rejected() -> None:
     value = evaluate_plan(problem_of(), [0, 0, 0], method="m", reason="r").value
     assert evaluate_plan(problem_of(), [0, 0, 0], method="m", reason="r", lower=value * (1 + 1e-12)).lower == value
     with pytest.raises(ParameterError, match=r"^evaluate_plan\(lower=\.\.\.\) must be at most the value of the plan"):
@@ -106,7 +108,7 @@ def test_costs_without_a_currency_are_in_that_of_the_budget() -> None:
     ],
     ids=str,
 )
-def test_a_problem_without_an_answer_is_refused(changed: dict[str, Any], sentence: str) -> None:
+def test_a_problem_without_an_answer_is_rejected(changed: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ParameterError) as refusal:
         problem_of(**changed)
     assert str(refusal.value).startswith(sentence)

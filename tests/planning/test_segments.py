@@ -1,4 +1,4 @@
-"""One budget over many segments: held against every division of the money on small problems, and against an even split."""
+"""One budget over many segments, against every division of the money on small problems and an even split."""
 
 import itertools
 from dataclasses import replace
@@ -27,7 +27,7 @@ from driftpace.planning import (
 )
 from driftpace.records import Money
 from driftpace.typing import IntArray
-from tests.reference.plans_by_brute_force import every_plan, has_neighbours, values_of
+from tests.reference.brute_force_plans import every_plan, has_neighbours, values_of
 
 
 def a_segment(rng: np.random.Generator, *, horizon: int, cost: Cost | None = None) -> Segment:
@@ -245,7 +245,7 @@ def test_where_nothing_can_be_bought_that_is_the_best() -> None:
 
 
 class Unhashable:
-    """A price list of someone's own that cannot be looked up."""
+    """A price list custom that cannot be looked up."""
 
     currency = "EUR"
     unit = Decimal(1)
@@ -255,7 +255,7 @@ class Unhashable:
         return 2 * np.asarray(samples, dtype=np.int64)
 
 
-def test_prices_without_a_currency_and_prices_of_ones_own() -> None:
+def test_prices_without_a_currency_and_custom_prices() -> None:
     segment = a_segment(np.random.default_rng(2), horizon=4)
     found = plan_segments({"own": replace(segment, cost=Unhashable()), "plain": segment}, budget=40)
     assert found.budget == Money.of(40, "EUR")
@@ -278,7 +278,7 @@ def test_without_money_nothing_is_bought() -> None:
     assert isinstance(found, SegmentPlans)
 
 
-def test_what_is_refused() -> None:
+def test_what_is_rejected() -> None:
     euros = a_segment(np.random.default_rng(0), horizon=3, cost=LinearCost(currency="EUR"))
     dollars = replace(euros, cost=LinearCost(currency="USD"))
     with pytest.raises(

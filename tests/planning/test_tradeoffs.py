@@ -1,4 +1,4 @@
-"""Leave one out: what is solved for agrees with every plan there is, with the two others, and with planning again on the way."""
+"""Solving for budget, target or horizon, against brute force, each other, and replanning."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -27,9 +27,9 @@ from driftpace.planning.costs import affordable
 from driftpace.planning.outlook import Steps
 from driftpace.records import Money, Plan
 from driftpace.schedules import InverseTime
-from tests.reference.ends_of_plans import ends
+from tests.reference.brute_force_plans import best_of_all, every_plan, has_neighbours
+from tests.reference.plan_completions import completions
 from tests.reference.planning_problems import BOUNDS, Powers, random_problem
-from tests.reference.plans_by_brute_force import best_of_all, every_plan, has_neighbours
 
 KINDS = [(bound, adjacent) for bound in BOUNDS for adjacent in (False, True)]
 every_kind = pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_neighbours_may_hold_two_periods_where_one_cannot_be_held() -> None:
     assert longest_plan(problem).horizon == 2
 
 
-def test_a_target_that_is_always_met_is_held_as_long_as_anyone_asks() -> None:
+def test_a_target_that_is_always_met_is_held_for_any_horizon() -> None:
     plan = longest_plan(short_problem(outlook=Outlook(bound=Powers(), rho=0.0, start=0.1), budget=Money.of(0)))
     assert plan.horizon > 5_000
     assert "for at least" in plan.reason
@@ -279,7 +279,7 @@ def test_planning_again_stays_within_what_is_proven(world: str, gap: MeanGap | L
     assert first.lower * (1.0 - TIE) <= lived <= most * (1.0 + TIE)
 
 
-def test_planning_again_with_all_the_money_again_is_told_apart() -> None:
+def test_planning_again_with_all_the_money_again_is_detected() -> None:
     """The control: a planner that forgets what it spent lives through smaller gaps than any plan within the budget has."""
     problem = larger_problem("sgd", budget=Money.of(110, "EUR"))
     first = plan_exact(problem)
@@ -294,7 +294,7 @@ def test_planning_again_with_all_the_money_again_is_told_apart() -> None:
 # What cannot be solved is said.
 
 
-def test_a_target_below_what_samples_reach_is_refused() -> None:
+def test_a_target_below_what_samples_reach_is_rejected() -> None:
     noisy = Outlook(bound=ConstantStep(m=1.0, M=1.0, noise=NoiseModel(A=1.0, B=4.0), step=0.3), rho=0.1, start=1.0)
     with pytest.raises(
         ParameterError, match=r"plan\(epsilon=\.\.\.\) must be attainable with orders of at most 10,000,000 samples"
@@ -310,13 +310,13 @@ def test_a_target_that_needs_more_samples_than_its_own_risk_is_found() -> None:
     problem = short_problem(outlook=Outlook(bound=bound, rho=0.1, start=0.3), epsilon=0.02, horizon=3)
     plan = cheapest_plan(problem, accuracy=0.0)
     most = affordable(problem.cost, plan.budget)
-    every = ends(problem, min(most, 20))
+    every = completions(problem, min(most, 20))
     held = (every.gaps == 0.0).all(axis=1)
     assert plan.holds
     assert every.units[held].min() == units_of(problem, plan)
 
 
-def test_a_budget_that_holds_nothing_is_refused() -> None:
+def test_a_budget_that_holds_nothing_is_rejected() -> None:
     with pytest.raises(
         ParameterError, match=r"plan\(budget=\.\.\.\) must meet the target of 0\.1 for at least one period; got 4"
     ):

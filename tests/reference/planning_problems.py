@@ -1,4 +1,4 @@
-"""Small planning problems of every kind, drawn at random: small enough that every plan can be tried."""
+"""Random planning problems of every kind, small enough for brute force."""
 
 import math
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The priced programme is a lower bound: at every rung, between rungs, at every price, for every kind of bound."""
+"""The priced programme is a lower bound: at every grid point, between grid points, at every price, for every kind of bound."""
 
 import math
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from driftpace.planning.problem import Problem
 from driftpace.records import Money
 from driftpace.schedules import InverseTime
 from driftpace.typing import FloatArray
-from tests.reference.ends_of_plans import Ends, ends, on_the_ladder, slow_values, small_problem
+from tests.reference.plan_completions import Completions, completions, on_grid, slow_values, small_problem
 from tests.reference.planning_problems import BOUNDS
 
 ROUNDING = 1e-12
@@ -31,7 +31,7 @@ every_kind = pytest.mark.parametrize(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Case:
-    """A small problem on a coarse ladder, and prices from next to nothing to prohibitive."""
+    """A small problem on a coarse grid, and prices from next to nothing to prohibitive."""
 
     problem: Problem
     grid: DistanceGrid
@@ -51,7 +51,7 @@ class Case:
     def tiny(self) -> float:
         return ROUNDING * self.problem.outlook.bound(math.sqrt(self.grid.points[-1]), 0)
 
-    def priced(self, found: Ends, price: float, first: int = 0) -> FloatArray:
+    def priced(self, found: Completions, price: float, first: int = 0) -> FloatArray:
         return found.gaps @ self.weights[first:] + price * found.units
 
 
@@ -66,7 +66,9 @@ def cases(seed: int, bound: str, adjacent: bool, number: int = 6) -> Iterator[Ca
             continue
         distances = spread_distances(problem, risks, served, int(rng.integers(4, 14)))
         if rng.random() < 0.5:
-            distances = np.geomspace(distances[0], distances[-1], 7)  # the corners of the gaps lie between the rungs
+            distances = np.geomspace(
+                distances[0], distances[-1], 7
+            )  # the corners of the gaps lie between the grid points
         worth = problem.outlook.bound(risks.widest, 0) / max(budget_units(problem.cost, problem.budget), 1)
         yield Case(
             problem=problem,
@@ -80,14 +82,14 @@ def cases(seed: int, bound: str, adjacent: bool, number: int = 6) -> Iterator[Ca
 @every_kind
 def test_no_plan_is_below_the_value_of_the_start(seed: int, bound: str, adjacent: bool) -> None:
     for case in cases(seed, bound, adjacent):
-        every = ends(case.problem, case.most)
+        every = completions(case.problem, case.most)
         for price in case.prices:
             field = case.pricing.solve(price)
             assert field.value <= case.priced(every, price).min() + case.tiny
 
 
 def points(case: Case, rng: np.random.Generator) -> FloatArray:
-    """Some rungs, and distances between rungs."""
+    """Some grid points, and distances between grid points."""
     points = np.sqrt(case.grid.points)
     return np.concatenate([rng.choice(points, 3), np.exp(rng.uniform(math.log(points[0]), math.log(points[-1]), 5))])
 
@@ -100,19 +102,19 @@ def test_no_end_of_a_plan_is_below_the_values_on_the_way(
         solutions = [case.pricing.solve(price) for price in case.prices]
         for first in range(max(0, case.problem.horizon - 3), case.problem.horizon):
             for distance in points(case, rng).tolist():
-                found = ends(case.problem, case.most, first=first, distance=distance)
+                found = completions(case.problem, case.most, first=first, distance=distance)
                 for field in solutions:
-                    claimed = on_the_ladder(case.grid, field.values.free[first], distance)
+                    claimed = on_grid(case.grid, field.values.free[first], distance)
                     assert claimed <= case.priced(found, field.price, first).min() + case.tiny
 
 
 @every_kind
-def test_no_plan_is_below_the_layer_of_its_orders(
+def test_no_plan_is_below_the_bound_of_its_order_count(
     seed: int, rng: np.random.Generator, bound: str, adjacent: bool
 ) -> None:
     for case in cases(seed, bound, adjacent, 3):
         least = float(case.grid.sizes.cheapest[0])
-        every = ends(case.problem, case.most)
+        every = completions(case.problem, case.most)
         for price in case.prices[:2]:
             layers = case.pricing.solve_by_orders(price, case.problem.horizon)
             above = case.priced(every, price) - price * least * every.orders
@@ -120,10 +122,10 @@ def test_no_plan_is_below_the_layer_of_its_orders(
                 assert layer.value <= above[every.orders <= number].min() + case.tiny
             first = int(rng.integers(max(0, case.problem.horizon - 3), case.problem.horizon))
             for distance in points(case, rng)[2:6].tolist():
-                found = ends(case.problem, case.most, first=first, distance=distance)
+                found = completions(case.problem, case.most, first=first, distance=distance)
                 rest = case.priced(found, price, first) - price * least * found.orders
                 for number, layer in enumerate(layers):
-                    claimed = on_the_ladder(case.grid, layer.values.free[first], distance)
+                    claimed = on_grid(case.grid, layer.values.free[first], distance)
                     assert claimed <= rest[found.orders <= number].min() + case.tiny
 
 
@@ -133,7 +135,7 @@ def test_the_best_bound_over_prices_is_below_every_plan_within_the_budget(
 ) -> None:
     for case in cases(seed, bound, adjacent):
         budget = budget_units(case.problem.cost, case.problem.budget)
-        every = ends(case.problem, case.most)
+        every = completions(case.problem, case.most)
         best = float((every.gaps[every.units <= budget] @ case.weights).min())
         dual = maximise_dual(case.pricing, float(budget), guess=None, accuracy=1e-3)
         assert dual.lower <= best + case.tiny
@@ -142,7 +144,7 @@ def test_the_best_bound_over_prices_is_below_every_plan_within_the_budget(
 
 
 def rough_ladder(case: Case) -> DistanceGrid:
-    """The same rungs without lines between them."""
+    """The same grid points without lines between them."""
     risks = OutlookArrays.of(case.problem.outlook, case.problem.horizon)
     return build_grid(case.problem, risks, case.grid.sizes, np.sqrt(case.grid.points))
 
@@ -171,7 +173,7 @@ def test_values_fall_with_the_orders_allowed_and_rise_with_the_distance(seed: in
             assert (np.diff(layer.values.free, axis=1) >= -case.tiny).all()
 
 
-def test_what_is_chosen_costs_what_is_said(seed: int) -> None:
+def test_what_is_chosen_costs_what_is_reported(seed: int) -> None:
     for case in cases(seed, "anchored", False):
         for price in case.prices:
             field = case.pricing.solve(price)
@@ -237,7 +239,7 @@ def test_skipping_only_raises_values_between_straight_lines(bound: LastIterate |
 
 
 def least_at(problem: Problem, pricing: PricedProgramme, price: float, first: int, distance: float) -> float:
-    found = ends(problem, int(pricing.grid.sizes.counts[-1]), first=first, distance=distance)
+    found = completions(problem, int(pricing.grid.sizes.counts[-1]), first=first, distance=distance)
     return float((found.gaps @ pricing.weights[first:] + price * found.units).min())
 
 
@@ -247,8 +249,7 @@ def worst_excess(
     """How far the lines claim more than the best end of a plan has, as a share of the target."""
     first = problem.horizon - 2
     over = [
-        on_the_ladder(pricing.grid, free[first], d) - least_at(problem, pricing, price, first, d)
-        for d in distances.tolist()
+        on_grid(pricing.grid, free[first], d) - least_at(problem, pricing, price, first, d) for d in distances.tolist()
     ]
     return max(over) / problem.epsilon
 
@@ -277,8 +278,8 @@ def free_of(pricing: PricedProgramme, price: float) -> FloatArray:
     return field.values.free
 
 
-def test_reading_values_off_the_lines_where_a_move_crosses_rungs_claims_too_much() -> None:
-    """A gap begins at a rung that a purchase leads across: values bend upwards there, and the chord of the move is above them."""
+def test_reading_values_off_the_lines_where_a_move_crosses_grid_points_claims_too_much() -> None:
+    """A gap begins at a grid point that a purchase crosses: values are convex there, and the chord of the move is above them."""
     problem = Problem(
         outlook=Outlook(bound=BY_SGD, rho=0.05, start=1.5),
         epsilon=0.4,

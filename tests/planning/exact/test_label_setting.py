@@ -1,4 +1,4 @@
-"""All beginnings: none is dropped that another does not beat, and what is left is the best of all plans."""
+"""Label setting drops only dominated labels and ends with the optimal plan."""
 
 from functools import cache
 
@@ -14,8 +14,8 @@ from driftpace.planning.exact.outlook_arrays import OutlookArrays
 from driftpace.planning.outlook import risk_gaps, risk_trajectory
 from driftpace.planning.problem import Problem
 from driftpace.typing import BoolArray, FloatArray, IntArray
+from tests.reference.brute_force_plans import TIE, BruteForceOptimum, best_of_all
 from tests.reference.planning_problems import BOUNDS, GAPS, random_problem
-from tests.reference.plans_by_brute_force import TIE, Found, best_of_all
 
 LABEL = st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(0, 4), st.integers(0, 2))
 
@@ -68,7 +68,7 @@ every_kind = pytest.mark.parametrize(
 
 
 @cache
-def drawn(seed: int, bound: str, gap: str, adjacent: bool) -> list[tuple[Problem, Found]]:
+def drawn(seed: int, bound: str, gap: str, adjacent: bool) -> list[tuple[Problem, BruteForceOptimum]]:
     rng = np.random.default_rng([seed, KINDS.index((bound, gap, adjacent))])
     problems = [random_problem(rng, bound=bound, gap=gap, adjacent=adjacent, plans=400) for _ in range(5)]
     return [(problem, best_of_all(problem)) for problem in problems if affordable(problem.cost, problem.budget) > 0]

@@ -1,4 +1,4 @@
-"""The least money that holds a level: never more than the cheapest plan that does, and on a ladder rounded up a plan that does."""
+"""The least cost of a level: a lower bound on every plan, and on a grid that rounds up a feasible plan."""
 
 import math
 from collections.abc import Iterator
@@ -8,6 +8,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from driftpace.planning.costs import affordable
 from driftpace.planning.exact.grid import build_grid, order_sizes, spread_distances
@@ -16,9 +18,9 @@ from driftpace.planning.exact.outlook_arrays import OutlookArrays
 from driftpace.planning.outlook import risk_gaps, risk_trajectory
 from driftpace.planning.problem import Problem
 from driftpace.typing import FloatArray, IntArray
-from tests.reference.ends_of_plans import Ends, ends, on_the_ladder, small_problem
+from tests.reference.brute_force_plans import has_neighbours, values_of
+from tests.reference.plan_completions import Completions, completions, on_grid, small_problem
 from tests.reference.planning_problems import BOUNDS
-from tests.reference.plans_by_brute_force import has_neighbours, values_of
 
 TIE = 1.0 + 1e-9
 KINDS = [(bound, gap, adjacent) for bound in BOUNDS for gap in ("largest", "run") for adjacent in (False, True)]
@@ -35,13 +37,13 @@ every_single_kind = pytest.mark.parametrize(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Case:
-    """A small problem with all its plans, on coarse ladders rounded down and up, and levels: of plans, between them, and none."""
+    """A small problem with all its plans, on coarse grids rounded down and up, and levels: of plans, between them, and none."""
 
     problem: Problem
     down: LevelProgramme
     up: LevelProgramme
     most: int
-    every: Ends
+    every: Completions
     values: FloatArray
     levels: FloatArray
 
@@ -56,7 +58,7 @@ class Case:
 
     @property
     def wanders(self) -> bool:
-        """Whether a fit may leave a model farther away than it was, so that distances are met which no ladder has."""
+        """Whether a fit may leave a model farther away than it was, so that distances are met which no grid has."""
         outlook = self.problem.outlook
         widest = math.sqrt(self.down.grid.points[-1])
         return outlook.idle_distance(outlook.reach(outlook.bound(widest, 1)), 0) > widest * TIE
@@ -78,7 +80,7 @@ def _case(rng: np.random.Generator, bound: str, gap: str, adjacent: bool) -> Cas
     distances = spread_distances(problem, risks, served, int(rng.integers(4, 20)))
     weights = WeightClasses.of(problem.gap.shares(problem.horizon))  # type: ignore[attr-defined]
     rest = (weights, gap == "run", adjacent, not problem.bought_before)
-    every = ends(problem, most)
+    every = completions(problem, most)
     values = values_of(problem, every.gaps)
     levels = np.concatenate([[0.0], rng.choice(values, 4), rng.choice(values, 3) * rng.uniform(0.8, 1.2, 3)])
     return Case(
@@ -110,12 +112,12 @@ def test_no_end_of_a_plan_holds_a_level_for_less_than_the_money_on_the_way(
         for first in range(max(0, case.problem.horizon - 2), case.problem.horizon):
             low, high = np.sqrt(grid.points[[0, -1]])
             for distance in [*np.exp(rng.uniform(math.log(low), math.log(high), 4)).tolist(), float(low), float(high)]:
-                found = ends(case.problem, case.most, first=first, distance=distance)
+                found = completions(case.problem, case.most, first=first, distance=distance)
                 largest = (found.gaps * shares[first:]).max(axis=1)
                 for level, holding in holdings:
                     holds = largest <= level
                     least = found.units[holds].min() if holds.any() else math.inf
-                    assert on_the_ladder(grid, holding.free[first], distance) <= least
+                    assert on_grid(grid, holding.free[first], distance) <= least
 
 
 def plans_that_hold(found: list[Case]) -> Iterator[tuple[Case, float, float, IntArray]]:
@@ -127,7 +129,9 @@ def plans_that_hold(found: list[Case]) -> Iterator[tuple[Case, float, float, Int
 
 
 @every_kind
-def test_what_is_chosen_is_a_plan_at_the_price_that_is_said(seed: int, bound: str, gap: str, adjacent: bool) -> None:
+def test_what_is_chosen_is_a_plan_at_the_price_that_is_reported(
+    seed: int, bound: str, gap: str, adjacent: bool
+) -> None:
     for case, level, money, samples in plans_that_hold(cases(seed, bound, gap, adjacent)):
         problem = case.problem
         assert money == problem.cost.units(samples).sum()
@@ -157,7 +161,7 @@ def test_a_higher_level_never_costs_more(seed: int, bound: str, gap: str, adjace
             assert all(before >= after for before, after in pairwise(money))
 
 
-def test_finer_ladders_bracket_the_cheapest_plan_more_narrowly(seed: int) -> None:
+def test_finer_grids_bracket_the_cheapest_plan_more_narrowly(seed: int) -> None:
     """On the way the bracket closes: that is what the planners of levels rely on."""
     gaps = {8: [], 64: [], 512: []}  # type: dict[int, list[float]]
     for case in cases(seed, "anchored", "largest", False):
@@ -215,3 +219,36 @@ def test_single_gaps_do_not_bound_the_money_of_runs_from_above(seed: int) -> Non
                 single.min_cost(level).money <= case.down.min_cost(level).money for level in case.levels.tolist()
             )
     assert cheaper > 0
+
+
+WEIGHTS = st.lists(st.floats(0.0, 1e6), min_size=1, max_size=300).map(np.array)
+
+
+@given(weights=WEIGHTS)
+def test_no_class_is_above_the_weights_in_it(weights: np.ndarray) -> None:
+    found = WeightClasses.of(weights)
+    assert found.each is weights
+    assert (found.lowered <= weights).all()
+    assert (found.lowered == found.of_class[found.classes]).all()
+    assert len(found.of_class) <= 48
+    assert (np.diff(found.of_class) > 0.0).all()
+
+
+@given(weights=st.lists(st.sampled_from([0.0, 0.5, 1.0, 3.0]), min_size=1, max_size=200).map(np.array))
+def test_few_weights_stay_what_they_are(weights: np.ndarray) -> None:
+    assert (WeightClasses.of(weights).lowered == weights).all()
+
+
+def test_the_largest_weight_of_many_is_not_lost() -> None:
+    """A class is lowered to its least, so one heavy period among light ones keeps at least the weight of the next below it."""
+    weights = np.append(np.linspace(1.0, 2.0, 500), 1e6)
+    found = WeightClasses.of(weights)
+    assert found.lowered[-1] >= 1.9
+    assert (found.lowered[:-1] >= weights[:-1] - 2.0 / 47.0).all()
+
+
+def test_rounding_to_the_nearest_class_would_not_be_lower() -> None:
+    weights = np.linspace(1.0, 2.0, 500)
+    found = WeightClasses.of(weights)
+    nearest = found.of_class[np.abs(weights[:, None] - found.of_class).argmin(axis=1)]
+    assert (nearest > weights).any()

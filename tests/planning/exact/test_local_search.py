@@ -1,4 +1,4 @@
-"""Plans from fields and plans from plans: within the budget, lawful, and never worse than what they were made of."""
+"""Rolled-out, spliced and improved plans: feasible, and never worse than the plans they are made of."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,9 +18,9 @@ from driftpace.planning.problem import Problem
 from driftpace.records import Money
 from driftpace.schedules import InverseTime
 from driftpace.typing import IntArray
-from tests.reference.ends_of_plans import small_problem
+from tests.reference.brute_force_plans import best_of_all, has_neighbours
+from tests.reference.plan_completions import small_problem
 from tests.reference.planning_problems import BOUNDS, GAPS
-from tests.reference.plans_by_brute_force import best_of_all, has_neighbours
 
 KINDS = [(bound, gap, adjacent) for bound in BOUNDS for gap in GAPS for adjacent in (False, True)]
 every_kind = pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def affordable_plans(case: Case, rng: np.random.Generator) -> list[IntArray]:
 def test_the_value_of_a_plan_is_the_true_one_where_risks_are_affine(
     rng: np.random.Generator, steps: Steps, gap: str
 ) -> None:
-    """From 0.6 on, one sample brings the risk below that of none: no corner, and lines between rungs are the risk itself."""
+    """From 0.6 on, one sample brings the risk below that of none: no corner, and lines between grid points are the risk itself."""
     problem = Problem(
         outlook=Outlook(bound=BY_SGD, rho=0.6, start=1.5, steps=steps),
         epsilon=0.07,
@@ -205,7 +205,7 @@ def test_splices_follow_one_plan_first_and_the_other_later(
 
 @pytest.mark.parametrize("adjacent", [False, True], ids=["free", "neighbours"])
 @pytest.mark.parametrize("bound", BOUNDS, ids=[name.replace(" ", "-") for name in BOUNDS])
-def test_fields_and_layers_lead_to_plans(seed: int, bound: str, adjacent: bool) -> None:
+def test_solutions_and_layers_roll_out_to_feasible_plans(seed: int, bound: str, adjacent: bool) -> None:
     for case in cases(seed, bound, "mean", adjacent):
         dual = maximise_dual(case.pricing, float(case.budget), guess=None, accuracy=1e-3)
         for field in dual.solutions:
@@ -221,7 +221,7 @@ def test_fields_and_layers_lead_to_plans(seed: int, bound: str, adjacent: bool) 
 
 @pytest.mark.parametrize("bound", AFFINE, ids=[name.replace(" ", "-") for name in AFFINE])
 def test_a_plan_rolled_along_true_distances_is_worth_what_its_price_says(seed: int, bound: str) -> None:
-    """gaps + price cost of the plan is at least the field's value, and on a fine ladder hardly more."""
+    """gaps + price cost of the plan is at least the field's value, and on a fine grid hardly more."""
     excess = []
     for case in cases(seed, bound, "mean", number=12):
         if not case.exact:

@@ -1,4 +1,4 @@
-"""An outlook on arrays is the outlook, point by point."""
+"""The vectorised outlook equals the outlook, point by point."""
 
 import math
 from typing import ClassVar

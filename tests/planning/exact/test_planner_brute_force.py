@@ -1,4 +1,4 @@
-"""The exact planner against every plan there is, on small problems of every kind."""
+"""The exact planner against brute force, on small problems of every kind."""
 
 import math
 from collections.abc import Sequence
@@ -16,16 +16,18 @@ from driftpace.planning.problem import Problem, evaluate_plan
 from driftpace.records import Money
 from driftpace.schedules import InverseTime
 from driftpace.typing import FloatArray
-from tests.reference.planning_problems import BOUNDS, GAPS, Powers, random_problem
-from tests.reference.plans_by_brute_force import (
-    Found,
+from tests.reference.brute_force_plans import (
+    BruteForceOptimum,
     best_of_all,
+    complaints,
     every_plan,
     has_neighbours,
     has_the_rows_on_values,
+    unsound,
+    untrue,
     values_of,
 )
-from tests.reference.plans_judged import complaints, unsound, untrue
+from tests.reference.planning_problems import BOUNDS, GAPS, Powers, random_problem
 
 EACH = 6
 KINDS = [(bound, gap, adjacent) for bound in BOUNDS for gap in GAPS for adjacent in (False, True)]
@@ -36,31 +38,38 @@ every_kind = pytest.mark.parametrize(
 )
 
 
+one_or_more = pytest.mark.parametrize("number", [1, pytest.param(EACH, marks=pytest.mark.slow)])
+
+
 @cache
-def drawn(seed: int, bound: str, gap: str, adjacent: bool) -> list[tuple[Problem, Found]]:
-    """The problems of one kind and the best of their plans: the same in every test."""
+def drawn(
+    seed: int, bound: str, gap: str, adjacent: bool, number: int = EACH
+) -> list[tuple[Problem, BruteForceOptimum]]:
+    """Return random problems of one kind with their optimal plans; the first ones are the same for every number."""
     rng = np.random.default_rng([seed, KINDS.index((bound, gap, adjacent))])
-    problems = [random_problem(rng, bound=bound, gap=gap, adjacent=adjacent) for _ in range(EACH)]
+    problems = [random_problem(rng, bound=bound, gap=gap, adjacent=adjacent) for _ in range(number)]
     return [(problem, best_of_all(problem)) for problem in problems]
 
 
+@one_or_more
 @every_kind
-def test_equals_the_best_of_all_plans(seed: int, bound: str, gap: str, adjacent: bool) -> None:
+def test_equals_the_best_of_all_plans(seed: int, bound: str, gap: str, adjacent: bool, number: int) -> None:
     from driftpace.planning.exact.planner import plan_exact
 
     wrong = []
-    for problem, best in drawn(seed, bound, gap, adjacent):
+    for problem, best in drawn(seed, bound, gap, adjacent, number):
         found = complaints(problem, plan_exact(problem, accuracy=0.0), best)
         wrong += [f"{complaint}\n    {problem}" for complaint in found]
     assert not wrong, "\n".join(wrong)
 
 
+@one_or_more
 @every_kind
-def test_an_interval_holds_the_best_value(seed: int, bound: str, gap: str, adjacent: bool) -> None:
+def test_the_interval_contains_the_optimum(seed: int, bound: str, gap: str, adjacent: bool, number: int) -> None:
     from driftpace.planning.exact.planner import plan_exact
 
     wrong = []
-    for problem, best in drawn(seed, bound, gap, adjacent)[::4]:
+    for problem, best in drawn(seed, bound, gap, adjacent, number)[::4]:
         plan = plan_exact(problem, accuracy=0.05)
         found = unsound(problem, plan) + untrue(plan, best)
         if plan.proven_gap > 0.05:
@@ -75,20 +84,21 @@ UP_TO_12 = TieredCost(tiers=((1, 1), (13, 10_000)), fixed=2)
 
 
 @pytest.mark.parametrize("gap", [MeanGap(), LargestGap(), LargestRun()], ids=["mean", "largest", "run"])
-def test_equals_the_best_of_all_371_293_plans(gap: MeanGap | LargestGap | LargestRun) -> None:
-    """Five periods, 0 to 12 samples in each, and money that is no limit to speak of."""
+@pytest.mark.parametrize("horizon", [3, pytest.param(5, marks=pytest.mark.slow)])
+def test_equals_the_best_of_all_plans_of_up_to_12_samples(gap: MeanGap | LargestGap | LargestRun, horizon: int) -> None:
+    """Up to five periods (371,293 plans) with 0 to 12 samples each; the budget pays for 12 samples in every period."""
     from driftpace.planning.exact.planner import plan_exact
 
     problem = Problem(
         outlook=Outlook(bound=BY_SGD, rho=0.6, start=1.5),
         epsilon=0.07,
-        budget=Money.of(70),
-        horizon=5,
+        budget=Money.of(14 * horizon),
+        horizon=horizon,
         cost=UP_TO_12,
         gap=gap,
     )
     best = best_of_all(problem)
-    assert best.tried == 13**5
+    assert best.tried == 13**horizon
     assert not complaints(problem, plan_exact(problem, accuracy=0.0), best)
 
 
@@ -106,17 +116,17 @@ def squares(gaps: FloatArray) -> float:
     [CustomGap(two_worst, "the two largest gaps"), CustomGap(squares, "squared gaps")],
     ids=["two-worst", "squares"],
 )
-def test_the_interval_of_a_goal_of_ones_own_holds_the_best_value(seed: int, own: CustomGap, adjacent: bool) -> None:
+def test_the_interval_of_a_custom_goal_holds_the_best_value(seed: int, own: CustomGap, adjacent: bool) -> None:
     """Of such a goal nothing is known but that it is monotone: what is proven may be little, and must be true."""
     from driftpace.planning.exact.planner import plan_exact
 
     wrong = []
     for bound in BOUNDS:
         for problem, _ in drawn(seed, bound, "mean", adjacent)[:1]:
-            of_ones_own = replace(problem, gap=own)
-            plan, best = plan_exact(of_ones_own), best_of_all(of_ones_own)
-            found = unsound(of_ones_own, plan) + untrue(plan, best)
-            wrong += [f"{complaint}\n    {of_ones_own}" for complaint in found]
+            custom = replace(problem, gap=own)
+            plan, best = plan_exact(custom), best_of_all(custom)
+            found = unsound(custom, plan) + untrue(plan, best)
+            wrong += [f"{complaint}\n    {custom}" for complaint in found]
     assert not wrong, "\n".join(wrong)
 
 
@@ -125,7 +135,7 @@ def test_the_interval_of_a_goal_of_ones_own_holds_the_best_value(seed: int, own:
 
 @every_kind
 def test_brute_force_counts_as_the_plan_does(seed: int, bound: str, gap: str, adjacent: bool) -> None:
-    for problem, _ in drawn(seed, bound, gap, adjacent)[:3]:
+    for problem, _ in drawn(seed, bound, gap, adjacent, 1):
         plans, risks, units = every_plan(problem)
         values = values_of(problem, risk_gaps(risks, problem.epsilon))  # type: ignore[arg-type]
         for row in range(0, len(plans), max(1, len(plans) // 40)):
@@ -165,7 +175,7 @@ def test_neighbours_have_corrected_ends() -> None:
         assert has_neighbours(samples, bought_before=True) is after_samples
 
 
-def test_a_planner_with_another_bound_is_told_apart(seed: int) -> None:
+def test_a_planner_with_another_bound_is_detected(seed: int) -> None:
     told, asked = 0, 0
     for gap in GAPS:
         for problem, best in drawn(seed, "powers", gap, False):
@@ -181,7 +191,7 @@ def test_a_planner_with_another_bound_is_told_apart(seed: int) -> None:
     assert told >= asked // 3
 
 
-def test_a_plan_that_is_not_the_cheapest_of_the_best_is_told_apart() -> None:
+def test_a_plan_that_is_not_the_cheapest_of_the_best_is_detected() -> None:
     problem = Problem(
         outlook=Outlook(bound=Powers(), rho=0.3, start=1.0),
         epsilon=0.4,

@@ -1,4 +1,4 @@
-"""Problems on which an argument that sounds right is wrong: what must not fool the exact planner."""
+"""Edge cases of the exact planner, in which plausible shortcuts are wrong."""
 
 from dataclasses import replace
 
@@ -12,9 +12,8 @@ from driftpace.planning.outlook import Outlook, Steps, risk_gaps
 from driftpace.planning.problem import Problem, evaluate_plan
 from driftpace.records import Money
 from driftpace.typing import FloatArray
+from tests.reference.brute_force_plans import FALL, best_of_all, complaints, every_plan, prices_up_to, unsound, untrue
 from tests.reference.planning_problems import Powers
-from tests.reference.plans_by_brute_force import FALL, best_of_all, every_plan, prices_up_to
-from tests.reference.plans_judged import complaints, unsound, untrue
 
 
 def problem(
@@ -45,7 +44,7 @@ def by_steps(step: float, *, A: float, M: float = 1.0) -> ConstantStep:
     return ConstantStep(m=1.0, M=M, noise=NoiseModel(A=A, B=4.0), step=step)
 
 
-# A larger gap may break a run: beginnings that are nearer, cheaper and no worse so far may still be the wrong ones.
+# A larger gap may break a run: partial plans that are nearer, cheaper and no worse so far may still be the wrong ones.
 BETTER_BROKEN = (
     problem(
         Anchored(noise=0.27, features=3), LargestRun((1.0, 0.5, 1.0)),
@@ -117,7 +116,7 @@ def check(problem: Problem) -> None:
 
 
 def value_by_order(problem: Problem) -> float:
-    """The best value of plans every beginning of which is unbeaten: none is nearer, cheaper, and no worse in value and run."""
+    """The best value of plans every partial plan of which is unbeaten: none is nearer, cheaper, and no worse in value and run."""
     outlook, weights = problem.outlook, problem.gap.shares(problem.horizon)  # type: ignore[attr-defined]
     prices = prices_up_to(problem, money := int(problem.budget.amount // problem.cost.unit))
     kept = [(outlook.first_distance(0), 0, 0.0, 0.0, 0.0)]  # distance, money, value, run, last gap
@@ -165,7 +164,7 @@ def test_the_most_samples_everywhere_are_no_best_case(at: int) -> None:
         assert not unsound(problem, plan) + untrue(plan, best)
 
 
-def test_an_m_above_the_smoothness_is_refused() -> None:
+def test_an_m_above_the_smoothness_is_rejected() -> None:
     """A model that is left alone would get better: gaps would fall without a purchase."""
     with pytest.raises(
         ParameterError, match=r"Outlook\(m=\.\.\.\) must be at most M = 1, the smoothness of the bound; got 2\.0"
@@ -173,7 +172,7 @@ def test_an_m_above_the_smoothness_is_refused() -> None:
         Outlook(bound=Powers(c1=1.0, c2=0.6), rho=0.2, start=1.5, m=2.0)
 
 
-def test_money_beyond_what_a_float_holds_is_refused() -> None:
+def test_money_beyond_what_a_float_holds_is_rejected() -> None:
     """Two orders and a budget of one unit less would be the same float."""
     with pytest.raises(ParameterError, match=r"must be"):
         problem(

@@ -1,7 +1,8 @@
-"""The exact planner against SCIP, which solves the same problem by branching and proves its optimum."""
+"""The exact planner against SCIP, which solves the same problem by branch and bound and proves its optimum."""
 
 import math
-from functools import cache, partial
+from collections.abc import Iterable
+from functools import cache
 
 import pytest
 
@@ -10,12 +11,12 @@ from driftpace.planning.gaps import LargestGap, LargestRun, MeanGap
 from driftpace.planning.outlook import Outlook, Steps
 from driftpace.planning.problem import Problem, evaluate_plan
 from driftpace.records import Money
+from tests.reference.brute_force_plans import best_of_all, has_neighbours
 from tests.reference.planning_problems import Harmonic, Powers
-from tests.reference.plans_by_brute_force import best_of_all, has_neighbours
-from tests.reference.plans_by_scip import Proof, solve
+from tests.reference.scip_plans import Proof, solve
 
 CLOSE = 1e-6
-"""SCIP holds its equations to 1e-7; what that does to a value of order 1 is below this."""
+"""SCIP's feasibility tolerance is 1e-7; its effect on a value of order 1 is below this."""
 
 SMALL = Powers(c1=4.0, c2=1.0)
 ROWS = Harmonic(c=1.0)
@@ -49,7 +50,7 @@ def case(
     )
 
 
-# Small enough for brute force too: three ways to the same number.
+# Small enough for brute force too.
 THREE_WAYS = {
     "mean-3": case(ROWS, MeanGap(), horizon=3, budget=25),
     "mean-3-neighbours": case(SMALL, MeanGap(), horizon=3, budget=30, adjacent=True),
@@ -72,7 +73,7 @@ THREE_WAYS = {
     "met-3": case(ROWS, MeanGap(), horizon=3, budget=30, steps="walk", epsilon=0.3),
 }
 
-# Too many plans to try them all.
+# Too many plans for brute force.
 PROVEN = {
     "mean-5-sixty": case(ROWS, MeanGap(), horizon=5, budget=60),
     "mean-6-sixty": case(SMALL, MeanGap(), horizon=6, budget=60),
@@ -85,7 +86,7 @@ PROVEN = {
     "met-6-sixty": case(ROWS, LargestGap(), horizon=6, budget=60, steps="walk"),
 }
 
-# SCIP does not come to an end within so many nodes: its plan and its bound then stand on either side.
+# SCIP does not finish within the node limit: the optimum lies between its bound and its plan.
 BOUNDED = {
     "mean-6-eighty": case(ROWS, MeanGap(), horizon=6, budget=80, rho=0.6, epsilon=0.02),
     "largest-6-eighty": case(CAREFUL, LargestGap(), horizon=6, budget=80, rho=0.6, epsilon=0.02),
@@ -94,7 +95,21 @@ BOUNDED = {
 
 
 CASES = THREE_WAYS | PROVEN | BOUNDED
-by_name = partial(pytest.mark.parametrize, "name")
+LONG = {
+    "mean-5-walk",
+    "mean-6",
+    "largest-6-walk-weights",
+    "run-6-walk",
+    *PROVEN,
+    *BOUNDED,
+}  # for SCIP: seconds to minutes
+
+
+def by_name(cases: Iterable[str]) -> pytest.MarkDecorator:
+    """Parametrise by the name of a case; those that take SCIP long are slow tests."""
+    return pytest.mark.parametrize(
+        "name", [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in cases]
+    )
 
 
 @cache
@@ -103,9 +118,9 @@ def proof_of(name: str) -> Proof:
 
 
 def planned_by_scip(problem: Problem, proof: Proof) -> float:
-    """The value of SCIP's plan in our arithmetic, after a look at whether it is a plan at all.
+    """Return the value of SCIP's plan in our arithmetic, after checking that it is feasible.
 
-    Short of a proof SCIP may overrate its plan: nothing has pressed its value down to that of the gaps yet.
+    Without a proof SCIP may overestimate the value of its plan: it is not yet pressed down to that of the gaps.
     """
     plan = evaluate_plan(problem, proof.samples, method="SCIP", reason="branch and bound")
     assert not problem.adjacent or has_neighbours(plan.samples, bought_before=problem.bought_before)
@@ -147,8 +162,12 @@ def test_lies_between_what_scip_found_and_what_it_proved(name: str) -> None:
     check(name)
 
 
-def test_a_plan_of_another_world_is_told_apart() -> None:
-    """The control: the best plan for a drift of 0.1 is not within SCIP's proof for a drift of 0.3."""
-    slow = solve(case(SMALL, MeanGap(), horizon=6, budget=60, rho=0.1))
-    mistaken = evaluate_plan(PROVEN["mean-6-sixty"], slow.samples, method="mistaken", reason="of a slower world")
-    assert mistaken.value > proof_of("mean-6-sixty").primal + 100.0 * CLOSE
+@pytest.mark.parametrize(
+    ("name", "bound", "horizon", "budget"),
+    [("mean-3", ROWS, 3, 25), pytest.param("mean-6-sixty", SMALL, 6, 60, marks=pytest.mark.slow)],
+)
+def test_the_plan_for_another_drift_is_detected(name: str, bound: Powers | Harmonic, horizon: int, budget: int) -> None:
+    """The control: the optimal plan for a drift of 0.1 is not within SCIP's proof for a drift of 0.3."""
+    slow = solve(case(bound, MeanGap(), horizon=horizon, budget=budget, rho=0.1))
+    mistaken = evaluate_plan(CASES[name], slow.samples, method="mistaken", reason="for a slower drift")
+    assert mistaken.value > proof_of(name).primal + 100.0 * CLOSE

@@ -1,3 +1,5 @@
+"""The relaxed planner: solver, surrogate, prices, adjacency rows and rounding."""
+
 import math
 import re
 import sys
@@ -22,8 +24,8 @@ from driftpace.planning.relaxed.ipopt import CONVERGED, describe_status
 from driftpace.planning.relaxed.programme import RelaxedProgramme, neighbour_rows, real_price
 from driftpace.planning.relaxed.surrogate import build_surrogate
 from driftpace.records import Money
+from tests.reference.brute_force_plans import best_of_all, has_neighbours, has_the_rows_on_values
 from tests.reference.planning_problems import random_problem
-from tests.reference.plans_by_brute_force import best_of_all, has_neighbours, has_the_rows_on_values
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -172,7 +174,7 @@ def test_the_same_seed_gives_the_same_runs_and_another_one_other_starts() -> Non
         assert programme.price(start).sum() == pytest.approx(programme.budget)
 
 
-def test_the_reason_says_how_it_came_out_and_what_rounding_did() -> None:
+def test_the_reason_states_the_result_and_what_rounding_did() -> None:
     plan = plan_relaxed(fast(10))
     assert plan.method == "relaxed (IPOPT)"
     assert re.fullmatch(
@@ -183,7 +185,7 @@ def test_the_reason_says_how_it_came_out_and_what_rounding_did() -> None:
     )
 
 
-def test_a_run_that_is_stopped_is_rounded_all_the_same_and_says_so() -> None:
+def test_a_run_that_is_stopped_is_rounded_all_the_same_and_reports_it() -> None:
     (run,) = relaxed_runs(fast(10), max_iterations=1)
     assert run.status == "Maximum_Iterations_Exceeded"
     assert not run.converged
@@ -220,7 +222,7 @@ def test_without_casadi_the_sentence_names_the_extra(monkeypatch: pytest.MonkeyP
         plan_relaxed(problem_of())
 
 
-def test_a_goal_of_ones_own_is_refused() -> None:
+def test_a_custom_goal_is_rejected() -> None:
     with pytest.raises(ParameterError, match=r"^plan_relaxed\(gap=\.\.\.\) must be MeanGap, LargestGap or LargestRun"):
         plan_relaxed(problem_of(gap=CustomGap(lambda gaps: float(gaps.sum()), "the sum")))
 
@@ -237,7 +239,7 @@ def test_a_goal_of_ones_own_is_refused() -> None:
         ("max_iterations", 0),
     ],
 )
-def test_bad_settings_are_refused(name: str, value: object) -> None:
+def test_bad_settings_are_rejected(name: str, value: object) -> None:
     settings: dict[str, Any] = {name: value}
     with pytest.raises(ParameterError, match=rf"^plan_relaxed\({name}=\.\.\.\) must be "):
         plan_relaxed(problem_of(), **settings)

@@ -11,6 +11,7 @@ from driftpace.planning.exact.grid import (
     point_below,
     spread_distances,
 )
+from driftpace.planning.exact.label_setting import PruneRule
 from driftpace.planning.exact.local_search import LocalSearch
 from driftpace.planning.exact.search import ROUNDING_MARGIN, Search
 from driftpace.typing import BoolArray, FloatArray
@@ -93,55 +94,47 @@ def _improve(search: Search, local: LocalSearch, dual: DualBound[PricedSolution]
 
 def _bound_by_order_count(search: Search, sizes: OrderSizes, programme: PricedProgramme, price: float) -> None:
     """Bound every number of orders, roll out plans for the most promising, then run label setting."""
-    budget, grid = search.budget, programme.grid
-    least = float(grid.sizes.cheapest[0])
-    orders = int(min(search.problem.horizon, budget // least)) if least > 0.0 else search.problem.horizon
-    if orders * search.problem.horizon > _MAX_LAYERS:
+    least = float(programme.grid.sizes.cheapest[0])
+    horizon = search.problem.horizon
+    orders = int(min(horizon, search.budget // least)) if least > 0.0 else horizon
+    if orders * horizon > _MAX_LAYERS:
         return
-    counted = _OrderCountBounds(programme, price, orders, budget - least * np.arange(orders + 1, dtype=np.float64))
+    counted = _OrderCountBounds(programme, price, orders, search.budget, least)
     for _ in range(_REFINEMENTS):
         number = int(counted.bounds.argmin())
         if counted.bounds[number] >= search.cutoff or not counted.refine(number):
             break
-    prices, layers, bounds = counted.prices, counted.layers, counted.bounds
-    best_price, promising = counted.table.argmax(axis=0), np.argsort(bounds)
-    local = LocalSearch.of(search.problem, search.arrays, grid, budget)
-    for number in promising[:_NUMBERS]:
+    _offer_counted_plans(search, counted)
+    search.raise_lower(float(counted.bounds.min()))
+    if search.done:
+        return
+    cutoff = search.cutoff
+    if search.label_setting(sizes, counted.prune_rule(cutoff)):
+        search.raise_lower(cutoff)
+
+
+def _offer_counted_plans(search: Search, counted: "_OrderCountBounds") -> None:
+    """Roll out and improve plans for the most promising numbers of orders, at their best prices."""
+    grid, prices, bounds = counted.grid, counted.prices, counted.bounds
+    best_price = counted.table.argmax(axis=0)
+    local = LocalSearch.of(search.problem, search.arrays, grid, search.budget)
+    for number in np.argsort(bounds)[:_NUMBERS]:
         if number == 0 or bounds[number] >= search.value:
             continue
         at = best_price[number]
         for p in range(max(at - 1, 0), min(at + 2, len(prices))):
-            plan = local.roll_out_limited(prices[p], layers[p], int(number))
-            if local.cost(plan) <= budget:
+            plan = local.roll_out_limited(prices[p], counted.layers[p], int(number))
+            if local.cost(plan) <= search.budget:
                 search.offer(grid.sizes.samples(local.improve(plan, enough=0.0, rounds=30)[1]))
-    search.raise_lower(float(bounds.min()))
-    if search.done:
-        return
-    cutoff = search.cutoff
-
-    def prune(n: int, distances: FloatArray, money: FloatArray, values: FloatArray) -> BoolArray:
-        """Whether no number of further orders leads below the cutoff: by its best price first, then by all."""
-        lost = np.ones(len(distances), np.bool_)
-        for number in promising:
-            left = np.flatnonzero(lost & (money + number * least <= budget))
-            for p in (best_price[number], *range(len(prices))):
-                if len(left) == 0:
-                    break
-                ahead = _interpolate(grid, layers[p][number].values.free[n], distances[left])
-                end = ahead - prices[p] * (budget - money[left] - number * least)
-                left = left[(values[left] + np.maximum(end, 0.0)) * ROUNDING_MARGIN <= cutoff]
-            lost[left] = False
-        return lost
-
-    if search.label_setting(sizes, prune):
-        search.raise_lower(cutoff)
 
 
 class _OrderCountBounds:
     """Lower bounds for every number of orders, from a few prices; prices are added where a bound is weak."""
 
-    def __init__(self, programme: PricedProgramme, price: float, orders: int, spare: FloatArray) -> None:
-        self._programme, self._orders, self._spare = programme, orders, spare
+    def __init__(self, programme: PricedProgramme, price: float, orders: int, budget: float, least: float) -> None:
+        self._programme, self._orders, self._budget, self._least = programme, orders, budget, least
+        self._spare = budget - least * np.arange(orders + 1, dtype=np.float64)
+        self.grid = programme.grid
         self.prices: list[float] = []
         self.layers: list[tuple[OrderLimitValues, ...]] = []
         self.table = np.empty((0, orders + 1))
@@ -163,6 +156,27 @@ class _OrderCountBounds:
             return False
         self._add(float(np.sqrt(self.prices[sides[widest]] * self.prices[at])))
         return True
+
+    def prune_rule(self, cutoff: float) -> PruneRule:
+        """Return the rule that prunes labels from which no number of further orders leads below the cutoff."""
+        best_price, promising = self.table.argmax(axis=0), np.argsort(self.bounds)
+        prices, layers, budget, least = self.prices, self.layers, self._budget, self._least
+
+        def prune(n: int, distances: FloatArray, money: FloatArray, values: FloatArray) -> BoolArray:
+            """Try the best price of each number of orders first, then all prices."""
+            lost = np.ones(len(distances), np.bool_)
+            for number in promising:
+                left = np.flatnonzero(lost & (money + number * least <= budget))
+                for p in (best_price[number], *range(len(prices))):
+                    if len(left) == 0:
+                        break
+                    ahead = _interpolate(self.grid, layers[p][number].values.free[n], distances[left])
+                    end = ahead - prices[p] * (budget - money[left] - number * least)
+                    left = left[(values[left] + np.maximum(end, 0.0)) * ROUNDING_MARGIN <= cutoff]
+                lost[left] = False
+            return lost
+
+        return prune
 
     def _add(self, price: float) -> None:
         layers = self._programme.solve_by_orders(price, self._orders)

@@ -1,14 +1,15 @@
-"""The same problem as a mixed-integer nonlinear programme, solved by SCIP with its own proof of optimality.
+"""The planning problem as a mixed-integer nonlinear programme, solved to proven optimality by SCIP.
 
-Written from section IV-A (corrected: theory I10-I13, I16), not from our planner: K_n whole, y_n = 1{K_n > 0}, and for period n
+Formulated from section IV-A (corrected: theory I10-I13, I16), independently of the planner: K_n integer,
+y_n = 1{K_n > 0}, and for period n
 
-    u_n        how far the model is from the best one before anything is bought; u_1 is the start
-    e_n        = (M/2) u_n^2, the risk of staying
-    f_n        the risk after K_n >= 1 samples from u_n away, the bound's own algebra, and no more than e_n
+    u_n        the distance of the model from the optimum before a purchase; u_1 is the start
+    e_n        = (M/2) u_n^2, the risk without samples
+    f_n        the risk after K_n >= 1 samples from distance u_n by the bound's formula, at most e_n
     b_n        = f_n if y_n else e_n
     v_n        = sqrt(2 f_n/m) if y_n else u_n, and u_(n+1) is v_n a period later, no more than the diameter
 
-Where nothing is bought, f_n is that of one sample, and unused. Problems it can state: bounds ``Powers`` or ``Harmonic``,
+If nothing is bought, f_n is that of one sample, and unused. Supported problems: bounds ``Powers`` or ``Harmonic``,
 steps "worst" or "walk", ``LinearCost`` without minimum orders.
 """
 

@@ -1,7 +1,7 @@
-"""The best plan, the slow, obvious way: every plan that the budget pays is tried.
+"""The optimal plan by brute force over all plans within the budget, and checks of a plan against it.
 
-No dominance, no bounds, no rounding of distances or money, no limit on an order but the budget itself; the rule about neighbours
-is held against whole plans. The gaps have their own definitions here, word for word as in section IV-A (theory I16).
+No dominance, no bounds, no rounding of distances or money, no limit on an order but the budget; adjacency is checked on complete
+plans. The objectives are defined here independently, as in section IV-A (theory I16).
 """
 
 from collections.abc import Callable, Sequence
@@ -10,8 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from driftpace.planning.gaps import LargestGap, LargestRun, MeanGap
-from driftpace.planning.outlook import Outlook, risk_gaps
+from driftpace.planning.outlook import Outlook, risk_gaps, risk_trajectory
 from driftpace.planning.problem import Problem
+from driftpace.records import Plan
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
 Allowed = Callable[[Sequence[int]], bool]
@@ -24,7 +25,7 @@ FALL = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Found:
+class BruteForceOptimum:
     """The least value of all plans, and the least price (in units of the cost) of a plan that has it."""
 
     value: float
@@ -33,7 +34,7 @@ class Found:
     tried: int
 
 
-def best_of_all(problem: Problem, allowed: Allowed | None = None) -> Found:
+def best_of_all(problem: Problem, allowed: Allowed | None = None) -> BruteForceOptimum:
     """Try every plan within the budget that is ``allowed`` (by default: that the problem allows)."""
     if allowed is None:
 
@@ -47,7 +48,7 @@ def best_of_all(problem: Problem, allowed: Allowed | None = None) -> Found:
     least = float(values.min())
     tied = np.flatnonzero(values <= least + TIE * least)
     cheapest = tied[np.argmin(units[tied])]
-    return Found(
+    return BruteForceOptimum(
         value=least,
         units=int(units[cheapest]),
         samples=tuple(plans[cheapest].tolist()),
@@ -149,3 +150,42 @@ def _remembering(outlook: Outlook) -> Callable[[float, int], float]:
         return known[distance, count]
 
     return bound
+
+
+def complaints(problem: Problem, plan: Plan, best: BruteForceOptimum) -> list[str]:
+    """Return what is wrong with a plan that claims to be proven optimal and the cheapest of the optimal ones."""
+    wrong = unsound(problem, plan) + untrue(plan, best)
+    if abs(plan.value - best.value) > TIE * best.value:
+        wrong.append(f"value {plan.value!r} of {plan.samples}, but {best.samples} has {best.value!r}")
+    elif (spent := int(plan.spent.amount / problem.cost.unit)) != best.units:
+        wrong.append(f"costs {spent} units with {plan.samples}, but {best.samples} has the same value for {best.units}")
+    if plan.lower < best.value * (1.0 - TIE):
+        wrong.append(f"proves no more than {plan.lower!r}")
+    return wrong
+
+
+def untrue(plan: Plan, best: BruteForceOptimum) -> list[str]:
+    """Return what is wrong with the interval of a plan that should contain the optimum."""
+    if plan.lower > best.value * (1.0 + TIE):
+        return [f"claims that no plan is below {plan.lower!r}, but {best.samples} has {best.value!r}"]
+    return [] if plan.value >= best.value * (1.0 - TIE) else [f"value {plan.value!r} is below that of every plan"]
+
+
+def unsound(problem: Problem, plan: Plan) -> list[str]:
+    """Return what a plan misstates, whether or not it is optimal."""
+    wrong = []
+    risks = risk_trajectory(problem.outlook, plan.samples)
+    units = problem.cost.units(np.array(plan.samples))
+    if len(plan.samples) != problem.horizon or min(plan.samples) < 0:
+        wrong.append(f"not a plan: {plan.samples}")
+    if problem.adjacent and not has_neighbours(plan.samples, bought_before=problem.bought_before):
+        wrong.append(f"samples without neighbours: {plan.samples}")
+    if [cost.amount for cost in plan.costs] != [int(price) * problem.cost.unit for price in units]:
+        wrong.append(f"costs {plan.costs}")
+    if plan.spent.amount > problem.budget.amount:
+        wrong.append(f"spends {plan.spent} of {problem.budget}")
+    if plan.risks != risks or plan.gaps != tuple(risk_gaps(risks, problem.epsilon)):
+        wrong.append(f"risks {plan.risks}, gaps {plan.gaps}")
+    if plan.value != problem.gap(risk_gaps(risks, problem.epsilon)):
+        wrong.append(f"value {plan.value!r}")
+    return wrong

@@ -1,12 +1,17 @@
-"""A ladder's tables are the outlook at its rungs, and between rungs lines stay below."""
+"""Order sizes cover every affordable number, and grid tables are lower bounds between grid points."""
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from driftpace.bounds import Anchored
+from driftpace.planning.costs import Cost, CustomCost, LinearCost, TieredCost, affordable
 from driftpace.planning.exact.grid import (
     DistanceGrid,
     OrderSizes,
@@ -18,11 +23,124 @@ from driftpace.planning.exact.grid import (
     spread_distances,
 )
 from driftpace.planning.exact.outlook_arrays import OutlookArrays
-from driftpace.planning.outlook import risk_gaps
+from driftpace.planning.gaps import MeanGap
+from driftpace.planning.outlook import Outlook, risk_gaps
 from driftpace.planning.problem import Problem
+from driftpace.records import Money
 from driftpace.typing import FloatArray
-from tests.reference.ends_of_plans import small_problem
+from tests.reference.plan_completions import small_problem
 from tests.reference.planning_problems import BOUNDS
+
+BOUND = Anchored(noise=1.0, features=3)
+COSTS: list[Cost] = [
+    LinearCost(fixed=20),
+    LinearCost(per_sample="0.5", minimum=37),
+    TieredCost(tiers=((1, "2.00"), (11, "0.10"), (300, "5")), fixed=1),
+    CustomCost(lambda samples: 10.0 * -(-samples // 8)),
+]
+every_cost = pytest.mark.parametrize("cost", COSTS, ids=["linear", "minimum", "tiers", "boxes"])
+
+
+def problem_of(**changed: Any) -> Problem:
+    parts: dict[str, Any] = {
+        "outlook": Outlook(bound=BOUND, rho=0.3, start=3.0),
+        "epsilon": 0.05,
+        "budget": Money.of(500),
+        "horizon": 6,
+        "cost": LinearCost(fixed=20),
+        "gap": MeanGap(),
+    }
+    return Problem(**(parts | changed))
+
+
+def served(problem: Problem, *, each: int = 2_000, ratio: float = 1.01) -> OrderSizes:
+    return order_sizes(problem, OutlookArrays.of(problem.outlook, problem.horizon), each=each, ratio=ratio)
+
+
+@given(
+    cost=st.sampled_from(COSTS),
+    budget=st.integers(0, 30_000),
+    each=st.integers(1, 400),
+    ratio=st.floats(1.01, 2.5),
+    epsilon=st.floats(1e-4, 10.0),
+)
+def test_every_number_is_covered_at_no_more_than_its_price(
+    cost: Cost, budget: int, each: int, ratio: float, epsilon: float
+) -> None:
+    problem = problem_of(cost=cost, budget=Money.of(budget), epsilon=epsilon)
+    found = served(problem, each=each, ratio=ratio)
+    most = affordable(cost, problem.budget)
+    if most == 0:
+        assert len(found.counts) == 0
+        return
+    numbers = np.unique(np.concatenate([np.arange(1, min(most, 5_000) + 1), [most]]))
+    assert found.beyond or found.counts[-1] == most
+    at = np.minimum(
+        np.searchsorted(found.counts, numbers), len(found.counts) - 1
+    )  # the entry that stands for each number
+    stands_for_itself = found.counts[at] == numbers
+    assert (found.cheapest[at] <= cost.units(numbers)).all()
+    assert (found.price[at] == cost.units(found.counts[at])).all()
+    larger = found.counts[at] >= numbers
+    assert larger[:-1].all() or found.beyond
+    assert stands_for_itself[numbers <= min(each, most)].all()
+    assert (np.diff(found.counts) > 0).all()
+    assert (np.diff(found.cheapest) >= 0.0).all()
+    assert found.complete == (not found.beyond and len(found.counts) == most)
+
+
+@every_cost
+def test_every_number_has_at_least_the_risk_of_its_entry(cost: Cost) -> None:
+    problem = problem_of(cost=cost, budget=Money.of(200_000), epsilon=2.0)
+    risks = OutlookArrays.of(problem.outlook, problem.horizon)
+    found = served(problem, each=10, ratio=1.3)
+    assert found.beyond
+    grid = build_grid(problem, risks, found, np.array([0.3, 1.0, 4.0]))
+    most = affordable(cost, problem.budget)
+    numbers = np.unique(np.rint(np.geomspace(1, most, 400)).astype(np.int64))
+    at = np.minimum(np.searchsorted(found.counts, numbers), len(found.counts) - 1)
+    true = risks.after(np.sqrt(grid.points), numbers)
+    assert (grid.risk[:, at] <= true).all()
+
+
+def test_without_an_entry_for_all_beyond_large_numbers_are_not_covered() -> None:
+    """The control: the last entry's own risk is above that of larger numbers."""
+    problem = problem_of(budget=Money.of(10**6), epsilon=2.0)
+    risks = OutlookArrays.of(problem.outlook, problem.horizon)
+    found = served(problem)
+    assert found.beyond
+    last = found.counts[-1:]
+    assert (risks.after(np.array([3.0]), last) > risks.after(np.array([3.0]), 2 * last)).all()
+
+
+def test_plain_entries_stand_for_themselves() -> None:
+    found = served(problem_of(budget=Money.of(10**6), epsilon=2.0), each=10, ratio=1.5)
+    plain = found.plain
+    assert not plain.beyond
+    assert (plain.counts == found.counts[:-1]).all()
+    assert (plain.price == plain.cheapest).all()
+    assert (plain.price == found.price[:-1]).all()
+
+
+def test_samples_of_entries_and_entries_of_samples() -> None:
+    found = OrderSizes.of(LinearCost(), np.array([1, 2, 4, 8]))
+    assert found.samples(np.array([-1, 0, 3])).tolist() == [0, 1, 8]
+    assert found.entries(np.array([0, 1, 3, 8, 100])).tolist() == [-1, 0, 1, 3, 3]
+    assert found.cheapest.tolist() == [1.0, 2.0, 3.0, 5.0]
+    assert not found.complete
+    assert OrderSizes.of(LinearCost(), np.arange(1, 5)).complete
+
+
+def test_a_budget_below_one_order_serves_nothing() -> None:
+    assert len(served(problem_of(budget=Money.of(20))).counts) == 0
+
+
+def test_numbers_above_ten_million_are_covered() -> None:
+    outlook = Outlook(bound=replace(BOUND, noise=1e3), rho=0.3, start=1e3)
+    problem = problem_of(outlook=outlook, budget=Money.of(10**12), horizon=2)
+    found = served(problem)
+    assert found.beyond or found.counts[-1] == affordable(problem.cost, problem.budget)
+
 
 every_bound = pytest.mark.parametrize("bound", BOUNDS, ids=[name.replace(" ", "-") for name in BOUNDS])
 
@@ -57,7 +175,7 @@ def close(value: float) -> object:
 
 
 @every_bound
-def test_tables_are_the_outlook_at_the_rungs(seed: int, bound: str) -> None:
+def test_tables_are_the_outlook_at_the_grid_points(seed: int, bound: str) -> None:
     for case in cases(seed, bound, 4):
         outlook, epsilon, grid = case.problem.outlook, case.problem.epsilon, case.grid()
         assert (np.diff(grid.points) > 0.0).all()
@@ -77,14 +195,14 @@ def test_tables_are_the_outlook_at_the_rungs(seed: int, bound: str) -> None:
 
 
 @every_bound
-def test_the_start_is_a_rung(seed: int, bound: str) -> None:
+def test_the_start_is_a_grid_point(seed: int, bound: str) -> None:
     for case in cases(seed, bound):
         grid = case.grid()
         assert grid.points[grid.first] == case.problem.outlook.first_distance(0) ** 2
 
 
 @every_bound
-def test_rungs_ahead_are_below_or_above_what_they_stand_for(seed: int, bound: str) -> None:
+def test_points_ahead_are_below_or_above_what_they_stand_for(seed: int, bound: str) -> None:
     for case in cases(seed, bound):
         down, up = case.grid(), case.grid(up=True)
         top = down.points[-1]
@@ -106,7 +224,7 @@ def test_rungs_ahead_are_below_or_above_what_they_stand_for(seed: int, bound: st
 
 
 @every_bound
-def test_no_distance_of_a_plan_is_below_the_lowest_rung(seed: int, rng: np.random.Generator, bound: str) -> None:
+def test_no_distance_of_a_plan_is_below_the_lowest_grid_point(seed: int, rng: np.random.Generator, bound: str) -> None:
     for case in cases(seed, bound):
         outlook, grid = case.problem.outlook, case.grid()
         lowest = math.sqrt(grid.points[0])
@@ -140,7 +258,7 @@ def true_gaps(case: Case, squares: FloatArray) -> tuple[FloatArray, FloatArray]:
     )
 
 
-def test_between_rungs_of_a_smooth_ladder_lines_are_below_gaps_and_distances(
+def test_between_points_of_a_smooth_grid_lines_are_below_gaps_and_distances(
     seed: int, rng: np.random.Generator
 ) -> None:
     found = 0
@@ -159,7 +277,9 @@ def test_between_rungs_of_a_smooth_ladder_lines_are_below_gaps_and_distances(
     assert found >= 20
 
 
-def test_gaps_that_are_not_lowered_are_above_the_true_ones_between_rungs(seed: int, rng: np.random.Generator) -> None:
+def test_gaps_that_are_not_lowered_are_above_the_true_ones_between_grid_points(
+    seed: int, rng: np.random.Generator
+) -> None:
     """The control: without lowering, the line from 0 to the first gap lies above the corner."""
     above = 0
     for case in smooth_cases(seed):
@@ -173,7 +293,7 @@ def test_gaps_that_are_not_lowered_are_above_the_true_ones_between_rungs(seed: i
 
 @every_bound
 def test_the_gap_of_the_purchase_before_is_never_more(seed: int, bound: str) -> None:
-    """``before`` is below the gap of every purchase that leads to a rung or above it."""
+    """``before`` is below the gap of every purchase that leads to a grid point or above it."""
     for case in cases(seed, bound):
         grid, epsilon = case.grid(), case.problem.epsilon
         width = len(case.sizes.plain.counts)
@@ -193,7 +313,7 @@ def test_corners_are_where_gaps_begin(seed: int, bound: str) -> None:
             assert any(risk == pytest.approx(epsilon, rel=1e-9) for risk in later)
 
 
-def test_below_takes_the_first_rung_where_there_is_none() -> None:
+def test_below_takes_the_first_point_where_there_is_none() -> None:
     points = np.array([1.0, 4.0, 9.0])
     assert point_below(points, np.array([[0.5, 1.0, 3.9], [4.0, 4.0 * (1.0 - 1e-14), 100.0]])).tolist() == [
         [0, 0, 0],
@@ -202,7 +322,7 @@ def test_below_takes_the_first_rung_where_there_is_none() -> None:
 
 
 @pytest.mark.parametrize("visited", [[0.5, 0.9], [1.0, 1.0], [0.01, 0.02], [20.0, 30.0]], ids=str)
-def test_crowded_ladders_reach_as_far_and_are_dense_where_plans_go(visited: list[float]) -> None:
+def test_concentrated_grids_have_the_same_range_and_are_dense_around_the_plan(visited: list[float]) -> None:
     distances = np.geomspace(0.1, 10.0, 40)
     found = concentrated_distances(distances, np.array(visited), 400)
     assert found[0] == pytest.approx(0.1)

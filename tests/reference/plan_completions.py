@@ -1,4 +1,4 @@
-"""What planners' tables claim, the slow, obvious way: every end of a plan from a distance, the programme without short cuts."""
+"""References for the planner's tables: all completions of a plan from a distance, and the priced programme without shortcuts."""
 
 import itertools
 from dataclasses import dataclass, replace
@@ -10,12 +10,12 @@ from driftpace.planning.exact.grid import DistanceGrid
 from driftpace.planning.outlook import risk_gaps, risk_trajectory
 from driftpace.planning.problem import Problem
 from driftpace.typing import FloatArray, IntArray
+from tests.reference.brute_force_plans import has_neighbours
 from tests.reference.planning_problems import GAPS, STEPS, random_problem
-from tests.reference.plans_by_brute_force import has_neighbours
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Ends:
+class Completions:
     """All lawful plans for some periods, one a row: their samples, the gaps of their periods, and what they cost in units."""
 
     samples: IntArray
@@ -28,7 +28,7 @@ class Ends:
         return np.asarray(np.count_nonzero(self.samples, axis=1))
 
 
-def ends(problem: Problem, most: int, *, first: int = 0, distance: float | None = None) -> Ends:
+def completions(problem: Problem, most: int, *, first: int = 0, distance: float | None = None) -> Completions:
     """Return all plans of at most ``most`` samples a period for the periods from index ``first`` on, whatever they cost.
 
     With a ``distance`` they start from there, with samples in the period before; without it as the problem says.
@@ -40,7 +40,7 @@ def ends(problem: Problem, most: int, *, first: int = 0, distance: float | None 
     samples = [each for each in choices if not problem.adjacent or has_neighbours(each, bought_before=bought_before)]
     risks = np.array([risk_trajectory(outlook, each) for each in samples])
     counts = np.array(samples)
-    return Ends(
+    return Completions(
         samples=counts,
         gaps=risk_gaps(risks, problem.epsilon),  # type: ignore[arg-type]
         units=problem.cost.units(counts).sum(axis=1),
@@ -61,8 +61,8 @@ def small_problem(
     return problem
 
 
-def on_the_ladder(grid: DistanceGrid, values: FloatArray, distance: float) -> float:
-    """Return a value between rungs: on the straight line where the ladder is smooth, else that of the rung below."""
+def on_grid(grid: DistanceGrid, values: FloatArray, distance: float) -> float:
+    """Return a value between grid points: on the straight line where the grid is smooth, else that of the grid point below."""
     square = distance * distance
     if grid.smooth:
         return float(np.interp(square, grid.points, values))
@@ -72,17 +72,17 @@ def on_the_ladder(grid: DistanceGrid, values: FloatArray, distance: float) -> fl
 def slow_values(grid: DistanceGrid, weights: FloatArray, price: float, *, flattest: bool = True) -> FloatArray:
     """Return the values of the priced programme with every move looked at (without the duty of a neighbour).
 
-    ``flattest`` False reads values off the lines themselves where a move crosses rungs, which is not allowed.
+    ``flattest`` False reads values off the lines themselves where a move crosses grid points, which is not allowed.
     """
     horizon, size = len(weights), grid.size
     free, buy = np.zeros((horizon + 1, size)), np.full((horizon + 1, size), np.inf)
     prices = price * grid.sizes.cheapest
 
     def ahead(values: FloatArray, at: float, below: float) -> float:
-        value = on_the_ladder(grid, values, np.sqrt(at))
+        value = on_grid(grid, values, np.sqrt(at))
         if not (grid.smooth and flattest):
             return value
-        low = on_the_ladder(grid, values, np.sqrt(below))
+        low = on_grid(grid, values, np.sqrt(below))
         crossed = [j for j in range(size) if below * (1.0 + 1e-12) < grid.points[j] <= at]
         lines = [low + (values[j] - low) * (at - below) / (grid.points[j] - below) for j in crossed]
         return float(min([value, *lines]))
