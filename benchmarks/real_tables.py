@@ -51,12 +51,12 @@ class Shown:
 
 def show(table: Replayed, epsilon: float, runs: int) -> Shown:
     """Replay a table at a target, and the peers on the same rows in the same order."""
-    asked = TrackerConfig(epsilon=epsilon, certificate=LEVEL)
+    asked = TrackerConfig(epsilon=epsilon, certificate_level=LEVEL)
     result = replay(
         table.panel,
         loss=table.loss,
         epsilon=epsilon,
-        certificate=LEVEL,
+        certificate_level=LEVEL,
         runs=runs,
         test_fraction=TEST_FRACTION,
         seed=SEED,

@@ -1,11 +1,14 @@
 """Every check can pass, warn and fail, and seldom speaks without a reason."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import binom
 
 from driftpace import LogisticLoss, SquaredLoss, Tracker
 from driftpace.adaptive import Supply, status
+from driftpace.losses import LinearLoss
 from driftpace.records import Verdict
 from driftpace.synthetic import ShapedRegression
 from driftpace.typing import FloatArray
@@ -52,6 +55,18 @@ def test_tails_are_judged_by_the_largest_row(rng: np.random.Generator) -> None:
         found.append(judged(X, wild, "tails"))
     assert found == sorted(found, key=[PASS, WARN, FAIL].index)
     assert {PASS, WARN, FAIL} == set(found)
+
+
+@pytest.mark.parametrize(("loss", "advised"), [(SquaredLoss(), True), (LogisticLoss(l2=0.1), False)])
+def test_a_huber_loss_is_advised_for_numbers_only(loss: LinearLoss, advised: bool, rng: np.random.Generator) -> None:
+    """For two classes a Huber loss makes no sense: the advice is to check the row."""
+    X, y = plain(400, 3, rng)
+    rows = make_rows(X, y if advised else np.sign(y), loss=loss)
+    state, known = first_look(rows)
+    assert known.fit is not None
+    tails = verdicts(state, rows, replace(known, fit=replace(known.fit, largest=0.9)))["tails"]
+    assert tails.verdict is FAIL
+    assert ("HuberLoss" in tails.sentence) == advised
 
 
 @pytest.mark.statistical

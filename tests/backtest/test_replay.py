@@ -68,7 +68,9 @@ def test_assumptions_are_told_at_their_worst_with_their_share() -> None:
     assert share == pytest.approx(1.0 / 5.0)
 
 
-@pytest.mark.parametrize("asked", [{}, {"epsilon": None, "tolerance": 0.2}, {"confidence": 0.9, "certificate": 0.8}])
+@pytest.mark.parametrize(
+    "asked", [{}, {"epsilon": None, "tolerance": 0.2}, {"confidence": 0.9, "certificate_level": 0.8}]
+)
 def test_the_default_tracker_says_everything(asked: dict[str, Any]) -> None:
     result = found(drifting_panel(rows=300), tracker=None, baselines=(), **asked)
     ours, ledger = result.strategies[0], result.ledger
@@ -80,7 +82,7 @@ def test_the_default_tracker_says_everything(asked: dict[str, Any]) -> None:
     assert (ledger.drift_upper[:, 1:] >= ledger.drift[:, 1:]).all()
     assert np.isin(ledger.status, (0.0, 1.0, 2.0)).all()
     assert {one.name for one, _ in result.assumptions} >= {"curvature", "tails", "pool"}
-    assert result.certificate_level == asked.get("certificate", 0.95)
+    assert result.certificate_level == asked.get("certificate_level", 0.95)
 
 
 def test_every_strategy_has_every_number() -> None:
@@ -181,7 +183,7 @@ def test_the_package_is_the_function() -> None:
         ({"epsilon": -1.0}, r"backtest\(epsilon=\.\.\.\) must be positive and finite; got -1.0"),
         ({"epsilon": None, "tolerance": 0.0}, r"backtest\(tolerance=\.\.\.\) must be positive"),
         ({"confidence": 1.0}, r"backtest\(confidence=\.\.\.\) must be strictly between 0 and 1; got 1.0"),
-        ({"certificate": 0.0}, r"backtest\(certificate=\.\.\.\) must be strictly between 0 and 1; got 0.0"),
+        ({"certificate_level": 0.0}, r"backtest\(certificate_level=\.\.\.\) must be strictly between 0 and 1; got 0.0"),
         ({"runs": 0}, r"backtest\(runs=\.\.\.\) must be a whole number of at least 1; got 0"),
         ({"workers": 0}, r"backtest\(workers=\.\.\.\) must be a whole number of at least 1; got 0"),
         ({"seed": -1}, r"backtest\(seed=\.\.\.\) must be a whole number of at least 0; got -1"),

@@ -28,7 +28,7 @@ def test_whatever_is_filled_in_is_read_back(
         "classes": classes,
         "epsilon": 0.25,
         "keep_rows": False,
-        "certificate": 0.8,
+        "certificate_level": 0.8,
         "pool": 70,
         "cap": 500,
         "fit_intercept": False,

@@ -111,3 +111,14 @@ def test_a_column_vector_of_targets_is_read() -> None:
 def test_bad_targets_are_refused_in_a_sentence(y: Any, said: str) -> None:
     with pytest.raises(DataError, match=said):
         read_targets(y, owner="tell", rows=3)
+
+
+def test_a_sparse_matrix_is_refused_with_advice() -> None:
+    from scipy.sparse import csr_array, csr_matrix
+
+    for sparse in (csr_array(np.eye(3)), csr_matrix(np.eye(3))):
+        with pytest.raises(
+            DataError,
+            match=r"X=\.\.\.\) must be a dense array; got a sparse matrix of shape \(3, 3\): use X.toarray\(\)",
+        ):
+            read_rows(sparse, owner="Tracker.tell", features=None, columns=None)

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from driftpace import Ball, Constants, SmoothedHinge, SquaredLoss, Tracker, WholeSpace
+from driftpace import Ball, Constants, LogisticLoss, SmoothedHinge, SquaredLoss, Tracker, WholeSpace
 from driftpace.errors import DataError, ParameterError, ProtocolError, StateFileError
 from driftpace.records import DriftEstimate, Outcome
 from driftpace.storage import encode, write_state
@@ -373,3 +373,33 @@ def test_before_the_first_rows_there_is_no_model() -> None:
         tracker.predict([[1.0, 2.0]])
     np.testing.assert_array_equal(paper_tracker(0).coef, [0.0, 0.0])
     np.testing.assert_array_equal(paper_tracker(0, start=[3.0, 4.0], domain=Ball(1.0)).coef, [0.6, 0.8])
+
+
+@pytest.mark.parametrize("features", [None, 2])
+def test_nothing_is_predicted_before_the_first_fit(features: int | None) -> None:
+    tracker = Tracker(LogisticLoss(l2=0.1), epsilon=0.1, features=features, rng=0)
+    for call in (tracker.predict, tracker.predict_proba, tracker.decision_function):
+        with pytest.raises(ProtocolError, match=r"no model yet; call ask\(\) and tell\(\) first"):
+            call(np.ones((2, 2)))
+
+
+def test_probabilities_are_those_of_the_scores() -> None:
+    tracker = Tracker(LogisticLoss(l2=0.1), epsilon=0.1, rng=0)
+    tracker.ask()
+    X, y = rows(60, 0)
+    tracker.tell(X, np.sign(y))
+    scores, probabilities = tracker.decision_function(X), tracker.predict_proba(X)
+    assert scores == pytest.approx(X @ tracker.coef + tracker.intercept)
+    assert probabilities[:, 1] == pytest.approx(1.0 / (1.0 + np.exp(-scores)))
+    assert probabilities.sum(axis=1) == pytest.approx(1.0)
+    assert (tracker.predict(X) == np.where(probabilities[:, 1] >= 0.5, 1.0, -1.0)).all()
+
+
+def test_probabilities_need_a_loss_that_estimates_them() -> None:
+    tracker = Tracker(SquaredLoss(), epsilon=0.1, rng=0)
+    tracker.ask()
+    tracker.tell(*rows(60, 0))
+    with pytest.raises(
+        ProtocolError, match=r"predict_proba\(\) needs a loss that estimates probabilities; got SquaredLoss"
+    ):
+        tracker.predict_proba(np.ones((2, 2)))

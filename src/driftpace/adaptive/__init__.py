@@ -1,4 +1,4 @@
-"""The practical rule: every plausible drift followed at once, rows asked for until the risk that is left meets the target."""
+"""The adaptive method: follow every plausible drift at once, and ask for rows until the remaining risk meets the target."""
 
 from driftpace.adaptive.certificate import certificate
 from driftpace.adaptive.checks import Supply, checks, counted, status

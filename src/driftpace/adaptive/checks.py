@@ -1,4 +1,4 @@
-"""Whether what the promise rests on looks true in a period: one verdict and one sentence each."""
+"""Checks of the assumptions behind a period's prediction: one verdict and one sentence each."""
 
 import math
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ import numpy as np
 
 from driftpace.adaptive.rows import PeriodRows
 from driftpace.adaptive.state import AdaptiveState, Judgement
+from driftpace.losses import SquaredLoss
 from driftpace.records import Assumption, Verdict
 
 STATUSES = ("stable", "warning", "drift")
@@ -19,7 +20,7 @@ _ORDER_WARN, _ORDER_FAIL = 1e-2, 1e-4
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Supply:
-    """What the pool could give: ``came`` rows, ``missing`` that were still needed, and whether it is ``exhausted``."""
+    """The rows of a period: ``came`` were delivered, ``missing`` are still needed, and whether the pool is ``exhausted``."""
 
     came: int
     missing: int
@@ -27,7 +28,7 @@ class Supply:
 
 
 def counted(rows: int) -> str:
-    """Return so many rows in words.
+    """Return a number of rows in words.
 
     >>> counted(1), counted(12)
     ('1 row', '12 rows')
@@ -74,7 +75,7 @@ def _assumption(name: str, verdict: Verdict, sentence: str, *, judged: bool = Tr
 
 
 def _curvature(state: AdaptiveState, rows: PeriodRows, judged: Judgement) -> Assumption:
-    """Judge how much of a column is left when the others have explained what they can (one over its variance inflation).
+    """Check how much of a column is left when the others have explained what they can (one over its variance inflation).
 
     With H = L L' the inflation of column j is H_jj (H^-1)_jj.
     """
@@ -82,53 +83,62 @@ def _curvature(state: AdaptiveState, rows: PeriodRows, judged: Judgement) -> Ass
     curvature = np.diag(state.memory.hessian) + np.square(rows.X).sum(axis=0) + rows.penalty
     if not curvature.all():
         return _assumption(
-            name, Verdict.FAIL, "A column never changed in the rows seen: nothing is known of its coefficient."
+            name, Verdict.FAIL, "A column is constant in all rows so far: its coefficient cannot be estimated."
         )
     heights = np.square(white.factor).sum(axis=1)
     left = 1.0 / np.maximum(heights * np.square(white.inverse).sum(axis=0), 1.0)
     least = float(left.min())
     if least < 1e-6:
         return _assumption(
-            name, Verdict.FAIL, "A column is nearly a combination of others: their coefficients cannot be told apart."
+            name, Verdict.FAIL, "Columns are collinear: their coefficients cannot be estimated separately."
         )
     if least < 1e-3:
         return _assumption(
             name,
             Verdict.WARN,
-            f"The others explain all but {_percent(least)} of one column, which is hard to tell apart.",
+            f"Columns are nearly collinear: the others explain all but {_percent(least)} of the variance of one.",
         )
-    return _assumption(name, Verdict.PASS, f"Every column says something of its own: at least {_percent(least)} of it.")
+    return _assumption(
+        name,
+        Verdict.PASS,
+        f"Columns are not collinear: at least {_percent(least)} of each is not explained by the others.",
+    )
 
 
 def _tails(rows: PeriodRows, judged: Judgement) -> Assumption:
-    """Judge whether a few rows carry the noise: then its mean is not known from rows like these."""
+    """Check whether a few rows dominate the noise: then its mean cannot be estimated from such rows."""
     name, count = "tails", len(rows)
     if judged.fit is not None and judged.fit.sums.total <= 1e-6 * judged.epsilon * count:
         return _assumption(
             name,
             Verdict.WARN,
-            f"No noise is seen in the {counted(count)} that came; if others have some, more are needed.",
+            f"There is no noise in the {counted(count)} of this period; if later rows have some, more are needed.",
         )
     if judged.fit is None or count < 40:
-        return _assumption(name, Verdict.PASS, f"With {counted(count)} nothing is said about tails.", judged=False)
+        return _assumption(
+            name, Verdict.PASS, f"Not checked: {counted(count)} are too few to judge tails.", judged=False
+        )
     largest = judged.fit.largest
     usual = min(4.0 * math.log(count) / count, 0.5)  # what the largest of so many squared Gaussian scores has
-    told = f"One row of {count} carries {100 * largest:.0f} % of the noise"
+    share = f"{100 * largest:.0f} % of the noise in {count} rows"
     if largest > 0.5:
-        return _assumption(name, Verdict.FAIL, f"{told}, so its size is not known: look at that row, or use HuberLoss.")
+        advice = "check that row, or use HuberLoss" if isinstance(rows.loss, SquaredLoss) else "check that row"
+        sentence = f"One outlier dominates the variance ({share}), so the noise cannot be estimated: {advice}."
+        return _assumption(name, Verdict.FAIL, sentence)
     if largest > 2.5 * usual:
-        return _assumption(name, Verdict.WARN, f"{told}, where {100 * usual:.0f} % is usual: tails are heavy.")
-    return _assumption(name, Verdict.PASS, f"No row carries the noise alone: the largest has {100 * largest:.0f} %.")
+        sentence = f"Tails are heavy: one row has {share}, where {100 * usual:.0f} % is usual."
+        return _assumption(name, Verdict.WARN, sentence)
+    return _assumption(name, Verdict.PASS, f"No outlier dominates: the largest row has {share}.")
 
 
 def _exchangeable(rows: PeriodRows, judged: Judgement) -> Assumption:
-    """Judge whether the order of rows matters: the mean gradient of the first half against that of the second."""
+    """Check whether the order of rows matters: the mean gradient of the first half against that of the second."""
     from scipy.special import gammaincc  # slow to import, and not always needed
 
     name, half = "exchangeable rows", len(rows) // 2
     if judged.fit is None or half < 10:
-        said = f"With {counted(len(rows))} nothing is said about their order."
-        return _assumption(name, Verdict.PASS, said, judged=False)
+        sentence = f"Not checked: {counted(len(rows))} are too few to judge their order."
+        return _assumption(name, Verdict.PASS, sentence, judged=False)
     slopes, rest = judged.fit.slopes, len(rows) - half
     gap = slopes[:half] @ rows.X[:half] / half - slopes[half:] @ rows.X[half:] / rest
     standard = np.square(judged.coordinates.inverse @ gap) / (
@@ -139,22 +149,22 @@ def _exchangeable(rows: PeriodRows, judged: Judgement) -> Assumption:
         return _assumption(
             name,
             Verdict.FAIL,
-            "The first rows of the period differ from the last: they were not drawn at random within it.",
+            "The first rows of the period differ from the last: they were not drawn at random from it.",
         )
     if chance < _ORDER_WARN:
         return _assumption(
             name,
             Verdict.WARN,
-            "The first rows of the period seem to differ from the last: draw them at random within it.",
+            "The first rows of the period may differ from the last: draw rows at random from it.",
         )
-    return _assumption(name, Verdict.PASS, "The first rows of the period look like the last.")
+    return _assumption(name, Verdict.PASS, "The first and the last rows of the period are alike.")
 
 
 def _enough_rows(state: AdaptiveState, supply: Supply) -> Assumption:
     rows = state.memory.rows + supply.came
     each = rows / state.size
     verdict = Verdict.FAIL if each < _ROWS_FAIL else Verdict.WARN if each < _ROWS_WARN else Verdict.PASS
-    doubt = "" if verdict is Verdict.PASS else f"; below {_ROWS_WARN:.0f} the noise is known roughly only"
+    doubt = "" if verdict is Verdict.PASS else f"; with fewer than {_ROWS_WARN:.0f} the noise is only roughly known"
     return _assumption(
         "enough rows",
         verdict,
@@ -165,19 +175,17 @@ def _enough_rows(state: AdaptiveState, supply: Supply) -> Assumption:
 def _pool(supply: Supply) -> Assumption:
     if supply.missing > 0 and supply.exhausted:
         missing = f"{counted(supply.missing)} {'is' if supply.missing == 1 else 'are'}"
-        return _assumption("pool", Verdict.FAIL, f"The pool of this period is exhausted and {missing} still missing.")
+        return _assumption("pool", Verdict.FAIL, f"The pool of this period is exhausted, and {missing} still missing.")
     if supply.missing > 0:
-        return _assumption(
-            "pool", Verdict.PASS, "Rows are still missing, but the pool of this period is not exhausted yet."
-        )
-    return _assumption("pool", Verdict.PASS, "The pool of this period had what was needed.")
+        return _assumption("pool", Verdict.PASS, "More rows are needed, and the pool of this period is not exhausted.")
+    return _assumption("pool", Verdict.PASS, "The pool of this period had enough rows.")
 
 
 def _slow_drift(state: AdaptiveState, judged: Judgement) -> Assumption:
-    """Judge whether the past is of use: the predicted excess loss of the last model against the target."""
+    """Check whether past periods help: the predicted excess loss of the last model against the target."""
     name = "slow drift"
     if not judged.banks:
-        return _assumption(name, Verdict.PASS, "This is the first period: nothing moved yet.")
+        return _assumption(name, Verdict.PASS, "This is the first period: there is no drift yet.")
     variances = np.array([view.moments(view.shares)[1] for view in judged.views])
     cost = 0.5 * float(state.sizes @ variances)
     times = cost / judged.epsilon
@@ -185,24 +193,27 @@ def _slow_drift(state: AdaptiveState, judged: Judgement) -> Assumption:
         return _assumption(
             name,
             Verdict.WARN,
-            f"The drift may be fast: the last model was foretold to cost {cost:.2g}, {times:.3g} times the target, so this "
-            "period is fitted almost from scratch.",
+            f"The drift may be fast: the predicted excess loss of the last model is {cost:.2g}, {times:.3g} times the target, so "
+            "this period is fitted almost from scratch.",
         )
     return _assumption(
-        name, Verdict.PASS, f"The last model was foretold to cost {cost:.2g}, {times:.1f} times the target."
+        name,
+        Verdict.PASS,
+        f"The last model is a useful start: its predicted excess loss is {cost:.2g} before any row of this period "
+        f"(target {judged.epsilon:.2g}).",
     )
 
 
 def _target(state: AdaptiveState, judged: Judgement) -> Assumption:
-    """Judge whether the target asks for anything: it should be well below what the model explains.
+    """Check whether the target is tight enough: it should be well below what the model explains.
 
     Where the loss is a quadratic only near its minimiser a lax target lets the model stray to where it is not one.
     """
     name = "target"
     slopes = judged.coordinates.white(judged.model)[state.parts[-1]]
     explained = 0.5 * float(slopes @ slopes)
-    told = f"The columns lower the loss by about {explained:.2g}, and the target is {judged.epsilon:.2g}"
+    sentence = f"The columns reduce the loss by about {explained:.2g} (target {judged.epsilon:.2g})"
     if judged.epsilon <= 0.5 * explained:
-        return _assumption(name, Verdict.PASS, f"{told}.")
+        return _assumption(name, Verdict.PASS, f"{sentence}.")
     verdict = Verdict.WARN if judged.quadratic or judged.epsilon <= explained else Verdict.FAIL
-    return _assumption(name, verdict, f"{told}: hardly more than a constant is asked for.")
+    return _assumption(name, verdict, f"{sentence}: the target is so loose that a constant model nearly meets it.")

@@ -1,4 +1,4 @@
-"""What a practical tracker foresees of the periods ahead: the bound of its own fits, and the outlook of the period at hand."""
+"""The outlook of the adaptive method: the predicted bound of its fits, from the open period on."""
 
 import math
 from dataclasses import dataclass

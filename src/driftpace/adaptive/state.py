@@ -1,4 +1,4 @@
-"""The practical rule as pure functions: what is known, and what the rows of a period add; a state is what is remembered."""
+"""Config and state of the adaptive method, and pure functions that judge a period and advance the state."""
 
 import math
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ AIM = 0.9
 """The share of the target that a mean is aimed at, since a risk that is estimated is met on average only."""
 
 AIM_CURVED = 0.85
-"""The same where the loss is a quadratic only near its minimiser, so that far drift is seen through a bent glass."""
+"""The same where the loss is a quadratic only near its minimiser, so that a far drift is underestimated."""
 
 NOISE_MARGIN = 0.5
 """Standard errors by which the noise is taken larger than estimated, when a mean is promised."""

@@ -22,7 +22,7 @@ TrackerMaker = Callable[[Loss, int, int], Tracker]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrackerConfig:
-    """What the user asked of the tracker: a target, how surely, and ``certificate``, the level of its certificates.
+    """What the user asked of the tracker: a target, how surely, and ``certificate_level``, the level of its certificates.
 
     ``maker`` makes a tracker of one's own from loss, features and seed. ``l2`` are penalties to choose among, where there are any.
     """
@@ -30,7 +30,7 @@ class TrackerConfig:
     epsilon: float | None = None
     tolerance: float | None = None
     confidence: float | None = None
-    certificate: float = 0.95
+    certificate_level: float = 0.95
     maker: TrackerMaker | None = None
     l2: tuple[float, ...] | None = None
 
@@ -40,7 +40,7 @@ class TrackerConfig:
             return self.maker(loss, features, seed)
         asked = {"epsilon": self.epsilon, "tolerance": self.tolerance, "confidence": self.confidence, "l2": self.l2}
         given: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
-        return Tracker(loss, certificate_level=self.certificate, features=features, rng=seed, **given)
+        return Tracker(loss, certificate_level=self.certificate_level, features=features, rng=seed, **given)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

@@ -39,7 +39,7 @@ def backtest(
     epsilon: float | None = None,
     tolerance: float | None = None,
     confidence: float | None = None,
-    certificate: float = 0.95,
+    certificate_level: float = 0.95,
     runs: int = 20,
     test_fraction: float = 0.2,
     seed: int = 0,
@@ -62,7 +62,7 @@ def backtest(
     and with ``standardise``, ``categories`` and ``missing`` they mean what they do in ``read_table``. In each run and
     period the tracker buys rows without replacement; its model is judged against the period's own best model on all rows,
     and on test rows kept apart (``test_fraction``). Give the largest excess risk you accept, ``epsilon``, or a share of
-    the best achievable loss, ``tolerance``. ``confidence`` asks for it that often instead of in the mean; ``certificate``
+    the best achievable loss, ``tolerance``. ``confidence`` asks for it that often instead of in the mean; ``certificate_level``
     is the level of the tracker's certificates. ``loss`` is squared for numbers, and logistic with a small penalty for two
     classes. ``price`` is what one label costs. ``workers`` is None for all cores; numbers do not depend on it.
     ``tracker`` makes a tracker of your own from (loss, features, seed). ``l2`` are penalties to choose among by cross-validation in
@@ -98,7 +98,7 @@ def backtest(
         epsilon=epsilon,
         tolerance=tolerance,
         confidence=confidence,
-        certificate=certificate,
+        certificate_level=certificate_level,
         runs=runs,
         test_fraction=test_fraction,
         seed=seed,
@@ -119,7 +119,7 @@ def replay(
     epsilon: float | None = None,
     tolerance: float | None = None,
     confidence: float | None = None,
-    certificate: float = 0.95,
+    certificate_level: float = 0.95,
     runs: int = 20,
     test_fraction: float = 0.2,
     seed: int = 0,
@@ -141,14 +141,14 @@ def replay(
     if workers is not None:
         validation.count(_OWNER, least=1, workers=workers)
     _check_target(epsilon, tolerance, confidence)
-    validation.fraction(_OWNER, certificate=certificate)
+    validation.fraction(_OWNER, certificate_level=certificate_level)
     if l2 is not None and tracker is not None:
         raise ParameterError("must be None with a tracker of your own; got both.", owner="backtest", name="l2")
     asked = TrackerConfig(
         epsilon=epsilon,
         tolerance=tolerance,
         confidence=confidence,
-        certificate=certificate,
+        certificate_level=certificate_level,
         maker=tracker,
         l2=None if l2 is None else read_l2(_OWNER, l2),
     )
@@ -179,7 +179,7 @@ def replay(
         epsilon=tuple(float(one) for one in job.epsilon),
         tolerance=tolerance,
         confidence=confidence,
-        certificate_level=certificate,
+        certificate_level=certificate_level,
         runs=runs,
         seed=seed,
         price=price,

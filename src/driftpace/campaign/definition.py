@@ -38,7 +38,7 @@ class Definition:
         Instead of ``epsilon``: relative to the best loss, 0.05 for 5 %.
     confidence : float, optional
         Meet the target in each period with this probability instead of on average.
-    certificate : float, default 0.95
+    certificate_level : float, default 0.95
         Confidence of the upper bounds in reports.
     features : sequence of str, optional
         Feature columns; by default every numeric column of the first delivery.
@@ -87,7 +87,7 @@ class Definition:
     epsilon: float | None = None
     tolerance: float | None = None
     confidence: float | None = None
-    certificate: float = 0.95
+    certificate_level: float = 0.95
     features: tuple[str, ...] | None = None
     classes: tuple[str, str] | None = None
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -227,7 +227,7 @@ class Definition:
                 epsilon=self.epsilon,
                 tolerance=self.tolerance,
                 confidence=self.confidence,
-                certificate_level=self.certificate,
+                certificate_level=self.certificate_level,
                 features=features,
                 fit_intercept=self.fit_intercept,
                 cap=self.cap,

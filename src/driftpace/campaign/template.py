@@ -33,7 +33,7 @@ target = {target}
 # In the mean over periods; or in each period with this probability:
 {confidence}
 # The confidence of the upper bounds that reports carry, how many rows a period can give at most, and the most ever asked for.
-{certificate}
+{certificate_level}
 {pool}
 {cap}
 # Whether there is an intercept; what all draws begin from, where they are to be the same again.
@@ -56,7 +56,7 @@ _EXAMPLES: Mapping[str, Any] = {
     "epsilon": 0.02,
     "tolerance": 0.05,
     "confidence": 0.9,
-    "certificate": 0.95,
+    "certificate_level": 0.95,
     "pool": 5000,
     "cap": 1000000,
     "fit_intercept": True,

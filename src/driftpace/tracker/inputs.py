@@ -170,6 +170,10 @@ def _frame_values(frame: nw.DataFrame[Any], owner: str) -> FloatArray:
 
 
 def _array_values(X: Any, owner: str) -> FloatArray:
+    if hasattr(X, "toarray") and hasattr(X, "nnz"):
+        raise DataError(
+            f"must be a dense array; got a sparse matrix of shape {X.shape}: use X.toarray().", owner=owner, name="X"
+        )
     values = _plain_array(X, f"{owner}(X=...)")
     if values.ndim != 2:
         raise DataError(f"must be two-dimensional, rows by columns; got shape {values.shape}.", owner=owner, name="X")

@@ -11,7 +11,7 @@ from driftpace.adaptive import judge
 from driftpace.errors import DataError
 from driftpace.records import Outcome, Verdict
 from driftpace.tracker import adaptive_method
-from tests.tracker.test_practical import after, default, rows
+from tests.tracker.test_adaptive_method import after, default, rows
 
 
 def test_rows_that_replace_forgotten_ones_are_judged_themselves() -> None:
@@ -58,7 +58,7 @@ def test_a_pool_that_was_not_used_up_is_not_called_exhausted() -> None:
     assert report is not None
     assert report.outcome is Outcome.SHORT
     sentence = next(one.sentence for one in report.assumptions if one.name == "pool")
-    assert sentence == "Rows are still missing, but the pool of this period is not exhausted yet."
+    assert sentence == "More rows are needed, and the pool of this period is not exhausted."
 
 
 @pytest.mark.parametrize("count", [1, 2, 4, 7])

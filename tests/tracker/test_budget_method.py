@@ -74,12 +74,12 @@ def test_more_rows_than_asked_are_paid_at_their_true_price(make: Callable[..., T
     tracker.tell(*draw(2)(100), final=False)
     told = tracker.ask()
     assert (told.samples, told.cost, told.money_left) == (0, euros(0), euros(0))
-    assert told.reason.endswith("the rows that came cost 90 EUR more than there was")
+    assert told.reason.endswith("the rows delivered exceed the budget by 90 EUR")
     tracker.tell()
     after = tracker.ask()
     assert (after.samples, after.money_left) == (0, euros(0))
     if after.plan is not None:
-        assert after.reason.endswith("90 EUR more was spent than there was")
+        assert after.reason.endswith("the budget is overspent by 90 EUR")
         assert after.plan.samples == (0, 0)
 
 
@@ -204,7 +204,7 @@ def test_a_budget_that_lasts_passes() -> None:
     told = of_budget(request)
     assert told.verdict is Verdict.PASS
     assert told.sentence == (
-        f"The money left holds the target of 0.1 over 6 periods, with {request.plan.left} to spare."  # type: ignore[union-attr]
+        f"The remaining budget meets the target of 0.1 over 6 periods, with {request.plan.left} to spare."  # type: ignore[union-attr]
     )
 
 
@@ -218,7 +218,7 @@ def test_when_nothing_can_be_bought_any_more_it_fails() -> None:
     assert (request.samples, request.outcome) == (0, Outcome.BUDGET)
     told = of_budget(request)
     assert told.verdict is Verdict.FAIL
-    assert told.sentence.startswith("The money left, 0 EUR, buys nothing any more, and the target of 0.1 is missed")
+    assert told.sentence.startswith("The remaining budget, 0 EUR, buys no more rows, and the target of 0.1 is missed")
     closed = tracker.tell()
     assert closed is not None
     assert (closed.outcome, closed.cost) == (Outcome.BUDGET, euros(0))
@@ -230,7 +230,7 @@ def test_a_target_that_is_met_needs_no_samples() -> None:
     assert (request.samples, request.outcome, request.cost) == (0, Outcome.ENOUGH, euros(0))
     assert request.plan is not None
     assert request.plan.samples == (0, 0, 0)
-    assert request.reason.startswith("3 periods and 100 EUR are left: none in this period, and none after it")
+    assert request.reason.startswith("3 periods and 100 EUR remain: none in this period, and none after it")
     report = tracker.tell()
     assert report is not None
     assert report.outcome is Outcome.ENOUGH
@@ -243,7 +243,7 @@ def test_when_the_horizon_is_over_nothing_is_asked(make: Callable[..., Tracker])
         tracker.step(draw(period))
     request = tracker.ask()
     assert (request.samples, request.plan, request.cost) == (0, None, euros(0))
-    assert request.reason.startswith("the horizon of the budget, 2 periods, is over, and ")
+    assert request.reason.startswith("the horizon of the budget, 2 periods, has passed, and ")
     assert request.outcome in (Outcome.BUDGET, Outcome.ENOUGH)
     assert of_budget(request).verdict is (Verdict.FAIL if request.outcome is Outcome.BUDGET else Verdict.PASS)
     tracker.tell(*draw(3)(5), final=False)  # rows that come all the same are fitted and paid
@@ -278,7 +278,7 @@ def test_a_pilot_that_the_money_cannot_pay_in_full() -> None:
     tracker, draw = practical(26, 3), draws(11)
     request = tracker.ask()
     assert (request.samples, request.outcome, request.cost) == (6, Outcome.BUDGET, euros(26))
-    assert request.reason.endswith("and the money pays for 6 in all")
+    assert request.reason.endswith("the budget pays for 6 in all")
     report = tracker.step(draw(1))
     assert (report.samples, report.outcome, report.risk_bound) == (6, Outcome.BUDGET, math.inf)
     assert tracker.ask().samples == 0
@@ -306,7 +306,7 @@ def test_first_samples_are_bought_as_far_as_the_money_goes() -> None:
     second = tracker.ask()
     assert (second.samples, second.cost, second.money_left, second.outcome) == (0, euros(0), euros(10), Outcome.BUDGET)
     assert second.reason.startswith(
-        "30 samples are wanted (the size of the first periods is fixed) and the money pays for 0"
+        "30 rows needed (the size of the first periods is fixed), but the budget pays for 0"
     )
 
 

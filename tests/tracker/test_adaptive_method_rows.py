@@ -15,7 +15,7 @@ from driftpace.losses import Loss
 from driftpace.records import Outcome, StepReport, Verdict
 from driftpace.tracker.tracker import Draw
 from driftpace.typing import FloatArray
-from tests.tracker.test_practical import TRUTH, after, default, rows
+from tests.tracker.test_adaptive_method import TRUTH, after, default, rows
 
 
 @pytest.mark.parametrize("frame", [pl.DataFrame, pd.DataFrame, pa.table], ids=["polars", "pandas", "pyarrow"])

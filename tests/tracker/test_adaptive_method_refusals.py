@@ -12,7 +12,7 @@ from driftpace.adaptive import judge
 from driftpace.errors import DataError, ParameterError
 from driftpace.records import Outcome
 from driftpace.tracker import adaptive_method
-from tests.tracker.test_practical import TRUTH, default, rows
+from tests.tracker.test_adaptive_method import TRUTH, default, rows
 from tests.tracker.test_tracker import OwnLoss, fingerprint
 
 
@@ -29,7 +29,7 @@ from tests.tracker.test_tracker import OwnLoss, fingerprint
         pytest.param({"confidence": 0.0}, r"confidence=...\) must be", id="confidence-zero"),
         pytest.param({"confidence": 95}, r"confidence=...\) must be", id="confidence-percent"),
         pytest.param({"certificate_level": 1.5}, r"certificate_level=...\) must be", id="certificate"),
-        pytest.param({"domain": Ball(3.0)}, r"domain=...\) must be WholeSpace\(\) for the practical method", id="ball"),
+        pytest.param({"domain": Ball(3.0)}, r"domain=...\) must be WholeSpace\(\) for the adaptive method", id="ball"),
         pytest.param({"cap": 0}, r"cap=", id="cap"),
         pytest.param({"start": [1.0, 2.0], "features": 3}, r"features=.* start has, 2", id="start"),
     ],

@@ -15,7 +15,7 @@ from driftpace.tracker.codec import to_body
 from driftpace.tracker.events import AskEvent, CloseEvent, Event, ForgetEvent, replay
 from driftpace.tracker.method import TellEvent
 from driftpace.typing import FloatArray
-from tests.tracker.test_practical import after, default, rows
+from tests.tracker.test_adaptive_method import after, default, rows
 from tests.tracker.test_tracker import fingerprint
 
 

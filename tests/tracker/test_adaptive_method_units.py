@@ -8,7 +8,7 @@ import pytest
 from driftpace import LogisticLoss, SmoothedHinge, SquaredLoss, Tracker
 from driftpace.losses import Loss
 from driftpace.typing import FloatArray
-from tests.tracker.test_practical import TRUTH
+from tests.tracker.test_adaptive_method import TRUTH
 
 
 def followed(

@@ -467,7 +467,7 @@ def test_the_request_says_who_asks_for_the_most(rng: np.random.Generator) -> Non
     tracker = followed(Tracker(SquaredLoss(), epsilon=0.1, l2=[0.0, 50.0], rng=0), 2, world(noise=4.0, cost=0.3), rng)
     request = tracker.ask()
     assert request.samples > 0
-    assert request.reason.startswith("l2=0 asks for the most of 2 candidates: ")
+    assert request.reason.startswith("l2=0 needs the most of 2 candidates: ")
     assert request.outcome is Outcome.MET
 
 

@@ -93,8 +93,8 @@ def test_reason_and_verdict_speak_of_the_same_money() -> None:
     for period in (1, 2):
         request = tracker.ask()
         (told,) = [one for one in request.assumptions if one.name == "budget"]
-        assert f"and {request.money_left} are left: " in request.reason
-        assert told.sentence.startswith(f"The money left, {request.money_left}, does not hold the target")
+        assert f"and {request.money_left} remain: " in request.reason
+        assert told.sentence.startswith(f"The remaining budget, {request.money_left}, does not meet the target")
         tracker.tell(*draw(period)(3), final=False)
         assert tracker.ask().money_left != request.money_left
         tracker.tell()
