@@ -24,9 +24,9 @@ def test_a_new_word_is_told_once_somebody_said_what_it_counts_as(churn: Path, ru
     code, _, err = run("tell", "churn", "done.csv")
     assert code == 2
     assert "got 'platinum': leave such rows out, or say which of these any other word counts as" in err
-    assert "driftpace amend churn --other plan=basic --reason ..." in err
+    assert "driftpace amend churn --unknown-category plan=basic --reason ..." in err
     assert content() == before
-    words = ("amend", "churn", "--other", "plan=gold", "--reason", "plans come and go", "--who", "anna")
+    words = ("amend", "churn", "--unknown-category", "plan=gold", "--reason", "plans come and go", "--who", "anna")
     assert run(*words, "--dry-run")[1:] == (
         "churn: from now on any other plan counts as gold.\nNext       Label 12 rows for period 1 (W1).\n",
         "Nothing was written.\n",
@@ -51,7 +51,7 @@ def test_predictions_say_so_too_beside_the_rows(churn: Path, run: Run) -> None:
     period(run, "W1")
     _with_another_plan(Path("pool.csv"), Path("new.csv"), rows=3)
     assert run("predict", "churn", "new.csv")[0] == 2
-    run("amend", "churn", "--other", "plan=basic", "--reason", "r")
+    run("amend", "churn", "--unknown-category", "plan=basic", "--reason", "r")
     code, out, err = run("predict", "churn", "new.csv")
     said = "3 rows with an unknown plan (platinum) count as basic"
     assert (code, len(out.splitlines()), err) == (0, 601, f"Others {said}\n")
@@ -61,7 +61,7 @@ def test_predictions_say_so_too_beside_the_rows(churn: Path, run: Run) -> None:
 
 
 def test_a_machine_gets_the_status(churn: Path, run: Run) -> None:
-    code, out, err = run("amend", "churn", "--other", "plan=basic", "--reason", "r", "--format", "json")
+    code, out, err = run("amend", "churn", "--unknown-category", "plan=basic", "--reason", "r", "--format", "json")
     assert (code, err) == (0, "")
     assert json.loads(out) == json.loads(run("status", "churn", "--format", "json")[1])
 
@@ -69,19 +69,28 @@ def test_a_machine_gets_the_status(churn: Path, run: Run) -> None:
 def test_refusals_change_nothing(churn: Path, run: Run) -> None:
     before = content()
     for words, sentence in (
-        (("--other", "plan", "--reason", "r"), "--other must be COLUMN=WORD, such as city=Milan; got 'plan'."),
-        (("--other", "plan=tin", "--reason", "r"), "--other must be one of ['basic', 'gold'] for 'plan'; got 'tin'."),
         (
-            ("--other", "plam=gold", "--reason", "r"),
-            "--other must be columns in categories; got 'plam': did you mean",
+            ("--unknown-category", "plan", "--reason", "r"),
+            "--unknown-category must be COLUMN=CATEGORY, such as city=Milan; got 'plan'.",
         ),
         (
-            ("--other", "plan=gold", "--other", "plan=basic", "--reason", "r"),
-            "--other must give one category for each column",
+            ("--unknown-category", "plan=tin", "--reason", "r"),
+            "--unknown-category must be one of ['basic', 'gold'] for 'plan'; got 'tin'.",
         ),
-        (("--other", "plan=gold", "--reason", " "), "--reason must give a reason for the log; got an empty text."),
-        (("--reason", "r"), "--other"),
-        (("--other", "plan=gold"), "--reason"),
+        (
+            ("--unknown-category", "plam=gold", "--reason", "r"),
+            "--unknown-category must be columns in categories; got 'plam': did you mean",
+        ),
+        (
+            ("--unknown-category", "plan=gold", "--unknown-category", "plan=basic", "--reason", "r"),
+            "--unknown-category must give one category for each column",
+        ),
+        (
+            ("--unknown-category", "plan=gold", "--reason", " "),
+            "--reason must give a reason for the log; got an empty text.",
+        ),
+        (("--reason", "r"), "--unknown-category"),
+        (("--unknown-category", "plan=gold"), "--reason"),
     ):
         code, out, err = run("amend", "churn", *words)
         assert (code, out, sentence in err) == (2, "", True), err

@@ -28,10 +28,10 @@ def test_the_first_order_says_how_many_and_why(churn: Path, run: Run) -> None:
     first, *lines = out.splitlines()
     assert first == f"churn: Label {order['missing']} rows for period 1 (2026-W46)."
     said = {line[:10].strip(): line[11:] for line in lines}
-    assert said["Why"][1:] == order["reason"][1:]
+    assert said["Reason"][1:] == order["reason"][1:]
     assert said["Range"].startswith(f"at least {order['interval'][0]} rows")
     assert said["Cost"].startswith("11 EUR for what is missing; 500 EUR is left")
-    assert said["Promise"].startswith("none: too little is known")
+    assert said["Accuracy"].startswith("none: too little is known")
     assert said["Careful"].startswith("budget: ")
 
 
@@ -77,7 +77,7 @@ def test_the_name_of_a_period_comes_back_when_it_is_over(churn: Path, run: Run) 
     order = json.loads(out)
     assert order["closed"]
     assert order["code"] == code
-    assert run("ask", "churn", "--key", "W1")[1].startswith("churn: Nothing more to do in period 1 (W1): it is closed")
+    assert run("ask", "churn", "--key", "W1")[1].startswith("churn: Period 1 (W1) is closed")
 
 
 def test_a_period_that_still_misses_rows_keeps_the_next_one_waiting(churn: Path, run: Run) -> None:
@@ -92,7 +92,7 @@ def test_nothing_to_label_ends_with_ten(churn: Path, run: Run) -> None:
     run("override", "churn", "0", "--reason", "nobody is here")
     code, out, _ = run("ask", "churn", "--key", "W1")
     assert code == 10
-    assert out.startswith("churn: Nothing to label in period 1 (W1).")
+    assert out.startswith("churn: No rows to label for period 1 (W1).")
 
 
 def test_no_money_ends_with_twenty(folder: Path, run: Run) -> None:
@@ -103,7 +103,7 @@ def test_no_money_ends_with_twenty(folder: Path, run: Run) -> None:
     order = json.loads(out)
     assert (order["outcome"], order["missing"]) == ("budget", 0)
     assert code == order["code"] == 20
-    assert run("ask", "churn")[1].startswith("churn: The budget has nothing for the rows that period 4 needs.")
+    assert run("ask", "churn")[1].startswith("churn: The budget cannot pay for the rows that period 4 needs.")
 
 
 def test_an_assumption_that_fails_ends_with_thirty(folder: Path, run: Run) -> None:

@@ -190,7 +190,7 @@ def test_json_stays_alone_on_stdout(churn: Path, run: Run) -> None:
             "--out must be another file than --select; got 'pool.csv' twice.",
         ),
         (("--select", "pool.csv", "--out", "t.csv", "--stratify", "city"), "--stratify must be a column of the pool"),
-        (("--select", "bad.csv", "--out", "t.csv"), "bad.csv must be text in UTF-8"),
+        (("--select", "bad.csv", "--out", "t.csv"), "--select: bad.csv must be text in UTF-8"),
         (
             ("--select", "twice.csv", "--out", "t.csv"),
             "every row must have its own id in 'customer_id'; '7' is there twice.",

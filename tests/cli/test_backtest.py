@@ -79,7 +79,7 @@ def test_a_bundled_table_knows_its_columns(asked: dict[str, Any]) -> None:
 
 def test_options_reach_the_backtest(asked: dict[str, Any], small: Path) -> None:
     given = "--period week --target y --features x,word --tolerance 0.05 --confidence 0.9 --runs 3 --test-fraction 0.25"
-    more = "--seed 7 --workers 1 --loss huber --l2 0.1 --missing drop --out here/there --no-report"
+    more = "--seed 7 --workers 1 --loss huber --l2 0.1 set missing to drop --out here/there --no-report"
     assert main(["backtest", str(small), *given.split(), *more.split()]) == 0
     assert asked["panel"].features == ("x", "word=a")  # "b" is the more frequent, one "a" being dropped
     assert asked["panel"].sizes == (39, 40, 40, 40)
@@ -134,7 +134,7 @@ def _plain(cell: str) -> float | str | None:
     ],
 )
 def test_losses_by_name(asked: dict[str, Any], small: Path, options: str, loss: object) -> None:
-    rest = "--period week --features x --epsilon 0.1 --missing drop --no-report"
+    rest = "--period week --features x --epsilon 0.1 set missing to drop --no-report"
     assert main(["backtest", str(small), *options.split(), *rest.split()]) == 0
     assert asked["loss"] == loss
 
@@ -170,7 +170,7 @@ def test_csv_has_a_row_for_each_way(asked: dict[str, Any], capsys: pytest.Captur
         ),
         (["backtest", "gss_incom", "--epsilon", "0.1"], "did you mean 'gss_income'?"),
         (["backtest", ".", "--epsilon", "0.1"], "FILE must be a regular file; '.' is a folder, a pipe or a device"),
-        (["backtest", "psid7682", "--epsilon", "0.1", "--out", "taken/deeper"], "--out must be a folder"),
+        (["backtest", "psid7682", "--epsilon", "0.1", "--out", "taken/deeper"], "--out must be a directory"),
         (["backtest"], "FILE"),
         (["backtest", "psid7682", "--colour"], "--colour"),
         (["forecast"], "forecast"),
@@ -197,13 +197,13 @@ def test_refusals_are_one_sentence_and_code_two(
 def test_a_hole_is_refused_with_the_option_that_helps(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given = "--period week --target y --features x --epsilon 0.1 --no-report"
     assert main(["backtest", str(small), *given.split()]) == 2
-    assert "--missing drop" in capsys.readouterr().err
+    assert "set missing to drop" in capsys.readouterr().err
 
 
 def test_a_report_that_cannot_be_drawn_is_refused_before_the_work(
     asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("driftpace.cli.shared.asking.find_spec", lambda name: None)
+    monkeypatch.setattr("driftpace.cli.files.find_spec", lambda name: None)
     assert main(PLAIN) == 2
     assert "--no-report" in capsys.readouterr().err
     assert asked == {}
@@ -221,7 +221,7 @@ def test_an_interrupt_is_no_traceback(
 
 
 def test_a_small_table_from_file_to_report(small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    given = "--period week --target y --features x,word --epsilon 0.2 --runs 2 --workers 1 --missing drop"
+    given = "--period week --target y --features x,word --epsilon 0.2 --runs 2 --workers 1 set missing to drop"
     assert main(["backtest", str(small), *given.split(), "--out", str(tmp_path / "out")]) == 0
     printed = capsys.readouterr().out
     result = from_json((tmp_path / "out" / "backtest.json").read_text())

@@ -14,7 +14,7 @@ def test_money_is_added_and_said(churn: Path, run: Run) -> None:
     assert json.loads(run("status", "churn", "--format", "json")[1]) == before
     code, out, _ = run("budget", "churn", "--add", "100", "--periods", "2", "--reason", "a fair", "--who", "anna")
     assert code == 0
-    assert out.splitlines()[0].endswith("EUR left for period 2 and those after it, 13 in all.")
+    assert out.splitlines()[0].endswith("EUR left for period 2 and later, 13 periods in total.")
     after = json.loads(run("status", "churn", "--format", "json")[1])
     assert float(after["to_plan"]["amount"]) == float(before["to_plan"]["amount"]) + 100.0
     assert "period 2: 100 more for 2 more periods: a fair" in run("log", "churn", "--last", "1")[1]

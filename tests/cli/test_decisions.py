@@ -34,10 +34,10 @@ def test_rows_are_taken_back(asked: Path, run: Run) -> None:
     run("tell", "churn", "done.csv", "--part")
     code, out, _ = run("forget", "churn", "--reason", "swapped labels")
     assert code == 0
-    assert out.startswith("churn: 12 rows were taken back. Label 12 rows for period 1 (W1).\n")
+    assert out.startswith("churn: 12 rows discarded. Label 12 rows for period 1 (W1).\n")
     assert "12 rows taken back: swapped labels" in run("log", "churn")[1]
     again = run("forget", "churn", "--reason", "swapped labels")[1]
-    assert again.startswith("churn: No rows were there to be taken back. Label 12 rows for period 1 (W1).\n")
+    assert again.startswith("churn: No rows discarded. Label 12 rows for period 1 (W1).\n")
 
 
 @pytest.mark.parametrize(
@@ -89,4 +89,4 @@ def test_refusals(asked: Path, run: Run, words: tuple[str, ...], sentence: str) 
 )
 def test_there_must_be_an_order(churn: Path, run: Run, words: tuple[str, ...]) -> None:
     code, _, err = run(*words)
-    assert (code, err) == (2, f"driftpace: {words[0]} requires an open period; call ask for period 1 first.\n")
+    assert (code, err) == (2, f"driftpace: {words[0]}() requires an open period; call ask() for period 1 first.\n")

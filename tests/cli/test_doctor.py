@@ -29,7 +29,7 @@ def test_a_store_that_is_whole(churn: Path, run: Run) -> None:
     assert code == 0
     assert {verdict for verdict, _ in found.values()} == {"pass"}
     assert list(found) == ["store", "file", "churn"]
-    assert "the same to the last bit" in found["churn"][1]
+    assert "recomputed: identical" in found["churn"][1]
     code, out, _ = run("doctor", "churn")
     assert code == 0
     assert out.splitlines()[-1].startswith("pass  churn  ")
@@ -39,12 +39,15 @@ def test_a_store_that_is_whole(churn: Path, run: Run) -> None:
     ("statement", "sentence"),
     [
         ("DELETE FROM driftpace_entries WHERE seq = 2", "The log has a gap."),
-        ("UPDATE driftpace_campaigns SET seq = seq; DELETE FROM driftpace_rows", "Rows are gone that were to be kept."),
+        (
+            "UPDATE driftpace_campaigns SET seq = seq; DELETE FROM driftpace_rows",
+            "Rows that should be stored are missing.",
+        ),
         ("UPDATE driftpace_checkpoints SET data = x'00'", "the checkpoint of the campaign cannot be read"),
-        ("UPDATE driftpace_checkpoints SET seq = 1", "entries, and the state follows from 1."),
+        ("UPDATE driftpace_checkpoints SET seq = 1", "entries, but the saved state is of entry 1."),
         (
             'UPDATE driftpace_entries SET body = replace(body, \'"reason":"why"\', \'"reason":"because"\')',
-            "The log leads to another state than the one that is kept.",
+            "The saved state differs from the one recomputed from the log.",
         ),
     ],
 )
@@ -72,7 +75,7 @@ def test_rows_that_were_not_to_be_kept_are_no_failure(folder: Path, run: Run) ->
     change("DELETE FROM driftpace_rows")
     code, found = verdicts(run)
     assert (code, found["churn"][0]) == (30, "fail")
-    assert found["churn"][1].startswith("Rows of the open period are gone")
+    assert found["churn"][1].startswith("Rows of the open period are missing")
 
 
 def test_nothing_there_yet_and_tokens_that_ran_out(folder: Path, run: Run) -> None:
@@ -84,7 +87,7 @@ def test_nothing_there_yet_and_tokens_that_ran_out(folder: Path, run: Run) -> No
     code, found = verdicts(run)
     assert code == 0
     assert found["campaigns"][0] == "warn"
-    assert found["tokens"] == ("warn", "old ran out; driftpace token remove takes them away.")
+    assert found["tokens"] == ("warn", "Expired: old; remove with driftpace token remove.")
 
 
 def test_no_store_is_refused(folder: Path, run: Run) -> None:

@@ -21,7 +21,7 @@ EACH: dict[str, list[tuple[str, ...]]] = {
     ],
     "tell": [("tell", "churn", "done.csv"), ("tell", "churn", "done.csv", "--part"), ("tell", "churn", "--close")],
     "budget": [("budget", "churn", "--add", "100", "--reason", "r")],
-    "amend": [("amend", "churn", "--other", "plan=gold", "--reason", "r")],
+    "amend": [("amend", "churn", "--unknown-category", "plan=gold", "--reason", "r")],
     "report": [("report", "churn"), ("report", "churn", "--out", "old.html")],
     "predict": [
         ("predict", "churn", "pool.csv", "--out", "p.csv"),

@@ -14,7 +14,7 @@ def test_there_and_back(churn: Path, run: Run) -> None:
     period(run, "W1")
     code, out, err = run("export", "churn", "churn.driftpace")
     assert (code, err) == (0, "")
-    assert out.startswith("churn: went to churn.driftpace, with ")
+    assert out.startswith("churn: exported to churn.driftpace, with ")
     code, out, err = run("import", "churn.driftpace", "--as", "copy", "--storage", "other.db")
     assert (code, err) == (0, "")
     assert out == f"copy: is in sqlite:///{churn.resolve()}/other.db. Ask how many rows period 2 needs.\n"
@@ -34,7 +34,7 @@ def test_dry_runs(churn: Path, run: Run) -> None:
     state = content()
     code, out, err = run("import", "a.driftpace", "--as", "copy", "--dry-run")
     assert (code, err) == (0, "Nothing was written.\n")
-    assert out.startswith("copy: would be in ")
+    assert out.startswith("copy: would be imported into ")
     assert run("remove", "churn", "--dry-run")[2] == "Nothing was written.\n"
     assert content() == state
 
@@ -44,7 +44,7 @@ def test_dry_runs(churn: Path, run: Run) -> None:
     [
         (("export", "churn", "pool.csv"), "FILE must be a new file; 'pool.csv' exists."),
         (("export", "churn", "no/x"), "FILE must be in an existing directory; got 'no/x'."),
-        (("export", "churn", "-"), "FILE must be a file with a name, for stdout has the answer; got '-'."),
+        (("export", "churn", "-"), "FILE must be a named file, because stdout carries the answer; got '-'."),
         (("import", "/dev/null"), "FILE must be a file that driftpace export wrote; '/dev/null' is a device."),
         (("import", "a.driftpace", "--dry-run"), "--as must not be taken; a campaign named 'churn' exists."),
         (("import", "a.driftpace", "--as", "b", "--storage", "no/x.db", "--dry-run"), "the store at "),
@@ -53,11 +53,11 @@ def test_dry_runs(churn: Path, run: Run) -> None:
         (("import", "."), "FILE must be a file that driftpace export wrote; '.' is a directory."),
         (("import", "pool.csv"), "'pool.csv' is truncated, or not an exported campaign"),
         (("import", "a.driftpace"), "--as must not be taken; a campaign named 'churn' exists."),
-        (("import", "a.driftpace", "--as", "a b"), "NAME must be up to 100 letters"),
+        (("import", "a.driftpace", "--as", "a b"), "--as must be up to 100 letters"),
         (("import", "half.driftpace", "--as", "b"), "'half.driftpace' is truncated"),
         (
             ("remove", "churn"),
-            "--yes must be given to remove 'churn' with 1 entry for good; got nothing (export keeps a copy).",
+            "--yes must be given to remove 'churn' with 1 log entry permanently (driftpace export keeps a copy).",
         ),
         (("remove", "chrun", "--yes"), "there is no campaign 'chrun'"),
     ],
@@ -77,5 +77,5 @@ def test_refusals(churn: Path, run: Run, words: tuple[str, ...], sentence: str) 
 def test_removed_for_good(churn: Path, run: Run) -> None:
     code, out, _ = run("remove", "churn", "--yes")
     assert code == 0
-    assert out.startswith("churn: is removed from sqlite:///")
-    assert run("list")[1] == "No campaigns yet: driftpace init NAME begins one.\n"
+    assert out.startswith("churn: removed from sqlite:///")
+    assert run("list")[1] == "No campaigns yet: create one with driftpace init NAME.\n"

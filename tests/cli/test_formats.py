@@ -10,7 +10,7 @@ import pytest
 from driftpace.campaign import Campaign
 from driftpace.campaign.serialization import status_json
 from driftpace.cli.app import COMMANDS, load
-from driftpace.cli.options import Form, ListForm
+from driftpace.cli.output import Form, ListForm
 from driftpace.service.auth.tokens import find_token
 from driftpace.storage import open_store
 from tests.cli.loop import INIT, Run, content, period
@@ -42,7 +42,7 @@ def test_every_command_has_the_option_and_one_meaning_of_it(name: str, command: 
     (option,) = (one for one in command.params if "--format" in one.opts)
     assert option.type_descriptor.annotation is (ListForm if name in LISTS else Form)
     assert option.help is not None
-    assert option.help.startswith("What to print.")
+    assert option.help.startswith("Output format.")
 
 
 def stands(name: str, store: str = "driftpace.db") -> dict[str, Any]:
@@ -56,8 +56,8 @@ def stands(name: str, store: str = "driftpace.db") -> dict[str, Any]:
 def test_beginning(folder: Path, run: Run) -> None:
     would, err = answered(run, *INIT, "--dry-run")
     notes = (
-        "Predicts which of no, yes (churned), by logistic regression\nRows are told apart by customer_id\n"
-        "Target churned is no column of pool.csv: it is what people fill in\nFeatures age, visits, plan (basic, gold)\n"
+        "Predicts: churned (no, yes), by logistic regression\nRow ID: customer_id\n"
+        "Target: churned is not a column of pool.csv; labellers will add it\nFeatures: age, visits, plan (basic, gold)\n"
     )
     assert err == f"{notes}Nothing was written.\n"
     assert (would["name"], would["stage"], would["storage"], would["file"]) == (
@@ -84,7 +84,7 @@ def test_beginning(folder: Path, run: Run) -> None:
 
 
 def test_a_machine_is_asked_no_questions(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("driftpace.cli.init_making._at_a_terminal", lambda: True)
+    monkeypatch.setattr("driftpace.cli.init._at_terminal", lambda: True)
     code, out, err = run("init", "--format", "json")
     assert (code, out) == (2, "")
     assert err == "driftpace: NAME must be given, such as churn, or --file; got neither.\n"
@@ -161,7 +161,7 @@ def test_predictions_in_a_file_and_in_words(churn: Path, run: Run) -> None:
     assert [line.split()[0] for line in lines[1:]] == [str(row["customer_id"]) for row in rows]
     code, out, err = run("predict", "churn", "pool.csv", "--out", "more.csv", "--format", "csv")
     assert (code, out) == (2, "")
-    assert err == "driftpace: --format must be table or json beside --out, where the rows go; got csv.\n"
+    assert err == "driftpace: --format must be table or json with --out, which receives the rows; got csv.\n"
 
 
 def test_the_doctor_in_rows(churn: Path, run: Run) -> None:

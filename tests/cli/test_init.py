@@ -33,12 +33,12 @@ def test_a_few_words_and_a_table(folder: Path, run: Run) -> None:
     assert found.budget is not None
     assert (found.budget["total"], found.budget["horizon"], found.budget["currency"]) == ("500", 12, "EUR")
     assert out.splitlines() == [
-        f"churn: begun in sqlite:///{folder.resolve()}/driftpace.db.",
-        "Predicts   which of no, yes (churned), by logistic regression",
-        "Rows       are told apart by customer_id",
-        "Target     churned is no column of pool.csv: it is what people fill in",
+        f"churn: created in sqlite:///{folder.resolve()}/driftpace.db.",
+        "Predicts   churned (no, yes), by logistic regression",
+        "Row ID     customer_id",
+        "Target     churned is not a column of pool.csv; labellers will add it",
         "Features   age, visits, plan (basic, gold)",
-        "File       churn.toml, to read and to keep",
+        "File       churn.toml, the configuration file",
         "Next       driftpace ask churn",
     ]
 
@@ -47,7 +47,7 @@ def test_the_file_begins_the_same_campaign_elsewhere(folder: Path, run: Run) -> 
     run(*INIT, *MONEY)
     code, out, _ = run("init", "--file", "churn.toml", "--storage", "other.db")
     assert code == 0
-    assert out.startswith("churn: begun in sqlite:///")
+    assert out.startswith("churn: created in sqlite:///")
     here, there = definition("churn").to_values(), definition("churn", "other.db").to_values()
     here.pop("seed")  # a file is for many campaigns, a seed for one
     there.pop("seed", None)
@@ -70,13 +70,13 @@ def test_what_a_table_shows(folder: Path, run: Run) -> None:
     assert (found.id, found.classes, found.features) == ("id", ("n", "y"), ("a", "grade"))
     assert dict(found.categories) == {"grade": ("a", "b", "c")}
     assert "Left out   note: more than 20 categories" in out
-    assert "Classes    n (no) and y (yes), in left" in out
+    assert "Classes    n (negative) and y (positive) in left" in out
 
 
 def test_a_template_is_written_alone(folder: Path, run: Run) -> None:
     code, out, _ = run("init", "churn", "--template")
     assert code == 0
-    assert out == "churn: fill in churn.toml, then begin with: driftpace init --file churn.toml\n"
+    assert out == "churn: edit churn.toml, then run: driftpace init --file churn.toml\n"
     assert Path("churn.toml").read_text().startswith("# What this campaign is about.")
     assert not Path("driftpace.db").exists()
     text = Path("churn.toml").read_text().replace("# epsilon = 0.02", "epsilon = 0.02")
@@ -105,7 +105,7 @@ def test_a_dry_run_refuses_what_would_be_refused(churn: Path, run: Run) -> None:
         ((), "NAME must be given, such as churn, or --file; got neither."),
         (
             ("churn",),
-            "--target must be given, or --template to write churn.toml and fill it in, or --file; got none of them.",
+            "--target must be given, or --template to write churn.toml and edit it, or --file; got none of them.",
         ),
         (("churn", "--target", "y"), "--epsilon or --tolerance must be given, or --template"),
         (
@@ -122,7 +122,10 @@ def test_a_dry_run_refuses_what_would_be_refused(churn: Path, run: Run) -> None:
             ("churn", "--target", "y", "--epsilon", "1", "--classes", "a"),
             "--classes must be two different texts; got ('a',).",
         ),
-        (("churn", "--target", "y", "--epsilon", "1", "--budget", "5"), "--budget and --horizon must come together"),
+        (
+            ("churn", "--target", "y", "--epsilon", "1", "--budget", "5"),
+            "--budget and --horizon must be given together",
+        ),
         (
             ("churn", "--target", "y", "--epsilon", "1", "--budget", "x", "--horizon", "3"),
             "--budget must be an amount of money from 0 to 1e+15; got 'x'.",
@@ -143,9 +146,9 @@ def test_a_dry_run_refuses_what_would_be_refused(churn: Path, run: Run) -> None:
             ("churn", "--target", "y", "--epsilon", "1", "--table", "pool.csv", "--features", "age,no"),
             "--features must be a column of pool.csv (customer_id, age, visits, plan); got 'no'.",
         ),
-        (("--file", "no.toml"), "--file must be a campaign file in TOML; 'no.toml' does not exist."),
+        (("--file", "no.toml"), "--file must be a configuration file in TOML; 'no.toml' does not exist."),
         (("--file", "pool.csv"), "--file must be TOML; "),
-        (("--file", "/dev/null"), "--file must be a campaign file in TOML; '/dev/null' is a device."),
+        (("--file", "/dev/null"), "--file must be a configuration file in TOML; '/dev/null' is a device."),
         (
             ("--file", "empty.toml"),
             "name must be up to 100 letters, digits, dots, dashes and underscores, a letter or digit first; got none.",
@@ -168,13 +171,13 @@ def test_a_dry_run_refuses_what_would_be_refused(churn: Path, run: Run) -> None:
             "--storage must be persistent",
         ),
         (("--file", "typo.toml"), "epsilom must be a setting of a campaign; did you mean 'epsilon'?"),
-        (("churn", "--file", "typo.toml"), "NAME must be left out beside --file, which says everything; got both."),
-        (("--file", "typo.toml", "--target", "y"), "--target must be left out beside --file"),
+        (("churn", "--file", "typo.toml"), "NAME must not be used with --file, which holds all settings; got both."),
+        (("--file", "typo.toml", "--target", "y"), "--target must not be used with --file"),
         (
             ("taken", "--target", "y", "--epsilon", "1"),
-            "taken.toml must not exist yet, for it is written; begin what it says with",
+            "taken.toml must not exist, because it is written; to create the campaign it defines, run: driftpace init",
         ),
-        (("taken", "--template"), "taken.toml must not exist yet"),
+        (("taken", "--template"), "taken.toml must not exist"),
         (("churn", "--target", "y", "--epsilon", "1", "--storage", "no/x.db"), "the store at"),
     ],
 )
@@ -202,7 +205,7 @@ def test_a_dry_run_looks_at_the_place_too(folder: Path, run: Run, storage: str) 
 def test_a_dry_run_takes_a_place_that_can_be_made(folder: Path, run: Run, storage: str) -> None:
     code, out, _ = run(*INIT, "--storage", storage, "--dry-run")
     assert code == 0
-    assert out.startswith(f"churn: would begin in {storage}.\n")
+    assert out.startswith(f"churn: would be created in {storage}.\n")
     assert not Path("new.db").exists()
     assert run(*INIT, "--storage", storage)[0] == 0
 
@@ -221,7 +224,7 @@ def test_a_store_that_cannot_be_written_leaves_no_file(folder: Path, run: Run, m
     def refuse(*_: object, **__: object) -> None:
         raise StorageError("the disk is full.")
 
-    monkeypatch.setattr("driftpace.cli.init_making._created", refuse)
+    monkeypatch.setattr("driftpace.cli.init._Creation._store", refuse)
     assert run(*INIT) == (2, "", "driftpace: the disk is full.\n")
     assert not Path("churn.toml").exists()
 
@@ -233,14 +236,14 @@ def test_a_file_may_come_from_a_pipe(folder: Path, run: Run) -> None:
     os.close(writing)
     code, out, _ = run("init", "--file", f"/dev/fd/{reading}", "--storage", "other.db")
     os.close(reading)
-    assert (code, out.startswith("churn: begun in sqlite:///")) == (0, True)
+    assert (code, out.startswith("churn: created in sqlite:///")) == (0, True)
 
 
 def test_a_name_is_taken_once(churn: Path, run: Run) -> None:
     Path("churn.toml").unlink()
     code, _, err = run(*INIT)
     assert code == 2
-    assert err == f"driftpace: NAME must be free in sqlite:///{churn.resolve()}/driftpace.db; 'churn' exists.\n"
+    assert err == f"driftpace: NAME must be unused in sqlite:///{churn.resolve()}/driftpace.db; 'churn' exists.\n"
     assert not Path("churn.toml").exists()
 
 
@@ -255,7 +258,7 @@ def answering(monkeypatch: pytest.MonkeyPatch, *answers: str) -> list[str]:
             raise EOFError
         return left.pop(0)
 
-    monkeypatch.setattr("driftpace.cli.init_making._at_a_terminal", lambda: True)
+    monkeypatch.setattr("driftpace.cli.init._at_terminal", lambda: True)
     monkeypatch.setattr("typer._click.termui.visible_prompt_func", answer)
     return asked
 
@@ -266,7 +269,7 @@ def test_questions_at_a_terminal(folder: Path, run: Run, monkeypatch: pytest.Mon
     assert (code, err) == (0, "")
     found = definition("churn")
     assert (found.tolerance, found.classes, found.features) == (0.05, ("no", "yes"), ("age", "visits", "plan"))
-    assert "It has customer_id, age, visits, plan." in out
+    assert "Columns: customer_id, age, visits, plan." in out
     assert len(asked) == 5
 
 
@@ -288,7 +291,7 @@ def test_an_answer_that_is_none(folder: Path, run: Run, monkeypatch: pytest.Monk
     code, _, err = run("init", "prices", "--target", "price", "--features", "size", "--classes", "low,high")
     assert (code, err) == (
         2,
-        "driftpace: the target must be a share such as 5% or a number such as 0.02; got 'much'.\n",
+        "driftpace: the target must be a percentage such as 5% or a number such as 0.02; got 'much'.\n",
     )
 
 
@@ -314,4 +317,4 @@ def test_numbers_that_count_the_rows_tell_them_apart_and_are_no_feature() -> Non
     assert find_row_id(columns, target="left") == "customer"
     assert find_row_id({name: columns[name] for name in ("age", "visits", "left")}, target="left") is None
     few = read_columns({"floor": [1, 2, 3, 4]}, owner="test")
-    assert find_row_id(few, target=None) is None
+    assert find_row_id(few) is None

@@ -71,7 +71,7 @@ def test_the_whole_way_there_and_back(churn: Path, run: Run, studio: tuple[str, 
     ask = ("ask", "churn", "--key", "W1", "--select", "pool.csv", "--label-studio", url, "--project", "7")
     code, out, err = run(*ask)
     assert (code, err) == (0, "")
-    assert f"Tasks      12 made in project 7 of {url}" in out
+    assert f"Tasks      12 created in project 7 of {url}" in out
     assert len(tasks) == 12
     assert tasks[0]["meta"]["driftpace"]["period"] == 1
     assert "Tasks      0 made in project 7" in run(*ask)[1]
@@ -100,7 +100,7 @@ def test_who_looks_in_every_hour_is_not_refused_for_it(
     poll = ("tell", "churn", "--label-studio", url, "--project", "7")
     code, out, err = run(*poll)
     assert (code, out) == (2, "")
-    assert err == "driftpace: tell requires an open period; call ask for period 1 first.\n"
+    assert err == "driftpace: tell() requires an open period; call ask() for period 1 first.\n"
     run("ask", "churn", "--key", "W1", "--select", "pool.csv", "--label-studio", url, "--project", "7")
 
     code, out, err = run(*poll, "--format", "json")
@@ -149,13 +149,13 @@ def test_tasks_may_go_to_a_file(churn: Path, run: Run) -> None:
     export = [{**task, "id": place, "annotations": []} for place, task in enumerate(tasks)]
     answer(export)
     Path("export.json").write_text(json.dumps(export))
-    assert run("tell", "churn", "export.json")[1].startswith("churn: Took 12 rows for period 1")
+    assert run("tell", "churn", "export.json")[1].startswith("churn: Added 12 rows to period 1")
 
 
 @pytest.mark.parametrize(
     ("url", "token", "sentence"),
     [
-        ("http://127.0.0.1:9", "", "LABEL_STUDIO_API_KEY must hold the token of your account"),
+        ("http://127.0.0.1:9", "", "LABEL_STUDIO_API_KEY must hold your access token"),
         ("nowhere", SECRET, "--label-studio must be an address such as http://127.0.0.1:8080; got 'nowhere'."),
         ("http://a:b@127.0.0.1:9", SECRET, "--label-studio must not hold a name or password"),
     ],

@@ -23,7 +23,7 @@ def test_log_tells_what_happened(two: Path, run: Run) -> None:
     assert json.loads(run("log", "churn", "--format", "json")[1]) == [entry_json(entry) for entry in entries]
     rows = list(csv.DictReader(io.StringIO(run("log", "churn", "--format", "csv", "--last", "1")[1])))
     assert [(row["kind"], row["who"]) for row in rows] == [("overridden", "anna")]
-    assert json.loads(rows[0]["more"])["reason"] == "two people are ill"
+    assert json.loads(rows[0]["body"])["reason"] == "two people are ill"
 
 
 def test_every_kind_of_entry_has_words(churn: Path, run: Run) -> None:
@@ -42,7 +42,7 @@ def test_every_kind_of_entry_has_words(churn: Path, run: Run) -> None:
     assert set(words) == {*wanted, "approved", "imported"}
     assert [kind for kind, text in words.items() if not text] == []
     assert words["created"] == "predicts churned"
-    assert words["delivered"].startswith("period 2: 2 rows came from done.csv; ")
+    assert words["delivered"].startswith("period 2: 2 rows from done.csv; ")
     assert words["delivered"].endswith(" without a label")
     assert words["forgotten"] == "period 2: 2 rows taken back: swapped"
     assert words["overridden"] == "period 2: 3 rows: few"

@@ -55,10 +55,10 @@ def test_a_package_that_is_missing_is_named(churn: Path, run: Run, monkeypatch: 
     def missing(name: str) -> Any:
         return lambda *_, **__: exec(f"import {name}")
 
-    monkeypatch.setattr("driftpace.cli.stores.glanced", missing("no_such_package"))
+    monkeypatch.setattr("driftpace.cli.stores.opened_to_read", missing("no_such_package"))
     assert run("list") == (2, "", 'driftpace: this needs no_such_package: pip install "driftpace[all]".\n')
-    monkeypatch.setattr("driftpace.cli.stores.glanced", missing("driftpace.no_such_module"))
-    assert run("list")[2].startswith("driftpace: this should not have happened: ModuleNotFoundError")
+    monkeypatch.setattr("driftpace.cli.stores.opened_to_read", missing("driftpace.no_such_module"))
+    assert run("list")[2].startswith("driftpace: internal error: ModuleNotFoundError")
 
 
 def shell(line: str) -> subprocess.CompletedProcess[bytes]:
@@ -141,7 +141,7 @@ def test_interrupted(churn: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> 
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("driftpace.cli.stores.glanced", stop)
+    monkeypatch.setattr("driftpace.cli.stores.opened_to_read", stop)
     assert run("list") == (130, "", "driftpace: interrupted.\n")
     assert signal.SIGINT + 128 == 130
 
@@ -151,8 +151,8 @@ def test_what_should_not_happen_is_a_sentence_too(churn: Path, run: Run, monkeyp
         raise ZeroDivisionError("by zero")
 
     monkeypatch.delenv("DRIFTPACE_TRACEBACK", raising=False)
-    monkeypatch.setattr("driftpace.cli.stores.glanced", fail)
-    sentence = "driftpace: this should not have happened: ZeroDivisionError: by zero; with DRIFTPACE_TRACEBACK=1 it says where.\n"
+    monkeypatch.setattr("driftpace.cli.stores.opened_to_read", fail)
+    sentence = "driftpace: internal error: ZeroDivisionError: by zero; with DRIFTPACE_TRACEBACK=1 it says where.\n"
     assert run("list") == (2, "", sentence)
     monkeypatch.setenv("DRIFTPACE_TRACEBACK", "1")
     with pytest.raises(ZeroDivisionError):

@@ -7,7 +7,7 @@ from tests.reference.campaigns import begun, run_period
 
 
 def _promise(order: Order) -> str:
-    return dict(order_lines(order))["Promise"]
+    return dict(order_lines(order))["Accuracy"]
 
 
 def test_the_promise_is_that_of_the_number_that_stands() -> None:

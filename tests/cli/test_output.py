@@ -8,8 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from driftpace.cli.options import Form
-from driftpace.cli.output import Stopwatch, one_line, print_answer, print_csv, print_json, print_result, print_table
+from driftpace.cli.output import (
+    Form,
+    Stopwatch,
+    one_line,
+    print_answer,
+    print_csv,
+    print_json,
+    print_result,
+    print_table,
+)
 from tests.cli.loop import Run
 
 NASTY = "half\nthe team\x1b[31m \x9b2J is ill"
@@ -17,7 +25,7 @@ PLAIN = "half the team?[31m ?2J is ill"
 
 
 def test_what_people_wrote_stays_on_its_line(capsys: pytest.CaptureFixture[str]) -> None:
-    print_answer(f"churn: {NASTY}", [("Why", NASTY)])
+    print_answer(f"churn: {NASTY}", [("Reason", NASTY)])
     print_table(("who", "why"), [("anna", NASTY)])
     assert capsys.readouterr().out.splitlines() == [
         f"churn: {PLAIN}",

@@ -25,7 +25,7 @@ def test_predictions_are_the_models(fitted: Path, run: Run) -> None:
     before = content()
     code, out, err = run("predict", "churn", "pool.csv", "--out", "said.csv")
     assert (code, err) == (0, "")
-    assert out == "churn: 600 rows by the model of period 1, in said.csv, column churned_predicted.\n"
+    assert out == "churn: 600 rows predicted by the model of period 1, written to said.csv, column churned_predicted.\n"
     with Path("said.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     store = open_store("driftpace.db")
@@ -44,7 +44,7 @@ def test_predictions_are_the_models(fitted: Path, run: Run) -> None:
 def test_a_file_is_replaced_only_on_request(fitted: Path, run: Run) -> None:
     Path("said.csv").write_text("mine")
     code, _, err = run("predict", "churn", "pool.csv", "--out", "said.csv")
-    assert (code, err) == (2, "driftpace: --out must be a new file, or --force must be given; 'said.csv' exists.\n")
+    assert (code, err) == (2, "driftpace: --out must be a new file unless --force is given; 'said.csv' exists.\n")
     assert run("predict", "churn", "pool.csv", "--out", "said.csv", "--force")[0] == 0
     assert Path("said.csv").read_text() != "mine"
 
@@ -53,14 +53,17 @@ def test_a_dry_run_writes_nothing(fitted: Path, run: Run) -> None:
     before = sorted(os.listdir())
     code, out, err = run("predict", "churn", "pool.csv", "--out", "said.csv", "--dry-run")
     assert (code, err) == (0, "Nothing was written.\n")
-    assert out == "churn: 600 rows by the model of period 1, would go to said.csv, column churned_predicted.\n"
+    assert (
+        out
+        == "churn: 600 rows predicted by the model of period 1, would be written to said.csv, column churned_predicted.\n"
+    )
     assert sorted(os.listdir()) == before
 
 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("none.csv",), "FILE must be an existing file; got 'none.csv'."),
+        (("none.csv",), "FILE must be an existing file; 'none.csv' does not exist."),
         (("short.csv",), "FILE: the table must have the column 'age'"),
         (("again.csv",), "FILE must not have a column 'churned_predicted', which is where the prediction goes."),
         (("pool.csv", "--out", "x.xlsx"), "--out must end in .csv"),
@@ -82,7 +85,7 @@ def test_refusals(fitted: Path, run: Run, words: tuple[str, ...], sentence: str)
 def test_there_must_be_a_model(churn: Path, run: Run) -> None:
     code, out, err = run("predict", "churn", "pool.csv")
     assert (code, out) == (2, "")
-    assert err == "driftpace: there is no model yet, for no period is closed; ask and tell first.\n"
+    assert err == "driftpace: there is no model yet because no period is closed; run ask and tell first.\n"
 
 
 def test_columns_that_the_model_does_not_know_come_back_as_they_were(fitted: Path, run: Run) -> None:

@@ -35,7 +35,7 @@ WRITES: tuple[tuple[str, ...], ...] = (
     ("override", "churn", "7", "--reason", "r"),
     ("approve", "churn"),
     ("budget", "churn", "--add", "5", "--reason", "r"),
-    ("amend", "churn", "--other", "plan=gold", "--reason", "r"),
+    ("amend", "churn", "--unknown-category", "plan=gold", "--reason", "r"),
     ("remove", "churn", "--yes"),
     ("import", "old.driftpace", "--as", "copy"),
     ("token", "make", "new"),

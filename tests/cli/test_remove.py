@@ -9,7 +9,7 @@ def test_only_what_was_meant_goes(two: Path, run: Run) -> None:
     others = [one for one in content()[0] if one[0].name != "churn"]
     entries = in_store(lambda store: store.head("churn").seq)
     url = f"sqlite:///{two.resolve()}/driftpace.db"
-    assert run("remove", "churn", "--yes") == (0, f"churn: is removed from {url}, with {entries} entries.\n", "")
+    assert run("remove", "churn", "--yes") == (0, f"churn: removed from {url}, with {entries} log entries.\n", "")
     assert content()[0] == others
     code, out, err = run("remove", "churn", "--yes")
     assert (code, out) == (2, "")

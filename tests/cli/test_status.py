@@ -20,9 +20,9 @@ def test_status_says_what_to_do_and_what_stands_behind_it(two: Path, run: Run) -
     assert first == f"churn: {status.todo}"
     said = {line[:10].strip(): line[11:] for line in lines}
     assert said["Target"] == status.target
-    assert said["Last"].startswith(f"period 1 (W1): {status.last.samples} rows came")
-    assert said["So far"] == f"1 period closed, {status.rows} rows, for {status.spent}; {status.money_left} left"
-    assert said["Changed"].startswith(f"{status.updated_at}, entry {status.entries}")
+    assert said["Last"].startswith(f"period 1 (W1), with {status.last.samples} rows")
+    assert said["So far"] == f"1 period closed, {status.rows} rows, {status.spent} spent, {status.money_left} left"
+    assert said["Updated"].startswith(f"{status.updated_at}, log entry {status.entries}")
 
 
 @pytest.mark.parametrize("name", ["churn", "Prices"])

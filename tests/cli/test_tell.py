@@ -39,7 +39,7 @@ def test_a_file_is_taken_in_and_what_is_missing_is_said(asked: Path, run: Run) -
     assert (code, err) == (0, "")
     first, now, why = out.splitlines()
     order = campaign_says()
-    assert first == "churn: Took 12 rows for period 1 (W1)."
+    assert first == "churn: Added 12 rows to period 1 (W1)."
     assert now == f"Next       Label {order['missing']} more rows for period 1 (W1); 12 of {order['samples']} came."
     assert why == f"Reason     {order['reason']}"
 
@@ -62,7 +62,7 @@ def test_the_same_rows_in_another_kind_of_file_are_noticed(churn: Path, run: Run
     Path("plain.csv").write_text("age,visits,plan,churned\n30,4,gold,yes\n51,2,basic,no\n44,7,gold,no\n")
     run("init", "plain", "--target", "churned", "--classes", "no,yes", "--tolerance", "0.1", "--table", "plain.csv")
     run("ask", "plain")
-    assert "Took 3 rows" in run("tell", "plain", "plain.csv")[1]
+    assert "Added 3 rows" in run("tell", "plain", "plain.csv")[1]
     before = content()
     Path("windows.csv").write_bytes(Path("plain.csv").read_bytes().replace(b"\n", b"\r\n"))
     pq.write_table(pyarrow.csv.read_csv("plain.csv"), "plain.parquet")
@@ -75,7 +75,7 @@ def test_rows_that_came_before_are_left_out_even_from_another_file(asked: Path, 
     label(Path("tasks.csv"), Path("some.csv"), only=5)
     code, out, _ = run("tell", "churn", "some.csv")
     assert code == 0
-    assert out.startswith("churn: Took 5 rows for period 1 (W1); left out 7 without a label yet.\n")
+    assert out.startswith("churn: Added 5 rows to period 1 (W1); skipped 7 without a label.\n")
     code, out, _ = run("tell", "churn", "done.csv")
     assert out.startswith("churn: Took 7 rows for period 1 (W1); left out 5 told before in this period.\n")
 
@@ -93,7 +93,7 @@ def test_closing_reports_and_says_it_in_json_as_the_campaign_does(asked: Path, r
     code, out, _ = run("tell", "churn", "done2.csv", "--close")
     said = {line[:10].strip(): line[11:] for line in out.splitlines()[1:]}
     assert code == 0
-    assert said["Closed"].startswith("period 2 (W2): ")
+    assert said["Closed"].startswith("period 2 (W2), with ")
     assert {"Promise", "Certified", "Drift", "Cost"} <= said.keys()
 
 
@@ -101,7 +101,7 @@ def test_a_period_may_be_left_open(asked: Path, run: Run) -> None:
     run("override", "churn", "12", "--reason", "enough for now")
     code, out, _ = run("tell", "churn", "done.csv", "--part", "--key", "W1")
     assert code == 0
-    assert "Next       Enough rows came for period 1 (W1): nothing more to label." in out
+    assert "Next       Enough rows received for period 1 (W1); nothing more to label." in out
     assert not campaign_says()["closed"]
 
 
@@ -184,13 +184,13 @@ def test_rows_may_come_through_a_pipe(asked: Path) -> None:
     with Path("done.csv").open("rb") as file:
         done = subprocess.run(command, stdin=file, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("churn: Took 12 rows for period 1 (W1).\n")
+    assert done.stdout.startswith("churn: Added 12 rows to period 1 (W1).\n")
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("none.csv",), "FILE must be an existing file; got 'none.csv'."),
+        (("none.csv",), "FILE must be an existing file; 'none.csv' does not exist."),
         ((".",), "FILE must be a file; '.' is a directory."),
         (("/dev/zero",), "FILE must be a file; '/dev/zero' is a device."),
         ((), "FILE must be a file of labelled rows, or --close must be given; got neither."),
@@ -234,7 +234,7 @@ def test_refusals(asked: Path, run: Run, arguments: tuple[str, ...], sentence: s
 def test_telling_before_asking_is_refused(churn: Path, run: Run) -> None:
     Path("rows.csv").write_text("customer_id,age,visits,plan,churned\n1,30,2,gold,no\n")
     code, _, err = run("tell", "churn", "rows.csv")
-    assert (code, err) == (2, "driftpace: tell requires an open period; call ask for period 1 first.\n")
+    assert (code, err) == (2, "driftpace: tell() requires an open period; call ask() for period 1 first.\n")
 
 
 def test_a_period_of_one_row_is_plain_json_in_the_log(asked: Path, run: Run) -> None:

@@ -136,7 +136,7 @@ def test_at_a_terminal_there_are_lines_and_signs(
         ),
         ("--runs 1", "--runs must be a whole number of at least 2; got 1."),
         ("--workers 0", "--workers must be a whole number of at least 1; got 0."),
-        ("--out taken", "--out must be a folder; 'taken' is a file."),
+        ("--out taken", "--out must be a directory; 'taken' is a file."),
         ("--psid none.csv", "--psid must be an existing CSV or Stata file; got 'none.csv'."),
         (
             "--psid mine.csv",

@@ -24,19 +24,21 @@ def group_by_period(
     ('week 9', 'week 10')
     """
     if kind == "other":
-        raise DataError(f"{owner}: period {name!r} must be numbers, dates or texts; it is something else.")
+        raise DataError(f"period {name!r} must be numbers, dates or texts; it is something else.", owner=owner)
     if kind in ("number", "flag") and np.isinf(values).any():
-        raise DataError(f"{owner}: period {name!r} must be finite; got {values[np.isinf(values)][0]:g}.")
+        raise DataError(f"period {name!r} must be finite; got {values[np.isinf(values)][0]:g}.", owner=owner)
     distinct, codes = np.unique(values.astype(np.str_) if kind == "text" else values, return_inverse=True)
     rows, count = values.size, distinct.size
     if count == 1:
         raise DataError(
-            f"{owner}: period {name!r} must have at least two different values; got only {_labels(kind, distinct)[0]}."
+            f"period {name!r} must have at least two different values; got only {_labels(kind, distinct)[0]}.",
+            owner=owner,
         )
     if count > rows / FEWEST_ROWS:
         raise DataError(
-            f"{owner}: period {name!r} must have at least {FEWEST_ROWS} rows for each value; "
-            f"got {count:,} values in {rows:,} rows: make a coarser column, such as the month or the year."
+            f"period {name!r} must have at least {FEWEST_ROWS} rows for each value; "
+            f"got {count:,} values in {rows:,} rows: make a coarser column, such as the month or the year.",
+            owner=owner,
         )
     labels = _labels(kind, distinct)
     order = sorted(range(count), key=_text_order(labels)) if kind == "text" else range(count)
@@ -44,8 +46,9 @@ def group_by_period(
     for code in order:
         if sizes[code] < FEWEST_ROWS:
             raise DataError(
-                f"{owner}: every period must have at least {FEWEST_ROWS} rows; {name} {labels[code]} has {sizes[code]}: "
-                "leave it out or join it to another."
+                f"every period must have at least {FEWEST_ROWS} rows; {name} {labels[code]} has {sizes[code]}: "
+                "leave it out or join it to another.",
+                owner=owner,
             )
     if kind == "text":
         shown = [labels[code] for code in order]

@@ -232,14 +232,15 @@ def _kept(
         count = int(gone.sum())
         if count and name != target and missing == "refuse":
             raise DataError(
-                f"{owner}: column {name!r} must have no missing values; {count:,} of {int(keep.sum()):,} are missing "
-                '(missing="drop" leaves their rows out).'
+                f"column {name!r} must have no missing values; {count:,} of {int(keep.sum()):,} are missing "
+                "(set missing to drop to leave out these rows).",
+                owner=owner,
             )
         if count:
             notes.append(f"{count:,} of {rows:,} rows left out: {name} is missing.")
         keep &= ~gone
     if not keep.any():
-        raise DataError(f"{owner}: the table must have rows that can be used; got none of {rows:,}.")
+        raise DataError(f"the table must have rows that can be used; got none of {rows:,}.", owner=owner)
     return keep
 
 
@@ -264,11 +265,11 @@ def _design(
             )
         else:
             hint = ' (categories="one-hot" makes numbers of texts)' if column.kind == "text" else ""
-            raise DataError(f"{owner}: feature {name!r} must be numeric; it is {_words(column.kind)}{hint}.")
+            raise DataError(f"feature {name!r} must be numeric; it is {_words(column.kind)}{hint}.", owner=owner)
     twins = [name for name in names if names.count(name) > 1]
     if twins:
         raise DataError(
-            f"{owner}: features must have different names; got {twins[0]!r} twice, once from a column of texts."
+            f"features must have different names; got {twins[0]!r} twice, once from a column of texts.", owner=owner
         )
     return tuple(names), np.column_stack([np.empty((int(keep.sum()), 0)), *parts])
 
@@ -282,7 +283,8 @@ def _levels(name: str, values: np.ndarray[Any, Any], owner: str) -> list[str]:
     levels, counts = np.unique(values.astype(np.str_), return_counts=True)
     if levels.size > MAX_CATEGORIES:
         raise DataError(
-            f"{owner}: text column {name!r} must have at most {MAX_CATEGORIES} categories to be a feature; got {levels.size:,}."
+            f"text column {name!r} must have at most {MAX_CATEGORIES} categories to be a feature; got {levels.size:,}.",
+            owner=owner,
         )
     first = int(np.argmax(counts))
     return [str(levels[first]), *(str(level) for index, level in enumerate(levels) if index != first)]
@@ -292,7 +294,7 @@ def _refuse_wild(name: str, values: FloatArray, owner: str) -> None:
     wild = np.abs(values) > LARGEST
     if wild.any():
         raise DataError(
-            f"{owner}: column {name!r} must be finite and below {LARGEST:g} in size; got {values[wild][0]:g}."
+            f"column {name!r} must be finite and below {LARGEST:g} in size; got {values[wild][0]:g}.", owner=owner
         )
 
 
@@ -305,11 +307,12 @@ def _target(
     if kind == "flag":
         return values.astype(np.float64), ("False", "True")
     if kind != "text":
-        raise DataError(f"{owner}: target {name!r} must be numbers or two classes; it is {_words(kind)}.")
+        raise DataError(f"target {name!r} must be numbers or two classes; it is {_words(kind)}.", owner=owner)
     words = sorted(set(values.tolist()))
     if len(words) != 2:
         raise DataError(
-            f"{owner}: target {name!r} must be numbers or two classes; got {len(words):,} different texts, such as {words[0]!r}."
+            f"target {name!r} must be numbers or two classes; got {len(words):,} texts, such as {words[0]!r}.",
+            owner=owner,
         )
     notes.append(f"Target {name}: {words[0]!r} is 0 and {words[1]!r} is 1.")
     return (values == words[1]).astype(np.float64), (words[0], words[1])
@@ -324,7 +327,7 @@ def _without_constants(
     if still:
         notes.append(f"Left out because constant: {', '.join(still)}.")
     if not moves.any():
-        raise DataError(f"{owner}: at least one feature must change from row to row; got none that does.")
+        raise DataError("at least one feature must change from row to row; got none that does.", owner=owner)
     return tuple(name for name, moving in zip(names, moves, strict=True) if moving), X[:, moves]
 
 

@@ -245,7 +245,7 @@ def check_name(name: object) -> str:
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise ParameterError(
             f"must be up to 100 letters, digits, dots, dashes and underscores, "
-            f"a letter or digit first; got {str(name)[:120]!r}.",
+            f"a letter or digit first; got {'none' if name is None else repr(str(name)[:120])}.",
             owner="Campaign",
             name="name",
         )

@@ -37,7 +37,9 @@ COMMANDS = {
     "override": CommandSpec("decisions", "override", "Replace the number of rows to label by your own.", PERIOD),
     "approve": CommandSpec("decisions", "approve", "Approve the computed order.", PERIOD),
     "forget": CommandSpec("decisions", "forget", "Discard the rows told so far in the open period.", PERIOD),
-    "list": CommandSpec("list", "list_campaigns", "List the campaigns of a store and their next steps.", CAMPAIGNS),
+    "list": CommandSpec(
+        "list_campaigns", "list_campaigns", "List the campaigns of a store and their next steps.", CAMPAIGNS
+    ),
     "budget": CommandSpec("budget", "budget", "Add money or periods to the budget of a campaign.", CAMPAIGNS),
     "amend": CommandSpec("amend", "amend", "Map unseen categories of a column to a known one.", CAMPAIGNS),
     "ledger": CommandSpec("ledger", "ledger", "Show the closed periods: predicted and measured loss.", CAMPAIGNS),

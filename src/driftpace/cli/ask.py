@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from driftpace.cli.options import STUDIO, DryRun, Form, Key, Name, Project, Shown, Storage, Who
+from driftpace.cli.options import STUDIO, DryRun, Key, Name, Project, Shown, Storage, Who
+from driftpace.cli.output import Form
 from driftpace.errors import ParameterError
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from driftpace.cli.options import ListForm, ShownList, loss_completion
+from driftpace.cli.options import ShownList, loss_completion
+from driftpace.cli.output import ListForm
 from driftpace.errors import ParameterError
 from driftpace.losses import loss_names
 

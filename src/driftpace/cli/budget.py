@@ -4,7 +4,8 @@ from typing import Annotated
 
 import typer
 
-from driftpace.cli.options import DryRun, Form, Name, Reason, Shown, Storage, Who
+from driftpace.cli.options import DryRun, Name, Reason, Shown, Storage, Who
+from driftpace.cli.output import Form
 
 Price = Annotated[str | None, typer.Option(metavar="MONEY", help="New price from now on.", show_default=False)]
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from driftpace.cli.options import ListForm, ShownList, Storage, campaign_names
+from driftpace.cli.options import ShownList, Storage, campaign_names
+from driftpace.cli.output import ListForm
 
 if TYPE_CHECKING:
     from driftpace.storage.base import Entry, Store

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from driftpace.cli.options import DryRun, Form, Name, Shown, Storage, Who
+from driftpace.cli.options import DryRun, Name, Shown, Storage, Who
+from driftpace.cli.output import Form
 
 
 def export(
@@ -49,7 +50,7 @@ def export(
 
 def import_campaign(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that driftpace export wrote.")],
-    new_name: Annotated[
+    name: Annotated[
         str | None, typer.Option("--as", metavar="NAME", help="Import under another name.", show_default=False)
     ] = None,
     form: Shown = Form.TABLE,
@@ -76,14 +77,14 @@ def import_campaign(
         problem = why_unreadable(file) or "is a pipe"
         raise ParameterError(f"FILE must be a file that driftpace export wrote; {str(file)!r} {problem}.")
     if dry_run:
-        campaign = export_import.import_campaign(file, storage=MemoryStore(), name=new_name)
+        campaign = export_import.import_campaign(file, storage=MemoryStore(), name=name)
         where, existing = find_campaign(storage, campaign.name)
         if existing is not None:
             raise ParameterError(f"--as must be an unused name; {campaign.name!r} exists.")
         status = campaign.status()
     else:
         with opened(storage, create=True) as store:
-            imported = export_import.import_campaign(file, storage=store, name=new_name, who=user_name(who))
+            imported = export_import.import_campaign(file, storage=store, name=name, who=user_name(who))
             status, where = imported.status(), store.url
     print_result(
         form,

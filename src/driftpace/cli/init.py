@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from driftpace.cli.options import DryRun, Form, Shown, Storage, Who, loss_completion
+from driftpace.cli.options import DryRun, Shown, Storage, Who, loss_completion
+from driftpace.cli.output import Form
 from driftpace.errors import DriftpaceError, ParameterError
 from driftpace.losses import loss_names
 

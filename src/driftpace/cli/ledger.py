@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from driftpace.cli.options import ListForm, Name, ShownList, Storage
+from driftpace.cli.options import Name, ShownList, Storage
+from driftpace.cli.output import ListForm
 
 if TYPE_CHECKING:
     from driftpace.campaign.records import LedgerRow

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from driftpace.campaign.text import describe_entry
-from driftpace.cli.options import ListForm, Name, ShownList, Storage
+from driftpace.cli.options import Name, ShownList, Storage
+from driftpace.cli.output import ListForm
 
 Body = Mapping[str, Any]
 _COMMON = ("seq", "at", "kind", "key", "who")

@@ -2,31 +2,16 @@
 
 import os
 from collections.abc import Callable
-from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
+from driftpace.cli.output import Form, ListForm
 from driftpace.cli.stores import DEFAULT_STORAGE
 
 MAX_COMPLETIONS = 200
 COMPLETION_TIMEOUT = 1.0
 """Seconds to wait for a locked store while the user waits for a completion."""
-
-
-class Form(StrEnum):
-    """What stdout carries: text for people, or JSON."""
-
-    TABLE = "table"
-    JSON = "json"
-
-
-class ListForm(StrEnum):
-    """What stdout carries where the answer has many rows."""
-
-    TABLE = "table"
-    JSON = "json"
-    CSV = "csv"
 
 
 def campaign_names(ctx: Any, incomplete: str) -> list[str]:

@@ -4,8 +4,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from driftpace.campaign.text import order_lines, order_sentence
-from driftpace.cli.options import Form
-from driftpace.cli.output import NOTHING_WRITTEN, print_answer, print_json, print_note
+from driftpace.cli.output import NOTHING_WRITTEN, Form, print_answer, print_json, print_note
 
 if TYPE_CHECKING:
     from driftpace.campaign.records import Order

@@ -9,9 +9,24 @@ import json
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from typing import Any
 
-from driftpace.cli.options import Form
+
+class Form(StrEnum):
+    """What stdout carries: text for people, or JSON."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+class ListForm(StrEnum):
+    """What stdout carries where the answer has many rows."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+
 
 Line = tuple[str, str]
 """A label and its text."""

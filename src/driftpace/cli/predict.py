@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from driftpace.cli.options import DryRun, Form, ListForm, Name, Storage
+from driftpace.cli.options import DryRun, Name, Storage
+from driftpace.cli.output import Form, ListForm
 from driftpace.errors import ParameterError, ProtocolError
 
 if TYPE_CHECKING:

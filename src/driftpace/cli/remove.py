@@ -4,7 +4,8 @@ from typing import Annotated
 
 import typer
 
-from driftpace.cli.options import DryRun, Form, Name, Shown, Storage
+from driftpace.cli.options import DryRun, Name, Shown, Storage
+from driftpace.cli.output import Form
 
 
 def remove(

@@ -1,25 +1,26 @@
-"""``driftpace report``: a campaign as one page that can be sent around."""
+"""``driftpace report``: an HTML report of a campaign."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from driftpace.cli.options import DryRun, Form, Name, Shown, Storage
+from driftpace.cli.options import DryRun, Name, Shown, Storage
+from driftpace.cli.output import Form
 
 
 def report(
     name: Name,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The page. Default: NAME.html.", show_default=False)
+        Path | None, typer.Option(metavar="FILE", help="The report. Default: NAME.html.", show_default=False)
     ] = None,
     form: Shown = Form.TABLE,
     dry_run: DryRun = False,
     storage: Storage = None,
 ) -> None:
-    """Write one page about a campaign: the order, the drift, the promises, the money.
+    """Write an HTML report of a campaign: order, drift, accuracy and budget.
 
-    The page needs nothing from anywhere: it opens offline, on a phone, in the dark. An older page of that name is replaced.
+    The report is one self-contained file. An existing file of that name is overwritten.
 
     Example: driftpace report churn --out churn.html
     """
@@ -38,7 +39,7 @@ def report(
         place.write_text(page, encoding="utf-8", newline="\n")
     print_result(
         form,
-        f"{name}: {'would be' if dry_run else 'is'} in {place}.",
+        f"{name}: report {'would be written' if dry_run else 'written'} to {place}.",
         {"name": name, "file": printable(str(place))},
         dry_run=dry_run,
     )

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from driftpace.cli.options import Form, Shown, Storage
+from driftpace.cli.options import Shown, Storage
+from driftpace.cli.output import Form
 from driftpace.cli.stores import DEFAULT_STORAGE
 
 

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from driftpace.cli.options import Form, Shown, Storage, campaign_names
+from driftpace.cli.options import Shown, Storage, campaign_names
+from driftpace.cli.output import Form
 
 if TYPE_CHECKING:
     from driftpace.campaign.snapshot import StatusSnapshot
@@ -25,8 +26,8 @@ def status(
     Example: driftpace status churn
     """
     if name is None:
-        from driftpace.cli.list import print_campaigns
-        from driftpace.cli.options import ListForm
+        from driftpace.cli.list_campaigns import print_campaigns
+        from driftpace.cli.output import ListForm
 
         print_campaigns(storage, search="", limit=None, form=ListForm(form.value))
         return

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from driftpace.cli.options import STUDIO, DryRun, Form, Key, Name, Project, Shown, Storage, Who
+from driftpace.cli.options import STUDIO, DryRun, Key, Name, Project, Shown, Storage, Who
+from driftpace.cli.output import Form
 
 if TYPE_CHECKING:
     from driftpace.campaign import Campaign

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from driftpace.cli.app import Command, Group
-from driftpace.cli.options import DryRun, Form, ListForm, Shown, ShownList, Storage, token_names
+from driftpace.cli.options import DryRun, Shown, ShownList, Storage, token_names
+from driftpace.cli.output import Form, ListForm
 
 if TYPE_CHECKING:
     from driftpace.storage.base import Token

@@ -160,7 +160,7 @@ def row_ids(columns: Mapping[str, Column], *, id_column: str | None = None, owne
     A column named ``driftpace_id`` is the id column where none is named.
     """
     if not columns:
-        raise DataError(f"{owner}: the pool must have at least one column; got none.")
+        raise DataError("the pool must have at least one column; got none.", owner=owner)
     if id_column is None and ROW_ID in columns:
         id_column = ROW_ID
     if id_column is None:
@@ -168,12 +168,12 @@ def row_ids(columns: Mapping[str, Column], *, id_column: str | None = None, owne
     ids = cell_texts(_column(columns, id_column, "id_column", owner))
     gone = next((place for place, name in enumerate(ids) if not name), None)
     if gone is not None:
-        raise DataError(f"{owner}: every row must have an id in {clip(id_column)!r}; row {gone + 1:,} has none.")
+        raise DataError(f"every row must have an id in {clip(id_column)!r}; row {gone + 1:,} has none.", owner=owner)
     names = as_ids([str(name) for name in ids])
     twins = [name for name, count in Counter(names).items() if count > 1]
     if twins:
         raise DataError(
-            f"{owner}: every row must have its own id in {clip(id_column)!r}; {clip(twins[0])!r} is there twice."
+            f"every row must have its own id in {clip(id_column)!r}; {clip(twins[0])!r} is there twice.", owner=owner
         )
     return names
 

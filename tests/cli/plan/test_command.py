@@ -52,7 +52,7 @@ def test_money_that_holds_the_target(capsys: pytest.CaptureFixture[str]) -> None
     printed = capsys.readouterr()
     found = planned(epsilon=0.1, budget=1000, horizon=12)
     words = said(printed.out)
-    assert list(words) == ["Asked", "World", "Now", "Cost", "Target", "Proof", "Money"]
+    assert list(words) == ["Target", "World", "Now", "Cost", "Target", "Proof", "Money"]
     assert words["Now"] == f"buy {found.samples[0]} samples in period 1, for {found.costs[0]}"
     assert words["Cost"].startswith(
         f"{found.spent} for {sum(found.samples)} samples in 6 orders; {found.left} of 1,000 EUR left"
@@ -379,7 +379,7 @@ REFUSED = {
     "a folder": ((".", "--budget", "10"), "'.' is a folder"),
     "not a state": (("taken", "--budget", "10"), "'taken' is truncated, or not a driftpace state"),
     "a state and numbers": (("taken", "--rho", "1", "--budget", "10"), "--rho must be left out beside NAME"),
-    "out is a file": ((*WORLD, "--epsilon", "0.1", "--horizon", "3", "--out", "taken"), "--out must be a folder"),
+    "out is a file": ((*WORLD, "--epsilon", "0.1", "--horizon", "3", "--out", "taken"), "--out must be a directory"),
 }
 
 
@@ -402,7 +402,7 @@ def test_refusals_are_one_sentence_and_code_two(
 def test_a_picture_that_cannot_be_drawn_is_refused_before_the_work(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("driftpace.cli.plan.asking.find_spec", lambda name: None)
+    monkeypatch.setattr("driftpace.cli.files.find_spec", lambda name: None)
     assert main([*ALL, "--budget", "500", "--out", str(tmp_path / "out")]) == 2
     assert 'pip install "driftpace[report]"' in capsys.readouterr().err
     assert not (tmp_path / "out").exists()

@@ -1,4 +1,4 @@
-"""``driftpace plan``: when to buy how many samples for the money, said as a table, as numbers for machines and as a picture."""
+"""``driftpace plan``: when to buy how many samples within a budget."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -6,18 +6,19 @@ from typing import Annotated
 
 import typer
 
-from driftpace.cli.options import ListForm, Storage, campaign_names
+from driftpace.cli.options import Storage, campaign_names
+from driftpace.cli.output import ListForm
 
 _ASKED, _COST, _WORLD, _SHOWN = (
-    "What is asked",
-    "What samples cost",
-    "The world, where there is no NAME",
-    "What is shown",
+    "Problem",
+    "Prices",
+    "Data, without NAME",
+    "Output",
 )
 
 
 class Goal(StrEnum):
-    """What is made small where the money does not hold the target."""
+    """What is minimised where the budget does not meet the target."""
 
     MEAN = "mean"
     LARGEST = "largest"
@@ -25,7 +26,7 @@ class Goal(StrEnum):
 
 
 class Unknown(StrEnum):
-    """What can be left out, and is then solved for."""
+    """What can be left out and is then solved for."""
 
     EPSILON = "epsilon"
     BUDGET = "budget"
@@ -37,30 +38,29 @@ def plan(
         str | None,
         typer.Argument(
             metavar="NAME",
-            help="A campaign, or the file of a saved tracker, which knows the world and the target.",
+            help="A campaign, or the file of a saved tracker, with its data and target.",
             autocompletion=campaign_names,
         ),
     ] = None,
     budget: Annotated[
-        str | None, typer.Option(metavar="AMOUNT", help="All the money there is.", rich_help_panel=_ASKED)
+        str | None, typer.Option(metavar="AMOUNT", help="The total budget.", rich_help_panel=_ASKED)
     ] = None,
-    horizon: Annotated[
-        int | None, typer.Option(help="How many periods it has to last.", rich_help_panel=_ASKED)
-    ] = None,
+    horizon: Annotated[int | None, typer.Option(help="How many periods it must last.", rich_help_panel=_ASKED)] = None,
     epsilon: Annotated[
         float | None,
         typer.Option(
-            help="The target: how much worse than the best is accepted. Default: that of NAME.", rich_help_panel=_ASKED
+            help="The target: the excess loss allowed over the best model. Default: that of NAME.",
+            rich_help_panel=_ASKED,
         ),
     ] = None,
     solve: Annotated[
         Unknown | None,
-        typer.Option(help="Which of the three to solve for. Default: the one left out.", rich_help_panel=_ASKED),
+        typer.Option(help="What to solve for. Default: the one of the three left out.", rich_help_panel=_ASKED),
     ] = None,
     gap: Annotated[
         Goal | None,
         typer.Option(
-            help="What to make small where the target cannot be held: the mean gap above it (the default), the largest gap, "
+            help="What to minimise where the target cannot be met: the mean gap above it (the default), the largest gap, "
             "or the largest run of gaps.",
             rich_help_panel=_ASKED,
         ),
@@ -68,25 +68,25 @@ def plan(
     adjacent: Annotated[
         bool,
         typer.Option(
-            "--adjacent", help="Buy only beside a period that buys too, as in the paper.", rich_help_panel=_ASKED
+            "--adjacent", help="Buy only next to a period that buys too, as in the paper.", rich_help_panel=_ASKED
         ),
     ] = False,
     accuracy: Annotated[
         float,
-        typer.Option(help="How near to the best a plan must be proven to be: 0.01 is 1 %.", rich_help_panel=_ASKED),
+        typer.Option(help="Proven relative gap to the optimal plan: 0.01 is 1 %.", rich_help_panel=_ASKED),
     ] = 0.01,
     fixed: Annotated[
         str | None,
-        typer.Option(metavar="AMOUNT", help="What an order costs, however small. Default: 0.", rich_help_panel=_COST),
+        typer.Option(metavar="AMOUNT", help="Fixed price of an order. Default: 0.", rich_help_panel=_COST),
     ] = None,
     per_sample: Annotated[
-        str | None, typer.Option(metavar="AMOUNT", help="What each sample costs. Default: 1.", rich_help_panel=_COST)
+        str | None, typer.Option(metavar="AMOUNT", help="Price of a sample. Default: 1.", rich_help_panel=_COST)
     ] = None,
     tier: Annotated[
         list[str] | None,
         typer.Option(
             metavar="FROM:AMOUNT",
-            help="Another price from that sample of an order on, as 101:1.50; may be repeated.",
+            help="Price from that sample of an order on, such as 101:1.50; may be repeated.",
             rich_help_panel=_COST,
         ),
     ] = None,
@@ -97,41 +97,40 @@ def plan(
     currency: Annotated[
         str | None, typer.Option(help="Currency of all amounts, such as EUR.", rich_help_panel=_COST)
     ] = None,
-    noise: Annotated[
-        float | None, typer.Option(help="Variance of what no model explains.", rich_help_panel=_WORLD)
-    ] = None,
+    noise: Annotated[float | None, typer.Option(help="Noise variance.", rich_help_panel=_WORLD)] = None,
     features: Annotated[
         int | None, typer.Option(help="Number of coefficients.", max=10**6, rich_help_panel=_WORLD)
     ] = None,
     rho: Annotated[
         float | None,
-        typer.Option(help="How far the best model moves in a period; a step costs rho²/2.", rich_help_panel=_WORLD),
+        typer.Option(help="Distance the best model moves in a period; a step costs rho²/2.", rich_help_panel=_WORLD),
     ] = None,
     start: Annotated[
         float | None,
         typer.Option(
-            help="How far the first model is from the best. Default: 3 standard deviations.", rich_help_panel=_WORLD
+            help="Distance of the first model from the best one. Default: 3 standard deviations.",
+            rich_help_panel=_WORLD,
         ),
     ] = None,
     compare: Annotated[
-        bool, typer.Option("--compare", help="Add what simpler plans would do for the money.", rich_help_panel=_SHOWN)
+        bool, typer.Option("--compare", help="Compare with simpler plans.", rich_help_panel=_SHOWN)
     ] = False,
     curve: Annotated[
-        bool, typer.Option("--curve", help="Add which target less or more money would hold.", rich_help_panel=_SHOWN)
+        bool, typer.Option("--curve", help="Show which target smaller and larger budgets meet.", rich_help_panel=_SHOWN)
     ] = False,
-    form: Annotated[ListForm, typer.Option("--format", help="What to print.", rich_help_panel=_SHOWN)] = ListForm.TABLE,
+    form: Annotated[ListForm, typer.Option("--format", help="Output format.", rich_help_panel=_SHOWN)] = ListForm.TABLE,
     json: Annotated[bool, typer.Option("--json", help="Short for --format json.", rich_help_panel=_SHOWN)] = False,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for plan.html, the picture, and plan.json.", rich_help_panel=_SHOWN)
+        Path | None, typer.Option(help="Directory for plan.html, the figures, and plan.json.", rich_help_panel=_SHOWN)
     ] = None,
     storage: Storage = None,
 ) -> None:
-    """Plan purchases: what do I get for this budget, and when do I spend it?
+    """Plan purchases: what does a budget buy, and when to spend it?
 
-    Give two of --budget, --horizon and --epsilon, and the third is solved for; give all three, and the money comes as near to
-    the target as it can. A campaign with a budget of its own needs none of them: what is left of it is planned.
+    Give two of --budget, --horizon and --epsilon to solve for the third; give all three to come as close to the target as the
+    budget allows. For a campaign with a budget, none is needed: what is left of it is planned.
 
-    Exit code: 0 buy now, 10 buy nothing in the first period, 20 the money buys nothing though the target is missed, 2 refused.
+    Exit code: 0 buy now, 10 buy nothing in the first period, 20 the budget buys nothing although the target is missed, 2 error.
 
     Example: driftpace plan churn --budget 5000 --horizon 12 --fixed 50 --per-sample 2
     """

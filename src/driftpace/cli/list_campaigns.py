@@ -4,7 +4,8 @@ from typing import Annotated
 
 import typer
 
-from driftpace.cli.options import ListForm, ShownList, Storage
+from driftpace.cli.options import ShownList, Storage
+from driftpace.cli.output import ListForm
 from driftpace.cli.stores import MAX_COUNT
 
 _CSV_COLUMNS = (

@@ -37,7 +37,7 @@ def test_list_for_machines(two: Path, run: Run) -> None:
 
 def test_an_empty_store_says_how_to_begin(two: Path, run: Run) -> None:
     open_store("empty.db").close()
-    assert run("list", "--storage", "empty.db")[1] == "No campaigns yet: driftpace init NAME begins one.\n"
+    assert run("list", "--storage", "empty.db")[1] == "No campaigns yet: create one with driftpace init NAME.\n"
     assert run("list", "--storage", "empty.db", "--format", "json")[1] == "[]\n"
     code, _, err = run("status", "churn", "--storage", "empty.db")
     assert code == 2
