@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.retraining import PRICES, retrainopt
 from driftpace.backtest.baselines import even_sizes
-from driftpace.backtest.job import Job, PeriodRows
+from driftpace.backtest.job import Job, SplitRows
 from driftpace.backtest.metrics import RunMetrics, measure
 from driftpace.typing import FloatArray
 
@@ -106,7 +106,7 @@ def _river_model(job: Job, rate: float) -> Any:
     )
 
 
-def _level(job: Job, rows: tuple[PeriodRows, ...], size: int) -> float:
+def _level(job: Job, rows: tuple[SplitRows, ...], size: int) -> float:
     """Return the mean target of the first rows, to be subtracted before taking steps from zero."""
     _, y = rows[0].bought(0, size)
     return 0.0 if job.classification or not len(y) else float(y.mean())
@@ -122,7 +122,7 @@ def _finite(coefs: FloatArray) -> FloatArray:
 
 
 def _retrainopt(job: Job, run: int, total: int, setting: float) -> RunMetrics:  # noqa: ARG001
-    rows: tuple[PeriodRows, ...] = job.rows(run)
+    rows: tuple[SplitRows, ...] = job.rows(run)
     return retrainopt(job, rows, setting)
 
 

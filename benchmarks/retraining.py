@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from driftpace.backtest.anchored import fit_fresh
-from driftpace.backtest.job import Job, PeriodRows
+from driftpace.backtest.job import Job, SplitRows
 from driftpace.backtest.metrics import RunMetrics, measure
 from driftpace.typing import FloatArray
 
@@ -20,7 +20,7 @@ HISTORY = 5  # one period in five is history
 LEAST_HISTORY = 3
 
 
-def retrainopt(job: Job, rows: tuple[PeriodRows, ...], price: float) -> RunMetrics:
+def retrainopt(job: Job, rows: tuple[SplitRows, ...], price: float) -> RunMetrics:
     """Measure its Base policy at a price of a label; in its history every candidate is bought and the largest fit is used."""
     api = import_module("retrainopt")
     history = max(len(rows) // HISTORY, LEAST_HISTORY)
@@ -56,7 +56,7 @@ def retrainopt(job: Job, rows: tuple[PeriodRows, ...], price: float) -> RunMetri
     return measure(rows, coefs, samples, classification=job.classification)
 
 
-def _timeline(rows: tuple[PeriodRows, ...], most: int) -> Any:
+def _timeline(rows: tuple[SplitRows, ...], most: int) -> Any:
     """Return the run as its kind of timeline: pools in their order, ``most`` rows of each, and the test rows to evaluate on."""
     api = import_module("retrainopt")
 
@@ -80,7 +80,7 @@ def _timeline(rows: tuple[PeriodRows, ...], most: int) -> Any:
     return Timeline()
 
 
-def _models(job: Job, rows: tuple[PeriodRows, ...]) -> Any:
+def _models(job: Job, rows: tuple[SplitRows, ...]) -> Any:
     """Return fresh fits as its kind of model."""
     api = import_module("retrainopt")
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 import numpy as np
 
 from driftpace.backtest.baselines import generous_constants, up_front
-from driftpace.backtest.job import Job, PeriodRows, PeriodSplit, count_test_rows, prepare
+from driftpace.backtest.job import Job, PeriodSplit, SplitRows, count_test_rows, prepare
 from driftpace.backtest.job import TrackerConfig as Wanted
 from driftpace.backtest.metrics import RunMetrics, measure
 from driftpace.backtest.table import Panel
@@ -221,7 +221,7 @@ def job_of(setting: Setting, panel: Panel) -> Job:
     )
 
 
-def rows_of(job: Job, run: int, people: tuple[FloatArray, ...] | None = None) -> tuple[PeriodRows, ...]:
+def rows_of(job: Job, run: int, people: tuple[FloatArray, ...] | None = None) -> tuple[SplitRows, ...]:
     """Return the waves of a run: rows to buy, in their order, and rows to test on; by people, the same ones in every wave."""
     if people is None:
         return job.rows(run)
@@ -232,11 +232,11 @@ def rows_of(job: Job, run: int, people: tuple[FloatArray, ...] | None = None) ->
     for population, who in zip(job.populations, people, strict=True):
         order = rng.permutation(who.size)
         apart = np.isin(who[order], tested)
-        rows.append(PeriodRows(population=population, split=PeriodSplit(test=order[apart], pool=order[~apart])))
+        rows.append(SplitRows(population=population, split=PeriodSplit(test=order[apart], pool=order[~apart])))
     return tuple(rows)
 
 
-def _by_default(job: Job, rows: tuple[PeriodRows, ...], run: int) -> Walk:
+def _by_default(job: Job, rows: tuple[SplitRows, ...], run: int) -> Walk:
     followed = run_tracker(job.asked.tracker(job.loss, job.coefficients - 1, job.tracker_seed(run)), rows)
     return Walk(
         bought=measure(rows, followed.coefs, followed.samples, classification=False),
@@ -246,7 +246,7 @@ def _by_default(job: Job, rows: tuple[PeriodRows, ...], run: int) -> Walk:
     )
 
 
-def _as_in_paper(job: Job, rows: tuple[PeriodRows, ...], run: int, constants: Constants) -> Walk:
+def _as_in_paper(job: Job, rows: tuple[SplitRows, ...], run: int, constants: Constants) -> Walk:
     """Follow Tracker.as_in_paper on rows with a column of ones, and its twin: the same SGD over all rows of wave 1 at once."""
     tracker = _paper_tracker(job, run, constants)
     coefs, samples, rho, wanted = [], [], [], []

@@ -94,7 +94,7 @@ def test_bad_penalties_are_refused_before_anything_is_replayed() -> None:
     ):
         with pytest.raises(ParameterError, match=sentence):
             replay(panel, epsilon=0.05, runs=1, l2=l2)
-    with pytest.raises(ParameterError, match=r"must be the only penalty; got a loss that has l2=0\.5"):
+    with pytest.raises(ParameterError, match=r"must be the only penalty; the loss has l2=0\.5"):
         replay(panel, epsilon=0.05, runs=1, l2=GRID, loss=SquaredLoss(l2=0.5))
-    with pytest.raises(ParameterError, match="must be None with a tracker of your own"):
+    with pytest.raises(ParameterError, match="must be None with a custom tracker"):
         replay(panel, epsilon=0.05, runs=1, l2=GRID, tracker=own_tracker)

@@ -40,5 +40,5 @@ def test_an_intercept_is_not_penalised(rng: np.random.Generator) -> None:
 
 
 def test_numbers_that_overflow_are_refused_in_a_sentence() -> None:
-    with pytest.raises(DataError, match="'1974' overflowed"):
+    with pytest.raises(DataError, match="'1974' overflow"):
         find_population("1974", SquaredLoss(), np.array([[1e200], [-1e200], [3e200]]), np.array([1e200, 0.0, 1.0]))

@@ -211,7 +211,7 @@ def test_a_period_that_is_too_small_is_refused_in_a_sentence() -> None:
 def test_features_that_say_the_same_twice_are_refused_by_name() -> None:
     panel = drifting_panel(features=3)
     copied = panel_of([np.column_stack([X, X[:, 2] - 2.0 * X[:, 0]]) for X in panel.X], list(panel.y))
-    with pytest.raises(DataError, match=r"'x0', 'x2' and 'x3' together say the same twice"):
+    with pytest.raises(DataError, match=r"'x0', 'x2' and 'x3' are collinear"):
         found(copied)
     assert found(copied, loss=SquaredLoss(l2=0.1), baselines=()).features == ("x0", "x1", "x2", "x3")
     nearly = [np.column_stack([X, X[:, 0] + 1e-6 * X[:, 1] ** 2]) for X in panel.X]

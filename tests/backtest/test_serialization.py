@@ -45,7 +45,7 @@ def test_keys_come_in_a_fixed_order_and_numbers_are_finite_or_null(result: Backt
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"kind": "other"}'])
 def test_other_text_is_refused_in_a_sentence(text: str) -> None:
-    with pytest.raises(DataError, match="must be what to_json wrote"):
+    with pytest.raises(DataError, match="must be the output of to_json"):
         from_json(text)
 
 

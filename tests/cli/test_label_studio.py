@@ -157,7 +157,7 @@ def test_tasks_may_go_to_a_file(churn: Path, run: Run) -> None:
     [
         ("http://127.0.0.1:9", "", "LABEL_STUDIO_API_KEY must hold your access token"),
         ("nowhere", SECRET, "--label-studio must be an address such as http://127.0.0.1:8080; got 'nowhere'."),
-        ("http://a:b@127.0.0.1:9", SECRET, "--label-studio must not hold a name or password"),
+        ("http://a:b@127.0.0.1:9", SECRET, "--label-studio must not contain a user name or password"),
     ],
 )
 def test_refusals_come_before_anything_is_drawn(

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 
-from driftpace.labelling import Imported, Labelled, LabelStudio, labelling_config, to_tasks
+from driftpace.labelling import ImportResult, LabelledRows, LabelStudio, labelling_config, to_tasks
 
 RECORDED = Path(__file__).with_name("recorded")
 LEGACY = "0123456789abcdef0123456789abcdef01234567"
@@ -83,14 +83,14 @@ class Outcome:
     """What the steps of an exchange gave."""
 
     project: int = 0
-    imported: list[Imported] = field(default_factory=list)
+    imported: list[ImportResult] = field(default_factory=list)
     hooks: list[int] = field(default_factory=list)
-    first: Labelled | None = None
-    second: Labelled | None = None
-    third: Labelled | None = None
-    most: Labelled | None = None
-    with_personal_token: Labelled | None = None
-    prices: Labelled | None = None
+    first: LabelledRows | None = None
+    second: LabelledRows | None = None
+    third: LabelledRows | None = None
+    most: LabelledRows | None = None
+    with_personal_token: LabelledRows | None = None
+    prices: LabelledRows | None = None
     exports: dict[str, str] = field(default_factory=dict)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from driftpace.labelling import Imported, LabellingError, LabelStudio, from_export, labelling_config, parse_webhook
+from driftpace.labelling import ImportResult, LabellingError, LabelStudio, from_export, labelling_config, parse_webhook
 from driftpace.tables import read_columns
 from tests.labelling import exchange as steps
 from tests.labelling import page
@@ -43,7 +43,7 @@ def _row(place: int, answer: str) -> dict[str, Any]:
 
 
 def _check(outcome: Outcome) -> None:
-    assert outcome.imported == [Imported(created=5, already=0), Imported(created=2, already=5)]
+    assert outcome.imported == [ImportResult(created=5, already=0), ImportResult(created=2, already=5)]
     assert outcome.hooks[0] == outcome.hooks[1]
     assert outcome.first is not None
     assert outcome.second is not None
@@ -110,17 +110,17 @@ def test_refusals_as_recorded() -> None:
 
 def _check_refusals(url: str, transport: httpx.BaseTransport) -> None:
     stranger = LabelStudio(url, "f" * 40, transport=transport)
-    with pytest.raises(LabellingError, match=r"must accept the token; it says 401: Invalid token\.$"):
+    with pytest.raises(LabellingError, match=r"must accept the token; it answers 401: Invalid token\.$"):
         stranger.task_ids(1)
     forged = LabelStudio(url, "a.b.c", transport=transport)
-    with pytest.raises(LabellingError, match=r"must accept the token; it says 401: Token is invalid\.$"):
+    with pytest.raises(LabellingError, match=r"must accept the token; it answers 401: Token is invalid\.$"):
         forged.task_ids(1)
     studio = LabelStudio(url, LEGACY, transport=transport)
     with pytest.raises(
-        LabellingError, match=r"must have /api/tasks; it says 404: No Project matches the given query\.$"
+        LabellingError, match=r"must have /api/tasks; it answers 404: No Project matches the given query\.$"
     ):
         studio.task_ids(99_999)
-    with pytest.raises(LabellingError, match=r"must accept POST /api/projects/; it says 400: .*label_config"):
+    with pytest.raises(LabellingError, match=r"must accept POST /api/projects/; it answers 400: .*label_config"):
         studio.create_project("churn", "<View><Choices name='a' toName='nowhere'/></View>")
 
 

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from driftpace.errors import MissingExtraError, ParameterError
-from driftpace.labelling import Imported, LabellingError, LabelStudio, UnavailableError, to_tasks
+from driftpace.labelling import ImportResult, LabellingError, LabelStudio, UnavailableError, to_tasks
 
 _TOKEN = "f0e1d2c3b4a5968778695a4b3c2d1e0ff0e1d2c3"
 _JWT = "eyJhbGciOiJIUzI1NiJ9.eyJ1c2VyX2lkIjoiMSJ9.c2lnbmF0dXJl"
@@ -47,23 +47,23 @@ _TROUBLE: dict[str, tuple[Answer, str]] = {
         r"must be reachable; .*certificate expired",
     ),
     "silence": (_failing(httpx.ReadTimeout("")), r"must answer in time; it did not: try again, or raise timeout="),
-    "401": (_saying(401, {"detail": "Invalid token."}), r"must accept the token; it says 401: Invalid token"),
-    "403": (_saying(403, {"detail": "Not for you."}), r"must accept the token; it says 403: Not for you"),
-    "404": (_saying(404, b"<html>"), r"must have /api/tasks; it says 404: no reason given"),
+    "401": (_saying(401, {"detail": "Invalid token."}), r"must accept the token; it answers 401: Invalid token"),
+    "403": (_saying(403, {"detail": "Not for you."}), r"must accept the token; it answers 403: Not for you"),
+    "404": (_saying(404, b"<html>"), r"must have /api/tasks; it answers 404: no reason given"),
     "400": (
         _saying(400, {"validation_errors": {"a": ["odd"]}}),
-        r'must accept GET /api/tasks; it says 400: {"a": \["odd"\]}',
+        r'must accept GET /api/tasks; it answers 400: {"a": \["odd"\]}',
     ),
-    "500": (_saying(500, b"<html>"), r"must be able to answer; it says 500 to GET /api/tasks"),
-    "503": (_saying(503), r"must be able to answer; it says 503"),
+    "500": (_saying(500, b"<html>"), r"must be available; it answers 500 to GET /api/tasks"),
+    "503": (_saying(503), r"must be available; it answers 503"),
     "a redirect": (
         _saying(301, location="https://evil.example/x?y"),
-        r"it sends on to https://evil.example: give that",
+        r"it redirects to https://evil.example: use that",
     ),
-    "a redirect to a page": (_saying(302, location="/user/login/"), r"itself; it sends on to another page"),
-    "a page": (_saying(200, b"<html>hello</html>"), r"must answer GET /api/tasks with JSON; it did not: see whether"),
+    "a redirect to a page": (_saying(302, location="/user/login/"), r"itself; it redirects to another page"),
+    "a page": (_saying(200, b"<html>hello</html>"), r"must answer GET /api/tasks with JSON; it did not: check that"),
     "nesting": (_saying(200, b"[" * 100_000), r"with JSON; it did not"),
-    "another list": (_saying(200, [1, 2]), r"must answer with a list of tasks; it answered something else"),
+    "another list": (_saying(200, [1, 2]), r"must answer with a list of tasks; it did not"),
     "no total": (_saying(200, {"tasks": [{"id": 1}]}), r"must answer with the total of a list of tasks; it did not"),
 }
 
@@ -169,11 +169,11 @@ def test_tasks_are_created_once_though_the_server_does_not_say_so(keeps: bool) -
     server = _Forgetful(3, keeps=keeps)
     tasks = to_tasks({"x": list(range(330))}, [f"r{place}" for place in range(330)])
     studio = _studio(server)
-    assert studio.import_tasks(7, tasks, batch=100) == Imported(created=330, already=0)
+    assert studio.import_tasks(7, tasks, batch=100) == ImportResult(created=330, already=0)
     ids = [task["data"]["driftpace_id"] for task in server.tasks]
     assert len(ids) == len(set(ids)) == 330
     assert max(server.batches) <= 100
-    assert studio.import_tasks(7, tasks) == Imported(created=0, already=330)
+    assert studio.import_tasks(7, tasks) == ImportResult(created=0, already=330)
     assert len(server.tasks) == 330
 
 
@@ -217,17 +217,17 @@ def test_a_token_that_is_never_accepted_is_not_asked_for_without_end() -> None:
     with pytest.raises(LabellingError, match="must accept the token"):
         _studio(served, token=_JWT).task_ids(1)
     assert len(asked) == 4
-    with pytest.raises(LabellingError, match="must answer a token with a short-lived one; it did not"):
+    with pytest.raises(LabellingError, match="must exchange the token for a short-lived one; it did not"):
         _studio(_saying(200, {"access": 3}), token=_JWT).task_ids(1)
 
 
 def test_an_answer_without_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("driftpace.labelling.asking._LARGEST_ANSWER", 1000)
+    monkeypatch.setattr("driftpace.labelling.rest_client._LARGEST_ANSWER", 1000)
     with pytest.raises(LabellingError, match="must answer with at most 1,000 bytes; got more"):
         _studio(_saying(200, b"1" * 2000)).task_ids(1)
     monkeypatch.undo()
-    monkeypatch.setattr("driftpace.labelling.asking._PATIENCE", 0)
-    with pytest.raises(UnavailableError, match="must answer in time; it answers too slowly"):
+    monkeypatch.setattr("driftpace.labelling.rest_client._PATIENCE", 0)
+    with pytest.raises(UnavailableError, match="must answer in time; the response is too slow"):
         _studio(_saying(200, b"1" * 2000), retries=0).task_ids(1)
 
 
@@ -278,11 +278,11 @@ def test_parameters_are_checked() -> None:
             ParameterError, match=r"LabelStudio\(url=...\) must be an address such as http://127.0.0.1:8080"
         ):
             LabelStudio(url, _TOKEN)  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match="must not hold a name or password") as refused:
+    with pytest.raises(ParameterError, match="must not contain a user name or password") as refused:
         LabelStudio("http://me:hidden@a", _TOKEN)
     assert "hidden" not in str(refused.value)
     for token in ("", "  ", "a\nb", "ä" * 40, None):
-        with pytest.raises(ParameterError, match=r"LabelStudio\(token=...\) must be the token of an account"):
+        with pytest.raises(ParameterError, match=r"LabelStudio\(token=...\) must be the access token of an account"):
             LabelStudio("http://a", token)  # type: ignore[arg-type]
     studio = _studio(_saying(200, _NO_TASKS))
     with pytest.raises(
@@ -295,7 +295,7 @@ def test_parameters_are_checked() -> None:
         studio.import_tasks(1, to_tasks({"x": [1, 2]}, ["r", "r"]))
     with pytest.raises(ParameterError, match=r"must be a whole number of at least 1; got 0"):
         studio.task_ids(0)
-    with pytest.raises(ParameterError, match="must be a moment in ISO 8601; got 'yesterday'"):
+    with pytest.raises(ParameterError, match="must be a time in ISO 8601; got 'yesterday'"):
         studio.labelled(1, since="yesterday")
     with pytest.raises(ParameterError, match="must have a time zone; got 2026-11-15T00:00:00"):
         studio.labelled(1, since="2026-11-15")
@@ -320,5 +320,5 @@ def test_a_row_that_is_drawn_again_in_a_later_period_is_a_task_of_its_own() -> N
             return httpx.Response(201, json={})
         return httpx.Response(200, json={"tasks": [{"id": 1, **old[0]}], "total": 1})
 
-    assert _studio(served).import_tasks(1, [*old, *new]) == Imported(created=1, already=1)
+    assert _studio(served).import_tasks(1, [*old, *new]) == ImportResult(created=1, already=1)
     assert made == new

@@ -72,5 +72,5 @@ def test_what_a_screen_cannot_show_is_refused(word: str) -> None:
 
 @pytest.mark.parametrize("classes", [[], ["a"], ["a", "a"], "ab"])
 def test_classes_are_two_or_more(classes: list[str]) -> None:
-    with pytest.raises(ParameterError, match=r"labelling_config\(classes=...\) must be two or more different words"):
+    with pytest.raises(ParameterError, match=r"labelling_config\(classes=...\) must be two or more distinct classes"):
         labelling_config("y", classes=classes)

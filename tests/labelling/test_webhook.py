@@ -34,7 +34,7 @@ def _call(**parts: Any) -> bytes:
 )  # fmt: skip
 def test_without_the_secret_nothing_is_read(headers: dict[str, str]) -> None:
     with pytest.raises(
-        WrongSecretError, match="must bring the shared secret in X-Driftpace-Secret; this one does not"
+        WrongSecretError, match="must have the shared secret in X-Driftpace-Secret; this one does not"
     ) as refused:
         parse_webhook(b"not even JSON", headers, _SECRET)
     assert _SECRET not in str(refused.value)
@@ -80,7 +80,7 @@ def test_what_delivers_nothing() -> None:
         (b"{", "must be JSON"),
         (b"[1]", "must be an object with an action"),
         (b'{"action": 3}', "must be an object with an action"),
-        (b'{"action": "ANNOTATION_CREATED"}', "must bring the task with its data"),
+        (b'{"action": "ANNOTATION_CREATED"}', "must hold the task with its data"),
         (b" " * (16 * 2**20 + 1), "must be at most 16 MiB"),
     ],
 )

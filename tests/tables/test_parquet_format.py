@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from driftpace.errors import DataError
 from driftpace.tables import TableLimits, parquet_format, read_columns
-from driftpace.tables.parquet_format import Chunk, Group, ThriftError, ThriftReader, read_footer, walk
+from driftpace.tables.parquet_format import ColumnChunk, RowGroup, ThriftError, ThriftReader, read_footer, walk
 
 
 def _file(rows: int = 1000, **how: Any) -> bytes:
@@ -46,19 +46,23 @@ def test_the_footer_and_the_pages_are_read_as_arrow_reads_them(how: dict[str, An
             assert 0 < sum(page.unpacked for page in pages) <= facts.total_uncompressed_size
 
 
-def _with_footer(monkeypatch: pytest.MonkeyPatch, rows: int, *groups: Group) -> None:
+def _with_footer(monkeypatch: pytest.MonkeyPatch, rows: int, *groups: RowGroup) -> None:
     monkeypatch.setattr(parquet_format, "read_footer", lambda data, what: (rows, groups))
 
 
 def test_parts_that_do_not_agree_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     data = _file()
-    chunk = Chunk(name="x", values=5, start=4, length=10)
+    chunk = ColumnChunk(name="x", values=5, start=4, length=10)
     for rows, groups, why in (
-        (6, [Group(rows=5, chunks=(chunk,))], "its row groups do not make up its 6 rows"),
-        (10, [Group(rows=5, chunks=(chunk,)), Group(rows=5, chunks=())], "its row groups do not make up its 10 rows"),
-        (4, [Group(rows=4, chunks=(chunk,))], "must hold one value in each cell; 'x' holds more or fewer"),
+        (6, [RowGroup(rows=5, chunks=(chunk,))], "its row groups do not make up its 6 rows"),
+        (
+            10,
+            [RowGroup(rows=5, chunks=(chunk,)), RowGroup(rows=5, chunks=())],
+            "its row groups do not make up its 10 rows",
+        ),
+        (4, [RowGroup(rows=4, chunks=(chunk,))], "must hold one value in each cell; 'x' holds more or fewer"),
         (0, [], "must have at least one row; got none"),
-        (500_000, [Group(rows=1, chunks=(chunk,))] * 500_000, "must have at most 100,000 pieces"),
+        (500_000, [RowGroup(rows=1, chunks=(chunk,))] * 500_000, "must have at most 100,000 pieces"),
     ):
         _with_footer(monkeypatch, rows, *groups)
         with pytest.raises(DataError, match=why):
@@ -68,7 +72,7 @@ def test_parts_that_do_not_agree_are_refused(monkeypatch: pytest.MonkeyPatch) ->
 def test_pages_without_end_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     empty = bytes([0x15, 0, 0x15, 0, 0x15, 0, 0x2C, 0x15, 0, 0x15, 0, 0x15, 6, 0x15, 6, 0, 0])
     data = b"PAR1" + empty * 200_000 + b"PAR1"
-    _with_footer(monkeypatch, 1, Group(rows=1, chunks=(Chunk(name="x", values=1, start=4, length=len(data)),)))
+    _with_footer(monkeypatch, 1, RowGroup(rows=1, chunks=(ColumnChunk(name="x", values=1, start=4, length=len(data)),)))
     with pytest.raises(DataError, match="must have at most 100,000 pages; got more"):
         read_columns(data)
 
@@ -77,7 +81,7 @@ def test_a_page_that_says_it_is_large_is_believed(monkeypatch: pytest.MonkeyPatc
     """Whatever the footer says, a reader would allocate what the page says."""
     page = bytes([0x15, 0, 0x15, 0x80, 0x80, 0x80, 0x80, 0x08, 0x15, 0, 0x2C, 0x15, 2, 0x15, 0, 0x15, 6, 0x15, 6, 0, 0])
     data = b"PAR1" + page + b"PAR1"
-    _with_footer(monkeypatch, 1, Group(rows=1, chunks=(Chunk(name="x", values=1, start=4, length=len(page)),)))
+    _with_footer(monkeypatch, 1, RowGroup(rows=1, chunks=(ColumnChunk(name="x", values=1, start=4, length=len(page)),)))
     with pytest.raises(DataError, match="must unpack to at most 128 MiB; it is larger"):
         read_columns(data)
 

@@ -122,7 +122,7 @@ def test_a_table_is_not_grouped_by_its_target_and_says_what_groups_do() -> None:
             read_table(table, period="year", target="y", groups=groups)
     panel = read_table(table, period="year", target="y", groups="who")
     result = replay(panel, epsilon=0.5, runs=1, workers=1, baselines=())
-    assert any("nobody is both learnt from and tested on" in note for note in result.notes)
+    assert any("no group is both trained and tested on" in note for note in result.notes)
 
 
 # --- units ---

@@ -7,7 +7,7 @@ an infinite strength keeps the anchor.
 
 import numpy as np
 
-from driftpace.backtest.job import PeriodRows
+from driftpace.backtest.job import SplitRows
 from driftpace.backtest.population import mean_gradients, mean_hessians, mean_losses
 from driftpace.losses import Loss, SquaredLoss
 from driftpace.typing import BoolArray, FloatArray, IntArray
@@ -54,7 +54,7 @@ def fit_shrunk(loss: Loss, X: FloatArray, y: FloatArray, strengths: FloatArray, 
 
 
 def follow_anchored(
-    rows: tuple[PeriodRows, ...],
+    rows: tuple[SplitRows, ...],
     sizes: IntArray,
     strengths: FloatArray,
     scale: FloatArray,

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 from driftpace.backtest.anchored import STRENGTHS, fit_fresh, follow_anchored
-from driftpace.backtest.job import Job, PeriodRows
+from driftpace.backtest.job import Job, SplitRows
 from driftpace.backtest.metrics import RunMetrics, measure
 from driftpace.backtest.population import Population
 from driftpace.backtest.tracker_run import RowSource, TrackerRun
@@ -64,19 +64,19 @@ def _dependence(error: CollinearColumnsError, features: Sequence[str]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]} are collinear {where}"
 
 
-def up_front(job: Job, rows: tuple[PeriodRows, ...], total: int) -> RunMetrics:
+def up_front(job: Job, rows: tuple[SplitRows, ...], total: int) -> RunMetrics:
     """Measure the paper's comparison: ``total`` rows at once in period 1, as far as its pool goes, and the model kept."""
     first = rows[0]
     size = min(total, first.pool)
     return _measure_kept(job, rows, fit_fresh(first.population.loss, *first.bought(0, size), job.scale), size)
 
 
-def first_model(job: Job, rows: tuple[PeriodRows, ...], followed: TrackerRun) -> RunMetrics:
+def first_model(job: Job, rows: tuple[SplitRows, ...], followed: TrackerRun) -> RunMetrics:
     """Measure what comes of stopping after period 1: the tracker's first model, kept."""
     return _measure_kept(job, rows, followed.coefs[0], float(followed.samples[0]))
 
 
-def _measure_kept(job: Job, rows: tuple[PeriodRows, ...], model: FloatArray, size: float) -> RunMetrics:
+def _measure_kept(job: Job, rows: tuple[SplitRows, ...], model: FloatArray, size: float) -> RunMetrics:
     samples = np.zeros(len(rows))
     samples[0] = size
     return measure(rows, np.tile(model, (len(rows), 1)), samples, classification=job.classification)
@@ -94,7 +94,7 @@ def even_sizes(total: int, pools: IntArray) -> IntArray:
     return sizes
 
 
-def even(job: Job, rows: tuple[PeriodRows, ...], total: int) -> tuple[RunMetrics, ...]:
+def even(job: Job, rows: tuple[SplitRows, ...], total: int) -> tuple[RunMetrics, ...]:
     """Measure one run for each anchoring strength; which one is best is known only after all runs."""
     sizes = even_sizes(total, job.pools)
     models = follow_anchored(rows, sizes, STRENGTHS, job.scale, shrink_first=True)
@@ -113,7 +113,7 @@ def textbook_sizes(job: Job) -> IntArray:
     return np.minimum(wanted, job.pools).astype(np.int64)
 
 
-def from_scratch(job: Job, rows: tuple[PeriodRows, ...]) -> RunMetrics:
+def from_scratch(job: Job, rows: tuple[SplitRows, ...]) -> RunMetrics:
     """Measure a model that is fitted anew each period, from nothing."""
     sizes = textbook_sizes(job)
     coefs = [
@@ -142,7 +142,7 @@ def generous_constants(job: Job) -> Constants:
     )
 
 
-def paper_rule(job: Job, rows: tuple[PeriodRows, ...], run: int) -> RunMetrics:
+def paper_rule(job: Job, rows: tuple[SplitRows, ...], run: int) -> RunMetrics:
     """Measure Tracker.as_in_paper on rows with a column of ones, since it has no intercept of its own."""
     radius = 2.0 * max(float(np.linalg.norm(now.best)) for now in job.populations)
     tracker = Tracker.as_in_paper(

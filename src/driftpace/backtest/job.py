@@ -22,9 +22,9 @@ TrackerMaker = Callable[[Loss, int, int], Tracker]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrackerConfig:
-    """What the user asked of the tracker: a target, how surely, and ``certificate_level``, the level of its certificates.
+    """The target, and how to make a tracker.
 
-    ``maker`` makes a tracker of one's own from loss, features and seed. ``l2`` are penalties to choose among, where there are any.
+    ``maker`` makes a custom tracker from loss, features and seed. ``l2`` are the penalties to choose from, if any.
     """
 
     epsilon: float | None = None
@@ -35,7 +35,7 @@ class TrackerConfig:
     l2: tuple[float, ...] | None = None
 
     def tracker(self, loss: Loss, features: int, seed: int) -> Tracker:
-        """Return a tracker that knows nothing yet."""
+        """Return a new tracker."""
         if self.maker is not None:
             return self.maker(loss, features, seed)
         asked = {"epsilon": self.epsilon, "tolerance": self.tolerance, "confidence": self.confidence, "l2": self.l2}
@@ -45,14 +45,14 @@ class TrackerConfig:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class PeriodSplit:
-    """Row numbers of one period: ``test`` rows, and the ``pool`` in the order in which it is bought."""
+    """Row numbers of one period: ``test`` rows, and the ``pool`` in the order in which it is labelled."""
 
     test: IntArray
     pool: IntArray
 
 
 def count_test_rows(rows: int, test_fraction: float) -> int:
-    """Return how many of a period's rows are tested on: the nearest whole number, one at least, one fewer than all at most.
+    """Return the number of test rows of a period: the nearest whole number, at least one, and at least one row is left.
 
     >>> count_test_rows(10, 0.2), count_test_rows(2, 0.01)
     (2, 1)
@@ -65,8 +65,8 @@ def split_period(
 ) -> PeriodSplit:
     """Return the split of a period of ``rows`` rows in a run; runs and periods count from 0.
 
-    With ``groups`` nobody is tested on who can be bought: whole groups are tested on. Where the number of test rows divides a
-    group, the rest of it is bought last.
+    With ``groups``, whole groups are test rows, so that no group is both trained and tested on. Where the number of test rows
+    divides a group, the rest of it comes last in the pool.
 
     >>> split_period(5, test_fraction=0.2, seed=0, run=0, period=0).pool.size
     4
@@ -87,29 +87,29 @@ def split_period(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class PeriodRows:
-    """A period's population and how a run splits it; rows are copied only when they are bought."""
+class SplitRows:
+    """A period's population and how a run splits it; rows are copied only when they are used."""
 
     population: Population
     split: PeriodSplit
 
     @property
     def pool(self) -> int:
-        """How many rows can be bought."""
+        """The number of rows that can be labelled."""
         return len(self.split.pool)
 
     def bought(self, first: int, last: int) -> tuple[FloatArray, FloatArray]:
-        """Return the rows from ``first`` up to before ``last`` in the order of the run, as far as there are any."""
+        """Return rows ``first`` to ``last`` (exclusive) in the order of the run, as far as there are any."""
         chosen = self.split.pool[first:last]
         return self.population.X[chosen], self.population.y[chosen]
 
     def groups_of(self, first: int, last: int) -> IntArray | None:
-        """Return whose these rows are, None where that is not known."""
+        """Return the groups of these rows, None where there are none."""
         groups = self.population.groups
         return None if groups is None else groups[self.split.pool[first:last]]
 
     def test(self) -> tuple[FloatArray, FloatArray]:
-        """Return the rows to test on."""
+        """Return the test rows."""
         return self.population.X[self.split.test], self.population.y[self.split.test]
 
 
@@ -139,15 +139,15 @@ class Job:
 
     @property
     def pools(self) -> IntArray:
-        """How many rows each period can give for training."""
+        """The number of training rows of each period."""
         rows = [len(now.y) for now in self.populations]
         return np.array([total - count_test_rows(total, self.test_fraction) for total in rows])
 
-    def rows(self, run: int) -> tuple[PeriodRows, ...]:
-        """Return the periods of a run: rows to buy, in their order, and rows to test on."""
+    def rows(self, run: int) -> tuple[SplitRows, ...]:
+        """Return the periods of a run, each split into training and test rows."""
         return tuple(self._period(run, period) for period in range(len(self.populations)))
 
-    def _period(self, run: int, period: int) -> PeriodRows:
+    def _period(self, run: int, period: int) -> SplitRows:
         population = self.populations[period]
         parts = split_period(
             len(population.y),
@@ -157,10 +157,10 @@ class Job:
             period=period,
             groups=population.groups,
         )
-        return PeriodRows(population=population, split=parts)
+        return SplitRows(population=population, split=parts)
 
     def tracker_seed(self, run: int) -> int:
-        """Return the whole number that seeds the tracker of a run."""
+        """Return the seed of the tracker of a run."""
         return int(np.random.SeedSequence(self.seed, spawn_key=(run,)).generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 
@@ -177,17 +177,17 @@ def prepare(
     seed: int,
     baselines: Sequence[str] = (),
 ) -> Job:
-    """Return the job of replaying a panel."""
+    """Return the job of a panel, or refuse a table that cannot be replayed."""
     loss = _default_loss(panel, asked.l2) if loss is None else loss
     _check_loss(panel, loss)
     if asked.l2 is not None and loss.l2 != 0.0:
         raise ParameterError(
-            f"must be the only penalty; got a loss that has l2={loss.l2!r} besides.",
+            f"must be the only penalty; the loss has l2={loss.l2!r} as well.",
             owner="backtest",
             name="l2",
         )
     if len(panel.periods) < 2:
-        raise DataError(f"must name at least two periods; got {len(panel.periods)}.", owner="backtest", name="period")
+        raise DataError(f"must have at least two periods; got {len(panel.periods)}.", owner="backtest", name="period")
     for label, X in zip(panel.periods, panel.X, strict=True):
         _check_rows(label, len(X), X.shape[1] + 1, test_fraction)
     _check_collinearity(panel, loss)
@@ -223,34 +223,34 @@ def _default_loss(panel: Panel, l2: tuple[float, ...] | None) -> Loss:
 
 
 def _check_loss(panel: Panel, loss: object) -> None:
-    """Refuse what is no loss, and a loss of two classes where there are more."""
+    """Refuse anything but a loss, and a classification loss for more than two values."""
     if not isinstance(loss, Loss):
         raise ParameterError(f"must be a loss such as SquaredLoss(); got {loss!r}.", owner="backtest", name="loss")
     values = np.unique(np.concatenate(panel.y)).size
     if classifies(loss) and values > 2:
         raise DataError(
-            f"must be a loss of numbers, such as {loss_names('regression')[0]}, for target {panel.target!r}; "
-            f"{type(loss).__name__} is for two classes, and there are {values:,} different values.",
+            f"must be a regression loss, such as {loss_names('regression')[0]}, for target {panel.target!r}; "
+            f"{type(loss).__name__} is for two classes, and there are {values:,} distinct values.",
             owner="backtest",
             name="loss",
         )
 
 
 def _check_collinearity(panel: Panel, loss: Loss) -> None:
-    """Refuse features that say the same twice where no penalty decides between them."""
+    """Refuse collinear features where there is no penalty."""
     twins = _collinear_columns(np.concatenate(panel.X)) if loss.l2 == 0.0 else np.zeros(0, dtype=np.int64)
     if twins.size:
         names = [repr(panel.features[index]) for index in twins]
         raise DataError(
-            f"must each say something of their own; {', '.join(names[:-1])} and {names[-1]} "
-            "together say the same twice: drop one of them, or give the loss an l2 above 0.",
+            f"must be linearly independent; {', '.join(names[:-1])} and {names[-1]} are collinear: "
+            "drop one of them, or give the loss an l2 above 0.",
             owner="backtest",
             name="features",
         )
 
 
 def _collinear_columns(X: FloatArray) -> IntArray:
-    """Return the columns of a sum that is constant over all rows; none where there is no such sum."""
+    """Return the columns of a linear combination that is constant over all rows, if there is one."""
     away = X - X.mean(axis=0)
     sizes = np.linalg.norm(away, axis=0)
     moving = np.flatnonzero(sizes > 0.0)
@@ -276,11 +276,11 @@ def _check_rows(label: str, rows: int, coefficients: int, test_fraction: float) 
 
 
 def _check_positive_loss(populations: tuple[Population, ...]) -> None:
-    """Refuse a share of nothing."""
+    """Refuse a tolerance where the best loss of a period is zero."""
     for now in populations:
         if now.least <= _NOTHING * max(float(np.mean(np.square(now.y))), 1.0):
             raise DataError(
-                "must be a share of a loss above zero; the best model of period "
+                "must be relative to a loss above zero; the best model of period "
                 f"{now.label!r} fits every row exactly: give epsilon instead.",
                 owner="backtest",
                 name="tolerance",
@@ -288,6 +288,6 @@ def _check_positive_loss(populations: tuple[Population, ...]) -> None:
 
 
 def _scale(X: tuple[FloatArray, ...]) -> FloatArray:
-    """Return the variance of each column over the whole table, and 1 for the intercept; a constant column counts 1."""
+    """Return the variance of each column over the whole table, 1 for the intercept and for a constant column."""
     variances = np.concatenate(X).var(axis=0)
     return np.append(np.where(variances > 0.0, variances, 1.0), 1.0)

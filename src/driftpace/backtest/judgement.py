@@ -1,6 +1,6 @@
-"""The few numbers of a backtest that people ask for: labels, money, and whether the promise was kept.
+"""Whether strategies kept the promise, how many labels they took, and statistics over runs.
 
-Nothing here fails on a NaN (not measured: left out) or an infinity (counted, so a mean becomes infinite).
+NaN (not measured) is left out; infinity is counted, so that a mean becomes infinite.
 """
 
 import math
@@ -18,11 +18,11 @@ YARDSTICK = "best_constant"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Judgement:
-    """Whether a strategy kept the target, and by which number.
+class StrategyJudgement:
+    """Whether a strategy kept the promise, with the measured value.
 
     In the mean, ``measured`` is the excess risk averaged over runs and periods and ``asked`` the target; ``above`` counts the
-    periods whose run-average was above it for sure. In high probability, ``measured`` is the share of runs and periods within
+    periods whose run-average was significantly above it. In high probability, ``measured`` is the share of runs and periods within
     the target and ``asked`` the confidence. ``periods`` counts those that every run measured, ``missing`` the others.
     """
 
@@ -37,10 +37,10 @@ class Judgement:
 
 def judge_strategy(
     strategy: Strategy, epsilon: Sequence[float], confidence: float | None = None, *, after: int = 0
-) -> Judgement:
-    """Say whether ``strategy`` kept the target of each period; periods that some run did not measure are left out.
+) -> StrategyJudgement:
+    """Judge whether a strategy kept the promise; periods that some run did not measure are left out.
 
-    ``after`` leaves out as many of the first periods.
+    ``after`` is the number of first periods to leave out.
 
     >>> flat = np.full((4, 10), 0.01)
     >>> strategy = Strategy(name="even", title="Even", note="", samples=flat, excess_risk=flat, test_loss=flat)
@@ -52,7 +52,7 @@ def judge_strategy(
     risk, target = np.ascontiguousarray(measured_risk[:, seen]), target[seen]  # the order of a sum counts
     if not risk.size:
         asked = math.nan if confidence is None else confidence
-        return Judgement(
+        return StrategyJudgement(
             kept=False,
             measured=math.nan,
             asked=asked,
@@ -68,7 +68,7 @@ def judge_strategy(
         measured, asked = found.mean, float(target.mean())
     else:
         measured, asked = float((risk <= target).mean()), confidence
-    return Judgement(
+    return StrategyJudgement(
         kept=kept,
         measured=measured,
         asked=asked,
@@ -80,7 +80,7 @@ def judge_strategy(
 
 
 def kept_after_learning(result: BacktestResult, strategy: Strategy) -> bool:
-    """Tell whether the yardstick kept the promise after the periods in which it learns; nothing else is let off those."""
+    """Return whether the yardstick kept the promise after its warm-up; no other strategy has one."""
     if strategy.name != YARDSTICK:
         return False
     after = min(JUDGED_AFTER, len(result.periods) - 1)
@@ -88,7 +88,7 @@ def kept_after_learning(result: BacktestResult, strategy: Strategy) -> bool:
 
 
 def total_labels(strategy: Strategy) -> float:
-    """Return how many labels one run bought, on average over runs."""
+    """Return the labels of one run, on average over runs."""
     return nan_mean(np.nansum(strategy.samples, axis=1))
 
 
@@ -98,12 +98,12 @@ def find_strategy(result: BacktestResult, name: str) -> Strategy | None:
 
 
 def shows_money(result: BacktestResult) -> bool:
-    """Tell whether the user has said what a label costs."""
+    """Return whether a price or a currency was given."""
     return result.price != 1.0 or bool(result.currency)
 
 
 def nan_mean(array: FloatArray) -> float:
-    """Return the mean of what was measured, NaN when nothing was.
+    """Return the mean without NaN, NaN when nothing is left.
 
     >>> nan_mean(np.array([1.0, np.nan, 3.0])), nan_mean(np.array([]))
     (2.0, nan)
@@ -118,7 +118,7 @@ def period_means(array: FloatArray) -> FloatArray:
 
 
 def period_quantiles(array: FloatArray, level: float) -> FloatArray:
-    """Return a quantile over runs of each period: an order statistic when infinities came, NaN when nothing did.
+    """Return a quantile over runs of each period: an order statistic when there are infinities, NaN when nothing was measured.
 
     >>> period_quantiles(np.array([[1.0, np.nan], [2.0, np.nan], [3.0, np.nan]]), 0.5)
     array([ 2., nan])

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driftpace.backtest.job import PeriodRows
+from driftpace.backtest.job import SplitRows
 from driftpace.losses import Loss
 from driftpace.typing import FloatArray
 
@@ -38,9 +38,7 @@ class RunMetrics:
     auc: FloatArray
 
 
-def measure(
-    rows: tuple[PeriodRows, ...], coefs: FloatArray, samples: FloatArray, *, classification: bool
-) -> RunMetrics:
+def measure(rows: tuple[SplitRows, ...], coefs: FloatArray, samples: FloatArray, *, classification: bool) -> RunMetrics:
     """Measure the models of a run, ``coefs[n]`` being the one in use at the end of period n."""
     excess_risk, test_loss, areas = np.empty(len(rows)), np.empty(len(rows)), np.full(len(rows), np.nan)
     for period, (now, coef) in enumerate(zip(rows, coefs, strict=True)):

@@ -49,8 +49,8 @@ class Population:
     """All rows of a period; ``X`` ends with a column of ones, ``y`` is encoded, ``loss`` leaves the intercept alone.
 
     ``best`` minimises the mean loss over the rows and ``least`` is its value; ``hessian`` is taken there. ``noise`` is
-    tr(H^-1 Cov g), g the gradient of a row at ``best``: K rows fitted from nothing lose about noise / 2K. ``groups`` says
-    whose each row is, where that is known.
+    tr(H^-1 Cov g), g the gradient of a row at ``best``: K rows fitted from nothing lose about noise / 2K. ``groups`` are
+    those of the rows, if any.
     """
 
     label: str
@@ -64,11 +64,11 @@ class Population:
     groups: IntArray | None = None
 
     def excess_risk(self, coefs: FloatArray) -> FloatArray:
-        """Return what each model, one a row, loses against the best of the period; never below zero."""
+        """Return the excess risk of each model, one per row; never negative."""
         models = np.atleast_2d(coefs)
         if type(self.loss) is SquaredLoss:  # exact, and without the rounding of a difference
-            away = models - self.best
-            quadratic: FloatArray = 0.5 * np.einsum("ij,ij->i", away @ self.hessian, away)
+            offsets = models - self.best
+            quadratic: FloatArray = 0.5 * np.einsum("ij,ij->i", offsets @ self.hessian, offsets)
             return np.maximum(quadratic, 0.0)
         return np.maximum(mean_losses(self.loss, models, self.X, self.y) - self.least, 0.0)
 
@@ -79,7 +79,7 @@ def with_intercept(X: FloatArray) -> FloatArray:
 
 
 def find_population(label: str, loss: Loss, X: FloatArray, y: FloatArray, groups: IntArray | None = None) -> Population:
-    """Return a period's population: its minimiser is found once, on all its rows.
+    """Return the population of a period, with its minimiser over all rows.
 
     >>> X, y = np.array([[-1.0], [1.0]]), np.array([0.0, 2.0])
     >>> find_population("1974", SquaredLoss(), X, y).best
@@ -91,7 +91,7 @@ def find_population(label: str, loss: Loss, X: FloatArray, y: FloatArray, groups
         best, _, outcome = minimise(objective, WholeSpace(), np.zeros(rows.shape[1]), rows, targets, 0.0)
     if outcome is Outcome.NONFINITE:
         raise DataError(
-            f"must give periods of moderate numbers; those of {label!r} overflowed: rescale the columns.",
+            f"must have numbers of moderate size; those of {label!r} overflow: rescale the columns.",
             owner="backtest",
             name="period",
         )

@@ -1,4 +1,4 @@
-"""A bar with the time left, for people at a terminal; silence for everybody else."""
+"""A progress bar with the remaining time on a terminal, and nothing elsewhere."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -12,7 +12,7 @@ Item = TypeVar("Item")
 
 
 class Progress:
-    """Shows how far loops have come. ``show`` is None for "when stderr is a terminal and rich is installed".
+    """Show the progress of loops; with ``show`` None, when stderr is a terminal and rich is installed.
 
     >>> with Progress(False) as progress:
     ...     list(progress.over(range(3), "runs", total=3))
@@ -37,7 +37,7 @@ class Progress:
             self._bar.stop()
 
     def over(self, items: Iterable[Item], what: str, *, total: int) -> Iterator[Item]:
-        """Yield the items, counting them."""
+        """Yield the items and count them."""
         if self._bar is None:
             yield from items
             return
@@ -47,7 +47,7 @@ class Progress:
             self._bar.advance(task)
 
     def searching(self, what: str) -> None:
-        """Say that something of unknown length has begun, or how it goes."""
+        """Show or update a task of unknown length."""
         if self._bar is None:
             return
         known = [task.id for task in self._bar.tasks if task.total is None]

@@ -1,4 +1,4 @@
-"""The promise: what it means that a target was held, measured over runs and periods."""
+"""The promise: whether excess risks over runs and periods meet a target."""
 
 import math
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ MOST_ABOVE = 0.1  # at most one period in ten
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Promise:
-    """Whether a target was held: ``mean`` excess risk, how many periods were above the target for sure, the verdict."""
+    """Whether a target was met: the ``mean`` excess risk, the number of periods significantly above the target, the verdict."""
 
     mean: float
     periods_above: int
@@ -42,7 +42,7 @@ def promise(excess_risk: FloatArray, epsilon: float | FloatArray) -> Promise:
 
 
 def promise_kept(excess_risk: FloatArray, epsilon: float | FloatArray, confidence: float | None = None) -> bool:
-    """Return whether what was asked for was given: the promise in the mean, or with a confidence so often at most the target.
+    """Return whether the promise was kept: in the mean or, with a confidence, in that share of runs and periods.
 
     >>> promise_kept(np.array([[0.01, 0.02, 0.03, 0.01]]), 0.02, confidence=0.7)
     True

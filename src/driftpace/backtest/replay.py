@@ -1,7 +1,8 @@
-"""The backtest: a table replayed period by period, the tracker beside every other way of buying labels."""
+"""The backtest: replay a table period by period, with the tracker and the baselines."""
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
@@ -27,6 +28,30 @@ from driftpace.losses import Loss
 from driftpace.selection import read_l2
 
 _OWNER = "backtest"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BacktestConfig:
+    """How a panel is replayed; the fields are parameters of :func:`backtest`."""
+
+    tracker: TrackerConfig
+    loss: Loss | None = None
+    runs: int = 20
+    test_fraction: float = 0.2
+    seed: int = 0
+    workers: int | None = None
+    price: float = 1.0
+    currency: str = ""
+    progress: bool | None = None
+    baselines: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        validation.count(_OWNER, least=1, runs=self.runs)
+        validation.count(_OWNER, least=0, seed=self.seed)
+        validation.fraction(_OWNER, test_fraction=self.test_fraction)
+        validation.nonnegative(_OWNER, price=self.price)
+        if self.workers is not None:
+            validation.count(_OWNER, least=1, workers=self.workers)
 
 
 def backtest(
@@ -56,29 +81,73 @@ def backtest(
     categories: str = "one-hot",
     missing: str = "refuse",
 ) -> BacktestResult:
-    """Replay a table as if its labels were still to be bought, and say what each way of buying them would have cost.
+    """Replay a table as if its labels were still to be bought.
 
-    ``frame`` is a frame, the path of a file or a bundled table; ``period``, ``target`` and ``features`` name its columns,
-    and with ``standardise``, ``categories`` and ``missing`` they mean what they do in ``read_table``. In each run and
-    period the tracker buys rows without replacement; its model is judged against the period's own best model on all rows,
-    and on test rows kept apart (``test_fraction``). Give the largest excess risk you accept, ``epsilon``, or a share of
-    the best achievable loss, ``tolerance``. ``confidence`` asks for it that often instead of in the mean; ``certificate_level``
-    is the level of the tracker's certificates. ``loss`` is squared for numbers, and logistic with a small penalty for two
-    classes. ``price`` is what one label costs. ``workers`` is None for all cores; numbers do not depend on it.
-    ``tracker`` makes a tracker of your own from (loss, features, seed). ``l2`` are penalties to choose among by cross-validation in
-    every period; the loss has none of its own then, and excess risks are those of the loss without a penalty. ``groups`` names the
-    column that says whose a row is: rows of one person or shop stay together, in the folds and in the test rows. ``baselines``
-    are the names of those to compare with, all for None; one that cannot run on the table is reported in ``skipped``.
+    In each run and period the tracker labels rows without replacement. Its model is compared with the best model of the period
+    on all rows, and evaluated on test rows that it never sees. The baselines are replayed on the same rows.
 
-    See :class:`~driftpace.backtest.result.BacktestResult` for what comes back.
+    Parameters
+    ----------
+    frame : path, bytes, mapping, frame or Table
+        Anything that :func:`driftpace.tables.read_columns` reads, or a bundled table.
+    period, target : str, optional
+        Columns with the period and the value to predict; a ``Table`` knows its own.
+    features : sequence of str, optional
+        Columns to predict from; all numeric ones by default.
+    loss : Loss, optional
+        By default the squared loss for numbers, and the logistic loss with a small penalty for two classes.
+    epsilon : float, optional
+        The largest acceptable excess risk. Give this or ``tolerance``.
+    tolerance : float, optional
+        The target as a share of the best achievable loss.
+    confidence : float, optional
+        Meet the target in this share of periods instead of on average.
+    certificate_level : float
+        The level of the tracker's certificates.
+    runs : int
+        How many times to replay the table.
+    test_fraction : float
+        Share of the rows of a period that are test rows.
+    seed : int
+        The same seed gives the same numbers.
+    workers : int, optional
+        Processes, all cores by default. Numbers do not depend on it.
+    price : float
+        The cost of a label.
+    currency : str
+        The currency of the price.
+    progress : bool, optional
+        Show a progress bar; by default on a terminal.
+    standardise, categories, missing, name
+        As in :func:`read_table`.
+    baselines : sequence of str, optional
+        Names of ``BASELINES`` to compare with, all by default. One that cannot run on the table is listed in ``skipped``.
+    tracker : callable, optional
+        Makes a custom tracker from (loss, features, seed).
+    l2 : sequence of float, optional
+        Penalties to choose from by cross-validation in every period. The loss then has none of its own, and excess risks are
+        those of the loss without a penalty.
+    groups : str, optional
+        Column with the group of a row: rows of one person or shop stay together, in the folds and in the test rows.
 
+    Returns
+    -------
+    BacktestResult
+
+    Raises
+    ------
+    ParameterError, DataError
+        If a parameter is out of range, or the table cannot be replayed.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=600)
     >>> table = {"month": np.repeat(np.arange(6), 100), "x": x, "y": 2.0 * x + rng.normal(size=600)}
-    >>> result = backtest(table, period="month", target="y", epsilon=0.1, runs=2, workers=1)
+    >>> result = backtest(table, period="month", target="y", epsilon=0.1, runs=2, workers=1, baselines=["even", "paper"])
     >>> [strategy.name for strategy in result.strategies]
-    ['driftpace', 'up_front', 'even', 'from_scratch', 'first_model', 'paper', 'best_constant']
+    ['driftpace', 'even', 'paper']
     """
     panel = read_table(
         frame,
@@ -92,13 +161,9 @@ def backtest(
         missing=missing,
         owner=_OWNER,
     )
-    return replay(
-        panel,
+    config = BacktestConfig(
+        tracker=_tracker_config(epsilon, tolerance, confidence, certificate_level, tracker, l2),
         loss=loss,
-        epsilon=epsilon,
-        tolerance=tolerance,
-        confidence=confidence,
-        certificate_level=certificate_level,
         runs=runs,
         test_fraction=test_fraction,
         seed=seed,
@@ -106,10 +171,9 @@ def backtest(
         price=price,
         currency=currency,
         progress=progress,
-        baselines=baselines,
-        tracker=tracker,
-        l2=l2,
+        baselines=choose_baselines(baselines),
     )
+    return _replay(panel, config)
 
 
 def replay(
@@ -131,42 +195,38 @@ def replay(
     tracker: TrackerMaker | None = None,
     l2: Sequence[float] | None = None,
 ) -> BacktestResult:
-    """Replay a panel that was read before; the parameters are those of :func:`backtest`."""
-    began = time.perf_counter()
-    validation.count(_OWNER, least=1, runs=runs)
-    validation.count(_OWNER, least=0, seed=seed)
-    validation.fraction(_OWNER, test_fraction=test_fraction)
-    validation.nonnegative(_OWNER, price=price)
-    chosen = choose_baselines(baselines)
-    if workers is not None:
-        validation.count(_OWNER, least=1, workers=workers)
-    _check_target(epsilon, tolerance, confidence)
-    validation.fraction(_OWNER, certificate_level=certificate_level)
-    if l2 is not None and tracker is not None:
-        raise ParameterError("must be None with a tracker of your own; got both.", owner="backtest", name="l2")
-    asked = TrackerConfig(
-        epsilon=epsilon,
-        tolerance=tolerance,
-        confidence=confidence,
-        certificate_level=certificate_level,
-        maker=tracker,
-        l2=None if l2 is None else read_l2(_OWNER, l2),
+    """Replay a panel that :func:`read_table` returned; the parameters are those of :func:`backtest`."""
+    config = BacktestConfig(
+        tracker=_tracker_config(epsilon, tolerance, confidence, certificate_level, tracker, l2),
+        loss=loss,
+        runs=runs,
+        test_fraction=test_fraction,
+        seed=seed,
+        workers=workers,
+        price=price,
+        currency=currency,
+        progress=progress,
+        baselines=choose_baselines(baselines),
     )
-    notes = list(panel.notes)
-    with one_thread(), Progress(progress) as bar:
-        job = prepare(panel, loss=loss, asked=asked, test_fraction=test_fraction, seed=seed, baselines=chosen)
+    return _replay(panel, config)
+
+
+def _replay(panel: Panel, config: BacktestConfig) -> BacktestResult:
+    began = time.perf_counter()
+    asked, runs = config.tracker, config.runs
+    with one_thread(), Progress(config.progress) as bar:
+        job = prepare(
+            panel,
+            loss=config.loss,
+            asked=asked,
+            test_fraction=config.test_fraction,
+            seed=config.seed,
+            baselines=config.baselines,
+        )
         try:
-            found, strategies, skipped, alone = _replay_all(job, runs, workers, bar)
-        except CollinearColumnsError as error:  # of a tracker of the user's own: the default one needs no independence
+            outcomes, strategies, skipped, alone = _replay_all(job, runs, config.workers, bar)
+        except CollinearColumnsError as error:  # of a custom tracker: the default one needs no independence
             raise feature_error(error, panel.features) from None
-    if alone:
-        notes.append("One core was used: the loss or the tracker is defined where other processes cannot see it.")
-    if tolerance is not None:
-        notes.append("The target of a period is the tolerance times the least loss that any model has on all its rows.")
-    if panel.groups is not None:
-        notes.append("Rows of one group are tested on together: in a period nobody is both learnt from and tested on.")
-    if runs == 1:
-        notes.append("One run has no standard error: periods above the target are not counted.")
     return BacktestResult(
         table=panel.name,
         target=panel.target,
@@ -176,33 +236,69 @@ def replay(
         periods=tuple(panel.periods),
         pool=tuple(int(size) for size in job.pools),
         test_rows=tuple(len(now.y) - int(size) for now, size in zip(job.populations, job.pools, strict=True)),
-        epsilon=tuple(float(one) for one in job.epsilon),
+        epsilon=tuple(float(target) for target in job.epsilon),
+        tolerance=asked.tolerance,
+        confidence=asked.confidence,
+        certificate_level=asked.certificate_level,
+        runs=runs,
+        seed=config.seed,
+        price=config.price,
+        currency=config.currency,
+        strategies=strategies,
+        skipped=skipped,
+        ledger=stack_ledger(outcomes),
+        assumptions=worst_assumptions(outcomes),
+        notes=(*panel.notes, *_notes(panel, config, alone=alone)),
+        seconds=time.perf_counter() - began,
+        best_loss=tuple(float(now.least) for now in job.populations),
+        choices=stack_choices(outcomes),
+    )
+
+
+def _notes(panel: Panel, config: BacktestConfig, *, alone: bool) -> list[str]:
+    """Return what a reader of the result should know about the run."""
+    notes = []
+    if alone:
+        notes.append("One core was used: the loss or the tracker is defined where other processes cannot import it.")
+    if config.tracker.tolerance is not None:
+        notes.append("The target of a period is the tolerance times the best loss on all its rows.")
+    if panel.groups is not None:
+        notes.append("Groups are kept together: in a period, no group is both trained and tested on.")
+    if config.runs == 1:
+        notes.append("One run has no standard error: periods above the target are not counted.")
+    return notes
+
+
+def _tracker_config(
+    epsilon: float | None,
+    tolerance: float | None,
+    confidence: float | None,
+    certificate_level: float,
+    tracker: TrackerMaker | None,
+    l2: Sequence[float] | None,
+) -> TrackerConfig:
+    _check_target(epsilon, tolerance, confidence)
+    validation.fraction(_OWNER, certificate_level=certificate_level)
+    if l2 is not None and tracker is not None:
+        raise ParameterError("must be None with a custom tracker; got both.", owner=_OWNER, name="l2")
+    return TrackerConfig(
+        epsilon=epsilon,
         tolerance=tolerance,
         confidence=confidence,
         certificate_level=certificate_level,
-        runs=runs,
-        seed=seed,
-        price=price,
-        currency=currency,
-        strategies=strategies,
-        skipped=skipped,
-        ledger=stack_ledger(found),
-        assumptions=worst_assumptions(found),
-        notes=tuple(notes),
-        seconds=time.perf_counter() - began,
-        best_loss=tuple(float(now.least) for now in job.populations),
-        choices=stack_choices(found),
+        maker=tracker,
+        l2=None if l2 is None else read_l2(_OWNER, l2),
     )
 
 
 def _replay_all(
     job: Job, runs: int, workers: int | None, bar: Progress
 ) -> tuple[list[RunResult], tuple[Strategy, ...], tuple[SkippedBaseline, ...], bool]:
-    """Return what the runs found, all strategies, the baselines left out, and whether the job had to stay in this process."""
+    """Return the results of the runs, the strategies, the skipped baselines, and whether the job had to stay in this process."""
     with Workers(job, workers=workers, items=runs) as crew:
-        found = list(bar.over(crew.map(replay_run, range(runs)), "runs", total=runs))
-        replayed, skipped = baseline_strategies(job, found, crew, bar)
-        return found, (tracker_strategy(job, found), *replayed), tuple(skipped), crew.alone
+        outcomes = list(bar.over(crew.map(replay_run, range(runs)), "runs", total=runs))
+        replayed, skipped = baseline_strategies(job, outcomes, crew, bar)
+        return outcomes, (tracker_strategy(job, outcomes), *replayed), tuple(skipped), crew.alone
 
 
 def choose_baselines(baselines: Sequence[str] | None) -> tuple[str, ...]:
@@ -226,9 +322,9 @@ def choose_baselines(baselines: Sequence[str] | None) -> tuple[str, ...]:
 
 def _check_target(epsilon: float | None, tolerance: float | None, confidence: float | None) -> None:
     if (epsilon is None) == (tolerance is None):
-        came = "neither" if epsilon is None else "both"
+        got = "neither" if epsilon is None else "both"
         raise ParameterError(
-            f"or backtest(tolerance=...) must be given, and only one; got {came}.",
+            f"or backtest(tolerance=...) must be given, and only one; got {got}.",
             owner="backtest",
             name="epsilon",
         )

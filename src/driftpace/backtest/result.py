@@ -1,4 +1,4 @@
-"""What a backtest found, as plain arrays: every number is there for each run and each period."""
+"""The result of a backtest as plain arrays over runs and periods."""
 
 from dataclasses import dataclass, fields
 
@@ -8,10 +8,9 @@ from driftpace.typing import FloatArray
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Strategy:
-    """One way of buying labels, replayed. Arrays are (runs, periods).
+    """A strategy, replayed: arrays are (runs, periods).
 
-    ``name`` is a key for machines, ``title`` is what people read, ``note`` one sentence on how it was set.
-    ``auc`` is None for regression.
+    ``name`` is a key, ``title`` is for display, ``note`` is one sentence on its configuration. ``auc`` is None for regression.
     """
 
     name: str
@@ -34,10 +33,10 @@ class SkippedBaseline:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class TrackerLedger:
-    """What the tracker said each period, beside what was measured. Arrays are (runs, periods).
+    """What the tracker reported in each period: arrays are (runs, periods).
 
-    ``drift`` and ``drift_upper`` are costs in units of the loss: the excess risk that a model left alone would gain in the
-    period (NaN where nothing was said). ``status`` is 0 stable, 1 warning, 2 drift.
+    ``drift`` and ``drift_upper`` are costs in units of the loss: the excess risk that an unchanged model would gain in the
+    period (NaN where nothing was reported). ``status`` is 0 stable, 1 warning, 2 drift.
     """
 
     samples_theory: FloatArray
@@ -53,7 +52,7 @@ LEDGER_FIELDS = tuple(field.name for field in fields(TrackerLedger))
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class CandidateChoices:
-    """Which candidate the tracker chose, (runs, periods): places in ``candidates``, NaN where none was chosen."""
+    """The chosen candidates, (runs, periods): places in ``candidates``, NaN where none was chosen."""
 
     candidates: tuple[str, ...]
     chosen: FloatArray
@@ -61,15 +60,14 @@ class CandidateChoices:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class BacktestResult:
-    """A table replayed: the tracker beside every other way of buying labels.
+    """The result of a backtest: the tracker and the baselines on the same rows.
 
     ``strategies[0]`` is driftpace; the baselines follow, those that were chosen of "up_front", "even", "from_scratch",
     "first_model", "paper" and "best_constant". ``skipped`` are the baselines that could not run, with the reason.
     ``epsilon`` has one entry for each period (it moves when a tolerance was asked for).
     ``best_loss`` is the least mean loss that any model of its kind has on all rows of a period.
     ``pool`` and ``test_rows`` are how many rows each period has for training and for testing. ``assumptions`` are the
-    worst verdicts over runs and periods, one for each name, with how often they came. ``choices`` is None where nothing was chosen
-    among.
+    worst verdicts over runs and periods, one for each name, with their frequency. ``choices`` is None without candidates.
     """
 
     table: str
@@ -98,6 +96,6 @@ class BacktestResult:
     choices: CandidateChoices | None = None
 
     def __repr__(self) -> str:
-        """Return what was replayed in one line; the arrays are long, and ``render`` makes a table of them."""
+        """Return the size in one line; ``render`` shows the numbers."""
         size = f"{len(self.periods)} periods, {self.runs} runs, {len(self.strategies)} strategies"
         return f"BacktestResult({self.table!r}, {size}; driftpace.backtest.render(...) shows them)"

@@ -37,7 +37,7 @@ from driftpace.typing import FloatArray
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class RunResult:
-    """What one run found: the tracker's account, and what was measured of every strategy by name.
+    """The result of one run: the tracker's records, and the metrics of every strategy by name.
 
     ``even`` has one entry for each anchoring strength. ``failures`` has the reason for each baseline that could not run.
     """
@@ -49,7 +49,7 @@ class RunResult:
 
 
 def replay_run(job: Job, run: int) -> RunResult:
-    """Replay one run; it depends on the job and the number of the run, and on nothing else."""
+    """Replay one run, which depends on the job and its number alone."""
     rows = job.rows(run)
     tracker = job.asked.tracker(job.loss, job.coefficients - 1, job.tracker_seed(run))
     followed = run_tracker(tracker, rows)
@@ -94,7 +94,7 @@ def stack_strategy(name: str, title: str, note: str, runs: list[RunMetrics], *, 
 
 
 def stack_ledger(found: list[RunResult]) -> TrackerLedger:
-    """Return what the tracker said, (runs, periods) each."""
+    """Return the records of the tracker, (runs, periods) each."""
     stacked: dict[str, FloatArray] = {
         name: np.array([getattr(run.followed, name) for run in found]) for name in LEDGER_FIELDS
     }
@@ -102,7 +102,7 @@ def stack_ledger(found: list[RunResult]) -> TrackerLedger:
 
 
 def stack_choices(found: list[RunResult]) -> CandidateChoices | None:
-    """Return what the tracker chose, None where it chose among nothing."""
+    """Return the chosen candidates, None where there were none."""
     candidates = found[0].followed.candidates
     if not candidates:
         return None
@@ -117,7 +117,7 @@ def best_even_strength(found: list[RunResult]) -> tuple[list[RunMetrics], float]
 
 
 def worst_assumptions(found: list[RunResult]) -> tuple[tuple[Assumption, float], ...]:
-    """Return for each assumption its worst verdict, as first said, and the share of runs and periods that had it.
+    """Return for each assumption its first worst verdict, and the share of runs and periods with that verdict.
 
     Names come in the order in which they were first said.
     """
@@ -125,9 +125,9 @@ def worst_assumptions(found: list[RunResult]) -> tuple[tuple[Assumption, float],
     times: Counter[tuple[str, Verdict]] = Counter()
     periods = 0
     for run in found:
-        for said in run.followed.assumptions:
+        for checks in run.followed.assumptions:
             periods += 1
-            for assumption in said:
+            for assumption in checks:
                 times[assumption.name, assumption.verdict] += 1
                 known = worst.get(assumption.name)
                 if known is None or _SEVERITY[assumption.verdict] > _SEVERITY[known.verdict]:
@@ -150,19 +150,19 @@ NOTES = {
     "from_scratch": "A fresh fit each period, of the textbook size for a noise that is known from the whole period.",
     "first_model": "The model of driftpace's first period, never updated.",
     "paper": (
-        "Single-pass SGD sized by its proven bound, with constants measured on the whole table and all doubts decided in its "
+        "Single-pass SGD sized by its proven bound, with constants measured on the whole table and every doubt resolved in its "
         "favour; it gets the whole pool where it asks for more."
     ),
 }
 
 
 def tracker_strategy(job: Job, found: list[RunResult]) -> Strategy:
-    """Return what the tracker did."""
-    own = job.asked.maker is not None
+    """Return the strategy of the tracker."""
+    custom = job.asked.maker is not None
     return stack_strategy(
         "driftpace",
         "driftpace",
-        "A tracker of your own." if own else "Buys what this period needs to hold the target, and no more.",
+        "A custom tracker." if custom else "Labels what the period needs to meet the target, and no more.",
         [run.measured["driftpace"] for run in found],
         classification=job.classification,
     )
@@ -202,12 +202,12 @@ def _baseline(name: str, job: Job, found: list[RunResult]) -> Strategy:
     if name == "up_front":
         capped = sum(run.followed.samples.sum() > job.pools[0] for run in found)
         if capped:
-            note += f" The first period has only {job.pools[0]} rows to sell, less than that in {capped} of {len(found)} runs."
+            note += f" The first period has only {job.pools[0]} rows, fewer than that in {capped} of {len(found)} runs."
     return stack_strategy(name, BASELINES[name], note, runs, classification=job.classification)
 
 
 def _best_constant(job: Job, runs: int, crew: Workers, bar: Progress) -> Strategy:
-    """Search for the best constant size over all runs, and return what it would have given."""
+    """Search for the best constant size over all runs, and return its strategy."""
 
     def risks(size: int) -> FloatArray:
         bar.searching(f"best constant size in hindsight: {size}?")
@@ -227,5 +227,5 @@ def _constant_note(best: BestConstant) -> str:
         return f"{pilot}, then the whole pool: no constant size keeps the promise after period {JUDGED_AFTER}."
     return (
         f"{pilot}, then {best.size} rows a period, the least that keeps the promise after period {JUDGED_AFTER} with the best "
-        f"constant anchoring strength, {best.strength:.3g}. Nobody can know this number beforehand."
+        f"constant anchoring strength, {best.strength:.3g}. This number is not known in advance."
     )

@@ -1,4 +1,4 @@
-"""The result as JSON: everything in it, in a fixed order, with null for what is not a finite number."""
+"""The result as JSON, with null for numbers that are not finite, and as a data frame."""
 
 import json
 import math
@@ -24,7 +24,7 @@ _TUPLES = ("features", "periods", "pool", "test_rows", "epsilon", "notes", "best
 
 
 def to_json(result: BacktestResult) -> str:
-    """Return the result as text; reading it back with :func:`from_json` gives the same numbers, and NaN for null."""
+    """Return the result as JSON text; :func:`from_json` reads the same numbers, and NaN for null."""
     body: dict[str, Any] = {"schema": SCHEMA, "kind": "driftpace.backtest"}
     for field in fields(result):
         body[field.name] = _plain(getattr(result, field.name))
@@ -36,7 +36,7 @@ def to_json(result: BacktestResult) -> str:
 
 
 def from_json(text: str) -> BacktestResult:
-    """Return the result that :func:`to_json` wrote, or refuse text that it did not write."""
+    """Return the result that :func:`to_json` wrote, or raise DataError."""
     body = _body(text)
     try:
         given = {field.name: body[field.name] for field in fields(BacktestResult)}
@@ -54,7 +54,7 @@ def from_json(text: str) -> BacktestResult:
         )
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(
-            f"must be what to_json wrote; {error!r} was in the way.",
+            f"must be the output of to_json; {error!r}.",
             owner="from_json",
             name="text",
         ) from None
@@ -65,9 +65,9 @@ def _body(text: str) -> dict[str, Any]:
     try:
         body = json.loads(text)
     except ValueError:
-        raise DataError(f"must be what to_json wrote; got {text[:40]!r}.", owner="from_json", name="text") from None
+        raise DataError(f"must be the output of to_json; got {text[:40]!r}.", owner="from_json", name="text") from None
     if not isinstance(body, dict) or body.get("kind") != "driftpace.backtest":
-        raise DataError(f"must be what to_json wrote; got {text[:40]!r}.", owner="from_json", name="text")
+        raise DataError(f"must be the output of to_json; got {text[:40]!r}.", owner="from_json", name="text")
     if body.get("schema") != SCHEMA:
         raise DataError(f"must have schema {SCHEMA}; got {body.get('schema')!r}.", owner="from_json", name="text")
     return body
@@ -105,7 +105,7 @@ def _array(values: Any) -> FloatArray:
 def to_frame(result: BacktestResult, *, backend: str = "polars") -> Any:
     """Return one row for each strategy, run and period, as a polars or pandas frame.
 
-    What only the tracker says (bound, certificate, drift, status) is missing in the rows of the others.
+    What only the tracker reports (bound, certificate, drift, status) is missing in the rows of the others.
     """
     if backend not in ("pandas", "polars"):
         raise ParameterError(f"must be one of 'pandas', 'polars'; got {backend!r}.", owner="to_frame", name="backend")

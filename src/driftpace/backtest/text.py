@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from driftpace.backtest.judgement import (
-    Judgement,
+    StrategyJudgement,
     find_strategy,
     judge_strategy,
     kept_after_learning,
@@ -156,7 +156,7 @@ def target_text(result: BacktestResult) -> str:
     return goal if result.confidence is None else f"{goal}, in {share(result.confidence)} of periods"
 
 
-def judgement_text(found: Judgement) -> str:
+def judgement_text(found: StrategyJudgement) -> str:
     """Say by which number the promise was kept or not."""
     if not found.periods:
         return "nothing was measured"
@@ -172,7 +172,7 @@ def judgement_text(found: Judgement) -> str:
 def assumption_status(each: Assumption, often: float) -> tuple[str, str]:
     """Return "good", "warn" or "bad", and how often the worst verdict came; a rare failure is no alarm.
 
-    >>> assumption_status(Assumption(name="pool", judgement_text=Verdict.FAIL, sentence="It had too few rows."), 0.002)
+    >>> assumption_status(Assumption(name="pool", verdict=Verdict.FAIL, sentence="It had too few rows."), 0.002)
     ('warn', 'fails in 0.2 % of periods and runs')
     """
     tone = {Verdict.PASS: "good", Verdict.WARN: "warn", Verdict.FAIL: "bad"}[each.verdict]
@@ -269,7 +269,7 @@ def choices_text(choices: CandidateChoices, most: int = 3) -> str:
     """Return the candidates that were chosen most often, with the share of runs and periods that chose them.
 
     >>> import numpy as np
-    >>> choices_text(CandidateChoices(candidates=("l2=0", "l2=1"), choices_text=np.array([[0.0, 1.0, 1.0, 1.0]])))
+    >>> choices_text(CandidateChoices(candidates=("l2=0", "l2=1"), chosen=np.array([[0.0, 1.0, 1.0, 1.0]])))
     'l2=1 in 75 % of runs and periods, l2=0 in 25 %'
     """
     shares = [float((choices.chosen == index).mean()) for index in range(len(choices.candidates))]

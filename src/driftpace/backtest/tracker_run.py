@@ -1,4 +1,4 @@
-"""One run of the tracker over a table: what it asked, what it said, and the models it used."""
+"""One run of the tracker over a table: its orders, reports and models."""
 
 import math
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from driftpace.backtest.job import PeriodRows
+from driftpace.backtest.job import SplitRows
 from driftpace.records import Assumption, StepReport
 from driftpace.tracker import Tracker
 from driftpace.typing import FloatArray
@@ -32,14 +32,14 @@ class TrackerRun:
 
 
 class RowSource:
-    """Hands out the next rows of a period, fewer when it is exhausted; without their column of ones unless asked for."""
+    """Return the next rows of a period on each call, fewer at its end; with ``ones``, with their column of ones."""
 
-    def __init__(self, rows: PeriodRows, *, ones: bool = False, grouped: bool = False) -> None:
+    def __init__(self, rows: SplitRows, *, ones: bool = False, grouped: bool = False) -> None:
         self._rows, self._given, self._columns = rows, 0, slice(None, None if ones else -1)
         self._grouped = grouped
 
     def __call__(self, samples: int) -> tuple[Any, ...]:
-        """Return the next rows, and whose they are where that is known and asked for."""
+        """Return the next rows, and their groups where there are any and ``grouped`` is set."""
         first, last = self._given, self._given + samples
         X, y = self._rows.bought(first, last)
         self._given += len(y)
@@ -47,8 +47,8 @@ class RowSource:
         return (X[:, self._columns], y) if groups is None else (X[:, self._columns], y, groups)
 
 
-def run_tracker(tracker: Tracker, rows: tuple[PeriodRows, ...]) -> TrackerRun:
-    """Let a tracker buy its rows period after period."""
+def run_tracker(tracker: Tracker, rows: tuple[SplitRows, ...]) -> TrackerRun:
+    """Run a tracker over all periods."""
     reports: list[StepReport] = []
     coefs = []
     for now in rows:
@@ -70,6 +70,6 @@ def run_tracker(tracker: Tracker, rows: tuple[PeriodRows, ...]) -> TrackerRun:
 
 
 def _numbers(reports: list[StepReport], name: str) -> FloatArray:
-    """Return one field of the reports as floats, NaN where nothing was said."""
+    """Return one field of the reports as floats, NaN where it is None."""
     values = [getattr(report, name) for report in reports]
     return np.array([math.nan if value is None else float(value) for value in values])

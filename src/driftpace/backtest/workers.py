@@ -1,11 +1,10 @@
-"""Runs spread over processes, with the same numbers for any number of them.
+"""Runs in parallel processes, with the same numbers for any number of them.
 
-Every task depends on the job and its own item alone, and results come back in the order of the items. Linear algebra uses
-one thread everywhere (:func:`one_thread`): several add in another order, and would compete with the other processes.
+Every task depends on the job and its item alone, and results are in the order of the items. Linear algebra uses one thread
+everywhere (:func:`one_thread`): several threads sum in another order, and would compete with the other processes.
 
-Processes are started afresh (spawn), which is safe beside threads. Python would then run the user's script once more in
-each of them; the script is hidden meanwhile, since nothing of it is needed. Where a loss or a tracker is defined in the
-script itself it is needed, and everything runs in this process.
+Processes are spawned, which is safe beside threads. Python would then run the user's script again in each of them, so the
+script is hidden while they start. Where a loss or a tracker is defined in the script, everything runs in this process.
 """
 
 import os
@@ -30,16 +29,16 @@ _job: Job | None = None
 
 def one_thread() -> AbstractContextManager[Any]:
     """Return a context in which linear algebra uses one thread."""
-    import scipy.linalg  # noqa: F401  # brings a library of its own, which has to be there to be told
+    import scipy.linalg  # noqa: F401  # loads its own BLAS, which must be loaded to be limited
 
     limits: AbstractContextManager[Any] = threadpool_limits(limits=1)
     return limits
 
 
 class Workers:
-    """A context in which tasks are mapped over items: in processes, or here when one is enough.
+    """A context that maps tasks over items, in processes or in this one.
 
-    ``alone`` says whether the job had to stay in this process although more were asked for.
+    ``alone`` is True where the job had to stay in this process although more were requested.
     """
 
     def __init__(self, job: Job, *, workers: int | None, items: int) -> None:
@@ -77,7 +76,7 @@ class Workers:
 
 
 def _initialize(payload: bytes) -> None:
-    """Take the job when a process starts."""
+    """Store the job when a process starts."""
     global _job
     one_thread()
     _job = pickle.loads(payload)
@@ -89,17 +88,17 @@ def _call(task: Callable[[Job, Any], Answer], item: Any) -> Answer:
 
 
 def _portable(job: Job) -> bytes | None:
-    """Return the job as bytes that another process can read; None where it cannot leave this one."""
+    """Return the job pickled, None where another process could not load it."""
     try:
         payload = pickle.dumps(job)
-    except Exception:  # a lambda, an open file, whatever a user's own tracker may hold
+    except Exception:  # a lambda, an open file: a custom tracker may hold anything
         return None
     return None if b"__main__" in payload else payload
 
 
 @contextmanager
 def hide_main() -> Iterator[None]:
-    """Hide the script that runs while processes are started, so that it is not run again in each."""
+    """Hide the main script while processes start, so that it is not run again in each."""
     script = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")
     try:
@@ -109,7 +108,7 @@ def hide_main() -> Iterator[None]:
 
 
 def cores() -> int:
-    """Return how many cores this process may use."""
+    """Return the number of cores that this process may use."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on every system

@@ -1,6 +1,6 @@
-"""The yardstick: the smallest constant number of labels a period that would have kept the promise, known in hindsight.
+"""The yardstick: the smallest constant number of labels per period that keeps the promise, best_strength in hindsight.
 
-The first two periods buy ten rows per coefficient; from the third on every period buys K rows, and the promise is judged
+The first two periods label ten rows per coefficient; from the third on every period labels K rows, and the promise is judged
 after period 3. K is the least for which some constant anchoring strength keeps it.
 """
 
@@ -24,7 +24,7 @@ _SCANNED = 8  # gaps this narrow are scanned one by one
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BestConstant:
-    """The size and strength that were found; ``kept`` is False when no size keeps the promise."""
+    """The best size and anchoring strength; ``kept`` is False when no size keeps the promise."""
 
     size: int
     strength: float
@@ -48,7 +48,7 @@ def constant_risks(job: Job, item: tuple[int, int]) -> FloatArray:
 
 
 def constant_run(job: Job, item: tuple[int, int, float]) -> RunMetrics:
-    """Measure one run at the size and strength that were found; ``item`` is (run, size, strength)."""
+    """Measure one run at the best size and strength; ``item`` is (run, size, strength)."""
     run, size, strength = item
     rows, sizes = job.rows(run), constant_sizes(job, size)
     coefs = follow_anchored(rows, sizes, np.array([strength]), job.scale)[0]
@@ -61,7 +61,7 @@ def find_best_constant(
     """Return the least size in 0..largest that keeps the promise; ``risks(K)`` is (strengths, runs, periods).
 
     Sizes are tried upwards in steps of a half more; then the gap below the first that keeps is halved while it is wide,
-    and scanned upwards once it is narrow. Of the strengths that keep the promise, the one with the least risk is told.
+    and scanned upwards once it is narrow. Of the strengths that keep the promise, the one with the least risk is returned.
     """
     judged = min(JUDGED_AFTER, len(epsilon) - 1)
 
@@ -71,11 +71,11 @@ def find_best_constant(
         means = np.where(kept, late.mean(axis=(1, 2)), np.inf)
         return float(STRENGTHS[int(means.argmin())]) if kept.any() else None
 
-    below, size, found = -1, 0, strength(0)
-    while found is None and size < largest:
+    below, size, best_strength = -1, 0, strength(0)
+    while best_strength is None and size < largest:
         below, size = size, min(max(size + 1, round(_GROWTH * size)), largest)
-        found = strength(size)
-    if found is None:
+        best_strength = strength(size)
+    if best_strength is None:
         means = risks(largest)[:, :, judged:].mean(axis=(1, 2))
         return BestConstant(size=largest, strength=float(STRENGTHS[int(means.argmin())]), kept=False)
     while size - below > _SCANNED:
@@ -84,10 +84,10 @@ def find_best_constant(
         if other is None:
             below = middle
         else:
-            size, found = middle, other
+            size, best_strength = middle, other
     for candidate in range(below + 1, size):
         other = strength(candidate)
         if other is not None:
-            size, found = candidate, other
+            size, best_strength = candidate, other
             break
-    return BestConstant(size=size, strength=found, kept=True)
+    return BestConstant(size=size, strength=best_strength, kept=True)

@@ -1,10 +1,10 @@
-"""Labelling tools: an order becomes tasks in Label Studio, and what people label there becomes a delivery.
+"""Label Studio: an order becomes tasks, and annotations become a delivery.
 
-Over plain REST, with httpx; nothing of Label Studio is imported. See docs/labelling.md.
+Over its REST interface with httpx; nothing of Label Studio is imported. See docs/labelling.md.
 """
 
 from driftpace.errors import LabellingError, UnavailableError, WrongSecretError
-from driftpace.labelling.label_studio import Imported, Labelled, LabelStudio
+from driftpace.labelling.label_studio import ImportResult, LabelledRows, LabelStudio
 from driftpace.labelling.tasks import labelling_config, to_tasks
 from driftpace.labelling.webhook import SECRET_HEADER, WebhookCall, parse_webhook
 from driftpace.tables.label_studio import ROW_FOR, ROW_ID
@@ -14,9 +14,9 @@ __all__ = [
     "ROW_FOR",
     "ROW_ID",
     "SECRET_HEADER",
-    "Imported",
+    "ImportResult",
     "LabelStudio",
-    "Labelled",
+    "LabelledRows",
     "LabellingError",
     "UnavailableError",
     "WebhookCall",

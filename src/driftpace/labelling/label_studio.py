@@ -1,4 +1,4 @@
-"""A Label Studio server, over its plain REST interface: projects, tasks, what was labelled, and webhooks."""
+"""A client of Label Studio: projects, tasks, annotations and webhooks."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from driftpace import validation
 from driftpace.errors import LabellingError, ParameterError, UnavailableError
-from driftpace.labelling.asking import Door
+from driftpace.labelling.rest_client import RestClient
 from driftpace.labelling.webhook import ACTIONS, SECRET_HEADER, check_secret
 from driftpace.tables.label_studio import ROW_FOR, ROW_ID, AnnotationPolicy, rows_of_export
 from driftpace.tables.limits import clip
@@ -18,19 +18,19 @@ _MOST_PAGES = 100_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Imported:
-    """What became of tasks: how many are new in the project, and how many were there already."""
+class ImportResult:
+    """Result of importing tasks: how many were created, and how many existed ``already``."""
 
     created: int
     already: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Labelled:
-    """What people have labelled: a row for each task, its id in ``driftpace_id``, and up to when that is.
+class LabelledRows:
+    """Labelled tasks, one row each with its id in ``driftpace_id``.
 
-    ``until`` is the moment the newest of the tasks changed, as the server writes it; the next poll begins there. A task may
-    come again: its id tells.
+    ``until`` is when the latest of the tasks changed, as the server writes it: the ``since`` of the next poll. A task may be
+    returned again, with the same id.
     """
 
     rows: tuple[dict[str, Any], ...]
@@ -38,11 +38,28 @@ class Labelled:
 
 
 class LabelStudio:
-    """A client of one server, under the token of one account: a legacy token, or a personal access token.
+    """Client of a Label Studio server.
 
-    Requests that change nothing are repeated, up to ``retries`` times with growing pauses, while the server is busy or silent.
-    Whatever fails raises :class:`~driftpace.labelling.LabellingError` in one sentence; the token is in no message, log or repr.
+    Idempotent requests are repeated with growing pauses while the server is busy or does not respond. Failures raise
+    :class:`~driftpace.labelling.LabellingError`. The token never appears in a message, log or repr.
 
+    Parameters
+    ----------
+    url : str
+        Address of the server, such as ``http://127.0.0.1:8080``.
+    token : str
+        Legacy or personal access token of an account.
+    timeout : float
+        Seconds to wait for a response.
+    retries : int
+        How often an idempotent request is repeated.
+    transport : httpx transport, optional
+        For tests.
+    pause : callable
+        Sleeps for a number of seconds between attempts.
+
+    Examples
+    --------
     >>> LabelStudio("http://127.0.0.1:8080/", "not shown")
     LabelStudio('http://127.0.0.1:8080')
     """
@@ -57,11 +74,11 @@ class LabelStudio:
         transport: Any = None,
         pause: Callable[[float], None] = sleep,
     ) -> None:
-        self._door = Door(url, token, timeout=timeout, retries=retries, transport=transport, pause=pause)
+        self._client = RestClient(url, token, timeout=timeout, retries=retries, transport=transport, pause=pause)
         self._retries = retries
 
     def __repr__(self) -> str:
-        return f"LabelStudio({self._door.url!r})"
+        return f"LabelStudio({self._client.url!r})"
 
     def __enter__(self) -> Self:
         return self
@@ -70,24 +87,24 @@ class LabelStudio:
         self.close()
 
     def close(self) -> None:
-        """Let go of connections."""
-        self._door.close()
+        """Close the connections."""
+        self._client.close()
 
     def create_project(self, title: str, config: str) -> int:
-        """Return the number of a fresh project with this screen (:func:`~driftpace.labelling.labelling_config` makes one)."""
+        """Create a project with a labelling interface (:func:`~driftpace.labelling.labelling_config`); return its number."""
         if not isinstance(title, str) or not 3 <= len(title) <= 50 or not title.isprintable():
             raise ParameterError(
                 f"must be a text of 3 to 50 characters; got {clip(repr(title))}.",
                 owner="create_project",
                 name="title",
             )
-        made = self._door.post("/api/projects/", {"title": title, "label_config": config})
+        made = self._client.post("/api/projects/", {"title": title, "label_config": config})
         return _number(made, "id", "a project")
 
-    def import_tasks(self, project: int, tasks: Sequence[Mapping[str, Any]], *, batch: int = 250) -> Imported:
-        """Create tasks, those that the project does not have yet by their driftpace id and period, some at a time.
+    def import_tasks(self, project: int, tasks: Sequence[Mapping[str, Any]], *, batch: int = 250) -> ImportResult:
+        """Create the tasks that the project does not have yet, by driftpace id and period, in batches.
 
-        Where the server breaks off in the middle, what arrived is looked up before the rest is sent again.
+        After a failure, the project is queried for what arrived before the rest is sent again.
         """
         validation.count("import_tasks", least=1, project=project, batch=batch)
         wanted = {_task_id(task): task for task in tasks}
@@ -97,31 +114,31 @@ class LabelStudio:
                 owner="import_tasks",
                 name="tasks",
             )
-        there = self.task_ids(project)
-        missing = [row_id for row_id in wanted if row_id not in there]
+        existing = self.task_ids(project)
+        missing = [row_id for row_id in wanted if row_id not in existing]
         already = len(wanted) - len(missing)
         attempt = 0
         while missing:
             some = missing[:batch]
             try:
-                self._door.post(f"/api/projects/{project}/import", [dict(wanted[row_id]) for row_id in some])
+                self._client.post(f"/api/projects/{project}/import", [dict(wanted[row_id]) for row_id in some])
                 missing = missing[batch:]
             except UnavailableError:
                 if attempt == self._retries:
                     raise
-                self._door.rest(attempt)
+                self._client.wait(attempt)
                 attempt += 1
-                there = self.task_ids(project)
-                missing = [row_id for row_id in missing if row_id not in there]
-        return Imported(created=len(wanted) - already, already=already)
+                existing = self.task_ids(project)
+                missing = [row_id for row_id in missing if row_id not in existing]
+        return ImportResult(created=len(wanted) - already, already=already)
 
     def task_ids(self, project: int) -> set[tuple[str, str]]:
-        """Return for all tasks in a project what they were made for (empty where that is not said), and their driftpace id."""
+        """Return (campaign and period, driftpace id) of all tasks of a project; the first is empty where it is not recorded."""
         found = (task.get("data") for task in self._pages(project, {}))
         return {_key(data) for data in found if isinstance(data, dict) and data.get(ROW_ID)}
 
     def annotated_tasks(self, project: int, *, since: str | datetime | None = None) -> list[dict[str, Any]]:
-        """Return the tasks that somebody labelled, with their annotations; only those changed ``since`` a moment where given."""
+        """Return the labelled tasks with their annotations; with ``since``, only those changed since then."""
         items = [{"filter": "filter:tasks:total_annotations", "operator": "greater", "type": "Number", "value": 0}]
         if since is not None:
             items.append(
@@ -142,18 +159,18 @@ class LabelStudio:
         target: str | None = None,
         since: str | datetime | None = None,
         several: AnnotationPolicy = "latest",
-    ) -> Labelled:
-        """Return what people have labelled, as rows; ``target`` and ``several`` as :func:`~driftpace.labelling.from_export`."""
+    ) -> LabelledRows:
+        """Return the labelled tasks as rows; ``target`` and ``several`` as in :func:`~driftpace.labelling.from_export`."""
         tasks = self.annotated_tasks(project, since=since)
         rows = rows_of_export(tasks, target=target, several=several, owner="labelled")
         moments = [task["updated_at"] for task in tasks if isinstance(task.get("updated_at"), str)]
         until = max(moments, default=None if since is None else _moment(since))
-        return Labelled(rows=tuple(rows), until=until)
+        return LabelledRows(rows=tuple(rows), until=until)
 
     def register_webhook(self, project: int, url: str, secret: str) -> int:
-        """Have the server call ``url`` whenever an annotation comes or changes, with the shared secret; return its number.
+        """Register a webhook that calls ``url`` with the shared secret when an annotation is created or changes; return its number.
 
-        Registered again for the same address, the webhook that is there is changed.
+        An existing webhook for the same address is updated.
         """
         validation.count("register_webhook", least=1, project=project)
         check_secret(secret)
@@ -166,22 +183,22 @@ class LabelStudio:
             "actions": list(ACTIONS),
             "is_active": True,
         }
-        hooks = self._door.get("/api/webhooks/", {"project": project})
+        hooks = self._client.get("/api/webhooks/", {"project": project})
         for hook in hooks if isinstance(hooks, list) else []:
             if isinstance(hook, dict) and hook.get("url") == url and hook.get("project") == project:
                 number = _number(hook, "id", "a webhook")
-                self._door.patch(f"/api/webhooks/{number}/", body)
+                self._client.patch(f"/api/webhooks/{number}/", body)
                 return number
-        return _number(self._door.post("/api/webhooks/", body), "id", "a webhook")
+        return _number(self._client.post("/api/webhooks/", body), "id", "a webhook")
 
     def _pages(self, project: int, query: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-        """Return the tasks of a project page after page, each once, until as many came as the server says there are."""
+        """Yield the tasks of a project page by page, each once."""
         validation.count("LabelStudio", least=1, project=project)
         seen: set[Any] = set()
         for page in range(1, _MOST_PAGES):
-            answer = self._door.get("/api/tasks", {"project": project, "page": page, "page_size": 100, **query})
+            answer = self._client.get("/api/tasks", {"project": project, "page": page, "page_size": 100, **query})
             if not isinstance(answer, dict) or not isinstance(answer.get("tasks"), list):
-                raise LabellingError(f"{self!r} must answer with a list of tasks; it answered something else.")
+                raise LabellingError(f"{self!r} must answer with a list of tasks; it did not.")
             fresh = [task for task in answer["tasks"] if isinstance(task, dict) and task.get("id") not in seen]
             seen |= {task.get("id") for task in fresh}
             yield from fresh
@@ -204,7 +221,7 @@ def _task_id(task: Mapping[str, Any]) -> tuple[str, str]:
     data = task.get("data")
     if not isinstance(data, Mapping) or not data.get(ROW_ID):
         raise ParameterError(
-            f"must be tasks with {ROW_ID} in their data, as to_tasks makes them.",
+            f"must be tasks with {ROW_ID} in their data, as made by to_tasks.",
             owner="import_tasks",
             name="tasks",
         )
@@ -212,12 +229,12 @@ def _task_id(task: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _moment(since: str | datetime) -> str:
-    """Return a moment as Label Studio compares it: in UTC, to the microsecond."""
+    """Return a time as Label Studio compares it: in UTC, to the microsecond."""
     try:
         moment = datetime.fromisoformat(since) if isinstance(since, str) else since
     except ValueError:
         raise ParameterError(
-            f"must be a moment in ISO 8601; got {clip(str(since))!r}.",
+            f"must be a time in ISO 8601; got {clip(str(since))!r}.",
             owner="LabelStudio",
             name="since",
         ) from None

@@ -1,4 +1,4 @@
-"""An order as work for people: tasks that carry their row, and the screen on which a row is labelled."""
+"""Label Studio tasks for the rows of an order, and the labelling interface of a project."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,13 +19,25 @@ def to_tasks(
     order: str | int | None = None,
     shown: Sequence[str] | None = None,
 ) -> list[dict[str, Any]]:
-    r"""Return Label Studio tasks for rows, given as values by column, and the id of each.
+    r"""Return Label Studio tasks for rows.
 
-    ``data`` holds the row as it is, so that a project's own screen finds its columns; beside it the id, which every export
-    brings back, and the row as lines of text (only the columns ``shown``, all where None), which
-    :func:`labelling_config` shows. Where campaign and period are given, it also says for which it was made: a label that
-    was given in one period is none of another. ``meta`` repeats that.
+    ``data`` of a task holds the row unchanged, so that an existing labelling interface finds its columns, the id, which every
+    export returns, and the row as lines of text for :func:`labelling_config`. With campaign and period it also records for
+    which they were drawn: a label of one period does not count in another. ``meta`` repeats that.
 
+    Parameters
+    ----------
+    rows : mapping of str to sequence
+        Values by column.
+    ids : sequence of str
+        The id of each row.
+    campaign, period, order : optional
+        What the rows were drawn for.
+    shown : sequence of str, optional
+        Columns to show as text, all by default.
+
+    Examples
+    --------
     >>> task, = to_tasks({"age": [41], "city": [None]}, ["r7"], campaign="churn", period=3)
     >>> task["data"]
     {'age': 41, 'city': None, 'driftpace_id': 'r7', 'driftpace_shown': 'age: 41\ncity: -', 'driftpace_for': 'churn/3'}
@@ -56,10 +68,21 @@ def to_tasks(
 def labelling_config(
     target: str, *, classes: Sequence[str] | None = None, question: str | None = None, shown: str = ROW_SHOWN
 ) -> str:
-    """Return the screen of a fresh Label Studio project: the row, and one question of the target's name.
+    """Return the labelling interface of a Label Studio project: the row, and one question named after the target.
 
-    With ``classes`` one of them is chosen, without a number is typed in. ``shown`` is the part of a task that is shown as text.
+    Parameters
+    ----------
+    target : str
+        The column to label.
+    classes : sequence of str, optional
+        The classes to choose from; a number is entered without them.
+    question : str, optional
+        The question, the target by default.
+    shown : str
+        The field of a task that is shown as text.
 
+    Examples
+    --------
     >>> print(labelling_config("churned", classes=["no", "yes"], question="Did they leave?"))
     <View>
       <Text name="row" value="$driftpace_shown"/>
@@ -71,7 +94,7 @@ def labelling_config(
     </View>
     """
     for name, word in (("target", target), ("question", question or "?"), ("shown", shown)):
-        _refuse_odd(name, word)
+        _check_text(name, word)
     if not shown.isidentifier():
         raise ParameterError(f"must be a plain name; got {clip(shown)!r}.", owner="labelling_config", name="shown")
     lines = [f"  <Text name={quoteattr('row' if target != 'row' else 'shown')} value={quoteattr('$' + shown)}/>"]
@@ -95,16 +118,16 @@ def _classes(classes: Sequence[str]) -> list[str]:
     words = list(classes)
     if isinstance(classes, str) or len(words) < 2 or len({*map(str, words)}) != len(words):
         raise ParameterError(
-            f"must be two or more different words; got {clip(repr(classes))}.",
+            f"must be two or more distinct classes; got {clip(repr(classes))}.",
             owner="labelling_config",
             name="classes",
         )
     for word in words:
-        _refuse_odd("classes", word)
+        _check_text("classes", word)
     return words
 
 
-def _refuse_odd(name: str, word: object) -> None:
-    """Refuse what XML cannot hold, or holds otherwise than it was given."""
+def _check_text(name: str, word: object) -> None:
+    """Refuse text that XML cannot hold unchanged."""
     if not isinstance(word, str) or not word or word != word.strip() or not word.isprintable():
         raise ParameterError(f"must be a printable text; got {clip(repr(word))}.", owner="labelling_config", name=name)

@@ -6,7 +6,7 @@ from driftpace.backtest.judgement import period_means, period_quantiles, total_l
 from driftpace.backtest.result import BacktestResult, Strategy
 from driftpace.backtest.text import target_text
 from driftpace.formatting import count, loss, number, plural, share, span
-from driftpace.report.figures import Figure, fits, highest
+from driftpace.report.figures import ReportFigure, fits, highest
 from driftpace.report.page import Section
 from driftpace.typing import FloatArray
 
@@ -29,7 +29,7 @@ def samples_section(result: BacktestResult) -> Section:
     low, middle, high = (period_quantiles(own, level) for level in (0.1, 0.5, 0.9))
     theory = period_quantiles(result.ledger.samples_theory, 0.5)
     height = max(highest(high), 1.0)
-    figure = Figure(periods=result.periods, axis="labels in the period", digits=",.0f")
+    figure = ReportFigure(periods=result.periods, axis="labels in the period", digits=",.0f")
     figure.band("variation over runs (10–90 %)", low, high, colour="own")
     figure.line("labels (median)", middle, colour="own", width=2.5, markers=True)
     figure.line("rows available", result.pool, colour="slate", dash="dot", shown=fits(result.pool, height))
@@ -60,7 +60,7 @@ def drift_section(result: BacktestResult) -> Section:
     ledger = result.ledger
     middle, upper = period_quantiles(ledger.drift, 0.5), period_quantiles(ledger.drift_upper, 0.5)
     statuses = [_majority_status(column[~np.isnan(column)]) for column in ledger.status.T]
-    figure = Figure(
+    figure = ReportFigure(
         periods=result.periods,
         axis="risk added by drift",
         top=_top([highest(middle), highest(result.epsilon)], highest(upper)),
@@ -109,7 +109,7 @@ def ledger_section(result: BacktestResult) -> Section:
         period_quantiles(result.ledger.certificate, 0.5),
     )
     top = _top([highest(mean), highest(result.epsilon)], highest(high, certificate, bound))
-    figure = Figure(periods=result.periods, axis="excess risk", top=top)
+    figure = ReportFigure(periods=result.periods, axis="excess risk", top=top)
     figure.band("variation over runs (10–90 %)", low, high, colour="own")
     figure.line("measured (mean)", mean, colour="own", width=2.5, markers=True)
     figure.line("predicted (risk bound)", bound, colour="plum", dash="dashdot")
@@ -174,7 +174,7 @@ def auc_section(result: BacktestResult) -> Section | None:
 def _comparison(
     result: BacktestResult, means: list[FloatArray], *, key: str, title: str, axis: str, better: str
 ) -> Section:
-    figure = Figure(periods=result.periods, axis=axis, from_zero=False)
+    figure = ReportFigure(periods=result.periods, axis=axis, from_zero=False)
     for strategy, values in zip(result.strategies, means, strict=True):
         colour, dash = LOOKS.get(strategy.name, ("slate", "solid"))
         ours = strategy is result.strategies[0]
@@ -254,7 +254,7 @@ def choices_section(result: BacktestResult) -> Section | None:
     labels = chosen.candidates
     shares = np.array([(chosen.chosen == index).mean(axis=0) for index in range(len(labels))])
     whole = shares.mean(axis=1)
-    figure = Figure(periods=result.periods, axis="share of runs", top=1.05, digits=".0%")
+    figure = ReportFigure(periods=result.periods, axis="share of runs", top=1.05, digits=".0%")
     order = np.argsort(-whole, kind="stable")
     for place, index in enumerate(order):
         if whole[index] > 0.0:

@@ -8,7 +8,7 @@ import numpy as np
 from driftpace.campaign.records import LedgerRow, Order
 from driftpace.formatting import known_number, plural
 from driftpace.records import Money, Plan
-from driftpace.report.figures import Figure, fits, highest
+from driftpace.report.figures import ReportFigure, fits, highest
 from driftpace.report.page import Section
 from driftpace.typing import FloatArray
 
@@ -37,7 +37,7 @@ def labels_section(ledger: Sequence[LedgerRow], order: Order | None) -> Section:
         )
         theory = [*theory, float(order.request.samples_theory)]
     height = max(highest(received, asked), 1.0)
-    figure = Figure(periods=names, axis="rows in the period", digits=",.0f")
+    figure = ReportFigure(periods=names, axis="rows in the period", digits=",.0f")
     figure.line("asked for", asked, colour="plum", dash="dash")
     figure.line("received", received, colour="own", width=2.5, markers=True)
     figure.line("proven rule (theory)", theory, colour="rose", dash="dot", shown=fits(theory, height))
@@ -64,7 +64,7 @@ def drift_section(ledger: Sequence[LedgerRow]) -> Section:
     rho = [(row.report.rho, row.report.rho_upper) if row.report.measures == "rho" else (None, None) for row in ledger]
     middle = np.array([math.nan if low is None else 0.5 * low**2 for low, _ in rho])
     upper = np.array([math.nan if high is None else 0.5 * high**2 for _, high in rho])
-    figure = Figure(
+    figure = ReportFigure(
         periods=names, axis="risk added by drift", top=_top([highest(middle), highest(epsilon)], highest(upper))
     )
     figure.band("upper bound", middle, upper, colour="slate")
@@ -98,7 +98,7 @@ def risk_section(ledger: Sequence[LedgerRow]) -> Section:
     found = [row.report.certificate for row in ledger]
     certificate = np.array([math.nan if one is None else one for one in found])
     top = _top([highest(bound[np.isfinite(bound)]), highest(epsilon)], highest(certificate))
-    figure = Figure(periods=names, axis="excess risk", top=top)
+    figure = ReportFigure(periods=names, axis="excess risk", top=top)
     figure.line("expected", bound, colour="own", width=2.5, markers=True)
     figure.line("certificate", certificate, colour="teal", dash="dot")
     figure.line("the target", epsilon, colour="bad", dash="dash", width=1.5)
@@ -126,7 +126,7 @@ def served_section(ledger: Sequence[LedgerRow]) -> Section | None:
     loss = np.array([math.nan if row.served is None else row.served.loss for row in ledger])
     error = np.array([math.nan if row.served is None else row.served.error for row in ledger])
     right = [None if row.served is None else row.served.accuracy for row in ledger]
-    figure = Figure(periods=names, axis="loss on new rows", from_zero=False)
+    figure = ReportFigure(periods=names, axis="loss on new rows", from_zero=False)
     figure.band("two standard errors", loss - 2.0 * error, loss + 2.0 * error, colour="own")
     figure.line("previous model", loss, colour="own", width=2.5, markers=True)
     last = next(row.served for row in reversed(ledger) if row.served is not None)
@@ -164,7 +164,7 @@ def money_section(ledger: Sequence[LedgerRow], total: Money, plan: Plan | None) 
             names.append(name if name not in names else f"period {name}")
     spent += [math.nan] * (len(names) - len(spent))
     currency = f" ({total.currency})" if total.currency else ""
-    figure = Figure(periods=tuple(names), axis=f"spent so far{currency}", digits=",.2~f")
+    figure = ReportFigure(periods=tuple(names), axis=f"spent so far{currency}", digits=",.2~f")
     figure.line("spent", spent, colour="own", width=2.5, markers=True)
     figure.line("planned", ahead, colour="plum", dash="dash")
     figure.line("budget", [float(total)] * len(names), colour="bad", dash="dot", width=1.5)

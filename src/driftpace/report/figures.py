@@ -42,10 +42,10 @@ class LegendKey:
 
 
 @dataclass(kw_only=True, slots=True)
-class Figure:
+class ReportFigure:
     """A figure over named periods, built trace by trace with its legend.
 
-    >>> figure = Figure(periods=("1990", "1992"), axis="labels")
+    >>> figure = ReportFigure(periods=("1990", "1992"), axis="labels")
     >>> figure.line("asked", [3.0, math.inf], colour="own")
     >>> figure.traces[0]["y"], figure.keys[0].label
     ([3.0, None], 'asked')
@@ -190,7 +190,7 @@ def _alone(values: Sequence[float] | FloatArray) -> bool:
 
 
 @dataclass(kw_only=True, slots=True)
-class NumericFigure(Figure):
+class NumericFigure(ReportFigure):
     """A figure over numbers instead of names, with bars, steps and areas; ``along`` is the title of the axis."""
 
     places: tuple[float, ...]
@@ -244,7 +244,7 @@ class NumericFigure(Figure):
 
     def layout(self) -> dict[str, Any]:
         """Return the layout in plotly's format."""
-        found = Figure.layout(self)
+        found = ReportFigure.layout(self)
         found["yaxis"]["separatethousands"] = True
         axis = found["xaxis"]
         for name in ("categoryorder", "categoryarray"):
@@ -260,7 +260,7 @@ class NumericFigure(Figure):
         return found | {"bargap": 0.3}
 
     def _trace(self, label: str, values: Sequence[float] | FloatArray, shown: bool) -> dict[str, Any]:
-        return Figure._trace(self, label, values, shown) | {"x": list(self.places)}
+        return ReportFigure._trace(self, label, values, shown) | {"x": list(self.places)}
 
 
 def _decades(values: Sequence[float]) -> list[float]:

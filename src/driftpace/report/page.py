@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import Any
 
 from driftpace.errors import MissingExtraError
-from driftpace.report.figures import Figure, LegendKey
+from driftpace.report.figures import LegendKey, ReportFigure
 
 BADGES = {"bad": "✗ fails", "warn": "! careful", "good": "✓ holds"}
 """The badge of each tone, the worst first."""
@@ -114,7 +114,7 @@ class Section:
     title: str
     text: str
     alt: str
-    figure: Figure
+    figure: ReportFigure
     columns: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
 

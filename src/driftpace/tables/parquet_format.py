@@ -109,7 +109,7 @@ class ThriftReader:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Chunk:
+class ColumnChunk:
     """One column of one row group: its name, how many values it has, and where its pages are."""
 
     name: str
@@ -119,11 +119,11 @@ class Chunk:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Group:
+class RowGroup:
     """One row group: its rows, and a chunk for each column."""
 
     rows: int
-    chunks: tuple[Chunk, ...]
+    chunks: tuple[ColumnChunk, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -137,7 +137,7 @@ class Page:
     encoding: int
 
 
-def read_footer(data: bytes, what: str) -> tuple[int, tuple[Group, ...]]:
+def read_footer(data: bytes, what: str) -> tuple[int, tuple[RowGroup, ...]]:
     """Return how many rows the file says it has, and its row groups; a sentence where the footer is damaged."""
     length = int.from_bytes(data[-8:-4], "little")
     start = len(data) - 8 - length
@@ -168,12 +168,12 @@ def _record(value: Any) -> dict[int, Any]:
     return value
 
 
-def _group(value: Any) -> Group:
+def _group(value: Any) -> RowGroup:
     group = _record(value)
-    return Group(rows=_whole(group.get(3)), chunks=tuple(_chunk(chunk) for chunk in _list(group.get(1))))
+    return RowGroup(rows=_whole(group.get(3)), chunks=tuple(_chunk(chunk) for chunk in _list(group.get(1))))
 
 
-def _chunk(value: Any) -> Chunk:
+def _chunk(value: Any) -> ColumnChunk:
     chunk = _record(value)
     if 1 in chunk:
         raise ThriftError("its columns are in other files")
@@ -183,10 +183,10 @@ def _chunk(value: Any) -> Chunk:
     if type(dictionary) is int and 0 < dictionary < start:
         start = dictionary
     names = [part.decode("utf-8", "replace") for part in _list(facts.get(3)) if isinstance(part, bytes)]
-    return Chunk(name=".".join(names), values=_whole(facts.get(5)), start=start, length=_whole(facts.get(7)))
+    return ColumnChunk(name=".".join(names), values=_whole(facts.get(5)), start=start, length=_whole(facts.get(7)))
 
 
-def walk(data: memoryview, chunk: Chunk, what: str) -> Iterator[Page]:
+def walk(data: memoryview, chunk: ColumnChunk, what: str) -> Iterator[Page]:
     """Return the pages of a column chunk until all its values were seen, or refuse the file in a sentence."""
     at, end, seen = chunk.start, min(chunk.start + chunk.length, len(data)), 0
     while seen < chunk.values:
@@ -264,7 +264,7 @@ def _check(data: bytes, limits: TableLimits, what: str) -> None:
                 _check_page(page, chunk, what)
 
 
-def _check_page(page: Page, chunk: Chunk, what: str) -> None:
+def _check_page(page: Page, chunk: ColumnChunk, what: str) -> None:
     if page.kind == "data" and page.values > chunk.values:
         raise DataError(f"{what} must hold one value in each cell; a page of {clip(chunk.name)!r} holds more.")
     if page.kind == "data" and page.encoding == _DELTA_BYTE_ARRAY:

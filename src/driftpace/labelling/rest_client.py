@@ -1,4 +1,4 @@
-"""Requests to a Label Studio server: signed, retried where that is safe; every failure is one sentence, without the token."""
+"""HTTP requests to a Label Studio server: authorised, retried where that is safe, and with errors that never show the token."""
 
 import json
 import logging
@@ -20,19 +20,19 @@ _logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Answer:
-    """What came back."""
+class _Response:
+    """A response with its whole content."""
 
     code: int
     location: str
     content: bytes
 
 
-class Door:
-    """Sends requests to one server under one token; knows both kinds of token that Label Studio gives out.
+class RestClient:
+    """Send requests to one server with one token, legacy or personal.
 
-    A legacy token is sent as it is. A personal access token is three parts with points between them; it is exchanged for a
-    short-lived one, again whenever that one has expired. The token is shown nowhere.
+    A legacy token is sent unchanged. A personal access token (three parts separated by points) is exchanged for a short-lived
+    one, and again whenever that has expired. The token is never shown.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Door:
     ) -> None:
         validation.positive("LabelStudio", timeout=timeout)
         validation.count("LabelStudio", retries=retries)
-        self.url = _checked(url)
+        self.url = _check_url(url)
         if (
             not isinstance(token, str)
             or not token.strip()
@@ -55,14 +55,14 @@ class Door:
             or not token.strip().isprintable()
         ):
             raise ParameterError(
-                "must be the token of an account, as Label Studio shows it; got none.",
+                "must be the access token of an account; got none.",
                 owner="LabelStudio",
                 name="token",
             )
         self._token, self._retries, self._pause, self._timeout = token.strip(), retries, pause, timeout
         self._personal = self._token.count(".") == 2
         self._access: str | None = None
-        httpx = _need_httpx()
+        httpx = _require_httpx()
         self._client = httpx.Client(
             timeout=timeout, transport=transport, follow_redirects=False, trust_env=transport is None
         )
@@ -72,26 +72,26 @@ class Door:
         return f"Label Studio at {self.url}"
 
     def __repr__(self) -> str:
-        return f"Door({self.url!r})"
+        return f"RestClient({self.url!r})"
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close the connections."""
         self._client.close()
 
     def get(self, path: str, query: Mapping[str, Any] | None = None) -> Any:
-        """Return what the server answers; asked again where it is busy or silent, for asking changes nothing."""
-        return self._ask("GET", path, query=query, again=True)
+        """Return the response to a GET request, which is repeated while the server is busy or does not respond."""
+        return self._request("GET", path, query=query, retry=True)
 
     def post(self, path: str, body: Any, query: Mapping[str, Any] | None = None) -> Any:
-        """Send something, once: where it is not known to have arrived, :class:`UnavailableError`."""
-        return self._ask("POST", path, query=query, body=body, again=False)
+        """Send a POST request once; :class:`UnavailableError` where it may not have arrived."""
+        return self._request("POST", path, query=query, body=body, retry=False)
 
     def patch(self, path: str, body: Any) -> Any:
-        """Change something; sent again where the server is busy, for twice is as once."""
-        return self._ask("PATCH", path, body=body, again=True)
+        """Send a PATCH request, which is idempotent and repeated while the server is busy."""
+        return self._request("PATCH", path, body=body, retry=True)
 
-    def _ask(
-        self, method: str, path: str, *, again: bool, query: Mapping[str, Any] | None = None, body: Any = None
+    def _request(
+        self, method: str, path: str, *, retry: bool, query: Mapping[str, Any] | None = None, body: Any = None
     ) -> Any:
         renewed = False
         for attempt in range(self._retries + 1):
@@ -102,13 +102,13 @@ class Door:
                     answer = self._send(method, path, query, body, self._authorization())
                 return self._read(answer, method, path)
             except UnavailableError:
-                if not again or attempt == self._retries:
+                if not retry or attempt == self._retries:
                     raise
-                self.rest(attempt)
+                self.wait(attempt)
         raise AssertionError("unreachable")
 
-    def rest(self, attempt: int) -> None:
-        """Wait, longer after each attempt, before the next."""
+    def wait(self, attempt: int) -> None:
+        """Wait before the next attempt, longer each time."""
         self._pause(min(0.5 * 2.0**attempt, _LONGEST_PAUSE))
 
     def _authorization(self) -> str:
@@ -119,13 +119,13 @@ class Door:
             found = self._read(answer, "POST", "/api/token/refresh/")
             access = found.get("access") if isinstance(found, dict) else None
             if not isinstance(access, str) or not access.isascii() or not access.isprintable():
-                raise LabellingError(f"{self._name} must answer a token with a short-lived one; it did not.")
+                raise LabellingError(f"{self._name} must exchange the token for a short-lived one; it did not.")
             self._access = access
         return f"Bearer {self._access}"
 
-    def _send(self, method: str, path: str, query: Mapping[str, Any] | None, body: Any, sign: str | None) -> _Answer:
-        """Send one request and return the answer with its content; what fails on the way is UnavailableError."""
-        httpx = _need_httpx()
+    def _send(self, method: str, path: str, query: Mapping[str, Any] | None, body: Any, sign: str | None) -> _Response:
+        """Send one request and return its response; UnavailableError where the connection fails."""
+        httpx = _require_httpx()
         headers = {"Accept": "application/json", **({} if sign is None else {"Authorization": sign})}
         more = {} if body is None else {"json": body}
         started = time.monotonic()
@@ -139,7 +139,7 @@ class Door:
                             f"{self._name} must answer with at most {size(_LARGEST_ANSWER)}; got more."
                         )
                     if time.monotonic() - started > _PATIENCE * self._timeout:
-                        raise UnavailableError(f"{self._name} must answer in time; it answers too slowly.")
+                        raise UnavailableError(f"{self._name} must answer in time; the response is too slow.")
         except httpx.TimeoutException:
             raise UnavailableError(
                 f"{self._name} must answer in time; it did not: try again, or raise timeout=."
@@ -147,50 +147,52 @@ class Door:
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
             raise UnavailableError(f"{self._name} must be reachable; {self._clean(error)}.") from None
         _logger.debug("%s %s -> %s in %.3f s", method, path, answer.status_code, time.monotonic() - started)
-        return _Answer(code=answer.status_code, location=answer.headers.get("location", ""), content=bytes(taken))
+        return _Response(code=answer.status_code, location=answer.headers.get("location", ""), content=bytes(taken))
 
-    def _read(self, answer: _Answer, method: str, path: str) -> Any:
+    def _read(self, answer: _Response, method: str, path: str) -> Any:
         code = answer.code
         if code in _BUSY or code >= 500:
-            raise UnavailableError(f"{self._name} must be able to answer; it says {code} to {method} {path}.")
+            raise UnavailableError(f"{self._name} must be available; it answers {code} to {method} {path}.")
         if 300 <= code < 400:
             where = urlsplit(answer.location)
-            elsewhere = clip(f"{where.scheme}://{where.netloc}" if where.netloc else "another page")
+            target = clip(f"{where.scheme}://{where.netloc}" if where.netloc else "another page")
             raise LabellingError(
-                f"Label Studio must answer at {self.url} itself; it sends on to {elsewhere}: give that address."
+                f"Label Studio must answer at {self.url} itself; it redirects to {target}: use that address."
             )
         if code in (401, 403):
-            raise LabellingError(f"{self._name} must accept the token; it says {code}: {self._detail(answer)}.")
+            raise LabellingError(f"{self._name} must accept the token; it answers {code}: {self._detail(answer)}.")
         if code == 404:
-            raise LabellingError(f"{self._name} must have {path}; it says 404: {self._detail(answer)}.")
+            raise LabellingError(f"{self._name} must have {path}; it answers 404: {self._detail(answer)}.")
         if code >= 400:
-            raise LabellingError(f"{self._name} must accept {method} {path}; it says {code}: {self._detail(answer)}.")
+            raise LabellingError(
+                f"{self._name} must accept {method} {path}; it answers {code}: {self._detail(answer)}."
+            )
         try:
             return json.loads(answer.content) if answer.content else None
         except (ValueError, RecursionError):
             raise LabellingError(
-                f"{self._name} must answer {method} {path} with JSON; it did not: see whether Label Studio is there."
+                f"{self._name} must answer {method} {path} with JSON; it did not: check that the address is that of Label Studio."
             ) from None
 
-    def _detail(self, answer: _Answer) -> str:
-        """Return what the server says was wrong, in a few words."""
+    def _detail(self, answer: _Response) -> str:
+        """Return the reason that the server gives."""
         try:
-            said = json.loads(answer.content)
+            body = json.loads(answer.content)
         except (ValueError, RecursionError):
-            said = None
-        if not isinstance(said, dict):
+            body = None
+        if not isinstance(body, dict):
             return "no reason given"
-        detail = said.get("validation_errors") or said.get("detail") or "no reason given"
+        detail = body.get("validation_errors") or body.get("detail") or "no reason given"
         return self._clean(detail if isinstance(detail, str) else json.dumps(detail, ensure_ascii=False))
 
-    def _clean(self, said: object) -> str:
-        text = str(said) or type(said).__name__
+    def _clean(self, reason: object) -> str:
+        text = str(reason) or type(reason).__name__
         for secret in (self._token, self._access):
             text = text.replace(secret, "[token]") if secret else text
         return clip(" ".join(text.split()), 200).rstrip(".")
 
 
-def _need_httpx() -> Any:
+def _require_httpx() -> Any:
     try:
         import httpx
     except ModuleNotFoundError:
@@ -198,8 +200,8 @@ def _need_httpx() -> Any:
     return httpx
 
 
-def _checked(url: str) -> str:
-    """Return the address without a slash at its end, or refuse one that is no plain http address."""
+def _check_url(url: str) -> str:
+    """Return the address without a trailing slash, or refuse one that is not a plain http address."""
     try:
         parts = urlsplit(url)
         fine = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
@@ -213,7 +215,7 @@ def _checked(url: str) -> str:
         )
     if parts.username is not None or parts.password is not None:
         raise ParameterError(
-            "must not hold a name or password; give the token as token=.",
+            "must not contain a user name or password; pass token= instead.",
             owner="LabelStudio",
             name="url",
         )
