@@ -18,9 +18,7 @@ from driftpace.service.auth.tokens import make_token
 from driftpace.storage import open_store
 from tests.reference.periods import begun
 
-PROGRAM = (
-    "import sys; from driftpace.service import run; run(sys.argv[1], port=0, say=lambda text: print(text, flush=True))"
-)
+PROGRAM = "import sys; from driftpace.service import run; run(sys.argv[1], port=0)"
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.invalid"])

@@ -1,7 +1,5 @@
 """``driftpace serve``: dashboard and REST API."""
 
-import re
-from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -33,20 +31,17 @@ def serve(
     """
     from driftpace.service import run
 
-    say = announcing(form)
-    run(storage or DEFAULT_STORAGE, host=host, port=port, token_always=token_always, dashboard=dashboard, say=say)
+    run(
+        storage or DEFAULT_STORAGE,
+        host=host,
+        port=port,
+        token_always=token_always,
+        dashboard=dashboard,
+        on_listening=_print_address if form is Form.JSON else None,
+    )
 
 
-def announcing(form: Form) -> Callable[[str], None]:
-    """Return a function that prints where the service listens: a sentence, or its store and address as JSON."""
+def _print_address(storage: str, url: str) -> None:
+    from driftpace.cli.output import print_json
 
-    def say(sentence: str) -> None:
-        if form is Form.TABLE:
-            print(sentence, flush=True)
-            return
-        from driftpace.cli.output import print_json
-
-        found = re.search(r"serves (?P<storage>.+) at (?P<url>https?://\S+)", sentence)
-        print_json({} if found is None else found.groupdict(), flush=True)
-
-    return say
+    print_json({"storage": storage, "url": url}, flush=True)

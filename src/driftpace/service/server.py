@@ -34,7 +34,7 @@ def run(
     token_always: bool = False,
     limits: ServiceLimits | None = None,
     dashboard: bool = True,
-    say: Callable[[str], None] = print,
+    on_listening: Callable[[str, str], None] | None = None,
 ) -> None:
     """Serve the campaigns of a store until interrupted.
 
@@ -52,8 +52,8 @@ def run(
         Limits of the service.
     dashboard : bool
         Whether to serve the dashboard.
-    say : callable
-        Receives the line with the address.
+    on_listening : callable, optional
+        Called with the store and the address once the service listens; by default both are printed.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def run(
             server = make_server(store, access=access, limits=limits, dashboard=dashboard)
             handler = configure_logging()
             url_host = f"[{host}]" if ":" in host else host
-            say(f"driftpace serves {store.url} at http://{url_host}:{actual_port} (press Ctrl+C to stop)")
+            (on_listening or print_address)(store.url, f"http://{url_host}:{actual_port}")
             try:
                 with _single_threaded_algebra():
                     server.run(sockets=[listening])
@@ -85,6 +85,11 @@ def run(
                 handler.flush()
     finally:
         store.close()
+
+
+def print_address(storage: str, url: str) -> None:
+    """Print the store and the address of the service."""
+    print(f"driftpace serves {storage} at {url} (press Ctrl+C to stop)", flush=True)
 
 
 class GracefulServer(uvicorn.Server):

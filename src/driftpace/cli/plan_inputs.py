@@ -1,4 +1,4 @@
-"""From words on the command line to what a planner takes: the world, the cost, and which two of three are known."""
+"""Inputs of a plan: the drift, the prices, and which two of target, budget and horizon are given."""
 
 import math
 from dataclasses import dataclass, replace

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from driftpace.cli.plan.answer import Answer, work_out
-from driftpace.cli.plan.asking import Wanted, World, costs
-from driftpace.cli.plan.picture import picture, write_picture
+from driftpace.cli.plan_answer import Answer, work_out
+from driftpace.cli.plan_inputs import Wanted, World, costs
+from driftpace.cli.plan_text import picture, write_picture
 from tests.report.test_browser import CHROMIUM, browsing, opened
 
 

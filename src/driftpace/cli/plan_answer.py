@@ -1,8 +1,8 @@
-"""The plan that was asked for, and what belongs beside it: other plans for the money, the curve, what the money could hold."""
+"""A solved plan with its baselines, trade-off curve, tightest target and cheapest budget."""
 
 from dataclasses import dataclass, replace
 
-from driftpace.cli.plan.asking import Wanted, World
+from driftpace.cli.plan_inputs import Wanted, World
 from driftpace.errors import ParameterError
 from driftpace.planning import (
     Cost,

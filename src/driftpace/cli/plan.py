@@ -135,7 +135,7 @@ def plan(
     Example: driftpace plan churn --budget 5000 --horizon 12 --fixed 50 --per-sample 2
     """
     from driftpace.cli.output import Stopwatch
-    from driftpace.cli.plan.asking import Wanted, World, costs, one_form, place_for_picture
+    from driftpace.cli.plan_inputs import Wanted, World, costs, one_form, place_for_picture
 
     stopwatch = Stopwatch()
     shown = one_form(form.value, json)
@@ -144,14 +144,14 @@ def plan(
     cost = costs(world, fixed=fixed, per_sample=per_sample, tiers=tier or [], minimum=minimum, currency=currency)
     wanted = Wanted.of(epsilon=epsilon, budget=budget, horizon=horizon, solve=solve, goal=gap, world=world)
 
-    from driftpace.cli.plan.answer import work_out
-    from driftpace.cli.plan.telling import as_json, tell, waiting
+    from driftpace.cli.plan_answer import work_out
+    from driftpace.cli.plan_text import as_json, tell, waiting
 
     with waiting("Planning (the first plan on a machine takes some seconds longer)"):
         answer = work_out(wanted, world, cost, adjacent=adjacent, accuracy=accuracy, compare=compare, curve=curve)
     written = {}
     if out is not None:
-        from driftpace.cli.plan.picture import write_picture
+        from driftpace.cli.plan_text import write_picture
 
         out.mkdir(parents=True, exist_ok=True)
         written = {"numbers": out / "plan.json", "picture": write_picture(answer, out / "plan.html")}

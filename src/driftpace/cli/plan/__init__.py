@@ -1,1 +1,0 @@
-"""``driftpace plan``: when to buy how much."""
