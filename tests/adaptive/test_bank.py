@@ -9,7 +9,7 @@ from driftpace.adaptive.bank import Bank, Prediction, first_bank, predict, predi
 from driftpace.adaptive.coordinates import coordinates
 from driftpace.adaptive.fit import fit_period
 from driftpace.adaptive.memory import no_memory
-from driftpace.adaptive.rows import PeriodRows
+from driftpace.adaptive.rows import DesignRows
 from driftpace.losses import SquaredLoss
 from driftpace.typing import FloatArray
 from tests.reference.kalman import Dense, begun, isotropic, moved, seen
@@ -18,10 +18,10 @@ NOISE = 0.7
 PRECISE = 1e-10
 
 
-def orthogonal_rows(z: FloatArray, each: int) -> PeriodRows:
+def orthogonal_rows(z: FloatArray, each: int) -> DesignRows:
     """Rows with X'X = each I and X'y = each z: they say z, with variance noise/each in every direction."""
     X = np.sqrt(each) * np.linalg.qr(np.random.default_rng(3).standard_normal((2 * z.size, z.size)))[0]
-    return PeriodRows(loss=SquaredLoss(), X=X, y=X @ z, penalty=np.zeros(z.size))
+    return DesignRows(loss=SquaredLoss(), X=X, y=X @ z, penalty=np.zeros(z.size))
 
 
 def looked(view: Prediction, z: FloatArray, each: int) -> tuple[FloatArray, FloatArray, FloatArray]:

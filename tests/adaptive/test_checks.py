@@ -126,10 +126,10 @@ def test_rows_of_earlier_periods_count(rng: np.random.Generator) -> None:
 
 def test_the_pool_fails_when_it_is_empty_and_more_was_needed(rng: np.random.Generator) -> None:
     X, y = plain(50, 3, rng)
-    empty = Supply(came=50, missing=7, exhausted=True)
+    empty = Supply(gathered=50, missing=7, exhausted=True)
     assert judged(X, y, "pool", empty) is FAIL
-    assert judged(X, y, "pool", Supply(came=50, missing=7, exhausted=False)) is PASS
-    assert judged(X, y, "pool", Supply(came=50, missing=0, exhausted=True)) is PASS
+    assert judged(X, y, "pool", Supply(gathered=50, missing=7, exhausted=False)) is PASS
+    assert judged(X, y, "pool", Supply(gathered=50, missing=0, exhausted=True)) is PASS
 
 
 @pytest.mark.parametrize(("cost", "verdict"), [(0.0, PASS), (5.0, WARN)])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from driftpace.adaptive import (
     AdaptiveConfig,
     AdaptiveState,
-    PeriodRows,
+    DesignRows,
     PredictedBound,
     advance,
     drift,
@@ -115,11 +115,11 @@ def test_what_is_no_bound_is_refused(wrong: dict[str, float], sentence: str) -> 
         PredictedBound(**{"noise": 1.0, "size": 3, **wrong})  # type: ignore[arg-type]
 
 
-def drawn(count: int, seed: int, coef: tuple[float, ...] = (0.0, 1.0, -1.0)) -> PeriodRows:
+def drawn(count: int, seed: int, coef: tuple[float, ...] = (0.0, 1.0, -1.0)) -> DesignRows:
     rng = np.random.default_rng(seed)
     X = np.column_stack([np.ones(count), rng.normal(size=(count, 2))])
     y = X @ np.array(coef) + rng.normal(size=count)
-    return PeriodRows(loss=SquaredLoss(), X=X, y=y, penalty=np.zeros(3))
+    return DesignRows(loss=SquaredLoss(), X=X, y=y, penalty=np.zeros(3))
 
 
 def later(pacing: AdaptiveConfig) -> AdaptiveState:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from driftpace.adaptive import AdaptiveConfig, AdaptiveState, PeriodRows, certificate, drift, rows_missing
+from driftpace.adaptive import AdaptiveConfig, AdaptiveState, DesignRows, certificate, drift, rows_missing
 from driftpace.adaptive.bank import first_bank
 from driftpace.adaptive.coordinates import coordinates
 from driftpace.adaptive.memory import no_memory
@@ -24,7 +24,7 @@ def some_pace(size: int, intercept: bool, variance: float, rng: np.random.Genera
     )
 
 
-def no_rows(size: int) -> PeriodRows:
+def no_rows(size: int) -> DesignRows:
     return make_rows(np.empty((0, size)), np.empty(0))
 
 
@@ -65,7 +65,7 @@ def test_the_better_it_is_known_the_fewer_rows_are_asked(rng: np.random.Generato
     for variance in (1e-6, 0.01, 0.1, 1.0, 10.0):
         pace = some_pace(4, True, variance, rng)
         found = judge(AdaptiveConfig(epsilon=0.05), pace, no_rows(4))
-        asked.append(rows_missing(AdaptiveConfig(epsilon=0.05), pace, found, came=0, batch=0, most=10**6).all)
+        asked.append(rows_missing(AdaptiveConfig(epsilon=0.05), pace, found, gathered=0, batch=0, most=10**6).all)
     assert asked == sorted(asked)
     assert asked[0] < asked[-1]
 
@@ -75,14 +75,14 @@ def test_a_need_adds_up(epsilon: float, rng: np.random.Generator) -> None:
     pacing = AdaptiveConfig(epsilon=epsilon)
     pace = some_pace(4, True, 0.5, rng)
     found = judge(pacing, pace, no_rows(4))
-    wanted = rows_missing(pacing, pace, found, came=0, batch=0, most=10**6)
+    wanted = rows_missing(pacing, pace, found, gathered=0, batch=0, most=10**6)
     assert 0 <= wanted.now <= max(wanted.all, 4)
     assert wanted.low <= wanted.all <= wanted.high
     assert wanted.risk <= epsilon
-    assert rows_missing(pacing, pace, found, came=0, batch=10**3, most=10**6).now >= wanted.all
-    assert rows_missing(pacing, pace, found, came=0, batch=0, most=3).now <= 3
+    assert rows_missing(pacing, pace, found, gathered=0, batch=10**3, most=10**6).now >= wanted.all
+    assert rows_missing(pacing, pace, found, gathered=0, batch=0, most=3).now <= 3
     tighter = AdaptiveConfig(epsilon=epsilon, confidence=0.95)
-    assert rows_missing(tighter, pace, found, came=0, batch=0, most=10**6).all >= wanted.all
+    assert rows_missing(tighter, pace, found, gathered=0, batch=0, most=10**6).all >= wanted.all
 
 
 def test_a_certificate_grows_with_its_level_and_is_above_the_risk(rng: np.random.Generator) -> None:

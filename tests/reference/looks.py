@@ -2,7 +2,16 @@
 
 import numpy as np
 
-from driftpace.adaptive import AdaptiveConfig, AdaptiveState, Judgement, PeriodRows, Supply, checks, first_state, judge
+from driftpace.adaptive import (
+    AdaptiveConfig,
+    AdaptiveState,
+    DesignRows,
+    PeriodJudgement,
+    Supply,
+    checks,
+    first_state,
+    judge,
+)
 from driftpace.adaptive.bank import Prediction
 from driftpace.adaptive.fit import AdaptiveFit, fit_period, metric
 from driftpace.adaptive.memory import Memory, NoiseSums, no_memory
@@ -13,14 +22,14 @@ from driftpace.typing import FloatArray
 SQUARED = SquaredLoss()
 
 
-def make_rows(X: FloatArray, y: FloatArray, *, intercept: bool = False, loss: LinearLoss = SQUARED) -> PeriodRows:
+def make_rows(X: FloatArray, y: FloatArray, *, intercept: bool = False, loss: LinearLoss = SQUARED) -> DesignRows:
     """Rows without a penalty on the intercept, which comes first."""
     if intercept:
         X = np.column_stack([np.ones(len(X)), X])
     penalty = np.full(X.shape[1], loss.l2)
     if intercept:
         penalty[0] = 0.0
-    return PeriodRows(loss=loss, X=X, y=y, penalty=penalty)
+    return DesignRows(loss=loss, X=X, y=y, penalty=penalty)
 
 
 def foresee(mean: FloatArray, variance: float) -> Prediction:
@@ -36,7 +45,7 @@ def remembered(size: int, noise: float, rng: np.random.Generator) -> Memory:
     return no_memory(size).with_rows(rows, Z.T @ Z, noise * (Z.T @ Z), sums)
 
 
-def look_once(rows: PeriodRows, variance: float, *, noise: float = 1.0, memory: Memory | None = None) -> AdaptiveFit:
+def look_once(rows: DesignRows, variance: float, *, noise: float = 1.0, memory: Memory | None = None) -> AdaptiveFit:
     """The look at rows in one block, when zero with this variance was foretold."""
     size = rows.X.shape[1]
     memory = no_memory(size) if memory is None else memory
@@ -45,15 +54,17 @@ def look_once(rows: PeriodRows, variance: float, *, noise: float = 1.0, memory: 
     return fit_period(rows, memory, white, (view,), (slice(0, size),), noise, floor=1e-12, margin=0.0)
 
 
-def first_look(rows: PeriodRows, *, epsilon: float = 0.05, intercept: bool = False) -> tuple[AdaptiveState, Judgement]:
+def first_look(
+    rows: DesignRows, *, epsilon: float = 0.05, intercept: bool = False
+) -> tuple[AdaptiveState, PeriodJudgement]:
     """What a first period makes of rows."""
     pace = first_state(np.zeros(rows.X.shape[1]), intercept)
     return pace, judge(AdaptiveConfig(epsilon=epsilon), pace, rows)
 
 
 def verdicts(
-    pace: AdaptiveState, rows: PeriodRows, judged: Judgement, supply: Supply | None = None
+    pace: AdaptiveState, rows: DesignRows, judged: PeriodJudgement, supply: Supply | None = None
 ) -> dict[str, Assumption]:
     """The checks of a period by name."""
-    supply = Supply(came=len(rows), missing=0, exhausted=False) if supply is None else supply
+    supply = Supply(gathered=len(rows), missing=0, exhausted=False) if supply is None else supply
     return {one.name: one for one in checks(pace, rows, judged, supply)}

@@ -40,7 +40,7 @@ def test_penalties_that_are_none_are_refused(l2: Any, sentence: str) -> None:
         ({"memory": -1.0}, "Selection.memory=.*zero or more"),
         ({"memory": 1.0}, "Selection.memory=.*must be below 1, or nothing is ever forgotten; got 1.0"),
         ({"candidates": (Candidate(label="a"),)}, "must be at least two; got 1"),
-        ({"candidates": (Candidate(label="a"), Candidate(label="a"))}, "labels of their own; got 'a' twice"),
+        ({"candidates": (Candidate(label="a"), Candidate(label="a"))}, "different labels; got 'a' twice"),
         ({"candidates": ("a", "b")}, "must be Candidates"),
     ],
     ids=["folds", "choosing", "memory", "for ever", "one", "twice", "words"],

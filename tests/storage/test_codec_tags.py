@@ -40,8 +40,9 @@ NOT_SAVED = {
     "Curve", "LinearLoss", "LossSpec", "Candidate", "Selection", "Request", "MethodState", "ComposedConfig",
     # intermediate results of one call
     "Design", "Held", "Fit", "PeriodData", "Sizing", "SgdConfig", "Combined", "KnownSizes", "RuleContext", "RuleDecision",
-    "Prediction", "AdaptiveFit", "Posterior", "Supply", "RowsNeeded", "PredictedBound", "Judgement", "Criterion", "PeriodLook",
-    "HeldOutBound", "Spending", "PeriodSupply", "Folds", "PeriodRows", "InputRows",
+    "Prediction", "AdaptiveFit", "Posterior", "Supply", "RowsNeeded", "PredictedBound", "PeriodJudgement", "Criterion",
+    "PeriodLook",
+    "HeldOutBound", "Spending", "PeriodSupply", "Folds", "DesignRows", "InputRows",
     # events: a campaign saves them as rows, pools and kinds of entries
     "AskEvent", "TellEvent", "CloseEvent", "ForgetEvent",
 }  # fmt: skip

@@ -353,7 +353,7 @@ def test_states_that_no_tracker_wrote_are_refused(what: str, tmp_path: Path, rng
         (np.array(0.5), "must be a list of numbers"),
         (np.ones((2, 2)), "must be a list of numbers"),
         ([0.0, -0.0], "must be different numbers"),
-        ([0.1234567, 0.1234568], "must be different numbers.*: six digits tell them apart"),
+        ([0.1234567, 0.1234568], "must be different numbers.*: they must differ in six digits"),
     ],
     ids=["scalar", "matrix", "zeros", "alike"],
 )

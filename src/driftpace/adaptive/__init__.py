@@ -3,7 +3,7 @@
 from driftpace.adaptive.certificate import certificate
 from driftpace.adaptive.checks import Supply, checks, counted, status
 from driftpace.adaptive.outlook import PredictedBound, outlook_from_here, outlook_of
-from driftpace.adaptive.rows import PeriodRows
+from driftpace.adaptive.rows import DesignRows
 from driftpace.adaptive.sample_size import RowsNeeded, next_batch, rows_missing
 from driftpace.adaptive.sizing import variances_after
 from driftpace.adaptive.state import (
@@ -11,7 +11,7 @@ from driftpace.adaptive.state import (
     PILOT,
     AdaptiveConfig,
     AdaptiveState,
-    Judgement,
+    PeriodJudgement,
     advance,
     centered_at,
     drift,
@@ -24,8 +24,8 @@ __all__ = [
     "PILOT",
     "AdaptiveConfig",
     "AdaptiveState",
-    "Judgement",
-    "PeriodRows",
+    "DesignRows",
+    "PeriodJudgement",
     "PredictedBound",
     "RowsNeeded",
     "Supply",

@@ -7,7 +7,7 @@ import numpy as np
 from driftpace.adaptive.bank import Prediction
 from driftpace.adaptive.fit import Posterior, noise_of
 from driftpace.adaptive.sizing import gamma_quantile, risk_quantile
-from driftpace.adaptive.state import AdaptiveConfig, AdaptiveState, Judgement, noise_floor, share_quantile
+from driftpace.adaptive.state import AdaptiveConfig, AdaptiveState, PeriodJudgement, noise_floor, share_quantile
 from driftpace.typing import FloatArray
 
 LARGER_DRIFT = 0.9
@@ -18,7 +18,7 @@ MARGIN, MARGIN_CURVED = 1.15, 1.25
 drift there is, and in many dimensions quantiles are too near the mean to forgive that."""
 
 
-def certificate(config: AdaptiveConfig, state: AdaptiveState, judged: Judgement) -> float:
+def certificate(config: AdaptiveConfig, state: AdaptiveState, judged: PeriodJudgement) -> float:
     """Return an upper end for the excess risk of the model at the level asked for, given everything seen.
 
     The risk is 1/2 e'e with e of the covariance of the look. That is taken with the drift as large as nine models in ten allow,
@@ -35,7 +35,7 @@ def certificate(config: AdaptiveConfig, state: AdaptiveState, judged: Judgement)
     return gamma_quantile(0.5 * float(np.trace(widened)), 0.5 * float(np.sum(widened * widened)), level)
 
 
-def _larger_drift(judged: Judgement, sizes: FloatArray) -> float:
+def _larger_drift(judged: PeriodJudgement, sizes: FloatArray) -> float:
     """Return by how much the risk is larger than expected when the drift is at its upper end among the models.
 
     A jump counts among them once it is as likely as the failure that is allowed for.

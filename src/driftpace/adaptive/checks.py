@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driftpace.adaptive.rows import PeriodRows
-from driftpace.adaptive.state import AdaptiveState, Judgement
+from driftpace.adaptive.rows import DesignRows
+from driftpace.adaptive.state import AdaptiveState, PeriodJudgement
 from driftpace.losses import SquaredLoss
 from driftpace.records import Assumption, Verdict
 
@@ -20,9 +20,9 @@ _ORDER_WARN, _ORDER_FAIL = 1e-2, 1e-4
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Supply:
-    """The rows of a period: ``came`` were delivered, ``missing`` are still needed, and whether the pool is ``exhausted``."""
+    """The rows of a period: ``gathered`` were delivered, ``missing`` are still needed, and whether the pool is ``exhausted``."""
 
-    came: int
+    gathered: int
     missing: int
     exhausted: bool
 
@@ -40,7 +40,7 @@ def _percent(share: float) -> str:
     return f"{100 * share:.0f} %" if share >= 0.01 else f"{100 * share:.2g} %"
 
 
-def status(judged: Judgement) -> str:
+def status(judged: PeriodJudgement) -> str:
     """Return "stable", "warning" or "drift": whether the period's rows agree with the prediction.
 
     A jump that is more likely than not, or a surprise of one in a thousand, is a drift; one in twenty is a warning.
@@ -57,7 +57,7 @@ def status(judged: Judgement) -> str:
     return STATUSES[1] if jump >= _JUMP_WARNING or chance < _WARNING else STATUSES[0]
 
 
-def checks(state: AdaptiveState, rows: PeriodRows, judged: Judgement, supply: Supply) -> tuple[Assumption, ...]:
+def checks(state: AdaptiveState, rows: DesignRows, judged: PeriodJudgement, supply: Supply) -> tuple[Assumption, ...]:
     """Return the verdicts of the period."""
     return (
         _curvature(state, rows, judged),
@@ -74,7 +74,7 @@ def _assumption(name: str, verdict: Verdict, sentence: str, *, judged: bool = Tr
     return Assumption(name=name, verdict=verdict, sentence=sentence, judged=judged)
 
 
-def _curvature(state: AdaptiveState, rows: PeriodRows, judged: Judgement) -> Assumption:
+def _curvature(state: AdaptiveState, rows: DesignRows, judged: PeriodJudgement) -> Assumption:
     """Check how much of a column is left when the others have explained what they can (one over its variance inflation).
 
     With H = L L' the inflation of column j is H_jj (H^-1)_jj.
@@ -105,7 +105,7 @@ def _curvature(state: AdaptiveState, rows: PeriodRows, judged: Judgement) -> Ass
     )
 
 
-def _tails(rows: PeriodRows, judged: Judgement) -> Assumption:
+def _tails(rows: DesignRows, judged: PeriodJudgement) -> Assumption:
     """Check whether a few rows dominate the noise: then its mean cannot be estimated from such rows."""
     name, count = "tails", len(rows)
     if judged.fit is not None and judged.fit.sums.total <= 1e-6 * judged.epsilon * count:
@@ -131,7 +131,7 @@ def _tails(rows: PeriodRows, judged: Judgement) -> Assumption:
     return _assumption(name, Verdict.PASS, f"No outlier dominates: the largest row has {share}.")
 
 
-def _exchangeable(rows: PeriodRows, judged: Judgement) -> Assumption:
+def _exchangeable(rows: DesignRows, judged: PeriodJudgement) -> Assumption:
     """Check whether the order of rows matters: the mean gradient of the first half against that of the second."""
     from scipy.special import gammaincc  # slow to import, and not always needed
 
@@ -161,7 +161,7 @@ def _exchangeable(rows: PeriodRows, judged: Judgement) -> Assumption:
 
 
 def _enough_rows(state: AdaptiveState, supply: Supply) -> Assumption:
-    rows = state.memory.rows + supply.came
+    rows = state.memory.rows + supply.gathered
     each = rows / state.size
     verdict = Verdict.FAIL if each < _ROWS_FAIL else Verdict.WARN if each < _ROWS_WARN else Verdict.PASS
     doubt = "" if verdict is Verdict.PASS else f"; with fewer than {_ROWS_WARN:.0f} the noise is only roughly known"
@@ -181,7 +181,7 @@ def _pool(supply: Supply) -> Assumption:
     return _assumption("pool", Verdict.PASS, "The pool of this period had enough rows.")
 
 
-def _slow_drift(state: AdaptiveState, judged: Judgement) -> Assumption:
+def _slow_drift(state: AdaptiveState, judged: PeriodJudgement) -> Assumption:
     """Check whether past periods help: the predicted excess loss of the last model against the target."""
     name = "slow drift"
     if not judged.banks:
@@ -204,7 +204,7 @@ def _slow_drift(state: AdaptiveState, judged: Judgement) -> Assumption:
     )
 
 
-def _target(state: AdaptiveState, judged: Judgement) -> Assumption:
+def _target(state: AdaptiveState, judged: PeriodJudgement) -> Assumption:
     """Check whether the target is tight enough: it should be well below what the model explains.
 
     Where the loss is a quadratic only near its minimiser a lax target lets the model stray to where it is not one.

@@ -11,14 +11,13 @@ may depend on the features.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from driftpace.adaptive.bank import Prediction, as_shares
 from driftpace.adaptive.coordinates import Coordinates, coordinates
 from driftpace.adaptive.memory import Memory, NoiseSums, no_memory
-from driftpace.adaptive.rows import PeriodRows
+from driftpace.adaptive.rows import DesignRows
 from driftpace.typing import FloatArray
 
 _ROUNDS = 3
@@ -85,14 +84,14 @@ def noise_of(sums: NoiseSums, floor: float, margin: float) -> tuple[float, float
     return mean, mean + margin * sums.error
 
 
-def metric(rows: PeriodRows, memory: Memory, at: FloatArray) -> Coordinates:
+def metric(rows: DesignRows, memory: Memory, at: FloatArray) -> Coordinates:
     """Return the whitened coordinates of everything seen, this period's rows included."""
     old, count = memory.kept_hessian
     total = (rows.hessian_sum(at) + old) / max(len(rows) + count, 1.0)
     return coordinates(total + np.diag(rows.penalty))
 
 
-def first_metric(rows: PeriodRows, start: FloatArray, at: FloatArray) -> Coordinates:
+def first_metric(rows: DesignRows, start: FloatArray, at: FloatArray) -> Coordinates:
     """Return the coordinates of a first period, whose start counts as two rows for each coefficient.
 
     Few rows of a classification can be separated, and a model that separates them sees no curvature at all.
@@ -105,7 +104,7 @@ def first_metric(rows: PeriodRows, start: FloatArray, at: FloatArray) -> Coordin
 
 
 def fit_period(
-    rows: PeriodRows,
+    rows: DesignRows,
     memory: Memory,
     white: Coordinates,
     predictions: tuple[Prediction, ...],
@@ -141,9 +140,28 @@ def fit_period(
             break
     center = np.concatenate([posterior.shares @ posterior.mean for posterior in posteriors])
     held = [_equivalent(posterior, noise) for posterior in posteriors]
-    judged = _judged(rows, memory, white, parts, held, center, hessian, noise, floor, margin)
+    fitted = _Fitted(
+        rows=rows, coordinates=white, center=center, hessian=hessian, strength=_strength(parts, held, noise)
+    )
+    accuracy = _accuracy(fitted, memory, floor=floor, margin=margin)
+    covariance = accuracy.covariance
     return AdaptiveFit(
-        coordinates=white, center=center, posteriors=tuple(posteriors), surprise=surprise, freedom=freedom, **judged
+        coordinates=white,
+        model=accuracy.model,
+        center=center,
+        variances=np.array([np.trace(covariance[part, part]) / (part.stop - part.start) for part in parts]),
+        covariance=covariance,
+        noise=accuracy.noise,
+        noise_upper=accuracy.noise_upper,
+        sums=accuracy.sums,
+        scores=accuracy.scores,
+        scatter=accuracy.scatter,
+        slopes=accuracy.slopes,
+        largest=accuracy.largest,
+        strength=fitted.strength,
+        posteriors=tuple(posteriors),
+        surprise=surprise,
+        freedom=freedom,
     )
 
 
@@ -171,7 +189,7 @@ def _strength(parts: tuple[slice, ...], variances: list[float], noise: float) ->
     )
 
 
-def _quadratic(rows: PeriodRows, white: Coordinates, center: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _quadratic(rows: DesignRows, white: Coordinates, center: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the Hessian G of the rows' loss in whitened coordinates, and r = G u - gradient(u), at u = center."""
     w = white.plain(center)
     hessian = white.white_matrix(rows.hessian_sum(w) + np.diag(len(rows) * rows.penalty))
@@ -191,7 +209,7 @@ def _solved(matrix: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def _fitted(
-    rows: PeriodRows, white: Coordinates, u: FloatArray, moments: Moments, parts: tuple[slice, ...], noise: float
+    rows: DesignRows, white: Coordinates, u: FloatArray, moments: Moments, parts: tuple[slice, ...], noise: float
 ) -> FloatArray:
     """Return the minimiser of the rows' loss + 1/2 sum strength (u - predicted)^2, by Newton's method."""
     anchor = np.concatenate([mean for mean, _ in moments])
@@ -272,24 +290,45 @@ def _weighed(
     return posterior, float((gap**2 / (noise * kept + spread * kept**2)).sum()), int(seen.sum())
 
 
-def _judged(
-    rows: PeriodRows,
-    memory: Memory,
-    white: Coordinates,
-    parts: tuple[slice, ...],
-    held: list[float],
-    center: FloatArray,
-    hessian: FloatArray,
-    noise: float,
-    floor: float,
-    margin: float,
-) -> dict[str, Any]:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class _Fitted:
+    """The fit of a period: its rows, their Hessian at the ``center``, and how strongly coordinates are held to predictions."""
+
+    rows: DesignRows
+    coordinates: Coordinates
+    center: FloatArray
+    hessian: FloatArray
+    strength: FloatArray
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class _Accuracy:
+    """How well a model is known; the fields are those of :class:`AdaptiveFit`."""
+
+    model: FloatArray
+    covariance: FloatArray
+    noise: float
+    noise_upper: float
+    sums: NoiseSums
+    scores: FloatArray
+    scatter: FloatArray
+    slopes: FloatArray
+    largest: float
+
+
+def _accuracy(fitted: _Fitted, memory: Memory, *, floor: float, margin: float) -> _Accuracy:
     """Return how well the model is known: sandwich noise, leave-one-out design, the noise at its upper end."""
+    rows, white, center, hessian, strength = (
+        fitted.rows,
+        fitted.coordinates,
+        fitted.center,
+        fitted.hessian,
+        fitted.strength,
+    )
     count, size, model = len(rows), center.size, white.plain(center)
     scores = rows.X @ model
     curve = rows.loss.curve
     slopes, bends = curve.slope(scores, rows.y), curve.bend(scores, rows.y)
-    strength = _strength(parts, held, noise)
     inverse = _solved(hessian + np.diag(strength), np.eye(size))
     whitened = white.white_rows(rows.X)
     reach = np.einsum("ij,ij->i", whitened @ inverse, whitened)
@@ -315,16 +354,14 @@ def _judged(
     seen = (fresh + old) / (count + old_rows) + np.diag(rows.penalty)
     cost = float(np.sum(white.white_matrix(seen) * covariance))
     covariance *= cost / float(np.trace(covariance))
-    return {
-        "model": model,
-        "variances": np.array([np.trace(covariance[part, part]) / (part.stop - part.start) for part in parts]),
-        "covariance": covariance,
-        "noise": level,
-        "noise_upper": upper,
-        "sums": sums,
-        "scores": added,
-        "scatter": scatter,
-        "slopes": slopes,
-        "largest": float(each.max() / max(sums.total, _NOTHING)),
-        "strength": strength,
-    }
+    return _Accuracy(
+        model=model,
+        covariance=covariance,
+        noise=level,
+        noise_upper=upper,
+        sums=sums,
+        scores=added,
+        scatter=scatter,
+        slopes=slopes,
+        largest=float(each.max() / max(sums.total, _NOTHING)),
+    )

@@ -1,13 +1,13 @@
 """The ways in which a best model may move: a bank of drift models, from standing still to a straight line.
 
-Nobody knows beforehand how the best model of a block of coordinates will move, so every plausible way is followed at once and
-the data weigh them. In whitened coordinates one coordinate of the best model at period n is
+How the best model of a block of coordinates will move is unknown, so every plausible way is followed at once and weighted by
+the data. In whitened coordinates one coordinate of the best model at period n is
 
     w*_n = theta_n + wobble,   wobble ~ N(0, nu)            what comes and goes within a period
     theta_(n+1) = theta_n + v_n                             what stays
     v_(n+1) = phi v_n + noise,  Var v = q                   how it moves: phi = 0 a random walk, phi = 1 a straight line
 
-A trend is therefore a model of its own and not a large random walk: steps that add up are told from steps that average out.
+A trend is therefore a separate model and not a large random walk: steps that add up differ from steps that average out.
 The costs of one step, ``q`` or ``nu`` in units of the target, lie on a geometric grid: 1/256 of the target matters only
 after hundreds of periods, 64 times the target leaves nothing of a last model. Standing still is a model too.
 """

@@ -8,8 +8,8 @@ import numpy as np
 
 from driftpace import validation
 from driftpace.adaptive.bank import Bank
-from driftpace.adaptive.rows import PeriodRows
-from driftpace.adaptive.state import AdaptiveConfig, AdaptiveState, Judgement, advance, drift
+from driftpace.adaptive.rows import DesignRows
+from driftpace.adaptive.state import AdaptiveConfig, AdaptiveState, PeriodJudgement, advance, drift
 from driftpace.bounds import FormulaBound, Nature
 from driftpace.planning import Outlook
 from driftpace.typing import FloatArray, IntArray
@@ -41,7 +41,7 @@ class PredictedBound(FormulaBound):
     size: int
     scale: float = 1.0
 
-    name: ClassVar[str] = "what the tracker foresees of its own fits"
+    name: ClassVar[str] = "prediction of the adaptive method"
     nature: ClassVar[Nature] = Nature.ASYMPTOTIC
     rate: ClassVar[float] = -1.0
     concave: ClassVar[bool] = True
@@ -100,7 +100,7 @@ class PredictedBound(FormulaBound):
         return math.sqrt(2.0 * risk / self.scale)
 
 
-def outlook_of(config: AdaptiveConfig, state: AdaptiveState, rows: PeriodRows, judged: Judgement) -> Outlook:
+def outlook_of(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows, judged: PeriodJudgement) -> Outlook:
     """Return how the risk develops from this period on, before any row of it: in the mean, with the margin that is aimed at.
 
     The step is the root mean square over every drift that is still plausible, as in the prediction of this period: what is not
@@ -114,9 +114,9 @@ def outlook_of(config: AdaptiveConfig, state: AdaptiveState, rows: PeriodRows, j
 
 
 def outlook_from_here(
-    config: AdaptiveConfig, state: AdaptiveState, rows: PeriodRows, judged: Judgement
+    config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows, judged: PeriodJudgement
 ) -> tuple[Outlook, int]:
-    """Return the outlook with the rows that came in sight, and how many it has: the samples of this period are those beyond them.
+    """Return the outlook with the rows delivered in sight, and how many it has: the samples of this period are those beyond them.
 
     The drift is then as the rows show it. In a first period none are in sight: the variances of few rows are those along their own
     axes, and plans from them buy too little.
@@ -128,13 +128,13 @@ def outlook_from_here(
 
 
 def _outlook(
-    config: AdaptiveConfig, state: AdaptiveState, judged: Judgement, squared: float, banks: tuple[Bank, ...]
+    config: AdaptiveConfig, state: AdaptiveState, judged: PeriodJudgement, squared: float, banks: tuple[Bank, ...]
 ) -> Outlook:
     bound = PredictedBound(noise=judged.noise_upper, size=state.size, scale=_scale(config, state, judged))
     return Outlook(bound=bound, rho=drift(banks)[0], start=math.sqrt(squared), steps="walk")
 
 
-def _scale(config: AdaptiveConfig, state: AdaptiveState, judged: Judgement) -> float:
+def _scale(config: AdaptiveConfig, state: AdaptiveState, judged: PeriodJudgement) -> float:
     """Return what a mean of 1 counts for against the target: with the margin aimed at, and as a quantile where one is asked for.
 
     The risk of d coordinates of equal variance is chi^2_d times its mean over d.

@@ -6,7 +6,7 @@ from driftpace.losses import LinearLoss, SquaredLoss
 from driftpace.typing import FloatArray
 
 
-class PeriodRows:
+class DesignRows:
     """Rows with the intercept's column first. ``penalty`` is the diagonal of the loss's penalty.
 
     For the squared loss second derivatives do not depend on the model, so their sum is kept.

@@ -9,7 +9,7 @@ from driftpace.adaptive.bank import Bank, Prediction, first_bank, predict, predi
 from driftpace.adaptive.coordinates import Coordinates, blocks
 from driftpace.adaptive.fit import FIRST_METRIC_ROWS, AdaptiveFit, first_metric, fit_period, metric, noise_of
 from driftpace.adaptive.memory import Memory, NoiseSums, no_memory
-from driftpace.adaptive.rows import PeriodRows
+from driftpace.adaptive.rows import DesignRows
 from driftpace.adaptive.sizing import Criterion
 from driftpace.typing import FloatArray
 
@@ -54,7 +54,7 @@ class AdaptiveConfig:
         """Standard errors by which the noise is taken larger than estimated."""
         return NOISE_MARGIN if self.confidence is None else 1.64
 
-    def criterion(self, judged: "Judgement") -> Criterion:
+    def criterion(self, judged: "PeriodJudgement") -> Criterion:
         """Return the target as it is aimed at."""
         share = AIM if judged.quadratic else AIM_CURVED
         if self.confidence is not None:
@@ -98,8 +98,8 @@ class AdaptiveState:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Judgement:
-    """What is known in a period with the rows that came so far; ``fit`` is None without rows."""
+class PeriodJudgement:
+    """What is known in a period with the rows delivered so far; ``fit`` is None without rows."""
 
     epsilon: float
     quadratic: bool
@@ -124,7 +124,7 @@ def centered_at(state: AdaptiveState, place: FloatArray) -> AdaptiveState:
     return replace(state, place=place, model=model)
 
 
-def judge(config: AdaptiveConfig, state: AdaptiveState, rows: PeriodRows) -> Judgement:
+def judge(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows) -> PeriodJudgement:
     """Return what is known of the period at hand. Without a past there must be rows."""
     return _judge_later(config, state, rows) if state.banks else _judge_first(config, state, rows)
 
@@ -134,7 +134,7 @@ def noise_floor(config: AdaptiveConfig) -> float:
     return _SMALLEST_NOISE * (config.epsilon if config.epsilon is not None else 1e-9)
 
 
-def _judge_first(config: AdaptiveConfig, state: AdaptiveState, rows: PeriodRows) -> Judgement:
+def _judge_first(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows) -> PeriodJudgement:
     """Look at the rows of a first period: there is no prediction, except that coefficients are not beyond all measure.
 
     Where curvature depends on the model, few rows can be separated and then show neither curvature nor noise: the start counts
@@ -167,7 +167,7 @@ def _judge_first(config: AdaptiveConfig, state: AdaptiveState, rows: PeriodRows)
         if settled:
             break
         white = first_metric(rows, state.model, fit.model)
-    return Judgement(
+    return PeriodJudgement(
         epsilon=_epsilon(config, fit.sums),
         quadratic=rows.quadratic,
         variances=fit.variances,
@@ -181,7 +181,7 @@ def _judge_first(config: AdaptiveConfig, state: AdaptiveState, rows: PeriodRows)
     )
 
 
-def _level_free(state: AdaptiveState, rows: PeriodRows, white: Coordinates, floor: float) -> float:
+def _level_free(state: AdaptiveState, rows: DesignRows, white: Coordinates, floor: float) -> float:
     """Return the noise of rows if no column explained anything: what is left when their level is taken off."""
     slopes, count = rows.slopes(state.model), len(rows)
     free = 1.0
@@ -211,7 +211,7 @@ def _with_all_as_noise(fit: AdaptiveFit, most: float) -> AdaptiveFit:
     )
 
 
-def _judge_later(config: AdaptiveConfig, state: AdaptiveState, rows: PeriodRows) -> Judgement:
+def _judge_later(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows) -> PeriodJudgement:
     memory, floor = state.memory, noise_floor(config)
     white = metric(rows, memory, state.model)
     banks = in_coordinates(tuple(predict(bank) for bank in state.banks), state, white)
@@ -221,7 +221,7 @@ def _judge_later(config: AdaptiveConfig, state: AdaptiveState, rows: PeriodRows)
     )
     if len(rows) == 0:
         moments = [view.moments(view.shares) for view in views]
-        return Judgement(
+        return PeriodJudgement(
             epsilon=_epsilon(config, memory.noise),
             quadratic=rows.quadratic,
             variances=np.array([variance for _, variance in moments]),
@@ -234,7 +234,7 @@ def _judge_later(config: AdaptiveConfig, state: AdaptiveState, rows: PeriodRows)
             views=views,
         )
     fit = fit_period(rows, memory, white, views, state.parts, noise, floor=floor, margin=config.noise_margin)
-    return Judgement(
+    return PeriodJudgement(
         epsilon=_epsilon(config, memory.noise.with_rows(fit.sums)),
         quadratic=rows.quadratic,
         variances=fit.variances,
@@ -304,7 +304,7 @@ def share_quantile(values: FloatArray, shares: FloatArray, level: float) -> floa
     return float(values[order[min(int(reached), len(order) - 1)]])
 
 
-def advance(state: AdaptiveState, rows: PeriodRows, judged: Judgement) -> AdaptiveState:
+def advance(state: AdaptiveState, rows: DesignRows, judged: PeriodJudgement) -> AdaptiveState:
     """Return the state after the period."""
     fit = judged.fit
     if fit is None:

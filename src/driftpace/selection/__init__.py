@@ -1,4 +1,4 @@
-"""Model selection: candidates that follow the world side by side, and cross-validation that picks one in every period."""
+"""Model selection: candidates tracked side by side, and cross-validation that picks one in every period."""
 
 from driftpace.selection.candidates import Candidate, Selection, read_l2
 from driftpace.selection.choice import CHOOSING, Choosing, Tally, choose

@@ -13,7 +13,7 @@ from driftpace.selection.choice import CHOOSING, Choosing
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Candidate:
-    """One way to model: what is None is the tracker's own.
+    """One candidate; what is None is taken from the tracker.
 
     ``label`` names it in reports. ``loss`` is what it minimises (another penalty, another threshold of a Huber loss),
     ``columns`` the features it sees, by name or place, and ``learner``, ``drift``, ``rule``, ``constants_estimator``,
@@ -53,8 +53,8 @@ class Candidate:
 class Selection:
     """Candidates, from the richest to the simplest, and how one of them is chosen in every period.
 
-    Every candidate follows the world by itself, from its own last model; a period asks for as many rows as the most demanding of
-    them; when they came, cross-validation over ``folds`` folds compares the candidates by the loss without a penalty, and the
+    Every candidate is tracked separately, from its own last model; a period asks for as many rows as the most demanding of
+    them; then cross-validation over ``folds`` folds compares the candidates by the loss without a penalty, and the
     model of the period is that of the best ("least"), fitted to all rows, or of the simplest within one standard error of the best
     ("one-standard-error").
 
@@ -82,7 +82,7 @@ class Selection:
         if len(set(self.labels)) < len(candidates):
             twice = next(label for label in self.labels if self.labels.count(label) > 1)
             raise ParameterError(
-                f"must have labels of their own; got {twice!r} twice.",
+                f"must have different labels; got {twice!r} twice.",
                 owner="Selection",
                 name="candidates",
             )
@@ -98,7 +98,7 @@ class Selection:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What the candidates are called."""
+        """The labels of the candidates."""
         return tuple(candidate.label for candidate in self.candidates)
 
     @classmethod
@@ -150,14 +150,14 @@ def read_l2(owner: str, l2: Any) -> tuple[float, ...]:
         validation.nonnegative(owner, l2=value)
     if len(values) < 2:
         raise ParameterError(
-            f"must be at least two numbers to choose among; got {len(values)}: one belongs into the loss.",
+            f"must be at least two numbers to choose among; got {len(values)}: a single one belongs in the loss.",
             owner=owner,
             name="l2",
         )
     values = [abs(float(value)) for value in values]  # there is one zero
     if len({f"{value:g}" for value in values}) < len(values):
         raise ParameterError(
-            f"must be different numbers; got {values!r}: six digits tell them apart.",
+            f"must be different numbers; got {values!r}: they must differ in six digits.",
             owner=owner,
             name="l2",
         )

@@ -134,7 +134,7 @@ TYPES: dict[str, str] = {
     "verdict": "driftpace.records:Verdict",
     # the tracker
     "tracker.spec": "driftpace.tracker.state:ModelSpec",
-    "tracker.order": "driftpace.tracker.state:Order",
+    "tracker.order": "driftpace.tracker.state:PeriodOrder",
     "tracker.rows": "driftpace.tracker.state:RowBatch",
     "method.adaptive": "driftpace.tracker.adaptive_method:AdaptiveMethod",
     "method.adaptive.state": "driftpace.tracker.adaptive_method:AdaptiveMethodState",

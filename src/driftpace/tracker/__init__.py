@@ -1,4 +1,4 @@
-"""The loop: ask how many samples, tell what came."""
+"""The tracker: ask how many labelled rows a period needs, tell them, read the report."""
 
 from driftpace.tracker.history import History
 from driftpace.tracker.tracker import Tracker

@@ -12,8 +12,8 @@ from driftpace.adaptive import (
     PILOT,
     AdaptiveConfig,
     AdaptiveState,
-    Judgement,
-    PeriodRows,
+    DesignRows,
+    PeriodJudgement,
     RowsNeeded,
     Supply,
     advance,
@@ -39,7 +39,7 @@ from driftpace.records import Assumption, Outcome, Request, StepReport
 from driftpace.selection import Design, Held, left_out, losses_left_out
 from driftpace.tracker.method import Folds, ModelMethod, check_pool, require_order
 from driftpace.tracker.spending import UNLIMITED, PeriodSupply, Spending, not_known_yet, plan_period, reason
-from driftpace.tracker.state import MethodState, ModelSpec, Order, RowBatch
+from driftpace.tracker.state import MethodState, ModelSpec, PeriodOrder, RowBatch
 from driftpace.typing import FloatArray
 
 
@@ -49,8 +49,8 @@ class PeriodLook:
 
     batches: tuple[RowBatch, ...]
     adaptive: AdaptiveState
-    rows: PeriodRows
-    judged: Judgement
+    rows: DesignRows
+    judged: PeriodJudgement
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -172,7 +172,7 @@ class AdaptiveMethod(ModelMethod):
             judged = judge(self.config, adaptive, rows)
         return PeriodLook(batches=state.batches, adaptive=adaptive, rows=rows, judged=judged)
 
-    def _decide(self, state: AdaptiveMethodState, look: PeriodLook | None, pool: int | None, batch: int) -> Order:
+    def _decide(self, state: AdaptiveMethodState, look: PeriodLook | None, pool: int | None, batch: int) -> PeriodOrder:
         gathered = state.gathered
         limit, beyond = self.spec.limit(pool)
         if look is None:
@@ -180,7 +180,7 @@ class AdaptiveMethod(ModelMethod):
         adaptive, judged = look.adaptive, look.judged
         if not finite(judged):
             return _overflow(pool, gathered, batch, judged.epsilon)
-        wanted = rows_missing(self.config, adaptive, judged, came=gathered, batch=batch, most=UNLIMITED)
+        wanted = rows_missing(self.config, adaptive, judged, gathered=gathered, batch=batch, most=UNLIMITED)
         left = max(limit - gathered, 0)
         now = min(wanted.now, left)
         short = wanted.all > left
@@ -190,8 +190,8 @@ class AdaptiveMethod(ModelMethod):
             outcome, risk = beyond, self._risk_after(adaptive, judged, left)
         if not short and in_pilot(adaptive, gathered):
             outcome, risk = Outcome.PILOT, math.inf
-        supply = Supply(came=gathered, missing=wanted.all, exhausted=outcome is Outcome.POOL and now == 0)
-        return Order(
+        supply = Supply(gathered=gathered, missing=wanted.all, exhausted=outcome is Outcome.POOL and now == 0)
+        return PeriodOrder(
             total=gathered + now,
             theory=wanted.theory,
             pool=pool,
@@ -208,7 +208,7 @@ class AdaptiveMethod(ModelMethod):
 
     def _pilot(
         self, adaptive: AdaptiveState | None, pool: int | None, limit: int, beyond: Outcome, batch: int
-    ) -> Order:
+    ) -> PeriodOrder:
         """Return the first batch of all, when nothing is known."""
         wanted = FIRST_ROWS if adaptive is None else PILOT * adaptive.size
         purpose = (
@@ -218,7 +218,7 @@ class AdaptiveMethod(ModelMethod):
         )
         gives = "the budget pays for" if beyond is Outcome.BUDGET else "this period can have"
         then = "more are requested afterwards" if limit > wanted else f"{gives} {limit} in all"
-        return Order(
+        return PeriodOrder(
             total=min(wanted, limit),
             theory=wanted,
             pool=pool,
@@ -230,7 +230,7 @@ class AdaptiveMethod(ModelMethod):
             batch=batch,
         )
 
-    def _risk_after(self, adaptive: AdaptiveState, judged: Judgement, rows: int) -> float:
+    def _risk_after(self, adaptive: AdaptiveState, judged: PeriodJudgement, rows: int) -> float:
         """Return the risk that so many further rows leave."""
         after = variances_after(adaptive.sizes, judged.variances, judged.noise_upper, max(rows, 0))
         return self.config.criterion(judged).risk(adaptive.sizes, after)
@@ -299,10 +299,10 @@ class AdaptiveMethod(ModelMethod):
             outcome = self._missed(order, gathered, limit, beyond)
         advanced = advance(adaptive, rows, judged)
         report = _report(state.period, order, gathered, risk, judged, outcome)
-        wanted = rows_missing(self.config, adaptive, judged, came=gathered, batch=order.batch, most=UNLIMITED)
+        wanted = rows_missing(self.config, adaptive, judged, gathered=gathered, batch=order.batch, most=UNLIMITED)
         missing = 0 if met else max(wanted.all, 1)
         rho, rho_upper = drift(advanced.banks) if adaptive.banks else (None, None)
-        supply = Supply(came=gathered, missing=missing, exhausted=outcome is Outcome.POOL)
+        supply = Supply(gathered=gathered, missing=missing, exhausted=outcome is Outcome.POOL)
         report = replace(
             report,
             samples_theory=order.theory if adaptive.banks else wanted.theory,
@@ -316,7 +316,7 @@ class AdaptiveMethod(ModelMethod):
         coef = self._coefficients(adaptive, judged.model)
         return replace(after, adaptive=advanced, coef=coef, rows_seen=state.rows_seen + gathered), report
 
-    def _missed(self, order: Order, gathered: int, limit: int, beyond: Outcome) -> Outcome:
+    def _missed(self, order: PeriodOrder, gathered: int, limit: int, beyond: Outcome) -> Outcome:
         """Return why a target was missed: too few rows, or all that the period can have; with a budget, all that were planned."""
         if not self.budgeted:
             return beyond if gathered >= limit else Outcome.SHORT
@@ -361,12 +361,12 @@ class AdaptiveMethod(ModelMethod):
                 risk = self._risk_after(look.adaptive, look.judged, rows - gathered)
         return risk if math.isfinite(risk) else None
 
-    def order_within_budget(self, state: AdaptiveMethodState, spending: Spending, pool: int | None) -> Order:
+    def order_within_budget(self, state: AdaptiveMethodState, spending: Spending, pool: int | None) -> PeriodOrder:
         """Return what the plan for the money left says; as long as nothing is known, the initial sample that it pays for."""
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             return self._planned_order(state, spending, pool)
 
-    def _planned_order(self, state: AdaptiveMethodState, spending: Spending, pool: int | None) -> Order:
+    def _planned_order(self, state: AdaptiveMethodState, spending: Spending, pool: int | None) -> PeriodOrder:
         gathered, adaptive = state.gathered, state.adaptive
         limit, beyond = self.spec.limit(pool)
         most = spending.most(limit)
@@ -387,16 +387,16 @@ class AdaptiveMethod(ModelMethod):
         period, risk = plan.samples[0], plan.risks[0]
         if in_pilot(adaptive, period):
             outcome, risk = beyond, math.inf
-        wanted = rows_missing(self.config, adaptive, judged, came=gathered, batch=batch, most=UNLIMITED)
+        wanted = rows_missing(self.config, adaptive, judged, gathered=gathered, batch=batch, most=UNLIMITED)
         exhausted = outcome is Outcome.POOL and period == gathered
         total, interval = period, (period, period)
         if spending.budget.in_batches:
             last = batch > 0 and plan.gaps[0] > 0.0  # too little money is spent anyway: one look is enough
-            more = next_batch(adaptive, period - gathered, came=gathered, batch=batch)
+            more = next_batch(adaptive, period - gathered, gathered=gathered, batch=batch)
             total = period if last else min(gathered + more, period)
             interval = (min(wanted.low, total), max(total, period, min(wanted.high, limit)))
-        have = Supply(came=gathered, missing=wanted.all, exhausted=exhausted)
-        return Order(
+        have = Supply(gathered=gathered, missing=wanted.all, exhausted=exhausted)
+        return PeriodOrder(
             total=total,
             theory=wanted.theory,
             pool=pool,
@@ -431,7 +431,7 @@ class AdaptiveMethod(ModelMethod):
         held = Held(loss=self.spec.loss, model=judged.model, strength=strength, penalty=rows.penalty)
         return losses_left_out(design, left_out(design, held), folds.loss)
 
-    def _period_rows(self, state: AdaptiveMethodState, adaptive: AdaptiveState) -> tuple[AdaptiveState, PeriodRows]:
+    def _period_rows(self, state: AdaptiveMethodState, adaptive: AdaptiveState) -> tuple[AdaptiveState, DesignRows]:
         """Return the rows of the open period, the intercept's column first, and the state with the center of the columns.
 
         With an intercept every column is centered at its mean in the first period, for ever: a column of years then loses no
@@ -444,7 +444,7 @@ class AdaptiveMethod(ModelMethod):
         penalty: FloatArray = self.spec.objective.penalty_weights(adaptive.size)  # type: ignore[attr-defined]
         if not self.spec.fit_intercept:
             np.concatenate([np.empty((0, adaptive.size)), *(batch.X for batch in state.batches)], out=X)
-            return adaptive, PeriodRows(loss=loss, X=X, y=y, penalty=penalty)
+            return adaptive, DesignRows(loss=loss, X=X, y=y, penalty=penalty)
         X[:, 0] = 1.0
         at = 0
         for batch in state.batches:
@@ -453,7 +453,7 @@ class AdaptiveMethod(ModelMethod):
         center = _middle(X[:, 1:]) if adaptive.place is None else adaptive.place
         adaptive = adaptive if adaptive.place is not None else centered_at(adaptive, center)
         X[:, 1:] -= center
-        return adaptive, PeriodRows(loss=loss, X=X, y=y, penalty=np.roll(penalty, 1))
+        return adaptive, DesignRows(loss=loss, X=X, y=y, penalty=np.roll(penalty, 1))
 
     def _coefficients(self, adaptive: AdaptiveState, model: FloatArray) -> FloatArray:
         """Return the model in the units of X, the intercept last."""
@@ -468,15 +468,15 @@ def in_pilot(adaptive: AdaptiveState, rows: int) -> bool:
     return adaptive.memory.rows + rows < PILOT * adaptive.size
 
 
-def finite(judged: Judgement) -> bool:
+def finite(judged: PeriodJudgement) -> bool:
     """Whether the numbers can be used: columns that differ in size beyond rounding even give negative variances."""
     variances = judged.variances
     return bool(np.isfinite(judged.model).all() and np.isfinite(variances).all() and (variances >= 0.0).all())
 
 
-def _overflow(pool: int | None, gathered: int, batch: int, epsilon: float) -> Order:
+def _overflow(pool: int | None, gathered: int, batch: int, epsilon: float) -> PeriodOrder:
     """Return an order for no more rows: those delivered cannot be fitted, and closing the period refuses them."""
-    return Order(
+    return PeriodOrder(
         total=gathered,
         theory=gathered,
         pool=pool,
@@ -496,7 +496,7 @@ def _middle(X: FloatArray) -> FloatArray:
 
 
 def _report(
-    period: int, order: Order, gathered: int, risk: float, judged: Judgement | None, outcome: Outcome
+    period: int, order: PeriodOrder, gathered: int, risk: float, judged: PeriodJudgement | None, outcome: Outcome
 ) -> StepReport:
     return StepReport(
         period=period,

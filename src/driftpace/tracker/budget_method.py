@@ -15,7 +15,7 @@ from driftpace.planning import Budget, Outlook
 from driftpace.records import Outcome, Request, StepReport, Verdict
 from driftpace.tracker.method import Folds, ModelMethod, TellEvent, check_pool
 from driftpace.tracker.spending import Spending, budget_check, in_full, in_words
-from driftpace.tracker.state import MethodState, ModelSpec, Order
+from driftpace.tracker.state import MethodState, ModelSpec, PeriodOrder
 from driftpace.typing import FloatArray
 
 
@@ -32,7 +32,7 @@ class BudgetState:
         return self.inner.period
 
     @property
-    def order(self) -> Order | None:
+    def order(self) -> PeriodOrder | None:
         """What was decided for the period."""
         return self.inner.order
 
@@ -132,19 +132,19 @@ class BudgetMethod:
             state = replace(state, inner=replace(state.inner, order=order))
         return state, self._request(state, spending, order)
 
-    def _outdated(self, state: BudgetState, order: Order) -> bool:
+    def _outdated(self, state: BudgetState, order: PeriodOrder) -> bool:
         """Whether rows were delivered since an initial sample or a batch was requested, or were withdrawn."""
         if not self.inner.decides_again or order.after == state.gathered:
             return False
         return order.plan is None or self.budget.in_batches
 
-    def _decide(self, state: BudgetState, spending: Spending, pool: int | None) -> Order:
+    def _decide(self, state: BudgetState, spending: Spending, pool: int | None) -> PeriodOrder:
         if spending.periods == 0:
             return self._after_horizon(state, spending, pool)
-        order: Order = self.inner.order_within_budget(state.inner, spending, pool)
+        order: PeriodOrder = self.inner.order_within_budget(state.inner, spending, pool)
         return order
 
-    def _after_horizon(self, state: BudgetState, spending: Spending, pool: int | None) -> Order:
+    def _after_horizon(self, state: BudgetState, spending: Spending, pool: int | None) -> PeriodOrder:
         """Return an order for no rows, since the horizon has passed."""
         horizon = in_words(self.budget.horizon, "period")
         try:
@@ -154,7 +154,7 @@ class BudgetMethod:
             risk, epsilon = math.inf, math.nan if self.epsilon is None else self.epsilon
         met = risk <= epsilon
         sentence = f"The horizon of the budget, {horizon}, has passed" + ("." if met else ", and the target is missed.")
-        return Order(
+        return PeriodOrder(
             total=0,
             theory=0,
             pool=pool,
@@ -167,7 +167,7 @@ class BudgetMethod:
             after=state.gathered,
         )
 
-    def _request(self, state: BudgetState, spending: Spending, order: Order) -> Request:
+    def _request(self, state: BudgetState, spending: Spending, order: PeriodOrder) -> Request:
         gathered = state.gathered
         samples = max(order.total - gathered, 0)
         beyond = spending.beyond_after(gathered) if gathered else None

@@ -18,7 +18,7 @@ from driftpace.records import Assumption, Request, Selected, StepReport, Verdict
 from driftpace.selection import Selection, Tally, choose, divisible, make_folds, most_folds
 from driftpace.tracker.method import Folds, Method, TellEvent, require_order
 from driftpace.tracker.spending import Spending
-from driftpace.tracker.state import ModelSpec, Order
+from driftpace.tracker.state import ModelSpec, PeriodOrder
 from driftpace.typing import FloatArray, IntArray
 
 
@@ -51,9 +51,9 @@ class CandidatesState:
         return period
 
     @property
-    def order(self) -> Order | None:
+    def order(self) -> PeriodOrder | None:
         """What was decided for the period."""
-        order: Order | None = self.state.order
+        order: PeriodOrder | None = self.state.order
         return order
 
     @property

@@ -27,7 +27,7 @@ from driftpace.tracker.composed_context import (
 )
 from driftpace.tracker.method import Folds, ModelMethod, check_pool, require_order
 from driftpace.tracker.spending import PeriodSupply, Spending, not_known_yet, plan_period, reason
-from driftpace.tracker.state import Order
+from driftpace.tracker.state import PeriodOrder
 from driftpace.typing import FloatArray, IntArray
 
 
@@ -120,7 +120,7 @@ class ComposedMethod(ComposedConfig, ModelMethod):
             risk = risk_at(context.bound, proven_distance(self, state, context), training)
         return risk if math.isfinite(risk) else None
 
-    def order_within_budget(self, state: ComposedState, spending: Spending, pool: int | None) -> Order:
+    def order_within_budget(self, state: ComposedState, spending: Spending, pool: int | None) -> PeriodOrder:
         """Return what the plan for the money left says; while nothing can be planned, what the rule asks for and money pays."""
         context = context_of(self, state)
         usual = _place_order(self, state, context, pool)
@@ -137,7 +137,7 @@ class ComposedMethod(ComposedConfig, ModelMethod):
             return _pilot(self, state, context, usual, most, error.why)
         supply = PeriodSupply(limit=limit, beyond=beyond, least=least)
         plan, outcome, verdict = plan_period(spending, outlook, self.epsilon, supply)
-        return Order(
+        return PeriodOrder(
             total=plan.samples[0],
             theory=usual.theory,
             pool=pool,
@@ -176,14 +176,14 @@ class ComposedMethod(ComposedConfig, ModelMethod):
             return losses
 
 
-def _place_order(config: ComposedConfig, state: ComposedState, context: RuleContext, pool: int | None) -> Order:
+def _place_order(config: ComposedConfig, state: ComposedState, context: RuleContext, pool: int | None) -> PeriodOrder:
     """Return what to bring this period. What it promises is judged from the proven start, not from the rule's assumption."""
     decision = config.rule.size(state.rule, context)
     wanted = rows_for(config.drift.held_out, decision.sizing.samples)
     if context.bound is None:
         wanted = max(wanted, _least_rows(config.constants_estimator, config, state))
     total = max(wanted, _least_rows(config.drift, config, state)) if wanted > 0 else 0
-    order = Order(
+    order = PeriodOrder(
         total=total,
         theory=wanted,
         pool=pool,
@@ -223,8 +223,8 @@ def _least_rows(estimator: Any, config: ComposedConfig, state: ComposedState) ->
 
 
 def _pilot(
-    config: ComposedConfig, state: ComposedState, context: RuleContext, usual: Order, most: int, why: str
-) -> Order:
+    config: ComposedConfig, state: ComposedState, context: RuleContext, usual: PeriodOrder, most: int, why: str
+) -> PeriodOrder:
     """Return what the rule asks for without a budget, as far as the money goes."""
     total = min(usual.total, most)
     order = replace(usual, total=total, interval=(total, total), assumptions=(not_known_yet(why),))
@@ -241,7 +241,7 @@ def _pilot(
 
 
 def _close(config: ComposedConfig, state: ComposedState) -> tuple[ComposedState, StepReport]:
-    """Return the state after the period is fitted on whatever came, and the report.
+    """Return the state after the period is fitted on the rows delivered, and the report.
 
     One start distance is proven before the fit; how many rows are used, how they are fitted and what is promised rely on it.
     """
@@ -386,26 +386,26 @@ def _with_drift(
 
 
 def _closing_outcome(
-    order: Order, epsilon: float, came: int, risk: float, context: RuleContext, fitted: Fit | None
+    order: PeriodOrder, epsilon: float, gathered: int, risk: float, context: RuleContext, fitted: Fit | None
 ) -> Outcome:
-    if context.bound is None and came:
+    if context.bound is None and gathered:
         return Outcome.PILOT
     if fitted is not None and fitted.outcome is Outcome.STALLED:
         return Outcome.STALLED
     if meets(risk, epsilon):
-        return Outcome.MET if came else Outcome.ENOUGH
-    if came < order.total:
+        return Outcome.MET if gathered else Outcome.ENOUGH
+    if gathered < order.total:
         return Outcome.SHORT
     return Outcome.SETTLING if order.outcome.promised else order.outcome
 
 
 def _report(
-    period: int, order: Order, outcome: Outcome, came: int, risk: float, drift: DriftEstimate | None
+    period: int, order: PeriodOrder, outcome: Outcome, gathered: int, risk: float, drift: DriftEstimate | None
 ) -> StepReport:
     return StepReport(
         period=period,
         asked=order.total,
-        samples=came,
+        samples=gathered,
         rho=None if drift is None else drift.value,
         rho_upper=None if drift is None else drift.upper,
         measures=None if drift is None else drift.measures,

@@ -17,7 +17,7 @@ from driftpace.planning import Budget, Outlook
 from driftpace.records import Assumption, Request, StepReport
 from driftpace.selection import Design
 from driftpace.tracker.spending import Spending
-from driftpace.tracker.state import MethodState, ModelSpec, Order, RowBatch
+from driftpace.tracker.state import MethodState, ModelSpec, PeriodOrder, RowBatch
 from driftpace.typing import FloatArray, IntArray
 
 
@@ -40,7 +40,7 @@ class TrackerState(Protocol):
         ...
 
     @property
-    def order(self) -> Order | None:
+    def order(self) -> PeriodOrder | None:
         """What was decided for the period; None before it is sized."""
         ...
 
@@ -220,7 +220,7 @@ class ModelMethod(ABC):
         """Return the state with the model before the first rows."""
 
     @abstractmethod
-    def order_within_budget(self, state: Any, spending: Spending, pool: int | None) -> Order:
+    def order_within_budget(self, state: Any, spending: Spending, pool: int | None) -> PeriodOrder:
         """Return what the plan for the money that is left says of the open period."""
 
     @abstractmethod

@@ -74,18 +74,18 @@ class Spending:
         units = budget_units(self.budget.cost, self.left) // max(self.periods, 1)
         return affordable_units(self.budget.cost, units, cap)
 
-    def problem(self, outlook: Outlook, epsilon: float, came: int = 0) -> Problem:
-        """Return what is to be planned in this period when ``came`` rows of it are there: those after them, and what is left.
+    def problem(self, outlook: Outlook, epsilon: float, gathered: int = 0) -> Problem:
+        """Return what is to be planned in this period when ``gathered`` rows of it are there: those after them, and what is left.
 
         Further rows are no order of their own. What the planner will take them to cost beyond what they do, a fixed price that
         is paid already, is money that it has more.
         """
         price = self.budget.price
-        money = self.left_after(came) + (price(came) + price(1) - price(came + 1))
+        money = self.left_after(gathered) + (price(gathered) + price(1) - price(gathered + 1))
         return Problem(
             outlook=outlook,
             epsilon=epsilon,
-            budget=money if money.amount > 0 else self.left_after(came),
+            budget=money if money.amount > 0 else self.left_after(gathered),
             horizon=self.periods,
             cost=self.budget.cost,
             gap=self.budget.goal.later(self.period - 1),
@@ -94,9 +94,9 @@ class Spending:
             first_period=self.period,
         )
 
-    def with_rows(self, plan: Plan, came: int) -> Plan:
-        """Return the plan of :meth:`problem` as one of the whole period, the rows that came included."""
-        rows = came + plan.samples[0]
+    def with_rows(self, plan: Plan, gathered: int) -> Plan:
+        """Return the plan of :meth:`problem` as one of the whole period, the rows delivered included."""
+        rows = gathered + plan.samples[0]
         return replace(
             plan,
             samples=(rows, *plan.samples[1:]),
@@ -145,7 +145,7 @@ def plan_period(
         outcome = Outcome.INFEASIBLE
     else:
         outcome = Outcome.BUDGET
-    return plan, outcome, verdict(spending, problem, plan, came=supply.gathered, seen=seen)
+    return plan, outcome, verdict(spending, problem, plan, gathered=supply.gathered, seen=seen)
 
 
 def plan_ahead(problem: Problem) -> Plan:
@@ -199,12 +199,12 @@ def missed_period(problem: Problem, plan: Plan) -> int | None:
     return next((index for index, gap in enumerate(plan.gaps) if gap > 0.0 and counts[index]), None)
 
 
-def verdict(spending: Spending, problem: Problem, plan: Plan, *, came: int, seen: int) -> Assumption:
+def verdict(spending: Spending, problem: Problem, plan: Plan, *, gathered: int, seen: int) -> Assumption:
     """Return whether the money holds the target in the periods left, and where it does not, the target that it can hold.
 
-    Of the rows that ``came`` in this period the problem has ``seen`` none or all.
+    Of the ``gathered`` rows of this period the problem has ``seen`` none or all.
     """
-    left = spending.left_after(came)
+    left = spending.left_after(gathered)
     index, over = missed_period(problem, plan), in_words(plan.horizon, "period")
     if index is None:
         spare = str(plan.left) if plan.left.amount > 0 else "nothing"
@@ -214,7 +214,7 @@ def verdict(spending: Spending, problem: Problem, plan: Plan, *, came: int, seen
         )
     where = f"the expected excess loss is {plan.risks[index]:.4g} in period {plan.first_period + index}"
     best = tightest_plan(replace(problem, budget=spending.left_after(seen)), accuracy=ACCURACY).epsilon
-    if spending.most(came + 1) <= came:
+    if spending.most(gathered + 1) <= gathered:
         return budget_check(
             Verdict.FAIL,
             f"The remaining budget, {left}, buys no more rows, and the target of {plan.epsilon:.3g} is missed: {where}, "
@@ -238,14 +238,14 @@ def not_known_yet(why: str) -> Assumption:
     return budget_check(Verdict.WARN, f"Whether the budget is enough for the target is not known yet, because {why}.")
 
 
-def reason(spending: Spending, plan: Plan, came: int, now: int) -> str:
+def reason(spending: Spending, plan: Plan, gathered: int, now: int) -> str:
     """Return in words why this number: what is left, what is bought in this period, and when rows are bought next.
 
-    Of what is bought in this period, ``came`` rows are there, and ``now`` further ones are asked for.
+    Of what is bought in this period, ``gathered`` rows are there, and ``now`` further ones are asked for.
     """
     rows, later = plan.samples[0], plan.samples[1:]
     wait = next((index for index, count in enumerate(later) if count), None)
-    this = _in_this_period(spending, rows, came, now)
+    this = _in_this_period(spending, rows, gathered, now)
     if wait is None:
         then = ", and none after it" if later else ""
     elif wait == 0:
@@ -257,20 +257,20 @@ def reason(spending: Spending, plan: Plan, came: int, now: int) -> str:
     beyond = spending.beyond_after(0)
     spent = f"; the budget is overspent by {in_full(beyond)}" if beyond is not None else ""
     return (
-        f"{in_words(plan.horizon, 'period')} and {in_full(spending.left_after(came))} remain: {this}{then}; "
+        f"{in_words(plan.horizon, 'period')} and {in_full(spending.left_after(gathered))} remain: {this}{then}; "
         f"expected excess loss {plan.risks[0]:.3g} (target {plan.epsilon:.3g}){spent}"
     )
 
 
-def _in_this_period(spending: Spending, rows: int, came: int, now: int) -> str:
+def _in_this_period(spending: Spending, rows: int, gathered: int, now: int) -> str:
     price = spending.budget.price
-    if rows == came:
-        return f"no more than the {in_words(came, 'row')} delivered in this period" if came else "none in this period"
-    more = " more" if came else ""
-    sentence = (
-        f"{rows - came}{more} {'row' if rows - came == 1 else 'rows'} in this period for {price(rows) - price(came)}"
-    )
-    return sentence if came + now >= rows else f"{sentence}, {now} of them first, since fewer may turn out to be enough"
+    left = rows - gathered
+    if left == 0:
+        delivered = f"no more than the {in_words(gathered, 'row')} delivered in this period"
+        return delivered if gathered else "none in this period"
+    more = " more" if gathered else ""
+    sentence = f"{left}{more} {'row' if left == 1 else 'rows'} in this period for {price(rows) - price(gathered)}"
+    return sentence if now >= left else f"{sentence}, {now} of them first, since fewer may turn out to be enough"
 
 
 def in_words(count: int, thing: str) -> str:

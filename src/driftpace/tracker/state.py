@@ -45,7 +45,7 @@ class ModelSpec:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Order:
+class PeriodOrder:
     """What was decided for a period when it was last sized.
 
     ``total`` is the number of rows of the period and ``theory`` what the rule asks for, before the pool and the drift estimate
@@ -69,7 +69,7 @@ class Order:
     status: str | None = None
     plan: Plan | None = None
 
-    def following(self, before: "Order | None", gathered: int) -> "Order":
+    def following(self, before: "PeriodOrder | None", gathered: int) -> "PeriodOrder":
         """Return this order after the one ``before``, which says what was requested where this one requests no more."""
         return replace(self, asked=self.total if before is None or self.total > gathered else before.asked)
 
@@ -95,7 +95,7 @@ class MethodState:
     columns: tuple[str, ...] | None = None
     coef: FloatArray | None = None
     rows_seen: int = 0
-    order: Order | None = None
+    order: PeriodOrder | None = None
     batches: tuple[RowBatch, ...] = ()
     bought: bool = False
 
