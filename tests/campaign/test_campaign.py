@@ -2,7 +2,7 @@
 
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,8 +25,20 @@ from driftpace.storage.base import Change, Entry, Store
 from driftpace.tracker import Tracker
 from tests.reference.campaigns import SHAPES, VALUES, begun, rows_of, run_period
 
+KINDS = ("memory", "sqlite", "postgresql")
 
-@pytest.mark.parametrize("shape", SHAPES)
+
+def in_stores(shapes: Sequence[str], everywhere: str) -> pytest.MarkDecorator:
+    """Run every shape in memory and one in the databases too; the others there are slow, and the contract of stores covers them."""
+    cases = [
+        pytest.param(kind, shape, marks=[] if kind == "memory" or shape == everywhere else pytest.mark.slow)
+        for kind in KINDS
+        for shape in shapes
+    ]
+    return pytest.mark.parametrize(("store", "shape"), cases, indirect=["store"])
+
+
+@in_stores(tuple(SHAPES), everywhere="forgetful")
 def test_a_campaign_does_what_a_tracker_does(store: Store, shape: str) -> None:
     campaign = begun(store, **SHAPES[shape])
     tracker = campaign.tracker()
@@ -44,7 +56,7 @@ def test_a_campaign_does_what_a_tracker_does(store: Store, shape: str) -> None:
     assert [row.key for row in again.ledger()] == ["W1", "W2", "W3", "W4"]
 
 
-@pytest.mark.parametrize("shape", [one for one in SHAPES if one != "forgetful"])
+@in_stores([shape for shape in SHAPES if shape != "forgetful"], everywhere="candidates")
 def test_the_log_folds_to_where_the_campaign_stands(store: Store, shape: str) -> None:
     campaign = begun(store, **SHAPES[shape])
     for period in (1, 2):

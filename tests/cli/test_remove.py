@@ -1,5 +1,6 @@
 """A campaign goes for good when somebody says so plainly, and only that one."""
 
+import secrets
 from pathlib import Path
 
 from tests.cli.loop import Run, content, in_store
@@ -17,8 +18,12 @@ def test_only_what_was_meant_goes(two: Path, run: Run) -> None:
 
 
 def test_its_name_is_free_again_and_its_rows_are_gone(two: Path, run: Run) -> None:
+    needle = secrets.token_hex(32)  # too long to be there by chance
+    assert run("approve", "churn", "--reason", needle)[0] == 0
+    store = Path("driftpace.db")
+    assert needle.encode() in store.read_bytes()
     run("remove", "churn", "--yes")
-    assert b"W1" not in Path("driftpace.db").read_bytes()
+    assert needle.encode() not in store.read_bytes()
     Path("churn.toml").rename("again.toml")
     assert run("init", "--file", "again.toml")[0] == 0
     assert run("log", "churn")[1].count("\n") == 2

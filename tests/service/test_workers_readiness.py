@@ -31,7 +31,7 @@ def test_a_database_outage_is_a_quick_503_and_recovers(
     paths = ("/readyz", "/api/campaigns", "/api/campaigns/churn", "/api/campaigns/churn/log")
     now = [0.0]
     with serving(store) as running:
-        running.service.store._connections._absence._clock = lambda: now[
+        running.service.store._connections._breaker._clock = lambda: now[
             0
         ]  # the pause does not end before the test says so
         assert [running.client.get(path).status_code for path in paths] == [200] * 4

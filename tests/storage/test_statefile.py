@@ -79,7 +79,7 @@ def test_permissions_and_links_are_kept(tmp_path: Path) -> None:
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match=r"save\(path=...\) must be in a folder that exists; got .*nowhere"):
+    with pytest.raises(ParameterError, match=r"save\(path=...\) must be in an existing folder; got .*nowhere"):
         write_state(tmp_path / "nowhere" / "state.json", BODY)
 
 

@@ -1,4 +1,4 @@
-"""Files that are there complete or not at all: written beside their place, made durable, then renamed into it."""
+"""Write files atomically: to a temporary file in the same folder, synced, then renamed."""
 
 import os
 import tempfile
@@ -12,13 +12,18 @@ from driftpace.errors import ParameterError
 
 @contextmanager
 def atomic_file(path: str | os.PathLike[str], *, owner: str = "save") -> Iterator[BinaryIO]:
-    """Yield a file to write bytes to; it takes its place, with the permissions of what it replaces, when all went well.
+    """Yield a binary file that replaces ``path`` when the block ends without an exception.
 
-    ``owner`` is who says that the folder does not exist.
+    Parameters
+    ----------
+    path : str or path-like
+        The file; the permissions of an existing one are kept.
+    owner : str
+        The function that error messages name.
     """
     target = Path(path).resolve()
     if not target.parent.is_dir():
-        raise ParameterError(f"must be in a folder that exists; got {os.fspath(path)!r}.", owner=owner, name="path")
+        raise ParameterError(f"must be in an existing folder; got {os.fspath(path)!r}.", owner=owner, name="path")
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -34,7 +39,7 @@ def atomic_file(path: str | os.PathLike[str], *, owner: str = "save") -> Iterato
 
 
 def _mode(target: Path) -> int:
-    """Return the permissions of the file that is replaced, or those a new file would get."""
+    """Return the permissions of the replaced file, or those of a new one."""
     if target.exists():
         return target.stat().st_mode & 0o777
     mask = os.umask(0)
@@ -43,7 +48,7 @@ def _mode(target: Path) -> int:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the rename itself durable, where the system can."""
+    """Make the rename durable, if the system can."""
     try:
         handle = os.open(folder, os.O_RDONLY)
     except OSError:

@@ -31,9 +31,20 @@ from driftpace.errors import ParameterError
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Entry:
-    """One thing that happened, at a time in UTC (ISO 8601); ``body`` is a plain JSON value, ``key`` what it is found by again.
+    """One entry of a log.
 
-    ``seq`` is its number in the log; it is 0 until the entry is in one.
+    Parameters
+    ----------
+    kind : str
+        What happened, such as ``"asked"``.
+    body : mapping
+        JSON values.
+    at : str
+        Time in UTC, ISO 8601.
+    key : str, optional
+        What :meth:`Store.find` finds the entry by.
+    seq : int
+        Number in the log; 0 until it is written.
     """
 
     kind: str
@@ -45,10 +56,18 @@ class Entry:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Change:
-    """What one transaction adds to a campaign: entries, and what follows from them.
+    """One transaction on a campaign.
 
-    ``rows`` are bytes by the place of their entry in ``entries`` (from 0). ``drop_rows`` are the numbers of entries in the log
-    whose rows are not needed any more. ``checkpoint`` and ``summary`` replace the last ones.
+    Parameters
+    ----------
+    entries : sequence of Entry
+        Appended to the log.
+    checkpoint, summary
+        Replace the previous ones.
+    rows : mapping of int to bytes
+        Rows by the position of their entry in ``entries``, from 0.
+    drop_rows : sequence of int
+        Numbers of log entries whose rows are deleted.
     """
 
     entries: Sequence[Entry]
@@ -60,7 +79,7 @@ class Change:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Head:
-    """Where a campaign stands: the number of its last entry, and its summary."""
+    """The last entry number and the summary of a campaign."""
 
     name: str
     seq: int
@@ -71,7 +90,7 @@ class Head:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Token:
-    """Who may come in from afar: ``digest`` is the SHA-256 of the secret, which itself is never kept."""
+    """An access token of the service; ``digest`` is the SHA-256 of the secret, which is not stored."""
 
     name: str
     digest: str
@@ -81,43 +100,43 @@ class Token:
 
 
 class Store(Protocol):
-    """The contract; :class:`MemoryStore` is the plainest form of it, :class:`SqlStore` the durable one.
+    """The contract of a store; :class:`MemoryStore` is the simplest implementation, :class:`SqlStore` the durable one.
 
-    Every method may be called from several threads. What cannot be done raises :class:`~driftpace.errors.StorageError` in one
-    sentence and changes nothing; what cannot be written to any store (a name with a NUL character, a body that is no JSON) is a
-    :class:`~driftpace.errors.ParameterError`. Names and keys have 1 to 400 characters. Names are in the order of their characters'
-    numbers. What was given is copied, and what is returned is the reader's own.
+    Every method can be called from several threads. A failed call raises :class:`~driftpace.errors.StorageError` and changes
+    nothing; values that no store can hold (a name with a NUL character, a body that is not JSON) raise
+    :class:`~driftpace.errors.ParameterError`. Names and keys have 1 to 400 characters; names are ordered by code point. Arguments
+    are copied, and returned values belong to the caller.
     """
 
     @property
     def url(self) -> str:
-        """Where the store is, without any password."""
+        """Address of the store, without password."""
         ...
 
     def create(self, name: str, change: Change) -> None:
-        """Begin a campaign with its first entries; :class:`ConflictError` where the name is taken."""
+        """Create a campaign with its first entries; raise :class:`ConflictError` if the name is taken."""
         ...
 
     def append(self, name: str, after: int, change: Change) -> int:
-        """Add entries behind number ``after`` and return the number of the last; :class:`ConflictError` where the log is longer."""
+        """Append entries after number ``after`` and return the last number; raise :class:`ConflictError` if the log is longer."""
         ...
 
     def head(self, name: str) -> Head | None:
-        """Return where a campaign stands; None where there is none of that name."""
+        """Return the head of a campaign; None if there is none."""
         ...
 
     def heads(self, *, after: str = "", limit: int | None = None, search: str = "") -> list[Head]:
-        """Return campaigns by name, those whose name comes behind ``after`` and contains ``search`` (in any case of letters)."""
+        """Return heads ordered by name, after the name ``after``, whose name contains ``search`` (case-insensitive)."""
         ...
 
     def count(self, *, search: str = "") -> int:
-        """Return how many campaigns there are whose name contains ``search``."""
+        """Return the number of campaigns whose name contains ``search``."""
         ...
 
     def entries(
         self, name: str, *, after: int = 0, limit: int | None = None, kinds: Sequence[str] | None = None
     ) -> list[Entry]:
-        """Return the log from behind number ``after`` on, in order; only some ``kinds`` where they are given."""
+        """Return the entries after number ``after`` in order, of all or some ``kinds``."""
         ...
 
     def latest(self, name: str, *, limit: int, kinds: Sequence[str] | None = None) -> list[Entry]:
@@ -125,71 +144,73 @@ class Store(Protocol):
         ...
 
     def find(self, name: str, kind: str, key: str) -> Entry | None:
-        """Return the last entry of a kind with that key; None where there is none."""
+        """Return the last entry of a kind with that key, or None."""
         ...
 
     def checkpoint(self, name: str) -> tuple[int, bytes] | None:
-        """Return the number of the entry a checkpoint follows from, and the checkpoint; None where there is no campaign."""
+        """Return the number of the last entry and the checkpoint; None if there is no campaign."""
         ...
 
     def rows(self, name: str, seqs: Sequence[int]) -> dict[int, bytes]:
-        """Return the rows kept under those numbers; numbers without any are left out."""
+        """Return the rows of these entries by number; entries without rows are left out."""
         ...
 
     def remove(self, name: str) -> None:
-        """Remove a campaign with everything that belongs to it; nothing happens where there is none."""
+        """Delete a campaign with its log, rows and checkpoint; do nothing if there is none."""
         ...
 
     def add_token(self, token: Token) -> None:
-        """Keep a token; :class:`ConflictError` where one of that name exists."""
+        """Store a token; raise :class:`ConflictError` if the name is taken."""
         ...
 
     def tokens(self) -> list[Token]:
-        """Return all tokens by name."""
+        """Return all tokens, ordered by name."""
         ...
 
     def remove_token(self, name: str) -> bool:
-        """Remove a token; whether there was one."""
+        """Delete a token; return whether there was one."""
         ...
 
     def ping(self) -> None:
-        """Raise :class:`StorageError` where the store cannot be reached."""
+        """Raise :class:`StorageError` if the store cannot be reached."""
         ...
 
     def close(self) -> None:
-        """Let go of connections; a closed store opens new ones when it is used again."""
+        """Close the connections; a closed store opens new ones when it is used again."""
         ...
 
 
 LONGEST = 400
 LARGEST = 2**62
-"""No log is longer; databases refuse numbers much beyond."""
+"""Longer than any log; databases reject much larger numbers."""
 
 
 def can_be_kept(text: str) -> bool:
-    r"""Whether a store can hold this text at all; what it cannot hold, it cannot find.
+    r"""Return whether a store can hold this text; a text that it cannot hold is never found.
 
     >>> can_be_kept("Zürich"), can_be_kept("a\0b"), can_be_kept("\ud800")
     (True, False, False)
     """
-    return "\0" not in text and not _has_half_characters(text)
+    return "\0" not in text and not _has_surrogates(text)
 
 
 def require_text(owner: str, **named: object) -> None:
-    """Refuse what is no text, empty, too long for an index, or cannot be kept."""
+    """Raise ParameterError for a value that is not text, empty, too long for an index, or cannot be stored."""
     for name, text in named.items():
         if not isinstance(text, str) or not 1 <= len(text) <= LONGEST:
             shown = f"{len(text)} characters" if isinstance(text, str) else repr(text)
             raise ParameterError(f"must be a text of 1 to {LONGEST} characters; got {shown}.", owner=owner, name=name)
         if not can_be_kept(text):
-            raise ParameterError(f"must be without NUL and half characters; got {text!a}.", owner=owner, name=name)
+            raise ParameterError(
+                f"must not have NUL characters or lone surrogates; got {text!a}.", owner=owner, name=name
+            )
 
 
 def require_change(owner: str, change: Change, *, least: int = 0) -> None:
-    """Refuse a change that some store could not write, or that brings rows for an entry it does not bring."""
+    """Raise ParameterError for a change that a store could not write, or with rows for an entry that it does not have."""
     if len(change.entries) < least:
         raise ParameterError(
-            f"must bring {least} entry or more; got {len(change.entries)}.",
+            f"must have at least {least} entry; got {len(change.entries)}.",
             owner=owner,
             name="change",
         )
@@ -200,20 +221,22 @@ def require_change(owner: str, change: Change, *, least: int = 0) -> None:
     for place in change.rows:
         if not 0 <= place < len(change.entries):
             raise ParameterError(
-                f"must bring rows for its own {len(change.entries)} entries; got rows for place {place}.",
+                f"must have rows only for its {len(change.entries)} entries; got rows for position {place}.",
                 owner=owner,
                 name="change",
             )
 
 
 def require_after(after: str) -> None:
-    """Refuse a name to go on from that no campaign can have."""
+    """Raise ParameterError for a name to continue after that no campaign can have."""
     if not can_be_kept(after):
-        raise ParameterError(f"must be without NUL and half characters; got {after!a}.", owner="heads", name="after")
+        raise ParameterError(
+            f"must not have NUL characters or lone surrogates; got {after!a}.", owner="heads", name="after"
+        )
 
 
 def as_json(owner: str, **named: object) -> str:
-    """Return the one named value as JSON text, or refuse it.
+    """Return the named value as JSON text, or raise ParameterError.
 
     >>> as_json("append", body={"reason": "Ostern", "at": 0.1})
     '{"reason":"Ostern","at":0.1}'
@@ -223,34 +246,34 @@ def as_json(owner: str, **named: object) -> str:
         text = json.dumps(dict(value) if isinstance(value, Mapping) else value, ensure_ascii=False, **_COMPACT)
     except (TypeError, ValueError, RecursionError) as error:
         raise ParameterError(
-            f"must be a plain JSON value; got one that is not: {error}.",
+            f"must be a JSON value; {error}.",
             owner=owner,
             name=name,
         ) from None
-    if _has_half_characters(text):
-        raise ParameterError("must be without half characters; got a lone surrogate in a text.", owner=owner, name=name)
+    if _has_surrogates(text):
+        raise ParameterError("must not have lone surrogates; got one.", owner=owner, name=name)
     return text
 
 
 def up_to(limit: int | None) -> int | None:
-    """Return how many to read at most: none where the limit is below zero, all where it is None."""
+    """Return a limit that databases accept: 0 for a negative one, None for all."""
     return None if limit is None else within(limit)
 
 
 def within(number: int) -> int:
-    """Return the nearest number that can be one of a log's."""
+    """Return the nearest possible entry number."""
     return max(0, min(number, LARGEST))
 
 
 def numbered(entries: Sequence[Entry], after: int) -> list[Entry]:
-    """Return the entries with the numbers they get behind number ``after``."""
+    """Return the entries with their numbers after number ``after``."""
     return [replace(entry, seq=seq) for seq, entry in enumerate(entries, start=after + 1)]
 
 
 _COMPACT: dict[str, Any] = {"separators": (",", ":"), "allow_nan": False}
 
 
-def _has_half_characters(text: str) -> bool:
+def _has_surrogates(text: str) -> bool:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

@@ -11,21 +11,21 @@ import re
 from pathlib import Path, PurePosixPath
 
 FileStamp = tuple[int, int, int, int]
-"""What tells a file at rest from the same file after somebody wrote to it."""
+"""Identity, size and time of a file; changes when it is written to."""
 
 
 def may_be_written(path: Path) -> bool:
-    """Whether this process may write to a file and to its folder."""
+    """Return whether this process can write to a file and to its folder."""
     return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
 
 
 def changes_beside(path: Path) -> bool:
-    """Whether there are changes beside a file that are not in it yet."""
+    """Return whether a write-ahead log or journal holds changes that are not in the file yet."""
     return any(_size(path, ending) for ending in ("-wal", "-journal"))
 
 
 def at_rest(path: Path) -> FileStamp | None:
-    """Return the rest of a file that is to be read as it is; None where SQLite can see to it that readers and writers agree.
+    """Return the stamp of a file to be opened as immutable; None if SQLite can coordinate readers and writers.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -102,14 +102,14 @@ NETWORK_DRIVERS = frozenset(
         *("sshfs", "weed"),
     }
 )
-"""What ``fuse.`` stands before; a plain ``fuse`` says nothing of what is behind it."""
+"""Drivers after ``fuse.``; a plain ``fuse`` does not name one."""
 
 
 def network_kind(path: PurePosixPath, mounts: str) -> str | None:
-    r"""Return the kind of network file system that an absolute path lies on, by the text of a mount table; else None.
+    r"""Return the network file system of an absolute path, by the text of a mount table; None if it is local.
 
-    The table is that of ``/proc/self/mountinfo``: the fifth word of a line is where something is mounted, the first after the
-    lone dash what kind it is. The innermost mount counts, and of several in one place the last.
+    The table is ``/proc/self/mountinfo``: the fifth field is the mount point, the first after the dash the file system. The
+    innermost mount counts, and of several at one mount point the last.
 
     >>> table = "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n2 1 0:5 / /home rw shared:1 - nfs4 server:/home rw"
     >>> network_kind(PurePosixPath("/home/ada/labels.db"), table)
@@ -131,7 +131,7 @@ def network_kind(path: PurePosixPath, mounts: str) -> str | None:
 
 
 def network_kind_here(path: Path) -> str | None:
-    """Return the kind of network file system that a path of this machine lies on; None where it is none, or not to be known."""
+    """Return the network file system of a path of this machine; None if it is local or unknown."""
     try:
         mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:

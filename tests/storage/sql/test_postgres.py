@@ -125,11 +125,11 @@ def test_a_user_without_rights_gets_a_sentence(postgres_server: Server, postgres
     postgres_server.execute(f"CREATE ROLE guest LOGIN PASSWORD '{PASSWORD}'")
     try:
         guest = postgres_url.replace("ada:", "guest:")
-        assert "the user may not read or write the store" in refused(lambda: open_store(guest))
+        assert "the user has no permission to read or write the store" in refused(lambda: open_store(guest))
         postgres_server.execute("GRANT SELECT ON ALL TABLES IN SCHEMA public TO guest", name)
         reading = open_store(guest)
         assert numbers(reading, "churn") == [0]
-        assert "the user may not read or write" in refused(lambda: reading.append("churn", 1, change(1)))
+        assert "the user has no permission to read or write" in refused(lambda: reading.append("churn", 1, change(1)))
         reading.close()
     finally:
         postgres_server.execute("DROP OWNED BY guest", name)
@@ -149,7 +149,7 @@ def test_tables_that_are_gone_are_a_sentence(postgres_server: Server, postgres_u
     postgres_server.execute(
         "DROP OWNED BY ada" if name == "" else "DROP SCHEMA public CASCADE; CREATE SCHEMA public", name
     )
-    assert "there is no store at" in refused(store.heads)
+    assert "the tables of the store at" in refused(store.heads)
 
 
 def test_broken_connections_are_replaced_without_a_word(postgres_server: Server, store: Store) -> None:
@@ -184,7 +184,7 @@ def test_whoever_came_between_is_told_apart(line: Line, over_the_line: Store, po
         assert over_the_line.append("churn", 1, change(1)) == 2
         assert numbers(direct, "churn") == [0, 1, 9]
     else:
-        with pytest.raises(ConflictError, match="is at entry 2 and no longer at 1"):
+        with pytest.raises(ConflictError, match="is at entry 2, no longer at 1"):
             over_the_line.append("churn", 1, change(1))
         assert numbers(direct, "churn") == [0, 9]
     direct.close()
@@ -211,7 +211,7 @@ def test_what_is_not_known_is_not_called_failed(
     line.arm(heard=True)
     line.then = lambda: setattr(line, "open", False)
     said = refused(lambda: over_the_line.append("churn", 1, change(1)))
-    assert "it is not known whether it was; try again" in said
+    assert "it is unknown whether the change was written; try again" in said
     direct = open_store(postgres_url)
     assert numbers(direct, "churn") == [0, 1]
     direct.close()

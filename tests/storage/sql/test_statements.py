@@ -94,6 +94,6 @@ def test_parameters_are_in_the_order_or_under_the_names_that_a_driver_takes(dial
     least: Any = bindparam("least")
     asked = select(CAMPAIGNS.c.id).where(CAMPAIGNS.c.seq > least, CAMPAIGNS.c.name == bindparam("name"))
     question = CompiledSelect(asked.where(CAMPAIGNS.c.id > least))
-    text, parameters = question.to(dialect, {"name": "churn", "least": 3})
+    text, parameters = question.compiled_for(dialect, {"name": "churn", "least": 3})
     assert parameters == expected
-    assert question.to(dialect, {"name": "churn", "least": 3})[0] is text
+    assert question.compiled_for(dialect, {"name": "churn", "least": 3})[0] is text

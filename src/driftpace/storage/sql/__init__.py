@@ -1,4 +1,4 @@
-"""The durable store: campaigns in a SQLite file or a PostgreSQL database, the same tables in both."""
+"""Campaigns in a SQLite file or a PostgreSQL database, with the same tables."""
 
 from driftpace.storage.sql.store import SqlStore
 

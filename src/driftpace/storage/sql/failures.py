@@ -1,4 +1,4 @@
-"""What a database says when it cannot, in one sentence for people."""
+"""Translate database errors into one sentence."""
 
 import sqlite3
 from typing import Any
@@ -9,35 +9,35 @@ from sqlalchemy.exc import TimeoutError as NoConnectionFree
 from driftpace.errors import StorageError
 
 _SQLITE = {
-    "SQLITE_FULL": "there is no room left on the disk of the store at {url}; nothing was written.",
+    "SQLITE_FULL": "the disk of the store at {url} is full; nothing was written.",
     "SQLITE_READONLY": "the store at {url} is read-only; nothing was written.",
-    "SQLITE_PERM": "the store at {url} may not be read or written by this user.",
-    "SQLITE_CANTOPEN": "the store at {url} cannot be opened: it is gone, or its folder may not be read and written.",
+    "SQLITE_PERM": "this user has no permission to read or write the store at {url}.",
+    "SQLITE_CANTOPEN": "the store at {url} cannot be opened: it was removed, or its folder is not readable and writable.",
     "SQLITE_NOTADB": "the file at {url} is not a store: it is not a SQLite database, or it is damaged.",
-    "SQLITE_CORRUPT": "the store at {url} is damaged; put back a copy of it.",
+    "SQLITE_CORRUPT": "the store at {url} is damaged; restore a backup.",
     "SQLITE_IOERR": "the disk of the store at {url} failed to read or write; nothing was written.",
-    "SQLITE_TOOBIG": "what was to be written is too big for the store at {url}; nothing was written.",
-    "SQLITE_BUSY": "others are writing to the store at {url} for so long that waiting was given up; nothing was written.",
-    "SQLITE_LOCKED": "others are writing to the store at {url} for so long that waiting was given up; nothing was written.",
-    "SQLITE_PROTOCOL": "others are writing to the store at {url} for so long that waiting was given up; nothing was written.",
+    "SQLITE_TOOBIG": "the change is too large for the store at {url}; nothing was written.",
+    "SQLITE_BUSY": "timed out waiting for other writers of the store at {url}; nothing was written.",
+    "SQLITE_LOCKED": "timed out waiting for other writers of the store at {url}; nothing was written.",
+    "SQLITE_PROTOCOL": "timed out waiting for other writers of the store at {url}; nothing was written.",
 }
 
 _POSTGRES = {
     "25006": "the store at {url} is read-only; nothing was written.",
-    "28000": "the server of the store at {url} does not let this user in.",
-    "28P01": "the server of the store at {url} does not take the password.",
-    "3F000": "the user may not read or write the store at {url}, or not make its tables.",
-    "3D000": "there is no such database: {url}.",
-    "42501": "the user may not read or write the store at {url}, or not make its tables.",
-    "42P01": "there is no store at {url} any more: its tables are gone.",
-    "53100": "there is no room left on the disk of the store at {url}; nothing was written.",
+    "28000": "the server of the store at {url} rejected the user.",
+    "28P01": "the server of the store at {url} rejected the password.",
+    "3F000": "the user has no permission to read or write the store at {url}, or to create its tables.",
+    "3D000": "the database {url} does not exist.",
+    "42501": "the user has no permission to read or write the store at {url}, or to create its tables.",
+    "42P01": "the tables of the store at {url} were removed.",
+    "53100": "the disk of the store at {url} is full; nothing was written.",
     "53200": "the server of the store at {url} is out of memory; nothing was written.",
-    "53300": "the server of the store at {url} has no connection free.",
-    "54000": "what was to be written is too big for the store at {url}; nothing was written.",
-    "55P03": "others are writing to the store at {url} for so long that waiting was given up; nothing was written.",
+    "53300": "the server of the store at {url} has no free connection.",
+    "54000": "the change is too large for the store at {url}; nothing was written.",
+    "55P03": "timed out waiting for other writers of the store at {url}; nothing was written.",
     "57014": "the store at {url} took too long to answer; nothing was written.",
-    "XX001": "the store at {url} is damaged; put back a copy of it.",
-    "XX002": "the store at {url} is damaged; put back a copy of it.",
+    "XX001": "the store at {url} is damaged; restore a backup.",
+    "XX002": "the store at {url} is damaged; restore a backup.",
 }
 
 _GONE = frozenset({"53300", "57P01", "57P02", "57P03", "57P05", "25P03"})
@@ -45,25 +45,25 @@ _AGAIN = frozenset({"40001", "40P01"})
 
 
 def sentence(error: BaseException, url: str, *, doubt: bool = False) -> StorageError:
-    """Return what to tell people about a failure; ``doubt``: it is not known whether the change was written."""
+    """Return the error for a failure; ``doubt``: it is unknown whether the change was committed."""
     if doubt:
         return StorageError(
-            f"the server of the store at {url} went away just when the change was being written, "
-            "so it is not known whether it was; try again."
+            f"the server of the store at {url} was lost during the commit, "
+            "so it is unknown whether the change was written; try again."
         )
     if isinstance(error, NoConnectionFree):
-        return StorageError(f"all connections to the store at {url} have been busy for too long; nothing was written.")
+        return StorageError(f"timed out waiting for a free connection to the store at {url}; nothing was written.")
     state = _state(error)
     known = _SQLITE.get("_".join(state.split("_")[:2])) if state.startswith("SQLITE_") else _POSTGRES.get(state)
     if known is not None:
         return StorageError(known.format(url=url))
-    if gone(error):
-        return StorageError(f"the server of the store at {url} cannot be reached: {_words(error)}.")
-    return StorageError(f"the store at {url} failed: {_words(error)}.")
+    if is_disconnect(error):
+        return StorageError(f"the server of the store at {url} cannot be reached: {_message(error)}.")
+    return StorageError(f"the store at {url} failed: {_message(error)}.")
 
 
-def gone(error: BaseException) -> bool:
-    """Whether the connection was lost, or could not be made."""
+def is_disconnect(error: BaseException) -> bool:
+    """Return whether the connection was lost or could not be opened."""
     if isinstance(error, DBAPIError) and error.connection_invalidated:
         return True
     state, source = _state(error), _source(error)
@@ -72,13 +72,13 @@ def gone(error: BaseException) -> bool:
     return state in _GONE or state.startswith("08") or (not state and type(source).__name__ == "OperationalError")
 
 
-def busy(error: BaseException) -> bool:
-    """Whether a SQLite file is in use by others just now."""
+def is_busy(error: BaseException) -> bool:
+    """Return whether a SQLite file is locked."""
     return _state(error).startswith(("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL"))
 
 
-def collided(error: BaseException) -> bool:
-    """Whether the server gave up one of two transactions that were in each other's way, to be done again."""
+def is_conflict(error: BaseException) -> bool:
+    """Return whether the server aborted a transaction that conflicts with another, to be retried."""
     return _state(error) in _AGAIN
 
 
@@ -93,15 +93,15 @@ def _state(error: BaseException) -> str:
     return str(getattr(source, "sqlstate", "") or "")
 
 
-def _words(error: BaseException) -> str:
-    """Return the most telling line of what a driver says, without a full stop."""
+def _message(error: BaseException) -> str:
+    """Return the most informative line of a driver error, without a full stop."""
     source = _source(error)
     text = str(source) if not isinstance(source, SQLAlchemyError) else type(source).__name__
     lines = [line.strip(" \t-") for line in text.splitlines() if line.strip()]
     telling = [line for line in lines if "failed:" in line or "FATAL:" in line or "error:" in line]
-    said = telling[-1] if telling else (lines or [type(source).__name__])[0]
+    message = telling[-1] if telling else (lines or [type(source).__name__])[0]
     for mark in ("FATAL:", "failed:", "error:"):
-        if mark in said:
-            said = said.rpartition(mark)[2].strip()
+        if mark in message:
+            message = message.rpartition(mark)[2].strip()
             break
-    return said.rstrip(".")
+    return message.rstrip(".")

@@ -1,4 +1,4 @@
-"""Campaigns in a PostgreSQL database, for several machines at once."""
+"""Campaigns in a PostgreSQL database, for several machines."""
 
 from typing import Any
 
@@ -7,17 +7,17 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from driftpace.errors import MissingExtraError, ParameterError, StorageError, StorageNotFoundError
-from driftpace.storage.sql.connections import KEPT, Connections, hurried
+from driftpace.storage.sql.connections import KEPT, Connections, uses_short_timeout
 from driftpace.storage.sql.failures import sentence
 from driftpace.storage.sql.schema import VERSION, bring_up, refuse_newer, version_of
 
 ANSWERING = 120.0
-"""Seconds that one statement may take beyond waiting for others."""
+"""Seconds that one statement may take beyond waiting for locks."""
 
 HURRIED = "2"
-"""Seconds in which a connection is made or given up, where somebody waits for an answer; the driver knows no fewer."""
+"""Connection timeout in seconds for interactive calls; the smallest that the driver supports."""
 
-_LOCK = 0x64726674_70616365  # "drftpace": whoever makes or upgrades the tables holds it
+_LOCK = 0x64726674_70616365  # "drftpace": the advisory lock held while tables are created or upgraded
 
 _LINE = {
     "application_name": "driftpace",
@@ -28,7 +28,7 @@ _LINE = {
     "keepalives_count": "3",
     "tcp_user_timeout": "60000",
 }
-"""How a connection is made and watched, where the address says nothing else."""
+"""Connection options, unless the address overrides them."""
 
 _SETTINGS = """
 SELECT set_config('lock_timeout', %s, false),
@@ -37,11 +37,11 @@ SELECT set_config('lock_timeout', %s, false),
        set_config('synchronous_commit', replace(current_setting('synchronous_commit'), 'off', 'on'), false),
        set_config('jit', 'off', false)
 """
-"""What a session is set to: bounded waits, changes on the disk before they count, and no compiling of short statements."""
+"""Session settings: bounded waits, durable commits, and no JIT compilation of short statements."""
 
 
 def open_postgres(address: str, *, create: bool, wait: float) -> Connections:
-    """Open the store in a database, make its tables where there are none, bring them up where they are old."""
+    """Open the store in a database, and create or upgrade its tables."""
     where = _parsed(address)
     url = shown(where)
     connections = _connections(where, url, wait)
@@ -70,7 +70,7 @@ def open_postgres(address: str, *, create: bool, wait: float) -> Connections:
 
 
 def shown(where: URL) -> str:
-    """Return an address without its password and its options; a socket is part of the address."""
+    """Return an address without password and options; a socket is part of the address."""
     sockets = {key: value for key, value in where.query.items() if key in {"host", "port"}}
     plain = URL.create("postgresql", where.username, None, where.host, where.port, where.database, sockets)
     return plain.render_as_string()
@@ -88,9 +88,9 @@ def _parsed(address: str) -> URL:
         where = make_url(f"postgresql+psycopg://{rest}")
     except (ArgumentError, ValueError):
         raise _unreadable() from None
-    if "@" in (where.host or ""):  # the rest of a password, which nobody is to read in a message
+    if "@" in (where.host or ""):  # part of a password, which no message must show
         raise ParameterError(
-            "must have %40 in the place of an @ in its password; got two @.",
+            "must write an @ in the password as %40; got two @.",
             owner="open_store",
             name="storage",
         )
@@ -105,7 +105,7 @@ def _parsed(address: str) -> URL:
 
 def _unreadable() -> ParameterError:
     return ParameterError(
-        "must be an address like postgresql://user:password@host:5432/database; got one that cannot be read.",
+        "must be an address like postgresql://user:password@host:5432/database; got one that cannot be parsed.",
         owner="open_store",
         name="storage",
     )
@@ -138,7 +138,7 @@ def _connections(where: URL, url: str, wait: float) -> Connections:
 
     @event.listens_for(engine, "do_connect")
     def begin(_: Any, __: Any, ___: Any, named: dict[str, Any]) -> None:
-        if hurried():
+        if uses_short_timeout():
             named["connect_timeout"] = HURRIED
 
     reader = engine.execution_options(isolation_level="AUTOCOMMIT")
@@ -146,7 +146,7 @@ def _connections(where: URL, url: str, wait: float) -> Connections:
 
 
 def _fetch(connection: Any, text: str, parameters: Any) -> list[Any]:
-    connection.autocommit = True  # one way to the server instead of three: no transaction is begun and ended
+    connection.autocommit = True  # one round trip instead of three: no BEGIN and COMMIT
     try:
         return connection.execute(text, parameters).fetchall()  # type: ignore[no-any-return]
     finally:

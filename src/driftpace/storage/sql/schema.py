@@ -35,7 +35,7 @@ VERSION = 1
 """The version of these tables."""
 
 APPLICATION_ID = 0x64726674
-"""What a SQLite file of ours carries in its header ("drft")."""
+"""The application id in the header of a SQLite store ("drft")."""
 
 METADATA = MetaData()
 
@@ -106,18 +106,18 @@ TOKENS = Table(
 Upgrade = Callable[[Connection], None]
 
 UPGRADES: Mapping[int, Upgrade] = MappingProxyType({})
-"""The step that leads away from each older version."""
+"""The upgrade from each older version to the next."""
 
 
 def version_of(connection: Connection) -> int | None:
-    """Return the version of the tables in a database; None where there are none of ours."""
+    """Return the version of the tables in a database; None if there are none."""
     if not inspect(connection).has_table(META.name):
         return None
     return connection.scalar(select(META.c.version))
 
 
 def bring_up(connection: Connection, url: str) -> None:
-    """Make the tables, or bring them up to the newest version; call it in a transaction that keeps others from doing so too."""
+    """Create or upgrade the tables, in a transaction that excludes concurrent upgrades."""
     version = version_of(connection)
     if version is None:
         METADATA.create_all(connection, checkfirst=False)
@@ -127,7 +127,7 @@ def bring_up(connection: Connection, url: str) -> None:
     for old in range(version, VERSION):
         if old not in UPGRADES:
             raise StorageError(
-                f"the store at {url} has version {version} of its tables, and this driftpace cannot bring them up to {VERSION}."
+                f"the store at {url} has version {version} of its tables, which this driftpace cannot upgrade to {VERSION}."
             )
         UPGRADES[old](connection)
     if version < VERSION:
@@ -135,9 +135,9 @@ def bring_up(connection: Connection, url: str) -> None:
 
 
 def refuse_newer(version: int, url: str) -> None:
-    """Refuse tables that a later driftpace has made."""
+    """Raise StorageError for tables of a newer driftpace."""
     if version > VERSION:
         raise StorageError(
-            f"the store at {url} has version {version} of its tables and this driftpace knows versions up to {VERSION}; "
+            f"the store at {url} has version {version} of its tables and this driftpace reads versions up to {VERSION}; "
             "upgrade driftpace."
         )

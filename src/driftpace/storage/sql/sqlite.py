@@ -18,7 +18,7 @@ from sqlalchemy.pool import QueuePool
 
 from driftpace.errors import StorageError, StorageNotFoundError
 from driftpace.storage.sql.connections import KEPT, Connections
-from driftpace.storage.sql.failures import busy, sentence
+from driftpace.storage.sql.failures import is_busy, sentence
 from driftpace.storage.sql.schema import APPLICATION_ID, META, VERSION, bring_up, refuse_newer
 from driftpace.storage.sqlite_file import FileStamp, at_rest, changes_beside, may_be_written, network_kind_here
 
@@ -27,7 +27,7 @@ _RESTING = "ro&immutable=1"
 
 
 def open_sqlite(path: Path, *, create: bool, wait: float) -> Connections:
-    """Open the store in a file, make it where there is none, bring it up where it is old; refuse anything that is not ours."""
+    """Open the store in a file, and create or upgrade it; any other file is refused."""
     path = Path(os.path.realpath(path))
     url = f"sqlite:///{path}"
     try:
@@ -53,19 +53,19 @@ def _refuse_place(path: Path) -> None:
     kind = network_kind_here(path)
     if kind is not None:
         raise StorageError(
-            f"a SQLite store must not lie on a network ({path} is on {kind}), for it would be damaged there; "
+            f"a SQLite store must not be on a network file system, which would corrupt it ({path} is on {kind}); "
             "use a local disk, or PostgreSQL (postgresql://...) for several machines."
         )
     if path.is_dir():
-        raise StorageError(f"the store at {path} must be a file; this is a folder.")
+        raise StorageError(f"the store at {path} must be a file; it is a folder.")
     if not path.parent.is_dir():
-        raise StorageError(f"the store at {path} cannot be made: there is no folder {path.parent}.")
+        raise StorageError(f"the store at {path} cannot be created: the folder {path.parent} does not exist.")
 
 
 def _version_in(path: Path, url: str, wait: float) -> int | None:
-    """Return the version of the tables in a file; None where it is missing or empty; refuse a file of somebody else's.
+    """Return the version of the tables in a file; None if it is missing or empty; raise StorageError for another file.
 
-    The file is opened for reading, through SQLite alone: opening and closing it by hand would drop the locks of this process.
+    The file is opened by SQLite only: opening and closing it directly would drop the locks of this process.
     """
     if not path.exists():
         return None
@@ -76,37 +76,37 @@ def _version_in(path: Path, url: str, wait: float) -> int | None:
             raise
         if error.sqlite_errorname == "SQLITE_CANTOPEN" and changes_beside(path) and not may_be_written(path):
             raise StorageError(
-                f"the store at {url} may only be read here and has changes beside it ({path.name}-wal) that are not in it yet; "
-                "open it once as somebody who may write there, or copy both files to a folder of your own."
+                f"the store at {url} is read-only here and has pending changes in {path.name}-wal; "
+                "open it once as a user who can write there, or copy both files to a folder of yours."
             ) from None
-        return _asked(path, "rw", wait)  # a crash left something to be undone, which a reader may not do
+        return _asked(path, "rw", wait)  # a crash left changes to roll back, which a reader cannot do
 
 
 def _asked(path: Path, mode: str, wait: float) -> int | None:
     connection = _connected(path, mode, wait)
     try:
-        connection.execute("BEGIN")  # all of one moment: somebody may be making the tables just now
+        connection.execute("BEGIN")  # one snapshot: another process may be creating the tables
         (ours,) = connection.execute("PRAGMA application_id").fetchone()
         (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if ours == APPLICATION_ID:
             return int(connection.execute(f"SELECT version FROM {META.name}").fetchone()[0])
         if ours != 0 or tables != 0:
-            raise StorageError(f"the file at {path} is a SQLite database of something else and not a store.")
+            raise StorageError(f"the file at {path} is a SQLite database of another application, not a store.")
         return None
     finally:
         connection.close()
 
 
 def _make_file(path: Path, wait: float) -> None:
-    """Make the file with its write-ahead log switched on, which many may do at once."""
+    """Create the file with a write-ahead log; several processes can do so at once."""
     deadline = time.monotonic() + wait
     while True:
         connection = _connected(path, "rwc", wait)
         try:
             connection.execute("PRAGMA journal_mode = WAL")
             return
-        except sqlite3.OperationalError as error:  # SQLite does not wait by itself here
-            if not busy(error) or time.monotonic() > deadline:
+        except sqlite3.OperationalError as error:  # SQLite does not wait here
+            if not is_busy(error) or time.monotonic() > deadline:
                 raise
         finally:
             connection.close()
@@ -119,7 +119,7 @@ def _bring_up(connection: Connection, url: str) -> None:
 
 
 class _Line(sqlite3.Connection):
-    """A connection; ``rest`` is that of the file where it is read as it is, without locks."""
+    """A connection; ``rest`` is the stamp of a file that is read without locks."""
 
     rest: FileStamp | None = None
 
@@ -180,7 +180,7 @@ def _listen(engine: Engine, path: Path) -> None:
     def checkout(_: Any, record: Any, __: Any) -> None:
         rest = record.info["rest"]
         if record.info["file"] != _file_at(path) or (rest is not None and rest != at_rest(path)):
-            raise DisconnectionError("the file is another one now")
+            raise DisconnectionError("the file was replaced")
 
 
 def _file_at(path: Path) -> tuple[int, int] | None:

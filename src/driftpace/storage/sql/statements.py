@@ -17,26 +17,26 @@ ENTRY = (ENTRIES.c.seq, ENTRIES.c.kind, ENTRIES.c.key, ENTRIES.c.at, ENTRIES.c.b
 
 
 class CompiledSelect:
-    """A select whose parameters have names, in the words of each driver that it was put to."""
+    """A select with named parameters, compiled once for each dialect."""
 
-    def __init__(self, asked: Select[Any]) -> None:
-        self._asked = asked
-        self._words: dict[str, tuple[str, list[str] | None, dict[str, Any]]] = {}
+    def __init__(self, select: Select[Any]) -> None:
+        self._select = select
+        self._compiled: dict[str, tuple[str, list[str] | None, dict[str, Any]]] = {}
 
-    def to(self, dialect: Dialect, values: dict[str, Any]) -> tuple[str, Any]:
-        """Return the text for a driver, and the parameters as it takes them: in order, or by name."""
-        found = self._words.get(dialect.name)
+    def compiled_for(self, dialect: Dialect, values: dict[str, Any]) -> tuple[str, Any]:
+        """Return the SQL for a driver, and its parameters by position or by name."""
+        found = self._compiled.get(dialect.name)
         if found is None:
-            compiled = self._asked.compile(dialect=dialect)
+            compiled = self._select.compile(dialect=dialect)
             order = getattr(compiled, "positiontup", None)
-            found = self._words[dialect.name] = (str(compiled), order, dict(compiled.params))
+            found = self._compiled[dialect.name] = (str(compiled), order, dict(compiled.params))
         text, order, given = found
         values = {**given, **values}
         return text, values if order is None else [values[name] for name in order]
 
 
 def belongs(table: Any, name: Any) -> Any:
-    """Return the condition that a row is one of the campaign of that name."""
+    """Return the condition that a row belongs to the campaign of that name."""
     return table.c.campaign_id == select(CAMPAIGNS.c.id).where(CAMPAIGNS.c.name == name).scalar_subquery()
 
 
@@ -59,7 +59,7 @@ PLACE = (
     .where(CAMPAIGNS.c.name == _NAME)
     .with_for_update(of=CAMPAIGNS)
 )
-"""Locks a campaign until the end of the transaction: its own number, that of its last entry, the version of the tables."""
+"""Lock a campaign until the end of the transaction; returns its id, its last entry number, and the version of the tables."""
 
 MARK = select(ENTRIES.c.batch).where(ENTRIES.c.campaign_id == _CAMPAIGN, ENTRIES.c.seq == bindparam("first"))
 ADD_ENTRIES, ADD_ROWS, ADD_CHECKPOINT = insert(ENTRIES), insert(ROWS), insert(CHECKPOINTS)
@@ -77,8 +77,8 @@ PUT_HEAD = (
 PUT_SUMMARY = update(CAMPAIGNS).where(CAMPAIGNS.c.id == _CAMPAIGN).values(summary=bindparam("facts"))
 
 
-class Writing:
-    """A change behind number ``after`` of a log, on its way into the tables."""
+class PreparedChange:
+    """The rows that a change writes after entry ``after``; its batch id stays the same over retries."""
 
     def __init__(self, owner: str, change: Change, *, after: int) -> None:
         self.after, self.change, self.batch = after, change, uuid4().hex
@@ -89,8 +89,8 @@ class Writing:
         ]
         self.summary = as_json(owner, summary=change.summary)
 
-    def into(self, connection: Connection, campaign: int) -> None:
-        """Write the change behind the number it was made for."""
+    def write(self, connection: Connection, campaign: int) -> None:
+        """Write the change."""
         belongs = {"campaign_id": campaign}
         last = self.after + len(self.entries)
         if self.entries:
@@ -109,7 +109,7 @@ class Writing:
         else:
             connection.execute(statements.PUT_SUMMARY, facts)
 
-    def is_in(self, connection: Connection, campaign: int) -> bool:
-        """Whether an earlier try of this very change was written."""
+    def is_written(self, connection: Connection, campaign: int) -> bool:
+        """Return whether an earlier attempt of this change was committed."""
         first = {"campaign": campaign, "first": within(self.after) + 1}
         return connection.scalar(statements.MARK, first) == self.batch

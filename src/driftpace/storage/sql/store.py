@@ -1,4 +1,4 @@
-"""The durable form of a store, the same over SQLite and PostgreSQL."""
+"""The store over SQL, the same for SQLite and PostgreSQL."""
 
 import json
 from collections.abc import Sequence
@@ -36,16 +36,21 @@ from driftpace.storage.sql.statements import (
     PLACE,
     TABLES_VERSION,
     CompiledSelect,
-    Writing,
+    PreparedChange,
     belongs,
 )
 
 
 class SqlStore:
-    """Campaigns in a database; :func:`~driftpace.storage.open_store` opens one.
+    """Keep campaigns in a database; open one with :func:`~driftpace.storage.open_store`.
 
-    Every change is one short transaction that first locks its campaign and compares its number. Every change has a mark of its
-    own, so that one that was written although the line broke is known again, and is neither written twice nor called failed.
+    Every change is one short transaction that locks its campaign and compares the entry number. Every change has a batch id, so
+    that one that was committed although the connection was lost is recognised, and neither written twice nor reported as failed.
+
+    Parameters
+    ----------
+    connections : Connections
+        From :mod:`driftpace.storage.sql.sqlite` or :mod:`driftpace.storage.sql.postgres`.
     """
 
     def __init__(self, connections: Connections) -> None:
@@ -53,46 +58,46 @@ class SqlStore:
 
     @property
     def url(self) -> str:
-        """Where the store is, without any password."""
+        """Address of the store, without password."""
         return self._connections.url
 
     def promptly(self) -> "SqlStore":
-        """Return the same store for a service: a server that went away is said to be gone at once, and found again by itself."""
+        """Return the same store for a service: while the server is unavailable, calls fail at once."""
         return SqlStore(self._connections.promptly())
 
     def __repr__(self) -> str:
         return f"<SqlStore {self.url}>"
 
     def create(self, name: str, change: Change) -> None:
-        """Begin a campaign with its first entries; :class:`ConflictError` where the name is taken."""
+        """Create a campaign with its first entries; raise :class:`ConflictError` if the name is taken."""
         require_text("create", name=name)
         require_change("create", change, least=1)
-        writing = Writing("create", change, after=0)
+        writing = PreparedChange("create", change, after=0)
 
         def work(connection: Connection, _: bool) -> None:
             first = change.entries[0].at
             row = {"name": name, "lowered": name.lower(), "seq": 0, "created_at": first, "updated_at": first}
-            made = _insert_unless_there(connection, CAMPAIGNS, row | {"summary": writing.summary})
+            made = _insert_or_ignore(connection, CAMPAIGNS, row | {"summary": writing.summary})
             campaign, _seq = self._place(connection, name)
             if made:
                 connection.execute(ADD_CHECKPOINT, {"campaign_id": campaign, "seq": 0, "data": b""})
-                writing.into(connection, campaign)
-            elif not writing.is_in(connection, campaign):
-                raise ConflictError(f"a campaign named {name!r} exists already.")
+                writing.write(connection, campaign)
+            elif not writing.is_written(connection, campaign):
+                raise ConflictError(f"a campaign named {name!r} already exists.")
 
         self._connections.write(work)
 
     def append(self, name: str, after: int, change: Change) -> int:
-        """Add entries behind number ``after`` and return the number of the last; :class:`ConflictError` where the log is longer."""
+        """Append entries after number ``after`` and return the last number; raise :class:`ConflictError` if the log is longer."""
         require_change("append", change)
-        writing = Writing("append", change, after=after)
+        writing = PreparedChange("append", change, after=after)
 
         def work(connection: Connection, _: bool) -> int:
             campaign, seq = self._place(connection, name)
             if seq == after:
-                writing.into(connection, campaign)
-            elif not writing.is_in(connection, campaign):
-                raise ConflictError(f"campaign {name!r} is at entry {seq} and no longer at {after}.")
+                writing.write(connection, campaign)
+            elif not writing.is_written(connection, campaign):
+                raise ConflictError(f"campaign {name!r} is at entry {seq}, no longer at {after}.")
             return after + len(change.entries)
 
         if not can_be_kept(name):
@@ -100,25 +105,25 @@ class SqlStore:
         return self._connections.write(work)
 
     def head(self, name: str) -> Head | None:
-        """Return where a campaign stands; None where there is none of that name."""
+        """Return the head of a campaign; None if there is none."""
         found = self._put(HEAD, name=name)
         return _head(found[0]) if found else None
 
     def heads(self, *, after: str = "", limit: int | None = None, search: str = "") -> list[Head]:
-        """Return campaigns by name, those whose name comes behind ``after`` and contains ``search`` (in any case of letters)."""
+        """Return heads ordered by name, after the name ``after``, whose name contains ``search`` (case-insensitive)."""
         require_after(after)
         asked = _searched(select(*HEADS), search).order_by(CAMPAIGNS.c.name).limit(up_to(limit))
         return [_head(row) for row in self._all(asked.where(CAMPAIGNS.c.name > after), search)]
 
     def count(self, *, search: str = "") -> int:
-        """Return how many campaigns there are whose name contains ``search``."""
+        """Return the number of campaigns whose name contains ``search``."""
         found = self._all(_searched(select(func.count()).select_from(CAMPAIGNS), search), search)
         return int(found[0][0]) if found else 0
 
     def entries(
         self, name: str, *, after: int = 0, limit: int | None = None, kinds: Sequence[str] | None = None
     ) -> list[Entry]:
-        """Return the log from behind number ``after`` on, in order; only some ``kinds`` where they are given."""
+        """Return the entries after number ``after`` in order, of all or some ``kinds``."""
         asked = _of_kinds(select(*ENTRY).where(belongs(ENTRIES, name), ENTRIES.c.seq > within(after)), kinds)
         return [_entry(row) for row in self._all(asked.order_by(ENTRIES.c.seq).limit(up_to(limit)), name)]
 
@@ -129,17 +134,17 @@ class SqlStore:
         return [_entry(row) for row in reversed(found)]
 
     def find(self, name: str, kind: str, key: str) -> Entry | None:
-        """Return the last entry of a kind with that key; None where there is none."""
+        """Return the last entry of a kind with that key, or None."""
         found = self._put(FOUND, name=name, kind=kind, key=key)
         return _entry(found[0]) if found else None
 
     def checkpoint(self, name: str) -> tuple[int, bytes] | None:
-        """Return the number of the entry a checkpoint follows from, and the checkpoint; None where there is no campaign."""
+        """Return the number of the last entry and the checkpoint; None if there is no campaign."""
         found = self._put(CHECKPOINT, name=name)
         return (int(found[0][0]), bytes(found[0][1])) if found else None
 
     def rows(self, name: str, seqs: Sequence[int]) -> dict[int, bytes]:
-        """Return the rows kept under those numbers; numbers without any are left out."""
+        """Return the rows of these entries by number; entries without rows are left out."""
         wanted = sorted({seq for seq in seqs if 0 < seq < LARGEST})
         found: dict[int, bytes] = {}
         for start in range(0, len(wanted), 500):
@@ -150,14 +155,14 @@ class SqlStore:
         return {seq: found[seq] for seq in seqs if seq in found}
 
     def remove(self, name: str) -> None:
-        """Remove a campaign with everything that belongs to it; nothing happens where there is none."""
+        """Delete a campaign with its log, rows and checkpoint; do nothing if there is none."""
         if can_be_kept(name):
             self._connections.write(
                 lambda connection, _: connection.execute(delete(CAMPAIGNS).where(CAMPAIGNS.c.name == name)) and None
             )
 
     def add_token(self, token: Token) -> None:
-        """Keep a token; :class:`ConflictError` where one of that name exists."""
+        """Store a token; raise :class:`ConflictError` if the name is taken."""
         require_text("add_token", name=token.name, digest=token.digest)
         row: dict[str, Any] = {
             "name": token.name,
@@ -167,22 +172,22 @@ class SqlStore:
         row |= {"created_at": token.created_at, "expires_at": token.expires_at}
 
         def work(connection: Connection, again: bool) -> None:
-            if not _insert_unless_there(connection, TOKENS, row):
+            if not _insert_or_ignore(connection, TOKENS, row):
                 kept = connection.scalar(select(TOKENS.c.digest).where(TOKENS.c.name == token.name))
                 if not again or kept != token.digest:
-                    raise ConflictError(f"a token named {token.name!r} exists already.")
+                    raise ConflictError(f"a token named {token.name!r} already exists.")
 
         self._connections.write(work)
 
     def tokens(self) -> list[Token]:
-        """Return all tokens by name."""
+        """Return all tokens, ordered by name."""
         return [
             Token(name=name, digest=digest, scopes=tuple(json.loads(scopes)), created_at=created, expires_at=expires)
             for name, digest, scopes, created, expires in self._put(ALL_TOKENS)
         ]
 
     def remove_token(self, name: str) -> bool:
-        """Remove a token; whether there was one."""
+        """Delete a token; return whether there was one."""
 
         def work(connection: Connection, again: bool) -> bool:
             return connection.execute(delete(TOKENS).where(TOKENS.c.name == name)).rowcount > 0 or again
@@ -190,43 +195,43 @@ class SqlStore:
         return can_be_kept(name) and self._connections.write(work)
 
     def ping(self) -> None:
-        """Raise :class:`StorageError` where the store cannot be reached."""
+        """Raise :class:`StorageError` if the store cannot be reached."""
         found = self._put(TABLES_VERSION)
         if not found:
-            raise StorageError(f"the store at {self.url} is damaged; put back a copy of it.")
+            raise StorageError(f"the store at {self.url} is damaged; restore a backup.")
         refuse_newer(int(found[0][0]), self.url)
 
     def close(self) -> None:
-        """Let go of connections; a closed store opens new ones when it is used again."""
+        """Close the connections; a closed store opens new ones when it is used again."""
         self._connections.close()
 
     def _place(self, connection: Connection, name: str) -> tuple[int, int]:
-        """Lock a campaign until the end of the transaction and return its own number and that of its last entry."""
+        """Lock a campaign until the end of the transaction; return its id and its last entry number."""
         found = connection.execute(PLACE, {"name": name}).first()
         if found is None:
             raise UnknownCampaignError(f"there is no campaign named {name!r}.")
-        refuse_newer(int(found[2]), self.url)  # somebody may have brought it up since it was opened
+        refuse_newer(int(found[2]), self.url)  # a newer driftpace may have upgraded it since it was opened
         return int(found[0]), int(found[1])
 
     def _all(self, asked: Select[Any], *texts: str) -> Sequence[Any]:
-        """Return what is found; nothing for a text that no store can hold."""
+        """Return the rows of a query; none for a text that no store can hold."""
         if not all(can_be_kept(text) for text in texts):
             return []
         return self._connections.read(lambda connection: connection.execute(asked).all())
 
-    def _put(self, question: CompiledSelect, **texts: str) -> Sequence[Any]:
-        """Return what a question finds; nothing for a text that no store can hold."""
-        return self._connections.ask(question, texts) if all(can_be_kept(text) for text in texts.values()) else []
+    def _put(self, query: CompiledSelect, **texts: str) -> Sequence[Any]:
+        """Return the rows of a compiled query; none for a text that no store can hold."""
+        return self._connections.ask(query, texts) if all(can_be_kept(text) for text in texts.values()) else []
 
 
-def _insert_unless_there(connection: Connection, table: Any, row: dict[str, Any]) -> bool:
+def _insert_or_ignore(connection: Connection, table: Any, row: dict[str, Any]) -> bool:
     dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
     unless_there = dialect.insert(table).on_conflict_do_nothing().values(**row)
     return connection.execute(unless_there, execution_options={"preserve_rowcount": True}).rowcount > 0
 
 
 def _searched(asked: Select[Any], search: str) -> Select[Any]:
-    lowered = search.lower()[: 3 * LONGEST + 1]  # longer than any name, so nothing is found either
+    lowered = search.lower()[: 3 * LONGEST + 1]  # longer than any name, so nothing matches
     return asked.where(CAMPAIGNS.c.lowered.contains(lowered, autoescape=True)) if search else asked
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
@@ -136,14 +137,18 @@ def sharing(store: Store) -> Iterator[Callable[[], Store]]:
 
 
 # A difference is shown as it is found: making it smaller would take minutes over a server.
-FEW = settings(max_examples=25, stateful_step_count=20, phases=[Phase.generate])
+FEW = settings(max_examples=10, stateful_step_count=20, phases=[Phase.generate])
+MANY = settings(max_examples=25, stateful_step_count=20, phases=[Phase.generate])
+each = pytest.mark.parametrize("examples", [FEW, pytest.param(MANY, marks=pytest.mark.slow)], ids=["few", "many"])
 
 
-def test_sqlite_answers_as_memory_does() -> None:
+@each
+def test_sqlite_answers_as_memory_does(examples: settings) -> None:
     with tempfile.TemporaryDirectory() as folder, sharing(open_store(Path(folder) / "labels.db")) as opened:
-        run_state_machine_as_test(machine(opened), settings=FEW)
+        run_state_machine_as_test(machine(opened), settings=examples)
 
 
-def test_postgres_answers_as_memory_does(postgres_url: str, postgres_server: Server) -> None:
+@each
+def test_postgres_answers_as_memory_does(examples: settings, postgres_url: str, postgres_server: Server) -> None:
     with sharing(open_store(postgres_url)) as opened:
-        run_state_machine_as_test(machine(opened), settings=FEW)
+        run_state_machine_as_test(machine(opened), settings=examples)

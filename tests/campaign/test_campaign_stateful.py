@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from driftpace.campaign import Campaign
 from driftpace.campaign.state import to_checkpoint
@@ -140,4 +141,9 @@ class Anything(RuleBasedStateMachine):
 
 
 TestAnything = Anything.TestCase
-TestAnything.settings = settings(max_examples=60, stateful_step_count=20, deadline=None)
+TestAnything.settings = settings(max_examples=12, stateful_step_count=15, deadline=None)
+
+
+@pytest.mark.slow
+def test_anything_for_longer() -> None:
+    run_state_machine_as_test(Anything, settings=settings(max_examples=60, stateful_step_count=20, deadline=None))

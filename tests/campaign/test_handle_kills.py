@@ -1,7 +1,8 @@
 """kill -9 during ask, tell and close: nothing acknowledged is lost, nothing is counted twice, and it goes on as if undisturbed.
 
 A worker with a fixed script is killed again and again, at random instants and between any two statements to the database, and
-takes up again each time. DRIFTPACE_KILLS is how many random kills there are for each kind of store (60 by default).
+takes up again each time. The fast suite kills 12 times and at every fifth boundary; the slow tests kill DRIFTPACE_KILLS times
+(60 by default) and twice at every boundary.
 """
 
 import json
@@ -10,7 +11,7 @@ import select
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -30,6 +31,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:De
 KILLS = int(os.environ.get("DRIFTPACE_KILLS", "60"))
 PATIENCE = 120.0
 BOUNDARIES = 41
+EVERY_KIND = {"ask", "tell", "close"}
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -163,16 +165,19 @@ def examined(url: str, so_far: Acknowledged) -> None:
     store.close()
 
 
-def test_kills_at_random_instants(url: str, rng: np.random.Generator, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("kills", [12, pytest.param(KILLS, marks=pytest.mark.slow)])
+def test_kills_at_random_instants(
+    url: str, kills: int, rng: np.random.Generator, capsys: pytest.CaptureFixture[str]
+) -> None:
     so_far = Acknowledged()
 
     def end(worker: Worker) -> None:
         worker.hear(int(rng.integers(0, 16)))
         time.sleep(rng.uniform(0.0, 0.012))
 
-    while so_far.kills < KILLS or (KILLS >= 50 and set(so_far.interrupted) != {"ask", "tell", "close"}):
+    while so_far.kills < kills or (kills >= 50 and set(so_far.interrupted) != EVERY_KIND):
         a_life(url, so_far, end=end)
-        assert so_far.kills < 10 * KILLS
+        assert so_far.kills < 10 * kills
     examined(url, so_far)
     if "DRIFTPACE_KILLS" in os.environ:
         said = f"{len(so_far.done)} acknowledged, {so_far.period - 1} periods, interrupted {dict(so_far.interrupted)}"
@@ -194,9 +199,16 @@ def _ends_at(boundary: int) -> None:
         event.listen(Engine, moment, count)
 
 
-def test_kills_between_any_two_statements(url: str) -> None:
+FEW_BOUNDARIES = range(0, BOUNDARIES, 5)
+ALL_BOUNDARIES = (*range(BOUNDARIES), *range(BOUNDARIES))
+
+
+@pytest.mark.parametrize("boundaries", [FEW_BOUNDARIES, pytest.param(ALL_BOUNDARIES, marks=pytest.mark.slow)], ids=len)
+def test_kills_between_any_two_statements(url: str, boundaries: Sequence[int]) -> None:
     so_far = Acknowledged()
-    for boundary in 2 * list(range(BOUNDARIES)):
+    for boundary in boundaries:
         a_life(url, so_far, end=lambda worker: worker.hear(1 << 30), before=partial(_ends_at, boundary))
     examined(url, so_far)
-    assert set(so_far.interrupted) == {"ask", "tell", "close"}
+    assert so_far.kills == len(boundaries)
+    if boundaries is ALL_BOUNDARIES:
+        assert set(so_far.interrupted) == EVERY_KIND

@@ -133,9 +133,8 @@ def test_changes_beside_it_that_cannot_be_read_are_a_sentence(path: Path) -> Non
     before = everything(path)
     said = as_nobody(lambda: opened(path, read))
     assert said == (
-        f"StorageError: the store at sqlite:///{path.resolve()} may only be read here and has changes beside it "
-        "(labels.db-wal) that are not in it yet; open it once as somebody who may write there, or copy both files to a "
-        "folder of your own."
+        f"StorageError: the store at sqlite:///{path.resolve()} is read-only here and has pending changes in labels.db-wal; "
+        "open it once as a user who can write there, or copy both files to a folder of yours."
     )
     assert everything(path) == before
     path.parent.chmod(0o777)
@@ -210,7 +209,7 @@ def test_what_was_read_while_somebody_wrote_is_read_again(path: Path) -> None:
     always = iter(range(10**6))
     connections._still = lambda: next(always)
     for look in (lambda: store.head("churn"), store.heads):
-        with pytest.raises(StorageError, match="was changed by others all the time while it was read; try again"):
+        with pytest.raises(StorageError, match="was changed by other processes while it was read; try again"):
             look()
     store.close()
 

@@ -59,6 +59,6 @@ def test_the_table_of_this_machine_is_read(tmp_path: Path) -> None:
 def test_a_store_on_a_network_is_refused_and_not_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = f"1 0 8:1 / / rw - ext4 /dev/sda1 rw\n2 1 0:9 / {tmp_path} rw - nfs server:/x rw"
     monkeypatch.setattr(sqlite, "network_kind_here", lambda path: network_kind(PurePosixPath(path), table))
-    with pytest.raises(StorageError, match=r"must not lie on a network .* is on nfs\).* or PostgreSQL"):
+    with pytest.raises(StorageError, match=r"must not be on a network file system.* is on nfs\).* or PostgreSQL"):
         open_store(tmp_path / "labels.db")
     assert list(tmp_path.iterdir()) == []

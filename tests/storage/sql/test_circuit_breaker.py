@@ -54,30 +54,30 @@ def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 def test_one_at_a_time_tries_again() -> None:
     clock = Clock()
-    absence = CircuitBreaker(patience=0.5, pause=1.0, clock=clock)
-    with absence.watched():
-        absence.seen(GONE)
+    breaker = CircuitBreaker(patience=0.5, pause=1.0, clock=clock)
+    with breaker.guard():
+        breaker.trip(GONE)
     clock.now = 1.0
-    with absence.watched():
-        with pytest.raises(StorageError, match="cannot be reached"), absence.watched():
+    with breaker.guard():
+        with pytest.raises(StorageError, match="cannot be reached"), breaker.guard():
             pass
-        absence.seen(GONE)
+        breaker.trip(GONE)
     clock.now = 1.9
-    with pytest.raises(StorageError), absence.watched():
+    with pytest.raises(StorageError), breaker.guard():
         pass
     clock.now = 2.0
-    with suppress(ConflictError), absence.watched() as patience:
+    with suppress(ConflictError), breaker.guard() as patience:
         assert patience < 0.5
         raise ConflictError("somebody was faster.")  # so the server answered
-    with absence.watched() as patience, absence.watched():
+    with breaker.guard() as patience, breaker.guard():
         assert patience == 0.5
 
 
 def test_who_began_before_the_server_went_says_nothing_about_it_now() -> None:
-    absence = CircuitBreaker(patience=0.5, pause=1.0, clock=Clock())
-    with absence.watched(), absence.watched():
-        absence.seen(GONE)
-    with pytest.raises(StorageError, match="cannot be reached"), absence.watched():
+    breaker = CircuitBreaker(patience=0.5, pause=1.0, clock=Clock())
+    with breaker.guard(), breaker.guard():
+        breaker.trip(GONE)
+    with pytest.raises(StorageError, match="cannot be reached"), breaker.guard():
         pass
 
 
@@ -89,9 +89,9 @@ def test_a_server_that_is_gone_is_waited_for_once_and_found_again(
     assert isinstance(patient, SqlStore)
     patient.create("churn", change())
     store, clock = patient.promptly(), Clock()
-    absence = store._connections._absence
-    assert absence is not None
-    absence._clock = clock  # a pause lasts until the test says so
+    breaker = store._connections._breaker
+    assert breaker is not None
+    breaker._clock = clock  # a pause lasts until the test says so
     assert numbers(store, "churn") == [0]
     server.stop()
     tries.clear()

@@ -76,7 +76,7 @@ def test_a_step_that_fails_leaves_the_older_store(url: str, monkeypatch: pytest.
 def test_an_older_store_without_a_step_is_refused(url: str) -> None:
     made_older(url)
     with pytest.raises(
-        StorageError, match=f"has version 0 of its tables, and this driftpace cannot bring them up to {VERSION}"
+        StorageError, match=f"has version 0 of its tables, which this driftpace cannot upgrade to {VERSION}"
     ):
         open_store(url)
 
@@ -103,7 +103,7 @@ def test_a_newer_sqlite_store_is_refused_and_not_touched(tmp_path: Path) -> None
     edited.commit()
     edited.close()
     before = path.read_bytes()
-    with pytest.raises(StorageError, match=f"has version {NEWER} .* knows versions up to {VERSION}; upgrade driftpace"):
+    with pytest.raises(StorageError, match=f"has version {NEWER} .* reads versions up to {VERSION}; upgrade driftpace"):
         open_store(path)
     assert path.read_bytes() == before
 
@@ -112,7 +112,7 @@ def test_a_newer_postgres_store_is_refused_and_not_touched(postgres_url: str) ->
     open_store(postgres_url).close()
     with psycopg.connect(postgres_url) as connection:
         connection.execute("UPDATE driftpace_meta SET version = 99")
-    with pytest.raises(StorageError, match=f"has version {NEWER} .* knows versions up to {VERSION}; upgrade driftpace"):
+    with pytest.raises(StorageError, match=f"has version {NEWER} .* reads versions up to {VERSION}; upgrade driftpace"):
         open_store(postgres_url)
     with psycopg.connect(postgres_url) as connection:
         assert connection.execute("SELECT version FROM driftpace_meta").fetchall() == [(NEWER,)]

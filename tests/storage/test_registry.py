@@ -73,9 +73,9 @@ def test_a_store_is_not_made_where_it_must_be_there(tmp_path: Path) -> None:
 
 
 def test_a_folder_and_a_missing_folder_are_sentences(tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match=r"must be a file; this is a folder\."):
+    with pytest.raises(StorageError, match=r"must be a file; it is a folder\."):
         open_store(tmp_path)
-    with pytest.raises(StorageError, match=r"cannot be made: there is no folder .*nowhere\."):
+    with pytest.raises(StorageError, match=r"cannot be created: the folder .*nowhere does not exist\."):
         open_store(tmp_path / "nowhere" / "labels.db")
     with pytest.raises(StorageError, match=r"cannot be opened: .*\."):
         open_store(tmp_path / ("x" * 300))
