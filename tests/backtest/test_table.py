@@ -126,7 +126,7 @@ def test_every_kind_of_table_gives_the_same_panel(
     found = read_table(SOURCES[kind](columns, tmp_path), period=period, target=target, features=FEATURES)
     expected = read_table(arrays, period=period, target=target, features=FEATURES)
     if kind in DATES_ARE_TEXT and period == "month":  # dates are texts there, and the notes say so
-        assert found.notes[-2] == "Periods are texts and come in this order: 2009-03-01, 2010-03-01, 2011-03-01."
+        assert found.notes[-2] == "Periods are texts, in this order: 2009-03-01, 2010-03-01, 2011-03-01."
         found = _without_note(found, -2)
     _same(found, expected)
 
@@ -310,7 +310,7 @@ def test_the_sentence_names_the_function_that_was_called() -> None:
 
 def test_missing_values_are_refused_or_dropped() -> None:
     hole = np.where(np.arange(20) < 3, np.nan, np.arange(20.0))
-    ask = '3 of 20 are missing (missing="drop" leaves their rows out).'
+    ask = "3 of 20 are missing (set missing to drop to leave out these rows)."
     _refused(DataError, f": column 'rain' must have no missing values; {ask}", {"rain": hole})
     _refused(DataError, f": column 't' must have no missing values; {ask}", {"t": [None] * 3 + [0] * 7 + [1] * 10})
     _refused(
@@ -332,7 +332,7 @@ def test_wild_numbers_are_refused(value: float) -> None:
 
 
 def test_periods_that_are_none_are_refused() -> None:
-    _refused(DataError, ": period 't' must have at least two different values; got only 7.", {"t": [7] * 20})
+    _refused(DataError, ": period 't' must have at least two distinct values; got only 7.", {"t": [7] * 20})
     _refused(
         DataError,
         ": period 't' must have at least 5 rows for each value; got 20 values in 20 rows: "
@@ -345,7 +345,7 @@ def test_periods_that_are_none_are_refused() -> None:
         {"t": [0] * 16 + [1] * 4},
     )
     _refused(DataError, ": period 't' must be finite; got inf.", {"t": [0.0] * 10 + [np.inf] * 10})
-    _refused(DataError, ": period 't' must be numbers, dates or texts; it is something else.", {"t": [0, "a"] * 10})
+    _refused(DataError, ": period 't' must be numbers, dates or texts; it is of another type.", {"t": [0, "a"] * 10})
 
 
 def test_columns_of_the_wrong_kind_are_refused() -> None:
@@ -367,14 +367,14 @@ def test_columns_of_the_wrong_kind_are_refused() -> None:
     _refused(DataError, ": feature 'day' must be numeric; it is a date or time.", {"day": days}, features=["day"])
     _refused(
         DataError,
-        ": feature 'odd' must be numeric; it is of a kind that is no number, text or date.",
+        ": feature 'odd' must be numeric; it is neither a number nor a text or date.",
         {"odd": [1, "a"] * 10},
         features=["odd"],
     )
     _refused(DataError, ": target 'y' must be numbers or two classes; it is a date or time.", {"y": days})
     _refused(
         DataError,
-        ": target 'y' must be numbers or two classes; got 4 different texts, such as 'a'.",
+        ": target 'y' must be numbers or two classes; got 4 texts, such as 'a'.",
         {"y": list("abcd") * 5},
     )
     _refused(DataError, ": at least one feature must change from row to row; got none that does.", {"rain": [1.0] * 20})

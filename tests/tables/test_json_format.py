@@ -55,7 +55,7 @@ def test_a_number_without_end_is_refused_in_a_sentence(length: int) -> None:
 )
 def test_half_a_character_is_refused_wherever_it_stands(half: str) -> None:
     for text in (f'["{half}"]', f'[{{"{half}": 1}}]', f'[[["a", "{half}"]]]'):
-        with pytest.raises(DataError, match="half of a character"):
+        with pytest.raises(DataError, match="half a character"):
             load_document(text.encode(), TableLimits(), "it")
 
 

@@ -140,5 +140,5 @@ def test_answers_that_are_numbers_become_numbers_and_the_row_stays_as_it_was() -
 def test_what_is_no_export_and_what_nobody_labelled() -> None:
     with pytest.raises(DataError, match="from_export: the export must be JSON or JSON-MIN of Label Studio"):
         rows_of_export([{"a": 1}])
-    with pytest.raises(DataError, match="must have at least one labelled task; nobody has labelled any"):
+    with pytest.raises(DataError, match="must have at least one labelled task; got none"):
         read_columns(json.dumps(TASKS[1:4]).encode())

@@ -197,7 +197,7 @@ _REFUSED: list[tuple[bytes, FileKind | None, str]] = [
     (b'[{"a": 1, "a": 2}]', "json", "must have columns of different names; got 'a' twice in one object"),
     (b'[{"a": Infinity}]', "json", "must hold finite numbers of an ordinary length"),
     (b'[{"a": ' + _LONG + b"}]", "json", "must hold numbers below 1e308; column 'a' has a larger one"),
-    (b'[{"a": "\\ud800"}]', "json", "must hold text; it has half of a character"),
+    (b'[{"a": "\\ud800"}]', "json", "must hold text; it has half a character"),
     (b"[{", "json", "must be JSON; line 1, column 3"),
     (b'{"a": 1}\n{"a"', "jsonl", "must be JSON; line 2, column 5"),
     (b'{"a": 1}\n\xff', "jsonl", "must be text in UTF-8"),

@@ -1,4 +1,4 @@
-"""Rows by period: what a column of numbers, dates or texts says about when each row was."""
+"""Group rows by period, from a column of numbers, dates or texts."""
 
 import re
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from driftpace.tables.columns import Kind
 from driftpace.typing import IntArray
 
 FEWEST_ROWS = 5
-"""Fewer rows than this are no period: nothing could be drawn from it and tested on the rest."""
+"""The least number of rows of a period: fewer cannot be split into training and test rows."""
 
 
 def group_by_period(
@@ -24,14 +24,14 @@ def group_by_period(
     ('week 9', 'week 10')
     """
     if kind == "other":
-        raise DataError(f"period {name!r} must be numbers, dates or texts; it is something else.", owner=owner)
+        raise DataError(f"period {name!r} must be numbers, dates or texts; it is of another type.", owner=owner)
     if kind in ("number", "flag") and np.isinf(values).any():
         raise DataError(f"period {name!r} must be finite; got {values[np.isinf(values)][0]:g}.", owner=owner)
     distinct, codes = np.unique(values.astype(np.str_) if kind == "text" else values, return_inverse=True)
     rows, count = values.size, distinct.size
     if count == 1:
         raise DataError(
-            f"period {name!r} must have at least two different values; got only {_labels(kind, distinct)[0]}.",
+            f"period {name!r} must have at least two distinct values; got only {_labels(kind, distinct)[0]}.",
             owner=owner,
         )
     if count > rows / FEWEST_ROWS:
@@ -51,9 +51,9 @@ def group_by_period(
                 owner=owner,
             )
     if kind == "text":
-        shown = [labels[code] for code in order]
-        listed = shown if count <= 6 else [*shown[:3], "...", *shown[-2:]]
-        notes.append(f"Periods are texts and come in this order: {', '.join(listed)}.")
+        ordered = [labels[code] for code in order]
+        listed = ordered if count <= 6 else [*ordered[:3], "...", *ordered[-2:]]
+        notes.append(f"Periods are texts, in this order: {', '.join(listed)}.")
     groups = np.split(np.argsort(codes, kind="stable"), np.cumsum(sizes)[:-1])
     return tuple(labels[code] for code in order), tuple(groups[code] for code in order)
 
@@ -71,7 +71,7 @@ def _labels(kind: Kind, distinct: np.ndarray[Any, Any]) -> list[str]:
 
 
 def _text_order(labels: list[str]) -> Callable[[int], Any]:
-    """Return the key that sorts texts by value where all are numbers, else with runs of digits compared as numbers."""
+    """Return a sort key: by value where all texts are numbers, otherwise natural order (digits compared as numbers)."""
     try:
         numbers = [float(label) for label in labels]
     except ValueError:

@@ -1,4 +1,4 @@
-"""A table made ready to be replayed: rows by period, features as numbers, one target."""
+"""Read a table into a panel: rows by period, numeric features, one target."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,9 +25,8 @@ _A_COPY = 0.999
 class Panel:
     """Rows by period: ``X[n]`` and ``y[n]`` are the features and targets of ``periods[n]``, in the order of the table.
 
-    ``mean`` and ``scale`` are what was taken from each feature and what it was divided by. ``classes`` are the two words
-    that became the targets 0 and 1, None where the target is a number. ``groups`` say whose each row is, where a column says so.
-    ``notes`` say in sentences what was done.
+    ``mean`` was subtracted from each feature, which was then divided by ``scale``. ``classes`` are the two values that became the
+    targets 0 and 1, None for numbers. ``groups`` are the groups of the rows, if any. ``notes`` list what was done.
     """
 
     name: str
@@ -47,12 +46,12 @@ class Panel:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """How many rows each period has."""
+        """The number of rows of each period."""
         return tuple(y.size for y in self.y)
 
     @property
     def two_classes(self) -> bool:
-        """Whether the targets are 0 and 1, or -1 and 1, and nothing else."""
+        """Whether the targets are 0 and 1, or -1 and 1."""
         present = set(np.unique(np.concatenate(self.y)).tolist())
         return present in ({0.0, 1.0}, {-1.0, 1.0})
 
@@ -70,20 +69,46 @@ def read_table(
     missing: str = "refuse",
     owner: str = "read_table",
 ) -> Panel:
-    """Return the rows of ``frame`` by period, or refuse what cannot be used in one sentence.
+    """Read a table and group its rows by period.
 
-    ``frame`` is a file that ``driftpace.tables.read_columns`` reads, a ``Table``, arrays by name, or a data frame. ``period`` and
-    ``target`` are names of columns (a ``Table`` knows its own). Each distinct value of ``period`` is one period: numbers in
-    order of value, dates in order of time, texts as people sort them ("week 9" before "week 10"). ``features`` None means
-    those a ``Table`` recommends, else every numeric column but the two; the notes say which. ``groups`` names a column that
-    says whose a row is (a person, a shop), where some have several: cross-validation keeps them together.
+    Rows without a target are left out and counted; in a file, marks such as NA are missing targets and periods. Text features
+    are one-hot encoded without their most frequent value. Constant columns are left out. A target of two texts or flags becomes
+    0 and 1. The ``notes`` of the panel list what was done.
 
-    Rows without a target are left out and counted; in a file NA and its like are none, and no period either. A missing feature
-    or period is refused, or with ``missing="drop"`` its row is left out and counted. Texts among the features become columns of
-    0 and 1, one for each level but the most frequent (``categories="refuse"``: are refused). Columns that never change are left
-    out. With ``standardise`` every feature has mean 0 and standard deviation 1 over all periods together. A target of two words
-    or flags becomes 0 and 1. ``owner`` is the function that the sentences name.
+    Parameters
+    ----------
+    frame : path, bytes, mapping, frame or Table
+        Anything that :func:`driftpace.tables.read_columns` reads, or a ``Table``.
+    period : str, optional
+        Column with the period; a ``Table`` knows its own. Each distinct value is one period: numbers by value, dates by time,
+        texts in natural order ("week 9" before "week 10").
+    target : str, optional
+        Column to predict; a ``Table`` knows its own.
+    features : sequence of str, optional
+        Columns to predict from: by default those that a ``Table`` recommends, else all other numeric columns.
+    groups : str, optional
+        Column with the group of a row, such as a person or a shop: cross-validation keeps groups together.
+    name : str, optional
+        Name of the table, by default that of the file.
+    standardise : bool
+        Give every feature mean 0 and standard deviation 1 over all periods together.
+    categories : {"one-hot", "refuse"}
+        What to do with text features.
+    missing : {"refuse", "drop"}
+        What to do with rows without a feature or a period.
+    owner : str
+        The function that error messages name.
 
+    Returns
+    -------
+    Panel
+
+    Raises
+    ------
+    ParameterError, DataError
+
+    Examples
+    --------
     >>> panel = read_table({"year": [1] * 5 + [2] * 5, "x": range(10), "y": range(10)}, period="year", target="y")
     >>> panel.periods, panel.features, panel.sizes
     (('1', '2'), ('x',), (5, 5))
@@ -162,7 +187,7 @@ def _stem(path: Path) -> str:
 
 
 def _whose(values: np.ndarray[Any, Any], by_period: Sequence[IntArray]) -> tuple[IntArray, ...]:
-    """Return a number for each row that says whose it is."""
+    """Return the number of the group of each row."""
     codes = np.unique(values.astype(np.str_), return_inverse=True)[1].astype(np.int64)
     return tuple(codes[rows] for rows in by_period)
 
@@ -224,7 +249,7 @@ def _features(
 def _kept(
     columns: dict[str, Column], period: str, target: str, chosen: list[str], missing: str, owner: str, notes: list[str]
 ) -> BoolArray:
-    """Return which rows are used: those with a target, and nothing else missing."""
+    """Return which rows are used: those with a target and nothing missing."""
     rows = columns[target].values.size
     keep = np.ones(rows, dtype=np.bool_)
     for name in (target, period, *chosen):
@@ -275,7 +300,7 @@ def _design(
 
 
 def _words(kind: str) -> str:
-    return {"text": "text", "time": "a date or time", "other": "of a kind that is no number, text or date"}[kind]
+    return {"text": "text", "time": "a date or time", "other": "neither a number nor a text or date"}[kind]
 
 
 def _levels(name: str, values: np.ndarray[Any, Any], owner: str) -> list[str]:

@@ -42,7 +42,7 @@ _BUFFERS = 2_000_000
 
 
 def require_pyarrow(owner: str) -> Any:
-    """Return pyarrow, or say which extra has it."""
+    """Return pyarrow, or raise MissingExtraError."""
     try:
         import pyarrow as pa
     except ModuleNotFoundError:
@@ -52,7 +52,7 @@ def require_pyarrow(owner: str) -> Any:
 
 @contextmanager
 def arrow_errors(what: str, kind: str) -> Iterator[None]:
-    """Say what Arrow cannot read in one sentence."""
+    """Turn the errors of Arrow into DataError."""
     try:
         yield
     except DriftpaceError:
@@ -65,7 +65,7 @@ def arrow_errors(what: str, kind: str) -> Iterator[None]:
 
 
 def check_schema(schema: Any, what: str) -> None:
-    """Refuse twins, and columns whose cells are not single values."""
+    """Refuse duplicate names, and columns whose cells are not single values."""
     check_unique_names(schema.names, what)
     for field in schema:
         kind = field.type.value_type if _is_dictionary(field.type) else field.type
@@ -80,7 +80,7 @@ def _is_dictionary(kind: Any) -> bool:
 
 
 class BatchCollector:
-    """Columns put together from batches; what is gathered stays within the limits, or a sentence says what does not."""
+    """Collect columns from batches within the limits."""
 
     def __init__(self, schema: Any, limits: TableLimits, what: str, *, as_text: Collection[str]) -> None:
         self._names = [str(name) for name in schema.names]
@@ -91,7 +91,7 @@ class BatchCollector:
         self._rows = self._kept = self._stood_for = 0
 
     def add(self, batch: Any) -> None:
-        """Take the rows of one batch."""
+        """Add the rows of a batch."""
         self._rows += batch.num_rows
         check_size(self._limits, self._rows, len(self._names), self._what)
         batch.validate()
@@ -104,7 +104,7 @@ class BatchCollector:
             self._pieces[place].append(self._plain(array, place))
 
     def columns(self) -> dict[str, Column]:
-        """Return what was gathered."""
+        """Return the collected columns."""
         if not self._rows or not self._names:
             raise DataError(f"{self._what} must have at least one row; got none.")
         return {name: _joined(pieces) for name, pieces in zip(self._names, self._pieces, strict=True)}
@@ -158,7 +158,7 @@ class BatchCollector:
 
 
 def _text_bytes(array: Any) -> int:
-    """Return how many bytes of text an array stands for; what several cells share counts for each."""
+    """Return the bytes of text of an array; shared text counts for each cell."""
     kind = str(array.type)
     if kind in _VIEWS:
         views = np.frombuffer(array.buffers()[1], dtype=np.int32).reshape(-1, 4)
@@ -179,7 +179,7 @@ def _beyond(array: Any) -> bool:
 
 
 def _joined(pieces: list[Any]) -> Column:
-    """Return one column from its pieces: numbers, times, or whatever values make."""
+    """Return one column from its pieces."""
     if all(isinstance(piece, np.ndarray) for piece in pieces):
         values = np.concatenate(pieces)
         if values.dtype.kind == "M":
@@ -226,7 +226,7 @@ def _batches(reader: Any, whole_file: bool) -> Iterator[Any]:
 
 
 def _check_messages(data: memoryview, limits: TableLimits, what: str, blocks: list[int] | None) -> None:
-    """Refuse messages whose buffers unpack to more than is allowed, or that say they hold more rows than allowed."""
+    """Refuse messages whose buffers decompress to more than is allowed, or that have too many rows."""
     if blocks is not None and len(set(blocks)) < len(blocks):
         raise DataError(f"{what} must be a whole Arrow IPC file; one batch of it is listed twice.")
     unpacked = rows = seen = 0

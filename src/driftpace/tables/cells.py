@@ -26,7 +26,7 @@ _LONG = re.compile(r"^\s*[+-]?(\d{16,})\s*$", re.MULTILINE)
 
 
 def is_mark(text: object) -> bool:
-    """Whether a text is how people write that nothing is there.
+    """Return whether a text marks a missing value.
 
     >>> is_mark("NA"), is_mark(" "), is_mark("no")
     (True, True, False)
@@ -35,7 +35,7 @@ def is_mark(text: object) -> bool:
 
 
 def numbers_of(cells: Sequence[str]) -> FloatArray | None:
-    """Return the numbers that cells are, NaN where one is missing; None where any is something else.
+    """Return cells as numbers, NaN where one is missing; None where any is not a number.
 
     >>> numbers_of(["1", "2.50", "NA"])
     array([1. , 2.5, nan])
@@ -49,11 +49,13 @@ def numbers_of(cells: Sequence[str]) -> FloatArray | None:
             found = np.array([np.nan if is_mark(cell) else float(cell) for cell in cells], dtype=np.float64)
         except ValueError:
             return None
-    return None if "_" in "".join(cells) else found  # Python's own way to write thousands, and nobody else's
+    return (
+        None if "_" in "".join(cells) else found
+    )  # an underscore between digits is Python syntax, not a number in a file
 
 
 def numbers_with_commas(cells: Sequence[str]) -> FloatArray | None:
-    """Return the numbers that cells are where some have a decimal comma; None elsewhere.
+    """Return cells as numbers with decimal commas; None where they are not.
 
     >>> numbers_with_commas(["31,7", "-2", "NA"]).tolist(), numbers_with_commas(["1.234,5"])
     ([31.7, -2.0, nan], None)
@@ -64,7 +66,7 @@ def numbers_with_commas(cells: Sequence[str]) -> FloatArray | None:
 
 
 def flags_of(cells: Sequence[str]) -> FloatArray | None:
-    """Return 1 for true and 0 for false, NaN where a cell is missing; None where any is something else.
+    """Return 1 for true and 0 for false, NaN where a cell is missing; None where any is not a flag.
 
     >>> flags_of(["TRUE", "false", "NA"]).tolist(), flags_of(["yes"])
     ([1.0, 0.0, nan], None)
@@ -76,7 +78,7 @@ def flags_of(cells: Sequence[str]) -> FloatArray | None:
 
 
 def words_of(cells: Sequence[str]) -> list[str | None]:
-    """Return cells as words; None where they are empty.
+    """Return cells as text, None where they are empty.
 
     >>> words_of([" Oslo ", "NA", ""])
     ['Oslo', 'NA', None]
@@ -85,7 +87,7 @@ def words_of(cells: Sequence[str]) -> list[str | None]:
 
 
 def are_codes(cells: Sequence[str], numbers: FloatArray) -> bool:
-    """Whether whole numbers are rather names: padded with zeros, or so large that a float would lose digits.
+    """Return whether whole numbers are codes: padded with zeros, or too large to be exact as floats.
 
     >>> are_codes(["007", "12"], np.array([7.0, 12.0])), are_codes(["0.7", "12"], np.array([0.7, 12.0]))
     (True, False)
@@ -102,7 +104,7 @@ def are_codes(cells: Sequence[str], numbers: FloatArray) -> bool:
 
 
 def column_of(cells: Sequence[str], *, exact: bool = False) -> Column:
-    """Return the column that cells make; with ``exact`` it keeps how numbers and flags were written.
+    """Return cells as a column; with ``exact`` it keeps the original text of numbers and flags.
 
     >>> [column_of(cells).kind for cells in (["1", "NA"], ["TRUE", ""], ["1", "two"], ["007", "12"])]
     ['number', 'flag', 'text', 'text']
@@ -123,14 +125,14 @@ def column_of(cells: Sequence[str], *, exact: bool = False) -> Column:
 
 
 def text_column(cells: Sequence[str]) -> Column:
-    """Return cells as words, missing where they are empty."""
+    """Return cells as a text column, missing where they are empty."""
     texts = words_of(cells)
     values = np.array([None, *texts], dtype=object)[1:]
     return Column(kind="text", values=values, missing=np.array([text is None for text in texts], dtype=np.bool_))
 
 
 def as_numbers(column: Column) -> Column | None:
-    """Return a column as numbers where its cells are numbers, whether its file had them as such or as text; None elsewhere.
+    """Return a column as numbers, whether stored as numbers or as text; None where it is not numeric.
 
     >>> texts = Column(kind="text", values=np.array(["4.0", "n/a"], dtype=object), missing=np.array([False, False]))
     >>> found = as_numbers(texts)
@@ -146,7 +148,7 @@ def as_numbers(column: Column) -> Column | None:
 
 
 def numbers_each(column: Column) -> FloatArray:
-    """Return each cell as a number, NaN where it is missing or none; a column of something else may hold some.
+    """Return each cell as a number, NaN where it is missing or not a number.
 
     >>> numbers_each(column_of(["4", "purple", ""])).tolist()
     [4.0, nan, nan]
@@ -171,7 +173,7 @@ def with_commas(cells: Sequence[str]) -> Column | None:
 
 
 def as_ids(texts: Sequence[str]) -> list[str]:
-    """Return texts as the ids they stand for: 7.0 is 7, as spreadsheets and frames write it where some are missing.
+    """Return texts as ids: 7.0 is 7, as spreadsheets and frames write whole numbers beside missing ones.
 
     >>> as_ids(["7.0", "007", "7.5", "v1.0"])
     ['7', '007', '7.5', 'v1.0']
@@ -182,7 +184,7 @@ def as_ids(texts: Sequence[str]) -> list[str]:
 
 
 def without_marks(column: Column, words: Collection[str]) -> Column:
-    """Return a column of words in which marks such as NA are missing, where they are none of ``words``.
+    """Return a text column in which marks such as NA are missing, unless they are among ``words``.
 
     >>> given = column_of(["no", "yes", "NA"])
     >>> without_marks(given, ["no", "yes"]).missing.tolist(), without_marks(given, ["yes", "NA"]).missing.tolist()

@@ -1,4 +1,4 @@
-"""Text files: UTF-8 or, where a byte order mark says so, UTF-16; line by line, and no line without end."""
+"""CSV files in UTF-8, or in UTF-16 with a byte order mark; lines are of limited length."""
 
 import csv
 import io
@@ -12,18 +12,18 @@ from driftpace.tables.limits import LONGEST_LINE, TableLimits, check_size, check
 
 _SEPARATORS = (",", ";", "\t")
 _QUOTED = re.compile('"[^"]*"')
-_SAID = re.compile(r'"?sep=([,;\t])"?')
+_SEPARATOR_LINE = re.compile(r'"?sep=([,;\t])"?')
 _LINES_PER_ROW = 4  # empty lines and cells of several lines are well
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def encoding(data: bytes) -> str:
-    """Return the encoding that the first bytes name: UTF-8 where they name none."""
+    """Return the encoding by the byte order mark, UTF-8 without one."""
     return "utf-16" if data[:2] in _UTF_16 else "utf-8-sig"
 
 
 def lines(data: bytes, limits: TableLimits, what: str) -> Iterator[str]:
-    """Return line after line, ends included; a sentence where one is too long or no text, or where there are too many."""
+    """Yield lines with their ends; DataError where one is too long or not text, or where there are too many."""
     with io.TextIOWrapper(io.BytesIO(data), encoding=encoding(data), newline="") as text:
         number = 0
         try:
@@ -45,7 +45,7 @@ def lines(data: bytes, limits: TableLimits, what: str) -> Iterator[str]:
 
 
 def _bad_line(data: bytes) -> str:
-    """Return where text is no UTF-8 any more."""
+    """Return the first line that is not UTF-8."""
     if encoding(data) != "utf-8-sig":
         return "it is neither"
     for number, line in enumerate(io.BytesIO(data), start=1):
@@ -57,7 +57,7 @@ def _bad_line(data: bytes) -> str:
 
 
 def read_csv_cells(data: bytes, limits: TableLimits, what: str) -> tuple[list[str], list[list[str]]]:
-    """Return the names and, for each column, its cells as they are written.
+    """Return the names of the columns, and the cells of each as text.
 
     The separator is the comma, semicolon or tab that the first line has most of outside quotes; a tab in a .tsv file; or what a
     first line such as ``sep=;`` says, as spreadsheets write it. Empty lines are left out.
@@ -69,12 +69,12 @@ def _read_cells(data: bytes, limits: TableLimits, what: str) -> tuple[str, list[
     """Return the separator, the names and the cells."""
     source = lines(data, limits, what)
     first = next(source, "")
-    said = _SAID.fullmatch(first.strip())
-    if said:
+    named = _SEPARATOR_LINE.fullmatch(first.strip())
+    if named:
         first = next(source, "")
     tabs = what.lower().endswith((".tsv", ".tsv.gz"))
-    separator = said[1] if said else "\t" if tabs else max(_SEPARATORS, key=_QUOTED.sub("", first).count)
-    above = 1 if said else 0
+    separator = named[1] if named else "\t" if tabs else max(_SEPARATORS, key=_QUOTED.sub("", first).count)
+    above = 1 if named else 0
 
     def again() -> Iterator[str]:
         yield first

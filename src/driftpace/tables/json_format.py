@@ -1,4 +1,4 @@
-"""JSON: one object on each line, an array of objects, or {"columns": {name: values}}; what is not JSON is refused in a sentence."""
+"""JSON: one object on each line, an array of objects, or {"columns": {name: values}}."""
 
 import json
 import re
@@ -19,11 +19,11 @@ _ESCAPE = re.compile(r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89a-fA-F]..)
 
 
 class _TwinError(ValueError):
-    """One object has two values of one name."""
+    """An object has two values of one name."""
 
 
 def parse(text: str, what: str, where: str = "") -> Any:
-    """Return what JSON text stands for; NaN is missing, as Python itself writes it, and infinity is refused.
+    """Parse JSON text; NaN, as Python writes it, is missing, and infinity is refused.
 
     Millions of numbers take seconds, and the interpreter changes threads only where Python's own code runs: a long text is read
     with numbers made there, so that nobody else waits for all of them.
@@ -45,7 +45,7 @@ def parse(text: str, what: str, where: str = "") -> Any:
             f"{what} must hold finite numbers of an ordinary length; {where or 'it'} does not: {error}."
         ) from None
     if _SURROGATE.search(text) and _has_half(text):
-        raise DataError(f"{what} must hold text; {where or 'it'} has half of a character, such as \\ud800.")
+        raise DataError(f"{what} must hold text; {where or 'it'} has half a character, such as \\ud800.")
     return value
 
 
@@ -71,7 +71,7 @@ def _real(digits: str) -> float:
 
 
 def _has_half(text: str) -> bool:
-    r"""Whether a text of JSON writes half of a character, such as \ud800 alone; each escape is looked at once.
+    r"""Return whether JSON text has a lone surrogate, such as \ud800; each escape is read once.
 
     >>> [_has_half(text) for text in (r'"\ud83d\ude00"', r'"\ud83d\ud83d\ude00"', r'"\\ud83d"', r'"\ude00\ud83d"')]
     [False, True, False, True]
@@ -80,7 +80,7 @@ def _has_half(text: str) -> bool:
 
 
 def load_document(data: bytes, limits: TableLimits, what: str) -> Any:
-    """Return what a JSON document stands for, if it holds no more values than so many cells may need."""
+    """Parse a JSON document, unless it holds more values than the cells allowed may need."""
     values = sum(data.count(mark) for mark in (b",", b"[", b"{"))
     if values > 2 * limits.cells + limits.columns:
         raise DataError(f"{what} must have at most {limits.cells:,} cells; it holds about {values:,} values.")

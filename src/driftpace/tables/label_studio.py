@@ -1,9 +1,9 @@
-"""What Label Studio exports, as rows: the row that was shown, and what people said about it.
+"""Exports of Label Studio as rows: the columns of each task, and the answers of its annotations.
 
-Three shapes are recognised: the full export (JSON: tasks with ``data`` and ``annotations``, as the task list of its REST
-interface has them too) and the two short ones (JSON-MIN and CSV: one flat row for each annotation). An annotation that was
-cancelled, or that says nothing, is not a delivery. Where several people labelled one row, an annotation marked as ground truth
-counts alone; else the latest counts, or for each question what most of them said, the latest of equals.
+Three formats are recognised: the full export (JSON: tasks with ``data`` and ``annotations``, like the task list of the REST
+interface) and the two short ones (JSON-MIN and CSV: one flat row per annotation). Cancelled and empty annotations do not count.
+Of several annotations of a task, those marked as ground truth count alone; otherwise the latest counts, or for each question
+the most frequent answer, the latest of ties.
 """
 
 import json
@@ -15,12 +15,12 @@ from driftpace.errors import DataError
 from driftpace.tables.limits import clip
 
 ROW_ID = "driftpace_id"
-"""The column that says which drawn row a delivered row is."""
+"""The column with the id of a drawn row."""
 ROW_SHOWN = "driftpace_shown"
-"""What a task of driftpace shows to whoever labels it: the row as lines of text; it is no column of a delivery."""
+"""The field of a task with the row as lines of text for the annotator; it is not a column of a delivery."""
 
 ROW_FOR = "driftpace_for"
-"""The column that says for which campaign and period a row was drawn: a label of another period is not one of this."""
+"""The column with the campaign and period for which a row was drawn: labels of other periods do not count."""
 
 AnnotationPolicy = Literal["latest", "majority"]
 _MADE_BY_LABEL_STUDIO = frozenset({"annotator", "annotation_id", "lead_time"})
@@ -28,7 +28,7 @@ _ALSO_MADE = ("id", "created_at", "updated_at", "agreement", "comments")
 
 
 def row_for(campaign: str, period: int | str) -> str:
-    """Return what :data:`ROW_FOR` holds.
+    """Return the value of :data:`ROW_FOR`.
 
     >>> row_for("churn", 3)
     'churn/3'
@@ -65,11 +65,26 @@ def _all_have(document: Any, names: Iterable[str]) -> bool:
 def rows_of_export(
     document: Any, *, target: str | None = None, several: AnnotationPolicy = "latest", owner: str = "from_export"
 ) -> list[dict[str, Any]]:
-    """Return one row for each task that somebody labelled: its columns, the answers by the name of the question, and its id.
+    """Return one row for each labelled task: its columns, its answers by the name of the question, and its id.
 
-    With a ``target``, an annotation that does not answer it is not a delivery. The id is in :data:`ROW_ID`; a task that
-    driftpace did not make has ``label-studio-`` and its number.
+    Parameters
+    ----------
+    document : parsed JSON
+        A full or short export of Label Studio.
+    target : str, optional
+        The labelled column; annotations without it do not count.
+    several : {"latest", "majority"}
+        Which of several annotations of a task counts.
+    owner : str
+        The function that error messages name.
 
+    Returns
+    -------
+    list of dict
+        The id is in :data:`ROW_ID`; that of a task that driftpace did not create is ``label-studio-`` and its number.
+
+    Examples
+    --------
     >>> task = {"id": 7, "data": {"age": 41}, "annotations": [{"id": 1, "updated_at": "2026-11-02T10:00:00Z", "result": [
     ...     {"from_name": "churned", "type": "choices", "value": {"choices": ["yes"]}}]}]}
     >>> rows_of_export([task])
@@ -93,8 +108,8 @@ def rows_of_export(
 def _of_task(task: Mapping[str, Any], target: str | None, several: AnnotationPolicy) -> dict[str, Any] | None:
     annotations = task["annotations"] if isinstance(task["annotations"], list) else []
     there = [item for item in annotations if isinstance(item, dict) and not item.get("was_cancelled")]
-    said = [(item, _answers(item.get("result"))) for item in there]
-    answers = _settled([(item, values) for item, values in said if _counts(values, target)], several)
+    answered = [(item, _answers(item.get("result"))) for item in there]
+    answers = _settled([(item, values) for item, values in answered if _counts(values, target)], several)
     if answers is None:
         return None
     row = {name: value for name, value in task["data"].items() if name not in (ROW_ID, ROW_SHOWN)}
@@ -113,7 +128,7 @@ def _row_id(task: Mapping[str, Any]) -> str:
 
 
 def _answers(result: Any) -> dict[str, Any]:
-    """Return what one annotation answers, by the name of the question; regions and relations are no answers."""
+    """Return the answers of an annotation by the name of the question; regions and relations are not answers."""
     answers = {}
     for item in result if isinstance(result, list) else []:
         if not isinstance(item, dict) or not isinstance(item.get("from_name"), str):
@@ -136,17 +151,17 @@ def _answer(value: Mapping[str, Any]) -> Any:
 
 
 def _settled(
-    said: Sequence[tuple[Mapping[str, Any], dict[str, Any]]], several: AnnotationPolicy
+    annotations: Sequence[tuple[Mapping[str, Any], dict[str, Any]]], several: AnnotationPolicy
 ) -> dict[str, Any] | None:
-    """Return the answers that count: those of the ground truth, the latest, or of most."""
-    said = sorted(said, key=lambda pair: _when(pair[0]))
-    said = [pair for pair in said if pair[0].get("ground_truth") is True] or said
-    if not said:
+    """Return the answers that count: ground truth, the latest, or the most frequent."""
+    annotations = sorted(annotations, key=lambda pair: _when(pair[0]))
+    annotations = [pair for pair in annotations if pair[0].get("ground_truth") is True] or annotations
+    if not annotations:
         return None
     if several == "latest":
-        return said[-1][1]
+        return annotations[-1][1]
     votes: dict[str, dict[str, list[Any]]] = {}  # by question and answer: how many, and the answer; the latest first
-    for _, answers in reversed(said):
+    for _, answers in reversed(annotations):
         for name, answer in answers.items():
             votes.setdefault(name, {}).setdefault(json.dumps(answer, sort_keys=True), [0, answer])[0] += 1
     return {name: max(by.values(), key=lambda vote: int(vote[0]))[1] for name, by in votes.items()}
@@ -168,10 +183,10 @@ def _of_short(rows: Sequence[Mapping[str, Any]], target: str | None, several: An
         tasks.setdefault((_short_id(row), row.get(ROW_FOR)), []).append(row)
     made = []
     for (row_id, _), group in tasks.items():
-        said = [
+        answered = [
             (row, {name: _unpacked(value) for name, value in row.items() if name not in _not_ours()}) for row in group
         ]
-        settled = _settled([(row, values) for row, values in said if _counts(values, target)], several)
+        settled = _settled([(row, values) for row, values in answered if _counts(values, target)], several)
         if settled is not None:
             made.append({**{name: value for name, value in settled.items() if value is not None}, ROW_ID: row_id})
     return made

@@ -10,7 +10,7 @@ from driftpace.errors import DataError
 MAX_CATEGORIES = 20
 """A text column with more distinct values than this is a name or free text, not a category."""
 LONGEST_LINE = 4 * 2**20
-"""No line of a text file is longer than this many characters."""
+"""The longest line of a text file, in characters."""
 _MIB = 2**20
 
 
@@ -70,13 +70,13 @@ def check_unique_names(names: Sequence[str], what: str) -> None:
 
 
 def check_unpacked(limits: TableLimits, unpacked: int, what: str) -> None:
-    """Refuse a table that takes more bytes than allowed once it is unpacked."""
+    """Refuse a table that decompresses to more bytes than allowed."""
     if unpacked > limits.unpacked:
         raise DataError(f"{what} must unpack to at most {size(limits.unpacked)}; it is larger.")
 
 
 def size(count: int) -> str:
-    """Return a number of bytes as people say it.
+    """Return a number of bytes as text.
 
     >>> size(64 * 2**20), size(1500)
     ('64 MiB', '1,500 bytes')
@@ -85,6 +85,6 @@ def size(count: int) -> str:
 
 
 def clip(text: str, most: int = 60) -> str:
-    """Return a text that fits into a sentence: printable, and not too long."""
+    """Return a text for a message: printable, and not too long."""
     plain = "".join(char if char.isprintable() else "?" for char in text[: most + 1])
     return plain if len(plain) <= most else plain[: most - 3] + "..."

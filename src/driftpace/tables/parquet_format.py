@@ -25,11 +25,11 @@ _DEEPEST = 16
 
 
 class ThriftError(ValueError):
-    """The bytes are no record, or one without end."""
+    """The bytes are not a valid record."""
 
 
 class ThriftReader:
-    """Reads records from ``data``, at most ``values`` values in all.
+    """Read records from ``data``, at most ``values`` values in total.
 
     >>> ThriftReader(memoryview(bytes([0x15, 0x04, 0x18, 0x02, 0x41, 0x42, 0x00])), values=10).record(0)
     ({1: 2, 2: b'AB'}, 7)
@@ -128,7 +128,7 @@ class RowGroup:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Page:
-    """What one page says of itself: values in it, its bytes packed and unpacked, and the number of its encoding."""
+    """The header of a page: number of values, size compressed and decompressed, and encoding."""
 
     kind: str
     values: int
@@ -138,7 +138,7 @@ class Page:
 
 
 def read_footer(data: bytes, what: str) -> tuple[int, tuple[RowGroup, ...]]:
-    """Return how many rows the file says it has, and its row groups; a sentence where the footer is damaged."""
+    """Return the number of rows and the row groups of the footer; DataError where it is damaged."""
     length = int.from_bytes(data[-8:-4], "little")
     start = len(data) - 8 - length
     if data[-4:] != _MAGIC or data[:4] != _MAGIC or start < 4:
@@ -187,7 +187,7 @@ def _chunk(value: Any) -> ColumnChunk:
 
 
 def walk(data: memoryview, chunk: ColumnChunk, what: str) -> Iterator[Page]:
-    """Return the pages of a column chunk until all its values were seen, or refuse the file in a sentence."""
+    """Yield the pages of a column chunk until all its values are covered; DataError where one is damaged."""
     at, end, seen = chunk.start, min(chunk.start + chunk.length, len(data)), 0
     while seen < chunk.values:
         try:
@@ -236,7 +236,7 @@ def read_parquet(
 
 
 def _check(data: bytes, limits: TableLimits, what: str) -> None:
-    """Refuse a file that says it is too large, or whose parts do not agree with each other.
+    """Refuse a file that is too large by its headers, or whose parts are inconsistent.
 
     Arrow's own view of the footer is not asked: where the footer is damaged in some ways, that ends the whole process.
     """

@@ -55,7 +55,7 @@ _ALLOWED = "a CSV, Parquet, JSON, JSON lines or Arrow file, or an export of Labe
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Options:
-    """What is asked of every reader."""
+    """Options passed to every format."""
 
     limits: TableLimits
     what: str
@@ -156,7 +156,7 @@ def read_columns(
 
 
 def _guess(raw: bytes, shown: str) -> FileKind | None:
-    """Return the kind by what the first bytes are, or else by the ending of the name."""
+    """Return the format by the first bytes, or by the ending of the name."""
     if raw[:4] == b"PAR1":
         return "parquet"
     if raw[:6] == arrow_format.MAGIC or raw[:4] == b"\xff\xff\xff\xff":
@@ -218,7 +218,7 @@ def _json_columns(raw: bytes, kind: FileKind, how: _Options) -> dict[str, Column
 
 
 def _questions(document: Any) -> frozenset[str]:
-    """Return the names of everything that annotations answer."""
+    """Return the names of the questions that annotations answer."""
     tasks = document["tasks"] if isinstance(document, dict) else document
     results = (
         item
@@ -234,7 +234,7 @@ def _export_columns(document: Any, how: _Options) -> dict[str, Column]:
     """Return the columns of an export; answers that are numbers become numbers, and so does all of a short export's text."""
     rows = rows_of_export(document, target=how.target, several=how.several, owner=how.owner)
     if not rows:
-        raise DataError(f"{how.what} must have at least one labelled task; nobody has labelled any.")
+        raise DataError(f"{how.what} must have at least one labelled task; got none.")
     columns = json_format.as_columns(json_format.gather(rows, how.limits, how.what), how.what, as_text=how.as_text)
     typed = _questions(document) if is_full_export(document) else columns.keys()
     for name, column in columns.items():
@@ -244,7 +244,7 @@ def _export_columns(document: Any, how: _Options) -> dict[str, Column]:
 
 
 def read_bytes(source: Source, name: str | None, limits: TableLimits, owner: str) -> tuple[str, bytes]:
-    """Return the name to show (and to guess by) and the bytes as they came, at most ``limits.bytes`` of them."""
+    """Return the name for messages and the bytes, at most ``limits.bytes`` of them."""
     if isinstance(source, bytes | bytearray | memoryview):
         shown = clip(name or "the upload")
         if len(memoryview(source).cast("B")) > limits.bytes:
@@ -259,9 +259,7 @@ def read_bytes(source: Source, name: str | None, limits: TableLimits, owner: str
 
 def _read_file(path: Path, shown: str, limits: TableLimits, owner: str) -> tuple[str, bytes]:
     try:
-        handle = os.open(
-            path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
-        )  # a pipe that nobody writes to is not waited for
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # does not wait for a pipe without a writer
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise ParameterError(
@@ -296,7 +294,7 @@ def _too_large(owner: str, shown: str, limits: TableLimits) -> DataError:
 
 
 def gunzip(data: bytes, limits: TableLimits, what: str) -> bytes:
-    """Return the bytes unpacked where they are gzipped, as they are where not.
+    """Return the bytes, decompressed where they are gzipped.
 
     >>> import gzip
     >>> gunzip(gzip.compress(b"a,b"), TableLimits(), "read: rows.csv.gz")
@@ -321,7 +319,7 @@ def gunzip(data: bytes, limits: TableLimits, what: str) -> bytes:
 
 
 def _inflate(data: bytes) -> Iterator[bytes]:
-    """Unpack member after member, a piece at a time; zeros behind the last member are padding."""
+    """Decompress one member after the other, in pieces; trailing zeros are padding."""
     at = 0
     for _ in range(_MEMBERS):
         member = zlib.decompressobj(wbits=31)

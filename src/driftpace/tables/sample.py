@@ -1,6 +1,6 @@
-"""Which rows of a pool are to be labelled: drawn at random, each as likely as any other, none twice in a period.
+"""Draw the rows of a pool that are to be labelled: at random, all equally likely, none twice in a period.
 
-The rows come in random order, so that the first of them are a random sample too, should only they be labelled.
+The rows are in random order, so that the first of them are a random sample too, should only those be labelled.
 """
 
 import hashlib
@@ -23,10 +23,9 @@ from driftpace.typing import BoolArray, IntArray
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class DrawnRows:
-    """Rows drawn from a pool: their places in it, their ids, and a sentence that says how they were drawn.
+    """Rows drawn from a pool: their places, their ids, and a sentence on how they were drawn.
 
-    ``pool`` is how many rows there were to draw from, those drawn before left out; ``strata`` how many were drawn from each
-    value of the column, where one was named.
+    ``pool`` is the number of rows to draw from, without those drawn before; ``strata`` the number drawn from each stratum.
     """
 
     places: IntArray
@@ -50,16 +49,37 @@ def draw_rows(
     id_column: str | None = None,
     owner: str = "draw_rows",
 ) -> DrawnRows:
-    r"""Return rows to label, without replacement, the same ones for the same ``rng_key`` and pool.
+    r"""Draw rows to label, without replacement.
 
-    Without ``strata`` it is a simple random sample. With a column of strata, each stratum gives its share of the sample, down or
-    up to a whole number: which strata are rounded up is drawn too, in proportion to what is left over, so every row of the pool
-    stays as likely as any other and the sample needs no weights. (To give the rest to the largest remainders instead would
-    never draw from a small stratum.) Rows without a value are a stratum of their own.
+    Without ``strata`` it is a simple random sample. With strata, each gives its share of the sample, rounded down or up: which
+    are rounded up is random, in proportion to the remainders, so that every row is equally likely and no weights are needed.
+    (Giving the rest to the largest remainders would never draw from a small stratum.) Rows without a value are one stratum.
 
-    A row is known again by ``id_column``, or else by what it holds and how many equal rows stand before it; rows whose ids are
-    in ``already`` are left out, and so are those where ``leave`` is true. A pool that is smaller than the order gives all it has.
+    Parameters
+    ----------
+    columns : mapping of str to Column
+        The pool.
+    samples : int
+        Rows to draw; a smaller pool gives all it has.
+    rng_key : sequence of int
+        The same key and pool give the same rows.
+    strata : str, optional
+        Column to stratify by.
+    already : collection of str
+        Ids of rows that were drawn before.
+    leave : bool array, optional
+        Rows to leave out.
+    id_column : str, optional
+        Column with the id of each row; by default a digest of its content, numbered among equal rows.
+    owner : str
+        The function that error messages name.
 
+    Returns
+    -------
+    DrawnRows
+
+    Examples
+    --------
     >>> from driftpace.tables import read_columns
     >>> pool = read_columns(b"id,city\n1,Rome\n2,Oslo\n3,Rome\n4,Rome\n5,Oslo\n6,Rome\n", as_text=["id"])
     >>> drawn = draw_rows(pool, 3, strata="city", id_column="id", already={"1"}, rng_key=(7, 0))
@@ -108,7 +128,7 @@ def _stratified(
 
 
 def allocate(sizes: Sequence[int], count: int, rng: np.random.Generator) -> list[int]:
-    """Return how many of ``count`` each group gives: its share, rounded down or up, on average exactly its share.
+    """Allocate ``count`` to groups in proportion to their sizes, rounded down or up, exact on average.
 
     In whole numbers throughout: the share of a group is ``count * size / total``, and the groups that get one more are
     drawn by one random start and equal steps through their remainders, in random order (systematic sampling).
@@ -155,7 +175,7 @@ def _stratum_names(columns: Mapping[str, Column], strata: str, owner: str) -> li
 
 
 def row_ids(columns: Mapping[str, Column], *, id_column: str | None = None, owner: str = "row_ids") -> list[str]:
-    """Return the id of every row: from a column that has one for each, or else made from what the row holds.
+    """Return the id of every row: from a column, or made from the content of the row.
 
     A column named ``driftpace_id`` is the id column where none is named.
     """
@@ -179,7 +199,7 @@ def row_ids(columns: Mapping[str, Column], *, id_column: str | None = None, owne
 
 
 def _digests(columns: Mapping[str, Column]) -> list[str]:
-    """Return ids made of a digest of each row, and a number behind the second and later equal ones."""
+    """Return a digest of each row as its id, numbered from the second equal row on."""
     names = sorted(columns)
     head = _framed(names)
     cell_values = [cell_texts(columns[name]) for name in names]
@@ -193,12 +213,12 @@ def _digests(columns: Mapping[str, Column]) -> list[str]:
 
 
 def _framed(words: Sequence[str | None]) -> bytes:
-    """Return words as bytes that no other words give: each with its length before it."""
+    """Return words as unambiguous bytes: each is preceded by its length."""
     return "".join("-;" if word is None else f"{len(word)}:{word};" for word in words).encode("utf-8", "surrogatepass")
 
 
 def cell_texts(column: Column) -> list[str | None]:
-    """Return the cells of a column as the texts that stand for them, as they were written where that is known; None where missing.
+    """Return the cells of a column as text, as originally written where that is known; None where missing.
 
     >>> cell_texts(Column(kind="number", values=np.array([7.0, np.nan]), missing=np.array([False, True])))
     ['7', None]

@@ -1,4 +1,4 @@
-"""Rows to a file that people open and fill in: CSV, JSON lines or Parquet by its ending, complete or not at all."""
+"""Write rows to a CSV, JSON lines or Parquet file, atomically."""
 
 import csv
 import io
@@ -24,10 +24,9 @@ _ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 def rows_of(
     columns: Mapping[str, Column], drawn: DrawnRows, *, id_column: str | None = None, as_text: bool = False
 ) -> dict[str, list[Any]]:
-    """Return the drawn rows as plain values by column, with ``driftpace_id`` before them where no column of theirs is their id.
+    """Return the drawn rows as plain values by column, with ``driftpace_id`` first where they have no id column.
 
-    With ``as_text``, which suits a text file, cells are as they were written where the columns know it: 27.50, TRUE and NA stay
-    so. Elsewhere a number is a number.
+    With ``as_text``, for text files, cells are as originally written where that is known: 27.50, TRUE and NA are kept.
     """
     picked = {name: _pick(column, drawn, as_text) for name, column in columns.items() if name != ROW_ID}
     if id_column is not None and id_column != ROW_ID:
@@ -51,12 +50,26 @@ def write_rows(
     overwrite: bool = False,
     owner: str = "write_rows",
 ) -> None:
-    r"""Write rows, given as values by column, to a .csv, .tsv, .jsonl, .ndjson or .parquet file.
+    r"""Write rows to a .csv, .tsv, .jsonl, .ndjson or .parquet file.
 
-    ``empty`` names columns to be filled in by hand, added behind the others where they are not there yet. A file that exists is
-    refused unless ``overwrite``. CSV is as RFC 4180 has it, in UTF-8. Cells are written as they are: a text that begins with
-    ``=`` is data here, though a spreadsheet may take it for a formula.
+    CSV follows RFC 4180, in UTF-8. Cells are written unchanged: a text that begins with ``=`` is data, though a spreadsheet may
+    take it for a formula.
 
+    Parameters
+    ----------
+    path : str or path-like
+        The file; its ending gives the format.
+    rows : mapping of str to sequence
+        Values by column.
+    empty : sequence of str
+        Columns to be filled in, added after the others where they are missing.
+    overwrite : bool
+        Replace an existing file.
+    owner : str
+        The function that error messages name.
+
+    Examples
+    --------
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_rows(pathlib.Path(folder, "tasks.csv"), {"id": ["7"], "city": ["Rome, Italy"]}, empty=["churned"])
@@ -106,7 +119,7 @@ def _lines(table: Mapping[str, list[Any]]) -> bytes:
 
 
 def finite(value: Any) -> Any:
-    """Return a value that JSON has a word for: it has none for the infinite."""
+    """Return a value that JSON can hold: None for numbers that are not finite."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -132,7 +145,7 @@ def _arrow(values: list[Any], pa: Any) -> Any:
 
 
 def _put(target: Path, content: bytes, overwrite: bool, owner: str) -> None:
-    """Write beside the target and then put in place: others see the whole file or none."""
+    """Write a temporary file and move it into place, so that readers see the whole file or none."""
     if not target.parent.is_dir():
         raise ParameterError(f"must be in a folder that exists; got {str(target)!r}.", owner=owner, name="path")
     if target.is_dir() or (target.exists() and not overwrite):
@@ -158,7 +171,7 @@ def _put(target: Path, content: bytes, overwrite: bool, owner: str) -> None:
 
 
 def _place(name: str, target: Path, overwrite: bool) -> None:
-    """Give the file its name; a link, unlike a renaming, does not replace a file that somebody made meanwhile."""
+    """Move the file into place; a link, unlike a rename, does not replace a file created in the meantime."""
     if not overwrite:
         try:
             os.link(name, target)
