@@ -359,7 +359,7 @@ def test_a_pool_smaller_than_the_plan() -> None:
     assert request.plan is not None
     assert request.plan.samples[0] == 15
     assert request.plan.spent <= euros(400)
-    with pytest.raises(ProtocolError, match=r"ask\(pool=3\) came after period 1 was sized"):
+    with pytest.raises(ProtocolError, match=r"must be the same as when period 1 was sized"):
         tracker.ask(pool=3)
     assert tracker.step(draw(1)).outcome is Outcome.POOL
 

@@ -13,13 +13,23 @@ from driftpace.selection.choice import CHOOSING, Choosing
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Candidate:
-    """One candidate; what is None is taken from the tracker.
+    """One candidate of a :class:`Selection`; what is None is taken from the tracker.
 
-    ``label`` names it in reports. ``loss`` is what it minimises (another penalty, another threshold of a Huber loss),
-    ``columns`` the features it sees, by name or place, and ``learner``, ``drift``, ``rule``, ``constants_estimator``,
-    ``constants`` are
-    parts, for a tracker made of parts: the curvature m and what else is known differ from loss to loss, so constants are
-    given for each.
+    Parameters
+    ----------
+    label : str
+        Its name in reports.
+    loss : Loss, optional
+        What it minimises, such as one with another penalty or threshold.
+    columns : tuple of str or int, optional
+        The features it sees, by name or position.
+    learner, drift, rule, constants_estimator, constants : optional
+        Parts of a composed method. Constants are given for each candidate, since m and others depend on the loss.
+
+    Examples
+    --------
+    >>> Candidate(label="two columns", columns=("age", "income")).columns
+    ('age', 'income')
     """
 
     label: str
@@ -51,17 +61,27 @@ class Candidate:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Selection:
-    """Candidates, from the richest to the simplest, and how one of them is chosen in every period.
+    """Candidates, and how one of them is chosen in every period.
 
-    Every candidate is tracked separately, from its own last model; a period asks for as many rows as the most demanding of
-    them; then cross-validation over ``folds`` folds compares the candidates by the loss without a penalty, and the
-    model of the period is that of the best ("least"), fitted to all rows, or of the simplest within one standard error of the best
-    ("one-standard-error").
+    Every candidate is tracked separately, from its own last model. A period asks for as many rows as the most demanding of them;
+    then cross-validation compares the candidates by the loss without a penalty, and the chosen one, fitted to all rows, is the
+    model of the period.
 
-    ``memory`` is the share of its weight that a comparison keeps from one period to the next. The paper compares the rows of a
-    period alone, which is 0; but few rows tell penalties apart only by luck, and what is the best penalty changes more slowly than
-    what is the best model.
+    Parameters
+    ----------
+    candidates : tuple of Candidate
+        At least two, from the richest to the simplest.
+    folds : int, default 10
+        The folds of the cross-validation.
+    choosing : {"least", "one-standard-error"}
+        Choose the candidate of least loss, or the simplest within one standard error of it.
+    memory : float, default 0.0
+        The share of its weight that a comparison keeps from one period to the next. The paper compares the rows of a period
+        alone, which is 0; but a few rows separate penalties only by luck, and the best penalty changes more slowly than the
+        best model.
 
+    Examples
+    --------
     >>> from driftpace.losses import SquaredLoss
     >>> Selection.of_l2(SquaredLoss(), [1.0, 0.1]).labels
     ('l2=0.1', 'l2=1')
@@ -113,7 +133,25 @@ class Selection:
         constants: Sequence[Any] | None = None,
         owner: str = "Selection.of_l2",
     ) -> "Selection":
-        """Return one candidate for each penalty, in rising order; ``constants`` are one for each, in the order given."""
+        """Return one candidate for each penalty, in rising order.
+
+        Parameters
+        ----------
+        loss : LinearLoss
+            The loss; its penalty is replaced.
+        l2 : sequence of float
+            At least two different penalties.
+        folds, choosing, memory
+            As for :class:`Selection`.
+        constants : sequence of Constants, optional
+            One for each penalty, in the order given.
+        owner : str
+            The callable that errors name.
+
+        Returns
+        -------
+        Selection
+        """
         values = read_l2(owner, l2)
         if not isinstance(loss, LinearLoss):
             raise ParameterError(f"must be a LinearLoss when l2 is a list; got {loss!r}.", owner=owner, name="loss")

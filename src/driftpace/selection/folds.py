@@ -1,4 +1,4 @@
-"""The rows of a period divided into folds: at random, class by class, or with the rows of one person kept together."""
+"""Folds of a period's rows: at random, stratified by class, or by group."""
 
 import numpy as np
 
@@ -20,7 +20,7 @@ def make_folds(
     """Return the fold of each row, 0 to folds - 1, in parts as equal as can be.
 
     With ``classes``, one for each row, every class is spread evenly over the folds. With ``groups`` rows of one group are in one
-    fold: what a person says twice must not be learnt from one row and tested on the other. With both, whole groups are dealt so
+    fold, so that a model is not tested on a person it was fitted to. With both, whole groups are dealt so
     that each of two classes is in every fold, and as evenly as can be. Refused: fewer rows or groups than folds, and a class that
     some fold would not have.
 

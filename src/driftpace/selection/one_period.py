@@ -1,4 +1,4 @@
-"""A penalty for the rows at hand, without a past: cross-validation of a single fit."""
+"""Cross-validation of the penalty of a single fit."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -31,10 +31,36 @@ def select_l2(
     groups: Any = None,
     rng: np.random.Generator | int = 0,
 ) -> tuple[Selected, FloatArray]:
-    """Return which penalty cross-validation chooses, and the coefficients of that fit to all rows; no intercept is added.
+    """Choose a penalty for one table by cross-validation, without earlier periods; no intercept is added.
 
-    Classes are spread evenly over the folds, and rows of one of ``groups`` stay together.
+    Parameters
+    ----------
+    loss : LinearLoss
+        The loss; its penalty is replaced.
+    X : ndarray of shape (rows, columns)
+        Features.
+    y : ndarray of shape (rows,)
+        Targets. Classes are spread evenly over the folds.
+    l2 : sequence of float
+        At least two different penalties.
+    folds : int, default 10
+        The folds.
+    choosing : {"least", "one-standard-error"}
+        As for :class:`Selection`.
+    groups : array-like, optional
+        The group of each row; rows of one group stay in one fold.
+    rng : int or numpy.random.Generator, default 0
+        Seeds the folds.
 
+    Returns
+    -------
+    selected : Selected
+        The choice, with scores and standard errors.
+    coef : ndarray of shape (columns,)
+        The chosen fit to all rows.
+
+    Examples
+    --------
     >>> from driftpace.losses import SquaredLoss
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((40, 10))

@@ -1,4 +1,4 @@
-"""The closed periods of a tracker."""
+"""The reports of the closed periods, as a tuple and as a table."""
 
 from collections.abc import Sequence
 from dataclasses import fields
@@ -21,8 +21,8 @@ class History(tuple[StepReport, ...]):
 
     def __getitem__(self, index: Any) -> Any:
         """Return a report, or for a slice a shorter history."""
-        found = super().__getitem__(index)
-        return History(found) if isinstance(index, slice) else found
+        item = super().__getitem__(index)
+        return History(item) if isinstance(index, slice) else item
 
     def columns(self) -> dict[str, list[Any]]:
         """Return the reports as columns of plain values; the outcome is its name, a cost is a number beside its currency."""
@@ -37,7 +37,18 @@ class History(tuple[StepReport, ...]):
         return columns
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Return a table with one row for each period: of ``backend`` ("pandas", "polars", "pyarrow"), or the first installed."""
+        """Return a data frame with one row for each period.
+
+        Parameters
+        ----------
+        backend : {"polars", "pandas", "pyarrow"}, optional
+            The library of the frame; by default the first that is installed.
+
+        Raises
+        ------
+        MissingExtraError
+            If it is not installed.
+        """
         return frame_of(self.columns(), backend, owner="History.to_frame")
 
 
