@@ -1,4 +1,4 @@
-"""Splits depend on their own run and period and on nothing else."""
+"""Splits of a period into training and test rows."""
 
 import numpy as np
 import pytest

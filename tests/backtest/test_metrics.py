@@ -1,4 +1,4 @@
-"""AUC against its definition, pair by pair."""
+"""Metrics of a run."""
 
 import math
 
