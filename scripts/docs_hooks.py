@@ -1,15 +1,17 @@
-"""MkDocs hooks: write one page of API reference for each public package, from its ``__all__``.
+"""MkDocs hooks: the pages of the API reference, from the ``__all__`` of each public package, and pages included from the root.
 
-A public name without a docstring, and a package without a page, fail the build.
+A public name without a docstring fails the build. A name that two packages export is documented on the first page.
 """
 
 import inspect
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 
 PAGES = {
     "tracker": ("driftpace.tracker",),
@@ -34,6 +36,9 @@ PAGES = {
 }
 """The packages on each page of the reference."""
 
+INCLUDED = {"contributing.md": "CONTRIBUTING.md", "changelog.md": "CHANGELOG.md"}
+"""Pages that are files of the repository's root."""
+
 
 def public_names(package: str) -> list[str]:
     """Return the public names of a package: ``__all__``, or every class defined in a plain module."""
@@ -52,8 +57,8 @@ def home(package: str, name: str) -> str:
     return f"{getattr(item, '__module__', package)}.{getattr(item, '__qualname__', name)}"
 
 
-def page(packages: tuple[str, ...]) -> str:
-    """Return the Markdown of one page of the reference."""
+def page(packages: tuple[str, ...], documented: set[str]) -> str:
+    """Return the Markdown of one page of the reference; ``documented`` holds the names of the pages before, and is extended."""
     lines = []
     for package in packages:
         module = import_module(package)
@@ -63,7 +68,13 @@ def page(packages: tuple[str, ...]) -> str:
             if inspect.isclass(item) or inspect.isfunction(item):
                 if not item.__doc__:
                     raise PluginError(f"{package}.{name} is public and has no docstring.")
-                lines += [f"::: {home(package, name)}", ""]
+                target = home(package, name)
+                lines += (
+                    [f"### {name}", "", f"See [`{target}`][{target}].", ""]
+                    if target in documented
+                    else [f"::: {target}", ""]
+                )
+                documented.add(target)
             elif not inspect.ismodule(item):
                 lines += [f"### {name}", "", f"`{name} = {item!r}`" if len(repr(item)) < 200 else "", ""]
     return "\n".join(lines)
@@ -71,8 +82,9 @@ def page(packages: tuple[str, ...]) -> str:
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages of the reference."""
+    documented: set[str] = set()
     for name, packages in PAGES.items():
-        files.append(File.generated(config, f"reference/{name}.md", content=page(packages)))
+        files.append(File.generated(config, f"reference/{name}.md", content=page(packages, documented)))
     rows = [
         f"| [`{package}`]({name}.md) | {(import_module(package).__doc__ or '').strip().splitlines()[0]} |"
         for name, packages in PAGES.items()
@@ -83,3 +95,10 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     )
     files.append(File.generated(config, "reference/index.md", content=index + "\n".join(rows) + "\n"))
     return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
+    """Return a page; links of included files start at the root of the repository, those of the site at ``docs``."""
+    if (name := INCLUDED.get(page.file.src_uri)) is None:
+        return markdown
+    return (Path(config.config_file_path).parent / name).read_text().replace("](docs/", "](")
