@@ -179,72 +179,79 @@ _MALFORMED = {
 }
 
 
-def make_protocol(head_seconds: float) -> type[H11Protocol]:
-    """Return an HTTP protocol with a time limit on request heads and the error responses of this service."""
+class LimitedProtocol(H11Protocol):
+    """HTTP/1.1 with a time limit on request heads, and the error responses of this service."""
 
-    class LimitedProtocol(H11Protocol):
-        _timer: asyncio.TimerHandle | None = None
+    head_seconds = 10.0
+    _timer: asyncio.TimerHandle | None = None
 
-        def __init__(self, *args: Any, **kwargs: Any) -> None:
-            super().__init__(*args, **kwargs)
-            self._max_connections = self.limit_concurrency
-            self.limit_concurrency = None  # uvicorn would refuse in a format of its own
-            self._unlimited_app, self.app = self.app, self._limited_app
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._max_connections = self.limit_concurrency
+        self.limit_concurrency = None  # uvicorn would refuse in a format of its own
+        self._unlimited_app, self.app = self.app, self._limited_app
 
-        def connection_made(self, transport: Any) -> None:
-            super().connection_made(transport)
+    def connection_made(self, transport: Any) -> None:
+        """Start the timer of the first head."""
+        super().connection_made(transport)
+        self._start_timer()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop the timer."""
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Keep the timer running until the head of a request is complete."""
+        super().data_received(data)
+        if self.conn.their_state is h11.IDLE:
             self._start_timer()
-
-        def connection_lost(self, exc: Exception | None) -> None:
+        else:
             self._stop_timer()
-            super().connection_lost(exc)
 
-        def data_received(self, data: bytes) -> None:
-            super().data_received(data)
-            if self.conn.their_state is h11.IDLE:
-                self._start_timer()
-            else:
-                self._stop_timer()
+    def send_400_response(self, msg: str) -> None:
+        """Answer malformed HTTP in the format of this service, and close the connection."""
+        del msg
+        hint = getattr(sys.exc_info()[1], "error_status_hint", 400)
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            status = hint if hint in _MALFORMED else 400
+            headers, body = malformed_response(status)
+            start = h11.Response(status_code=status, headers=headers, reason=STATUS_PHRASES[status])
+            self.transport.write(self._encode(start))
+            self.transport.write(self._encode(h11.Data(data=body)) + self._encode(h11.EndOfMessage()))
+        self.transport.close()  # a response in progress then finds the client gone
 
-        def send_400_response(self, msg: str) -> None:
-            del msg
-            hint = getattr(sys.exc_info()[1], "error_status_hint", 400)
-            if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
-                status = hint if hint in _MALFORMED else 400
-                headers, body = malformed_response(status)
-                start = h11.Response(status_code=status, headers=headers, reason=STATUS_PHRASES[status])
-                self.transport.write(self._encode(start))
-                self.transport.write(self._encode(h11.Data(data=body)) + self._encode(h11.EndOfMessage()))
-            self.transport.close()  # a response in progress then finds the client gone
+    def _encode(self, event: h11.Event) -> bytes:
+        return self.conn.send(event) or b""
 
-        def _encode(self, event: h11.Event) -> bytes:
-            return self.conn.send(event) or b""
+    async def _limited_app(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request, or refuse it if there are too many connections."""
+        if self._max_connections is None or max(len(self.connections), len(self.tasks)) <= self._max_connections:
+            await self._unlimited_app(scope, receive, send)
+            return
+        error = busy_error("the service has reached its limit of connections; try again.", seconds=2)
+        headers, body = _bare_response(error)
+        await send({"type": "http.response.start", "status": error.status_code, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
 
-        async def _limited_app(self, scope: Scope, receive: Receive, send: Send) -> None:
-            """Handle a request, or refuse it if there are too many connections."""
-            if self._max_connections is None or max(len(self.connections), len(self.tasks)) <= self._max_connections:
-                await self._unlimited_app(scope, receive, send)
-                return
-            error = busy_error("the service has reached its limit of connections; try again.", seconds=2)
-            headers, body = _bare_response(error)
-            await send({"type": "http.response.start", "status": error.status_code, "headers": headers})
-            await send({"type": "http.response.body", "body": body})
+    def _start_timer(self) -> None:
+        if self._timer is None:
+            self._timer = self.loop.call_later(self.head_seconds, self._hang_up)
 
-        def _start_timer(self) -> None:
-            if self._timer is None:
-                self._timer = self.loop.call_later(head_seconds, self._hang_up)
-
-        def _stop_timer(self) -> None:
-            if self._timer is not None:
-                self._timer.cancel()
-                self._timer = None
-
-        def _hang_up(self) -> None:
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
             self._timer = None
-            if self.conn.their_state is h11.IDLE and not self.transport.is_closing():
-                self.transport.close()
 
-    return LimitedProtocol
+    def _hang_up(self) -> None:
+        self._timer = None
+        if self.conn.their_state is h11.IDLE and not self.transport.is_closing():
+            self.transport.close()
+
+
+def make_protocol(head_seconds: float) -> type[LimitedProtocol]:
+    """Return the protocol with a time limit on request heads."""
+    return type("Protocol", (LimitedProtocol,), {"head_seconds": head_seconds})
 
 
 def malformed_response(status: int) -> tuple[list[tuple[bytes, bytes]], bytes]:

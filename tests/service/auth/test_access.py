@@ -25,6 +25,7 @@ READS = [
     ("GET", "/api/campaigns/churn/log"),
     ("GET", "/api/campaigns/churn/stream"),
     ("GET", "/api/campaigns/churn/export"),
+    ("GET", "/api/campaigns/churn/report"),
     ("GET", "/api/session"),
     ("GET", "/api/openapi.json"),
     ("GET", "/api/docs"),

@@ -76,8 +76,8 @@ def test_campaigns_without_money_are_listed_first(serve: Serve, visit: Visit) ->
     page = visit(serve(store).url).page
     first = page.locator("tbody tr").first
     expect(first).to_contain_text("flat-prices")
-    expect(first).to_contain_text("Money short")
-    page.get_by_role("link", name="Money short 1").click()
+    expect(first).to_contain_text("Budget short")
+    page.get_by_role("link", name="Budget short 1").click()
     expect(page.locator("tbody tr")).to_have_count(1)
 
 

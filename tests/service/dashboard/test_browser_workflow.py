@@ -34,7 +34,7 @@ def test_a_period_from_the_list_to_closing(shop: Serving, visit: Visit, tmp_path
     expect(order).to_contain_text(cents(asked.request.reason, "EUR"))
 
     page.get_by_label("Budget (EUR)", exact=True).fill("100000")
-    page.get_by_text("100,000 EUR hold").wait_for()
+    page.get_by_text("100,000 EUR meet").wait_for()
     expect(page.locator("#outcome")).to_contain_text("rows now")
     page.get_by_label("Target", exact=True).fill("0.0000001")
     page.locator("#outcome .tone-bad, #outcome .tone-warn").wait_for()
@@ -45,7 +45,7 @@ def test_a_period_from_the_list_to_closing(shop: Serving, visit: Visit, tmp_path
     dialog = page.get_by_role("dialog", name="Override the order")
     dialog.get_by_label("Rows for the whole period").fill("31")
     dialog.get_by_role("button", name="Override", exact=True).click()
-    expect(dialog.get_by_role("alert")).to_contain_text("Say why")
+    expect(dialog.get_by_role("alert")).to_contain_text("Enter a reason")
     assert campaign.status().order == asked  # nothing was sent
     dialog.get_by_label("Reason").fill("two streets were added")
     dialog.get_by_role("button", name="Override", exact=True).click()

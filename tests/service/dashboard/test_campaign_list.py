@@ -68,7 +68,7 @@ def test_campaigns_without_money_are_urgent() -> None:
     assert [(one.name, one.need) for one in found.campaigns] == [("flat-prices", "money"), ("a-quiet-one", "ask")]
     assert found.campaigns[0].phrase.startswith("The remaining budget does not meet the target")
     assert [one.name for one in load_list(store, show="money").campaigns] == ["flat-prices"]
-    assert (load_page(campaign).need, load_page(campaign).need_text) == ("money", "Money short")
+    assert (load_page(campaign).need, load_page(campaign).need_text) == ("money", "Budget short")
 
 
 def test_summaries_with_unknown_stages_are_listed() -> None:

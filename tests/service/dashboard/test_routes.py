@@ -54,7 +54,7 @@ def test_an_empty_store_says_how_to_create_a_campaign() -> None:
 
 def test_unknown_campaigns_are_an_error_page(shop: Serving) -> None:
     for address in ("/campaigns/none", "/campaigns/none/what-if?epsilon=1", "/campaigns/%3Cscript%3E"):
-        answer = shop.client.get(address)
+        answer = shop.client.get(address, headers={"Accept": "text/html"})
         assert answer.status_code in (404, 422)
         assert answer.headers["content-type"].startswith("text/html")
         assert "<script>" not in answer.text
@@ -137,6 +137,15 @@ def test_the_ledger_can_be_downloaded(shop: Serving) -> None:
     assert [row["key"] for row in found] == [row.key for row in ledger]
 
 
+def test_the_report_is_a_download(shop: Serving) -> None:
+    response = shop.client.get("/api/campaigns/flat-prices/report")
+    assert response.headers["content-disposition"] == 'attachment; filename="flat-prices-report.html"'
+    assert "unsafe" not in response.headers["content-security-policy"]
+    assert response.text.startswith("<!DOCTYPE html>")
+    assert "flat-prices" in response.text
+    assert shop.client.get("/api/campaigns/none/report").status_code == 404
+
+
 def test_formulas_in_csv_are_escaped() -> None:
     store = MemoryStore()
     campaign = Campaign.create({"name": "a", "target": "y", "epsilon": 0.1, "seed": 0}, storage=store)
@@ -176,7 +185,7 @@ def test_store_failures_are_an_error_page(shop: Serving, monkeypatch: pytest.Mon
         raise StorageError(f"the server of the store at {store.url} cannot be reached.")
 
     monkeypatch.setattr(type(store), "head", away)
-    answer = shop.client.get("/campaigns/flat-prices")
+    answer = shop.client.get("/campaigns/flat-prices", headers={"Accept": "text/html"})
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
     assert "The server of the store cannot be reached." in answer.text
     assert "driftpace_store_errors_total 1.0" in shop.client.get("/metrics").text

@@ -68,12 +68,12 @@ def test_inferred_definitions_create_a_campaign(flats: Serving) -> None:
         f"c{place},{20 + place % 7},{('Oslo', 'Rome')[place % 2]},{('no', 'yes')[place % 3 == 0]}"
         for place in range(40)
     ]
-    table = "\n".join(["customer,age,city,churned", *lines, ""])
+    table = "\n".join(["customer_id,age,city,churned", *lines, ""])
     inferred = flats.client.post("/api/schema?target=churned", content=table, headers=CSV).json()
     definition = inferred["definition"]
     assert definition["classes"] == ["no", "yes"]
     assert definition["categories"] == {"city": ["Oslo", "Rome"]}
-    assert definition["id"] == "customer"
+    assert definition["id"] == "customer_id"
     assert {"topic", "text"} == set(inferred["notes"][0])
     created = flats.client.post("/api/campaigns", json={**definition, "name": "churn", "tolerance": 0.1, "seed": 0})
     assert created.status_code == 201, created.text

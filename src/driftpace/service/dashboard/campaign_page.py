@@ -10,7 +10,7 @@ from driftpace.campaign.records import EXHAUSTED, FAILED, LedgerRow, Order, Stat
 from driftpace.campaign.serialization import ledger_json
 from driftpace.records import Assumption, Money, Outcome
 from driftpace.service.dashboard.campaign_list import NEEDS
-from driftpace.service.dashboard.charts import Figure
+from driftpace.service.dashboard.charts import PageFigure
 from driftpace.service.dashboard.figures import drift_figure, excess_loss_figure, rows_figure, spending_figure
 from driftpace.service.dashboard.formats import money, numeral, plural, tier_text
 from driftpace.service.dashboard.log_text import LogLine, log_line
@@ -51,7 +51,7 @@ def badges(assumptions: Sequence[Assumption]) -> tuple[AssumptionBadge, ...]:
     """Return assumptions with their verdicts, worst first.
 
     >>> from driftpace.records import Verdict
-    >>> few = Assumption(name="tails", verdict=Verdict.PASS, sentence="None came.", judged=False)
+    >>> few = Assumption(name="tails", verdict=Verdict.PASS, sentence="No rows yet.", judged=False)
     >>> badges([few])[0].label
     'untested'
     """
@@ -96,7 +96,7 @@ class CampaignPage:
     status: Status
     definition: Definition
     need: str
-    figures: tuple[Figure, ...]
+    figures: tuple[PageFigure, ...]
     assumptions: tuple[AssumptionBadge, ...]
     log: LogPage
     facts: tuple[tuple[str, str], ...]

@@ -265,7 +265,7 @@ LATEST = 60
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Figure:
+class PageFigure:
     """A chart with its sentence and its table.
 
     ``panels`` are drawings that share the table; ``first`` is the row of the table that the chart starts with, and ``note`` says

@@ -6,7 +6,7 @@ from driftpace.campaign.ledger import LedgerColumn, format_cell, ledger_columns
 from driftpace.campaign.records import LedgerRow, Order
 from driftpace.campaign.summary import named as period_name
 from driftpace.records import Money, Plan
-from driftpace.service.dashboard.charts import LATEST, Chart, Figure, finite, hidden_periods_note, highest, panel
+from driftpace.service.dashboard.charts import LATEST, Chart, PageFigure, finite, hidden_periods_note, highest, panel
 from driftpace.service.dashboard.formats import (
     count,
     money,
@@ -24,7 +24,7 @@ _DRIFT_VERDICTS = {
 }
 
 
-def excess_loss_figure(ledger: Sequence[LedgerRow]) -> Figure | None:
+def excess_loss_figure(ledger: Sequence[LedgerRow]) -> PageFigure | None:
     """Return expected excess loss, certificate and target of each closed period, and the measured loss on new rows."""
     if not ledger:
         return None
@@ -68,7 +68,7 @@ def excess_loss_figure(ledger: Sequence[LedgerRow]) -> Figure | None:
         f"Latest expected excess loss {number(last.risk_bound)}" if known else "No bound on the excess loss yet"
     )
     columns, rows = _ledger_table(ledger)
-    return Figure(
+    return PageFigure(
         key="loss",
         title="Expected and measured loss",
         sentence=(
@@ -98,7 +98,7 @@ def _ledger_cell(column: LedgerColumn, row: LedgerRow) -> str:
     return format_cell(column, row)
 
 
-def drift_figure(ledger: Sequence[LedgerRow]) -> Figure | None:
+def drift_figure(ledger: Sequence[LedgerRow]) -> PageFigure | None:
     """Return the estimated drift of the best model with its upper bound."""
     known = [row for row in ledger if row.report.rho is not None]
     if not known:
@@ -118,7 +118,7 @@ def drift_figure(ledger: Sequence[LedgerRow]) -> Figure | None:
     verdict = "" if last.status is None else f" The latest rows {_DRIFT_VERDICTS.get(last.status, last.status)}."
     per = "from the last model" if last.measures == "distance" else "per period"
     legend = (("own line", "estimated drift"), ("own bandkey", "up to the upper bound"))
-    return Figure(
+    return PageFigure(
         key="drift",
         title="Drift",
         sentence=f"Estimated drift {number(last.rho)} {per}, upper bound {number(last.rho_upper)}.{verdict}",
@@ -133,7 +133,7 @@ def drift_figure(ledger: Sequence[LedgerRow]) -> Figure | None:
     )
 
 
-def rows_figure(ledger: Sequence[LedgerRow], order: Order | None) -> Figure | None:
+def rows_figure(ledger: Sequence[LedgerRow], order: Order | None) -> PageFigure | None:
     """Return requested, received and planned rows."""
     if not ledger and order is None:
         return None
@@ -175,7 +175,7 @@ def rows_figure(ledger: Sequence[LedgerRow], order: Order | None) -> Figure | No
         theory = count(order.request.samples_theory) if order is not None and is_open else "–"
         so_far = count(order.received) if order is not None and is_open else "planned"
         cells.append((label, count(samples), so_far, theory))
-    return Figure(
+    return PageFigure(
         key="rows",
         title="Rows requested and received",
         sentence=" ".join(sentences),
@@ -189,7 +189,7 @@ def rows_figure(ledger: Sequence[LedgerRow], order: Order | None) -> Figure | No
 
 def spending_figure(
     ledger: Sequence[LedgerRow], order: Order | None, *, total: Money | None, cost: Money | None = None
-) -> Figure | None:
+) -> PageFigure | None:
     """Return cumulative spending, planned spending and the budget; None without a budget.
 
     ``cost`` is the cost of the open period where it differs from the plan.
@@ -229,7 +229,7 @@ def spending_figure(
         sentence += f" Planned by the end of the budget: {money(planned_total)}."
     legend = (("own barkey", "total spent"), ("own hatchkey", "planned"), ("bad limit-line", "budget"))
     top = max(float(total), highest(before, later))
-    return Figure(
+    return PageFigure(
         key="spending",
         title="Spending and budget",
         sentence=sentence,
@@ -244,7 +244,7 @@ def spending_figure(
     )
 
 
-def plan_figure(new: Plan, current: Plan | None) -> Figure:
+def plan_figure(new: Plan, current: Plan | None) -> PageFigure:
     """Return a plan beside the current one; the chart shows its start, the table all of it."""
     first, last = new.first_period, new.first_period + new.horizon
     if current is not None:
@@ -267,7 +267,7 @@ def plan_figure(new: Plan, current: Plan | None) -> Figure:
         columns.append("Rows, current plan")
     names = [str(period) for period in periods[:LATEST]]
     top = highest(new_rows, current_rows)
-    return Figure(
+    return PageFigure(
         key="plan",
         title="Rows per period",
         sentence="",

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from importlib.metadata import version
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from driftpace.service.dashboard import formats
@@ -47,7 +48,8 @@ def templates() -> "Environment":
         sentence=_sentence,
         capfirst=_capital,
     )
-    environment.globals.update(static=asset_url, version=version("driftpace"))
+    has_report = find_spec("plotly") is not None
+    environment.globals.update(static=asset_url, version=version("driftpace"), has_report=has_report)
     return environment
 
 

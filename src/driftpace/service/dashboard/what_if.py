@@ -10,7 +10,7 @@ from driftpace.campaign.definition import Definition, make_cost
 from driftpace.campaign.records import Order
 from driftpace.errors import DriftpaceError, ParameterError, TooEarlyError
 from driftpace.records import Plan
-from driftpace.service.dashboard.charts import Figure
+from driftpace.service.dashboard.charts import PageFigure
 from driftpace.service.dashboard.figures import plan_figure
 from driftpace.service.dashboard.formats import cents, money, number, numeral, plural, tier_text
 from driftpace.service.limits import plan_within
@@ -168,7 +168,7 @@ class WhatIfResult:
     tone: str
     headline: str
     details: tuple[str, ...] = ()
-    figure: Figure | None = None
+    figure: PageFigure | None = None
 
 
 def defaults(campaign: Campaign) -> dict[str, str]:

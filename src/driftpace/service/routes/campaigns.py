@@ -159,6 +159,29 @@ async def campaign_export(request: Request, name: CampaignName) -> Response:
 
 
 @router.get(
+    "/{name}/report",
+    response_class=Response,
+    responses={
+        200: {
+            "description": "A self-contained HTML page, as a download.",
+            "content": {"text/html": {"schema": {"type": "string"}}},
+        },
+        **error_responses(404, 415, 422),
+    },
+)
+async def campaign_report(request: Request, name: CampaignName) -> Response:
+    """Return the report of a campaign as one HTML file; its figures need plotly.
+
+    It is a download because it contains scripts, which the content security policy of the service forbids in a page.
+    """
+    from driftpace.report import campaign_report as write_report
+
+    page = await service_of(request).read(name, write_report)
+    headers = {"Content-Disposition": f'attachment; filename="{name}-report.html"'}
+    return Response(page.encode(), media_type="text/html; charset=utf-8", headers=headers)
+
+
+@router.get(
     "/{name}/stream",
     response_class=StreamingResponse,
     responses={
