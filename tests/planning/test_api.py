@@ -86,7 +86,7 @@ def test_two_of_the_three_must_be_given(left_out: tuple[str, ...]) -> None:
 def test_goals_have_names(gap: str) -> None:
     goals: dict[str, Any] = {"mean": MeanGap, "largest": LargestGap, "run": LargestRun}
     weights = (1, 1, 2, 2, 3, 3)
-    given = PLAIN | ASKED | {"budget": 60}
+    given = PLAIN | ASKED | {"budget": 60, "accuracy": 0.1}
     assert plan(**given, gap=gap) == plan(**given, gap=goals[gap]())
     weighted = plan(**given, gap=gap, weights=weights)
     assert weighted == plan(**given, gap=goals[gap](weights))
@@ -376,8 +376,22 @@ SOLVED_FOR: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("missing", ASKED)
-@pytest.mark.parametrize("odd", SOLVED_FOR, ids=[name.replace(" ", "-") for name in SOLVED_FOR])
+LONG_SEARCH = {("tiny prices", "epsilon"), ("tiny prices", "horizon"), ("a million features", "epsilon")}
+
+
+@pytest.mark.parametrize(
+    ("odd", "missing"),
+    [
+        pytest.param(
+            odd,
+            missing,
+            id=f"{odd}-{missing}".replace(" ", "-"),
+            marks=[pytest.mark.slow] if (odd, missing) in LONG_SEARCH else [],
+        )
+        for odd in SOLVED_FOR
+        for missing in ASKED
+    ],
+)
 def test_unusual_input_can_be_solved_for(odd: str, missing: str) -> None:
     given = PLAIN | ASKED | SOLVED_FOR[odd]
     del given[missing]

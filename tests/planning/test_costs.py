@@ -316,7 +316,7 @@ def test_a_refused_price_is_not_remembered() -> None:
         ),
         (
             lambda: CustomCost(lambda samples: samples, currency=3),  # type: ignore[arg-type]
-            "CustomCost(currency=...) must be a word",
+            "CustomCost(currency=...) must be a string",
         ),
     ],
     ids=["paid for nothing", "no function", "no unit", "NaN unit", "no currency"],

@@ -93,7 +93,7 @@ def test_on_most_small_problems_the_best_division_is_found(seed: int) -> None:
     assert hits >= 14
 
 
-@pytest.mark.parametrize("case", range(6))
+@pytest.mark.parametrize("case", [0, 1, *(pytest.param(case, marks=pytest.mark.slow) for case in (2, 3, 4, 5))])
 def test_a_shared_price_is_not_worse_than_an_even_split(case: int, seed: int) -> None:
     rng = np.random.default_rng([seed, 7, case])
     segments = {str(index): a_segment(rng, horizon=12) for index in range(5)}
@@ -214,6 +214,7 @@ def test_few_segments_never_do_worse_than_with_even_shares(case: int, seed: int)
     assert found.lower <= even * (1.0 + 1e-9)
 
 
+@pytest.mark.slow
 def test_segments_of_all_sorts_meet_at_one_price() -> None:
     rng = np.random.default_rng(21)
     segments = {

@@ -36,6 +36,7 @@ every_kind = pytest.mark.parametrize(
     ("bound", "adjacent"), KINDS, ids=[f"{b}-{'neighbours' if a else 'free'}".replace(" ", "-") for b, a in KINDS]
 )
 TIE = 1e-9
+one_or_more = pytest.mark.parametrize("number", [1, pytest.param(3, marks=pytest.mark.slow)])
 
 
 def drawn(seed: int, bound: str, adjacent: bool, number: int = 3) -> Iterator[Problem]:
@@ -72,9 +73,10 @@ def test_the_cheapest_plan_holds_the_target_and_no_plan_does_for_less(seed: int,
         assert best.units == 0 or not holds(problem, best.units - 1)
 
 
+@one_or_more
 @every_kind
-def test_the_best_target_is_the_least_of_all_largest_risks(seed: int, bound: str, adjacent: bool) -> None:
-    for problem in drawn(seed, bound, adjacent):
+def test_the_best_target_is_the_least_of_all_largest_risks(seed: int, bound: str, adjacent: bool, number: int) -> None:
+    for problem in drawn(seed, bound, adjacent, number):
         plans, risks, _ = every_plan(problem)
         may = [not adjacent or has_neighbours(each, bought_before=problem.bought_before) for each in plans.tolist()]
         plan = tightest_plan(problem, accuracy=0.0)
@@ -113,7 +115,12 @@ SHORT = {
     "neighbours before": short_problem(adjacent=True, bought_before=True),
     "two at once": short_problem(adjacent=True, budget=Money.of(24)),
 }
-each_short = pytest.mark.parametrize("name", SHORT, ids=[name.replace(" ", "-") for name in SHORT])
+LONGER = {"printed", "neighbours", "neighbours before"}  # "two at once" has neighbours too
+each_short = pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow) if name in LONGER else name for name in SHORT],
+    ids=[name.replace(" ", "-") for name in SHORT],
+)
 
 
 def lasts(problem: Problem, horizon: int) -> bool:
@@ -174,7 +181,7 @@ def larger_problem(world: str, **changed: Any) -> Problem:
 
 
 @each_world
-@pytest.mark.parametrize("budget", [300, 500, 2_000])
+@pytest.mark.parametrize("budget", [500, *(pytest.param(each, marks=pytest.mark.slow) for each in (300, 2_000))])
 def test_the_best_target_can_be_held_for_its_budget(world: str, budget: int) -> None:
     problem = larger_problem(world, budget=Money.of(budget, "EUR"))
     target = tightest_plan(problem, accuracy=ACCURACY)
@@ -184,7 +191,7 @@ def test_the_best_target_can_be_held_for_its_budget(world: str, budget: int) -> 
 
 
 @each_world
-@pytest.mark.parametrize("epsilon", [0.05, 0.1, 0.4])
+@pytest.mark.parametrize("epsilon", [0.4, *(pytest.param(each, marks=pytest.mark.slow) for each in (0.05, 0.1))])
 def test_the_cheapest_budget_holds_no_much_better_target(world: str, epsilon: float) -> None:
     problem = larger_problem(world, epsilon=epsilon)
     plan = cheapest_plan(problem, accuracy=ACCURACY)
@@ -269,7 +276,13 @@ def test_planning_again_in_every_period_reproduces_the_first_value(seed: int, bo
 
 
 @pytest.mark.parametrize(
-    "gap", [MeanGap(), LargestGap(), MeanGap(tuple(range(1, 13)))], ids=["mean", "largest", "weights"]
+    "gap",
+    [
+        pytest.param(MeanGap(), marks=pytest.mark.slow),
+        LargestGap(),
+        pytest.param(MeanGap(tuple(range(1, 13))), marks=pytest.mark.slow),
+    ],
+    ids=["mean", "largest", "weights"],
 )
 @each_world
 def test_planning_again_stays_within_what_is_proven(world: str, gap: MeanGap | LargestGap) -> None:

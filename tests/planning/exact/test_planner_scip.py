@@ -98,7 +98,9 @@ CASES = THREE_WAYS | PROVEN | BOUNDED
 LONG = {
     "mean-5-walk",
     "mean-6",
+    "largest-4-diameter",
     "largest-6-walk-weights",
+    "run-4-no-fixed-cost",
     "run-6-walk",
     *PROVEN,
     *BOUNDED,
