@@ -193,7 +193,7 @@ def test_a_budget_that_falls_short_is_said_with_the_target_that_it_can_hold(make
     period = request.period + next(at for at, gap in enumerate(request.plan.gaps) if gap > 0.0)
     assert told.verdict is Verdict.WARN
     assert f"in period {period};" in told.sentence
-    assert told.sentence.endswith(f"it can hold {best.epsilon:.4g}.")
+    assert told.sentence.endswith(f"it can meet {best.epsilon:.4g}.")
     assert request.plan.samples == plan_exact(problem, accuracy=ACCURACY).samples
 
 

@@ -144,7 +144,7 @@ def test_a_candidate_of_ones_own_is_given_again(tmp_path: Path, rng: np.random.G
 
 def test_a_state_without_candidates_takes_no_selection(tmp_path: Path) -> None:
     Tracker(SquaredLoss(), epsilon=0.1, rng=0).save(tmp_path / "state")
-    with pytest.raises(ParameterError, match="nothing was chosen among"):
+    with pytest.raises(ParameterError, match="there are no candidates"):
         Tracker.load(tmp_path / "state", select=Selection.of_l2(SquaredLoss(), GRID))
 
 
