@@ -22,7 +22,7 @@ def test_unseen_categories_are_accepted_after_an_amendment(served: Serving, stor
     deliveries = {"url": "/api/campaigns/rents/deliveries", "content": ROWS, "headers": {"Content-Type": "text/csv"}}
     refused = served.client.post(**deliveries)  # type: ignore[arg-type]
     assert refused.status_code == 422
-    assert "for this campaign by amend" in refused.json()["error"]["message"]
+    assert "map unknown categories" in refused.json()["error"]["message"]
     answer = served.client.post(PLACE, json=SAID)
     assert answer.status_code == 200
     assert answer.json() == served.client.get("/api/campaigns/rents").json()
