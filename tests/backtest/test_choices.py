@@ -42,6 +42,7 @@ def test_classes_are_judged_by_the_loss_without_a_penalty() -> None:
     assert result.choices is not None
 
 
+@pytest.mark.slow
 def test_workers_do_not_change_the_choices() -> None:
     one, two = (
         replay(drifting_panel(), epsilon=0.05, runs=2, workers=workers, baselines=(), l2=GRID) for workers in (1, 2)

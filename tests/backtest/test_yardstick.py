@@ -49,7 +49,7 @@ def slow_risks(job: Job, run: int, size: int, strength: float) -> list[float]:
     return found
 
 
-@pytest.mark.parametrize("epsilon", [0.03, 0.08])
+@pytest.mark.parametrize("epsilon", [pytest.param(0.03, marks=pytest.mark.slow), 0.08])
 def test_it_is_the_least_size_that_any_search_finds(epsilon: float) -> None:
     job = job_of(epsilon, step=0.6)
     best = find_best_constant(lambda size: risks_of(job, size), job.epsilon, int(job.pools.max()))

@@ -61,7 +61,7 @@ def test_it_opens_with_target_cost_otherwise_and_the_report(
     assert "EUR" in printed.out.splitlines()[1]
     assert printed.out.splitlines()[-1].startswith("Took ")
     assert "MB of memory" in printed.out.splitlines()[-1]
-    assert "Careful: pool (fails in 0.4 % of periods and runs)" in printed.out  # rare
+    assert "Warning: pool (fails in 0.4 % of periods and runs)" in printed.out  # rare
     assert printed.err == ""
     assert Path("out/report.html").read_text().startswith("<!DOCTYPE html>")
     assert from_json(Path("out/backtest.json").read_text()).currency == "EUR"
@@ -79,7 +79,7 @@ def test_a_bundled_table_knows_its_columns(asked: dict[str, Any]) -> None:
 
 def test_options_reach_the_backtest(asked: dict[str, Any], small: Path) -> None:
     given = "--period week --target y --features x,word --tolerance 0.05 --confidence 0.9 --runs 3 --test-fraction 0.25"
-    more = "--seed 7 --workers 1 --loss huber --l2 0.1 set missing to drop --out here/there --no-report"
+    more = "--seed 7 --workers 1 --loss huber --l2 0.1 --missing drop --out here/there --no-report"
     assert main(["backtest", str(small), *given.split(), *more.split()]) == 0
     assert asked["panel"].features == ("x", "word=a")  # "b" is the more frequent, one "a" being dropped
     assert asked["panel"].sizes == (39, 40, 40, 40)
@@ -134,7 +134,7 @@ def _plain(cell: str) -> float | str | None:
     ],
 )
 def test_losses_by_name(asked: dict[str, Any], small: Path, options: str, loss: object) -> None:
-    rest = "--period week --features x --epsilon 0.1 set missing to drop --no-report"
+    rest = "--period week --features x --epsilon 0.1 --missing drop --no-report"
     assert main(["backtest", str(small), *options.split(), *rest.split()]) == 0
     assert asked["loss"] == loss
 
@@ -221,7 +221,7 @@ def test_an_interrupt_is_no_traceback(
 
 
 def test_a_small_table_from_file_to_report(small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    given = "--period week --target y --features x,word --epsilon 0.2 --runs 2 --workers 1 set missing to drop"
+    given = "--period week --target y --features x,word --epsilon 0.2 --runs 2 --workers 1 --missing drop"
     assert main(["backtest", str(small), *given.split(), "--out", str(tmp_path / "out")]) == 0
     printed = capsys.readouterr().out
     result = from_json((tmp_path / "out" / "backtest.json").read_text())

@@ -24,7 +24,7 @@ def test_a_page_after_some_periods(churn: Path, run: Run) -> None:
     run("ask", "churn", "--key", "W4", "--who", "anna")
     before = content()
     code, out, err = run("report", "churn", "--out", "page.html")
-    assert (code, out, err) == (0, "churn: is in page.html.\n", "")
+    assert (code, out, err) == (0, "churn: report written to page.html.\n", "")
     assert content() == before
     text = Path("page.html").read_text()
     store = open_store("driftpace.db")
@@ -70,7 +70,11 @@ def test_nothing_that_people_wrote_is_run(churn: Path, run: Run) -> None:
 
 
 def test_a_dry_run_writes_nothing(churn: Path, run: Run) -> None:
-    assert run("report", "churn", "--dry-run") == (0, "churn: would be in churn.html.\n", "Nothing was written.\n")
+    assert run("report", "churn", "--dry-run") == (
+        0,
+        "churn: report would be written to churn.html.\n",
+        "Nothing was written.\n",
+    )
     assert not Path("churn.html").exists()
 
 
