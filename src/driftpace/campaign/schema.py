@@ -32,7 +32,7 @@ _COMMA = re.compile(r"[+-]?[\d.]*\d,\d+")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class LabelledRows:
+class TableRows:
     """Rows with a target; ``unlabelled`` counts rows without one, ``other_period_rows`` those drawn for another period.
 
     ``unlisted`` are the unknown categories in them, by column.
@@ -81,7 +81,7 @@ def labelled(
     names: Sequence[str] = (),
     known: tuple[str, ...] | None,
     owner: str,
-) -> LabelledRows:
+) -> TableRows:
     """Return the rows that have a target. ``known`` are the features of earlier deliveries, as the model sees them.
 
     Ids are taken from the id column of the definition, or from the one written when rows were drawn. Rows drawn for another
@@ -111,7 +111,7 @@ def labelled(
     groups = None
     if definition.groups is not None and isinstance(definition.l2, tuple):
         groups = _words(_column(columns, definition.groups, owner), keep, definition.groups, owner)
-    return LabelledRows(
+    return TableRows(
         rows=rows,
         y=y,
         ids=ids,

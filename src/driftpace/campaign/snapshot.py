@@ -82,13 +82,13 @@ def _order(head: "Head", opened: Mapping[str, Any]) -> "Order":
     decided = {name: None if opened[name] is None else Decision(**opened[name]) for name in ("approved", "overridden")}
     if decided["overridden"] is not None and request.cost is not None:
         raise ValueError("the cost of an override needs the campaign itself")
-    came, missing = head.summary["received"], head.summary["missing"]
+    received, missing = head.summary["received"], head.summary["missing"]
     return Order(
         campaign=head.name,
         period=head.summary["period"],
         key=opened["key"],
-        samples=came + missing,
-        received=came,
+        samples=received + missing,
+        received=received,
         missing=missing,
         closed=False,
         request=request,

@@ -3,7 +3,7 @@
 A campaign applies them when something happens and :func:`replay` applies the same ones to the log, so both give the same bits.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -128,37 +128,38 @@ def closed(campaign: CampaignState) -> tuple[CampaignState, StepReport]:
 def after(campaign: CampaignState, entry: Entry, rows: bytes | None) -> CampaignState:
     """Return the state after one more entry of the log; ``rows`` are those of a delivery."""
     body = entry.body
-    match entry.kind:
-        case "asked":
-            campaign, _ = asked(campaign, pool=body["pool"], key=entry.key)
-        case "delivered":
-            if rows is None:
-                raise StateFileError(f"entry {entry.seq} delivered rows that were not kept: keep_rows is off.")
-            campaign = delivered(campaign, unpack(rows).told, seq=entry.seq)
-        case "forgotten":
-            campaign = forgotten(campaign)
-        case "selected":
-            campaign = selected(campaign, seq=entry.seq)
-        case "approved":
-            campaign = approved(campaign, decision_of(body, entry.at))
-        case "overridden":
-            campaign = overridden(campaign, decision_of(body, entry.at))
-        case "budgeted":
-            campaign = budgeted(campaign, body["budget"])
-        case "amended":
-            campaign = amended(campaign, body["unknown_categories"])
-        case "closed":
-            campaign, _ = closed(campaign)
-        case "fitted":
-            pass
-        case "imported":
-            campaign = imported(campaign, body["name"])
-        case "certified":
-            if campaign.last is not None:
-                campaign = replace(campaign, last=replace(campaign.last, seconds=decode(body["report"]).seconds))
-        case _:
-            raise StateFileError(f"entry {entry.seq} is {entry.kind!r}, which this version cannot read.")
+    if entry.kind == "delivered":
+        if rows is None:
+            raise StateFileError(f"entry {entry.seq} delivered rows that were not kept: keep_rows is off.")
+        campaign = delivered(campaign, unpack(rows).told, seq=entry.seq)
+    elif entry.kind in _TRANSITIONS:
+        campaign = _TRANSITIONS[entry.kind](campaign, entry, body)
+    else:
+        raise StateFileError(f"entry {entry.seq} is {entry.kind!r}, which this version cannot read.")
     return replace(campaign, seq=entry.seq)
+
+
+def _certified(campaign: CampaignState, body: Mapping[str, Any]) -> CampaignState:
+    """Take the time to close the period from the log, which a replay cannot know."""
+    if campaign.last is None:
+        return campaign
+    return replace(campaign, last=replace(campaign.last, seconds=decode(body["report"]).seconds))
+
+
+_TRANSITIONS: Mapping[str, Callable[[CampaignState, Entry, Mapping[str, Any]], CampaignState]] = {
+    "asked": lambda campaign, entry, body: asked(campaign, pool=body["pool"], key=entry.key)[0],
+    "forgotten": lambda campaign, _, __: forgotten(campaign),
+    "selected": lambda campaign, entry, _: selected(campaign, seq=entry.seq),
+    "approved": lambda campaign, entry, body: approved(campaign, decision_of(body, entry.at)),
+    "overridden": lambda campaign, entry, body: overridden(campaign, decision_of(body, entry.at)),
+    "budgeted": lambda campaign, _, body: budgeted(campaign, body["budget"]),
+    "amended": lambda campaign, _, body: amended(campaign, body["unknown_categories"]),
+    "closed": lambda campaign, _, __: closed(campaign)[0],
+    "fitted": lambda campaign, _, __: campaign,
+    "certified": lambda campaign, _, body: _certified(campaign, body),
+    "imported": lambda campaign, _, body: imported(campaign, body["name"]),
+}
+"""The state after each kind of entry, but "delivered", which needs its rows."""
 
 
 def decision_of(body: Mapping[str, Any], at: str) -> Decision:
