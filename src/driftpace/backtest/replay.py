@@ -54,7 +54,7 @@ class BacktestConfig:
             validation.count(_OWNER, least=1, workers=self.workers)
 
 
-def backtest(
+def backtest(  # noqa: PLR0913  public API
     frame: Any,
     *,
     period: str | None = None,
@@ -176,7 +176,7 @@ def backtest(
     return _replay(panel, config)
 
 
-def replay(
+def replay(  # noqa: PLR0913  public API
     panel: Panel,
     *,
     loss: Loss | None = None,

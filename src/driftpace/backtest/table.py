@@ -56,7 +56,7 @@ class Panel:
         return present in ({0.0, 1.0}, {-1.0, 1.0})
 
 
-def read_table(
+def read_table(  # noqa: PLR0913  public API
     frame: Any,
     *,
     period: str | None = None,

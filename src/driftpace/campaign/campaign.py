@@ -160,7 +160,7 @@ class Campaign(CampaignReader):
             lambda state, draft: ask(self._store, state, draft, key=key, pool=pool, who=who), dry_run=dry_run
         )
 
-    def tell(
+    def tell(  # noqa: PLR0913  public API
         self,
         X: Any = None,
         y: Any = None,
@@ -224,7 +224,7 @@ class Campaign(CampaignReader):
         target = Target.checked(final=final, key=key, period=period, again=again)
         return self._tell(lambda _: rows, target, dry_run=dry_run)
 
-    def tell_table(
+    def tell_table(  # noqa: PLR0913  public API
         self,
         table: Any,
         *,

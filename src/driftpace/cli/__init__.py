@@ -15,7 +15,7 @@ BROKEN_PIPE = 141
 """The reader of the output stopped reading, as ``head`` does: what a shell returns after SIGPIPE."""
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None) -> int:  # noqa: C901  one clause for each way to end
     """Run the command and return its exit code: 2 for an error (one sentence on stderr), 130 interrupted, else its own."""
     try:
         from driftpace.cli.app import app

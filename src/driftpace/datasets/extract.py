@@ -32,7 +32,7 @@ _UNKNOWN = {
 _LARGEST = {"income": 9_999_997.0, "age": 120.0, "education": 25.0, "experience": 80.0}
 
 
-def load_psid_extract(
+def load_psid_extract(  # noqa: PLR0913  public API
     path: str | PathLike[str],
     *,
     year: str = "year",

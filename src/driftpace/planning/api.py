@@ -19,7 +19,7 @@ from driftpace.records import Money, Plan
 _DEFAULT_START = 3.0  # standard deviations of the noise
 
 
-def plan(
+def plan(  # noqa: PLR0913  public API
     outlook: Outlook | None = None,
     *,
     cost: Cost | None = None,

@@ -66,7 +66,7 @@ class _Options:
     owner: str
 
 
-def read_columns(
+def read_columns(  # noqa: PLR0913  public API
     source: Any,
     *,
     name: str | None = None,

@@ -20,7 +20,7 @@ from driftpace.typing import FloatArray
 FALSE_ALARM = 1e-6
 
 
-def check_learner(
+def check_learner(  # noqa: PLR0913  public API
     learner: Learner,
     *,
     loss: Loss | None = None,

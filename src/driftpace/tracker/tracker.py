@@ -109,7 +109,7 @@ class Tracker:
     (True, 5, 8)
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  public API
         self,
         loss: Loss,
         *,
@@ -178,7 +178,7 @@ class Tracker:
         self._reports: list[StepReport] = []
 
     @classmethod
-    def as_in_paper(
+    def as_in_paper(  # noqa: PLR0913  public API
         cls,
         loss: Loss,
         *,
