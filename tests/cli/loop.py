@@ -1,9 +1,11 @@
 """A folder with a pool of customers, a team that labels rows, and the command run in it: what the tests of campaigns stand on."""
 
 import csv
+import io
 import json
 import math
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +72,13 @@ def runner(capsys: pytest.CaptureFixture[str]) -> Run:
         return code, printed.out, printed.err
 
     return run
+
+
+def quiet_run(*arguments: object) -> Said:
+    """Run the command in this process, without a test's capture of its output."""
+    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
+        code = main([str(argument) for argument in arguments])
+    return code, out.getvalue(), err.getvalue()
 
 
 def period(run: Run, key: str) -> None:

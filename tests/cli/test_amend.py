@@ -23,7 +23,7 @@ def test_a_new_word_is_told_once_somebody_said_what_it_counts_as(churn: Path, ru
     before = content()
     code, _, err = run("tell", "churn", "done.csv")
     assert code == 2
-    assert "got 'platinum': leave such rows out, or say which of these any other word counts as" in err
+    assert "got 'platinum'. Remove such rows, or map unknown categories" in err
     assert "driftpace amend churn --unknown-category plan=basic --reason ..." in err
     assert content() == before
     words = ("amend", "churn", "--unknown-category", "plan=gold", "--reason", "plans come and go", "--who", "anna")

@@ -41,7 +41,7 @@ def test_an_empty_store_says_how_to_begin(two: Path, run: Run) -> None:
     assert run("list", "--storage", "empty.db", "--format", "json")[1] == "[]\n"
     code, _, err = run("status", "churn", "--storage", "empty.db")
     assert code == 2
-    assert err.endswith("there are none yet: driftpace init churn begins one.\n")
+    assert err.endswith("the store is empty: create it with driftpace init churn.\n")
 
 
 def test_csv_holds_every_plain_value_of_the_json(two: Path, run: Run) -> None:

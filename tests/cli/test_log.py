@@ -44,7 +44,7 @@ def test_every_kind_of_entry_has_words(churn: Path, run: Run) -> None:
     assert words["created"] == "predicts churned"
     assert words["delivered"].startswith("period 2: 2 rows from done.csv; ")
     assert words["delivered"].endswith(" without a label")
-    assert words["forgotten"] == "period 2: 2 rows taken back: swapped"
+    assert words["forgotten"] == "period 2: 2 rows discarded: swapped"
     assert words["overridden"] == "period 2: 3 rows: few"
     assert words["imported"] == f"{len(entries) - 1} entries of churn from a.driftpace"
 
