@@ -27,9 +27,7 @@ COMMANDS = {
         "tell", "tell", "Add labelled rows; once there are enough, fit the model and close the period.", PERIOD
     ),
     "status": CommandSpec("status", "status", "Show the state of a campaign and the next step.", PERIOD),
-    "plan": CommandSpec(
-        "plan.command", "plan", "Plan purchases: what does a budget buy, and when to spend it?", PERIOD
-    ),
+    "plan": CommandSpec("plan", "plan", "Plan purchases: what does a budget buy, and when to spend it?", PERIOD),
     "report": CommandSpec(
         "report", "report", "Write an HTML report of a campaign: order, drift, accuracy and budget.", PERIOD
     ),
