@@ -12,7 +12,7 @@ demo: $(VENV)/.demo
 	$(BIN)/driftpace backtest gss_income --epsilon 0.02 --out out
 
 example: $(VENV)/.example
-	$(BIN)/python examples/follow_a_drifting_regression.py --out out
+	$(BIN)/python examples/drifting_regression.py --out out
 
 # Every figure and number of the paper's experiments, beside the default method: a page and its pictures.
 reproduce: $(VENV)/.reproduce

@@ -1,6 +1,6 @@
 """The exact planner, the paper's relaxation and simple plans: value, proof, time and memory.
 
-python -m benchmarks planning [--horizons 12 52 250 1000] [--fixed 0 5 20 80] [--goals mean largest run] [--worlds fast slow]
+python -m benchmarks planning [--horizons 12 52 250 1000] [--fixed 0 5 20 80] [--goals mean largest run] [--settings fast slow]
     [--starts 30] [--limit 12] [--repeats 3] [--exact-only]
 """
 
@@ -20,9 +20,9 @@ import numpy as np
 from benchmarks.planning_runs import (
     EPSILON,
     GOALS,
+    SETTINGS,
     SHARE,
     SIMPLE,
-    WORLDS,
     Cell,
     PlannerResult,
     WorkerProcess,
@@ -101,7 +101,7 @@ class Progress:
         """Count one more."""
         self._done += 1
         spent = time.perf_counter() - self._began
-        name = f"T {cell.horizon}, {cell.world}, P0 {cell.fixed}, {cell.goal}"
+        name = f"T {cell.horizon}, {cell.setting}, P0 {cell.fixed}, {cell.goal}"
         print(
             f"\r{self._what}: {self._done} of {self._number} problems, {spent:.0f} s ({name})".ljust(90),
             end="\n" if self._done == self._number else "",
@@ -123,12 +123,12 @@ def plan_all(cases: Sequence[Comparison], repeats: int) -> None:
 
 
 def relax_all(cases: Sequence[Comparison], starts: int, limit: float) -> None:
-    """Run IPOPT and SLSQP, for each world in parallel, in one process per world; runs that take too long are stopped."""
+    """Run IPOPT and SLSQP, for each setting in parallel, in one process per setting; runs that take too long are stopped."""
     progress = Progress("peers", len(cases))
 
-    def relax(world: str) -> None:
+    def relax(setting: str) -> None:
         with WorkerProcess(start_up) as worker:
-            for case in (case for case in cases if case.cell.world == world):
+            for case in (case for case in cases if case.cell.setting == setting):
                 case.started, _ = worker.ask(run_ipopt, case.cell, starts, limit, limit=PATIENCE * limit)
                 if case.cell.horizon <= SLSQP_LIMIT:
                     answers, _ = worker.ask(run_slsqp, case.cell, 1, limit=PATIENCE_SLSQP * limit)
@@ -136,14 +136,14 @@ def relax_all(cases: Sequence[Comparison], starts: int, limit: float) -> None:
                     case.slow = not answers
                 progress.count(case.cell)
 
-    worlds = list(dict.fromkeys(case.cell.world for case in cases))
-    with ThreadPoolExecutor(len(worlds)) as crew:
-        list(crew.map(relax, worlds))
+    settings = list(dict.fromkeys(case.cell.setting for case in cases))
+    with ThreadPoolExecutor(len(settings)) as crew:
+        list(crew.map(relax, settings))
 
 
 def table(cases: Sequence[Comparison], starts: int, *, peers: bool) -> str:
     """Return one line a problem: the exact planner, then how many times its value the others reach."""
-    heads = ["T", "world", "P0", "value", "gap", "s", "on cpu", "MB"]
+    heads = ["T", "setting", "P0", "value", "gap", "s", "on cpu", "MB"]
     if peers:
         heads += ["IPOPT 1", "s (solver)", "MB", f"IPOPT {starts}", "done, well", "s (solver)", "SLSQP", "s", "MB"]
     return markdown([*heads, *SIMPLE], [_line(case, peers=peers) for case in cases])
@@ -152,7 +152,13 @@ def table(cases: Sequence[Comparison], starts: int, *, peers: bool) -> str:
 def _line(case: Comparison, *, peers: bool) -> list[str]:
     exact = case.exact
     assert exact is not None
-    cells = [str(case.cell.horizon), case.cell.world, str(case.cell.fixed), f"{exact.value:.5g}", _percent(_gap(exact))]
+    cells = [
+        str(case.cell.horizon),
+        case.cell.setting,
+        str(case.cell.fixed),
+        f"{exact.value:.5g}",
+        _percent(_gap(exact)),
+    ]
     cells += [f"{exact.seconds:.2f}", f"{exact.on_cpu:.2f}", _mb(exact)]
     if peers:
         (first, all_), slsqp = case.ipopt, case.slsqp
@@ -223,11 +229,11 @@ def _timed(goal: str, horizon: int, promised: float, taken: Sequence[PlannerResu
 def _growth(goal: str, group: Sequence[Comparison]) -> str:
     """Return the power of T with which the time grows between the two claimed horizons."""
     low, high = PROMISED
-    spent = {(case.cell.world, case.cell.fixed, case.cell.horizon): case.exact for case in group}
+    spent = {(case.cell.setting, case.cell.fixed, case.cell.horizon): case.exact for case in group}
     slopes = [
         math.log(last.on_cpu / first.on_cpu) / math.log(high / low)
-        for (world, fixed, horizon), last in spent.items()
-        if horizon == high and last is not None and (first := spent.get((world, fixed, low))) is not None
+        for (setting, fixed, horizon), last in spent.items()
+        if horizon == high and last is not None and (first := spent.get((setting, fixed, low))) is not None
     ]
     if not slopes:
         return f"       -  {goal}: growth from T = {low} to {high} was not measured"
@@ -238,14 +244,14 @@ def _growth(goal: str, group: Sequence[Comparison]) -> str:
 def describe(options: argparse.Namespace, *, peers: bool) -> str:
     """Return what is measured, and how."""
     lines = [
-        f"\nPlans within a budget: {SHARE:g} of what the risk rule would spend, epsilon {EPSILON:g}, P1 = 1. Worlds: fast is",
+        f"\nPlans within a budget: {SHARE:g} of what the risk rule would spend, epsilon {EPSILON:g}, P1 = 1. Settings: fast is",
         "the paper's regression (last iterate of SGD, rho 1), slow has an anchored fit and rho 0.1, so that skipping",
         f"pays. One thread. Exact: alone, after compilation, median of {options.repeats} up to T = {REPEATED}; gap: proven.",
         "Others: how many times its value they reach. MB: by how much the resident memory grew at most.",
     ]
     if peers:
         lines += [
-            "Peers: a process for each world, at the same time. IPOPT: the paper's relaxation, then rounded; s (solver): with",
+            "Peers: a process for each setting, at the same time. IPOPT: the paper's relaxation, then rounded; s (solver): with",
             "rounding, and the solver's own; done, well: starts, and solves that ended at a local optimum (phi_3 has three",
             f"aims a start). It begins no start after {options.limit:g} s, and is ended after {PATIENCE * options.limit:g} s.",
             f"SLSQP: one start on the same relaxation, ended after {PATIENCE_SLSQP * options.limit:g} s (too slow);",
@@ -259,7 +265,7 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser.add_argument("--horizons", type=int, nargs="+", default=HORIZONS)
     parser.add_argument("--fixed", type=int, nargs="+", default=FIXED, help="P0, where P1 = 1")
     parser.add_argument("--goals", nargs="+", default=tuple(GOALS), choices=tuple(GOALS))
-    parser.add_argument("--worlds", nargs="+", default=tuple(WORLDS), choices=tuple(WORLDS))
+    parser.add_argument("--settings", nargs="+", default=tuple(SETTINGS), choices=tuple(SETTINGS))
     parser.add_argument("--starts", type=int, default=30, help="starts of IPOPT")
     parser.add_argument("--limit", type=float, default=12.0, help="seconds after which IPOPT begins no further start")
     parser.add_argument(
@@ -269,8 +275,8 @@ def main(arguments: Sequence[str] = ()) -> None:
     options = parser.parse_args(arguments)
     began = time.perf_counter()
     cases = [
-        Comparison(Cell(world=world, horizon=horizon, fixed=fixed, goal=goal))
-        for goal, horizon, world, fixed in product(options.goals, options.horizons, options.worlds, options.fixed)
+        Comparison(Cell(setting=setting, horizon=horizon, fixed=fixed, goal=goal))
+        for goal, horizon, setting, fixed in product(options.goals, options.horizons, options.settings, options.fixed)
     ]
     peers = not options.exact_only and find_spec("casadi") is not None
     plan_all(cases, options.repeats)

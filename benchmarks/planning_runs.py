@@ -36,7 +36,7 @@ from driftpace.schedules import InverseTime
 
 EPSILON, SHARE = 0.1, 0.6  # the target, and the budget as a share of the cost of the risk rule
 SMALL = 12  # periods of the warm-up problems
-WORLDS = {
+SETTINGS = {
     "fast": Outlook(  # the paper's regression, theory 6.1
         bound=LastIterate(
             m=1.0,
@@ -61,9 +61,9 @@ SIMPLE: dict[str, Callable[[Problem], Plan]] = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cell:
-    """A problem: a world, a number of periods, the fixed price of an order (a sample costs 1), and a goal."""
+    """A problem: a setting, a number of periods, the fixed price of an order (a sample costs 1), and a goal."""
 
-    world: str
+    setting: str
     horizon: int
     fixed: int
     goal: str
@@ -72,7 +72,7 @@ class Cell:
     def problem(self) -> Problem:
         """The problem itself; its budget is a share of what the risk rule would spend."""
         problem = Problem(
-            outlook=WORLDS[self.world],
+            outlook=SETTINGS[self.setting],
             epsilon=EPSILON,
             budget=Money.of(1),
             horizon=self.horizon,
@@ -184,13 +184,13 @@ def run_slsqp(cell: Cell, starts: int) -> Iterator[PlannerResult]:
 
 def warm_up() -> Iterator[PlannerResult]:
     """Compile the kernels on small problems of every kind."""
-    for world, goal, fixed in product(WORLDS, GOALS, (0, 20)):
-        yield from run_exact(Cell(world=world, horizon=SMALL, goal=goal, fixed=fixed), 1)
+    for setting, goal, fixed in product(SETTINGS, GOALS, (0, 20)):
+        yield from run_exact(Cell(setting=setting, horizon=SMALL, goal=goal, fixed=fixed), 1)
 
 
 def start_up() -> Iterator[PlannerResult]:
     """Import the solvers and solve a small problem before the first measurement."""
-    cell = Cell(world="slow", horizon=SMALL, goal="mean", fixed=5)
+    cell = Cell(setting="slow", horizon=SMALL, goal="mean", fixed=5)
     yield from run_ipopt(cell, 1, math.inf)
     yield from run_slsqp(cell, 1)
 

@@ -163,7 +163,7 @@ def main(arguments: Sequence[str] = ()) -> None:
         sys.exit(f"no population has {asked.only!r} in its name")
     results = list(in_order([(case, asked.runs, asked.periods) for case in cases], asked.workers))
     which = "the whole grid" if asked.full else "a balanced fraction of the grid"
-    print(f"\nWorlds: {len(cases)} ({which}), {asked.runs} runs of {asked.periods} periods each")
+    print(f"\nPopulations: {len(cases)} ({which}), {asked.runs} runs of {asked.periods} periods each")
     print(LEGEND)
     for title, lines in summaries(results):
         if lines:

@@ -20,7 +20,7 @@ _PSID_COLUMNS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code: 0, or 2 after a refusal in one sentence on stderr."""
+    """Run the command and return its exit code: 0, or 2 after an error, which is one sentence on stderr."""
     options = _parser().parse_args(arguments)
     started = time.perf_counter()
     columns = {name: getattr(options, f"psid_{name}") for name in _PSID_COLUMNS}
@@ -73,7 +73,7 @@ def _parser() -> argparse.ArgumentParser:
         "--runs", type=int, default=20, help="repetitions of each experiment (default: 20, as in the paper)"
     )
     parser.add_argument("--seed", type=int, default=0, help="the same seed gives the same files (default: 0)")
-    parser.add_argument("--out", type=Path, default=Path("out/paper"), help="output folder (default: out/paper)")
+    parser.add_argument("--out", type=Path, default=Path("out/paper"), help="output directory (default: out/paper)")
     parser.add_argument("--workers", type=int, default=None, help="processes (default: all cores)")
     parser.add_argument("--format", choices=("table", "json"), default="table", help="what to print (default: table)")
     psid = parser.add_argument_group("your own extract of the Panel Study of Income Dynamics, for income")

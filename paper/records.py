@@ -1,4 +1,4 @@
-"""What an experiment finds, as plain facts: curves, numbers beside the paper's, constants it left open, claims and their proof."""
+"""Records of what an experiment finds: figures, comparisons with the paper, constants that it does not state, and claims."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -9,7 +9,7 @@ from driftpace.errors import DataError
 from driftpace.typing import FloatArray
 
 Role = Literal["paper", "practical", "other", "second", "third", "truth", "target"]
-"""Who a curve is: the method as in the paper, the practical default, something it is compared with, the truth, the target."""
+"""What a curve shows: the method as in the paper, the default method, something it is compared with, the truth, the target."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -48,9 +48,9 @@ class Series:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Figure:
-    """A figure: ``key`` names its files, ``paper`` says which figure of the paper it is (None for one of our own).
+    """A figure: ``key`` names its files, ``paper`` says which figure of the paper it is (None for a new one).
 
-    ``caption`` is one or two plain sentences that say what is to be seen; ``alt`` says the same for who cannot see it.
+    ``caption`` is one or two plain sentences that say what is to be seen; ``alt`` describes it for readers who cannot see it.
     ``equal`` makes the units of both axes alike (class means on their circle).
     """
 
@@ -89,7 +89,7 @@ class Comparison:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OpenConstant:
-    """Something the paper leaves open: the value chosen here, and why."""
+    """Something the paper does not state: the value chosen here, and why."""
 
     name: str
     chosen: str
@@ -98,7 +98,7 @@ class OpenConstant:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sensitivity:
-    """How an outcome answers to what the paper leaves open: a table, its first column what was changed."""
+    """How an outcome depends on what the paper does not state: a table, its first column what was changed."""
 
     title: str
     columns: tuple[str, ...]
@@ -128,7 +128,7 @@ class Claim:
 class Finding:
     """Everything one experiment found. The same runs and seed give the same finding, so no clock is in it.
 
-    ``question`` is what the experiment asks, in plain words; ``answer`` what came out, in one or two sentences.
+    ``question`` is what the experiment asks, in plain words; ``answer`` the result, in one or two sentences.
     """
 
     name: str

@@ -47,7 +47,7 @@ def reproduce(
     psid_columns: Mapping[str, Any] | None = None,
     progress: bool | None = None,
 ) -> tuple[Finding, ...]:
-    """Run the experiments of these names (None: all), write what they found into the folder ``out``, and return it.
+    """Run the experiments of these names (None: all), write the findings to the directory ``out``, and return them.
 
     Each is repeated ``runs`` times from ``seed``; the same two give the same files, byte for byte, on any number of ``workers``
     (None: one for each core). ``psid`` is your own extract of the Panel Study of Income Dynamics for the income experiment and
@@ -99,7 +99,7 @@ def _wanted(names: str | Sequence[str] | None) -> list[str]:
 
 
 def _readable(psid: str | PathLike[str] | None, columns: dict[str, Any], wanted: Sequence[str]) -> None:
-    """Refuse an extract that nothing reads or that cannot be read, before anything is run."""
+    """Reject an extract that no experiment reads or that cannot be read, before anything runs."""
     if psid is None:
         if columns:
             name = next(iter(columns))
@@ -123,14 +123,14 @@ def _readable(psid: str | PathLike[str] | None, columns: dict[str, Any], wanted:
 
 
 def _writable(out: Path) -> None:
-    """Refuse a folder that cannot be made or written to, before anything is run."""
+    """Reject a directory that cannot be created or written to, before anything runs."""
     for place in (out, out / "figures", out / "data"):
         there = next(each for each in (place, *place.parents, Path(".")) if each.exists())
         if not there.is_dir():
-            raise ParameterError(f"must be a folder; {str(there)!r} is a file.", owner="reproduce", name="out")
+            raise ParameterError(f"must be a directory; {str(there)!r} is a file.", owner="reproduce", name="out")
         if not os.access(there, os.W_OK | os.X_OK):
             raise ParameterError(
-                f"must be a folder that can be written to; {str(there)!r} cannot.",
+                f"must be a writable directory; {str(there)!r} is not.",
                 owner="reproduce",
                 name="out",
             )

@@ -22,7 +22,7 @@ Over = Callable[[Iterable[Any], str, int], Iterator[Any]]
 
 
 def no_progress(items: Iterable[Item], what: str, total: int) -> Iterator[Item]:
-    """Yield the items without a word."""
+    """Yield the items without showing progress."""
     del what, total
     yield from items
 
@@ -50,7 +50,7 @@ class RunSettings:
 
 
 def run_seed(seed: int, run: int) -> int:
-    """Return the whole number that stands for a run of a seed, and seeds its world: runs of small seeds do not meet.
+    """Return the whole number that stands for a run of a seed, and seeds its data: runs of small seeds do not meet.
 
     >>> run_seed(0, 7), run_seed(1, 7)
     (7, 1000010)
@@ -59,7 +59,7 @@ def run_seed(seed: int, run: int) -> int:
 
 
 def map_runs(asked: RunSettings, task: Callable[[Item], Answer], items: Sequence[Item], what: str) -> list[Answer]:
-    """Return ``task(item)`` for each item in order, on as many processes as were asked for, counted as ``what``.
+    """Return ``task(item)`` for each item in order, on the given number of processes, counted as ``what``.
 
     The task must be a function of a module and depend on its item alone; linear algebra uses one thread everywhere, so any number
     of processes gives the same numbers.

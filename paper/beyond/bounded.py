@@ -35,7 +35,7 @@ COMBINE: dict[How, Combine] = {
 }
 STEPS: dict[Step, OneStep] = {"direct": Direct(), "debiased": DebiasedDifference()}
 ARMS: tuple[Arm, ...] = (*((step, how) for step in STEPS for how in COMBINE), None)
-"""One-step estimate and combination; None is the practical default."""
+"""One-step estimate and combination; None is the default method."""
 NAMES: dict[How, tuple[str, Role]] = {
     "mean": ("mean of one-steps", "paper"),
     "windowed": (f"windowed, W = {WINDOW}", "second"),
@@ -45,7 +45,7 @@ NAMES: dict[How, tuple[str, Role]] = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BoundedJob:
-    """One run of one estimator in a world of one law of changes."""
+    """One run of one estimator under one distribution of changes."""
 
     law: Law
     arm: Arm
@@ -53,14 +53,14 @@ class BoundedJob:
     seed: int
 
     def follow(self) -> RunTrace:
-        """Return what came of it."""
+        """Return the result."""
         number = run_seed(self.seed, self.run)
-        world = RandomChanges(rho=RHO, law=self.law, noise=NOISE, rng=number)
-        return lead(tracker_of(self.arm, number), world.period, PERIODS, number)
+        population = RandomChanges(rho=RHO, law=self.law, noise=NOISE, rng=number)
+        return lead(tracker_of(self.arm, number), population.period, PERIODS, number)
 
 
 def tracker_of(arm: Arm, number: int) -> Tracker:
-    """Return the paper's tracker with this estimate of the drift, or the practical default."""
+    """Return the paper's tracker with this estimate of the drift, or the default method."""
     if arm is None:
         return Tracker(LOSS, epsilon=EPSILON, fit_intercept=False, features=2, rng=number)
     known = RandomChanges(rho=RHO, law="even", noise=NOISE, rng=0).period(1).constants(LOSS)
@@ -87,7 +87,7 @@ def jobs(asked: RunSettings) -> list[BoundedJob]:
     ]
 
 
-def told(found: dict[BoundedJob, RunTrace]) -> Part:
+def summarise(found: dict[BoundedJob, RunTrace]) -> Part:
     """Return what the study says."""
     arms = {
         (law, arm): Runs.of([one for job, one in found.items() if (job.law, job.arm) == (law, arm)])
@@ -98,7 +98,7 @@ def told(found: dict[BoundedJob, RunTrace]) -> Part:
     return Part(
         sentence=(
             f"Bounded change: with steps spread evenly up to {RHO:g} the windowed estimate ends at "
-            f"{_last(windowed).mean():.2f}, the mean at {_last(mean).mean():.2f} (debiased one-steps); the target is held "
+            f"{_last(windowed).mean():.2f}, the mean at {_last(mean).mean():.2f} (debiased one-steps); the target is met "
             f"either way, for {windowed.labels.mean():.0f} and {mean.labels.mean():.0f} labels."
         ),
         figures=tuple(_figure(arms, step) for step in STEPS),
@@ -107,7 +107,7 @@ def told(found: dict[BoundedJob, RunTrace]) -> Part:
         sensitivity=tuple(_table(arms, law) for law in LAWS),
         constants=(
             OpenConstant(
-                name="bounded change: world",
+                name="bounded change: data",
                 chosen=(
                     f"changes even over [0, {RHO:g}], or {RHO:g} with probability {RARE:g}; bounded rows, noise variance "
                     f"{NOISE:g}, epsilon {EPSILON:g}, {PERIODS} periods"
@@ -218,17 +218,17 @@ def _claims(arms: dict[tuple[Law, Arm], Runs]) -> tuple[Claim, ...]:
             measured=f"From period {middle + 1} to {PERIODS}: largest {grown}, windowed {steady} (debiased one-steps).",
         ),
         Claim(
-            says="Whichever estimate is used, the target is held: the rule has more room than the estimates differ by.",
+            says="The target is met with every estimate: the margin of the rule is larger than the differences between estimates.",
             holds=all(error.z < -SURE for error in errors),
             measured=f"Highest mean excess risk after period {SETTLED}: {highest:.3f} for a target of {EPSILON:g}.",
         ),
         Claim(
-            says="Looking for the bound instead of the mean costs labels.",
+            says="Estimating the bound instead of the mean costs labels.",
             holds=all(paired(each, np.zeros(len(each))).z > SURE for each in more.values()),
             measured=", ".join(f"{each.mean():.1%} more from {step} one-steps" for step, each in more.items()) + ".",
         ),
         Claim(
-            says="No window serves all changes: where they are rare and large, the windowed estimate stays below the bound.",
+            says="No window fits all changes: where they are rare and large, the windowed estimate stays below the bound.",
             holds=rare.z < -SURE,
             measured=f"Changes of rho with probability {RARE:g}: off rho by {rare} (debiased one-steps).",
         ),
@@ -239,7 +239,7 @@ def _table(arms: dict[tuple[Law, Arm], Runs], law: Law) -> Sensitivity:
     rows = []
     for arm in ARMS:
         runs = arms[law, arm]
-        name = "practical default" if arm is None else f"{arm[0]}, {NAMES[arm[1]][0]}"
+        name = "default method" if arm is None else f"{arm[0]}, {NAMES[arm[1]][0]}"
         rows.append(
             (
                 name,
@@ -255,11 +255,11 @@ def _table(arms: dict[tuple[Law, Arm], Runs], law: Law) -> Sensitivity:
         columns=("estimate", f"at period {PERIODS}", f"K_n after period {SETTLED}", "labels in all", "excess risk"),
         rows=tuple(rows),
         reading=(
-            "The bound is 1. Direct one-steps are too high by the noise of the models; debiased ones see the changes themselves."
+            "The bound is 1. Direct one-steps are too high by the noise of the models; debiased ones measure the changes."
             if law == "even"
             else (
-                "The bound is 1 here too. Without a floor the window falls short of it; the largest so far is there once a "
-                "change has come by."
+                "The bound is 1 here too. Without a floor the window falls short of it; the largest so far reaches it after "
+                "the first change."
             )
         ),
     )

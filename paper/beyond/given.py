@@ -1,4 +1,4 @@
-"""Constants estimated or known: what it costs not to be told m, M, A and B.
+"""Constants estimated or known: the cost of not knowing m, M, A and B.
 
 The paper leaves their estimation to its predecessor. Here what is not given is estimated with a confidence margin on the side that
 asks for more (theory 2), pooled over all periods, so that the price of not knowing falls as rows come in.
@@ -25,13 +25,13 @@ PAPER: Place = (2, 1.0)
 PLACES: tuple[Place, ...] = (PAPER, (5, 1.0), (2, 4.0))
 Arm = str | None
 ARMS: tuple[Arm, ...] = ("mMAB", "mM", "AB", "", None)
-"""The constants that are given, by their letters; None is the practical default."""
+"""The constants that are given, by their letters; None is the default method."""
 NAMES: dict[Arm, tuple[str, Role]] = {
     "mMAB": ("m, M, A, B given", "paper"),
     "mM": ("A, B estimated", "second"),
     "AB": ("m, M estimated", "third"),
     "": ("all estimated", "other"),
-    None: ("practical default", "practical"),
+    None: ("default method", "practical"),
 }
 
 
@@ -45,13 +45,13 @@ class ConstantsJob:
     seed: int
 
     def follow(self) -> RunTrace:
-        """Return what came of it."""
+        """Return the result."""
         number = run_seed(self.seed, self.run)
         features, _ = self.place
-        world = DriftingRegression(
+        population = DriftingRegression(
             features=features, rho=RHO, noise=NOISE, covariance=covariance(self.place), rng=number
         )
-        return lead(tracker_of(self.place, self.arm, number), world.period, PERIODS, number)
+        return lead(tracker_of(self.place, self.arm, number), population.period, PERIODS, number)
 
 
 def covariance(place: Place) -> FloatArray:
@@ -88,7 +88,7 @@ def jobs(asked: RunSettings) -> list[ConstantsJob]:
     ]
 
 
-def told(found: dict[ConstantsJob, RunTrace]) -> Part:
+def summarise(found: dict[ConstantsJob, RunTrace]) -> Part:
     """Return what the study says."""
     groups: dict[tuple[Place, Arm], list[RunTrace]] = {}
     for job, one in found.items():
@@ -98,7 +98,7 @@ def told(found: dict[ConstantsJob, RunTrace]) -> Part:
     return Part(
         sentence=(
             f"Constants: with none of them given the paper's rule buys {unknown.labels.mean() / known.labels.mean():.1f} times "
-            f"the labels ({unknown.labels.mean():.0f} against {known.labels.mean():.0f}), and the practical default, which is "
+            f"the labels ({unknown.labels.mean():.0f} against {known.labels.mean():.0f}), and the default method, which is "
             f"given none either, {default.labels.mean():.0f}."
         ),
         figures=_figures(arms),
@@ -118,7 +118,7 @@ def told(found: dict[ConstantsJob, RunTrace]) -> Part:
                 note=f"Given: {known.risk().mean():.4f}.",
             ),
             Comparison(
-                what=f"samples a period after period {SETTLED}, all constants estimated",
+                what=f"samples per period after period {SETTLED}, all constants estimated",
                 paper=None,
                 as_in_paper=measured(unknown.size(SETTLED)),
                 practical=measured(default.size(SETTLED)),
@@ -132,8 +132,8 @@ def told(found: dict[ConstantsJob, RunTrace]) -> Part:
                 name="m, M, A, B",
                 chosen="given in every other experiment as in the paper; here estimated too",
                 why=(
-                    "The paper does not say whether they were known. Where they are, its number is reproduced; this says what "
-                    "they are worth."
+                    "The paper does not state whether they were known. Where they are, its number is reproduced; this shows "
+                    "their value."
                 ),
             ),
         ),
@@ -147,12 +147,12 @@ def _figures(arms: dict[tuple[Place, Arm], Runs]) -> tuple[Figure, ...]:
             key="beyond_constants_samples",
             title="Constants given or estimated: samples",
             caption=(
-                "The margins of estimated constants make the first periods dear and wear off as rows are pooled; the axis is "
+                "The margins of estimated constants make the first periods expensive and shrink as rows are pooled; the axis is "
                 "logarithmic."
             ),
             alt=(
                 "Samples over 25 periods on a logarithmic axis, highest with all constants estimated, lowest for the "
-                "practical default."
+                "default method."
             ),
             x_label="period n",
             y_label="samples K_n",
@@ -162,7 +162,7 @@ def _figures(arms: dict[tuple[Place, Arm], Runs]) -> tuple[Figure, ...]:
         Figure(
             key="beyond_constants_risk",
             title="Constants given or estimated: excess risk",
-            caption="More samples than needed make for less risk than asked; every arm stays below the target.",
+            caption="More samples than needed give less risk than the target; every arm stays below the target.",
             alt="Excess risk over 25 periods on a logarithmic axis, all arms below the target.",
             x_label="period n",
             y_label="excess risk",
@@ -185,12 +185,12 @@ def _claims(known: Runs, unknown: Runs, default: Runs) -> tuple[Claim, ...]:
     falling, dearer = paired(early, late), paired(late, np.zeros(len(late)))
     return (
         Claim(
-            says="With estimated constants the target is held.",
+            says="With estimated constants the target is met.",
             holds=paired(unknown.risk(), target).z < -SURE,
             measured=f"Mean excess risk {unknown.risk().mean():.4f} for {EPSILON:g}; given {known.risk().mean():.4f}.",
         ),
         Claim(
-            says="Not knowing the constants costs labels, less and less as rows come in.",
+            says="Estimating the constants costs labels, fewer and fewer as rows arrive.",
             holds=falling.z > SURE and dearer.z > SURE,
             measured=(
                 f"{np.exp(early.mean()):.1f} times the labels in periods 3 to {EARLY}, {np.exp(late.mean()):.2f} times after "
@@ -198,7 +198,7 @@ def _claims(known: Runs, unknown: Runs, default: Runs) -> tuple[Claim, ...]:
             ),
         ),
         Claim(
-            says="The practical default, told no constant, needs fewer labels than the paper's rule told all of them.",
+            says="The default method, given no constant, needs fewer labels than the paper's rule with all of them.",
             holds=fewer.z > SURE and paired(default.risk(), target).z < -SURE,
             measured=(
                 f"{default.labels.mean():.0f} against {known.labels.mean():.0f}, with a mean excess risk of "
@@ -220,9 +220,9 @@ def _table(arms: dict[tuple[Place, Arm], Runs]) -> Sensitivity:
         for ((features, condition), arm), runs in arms.items()
     )
     return Sensitivity(
-        title="Constants given or estimated, in other worlds",
+        title="Constants given or estimated, on other data",
         columns=(
-            "world and constants",
+            "data and constants",
             "K_3",
             f"K_n after period {SETTLED}",
             "labels in all",
@@ -230,7 +230,7 @@ def _table(arms: dict[tuple[Place, Arm], Runs]) -> Sensitivity:
         ),
         rows=rows,
         reading=(
-            "The condition number of the features costs the paper's bound far more than not knowing the constants; the "
-            "default does not pay for it."
+            "The condition number of the features costs the paper's bound far more than estimating the constants; the "
+            "default method does not depend on it."
         ),
     )

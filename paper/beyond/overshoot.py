@@ -18,7 +18,7 @@ from driftpace.drift import overshoot_bound, printed_overshoot_bound
 from driftpace.tracker import Tracker
 from driftpace.typing import FloatArray
 from paper.beyond.study import LAG_RHO, LAG_ROWS, SURE, Part, Runs, RunTrace, lag, lead, share
-from paper.cost.study import KNOWN, LOSS, NOISE, RHO, world_of
+from paper.cost.study import KNOWN, LOSS, NOISE, RHO, population_of
 from paper.records import Claim, Comparison, Figure, OpenConstant, Sensitivity, Series
 from paper.runs import Paired, RunSettings, measured, paired, run_seed
 
@@ -38,7 +38,7 @@ class OvershootJob:
     seed: int
 
     def follow(self) -> RunTrace:
-        """Return what came of it."""
+        """Return the result."""
         number = run_seed(self.seed, self.run)
         if self.learner == "lagging":
             return lag(self.epsilon, PERIODS, number)
@@ -51,7 +51,7 @@ class OvershootJob:
             features=2,
             rng=number,
         )
-        return lead(tracker, world_of(number).period, PERIODS, number)
+        return lead(tracker, population_of(number).period, PERIODS, number)
 
 
 def jobs(asked: RunSettings) -> list[OvershootJob]:
@@ -135,7 +135,7 @@ def slope(x: FloatArray, y: FloatArray, error: FloatArray) -> Slope:
     return Slope(value=float(weights @ np.log(y)), error=float(np.sqrt((weights**2) @ (error / y) ** 2)))
 
 
-def told(found: dict[OvershootJob, RunTrace]) -> Part:
+def summarise(found: dict[OvershootJob, RunTrace]) -> Part:
     """Return what the study says."""
     seen = {
         (learner, epsilon): settled(
@@ -184,7 +184,7 @@ def told(found: dict[OvershootJob, RunTrace]) -> Part:
                 name="overshoot: learners",
                 chosen=(
                     f"the paper's tracker in the regression of section V-A, {PERIODS} periods, those after {SETTLED} counted; "
-                    f"and one gradient step a period on {LAG_ROWS} rows behind a line of rho {LAG_RHO:g}"
+                    f"and one gradient step per period on {LAG_ROWS} rows behind a line of rho {LAG_RHO:g}"
                 ),
                 why="The theorem is about any learner whose risk settles; the second one makes its first term visible.",
             ),
@@ -269,7 +269,7 @@ def _claims(seen: dict[tuple[str, float], Settled], slopes: dict[str, Slope]) ->
             holds=all(abs(each.value - 0.5) <= 0.15 for each in slopes.values()),
             measured=(
                 f"Slope of the logarithms over the risk reached: {slopes['tracker']} (tracker), {slopes['lagging']} (lagging "
-                f"model); over the target {target} for the tracker, which reaches less risk than asked when the target is lax."
+                f"model); over the target {target} for the tracker, whose risk is below the target when the target is loose."
             ),
         ),
         Claim(

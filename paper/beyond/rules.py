@@ -1,4 +1,4 @@
-"""Update past risk bounds or do not (section II-E of the paper): two rules that ask for the same in the long run.
+"""Update past risk bounds or do not (section II-E of the paper): two rules that request the same in the long run.
 
 Do-not-update sizes a period as if the last model just met the target; update-past revises what is proven of every past model with
 the newest drift and sizes from that. So it buys more while the first periods wear off, and can prove its target sooner.
@@ -13,7 +13,7 @@ from driftpace.constraints import Ball
 from driftpace.tracker import Tracker
 from driftpace.typing import FloatArray
 from paper.beyond.study import SURE, Part, Runs, RunTrace, lead
-from paper.cost.study import EPSILON, KNOWN, LOSS, PERIODS, world_of
+from paper.cost.study import EPSILON, KNOWN, LOSS, PERIODS, population_of
 from paper.records import Claim, Comparison, Figure, OpenConstant, Role, Sensitivity, Series
 from paper.runs import RunSettings, curve, measured, paired, run_seed
 
@@ -27,16 +27,16 @@ ARMS: tuple[Arm, ...] = (*((rule, first) for first in SIZES for rule in RULES), 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RuleJob:
-    """One run of one rule with K_1 = K_2 fixed, or of the practical default (None)."""
+    """One run of one rule with K_1 = K_2 fixed, or of the default method (None)."""
 
     arm: Arm
     run: int
     seed: int
 
     def follow(self) -> RunTrace:
-        """Return what came of it, in the synthetic regression of section V-A."""
+        """Return the result in the synthetic regression of section V-A."""
         number = run_seed(self.seed, self.run)
-        return lead(tracker_of(self.arm, number), world_of(number).period, PERIODS, number)
+        return lead(tracker_of(self.arm, number), population_of(number).period, PERIODS, number)
 
 
 def tracker_of(arm: Arm, number: int) -> Tracker:
@@ -73,7 +73,7 @@ def proven_from(runs: Runs) -> FloatArray:
     return np.asarray(last + 1.0)
 
 
-def told(found: dict[RuleJob, RunTrace]) -> Part:
+def summarise(found: dict[RuleJob, RunTrace]) -> Part:
     """Return what the study says."""
     arms = {arm: Runs.of([one for job, one in found.items() if job.arm == arm]) for arm in ARMS}
     plain, past, default = arms["do-not-update", FIRST], arms["update-past", FIRST], arms[None]
@@ -81,7 +81,7 @@ def told(found: dict[RuleJob, RunTrace]) -> Part:
         sentence=(
             f"Past bounds: updating them proves the target from period {np.median(proven_from(past)):.0f} on instead of "
             f"{np.median(proven_from(plain)):.0f}, for {past.labels.mean():.0f} labels instead of {plain.labels.mean():.0f}; "
-            "later both ask the same."
+            "later both request the same."
         ),
         figures=_figures(plain, past, default),
         comparisons=(
@@ -140,22 +140,22 @@ def _figures(plain: Runs, past: Runs, default: Runs) -> tuple[Figure, ...]:
             title="Update past bounds or do not: samples",
             caption=(
                 "Update-past buys more in period 3, where little is proven of the first two models; from then on both rules "
-                "ask for the same."
+                "request the same."
             ),
-            alt="Samples over 25 periods for both rules: they differ in period 3 only. The practical default is lower throughout.",
+            alt="Samples over 25 periods for both rules: they differ in period 3 only. The default method is lower throughout.",
             x_label="period n",
             y_label="samples K_n",
             series=(
                 *(curve(label, role, n, runs.samples, steps=True, band=False) for label, role, runs in named),
-                curve("practical default", "practical", n, default.samples, steps=True, band=False),
+                curve("default method", "practical", n, default.samples, steps=True, band=False),
             ),
         ),
         Figure(
             key="beyond_rules_promise",
             title="Update past bounds or do not: what is proven",
             caption=(
-                "The excess risk that is promised for each period's model (mean over runs), and the risk that it really has. "
-                "Update-past promises its target at once, do-not-update after a few periods; the models are as good."
+                "The excess risk that is promised for each period's model (mean over runs), and its true risk. "
+                "Update-past promises its target at once, do-not-update after a few periods; the models are equally good."
             ),
             alt=(
                 "Promised risk on a logarithmic axis: update-past falls to the target in period 3, do-not-update some periods "
@@ -185,7 +185,7 @@ def _claims(plain: Runs, past: Runs) -> tuple[Claim, ...]:
     sooner, more = paired(proven_from(plain), proven_from(past)), paired(past.labels, plain.labels)
     return (
         Claim(
-            says="Both rules hold the target.",
+            says="Both rules meet the target.",
             holds=all(each.z < -SURE for each in held),
             measured=(
                 f"Mean excess risk {plain.risk().mean():.4f} (do not update) and {past.risk().mean():.4f} (update past) for "
@@ -201,9 +201,9 @@ def _claims(plain: Runs, past: Runs) -> tuple[Claim, ...]:
             ),
         ),
         Claim(
-            says="It pays for that in the first periods only: later both ask for the same.",
+            says="This costs labels in the first periods only: later both request the same.",
             holds=more.z > SURE and share < 0.05,
-            measured=f"{more} labels more in all; after period {SETTLED} {later} a period, {share:.1%} of K_n.",
+            measured=f"{more} labels more in all; after period {SETTLED} {later} per period, {share:.1%} of K_n.",
         ),
     )
 

@@ -50,21 +50,21 @@ class Job(Protocol):
     """One run of one arm of a study: a record that can be sent to another process."""
 
     def follow(self) -> RunTrace:
-        """Return what came of it."""
+        """Return the result."""
         ...
 
 
 def run_job(job: Job) -> RunTrace:
-    """Return what came of a job."""
+    """Return the result of a job."""
     return job.follow()
 
 
-def lead(tracker: Tracker, world: Callable[[int], SyntheticPopulation], periods: int, number: int) -> RunTrace:
-    """Return how a tracker fares in periods 1 .. periods, with rows from the stream of run ``number``."""
+def lead(tracker: Tracker, population: Callable[[int], SyntheticPopulation], periods: int, number: int) -> RunTrace:
+    """Run a tracker in periods 1 .. periods, with rows from the stream of run ``number``."""
     rows = np.random.default_rng([number, 1])
     risks, samples, drifts, promised = (np.full(periods, math.nan) for _ in range(4))
     for index in range(periods):
-        now = world(index + 1)
+        now = population(index + 1)
         report = tracker.step(lambda wanted, now=now: now.draw(wanted, rng=rows))  # type: ignore[misc]
         risks[index] = now.excess_risk(LOSS, tracker.coef)
         samples[index] = report.samples
@@ -117,9 +117,9 @@ class RandomChanges:
     Rows and noise are bounded (:class:`~driftpace.synthetic.BoundedRegression`), so that a largest gradient exists and the
     assumptions of Theorem 2 can hold, which they do not for Gaussian rows (theory I23). The first period is at zero.
 
-    >>> world = RandomChanges(rho=1.0, law="even", noise=0.5, rng=0)
-    >>> moved = world.period(7).coef - world.period(6).coef
-    >>> bool(abs(np.linalg.norm(moved) - world.changes(7)[-1]) < 1e-12)
+    >>> population = RandomChanges(rho=1.0, law="even", noise=0.5, rng=0)
+    >>> moved = population.period(7).coef - population.period(6).coef
+    >>> bool(abs(np.linalg.norm(moved) - population.changes(7)[-1]) < 1e-12)
     True
     """
 
@@ -139,7 +139,7 @@ class RandomChanges:
         return self.rho * (spread if self.law == "even" else (spread < RARE).astype(np.float64))
 
     def period(self, n: int) -> BoundedRegression:
-        """Return the world of period n = 1, 2, ..."""
+        """Return the population of period n = 1, 2, ..."""
         validation.count("RandomChanges.period", least=1, n=n)
         directions = np.random.default_rng([self.rng, 3]).standard_normal((n - 1, 2))
         moves = directions / np.linalg.norm(directions, axis=1, keepdims=True) * self.changes(n)[:, None]
@@ -148,7 +148,7 @@ class RandomChanges:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LargestChange:
-    """The largest one-step estimate so far: what one would try first for a bound, and what noise drives up for ever.
+    """The largest one-step estimate so far: the first candidate for a bound, which noise drives up without limit.
 
     >>> largest = LargestChange()
     >>> state = largest.init()
@@ -160,7 +160,7 @@ class LargestChange:
 
     @property
     def account(self) -> str:
-        """A few words for people."""
+        """A short description."""
         return "largest over all periods"
 
     def init(self) -> tuple[float, ...]:
@@ -204,8 +204,8 @@ def share(epsilon: float) -> float:
 
 def lag(epsilon: float, periods: int, number: int) -> RunTrace:
     """Return how the direct estimate sees a model that lags behind a line by sqrt(2 epsilon), started there."""
-    world = DriftingRegression(features=2, rho=LAG_RHO, noise=NOISE, rng=number, shape="line")
-    path, rows = world.path(periods), np.random.default_rng([number, 1])
+    population = DriftingRegression(features=2, rho=LAG_RHO, noise=NOISE, rng=number, shape="line")
+    path, rows = population.path(periods), np.random.default_rng([number, 1])
     ahead = (path[1] - path[0]) / LAG_RHO
     coef = path[0] - (math.sqrt(2.0 * epsilon) + LAG_RHO) * ahead
     learner, constants = GradientPasses(1), Constants.given(m=1.0, M=1.0, L=1.0 / share(epsilon))
@@ -213,7 +213,7 @@ def lag(epsilon: float, periods: int, number: int) -> RunTrace:
     state, none = drift.init(2), (np.empty((0, 2)), np.empty(0))
     risks, drifts = np.empty(periods), np.full(periods, math.nan)
     for index in range(periods):
-        now = world.period(index + 1)
+        now = population.period(index + 1)
         X, y = now.draw(LAG_ROWS, rng=rows)
         fit = learner.fit(LOSS, WholeSpace(), coef, X, y, constants=constants, distance=math.inf)
         seen = PeriodData(

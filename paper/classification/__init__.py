@@ -1,7 +1,7 @@
 """Experiment 3, synthetic classification (section V-B of the paper): labels as the drift asks for them, or all at once.
 
-Two Gaussian classes opposite each other on the unit circle turn by pi/25 a period. A method follows them for 25 periods; its twin
-is told as many rows in period 1 and keeps what it learnt.
+Two Gaussian classes opposite each other on the unit circle rotate by pi/25 per period. A method tracks them for 25 periods; the
+up-front model gets as many rows in period 1 and keeps its model.
 
 >>> from paper.classification.study import Run, follow
 >>> from paper.classification.study import Setting

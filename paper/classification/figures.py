@@ -14,7 +14,7 @@ from paper.runs import standard_errors
 def means(gathered: Gathered) -> Figure:
     """Return the class means, one point for each period."""
     setting = gathered.setting
-    path = np.array([setting.world.period(n).mean[:2] for n in range(1, setting.periods + 1)])
+    path = np.array([setting.population.period(n).mean[:2] for n in range(1, setting.periods + 1)])
     classes: tuple[tuple[str, Role, FloatArray], ...] = (
         ("class 1", "paper", path[1:]),
         ("class -1", "practical", -path[1:]),
@@ -25,8 +25,8 @@ def means(gathered: Gathered) -> Figure:
         title="Class means",
         caption=(
             f"The means of both classes in periods 1 to {setting.periods}. They stay opposite each other and turn by "
-            f"{np.degrees(setting.angle):.1f} degrees a period: half round in {setting.periods} periods, so the "
-            "model of period 1 ends up calling each class by the other's name."
+            f"{np.degrees(setting.angle):.1f} degrees per period: half a turn in {setting.periods} periods, so the "
+            "model of period 1 ends up confusing the classes."
         ),
         alt="Points on the unit circle: one class goes round the upper half, the other the lower half.",
         x_label="first feature",
@@ -44,16 +44,16 @@ def drift(paper: Gathered, practical: Gathered) -> Figure:
         title="Estimate of the drift",
         caption=(
             "How far the best model moves each period, as estimated from the rows, and the truth. The direct "
-            "estimate adds the noise of two gradients to the movement, so it lies above. The practical default "
-            "measures in the norm of the Hessian, in which the same movement is shorter, so it has a truth of its "
-            "own. Bands are two standard errors."
+            "estimate adds the noise of two gradients to the movement, so it lies above. The default method "
+            "measures in the norm of the Hessian, in which the same movement is shorter, so its true "
+            "value differs. Bands are two standard errors."
         ),
         alt="Two estimates over periods, both above the dashed line of the true drift; the paper's falls and levels off.",
         x_label="period n",
         y_label="rho",
         series=(
             _curve("as in the paper", "paper", paper, paper.rho_estimate, band=True),
-            _curve("practical default", "practical", practical, practical.rho_estimate, band=True),
+            _curve("default method", "practical", practical, practical.rho_estimate, band=True),
             _level("truth", "truth", paper, paper.rho),
             _level("truth in the practical norm", "truth", practical, practical.rho),
         ),
@@ -68,10 +68,10 @@ def test_loss(paper: Gathered, practical: Gathered) -> Figure:
         title=f"Test loss, epsilon = {paper.setting.epsilon:g}",
         caption=(
             "Mean loss on fresh rows, exactly. The same number of rows taken up front makes a better model of "
-            "period 1, which the world leaves behind; no error bars, as in the paper: they would be thinner than "
+            "period 1, which becomes outdated; no error bars, as in the paper: they would be thinner than "
             "the lines."
         ),
-        alt="Following stays level near the best possible loss; up front rises to ten times as much.",
+        alt="Tracking stays level near the best possible loss; up front rises to ten times as much.",
         x_label="period n",
         y_label="test loss",
         series=(
@@ -93,7 +93,7 @@ def area(paper: Gathered, practical: Gathered) -> Figure:
             "The chance that a row of class 1 is scored above one of class -1, exactly. One half is guessing; what "
             "was learnt up front falls below it after a quarter turn, when it ranks the classes the wrong way round."
         ),
-        alt="Following stays at 0.97; up front falls from 0.98 through one half to nearly zero.",
+        alt="Tracking stays at 0.97; up front falls from 0.98 through one half to nearly zero.",
         x_label="period n",
         y_label="AUC",
         series=(
@@ -111,7 +111,7 @@ def rows(paper: Gathered, practical: Gathered) -> Figure:
         title=f"Rows bought, epsilon = {paper.setting.epsilon:g}",
         caption=(
             "K_n, the mean over runs. The paper's rule starts with its two given periods, overshoots while the "
-            "drift is hardly known, and settles; the practical default sizes its fits by their own risk rather than "
+            "drift is hardly known, and settles; the default method sizes its fits by their own risk rather than "
             "by a bound for the worst case."
         ),
         alt="Rows by period on a logarithmic axis: the paper's in the hundreds and falling slowly, the practical ones far below.",
@@ -119,7 +119,7 @@ def rows(paper: Gathered, practical: Gathered) -> Figure:
         y_label="K_n",
         series=(
             _curve("as in the paper", "paper", paper, paper.samples, steps=True),
-            _curve("practical default", "practical", practical, practical.samples, steps=True),
+            _curve("default method", "practical", practical, practical.samples, steps=True),
         ),
         log_y=True,
     )
@@ -136,7 +136,7 @@ def excess(paper: Gathered, practical: Gathered) -> Figure:
         y_label="excess risk",
         series=(
             _curve("as in the paper", "paper", paper, paper.excess, band=True),
-            _curve("practical default", "practical", practical, practical.excess, band=True),
+            _curve("default method", "practical", practical, practical.excess, band=True),
             _level("epsilon", "target", paper, paper.setting.epsilon),
         ),
         log_y=True,
@@ -155,8 +155,8 @@ def _pairs(paper: Gathered, practical: Gathered, followed: str, kept: str) -> tu
     return (
         _curve("as in the paper", "paper", paper, getattr(paper, followed)),
         _curve("as in the paper, up front", "other", paper, getattr(paper, kept)),
-        _curve("practical default", "practical", practical, getattr(practical, followed)),
-        _curve("practical default, up front", "second", practical, getattr(practical, kept)),
+        _curve("default method", "practical", practical, getattr(practical, followed)),
+        _curve("default method, up front", "second", practical, getattr(practical, kept)),
     )
 
 
@@ -213,16 +213,16 @@ def sensitivity(found: Mapping[str, Gathered]) -> Sensitivity:
         ),
         rows=tuple(_row(what, gathered) for what, gathered in found.items()),
         reading=(
-            f"Following is ahead in loss from some period on {_where(found)}. How large the lead is, the world decides: "
-            "how far and how fast it turns. What the method's own constants move is the price: the m that is proven "
-            f"everywhere asks for {times:.0f} times the rows, and a smaller epsilon or more features for more, but a "
-            "faster world hardly, because the start that is allowed for, sqrt(2 epsilon/m), is much longer than rho."
+            f"Tracking is ahead in loss from some period on {_where(found)}. The size of the lead depends on the data: "
+            "how far and how fast the classes rotate. The constants of the method decide the cost: the m that is proven "
+            f"everywhere requires {times:.0f} times the rows, and a smaller epsilon or more features require more, but a "
+            "faster rotation hardly, because the start that is allowed for, sqrt(2 epsilon/m), is much longer than rho."
         ),
     )
 
 
 def _where(found: Mapping[str, Gathered]) -> str:
-    """Return for which settings following ends ahead, in words; where nothing turns it is not meant to."""
+    """Return for which settings tracking ends ahead, in words; without rotation it should not."""
     never = [what for what, gathered in found.items() if gathered.loss_lead.since is None]
     return f"with every choice but: {', '.join(never)}" if never else "with every choice"
 

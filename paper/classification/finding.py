@@ -31,11 +31,11 @@ def comparisons(paper: Gathered, practical: Gathered) -> tuple[Comparison, ...]:
         (f"AUC of as many rows up front ({eps})", paper.front_auc, practical.front_auc, "smaller (a figure)", ""),
         (f"rows in a period, mean ({eps})", paper.samples, practical.samples, None, ""),
     ]
-    told = [
+    rows = [
         Comparison(what=what, paper=said, as_in_paper=_overall(mine), practical=_overall(other), note=note)
         for what, mine, other, said, note in both
     ]
-    told.append(
+    rows.append(
         Comparison(
             what=f"rho estimate over its truth in period {last} ({eps})",
             paper="a figure",
@@ -43,17 +43,17 @@ def comparisons(paper: Gathered, practical: Gathered) -> tuple[Comparison, ...]:
             practical=measured(practical.rho_estimate[:, -1] / practical.rho),
             note=(
                 f"the value itself, without t_n or an upper end; the truth is {paper.rho:.4f}, and "
-                f"{practical.rho:.4f} in the norm of the Hessian, in which the practical default measures"
+                f"{practical.rho:.4f} in the norm of the Hessian, in which the default method measures"
             ),
         )
     )
-    return tuple(told)
+    return tuple(rows)
 
 
 def constants_left_open(paper: Gathered) -> tuple[OpenConstant, ...]:
     """Return what the paper does not say (theory 6.2), and what is taken here."""
     setting = paper.setting
-    told = setting.constants()
+    constants = setting.constants()
     return (
         OpenConstant(
             name="features d",
@@ -68,17 +68,17 @@ def constants_left_open(paper: Gathered) -> tuple[OpenConstant, ...]:
         OpenConstant(
             name="sigma^2, priors",
             chosen=f"{setting.variance:g}, one half each",
-            why=f"classes that overlap but can be told apart: the best AUC is {paper.best_auc:.3f}",
+            why=f"classes that overlap but can be distinguished: the best AUC is {paper.best_auc:.3f}",
         ),
         OpenConstant(
             name="m",
-            chosen=f"{told.safe('m'):.3f}, the least eigenvalue of the Hessian at the minimiser (local)",
+            chosen=f"{constants.safe('m'):.3f}, the least eigenvalue of the Hessian at the minimiser (local)",
             why="proven everywhere is only the penalty, 0.1; with it K_n is more than ten times as large (sensitivity table)",
         ),
         OpenConstant(
             name="M, A, B",
-            chosen=f"{told.safe('M'):.2f}, {told.safe('A'):.3f}, {told.safe('B'):.2f}",
-            why="exact limits of this world on the whole space, given to the method; estimating them is another question",
+            chosen=f"{constants.safe('M'):.2f}, {constants.safe('A'):.3f}, {constants.safe('B'):.2f}",
+            why="exact limits of this population on the whole space, given to the method; estimating them is another question",
         ),
         OpenConstant(
             name="set X, w_0",
@@ -103,7 +103,7 @@ def constants_left_open(paper: Gathered) -> tuple[OpenConstant, ...]:
 def claims(paper: Gathered, practical: Gathered) -> tuple[Claim, ...]:
     """Return what the paper says of its figures, at one epsilon, with the numbers that decide it, for both methods."""
     found = []
-    for gathered, who in ((paper, "as in the paper"), (practical, "practical default")):
+    for gathered, who in ((paper, "as in the paper"), (practical, "default method")):
         where = f"({who}, epsilon {gathered.setting.epsilon:g})"
         found += [
             _above(gathered, where),
@@ -165,14 +165,14 @@ def _ahead(lead: Lead, says: str) -> Claim:
     since, overall = lead.since, lead.overall
     last = lead.gain.shape[1]
     if since is None:
-        told = f"behind or level in the end: {lead.mean[-1]:.4f} in period {last}, {lead.z[-1]:.1f} standard errors"
+        numbers = f"behind or level in the end: {lead.mean[-1]:.4f} in period {last}, {lead.z[-1]:.1f} standard errors"
     else:
-        told = (
+        numbers = (
             f"ahead from period {since} on, in every one with an error of {FALSE_AHEAD:g} (paired over runs); by "
             f"{lead.mean[-1]:.3f} in period {last} (z = {_z(lead.z[-1])}), {overall.value:.3f} in the mean over "
             f"periods (z = {_z(lead.overall_z)})"
         )
-    return Claim(says=says, holds=since is not None and overall.value > 0.0, measured=told)
+    return Claim(says=says, holds=since is not None and overall.value > 0.0, measured=numbers)
 
 
 def _z(value: float) -> str:
@@ -218,16 +218,16 @@ def find(asked: RunSettings) -> Finding:
                 "compared is which curve lies above which, and from where on."
             ),
             (
-                "+- is a standard error over runs of a run's mean over periods. Every method meets the same worlds and "
+                "+- is a standard error over runs of a run's mean over periods. Every method sees the same data and "
                 "the same streams of random numbers, and leads over up front are taken in pairs, run by run."
             ),
             (
                 "Test loss and AUC are exact, as with test samples without end; the loss includes the penalty, as the "
                 "paper's does."
             ),
-            "Up front means a fresh tracker of the same method, told all the rows in period 1 and never again.",
+            "Up front means a fresh tracker of the same method that gets all rows in period 1 and is never updated.",
             (
-                f"epsilon = 0.1 is lax: a model of zeros is {0.5 - main[0].least:.3f} above the least, and a fit of "
+                f"epsilon = 0.1 is loose: a model of zeros is {0.5 - main[0].least:.3f} above the least, and a fit of "
                 f"{_enough(main[0])} fresh rows would do (the asymptotic tr(H^-1 Cov g)/2 epsilon). The paper's rule ends at "
                 f"{main[0].samples[:, -1].mean():.0f}, because its bound covers every start up to sqrt(2 epsilon/m) + rho + t_n "
                 "away and every gradient as noisy as the worst, A + B d^2."
@@ -256,10 +256,10 @@ def _answer(paper: Gathered, practical: Gathered, tight: Gathered, tight_practic
         return "Following did not stay ahead of up front by every method in these runs; the claims say where."
     latest = max(period for period in since if period is not None)
     return (
-        f"A few every period: from period {latest} at the latest, at either target and by either method, following "
+        f"A few every period: from period {latest} at the latest, at either target and by either method, tracking "
         f"has the smaller loss, and by period {paper.setting.periods} the model bought up front has an AUC of "
         f"{paper.front_auc[:, -1].mean():.2f} against {paper.auc[:, -1].mean():.2f}. For epsilon = 0.1 the paper's "
-        f"rule buys {paper.samples.mean():.0f} rows a period and the practical default "
+        f"rule buys {paper.samples.mean():.0f} rows per period and the default method "
         f"{practical.samples.mean():.1f}; for 0.01 they buy {tight.samples.mean():.0f} and "
         f"{tight_practical.samples.mean():.0f}."
     )

@@ -26,10 +26,10 @@ Curvature = Literal["local", "global"]
 class Setting:
     """One way to run the experiment: a method, its target, and the values of theory 6.2 unless others are given.
 
-    ``angle`` is how far the class means turn each period, ``variance`` that of a class, ``first`` is K_1 = K_2. ``curvature`` says
-    which m the paper's method is told: the "local" one, the smallest eigenvalue of the Hessian at the minimiser, or the "global"
-    one, the penalty alone, which is all that is proven everywhere. ``tested`` rows a period judge models where it is not zero; else
-    they are judged by their exact risk.
+    ``angle`` is how far the class means rotate each period, ``variance`` that of a class, ``first`` is K_1 = K_2. ``curvature``
+    chooses the m given to the paper's method: the "local" one, the smallest eigenvalue of the Hessian at the minimiser, or the
+    "global" one, the penalty alone, which is all that is proven everywhere. ``tested`` rows per period evaluate models if it is
+    not zero; otherwise their exact risk does.
 
     >>> setting = Setting(epsilon=0.1)
     >>> setting.constants().safe("m"), Setting(epsilon=0.1, curvature="global").constants().safe("m")
@@ -55,7 +55,7 @@ class Setting:
         return SmoothedHinge(l2=self.l2)
 
     @property
-    def world(self) -> DriftingClasses:
+    def population(self) -> DriftingClasses:
         """Two Gaussian classes opposite each other on the unit circle."""
         return library.classification(features=self.features, angle=self.angle, variance=self.variance)
 
@@ -65,20 +65,20 @@ class Setting:
         return Ball(radius=1.0 / math.sqrt(self.l2))
 
     def constants(self) -> Constants:
-        """Return what the paper's method is told: the same in every period, each being a turned copy of the first."""
-        period = self.world.period(1)
+        """Return the constants given to the paper's method: the same in every period, each being a rotated copy of the first."""
+        period = self.population.period(1)
         return period.local_constants(self.loss) if self.curvature == "local" else period.constants(self.loss)
 
     def rho(self) -> float:
         """Return how far the minimiser moves each period, in the norm in which the method estimates it.
 
-        The paper's is Euclidean; the practical default works in coordinates where the Hessian is the identity, so its drift is
+        The paper's is Euclidean; the default method works in coordinates where the Hessian is the identity, so its drift is
         sqrt(move' H move).
 
         >>> Setting(epsilon=0.1).rho(), Setting(epsilon=0.1, method="practical").rho()
         (0.1017, 0.0655)
         """
-        before, now = (self.world.period(n) for n in (1, 2))
+        before, now = (self.population.period(n) for n in (1, 2))
         move = now.minimiser(self.loss) - before.minimiser(self.loss)
         metric = np.eye(self.features) if self.method == "paper" else now.hessian(self.loss)
         return math.sqrt(float(move @ metric @ move))
@@ -132,24 +132,24 @@ class Run:
 
 
 def follow(run: Run) -> Course:
-    """Return what the method did in each period, and how its twin fared that was fitted once.
+    """Return what the method did in each period, and how the model fitted once in period 1 fared.
 
     >>> course = follow(Run(setting=Setting(epsilon=0.1, periods=3), seed=0, number=0))
     >>> course.samples[:2], course.loss.shape
     (array([100., 100.]), (3,))
     """
-    setting, world = run.setting, run.setting.world
+    setting, population = run.setting, run.setting.population
     tracker = setting.tracker(rng=run_seed(run.seed, run.number))
     models, samples, rho = [], [], []
     for n in range(1, setting.periods + 1):
-        period, rng = world.period(n), run.stream(n)
+        period, rng = population.period(n), run.stream(n)
         report = tracker.step(lambda rows, period=period, rng=rng: period.draw(rows, rng=rng))  # type: ignore[misc]
         models.append(tracker.coef)
         samples.append(float(report.samples))
         rho.append(np.nan if report.rho is None else report.rho)
     kept = up_front(run, int(sum(samples)))
     judged = [
-        _judged(run, world.period(n), n, np.stack([model, kept])) for n, model in enumerate(models, start=1)
+        _judged(run, population.period(n), n, np.stack([model, kept])) for n, model in enumerate(models, start=1)
     ]  # (periods, loss and auc, following and up front)
     loss, area = np.moveaxis(np.array(judged), 1, 0)
     return Course(
@@ -163,10 +163,10 @@ def follow(run: Run) -> Course:
 
 
 def up_front(run: Run, total: int) -> FloatArray:
-    """Return the model of a fresh tracker of the same method that is told ``total`` rows in period 1."""
+    """Return the model of a fresh tracker of the same method that gets ``total`` rows in period 1."""
     tracker = run.setting.tracker(rng=run_seed(run.seed, run.number))
     tracker.ask()
-    tracker.tell(*run.setting.world.period(1).draw(total, rng=run.stream(_UP_FRONT)))
+    tracker.tell(*run.setting.population.period(1).draw(total, rng=run.stream(_UP_FRONT)))
     return tracker.coef
 
 
@@ -187,7 +187,7 @@ FALSE_AHEAD = 0.001
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lead:
-    """By how much following the world beats buying up front: ``gain`` (runs, periods), above zero where following is better.
+    """By how much tracking beats buying up front: ``gain`` (runs, periods), positive where tracking is better.
 
     >>> lead = Lead(np.array([[-1.0, 2.0, 3.0], [-1.5, 2.1, 3.1], [-0.5, 2.1, 3.2]]))
     >>> lead.since, lead.overall.value
@@ -208,7 +208,7 @@ class Lead:
 
     @property
     def since(self) -> int | None:
-        """The first period from which on following is ahead in every one, each by a t test over runs; None if there is none."""
+        """The first period from which on tracking is ahead in every one, each by a t test over runs; None if there is none."""
         clear = self.z > student.isf(FALSE_AHEAD, len(self.gain) - 1)
         behind = np.flatnonzero(~clear)
         first = 1 if behind.size == 0 else int(behind[-1]) + 2
@@ -257,12 +257,12 @@ class Gathered:
 
     @property
     def loss_lead(self) -> Lead:
-        """Following against up front, in test loss."""
+        """Tracking against up front, in test loss."""
         return Lead(self.front_loss - self.loss)
 
     @property
     def auc_lead(self) -> Lead:
-        """Following against up front, in area under the curve."""
+        """Tracking against up front, in area under the curve."""
         return Lead(self.auc - self.front_auc)
 
     @property
@@ -277,8 +277,8 @@ class Gathered:
 
 
 def gather(setting: Setting, courses: Sequence[Course]) -> Gathered:
-    """Return the runs of a setting together with its truth, the same in each period: each is a turned copy of the first."""
-    loss, first = setting.loss, setting.world.period(1)
+    """Return the runs of a setting together with its truth, the same in each period: each is a rotated copy of the first."""
+    loss, first = setting.loss, setting.population.period(1)
     best = first.minimiser(loss)
     return Gathered(
         setting=setting,

@@ -1,7 +1,7 @@
-"""Experiment 2, the cost approach (section V-A of the paper): what the same money does, spent in different ways.
+"""Experiment 2, the cost approach (section V-A of the paper): the same money spent in different ways.
 
 Twenty-five periods of a regression whose best coefficients move by 1 each, 5 for an order and 1 for a row, and money for
-about half of what the rule without a budget would spend. Compared are the plan that spends it best (section IV-A), made anew
+about half of what the rule without a budget would spend. Compared are the plan that spends it best (section IV-A), made again
 in every period with the drift as it is estimated by then; all up front; an even share every five periods; and the rule that
 has no budget.
 

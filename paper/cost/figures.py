@@ -1,4 +1,4 @@
-"""The two figures of the paper, and two of our own: one run as it was bought, and what more money brings."""
+"""The two figures of the paper, and two more: a single run, and larger budgets."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from paper.runs import curve
 
 NAMES: dict[Method, tuple[str, Role]] = {
     "plan": ("optimal cost plan", "paper"),
-    "default": ("practical default, same budget", "practical"),
+    "default": ("default method, same budget", "practical"),
     "rule": ("the rule, no budget", "second"),
     "every five": ("every five periods", "third"),
     "up front": ("all up front", "other"),
@@ -29,12 +29,12 @@ def _losses(taken: dict[tuple[Method, int], Taken]) -> Figure:
         key="cost_test_loss",
         title=f"Test loss with {TOTAL} to spend",
         caption=(
-            "All up front: the model is never fed again and its loss grows. Every five periods: it is good when "
-            "fed and grows in between. "
+            "All up front: the model is never updated and its loss grows. Every five periods: it is good after an "
+            "order and the loss grows in between. "
             "The plan spreads the money; the rule without a budget is lower because it spends about twice as much."
         ),
         alt=(
-            "Test loss over 25 periods on a logarithmic axis: up front rises steeply, every five periods is a saw, "
+            "Test loss over 25 periods on a logarithmic axis: up front rises steeply, every five periods is a sawtooth, "
             "the plan lies between it and the rule."
         ),
         x_label="period n",
@@ -55,7 +55,7 @@ def _samples(taken: dict[tuple[Method, int], Taken]) -> Figure:
             "some periods than in others."
         ),
         alt=(
-            "Number of samples over 25 periods, mean over runs, for the plan, the practical default with the same "
+            "Number of samples over 25 periods, mean over runs, for the plan, the default method with the same "
             "budget and the rule without one."
         ),
         x_label="period n",
@@ -72,7 +72,7 @@ def _one_run(taken: dict[tuple[Method, int], Taken]) -> Figure:
     return Figure(
         key="cost_samples_one_run",
         title="Samples bought in the first run",
-        caption="In a single run it is seen that the plan buys nothing in some periods, which a mean over runs hides.",
+        caption="A single run shows that the plan buys nothing in some periods, which a mean over runs hides.",
         alt="Points: the number of samples in each period of one run; those of the plan lie at zero in some periods.",
         x_label="period n",
         y_label="samples K_n",
@@ -97,9 +97,9 @@ def _budgets(taken: dict[tuple[Method, int], Taken], budgets: tuple[int, ...], f
         key="cost_budget",
         title="What more money brings",
         caption=(
-            f"Mean test loss of {few} runs for each budget. The plan comes down to the rule as the money nears "
+            f"Mean test loss of {few} runs for each budget. The plan approaches the rule as the budget nears "
             "what the rule spends "
-            f"({rule.spent.mean():.0f}); money that is spent at the wrong time hardly helps."
+            f"({rule.spent.mean():.0f}); money spent at the wrong time hardly helps."
         ),
         alt=(
             "Test loss against the budget: the plan falls towards the rule, up front and every five periods stay "

@@ -16,7 +16,7 @@ All = dict[tuple[Method, int], Taken]
 
 
 def comparisons_of(taken: All) -> tuple[Comparison, ...]:
-    """Return each number as the paper has it in words, as in the paper, and by default."""
+    """Return each number as the paper describes it, as in the paper, and by default."""
     plan, rule, every, front, default, free = (
         taken[method, TOTAL] for method in ("plan", "rule", "every five", "up front", "default", "default, no budget")
     )
@@ -72,7 +72,7 @@ def comparisons_of(taken: All) -> tuple[Comparison, ...]:
             practical=measured(default.empty),
         ),
         Comparison(
-            what="samples a period, the plan",
+            what="samples per period, the plan",
             paper=None,
             as_in_paper=measured(plan.bought),
             practical=measured(default.bought),
@@ -118,7 +118,7 @@ def claims_of(taken: All) -> tuple[Claim, ...]:
             measured=(
                 f"{times:.2f} times that of the rule (similar: at most {SIMILAR:g} times), larger by {from_rule}, "
                 f"with {TOTAL / rule.spent.mean():.0%} of "
-                "the rule's money; the table of budgets says from where on it is similar."
+                "the rule's money; the table of budgets shows from which budget on it is similar."
             ),
         ),
         Claim(
@@ -142,7 +142,7 @@ def claims_of(taken: All) -> tuple[Claim, ...]:
 
 
 def sensitivity_of(taken: All, budgets: tuple[int, ...], few: int) -> tuple[Sensitivity, ...]:
-    """Return how the outcome answers to the budget, and to the planner where the paper's was run."""
+    """Return how the outcome depends on the budget, and to the planner where the paper's was run."""
     tables = [_by_budget(taken, budgets, few)]
     if ("relaxed plan", TOTAL) in taken:
         tables.append(_by_planner(taken, few))
@@ -212,7 +212,7 @@ def _by_planner(taken: All, few: int) -> Sensitivity:
     off = paired(relaxed.loss, exact.loss)
     return Sensitivity(
         title=f"The exact planner and the paper's relaxation by IPOPT, budget {TOTAL}, first {few} runs",
-        columns=("planner", "excess risk", "samples a period", "empty periods", "most spent"),
+        columns=("planner", "excess risk", "samples per period", "empty periods", "most spent"),
         rows=tuple(
             (
                 name,
@@ -254,10 +254,10 @@ def find(asked: RunSettings) -> Finding:
     for job, course in zip(jobs, courses, strict=True):
         grouped.setdefault((job.method, job.total), []).append(course)
     taken = {what: Taken.of(found) for what, found in grouped.items()}
-    return _told(asked, taken, few, solver=solver)
+    return _finding(asked, taken, few, solver=solver)
 
 
-def _told(asked: RunSettings, taken: dict[tuple[Method, int], Taken], few: int, *, solver: bool) -> Finding:
+def _finding(asked: RunSettings, taken: dict[tuple[Method, int], Taken], few: int, *, solver: bool) -> Finding:
     plan, rule, every, front, default = (
         taken[method, TOTAL] for method in ("plan", "rule", "every five", "up front", "default")
     )
@@ -265,16 +265,16 @@ def _told(asked: RunSettings, taken: dict[tuple[Method, int], Taken], few: int, 
         name="cost",
         title="The cost approach",
         question=(
-            f"A model of a drifting world needs fresh labels, an order of labels costs {COST.fixed} and every "
+            f"A model of drifting data needs fresh labels, an order of labels costs {COST.fixed} and every "
             f"label {COST.per_sample}, and there is "
-            f"a fixed sum for {PERIODS} periods. When should it be spent, and what does spending it well bring?"
+            f"a fixed sum for {PERIODS} periods. When should it be spent, and what is gained by spending it well?"
         ),
         answer=(
             f"With {TOTAL} to spend, the best plan spends {plan.spent.max():.0f} at most and leaves {plan.empty.mean():.0%} of "
             f"the periods empty. Its test loss is {plan.loss.mean():.3g}, against {every.loss.mean():.3g} for buying every "
             f"five periods and {front.loss.mean():.3g} for buying all at once. The rule without a budget has "
-            f"{rule.loss.mean():.3g}, but spends {rule.spent.mean():.0f}: to come near it the plan needs about as much. The "
-            f"practical default has {default.loss.mean():.3g} with {default.spent.mean():.0f} of the same {TOTAL}."
+            f"{rule.loss.mean():.3g}, but spends {rule.spent.mean():.0f}: the plan needs about as much to come near it. The "
+            f"default method has {default.loss.mean():.3g} with {default.spent.mean():.0f} of the same {TOTAL}."
         ),
         runs=asked.runs,
         seed=asked.seed,
@@ -294,7 +294,7 @@ def _notes(few: int, *, solver: bool) -> tuple[str, ...]:
             "the paper estimate."
         ),
         (
-            f"The budgets {', '.join(map(str, BUDGETS))} are followed in the first {few} runs: a plan is made anew "
+            f"The budgets {', '.join(map(str, BUDGETS))} are followed in the first {few} runs: a plan is made again "
             "in every period."
         ),
         f"The paper's own solver, IPOPT on a relaxation that is then rounded, is followed in the first {few} runs, "
@@ -316,14 +316,14 @@ CONSTANTS = (
         name="budget P",
         chosen=str(TOTAL),
         why=(
-            "Not given. Half of what the rule without a budget spends, so that it binds; other sums are in the "
-            "table below, because the outcome hangs on it."
+            "Not given. Half of what the rule without a budget spends, so that it is binding; other budgets are in the "
+            "table below, because the outcome depends on it."
         ),
     ),
     OpenConstant(
         name="prices P0, P1",
         chosen=f"{COST.fixed} for an order, {COST.per_sample} for a row",
-        why="Not given. A fixed price large enough that an order of a few rows is dear, and a round number.",
+        why="Not given. A fixed price large enough that an order of a few rows is expensive, and a round number.",
     ),
     OpenConstant(
         name="horizon T",
@@ -333,7 +333,7 @@ CONSTANTS = (
     OpenConstant(
         name="goal phi",
         chosen="phi_1, the mean gap above the target",
-        why="The paper offers three and does not say which was drawn. phi_1 is the plainest.",
+        why="The paper offers three and does not state which one its figures show. phi_1 is the plainest.",
     ),
     OpenConstant(
         name="K_1, K_2",
@@ -345,14 +345,14 @@ CONSTANTS = (
     ),
     OpenConstant(
         name="planner",
-        chosen="exact, by dynamic programming; made anew in every period from the upper end of the drift estimate",
+        chosen="exact, by dynamic programming; made again in every period from the upper end of the drift estimate",
         why=(
             "The relaxation has many local optima (theory I25) and has to be rounded; the problem has two states "
             "and can be solved (theory 5.6)."
         ),
     ),
     OpenConstant(
-        name="world",
+        name="data",
         chosen=f"noise variance {NOISE}, rho 1, epsilon {EPSILON}, steps 2/(k + 8), t_n = 1/sqrt(n - 1)",
         why="As in the regression experiment: the values that reproduce its reported excess risk.",
     ),

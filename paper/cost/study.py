@@ -24,10 +24,10 @@ FIRST = (20, 20)
 KNOWN = Constants.given(m=1.0, M=1.0, A=2 * NOISE, B=4.0)  # isotropic Gaussian rows in two dimensions (theory 1.1g)
 
 
-def world_of(number: int) -> DriftingRegression:
+def population_of(number: int) -> DriftingRegression:
     """Return the synthetic regression of section V-A.
 
-    >>> world_of(0).period(1).coef
+    >>> population_of(0).period(1).coef
     array([0., 0.])
     """
     return DriftingRegression(features=2, rho=RHO, noise=NOISE, rng=number)
@@ -53,7 +53,7 @@ def paper_tracker(number: int, budget: Budget | None = None) -> Tracker:
 
 
 def default_tracker(number: int, budget: Budget | None = None) -> Tracker:
-    """Return the practical default, which is told the target and nothing else."""
+    """Return the default method, which is given the target and nothing else."""
     return Tracker(LOSS, epsilon=EPSILON, fit_intercept=False, features=2, rng=number, budget=budget)
 
 
@@ -67,7 +67,7 @@ Method = Literal["plan", "run plan", "relaxed plan", "up front", "every five", "
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Job:
-    """What is to be followed: a way to spend ``total``, in one run of a seed."""
+    """A run: a way to spend ``total``, in one run of a seed."""
 
     method: Method
     run: int
@@ -90,19 +90,19 @@ class Course:
 
 
 def follow(job: Job) -> Course:
-    """Return what one run of a method does, on the rows of this run's world.
+    """Return what one run of a method does, on the rows of this run.
 
     >>> course = follow(Job(method="every five", run=0))
     >>> course.samples[:7], course.spent
     (array([45,  0,  0,  0,  0, 45,  0]), 250)
     """
     number = run_seed(job.seed, job.run)
-    world, rows = world_of(number), rows_of(number)
+    population, rows = population_of(number), rows_of(number)
     tracker = _tracker(job, number)
     size = _SIZES.get(job.method)
     risks, samples = np.empty(PERIODS), np.empty(PERIODS, dtype=np.int64)
     for index in range(PERIODS):
-        now = world.period(index + 1)
+        now = population.period(index + 1)
         if size is not None:
             wanted = size(tracker, job.total)
             tracker.ask()

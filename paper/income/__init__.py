@@ -1,4 +1,4 @@
-"""The paper's income panel: how many people would have had to be asked each year (section V-C; theory 6.3)."""
+"""The paper's income panel: how many interviews would have been enough each year (section V-C; theory 6.3)."""
 
 from paper.income.finding import find
 

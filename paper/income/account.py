@@ -12,13 +12,13 @@ from paper.income.study import METHODS, Constant, Hindsight, Resampling, Walk, j
 from paper.income.tables import Setting, dollars_of_1997, panel_of
 from paper.runs import Paired, RunSettings, map_runs, paired, standard_errors
 
-SURE = 2.0  # standard errors: how far apart two curves must be in a wave to be told apart
+SURE = 2.0  # standard errors: the difference at which two curves are distinguished in a wave
 STEADY = 2.0  # a size has settled where it stays within this factor of its median
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Bought:
-    """What one method did: arrays are (resamplings, waves); ``kept_loss`` and ``kept_rows`` are of its up-front twin."""
+    """What one method did: arrays are (resamplings, waves); ``kept_loss`` and ``kept_rows`` are of its up-front model."""
 
     samples: FloatArray
     wanted: FloatArray
@@ -45,17 +45,17 @@ class Bought:
 
     @property
     def gap(self) -> Paired:
-        """Return by how much the up-front twin's test loss is larger, mean over waves, with its paired standard error."""
+        """Return by how much the up-front model's test loss is larger, mean over waves, with its paired standard error."""
         return paired(self.kept_loss.mean(axis=1), self.test_loss.mean(axis=1))
 
     @property
     def ratio(self) -> float:
-        """Return the mean test loss over that of the up-front twin."""
+        """Return the mean test loss over that of the up-front model."""
         return float(self.test_loss.mean() / self.kept_loss.mean())
 
     @property
     def better_from(self) -> int | None:
-        """Return the wave (from 1) from which on the twin's test loss is larger by two paired standard errors in every wave."""
+        """Return the wave (from 1) from which on the up-front test loss is larger by two paired standard errors in every wave."""
         apart = self.kept_loss - self.test_loss
         sure = apart.mean(axis=0) > SURE * standard_errors(apart)
         return _from_there_on(sure)
@@ -79,7 +79,7 @@ class Bought:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Account:
-    """A setting replayed: its waves, and what each method did. ``constant`` is the best constant size, where it was sought."""
+    """A setting replayed: its waves, and what each method did. ``constant`` is the best constant size, if any."""
 
     setting: Setting
     methods: dict[str, Bought]
@@ -135,7 +135,7 @@ class Account:
 
     @cached_property
     def first_kept(self) -> float:
-        """The mean excess risk of the best model of wave 1 on all its rows, kept for ever: the most that up front can do."""
+        """The mean excess risk of the best model of wave 1 on all its rows, kept: the best that up front can do."""
         populations = jobs(self.setting)[0].populations
         return float(np.mean([now.excess_risk(populations[0].best)[0] for now in populations]))
 
@@ -165,7 +165,7 @@ def replayed(
 ) -> dict[Setting, Account]:
     """Return the account of every setting.
 
-    For those in ``searched`` the best constant size in hindsight is sought too; those in ``varied`` get fewer resamplings.
+    For those in ``searched`` the best constant size in hindsight is searched for too; those in ``varied`` get fewer resamplings.
     """
     fewer = max(2, asked.runs // _SHARE_OF_RUNS)
     runs = {**dict.fromkeys([*searched, *others], asked.runs), **dict.fromkeys(varied, fewer)}

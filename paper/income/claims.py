@@ -22,23 +22,23 @@ def comparisons_of(account: Account) -> tuple[Comparison, ...]:
     wanted, rows, late = standard.wanted[:, -1].mean(), pools[-1], len(account.waves) - 2
     return (
         Comparison(
-            what=f"{title}: rows a wave from wave 3 on, features standardised",
+            what=f"{title}: rows per wave from wave 3 on, features standardised",
             paper=None,
             as_in_paper=_late(standard),
             practical=_late(default),
             note=(
-                f"As in the paper is saturated in {standard.saturated(pools):.0%} of the waves: in the last it asks for "
-                f"{wanted:,.0f} rows where {rows:,.0f} are to be had, because its bound pays for the condition number."
+                f"As in the paper is saturated in {standard.saturated(pools):.0%} of the waves: in the last it requests "
+                f"{wanted:,.0f} rows where {rows:,.0f} are available, because its bound grows with the condition number."
             ),
         ),
         Comparison(
-            what=f"{title}: rows a wave from wave 3 on, features whitened",
+            what=f"{title}: rows per wave from wave 3 on, features whitened",
             paper=None,
             as_in_paper=_late(white),
             practical=None,
             note=(
                 f"With the constants of the first wave, where m = M. Saturated in {white.saturated(pools):.0%} of the waves. "
-                "The practical default whitens by itself."
+                "The default method whitens by itself."
             ),
         ),
         Comparison(
@@ -47,8 +47,8 @@ def comparisons_of(account: Account) -> tuple[Comparison, ...]:
             as_in_paper=_at_the_end(white.rho),
             practical=_at_the_end(default.rho),
             note=(
-                f"The best model on all rows moves by {_root_mean_square(account.change):.3f} a wave (root mean square), of which "
-                f"{account.change_beyond_chance:.3f} is more than waves of this size move by chance. The practical default "
+                f"The best model on all rows moves by {_root_mean_square(account.change):.3f} per wave (root mean square), of "
+                f"which {account.change_beyond_chance:.3f} is more than waves of this size move by chance. The default method "
                 "measures the distance from its last model to the new best one."
             ),
         ),
@@ -59,7 +59,7 @@ def comparisons_of(account: Account) -> tuple[Comparison, ...]:
             practical=_share(default.excess_risk / account.epsilon),
             note=(
                 f"Whitened; {_mean(standard, account):.2f} standardised. The target is {account.epsilon:.4g}; below 1 it is "
-                f"held on average. Above it by two standard errors are {white.waves_above(account.epsilon)} of {late} waves as "
+                f"met on average. Above it by two standard errors are {white.waves_above(account.epsilon)} of {late} waves as "
                 f"in the paper, {default.waves_above(account.epsilon)} by default."
             ),
         ),
@@ -102,7 +102,7 @@ def dollar_comparisons(account: Account) -> tuple[Comparison, ...]:
         paper=f"{PAPER_RATIO:.2f} (1153/2805)",
         as_in_paper=_of_runs(account.root_loss(white.test_loss) / account.root_loss(white.kept_loss)),
         practical=_of_runs(account.root_loss(default.test_loss) / account.root_loss(default.kept_loss)),
-        note="Other people in other years and other wages: of the three rows this is the one to compare.",
+        note="The people, the years and the wages differ: of the three rows only this one can be compared.",
     )
     return (*rows, ratios)
 
@@ -113,7 +113,7 @@ def _hindsight(account: Account) -> tuple[Comparison, ...]:
         return ()
     title = TITLES[account.setting.table]
     labels = {name: bought.samples.sum(axis=1) / best.labels for name, bought in account.methods.items()}
-    kept = "" if best.kept else " (no constant size holds the target, so this is the whole pool)"
+    kept = "" if best.kept else " (no constant size meets the target, so this is the whole pool)"
     return (
         Comparison(
             what=f"{title}: labels over those of the best constant size in hindsight",
@@ -121,8 +121,8 @@ def _hindsight(account: Account) -> tuple[Comparison, ...]:
             as_in_paper=_of_runs(labels["whitened"]),
             practical=_of_runs(labels["practical"]),
             note=(
-                f"Best constant size: {best.size} a wave after two waves of ten rows a coefficient, {best.labels:,} in all{kept}. "
-                f"Whitened; standardised {labels['paper'].mean():.2f}."
+                f"Best constant size: {best.size} per wave after two waves of ten rows per coefficient, "
+                f"{best.labels:,} in all{kept}. Whitened; standardised {labels['paper'].mean():.2f}."
             ),
         ),
     )
@@ -189,7 +189,7 @@ def claims_of(account: Account) -> tuple[Claim, ...]:
             measured=_settling(account, white),
         ),
         Claim(
-            says=f"K_n settles down quickly ({title}, practical default)",
+            says=f"K_n settles down quickly ({title}, default method)",
             holds=_settles(account, default),
             measured=_settling(account, default),
         ),
@@ -199,7 +199,7 @@ def claims_of(account: Account) -> tuple[Claim, ...]:
             measured=_beating(account, white),
         ),
         Claim(
-            says=f"The test loss is substantially less than up front ({title}, practical default)",
+            says=f"The test loss is substantially less than up front ({title}, default method)",
             holds=beats(default),
             measured=_beating(account, default),
         ),
@@ -207,7 +207,7 @@ def claims_of(account: Account) -> tuple[Claim, ...]:
 
 
 def _settles(account: Account, bought: Bought) -> bool:
-    """Say whether the mean size is steady from wave 5 at the latest, and is the rule's own and not the pool's."""
+    """Return whether the mean size is steady from wave 5 at the latest, and is the rule's own and not the pool's."""
     since = bought.settled_from
     return since is not None and since <= QUICKLY and bought.saturated(account.pools) <= SATURATED
 
@@ -217,7 +217,7 @@ def _settling(account: Account, bought: Bought) -> str:
     if share > SATURATED:
         return (
             f"Saturated: every row of the wave is bought in {share:.0%} of the waves, so K_n shows the size of the survey. The "
-            f"rule asks for {bought.wanted[:, 2].mean():,.0f} rows in wave 3 and {bought.wanted[:, -1].mean():,.0f} in the last."
+            f"rule requests {bought.wanted[:, 2].mean():,.0f} rows in wave 3 and {bought.wanted[:, -1].mean():,.0f} in the last."
         )
     sizes = bought.samples.mean(axis=0)
     since = bought.settled_from
@@ -230,7 +230,7 @@ def _settling(account: Account, bought: Bought) -> str:
 
 
 def beats(bought: Bought) -> bool:
-    """Say whether a method's test loss is a tenth or more below its twin's, and that by three paired standard errors."""
+    """Return whether a method's test loss is a tenth or more below up front, by three paired standard errors."""
     gap, error = bought.gap.mean, bought.gap.error
     return gap > CLEARLY * error and bought.ratio <= 1.0 - SUBSTANTIALLY
 

@@ -14,12 +14,12 @@ Curve = Callable[[FloatArray], FloatArray]
 LABELS: dict[str, str] = {
     "paper": "as in the paper",
     "whitened": "as in the paper, whitened",
-    "practical": "practical default",
+    "practical": "default method",
 }
 ROLES: dict[str, Role] = {"paper": "paper", "whitened": "second", "practical": "practical"}
 _KEPT: dict[str, tuple[str, Role]] = {
     "whitened": ("up front, as in the paper (whitened)", "third"),
-    "practical": ("up front, practical default", "other"),
+    "practical": ("up front, default method", "other"),
 }
 
 
@@ -49,8 +49,8 @@ def dollar_figure(account: Account) -> Figure:
             "each wave, with the 1/2 of the loss inside (times 1.414 is the root mean square error), in dollars of 1997."
         ),
         alt=(
-            f"Root of the mean over waves: {account.root_loss(default.test_loss).mean():,.0f} for the practical default, "
-            f"{account.root_loss(default.kept_loss).mean():,.0f} for its twin that bought up front."
+            f"Root of the mean over waves: {account.root_loss(default.test_loss).mean():,.0f} for the default method, "
+            f"{account.root_loss(default.kept_loss).mean():,.0f} for its up-front model."
         ),
         x_label=_x_label(account),
         y_label="dollars of 1997",
@@ -79,13 +79,13 @@ def _sizes(account: Account) -> Figure:
         title=f"Rows bought in each wave, K_n: {TITLES[account.setting.table]}",
         caption=(
             "Mean over resamplings, with the middle 80 % of them. The paper's rule on standardised features buys all there is in "
-            f"{shares['paper']:.0%} of the waves, on whitened features in {shares['whitened']:.0%}, the practical default in "
+            f"{shares['paper']:.0%} of the waves, on whitened features in {shares['whitened']:.0%}, the default method in "
             f"{shares['practical']:.0%}."
         ),
         alt=(
             f"Rows bought from wave 3 on, on average: {late_rows(account, 'paper'):,.0f} by the paper's rule, "
             f"{late_rows(account, 'whitened'):,.0f} with whitened features, {late_rows(account, 'practical'):,.0f} by the "
-            "practical default."
+            "default method."
         ),
         x_label=_x_label(account),
         y_label="samples K_n",
@@ -107,15 +107,15 @@ def _drift(account: Account) -> Figure:
         title=f"Estimates of the drift rho: {TITLES[account.setting.table]}",
         caption=(
             "Unit: that of the target (the log of the income) for one standard deviation of a feature; coordinates are "
-            "standardised for the first curve, whitened for the others. The practical default does not estimate rho but the "
+            "standardised for the first curve, whitened for the others. The default method does not estimate rho but the "
             "distance from its last model to the new best one, which is what it needs, so it may lie above or below the "
             "points."
         ),
         alt=(
             f"At the end the paper's estimate is {account.methods['paper'].rho[:, -1].mean():.2g} and "
-            f"{account.methods['whitened'].rho[:, -1].mean():.2g} whitened, the practical default's "
+            f"{account.methods['whitened'].rho[:, -1].mean():.2g} whitened, the default method's "
             f"{account.methods['practical'].rho[:, -1].mean():.2g}; the best model on all rows moves by "
-            f"{np.nanmean(account.change):.2g} a wave."
+            f"{np.nanmean(account.change):.2g} per wave."
         ),
         x_label=_x_label(account),
         y_label="distance",
@@ -136,12 +136,12 @@ def _losses(account: Account) -> Figure:
         key=f"income-{_key(account)}-test-loss",
         title=f"Test loss, adaptive against up front: {TITLES[account.setting.table]}",
         caption=(
-            "Mean over resamplings of the loss (with its 1/2, without the penalty) on the fifth of each wave that is kept apart. "
+            "Mean over resamplings of the loss (with its 1/2, without the penalty) on the fifth of each wave that is held out. "
             "Up front is as many rows in wave 1, as far as it has them, and the model kept. Dashed: the least loss that any "
             "linear model has on all rows of a wave."
         ),
         alt=(
-            f"Averaged over waves the practical default has {practical.test_loss.mean():.3g}, its twin that bought up front "
+            f"Averaged over waves the default method has {practical.test_loss.mean():.3g}, its up-front model "
             f"{practical.kept_loss.mean():.3g}; in the last wave {practical.test_loss[:, -1].mean():.3g} against "
             f"{practical.kept_loss[:, -1].mean():.3g}."
         ),
@@ -182,10 +182,10 @@ def _key(account: Account) -> str:
 
 _COLUMNS = (
     "changed",
-    "default: rows a wave",
+    "default: rows per wave",
     "default: excess risk / epsilon",
     "default: test loss / up front",
-    "paper whitened: rows a wave",
+    "paper whitened: rows per wave",
     "paper whitened: excess risk / epsilon",
     "paper whitened: test loss / up front",
     "paper standardised: rows asked for",
@@ -246,6 +246,6 @@ def _reading(base: Account, varied: dict[str, Account]) -> str:
     asked = min(account.methods["paper"].wanted[:, -1].mean() for account in varied.values())
     return (
         f"The ratio to up front lies between {min(ratios):.2f} and {max(ratios):.2f} whatever is changed; the rows bought by "
-        f"default between {min(rows):.0f} and {max(rows):.0f} a wave, which epsilon decides. As in the paper on standardised "
-        f"features never asks for fewer than {asked:,.0f} in the last wave, of {base.pools[-1]:,.0f}."
+        f"default between {min(rows):.0f} and {max(rows):.0f} per wave, which epsilon decides. As in the paper on standardised "
+        f"features never requests fewer than {asked:,.0f} in the last wave, of {base.pools[-1]:,.0f}."
     )

@@ -1,4 +1,4 @@
-"""What the income panel finds."""
+"""The finding of the income panel."""
 
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ def find(asked: RunSettings) -> Finding:
     """Replay every table, ``asked.runs`` resamplings each, and the user's own extract of the PSID where there is one.
 
     For each wave of a table the methods buy rows of people as if they had still to be asked: as in the paper, by single-pass SGD
-    sized by its bound with the direct estimate of the drift, and by the practical default. Each is compared with its twin that buys
+    sized by its bound with the direct estimate of the drift, and by the default method. Each is compared with a model that buys
     as much in the first wave and keeps the model (section V-C; theory 6.3).
     """
     extract = own_extract(asked)
@@ -38,7 +38,7 @@ def find(asked: RunSettings) -> Finding:
     in_dollars = [accounts[setting] for setting in dollars]
     return Finding(
         name="income",
-        title="Income panel: how many people would have had to be asked?",
+        title="Income panel: how many interviews are enough?",
         question=(
             "A survey asks people about their income every year, and a linear model predicts it from schooling, experience "
             "and the like. Suppose the survey were run again, and each year only as many people were asked as a target excess "
@@ -72,7 +72,7 @@ def _answer(accounts: list[Account]) -> str:
         title, pools = TITLES[account.setting.table], account.pools
         default = account.methods["practical"]
         parts.append(
-            f"{title}: {late_rows(account, 'practical'):.0f} of {pools.mean():.0f} rows a wave, test loss "
+            f"{title}: {late_rows(account, 'practical'):.0f} of {pools.mean():.0f} rows per wave, test loss "
             f"{1.0 - default.ratio:.0%} below up front"
         )
         if default.excess_risk.mean() > account.epsilon:
@@ -80,12 +80,12 @@ def _answer(accounts: list[Account]) -> str:
         saturated.append(account.methods["paper"].saturated(pools))
         if account.methods["whitened"].saturated(pools) <= SATURATED:
             usable.append(title)
-    held = f"misses the target on {' and on '.join(missed)}" if missed else "holds the target on average on every table"
+    held = f"misses the target on {' and on '.join(missed)}" if missed else "meets the target on average on every table"
     share = "every wave" if min(saturated) == 1.0 else f"{min(saturated):.0%} to {max(saturated):.0%} of the waves"
     where = f"can be used on: {'; '.join(usable)}" if usable else "is saturated as well"
     return (
-        f"The practical default {held} with a part of the survey ({'; '.join(parts)}). How much is gained over asking once "
-        f"depends on how far the world moves. The paper's own rule buys every row in {share}, since its bound pays for the "
+        f"The default method {held} with a part of the survey ({'; '.join(parts)}). The gain over interviewing once "
+        f"depends on the drift. The paper's own rule buys every row in {share}, since its bound grows with the "
         f"condition number of the features; with features whitened it {where}."
     )
 
@@ -112,23 +112,23 @@ def _notes(logs: list[Account], dollars: list[Account]) -> tuple[str, ...]:
         "one wave may have been bought in another. The sensitivity table has a row in which test people are never bought."
     )
     notes.append(
-        "PSID 1976-1982: the extract does not say in which unit wages are; about 790 in the dollars of the day looks like cents an "
+        "PSID 1976-1982: the extract does not say in which unit wages are; about 790 in nominal dollars looks like cents per "
         "hour. Its amounts 'in dollars' are that number in prices of 1997, by the consumer prices of the year of the wave."
     )
     notes += [_in_dollars(account) for account in dollars]
     left = float(dollars[0].root_loss(dollars[0].least[None, :])[0])
     notes.append(
-        "The paper's $1153 is hardly the error of a yearly income predicted for one person: the best linear model of each "
-        f"wave of the General Social Survey leaves ${left:,.0f}, in the same money and with the same 1/2."
+        "The paper's $1153 is implausibly small for the prediction error of one person's yearly income: the best linear model of "
+        f"each wave of the General Social Survey leaves ${left:,.0f}, in the same money and with the same 1/2."
     )
     notes.append(
-        "Standard errors are over resamplings of the same tables: they say how sure the outcome is for these people, not others."
+        "Standard errors are over resamplings of the same tables: they measure the uncertainty for these people, not for others."
     )
     return tuple(notes)
 
 
 def _in_dollars(account: Account) -> str:
-    """Say how a target fixed in the money of the first wave fares in dollars."""
+    """Describe how a target fixed in the money of the first wave fares in dollars."""
     default, white = account.methods["practical"], account.methods["whitened"]
     return (
         f"{TITLES[account.setting.table]}, fitted in dollars: the target is {account.setting.share:.0%} of Var(y)/2 in the "

@@ -24,7 +24,7 @@ OPEN = (
     OpenConstant(
         name="extract and years",
         chosen=(
-            "General Social Survey, 30 waves of 1974 to 2018, in real dollars and in dollars of the day; PSID7682, 595 people "
+            "General Social Survey, 30 waves of 1974 to 2018, in real dollars and in nominal dollars; PSID7682, 595 people "
             "in each of 1976 to 1982; and your own PSID extract where you give one"
         ),
         why=(
@@ -66,9 +66,7 @@ OPEN = (
             "are small and the paper's rule should have its chance."
         ),
     ),
-    OpenConstant(
-        name="T", chosen="all waves of a table: 30 and 7", why="The paper does not say; its survey ran for 39 years."
-    ),
+    OpenConstant(name="T", chosen="all waves of a table: 30 and 7", why="Not stated; its survey ran for 39 years."),
     OpenConstant(
         name="m, M, A, B",
         chosen=(
@@ -87,7 +85,7 @@ OPEN = (
     ),
     OpenConstant(
         name="K_1, K_2",
-        chosen="as in the paper: from b(diam, K), both; practical default: its own pilot",
+        chosen="as in the paper: from b(diam, K), both; default method: its own pilot",
         why="The sizes of A.4 when nothing else is known.",
     ),
     OpenConstant(
@@ -95,7 +93,7 @@ OPEN = (
         chosen="1/sqrt(n-1) and 0",
         why=(
             "As in the synthetic regression (theory 6.1). t_n has the unit of a coefficient and is not scaled to it: in log "
-            "dollars, where the best model moves by 0.1 a wave, it is larger than rho itself in all of these waves."
+            "dollars, where the best model moves by 0.1 per wave, it is larger than rho itself in all of these waves."
         ),
     ),
     OpenConstant(
@@ -144,7 +142,7 @@ class Hindsight:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Walk:
-    """One method in one resampling. ``kept`` is its twin: as many rows at once in wave 1, and the model kept.
+    """One method in one resampling. ``kept`` is the up-front model: as many rows at once in wave 1, and the model kept.
 
     ``rho`` is the drift as the method estimates it after each wave (NaN before it can), ``wanted`` what its rule would have bought
     of an endless wave.
@@ -158,7 +156,7 @@ class Walk:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Constant:
-    """The least constant number of rows a wave that holds the target, known in hindsight only, and its labels in all."""
+    """The least constant number of rows per wave that meets the target, known in hindsight only, and its labels in all."""
 
     size: int
     kept: bool
@@ -192,7 +190,7 @@ def walks(standard: Job, white: Job, run: int, people: tuple[FloatArray, ...] | 
 
 
 def best_constant(item: Hindsight) -> Constant:
-    """Search the least constant size that holds the target in the mean from wave 4 on."""
+    """Search the least constant size that meets the target in the mean from wave 4 on."""
     job, _ = jobs(item.setting)
 
     def risks(size: int) -> FloatArray:
@@ -247,7 +245,7 @@ def _by_default(job: Job, rows: tuple[SplitRows, ...], run: int) -> Walk:
 
 
 def _as_in_paper(job: Job, rows: tuple[SplitRows, ...], run: int, constants: Constants) -> Walk:
-    """Follow Tracker.as_in_paper on rows with a column of ones, and its twin: the same SGD over all rows of wave 1 at once."""
+    """Run Tracker.as_in_paper on rows with a column of ones, and its up-front model: SGD over all rows of wave 1 at once."""
     tracker = _paper_tracker(job, run, constants)
     coefs, samples, rho, wanted = [], [], [], []
     for now in rows:
@@ -257,13 +255,13 @@ def _as_in_paper(job: Job, rows: tuple[SplitRows, ...], run: int, constants: Con
         rho.append(np.nan if report.rho is None else report.rho)
         wanted.append(float(report.samples_theory))
     size = min(int(sum(samples)), rows[0].pool)
-    twin = _paper_tracker(job, run, constants, first=(size, size))
-    twin.step(RowSource(rows[0], ones=True), pool=rows[0].pool)
+    up_front = _paper_tracker(job, run, constants, first=(size, size))
+    up_front.step(RowSource(rows[0], ones=True), pool=rows[0].pool)
     once = np.zeros(len(rows))
     once[0] = size
     return Walk(
         bought=measure(rows, np.array(coefs), np.array(samples), classification=False),
-        kept=measure(rows, np.tile(twin.coef, (len(rows), 1)), once, classification=False),
+        kept=measure(rows, np.tile(up_front.coef, (len(rows), 1)), once, classification=False),
         rho=np.array(rho),
         wanted=np.array(wanted),
     )

@@ -57,8 +57,8 @@ _SCHOOLING = {
 }
 TITLES = {
     "gss_real": "General Social Survey, real dollars",
-    "gss_nominal": "General Social Survey, dollars of the day",
-    "psid7682": "PSID 1976-1982, dollars of the day",
+    "gss_nominal": "General Social Survey, nominal dollars",
+    "psid7682": "PSID 1976-1982, nominal dollars",
     "psid7682_real": "PSID 1976-1982, real dollars",
     "extract": "your own PSID extract",
 }

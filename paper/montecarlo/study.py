@@ -23,7 +23,7 @@ class Courses:
     """What each run did in each period: ``risk``, ``samples``, ``rho`` are (runs, periods), ``coef``, ``truth`` have features too.
 
     ``risk`` is the true excess risk of the period's model, ``rho`` the drift as estimated after the period (NaN before the first
-    estimate, the told one where it is told), ``truth`` the best coefficients.
+    estimate, or the given one), ``truth`` the best coefficients.
     """
 
     risk: FloatArray
@@ -67,8 +67,8 @@ class RegressionStudy:
     x ~ N(0, ``variance`` I), y = x'w*_n + N(0, ``noise``), w*_1 = 0, and w* moves by ``rho`` each period, in a uniformly random
     direction ("walk") or always in the same one ("line"). Each run follows it by the paper's method, which knows m, M, A, B: SGD
     in one pass with steps 2/(m(k+s)), its last iterate or the average with weights k+s-1, from w_0 = 0; the direct estimate of
-    the drift, averaged, plus t = ``margin``/sqrt(n-1) ("falling") or ``margin`` ("constant"); the do-not-update rule. ``told`` is
-    the drift where it is not estimated. ``first_samples`` are K_1, K_2, ..; as many as there are periods fix every size.
+    the drift, averaged, plus t = ``margin``/sqrt(n-1) ("falling") or ``margin`` ("constant"); the do-not-update rule.
+    ``given_rho`` is the drift where it is not estimated. ``first_samples`` are K_1, K_2, ..; as many as periods fix every size.
 
     It is the method of ``Tracker.as_in_paper`` without a projection: ``diameter`` bounds what is known of the start, and is meant
     to be too wide to be reached. Normals come from a stream for each run that is read by number, so results depend on the seed
@@ -92,7 +92,7 @@ class RegressionStudy:
     first_samples: tuple[int, ...] = (50, 50)
     margin: float = 1.0
     margin_shape: Literal["falling", "constant"] = "falling"
-    told: float | None = None
+    given_rho: float | None = None
     output: Literal["last", "weighted"] = "last"
     diameter: float = 100.0
 
@@ -103,8 +103,8 @@ class RegressionStudy:
         validation.choice(_OWNER, ("walk", "line"), path=self.path)
         validation.choice(_OWNER, ("falling", "constant"), margin_shape=self.margin_shape)
         validation.choice(_OWNER, ("last", "weighted"), output=self.output)
-        if self.told is not None:
-            validation.nonnegative(_OWNER, told=self.told)
+        if self.given_rho is not None:
+            validation.nonnegative(_OWNER, given_rho=self.given_rho)
         first = validation.counts(_OWNER, least=1, first_samples=self.first_samples)
         object.__setattr__(self, "first_samples", first[: self.periods])
 
@@ -182,7 +182,7 @@ class RegressionStudy:
         return X, X @ best + noise
 
     def _numbers(self) -> tuple[Any, ...]:
-        """Return what the kernel wants to know besides the seed and the run."""
+        """Return what the kernel needs besides the seed and the run."""
         schedule = self.learner.schedule(self.constants)
         assert isinstance(schedule, InverseTime)
         alphas, betas = self._table()
@@ -199,7 +199,7 @@ class RegressionStudy:
             self.output == "weighted",
             self.epsilon,
             self.variance,
-            math.nan if self.told is None else float(self.told),
+            math.nan if self.given_rho is None else float(self.given_rho),
             self.margin,
             self.margin_shape == "falling",
             self.diameter,
@@ -213,7 +213,7 @@ class RegressionStudy:
             enough = bound.smallest(self.diameter, self.epsilon, _CAP)
             if enough is None:
                 raise ParameterError(
-                    f"must be within reach of {_CAP} samples a period from a start at the diameter; "
+                    f"must be within reach of {_CAP} samples per period from a start at the diameter; "
                     f"got {self.epsilon!r} with diameter {self.diameter!r} and noise {self.noise!r}.",
                     owner=_OWNER,
                     name="epsilon",
@@ -230,7 +230,7 @@ class RegressionStudy:
 
 
 def _word(method: str, **named: int) -> None:
-    """Refuse anything but a whole number of 63 bits, which a stream can be keyed by."""
+    """Reject anything but a whole number of 63 bits, which can key a stream."""
     validation.count(f"{_OWNER}.{method}", **named)
     for name, value in named.items():
         if value >= 2**63:

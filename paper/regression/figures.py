@@ -21,7 +21,7 @@ def figures(found: Followed, many: Courses) -> tuple[Figure, ...]:
         return (
             _curve(f"as in the paper, {runs} runs", "paper", getattr(found.paper, name)),
             _curve(f"as in the paper, {MANY:,} runs", "second", getattr(many, name), interval=False),
-            _curve(f"practical default, {runs} runs", "practical", getattr(found.practical, name)),
+            _curve(f"default method, {runs} runs", "practical", getattr(found.practical, name)),
         )
 
     return (
@@ -30,8 +30,8 @@ def figures(found: Followed, many: Courses) -> tuple[Figure, ...]:
             title="Estimate of the drift",
             caption=(
                 "The mean of the direct estimates so far, without its margin, lies above the true drift and stays "
-                "there. The practical default removes the noise of its models from its estimate, which therefore "
-                "comes down to the truth, and ends a little below it."
+                "there. The default method removes the noise of its models from its estimate, which therefore "
+                "falls to the truth, and ends slightly below it."
             ),
             alt=(
                 "Drift estimates over 25 periods: as in the paper they rise from about 1.05 to 1.16, above the "
@@ -47,7 +47,7 @@ def figures(found: Followed, many: Courses) -> tuple[Figure, ...]:
             title="Samples in each period",
             caption=(
                 "After two periods of fixed size the number of samples falls with the margin and settles. The "
-                "practical default, which fits by least squares and does not need a fixed beginning, buys fewer."
+                "default method, which fits by least squares and needs no fixed first sizes, buys fewer."
             ),
             alt="Samples over 25 periods: 50 in the first two, 18 in the third, then falling slowly to about 13.",
             x_label="period n",
@@ -100,25 +100,25 @@ def tables() -> tuple[Table, ...]:
             "Noise variance",
             (
                 "Most samples pay for the start, not for the noise: from no noise at all to almost four times the "
-                "chosen one the mean stays in the band of theory 6.1, so the paper's number does not tell the noise."
+                "chosen one the mean stays in the band of theory 6.1, so the paper's number does not identify the noise."
             ),
             tuple((f"{noise:g}", replace(STUDY, noise=noise)) for noise in (0.0, 0.03, 0.05, 0.08, 0.15, 0.3, 0.5)),
         ),
         (
             "Variance of a feature, sigma_x^2",
-            "It multiplies the cost of a step of length one, and the method answers with more samples.",
+            "It multiplies the cost of a step of length one, and the method responds with more samples.",
             tuple((f"{variance:g}", replace(STUDY, variance=variance)) for variance in (0.5, 1.0, 2.0, 4.0)),
         ),
         (
             "Sizes of the first two periods, K_1 = K_2",
-            "They matter for two periods; later ones forget them.",
+            "They matter for two periods and are forgotten later.",
             tuple((f"{first}", replace(STUDY, first_samples=(first, first))) for first in (10, 20, 50, 100, 200)),
         ),
         (
             "Margin t_n on the drift estimate",
             (
                 "Without a margin the target still holds: the direct estimate is above the drift by itself. A constant "
-                "margin pays for its caution for ever."
+                "margin costs labels in every period."
             ),
             (
                 ("none", replace(STUDY, margin=0.0)),
@@ -131,16 +131,16 @@ def tables() -> tuple[Table, ...]:
         (
             "Path, average, knowledge, length",
             (
-                "Steps in random directions often lead back, so a straight line is a little harder. Told the drift, the "
-                "method buys less and comes nearer to the target; what is left is the triangle inequality, which takes "
+                "Steps in random directions often lead back, so a straight line is a little harder. Given the drift, the "
+                "method buys less and comes closer to the target; the remainder is the triangle inequality, which takes "
                 "every step to lead straight away from the last model. The weighted average has a much looser bound and "
-                "buys several times the samples; with noise 1.5 and no margin it comes to the paper's mean as well. 20 "
+                "buys several times the samples; with noise 1.5 and no margin it gives the paper's mean as well. 20 "
                 "periods in place of 25 change little."
             ),
             (
                 ("random directions, 25 periods", STUDY),
                 ("straight line", replace(STUDY, path="line")),
-                ("drift told", replace(STUDY, told=STUDY.rho)),
+                ("drift given", replace(STUDY, given_rho=STUDY.rho)),
                 ("weighted average of the iterates", replace(STUDY, output="weighted")),
                 ("weighted average, noise 1.5, no margin", replace(STUDY, output="weighted", noise=1.5, margin=0.0)),
                 ("20 periods", replace(STUDY, periods=20)),
@@ -156,7 +156,7 @@ def sensitivity(asked: RunSettings) -> tuple[Sensitivity, ...]:
     studies = list(dict.fromkeys(study for _, _, rows in wanted for _, study in rows))
     courses = {
         study: study.run(MANY, seed=asked.seed, threads=asked.workers)
-        for study in asked.over(studies, "regression: what was left open", len(studies))
+        for study in asked.over(studies, "regression: constants not stated", len(studies))
     }
     for title, reading, rows in wanted:
         cells = tuple(_row(name + _CHOSEN * (study == STUDY), courses[study]) for name, study in rows)
@@ -164,7 +164,7 @@ def sensitivity(asked: RunSettings) -> tuple[Sensitivity, ...]:
     inside = sum(BAND[0] <= one.mean_risk <= BAND[1] for one in courses.values())
     found.append(
         Sensitivity(
-            title="What the paper's number tells",
+            title="What the paper's number identifies",
             columns=("choices tried", f"mean within [{BAND[0]}, {BAND[1]}]", "mean below the target"),
             rows=(
                 (
@@ -173,7 +173,7 @@ def sensitivity(asked: RunSettings) -> tuple[Sensitivity, ...]:
                     str(sum(one.mean_risk < study.epsilon for study, one in courses.items())),
                 ),
             ),
-            reading=f"Many choices come near {PAPER_RISK}: it is a range to be in, not something to calibrate by.",
+            reading=f"Many choices come near {PAPER_RISK}: the number does not identify the choices.",
         )
     )
     return tuple(found)

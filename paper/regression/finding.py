@@ -38,7 +38,7 @@ def comparisons(found: Followed, seed: int, threads: int | None) -> tuple[Compar
             as_in_paper=_risk(found.paper),
             practical=_risk(found.practical),
             note=(
-                "the paper does not say what its plus-minus is; ours is the standard error over runs, and the "
+                "the paper does not state what its plus-minus is; here it is the standard error over runs, and the "
                 "standard deviation over n is in the notes"
             ),
         ),
@@ -60,13 +60,13 @@ def comparisons(found: Followed, seed: int, threads: int | None) -> tuple[Compar
             paper=None,
             as_in_paper=Measured(
                 value=float(sgd * STUDY.periods),
-                note=f"{sgd} a period with the same SGD; mean excess risk {sgd_risk:.3f} over {MANY:,} runs",
+                note=f"{sgd} per period with the same SGD; mean excess risk {sgd_risk:.3f} over {MANY:,} runs",
             ),
             practical=Measured(
                 value=float(squares * STUDY.periods),
-                note=f"{squares} a period, least squares from scratch; mean excess risk {squares_risk:.3f}, exact",
+                note=f"{squares} per period, least squares from scratch; mean excess risk {squares_risk:.3f}, exact",
             ),
-            note="least K, the same in every period, whose mean excess risk is at most 0.1: nobody knows it beforehand",
+            note="least K, the same in every period, whose mean excess risk is at most 0.1: known only in hindsight",
         ),
         Comparison(
             what="estimate of rho in the last period, truth 1",
@@ -112,7 +112,7 @@ def _settles(paper: Courses, many: Courses) -> Claim:
         says="The number of samples K_n settles down.",
         holds=few.holds and all_runs.holds,
         measured=(
-            f"run average over the last five periods, {paper.runs} runs: it moves by {few.step:.2f} a period at a "
+            f"run average over the last five periods, {paper.runs} runs: it moves by {few.step:.2f} per period at a "
             f"size of {few.samples:.1f} (settled: under 5 %), its slope is {few.slope:+.3f} +- {few.slope_error:.3f} "
             f"a period (settled: under 1 %); {MANY:,} runs: {all_runs.step:.3f} and {all_runs.slope:+.3f} +- "
             f"{all_runs.slope_error:.3f}, the margin 1/sqrt(n-1) still falling"
@@ -122,7 +122,7 @@ def _settles(paper: Courses, many: Courses) -> Claim:
 
 def _achieved(found: Followed, many: Courses) -> Claim:
     sentences, holds = [], True
-    for name, courses in (("as in the paper", found.paper), ("practical default", found.practical)):
+    for name, courses in (("as in the paper", found.paper), ("default method", found.practical)):
         each = measured(courses.risk.mean(axis=1))
         z = _z(each, STUDY.epsilon)
         holds = holds and z < -SURE
@@ -214,7 +214,7 @@ OPEN = (
         chosen="last iterate",
         why=(
             "Its recursion is exact for Gaussian rows. The bound of the weighted average is much looser: it buys "
-            "over 60 rows a period in place of 13."
+            "over 60 rows per period in place of 13."
         ),
     ),
     OpenConstant(
@@ -225,7 +225,7 @@ OPEN = (
     OpenConstant(
         name="whether m, M, A, B are known",
         chosen="known: m = M = 1, A = 0.16, B = 4",
-        why="The paper estimates rho only. The practical default estimates everything.",
+        why="The paper estimates rho only. The default method estimates everything.",
     ),
     OpenConstant(
         name="margin t_n on the drift estimate",
@@ -260,7 +260,7 @@ OPEN = (
 
 
 def find(asked: RunSettings) -> Finding:
-    """Return what the synthetic regression of section V-A comes to: both trackers on the same worlds, and a thousand runs more."""
+    """Return what the synthetic regression of section V-A comes to: both trackers on the same data, and a thousand runs more."""
     found = followed(asked)
     many = STUDY.run(MANY, seed=asked.seed, threads=asked.workers)
     paper, practical = found.paper, found.practical
@@ -269,13 +269,13 @@ def find(asked: RunSettings) -> Finding:
         name="regression",
         title="Synthetic regression",
         question=(
-            "The best coefficients move by 1 each period, which the method is not told. Does it learn how fast they "
+            "The best coefficients move by 1 each period, which the method does not know. Does it learn how fast they "
             "move, does it settle on a number of samples, and is the excess risk below 0.1?"
         ),
         answer=(
             f"{'Yes' if all(claim.holds for claim in judged) else 'Not in everything'}. As in the paper the mean "
             f"excess risk is {paper.mean_risk:.4f} (the paper: {PAPER_RISK}) with {_labels(paper):.0f} labels in 25 "
-            f"periods; the practical default, which is told nothing but the target, has {practical.mean_risk:.4f} "
+            f"periods; the default method, which is given nothing but the target, has {practical.mean_risk:.4f} "
             f"with {_labels(practical):.0f} labels."
         ),
         runs=asked.runs,
@@ -312,11 +312,11 @@ def _notes(found: Followed, many: Courses) -> tuple[str, ...]:
         (
             "Where the slack to the target comes from: the margin, the estimate being above the drift, and most of all "
             "the triangle inequality, by which the rule takes every step to lead straight away from the last model. "
-            "With the drift told the mean is still half the target."
+            "With the drift given, the mean is still half the target."
         ),
         (
             "In this experiment a step costs five times the target (m rho^2 / 2 = 0.5), so there is little to keep from "
-            "the last model: a least squares fit of 4 fresh rows a period would do. Warm starts pay where the world "
-            "moves less."
+            "the last model: a least squares fit of 4 fresh rows per period would do. Warm starts pay where the drift "
+            "is slower."
         ),
     )

@@ -31,7 +31,7 @@ LOSS = SquaredLoss()
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Followed:
-    """The same worlds followed as in the paper, and by the practical default."""
+    """Runs of the paper's method and of the default method on the same data."""
 
     paper: Courses
     practical: Courses
@@ -51,19 +51,19 @@ def paper_tracker(run: int) -> Tracker:
 
 
 def practical_tracker(run: int) -> Tracker:
-    """Return the practical default, which is told the target and nothing else."""
+    """Return the default method, which is given the target and nothing else."""
     return Tracker(LOSS, epsilon=STUDY.epsilon, fit_intercept=False, rng=run)
 
 
 def follow(tracker: Tracker, run: int, seed: int) -> Courses:
-    """Return what a tracker does in the world of a run; the first rows of a period are the same for every tracker."""
-    world = DriftingRegression(
+    """Return what a tracker does on the data of a run; the first rows of a period are the same for every tracker."""
+    population = DriftingRegression(
         features=STUDY.features, rho=STUDY.rho, noise=STUDY.noise, covariance=STUDY.variance, rng=run_seed(seed, run)
     )
     risk, samples, rho, coef = [], [], [], []
-    truth = world.path(STUDY.periods)
+    truth = population.path(STUDY.periods)
     for n in range(1, STUDY.periods + 1):
-        now, rows = world.period(n), np.random.default_rng((seed, run, n))
+        now, rows = population.period(n), np.random.default_rng((seed, run, n))
         report = tracker.step(lambda count, now=now, rows=rows: now.draw(count, rng=rows))  # type: ignore[misc]
         risk.append(now.excess_risk(LOSS, tracker.coef))
         samples.append(report.samples)
@@ -85,7 +85,7 @@ def both(item: tuple[int, int]) -> tuple[Courses, Courses]:
 
 
 def followed(asked: RunSettings) -> Followed:
-    """Return all the runs that were asked for."""
+    """Return all runs."""
     items = [(run, asked.seed) for run in range(asked.runs)]
     found = map_runs(asked, both, items, "regression: runs of both trackers")
     return Followed(paper=joined([one for one, _ in found]), practical=joined([one for _, one in found]))
@@ -113,7 +113,7 @@ def best_constant_sgd(seed: int, threads: int | None) -> tuple[int, float]:
         risk = study.run(MANY, seed=seed, threads=threads).mean_risk
         if risk <= STUDY.epsilon:
             return samples, risk
-    raise AssertionError("a thousand rows a period are far more than enough")
+    raise AssertionError("a thousand rows per period are far more than enough")
 
 
 def best_constant_squares() -> tuple[int, float]:
@@ -150,7 +150,7 @@ def _three(values: FloatArray) -> tuple[float, float, float]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Settled:
-    """How still the sample sizes stand in the last five periods, the run average: mean step, slope a period and its error."""
+    """How stable the sample sizes are in the last five periods, the run average: mean step, slope per period and its error."""
 
     samples: float
     step: float
@@ -159,12 +159,12 @@ class Settled:
 
     @property
     def holds(self) -> bool:
-        """Whether sizes move by less than 5 % from one period to the next, and by less than 1 % a period in one direction."""
+        """Whether sizes move by less than 5 % from one period to the next, and by less than 1 % per period in one direction."""
         return self.step < 0.05 * self.samples and abs(self.slope) < 0.01 * self.samples
 
 
 def settled(courses: Courses, last: int = 5) -> Settled:
-    """Return how the sample sizes stand in the last periods."""
+    """Return how stable the sample sizes are in the last periods."""
     sizes = courses.samples[:, -last - 1 :].astype(np.float64)
     average = sizes.mean(axis=0)
     time = np.arange(last) - 0.5 * (last - 1)

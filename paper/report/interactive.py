@@ -154,6 +154,6 @@ def _plain(values: FloatArray) -> list[float | None]:
 
 
 def _lonely(values: FloatArray) -> bool:
-    """Tell whether some point has no neighbour: a line would not show it."""
+    """Return whether some point has no neighbour: a line would not show it."""
     there = [False, *np.isfinite(values).tolist(), False]
     return any(b and not a and not c for a, b, c in zip(there, there[1:], there[2:], strict=False))

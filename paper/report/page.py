@@ -13,7 +13,7 @@ from paper.report.text import NOTHING, grouped, measured, numbers, plural, types
 Row = tuple[str, list[str]]
 Groups = Sequence[tuple[str, list[Row]]]
 OFTEN = 3  # numbers with the same note
-_HEADS = ("The paper", "As in the paper", "Practical default")
+_HEADS = ("The paper", "As in the paper", "Default method")
 
 
 def figure_id(finding: Finding, figure: Figure) -> str:
@@ -142,7 +142,7 @@ def _notes(notes: Sequence[str]) -> str:
 
 
 def _folded(title: str, inside: str, before: str = "") -> str:
-    """Return something that is unfolded by whoever wants to know."""
+    """Return a section that is collapsed at first."""
     quiet = f'<span class="quiet">{escape(before)}</span>' if before else ""
     return f'<details class="fold"><summary><h3>{quiet}{_said(title)}</h3></summary>{inside}</details>'
 
@@ -207,7 +207,7 @@ SYMBOLS = (
     (
         "ρ",
         "rho",
-        "how far the best model moves from one period to the next. Nobody knows it; both methods estimate it.",
+        "how far the best model moves from one period to the next. It is unknown; both methods estimate it.",
     ),
     ("Kₙ", "K_n", "how many fresh samples are bought in period n. This is what both methods decide."),
     (
@@ -251,12 +251,12 @@ def _before() -> str:
     )
     return (
         '<section aria-labelledby="before-title"><h2 id="before-title">Before you read</h2>'
-        f"<p>The world drifts, and a model that was fitted once goes stale. {escape(PAPER)} decides in every period how many "
-        "fresh samples to buy so that the model stays close to the best one. This page repeats its experiments and puts three "
-        "things side by side:</p>"
-        "<ul><li><strong>the paper</strong>: what it reports, in its own words;</li>"
-        "<li><strong>as in the paper</strong>: its method, run here, with its misprints corrected;</li>"
-        "<li><strong>practical default</strong>: what driftpace does when it is told no more than the target.</li></ul>"
+        f"<p>The data drift, and a model that was fitted once becomes outdated. {escape(PAPER)} decides in every period how many "
+        "fresh samples to buy so that the model stays close to the best one. This page repeats its experiments and compares three "
+        "results:</p>"
+        "<ul><li><strong>the paper</strong>: what it reports;</li>"
+        "<li><strong>as in the paper</strong>: its method, run here, with its errata corrected;</li>"
+        "<li><strong>default method</strong>: what driftpace does when it is given only the target.</li></ul>"
         f'<h3>Four symbols</h3><dl class="facts">{symbols}</dl></section>'
     )
 

@@ -87,7 +87,7 @@ def looks(figure: Figure) -> list[Look]:
 
 
 def intervals_as_bands(series: Sequence[Series]) -> bool:
-    """Tell whether intervals are drawn as bands: of three and more, one would hide the other."""
+    """Return whether intervals are drawn as bands: of three and more, one would hide the other."""
     wide = (each for each in series if each.low is not None and each.high is not None and (each.high > each.low).any())
     return sum(1 for _ in wide) <= 2
 
@@ -108,13 +108,13 @@ def heights(figure: Figure) -> FloatArray:
 
 
 def whole(figure: Figure) -> bool:
-    """Tell whether the x axis counts, as periods do."""
+    """Return whether the x axis counts, as periods do."""
     x = along(figure)
     return not figure.equal and bool(x.size) and bool((x == np.round(x)).all())
 
 
 def logarithmic_x(figure: Figure) -> bool:
-    """Tell whether the x are even on a logarithm and uneven otherwise, as targets of 0.3, 0.1, 0.03, 0.01 are.
+    """Return whether the x are even on a logarithm and uneven otherwise, as targets of 0.3, 0.1, 0.03, 0.01 are.
 
     >>> def over(*x):
     ...     series = Series(label="a", role="paper", x=x, y=x)
@@ -130,7 +130,7 @@ def logarithmic_x(figure: Figure) -> bool:
 
 
 def from_zero(figure: Figure) -> bool:
-    """Tell whether the y axis starts at zero: where all is above it and some of it near."""
+    """Return whether the y axis starts at zero: where all is above it and some of it near."""
     y = heights(figure)
     return not (figure.log_y or figure.equal) and bool(y.size) and 0.0 <= y[0] <= _NEAR_ZERO * y[-1]
 

@@ -9,7 +9,7 @@ from paper.selection.study import EPSILON, PERIODS, Method, Runs
 N = np.arange(1.0, PERIODS + 1.0)
 METHODS: tuple[tuple[Method, str, Role], ...] = (
     ("paper", "as in the paper", "paper"),
-    ("practical", "practical default", "practical"),
+    ("practical", "default method", "practical"),
 )
 
 
@@ -36,7 +36,7 @@ def _risk(runs: dict[Method, Runs], key: str) -> Figure:
         y_label="excess risk without a penalty",
         series=(
             curve("chosen, as in the paper", "paper", N, paper.risk),
-            curve("chosen, practical default", "practical", N, default.risk, band=False),
+            curve("chosen, default method", "practical", N, default.risk, band=False),
             *(
                 curve(f"always {paper.grid[index]:g}", role, N, paper.each[:, :, index], band=False)
                 for index, role in fixed

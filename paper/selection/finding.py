@@ -26,7 +26,7 @@ from paper.selection.study import (
 )
 
 METHODS: tuple[Method, ...] = ("paper", "practical")
-SAID: tuple[tuple[Method, str], ...] = (("paper", "as in the paper"), ("practical", "by the practical default"))
+SAID: tuple[tuple[Method, str], ...] = (("paper", "as in the paper"), ("practical", "by the default method"))
 FIVE = (0.01, 0.1, 1.0, 10.0, 30.0)
 FEW = 5
 VARIANTS: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -61,10 +61,10 @@ def find(asked: RunSettings) -> Finding:
     varied = [Runs.of(FIVE, rest[place * few : (place + 1) * few]) for place in range(len(VARIANTS))]
     two = {method: runs[method, TWO] for method in METHODS}
     ten = {method: runs[method, TEN] for method in METHODS}
-    return _told(asked, two, ten, varied, few)
+    return _finding(asked, two, ten, varied, few)
 
 
-def _told(
+def _finding(
     asked: RunSettings, two: dict[Method, Runs], ten: dict[Method, Runs], varied: list[Runs], few: int
 ) -> Finding:
     paper, default = ten["paper"], ten["practical"]
@@ -73,12 +73,12 @@ def _told(
         title="Cross-validation of the penalty",
         question=(
             "A penalty on large coefficients helps when labels are few, and hurts when it is too heavy. Which penalty is right "
-            "changes as the world moves. Can it be chosen in every period from the labels that are there anyway?"
+            "changes as the data drift. Can it be selected in every period from the labels that are bought anyway?"
         ),
         answer=(
             f"Choosing among ten penalties in every period gives a mean excess risk of {paper.risk.mean():.3g} as in the "
             f"paper, where the best penalty in hindsight, kept for ever, has {paper.each[:, :, paper.best].mean():.3g}; by "
-            f"the practical default, with {default.samples.mean():.1f} labels a period instead of "
+            f"the default method, with {default.samples.mean():.1f} labels per period instead of "
             f"{paper.samples.mean():.1f}, it is {default.risk.mean():.3g} against "
             f"{default.each[:, :, default.best].mean():.3g}. The target is {EPSILON}."
         ),
@@ -118,7 +118,7 @@ def _comparisons(two: dict[Method, Runs], ten: dict[Method, Runs]) -> tuple[Comp
                 note="with the same rows, those of the largest request",
             ),
             Comparison(
-                what=f"samples a period, {word} penalties",
+                what=f"samples per period, {word} penalties",
                 paper=None,
                 as_in_paper=measured(_over_runs(paper.samples)),
                 practical=measured(_over_runs(default.samples)),
@@ -155,7 +155,7 @@ def _claims(two: dict[Method, Runs], ten: dict[Method, Runs]) -> tuple[Claim, ..
         fall = paired(choice[:, -5:].mean(axis=1), choice[:, :5].mean(axis=1))
         claims.append(
             Claim(
-                says=f"The choice follows the world, {said}: lighter penalties as the coefficients grow.",
+                says=f"The choice follows the population, {said}: lighter penalties as the coefficients grow.",
                 holds=fall.z <= -2.0,
                 measured=f"log10 of the penalty, last five periods less first five: {fall}",
             )
@@ -182,7 +182,7 @@ def _sensitivity(varied: list[Runs], few: int) -> Sensitivity:
         reading=(
             "More folds leave the fits nearer to the whole period and cost little. The simplest within one standard error "
             "prefers heavier penalties than the best. Remembering helps where a period has few rows, which is why the "
-            "practical default does."
+            "default method does."
         ),
     )
 
@@ -193,7 +193,7 @@ def _fixed(ten: dict[Method, Runs]) -> Sensitivity:
     chosen = ("chosen in every period", f"{ten['paper'].risk.mean():.4f}", f"{ten['practical'].risk.mean():.4f}")
     return Sensitivity(
         title="What each penalty would have had, kept for ever, with the same rows",
-        columns=("l2", "as in the paper", "practical default"),
+        columns=("l2", "as in the paper", "default method"),
         rows=(*rows, chosen),
         reading="Mean excess risk without a penalty. The wrong penalty costs more than choosing does.",
     )
@@ -217,7 +217,7 @@ CONSTANTS = (
     OpenConstant(
         name="what the folds see",
         chosen="the comparison sees 9/10 of the rows; the model of the period is fitted to all of them",
-        why="The paper does not say (I24). Scaling K_n up by 10/9 would buy rows for the comparison alone.",
+        why="The paper does not state (I24). Scaling K_n up by 10/9 would buy rows for the comparison alone.",
     ),
     OpenConstant(
         name="constants of each branch",
@@ -232,8 +232,8 @@ CONSTANTS = (
     OpenConstant(name="K_1, K_2", chosen=f"{FIRST[0]} each", why="Not given. Six rows for each coefficient."),
     OpenConstant(
         name="memory of comparisons",
-        chosen=f"none as in the paper; {MEMORY} by the practical default",
-        why="Few rows tell penalties apart only by luck; the practical default asks for few.",
+        chosen=f"none as in the paper; {MEMORY} by the default method",
+        why="Few rows distinguish penalties only by chance, and the default method requests few.",
     ),
 )
 
@@ -243,7 +243,7 @@ NOTES = (
         "rows is not covered by it; what comes out is measured here."
     ),
     (
-        "The folds cost nearly nothing by the practical default: for squared loss the models without a fold follow in closed "
+        "The folds cost nearly nothing by the default method: for squared loss the models without a fold follow in closed "
         "form from sums that all penalties share (`python -m benchmarks selection`)."
     ),
 )

@@ -25,29 +25,29 @@ FOLDS = 10
 MEMORY = 0.75
 
 
-def world_of(seed: int, run: int) -> DriftingRegression:
-    """Return the world of a run: the coefficients walk away from zero, so the best penalty falls with time.
+def population_of(seed: int, run: int) -> DriftingRegression:
+    """Return the population of a run: the coefficients move away from zero, so the best penalty falls with time.
 
-    >>> bool(world_of(0, 0).period(1).coef.any())
+    >>> bool(population_of(0, 0).period(1).coef.any())
     False
     """
     return DriftingRegression(features=FEATURES, rho=RHO, noise=NOISE, rng=run_seed(seed, run))
 
 
-def constants_of(world: DriftingRegression, l2: float) -> Constants:
-    """Return m, M, A and B of a penalised loss that hold in every period of the world: m differs from penalty to penalty (I24).
+def constants_of(population: DriftingRegression, l2: float) -> Constants:
+    """Return m, M, A and B of a penalised loss that hold in every period; m depends on the penalty (I24).
 
-    >>> constants_of(world_of(0, 0), 1.0).safe("m")
+    >>> constants_of(population_of(0, 0), 1.0).safe("m")
     2.0
     """
-    known = [world.period(n).constants(SquaredLoss(l2=l2)) for n in range(1, PERIODS + 1)]
+    known = [population.period(n).constants(SquaredLoss(l2=l2)) for n in range(1, PERIODS + 1)]
     most = {name: max(one.safe(name) for one in known) for name in ("M", "A", "B")}
     return Constants.given(m=min(one.safe("m") for one in known), **most)
 
 
 def tracker_of(
     method: Method,
-    world: DriftingRegression,
+    population: DriftingRegression,
     grid: Sequence[float],
     run: int,
     *,
@@ -60,7 +60,7 @@ def tracker_of(
         kept = MEMORY if memory is None else memory
         select = Selection.of_l2(LOSS, grid, folds=folds, choosing=choosing, memory=kept)
         return Tracker(LOSS, epsilon=EPSILON, select=select, fit_intercept=False, features=FEATURES, rng=run)
-    constants = [constants_of(world, l2) for l2 in grid]
+    constants = [constants_of(population, l2) for l2 in grid]
     kept = 0.0 if memory is None else memory
     return Tracker.as_in_paper(
         LOSS,
@@ -130,15 +130,15 @@ class Runs:
 
 
 def follow(job: Job) -> Followed:
-    """Follow the world of the run; it depends on the job alone."""
-    world = world_of(job.seed, job.run)
+    """Run a tracker on the population of the run; the result depends on the job alone."""
+    population = population_of(job.seed, job.run)
     rng = np.random.default_rng([job.seed, job.run, 5])
     tracker = tracker_of(
-        job.method, world, job.grid, job.run, folds=job.folds, choosing=job.choosing, memory=job.memory
+        job.method, population, job.grid, job.run, folds=job.folds, choosing=job.choosing, memory=job.memory
     )
     samples, chosen, risk, each = [], [], [], []
     for n in range(1, PERIODS + 1):
-        now = world.period(n)
+        now = population.period(n)
         report = tracker.step(lambda count, now=now: now.draw(count, rng=rng))  # type: ignore[misc]
         assert report.selected is not None
         samples.append(report.samples)

@@ -21,7 +21,7 @@ from paper.beyond.given import PAPER, ConstantsJob
 from paper.beyond.overshoot import OvershootJob, Settled, settled
 from paper.beyond.rules import RuleJob, proven_from
 from paper.beyond.study import LargestChange, Law, RandomChanges, Runs, lead, run_job
-from paper.cost.study import EPSILON, KNOWN, PERIODS, world_of
+from paper.cost.study import EPSILON, KNOWN, PERIODS, population_of
 from paper.records import Finding
 from paper.runs import run_seed
 
@@ -85,6 +85,7 @@ def test_the_window_is_exact_for_even_changes_that_are_seen_without_noise(seed: 
     assert z(means["rare"], 1.0) < -Z  # (4/3) rho (1 - 0.95^3) = 0.38
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_the_windowed_estimate_finds_the_bound_and_the_mean_does_not(seed: int) -> None:
     last = {
@@ -99,15 +100,17 @@ def test_the_windowed_estimate_finds_the_bound_and_the_mean_does_not(seed: int) 
     )  # the root mean square
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_rare_changes_are_not_what_the_window_was_made_for(seed: int) -> None:
     """48 runs, since most of what differs between runs is how many changes there were."""
     assert z(bounded_runs(("debiased", "windowed"), seed, "rare", 48).drifts[:, -1], bounded.RHO) < -Z
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_the_bound_costs_more_labels_than_the_mean_and_both_hold_the_target(seed: int) -> None:
-    """The control: told that the world stands still, the same tracker buys nothing and misses the target."""
+    """The control: told that the population stands still, the same tracker buys nothing and misses the target."""
     for step in bounded.STEPS:
         windowed, mean = bounded_runs((step, "windowed"), seed), bounded_runs((step, "mean"), seed)
         more = windowed.labels / mean.labels - 1.0
@@ -117,7 +120,7 @@ def test_the_bound_costs_more_labels_than_the_mean_and_both_hold_the_target(seed
     told = []
     for run in range(RUNS):
         number = run_seed(seed, run)
-        world = RandomChanges(rho=1.0, law="even", noise=bounded.NOISE, rng=number)
+        population = RandomChanges(rho=1.0, law="even", noise=bounded.NOISE, rng=number)
         constants = Constants.given(m=1.0, M=1.0, A=2 * bounded.NOISE, B=2.0)
         tracker = Tracker.as_in_paper(
             SquaredLoss(),
@@ -129,18 +132,18 @@ def test_the_bound_costs_more_labels_than_the_mean_and_both_hold_the_target(seed
             features=2,
             rng=number,
         )
-        told.append(lead(tracker, world.period, bounded.PERIODS, number))
+        told.append(lead(tracker, population.period, bounded.PERIODS, number))
     assert z(np.log(Runs.of(told).risk(bounded.SETTLED) / bounded.EPSILON)) > Z
 
 
 def test_changes_never_exceed_the_bound_and_are_the_lengths_of_the_moves() -> None:
     for law in ("even", "rare"):
-        world = RandomChanges(rho=0.7, law=law, noise=0.5, rng=3)
-        path = np.array([world.period(n).coef for n in range(1, 31)])
-        assert np.linalg.norm(np.diff(path, axis=0), axis=1) == pytest.approx(world.changes(30))
-        assert (world.changes(30) <= 0.7).all()
-        assert (world.changes(20) == world.changes(30)[:19]).all()
-    assert set(world.changes(400)) == {0.0, 0.7}
+        population = RandomChanges(rho=0.7, law=law, noise=0.5, rng=3)
+        path = np.array([population.period(n).coef for n in range(1, 31)])
+        assert np.linalg.norm(np.diff(path, axis=0), axis=1) == pytest.approx(population.changes(30))
+        assert (population.changes(30) <= 0.7).all()
+        assert (population.changes(20) == population.changes(30)[:19]).all()
+    assert set(population.changes(400)) == {0.0, 0.7}
 
 
 @pytest.mark.parametrize("bad", [{"law": "odd"}, {"rho": -1.0}, {"noise": math.nan}, {"rng": -1}])
@@ -180,6 +183,7 @@ def test_updating_past_bounds_proves_the_target_sooner_and_costs_labels_once(see
         assert z(runs.risk(), EPSILON) < -Z
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_the_smaller_the_first_periods_the_more_the_update_buys_in_the_third(seed: int) -> None:
     third = [rule_runs(("update-past", first), seed).samples[:, 2].mean() for first in rules.SIZES]
@@ -191,6 +195,7 @@ def test_the_smaller_the_first_periods_the_more_the_update_buys_in_the_third(see
 # Constants
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_unknown_constants_cost_labels_that_wear_off(seed: int) -> None:
     known, unknown = constants_runs("mMAB", seed), constants_runs("", seed)
@@ -230,7 +235,7 @@ def test_constants_that_are_wrong_break_the_promise(seed: int) -> None:
             features=2,
             rng=number,
         )
-        runs.append(lead(tracker, world_of(number).period, PERIODS, number))
+        runs.append(lead(tracker, population_of(number).period, PERIODS, number))
     assert z(np.log(Runs.of(runs).risk(given.SETTLED) / EPSILON)) > Z
 
 
@@ -287,6 +292,18 @@ def test_a_run_is_a_function_of_its_number_and_seed() -> None:
     assert (first.risks != other.risks).any()
 
 
+def test_a_short_run_of_the_experiment_states_its_claims(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of the four studies, two runs; the other three are run in full by slow tests."""
+    monkeypatch.setattr("paper.beyond.finding.STUDIES", (rules,))
+    finding = experiment("beyond")(RunSettings(runs=2, seed=0, workers=1))
+    assert [figure.key.rsplit("_", 1)[0] for figure in finding.figures] == ["beyond_rules", "beyond_rules"]
+    assert len(finding.claims) > 2
+    labels = next(one for one in finding.comparisons if one.what == "labels, do-not-update")
+    assert labels.as_in_paper is not None
+    assert labels.as_in_paper.value == pytest.approx(rule_runs(("do-not-update", 50), 0).labels[:2].mean())
+
+
+@pytest.mark.slow
 def test_the_finding_has_every_study_in_it() -> None:
     finding = found()
     assert (finding.name, finding.runs, finding.seed) == ("beyond", 2, 0)

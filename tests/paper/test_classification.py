@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 
@@ -30,10 +31,22 @@ def gathered(setting: Setting, seed: int, runs: int | None = None) -> Gathered:
     return gather(setting, map_runs(RunSettings(workers=1), follow, each, "runs"))
 
 
+FEW = dict([*CHANGED.items()][:2])
+"""Two rows of the sensitivity table; the others are run by a slow test."""
+
+
 @pytest.fixture(scope="module")
-def finding() -> Finding:
-    """The whole experiment, with as few runs as there can be."""
-    return experiment("classification")(RunSettings(runs=2, seed=5, workers=1))
+def finding() -> Iterator[Finding]:
+    """The experiment, with as few runs as there can be and two rows of its sensitivity table."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("paper.classification.finding.CHANGED", FEW)
+        yield experiment("classification")(RunSettings(runs=2, seed=5, workers=1))
+
+
+@pytest.mark.slow
+def test_the_table_has_every_change() -> None:
+    (table,) = experiment("classification")(RunSettings(runs=2, seed=5, workers=1)).sensitivity
+    assert [row[0] for row in table.rows] == list(CHANGED)
 
 
 def test_every_figure_is_there_and_whole(finding: Finding) -> None:
@@ -71,7 +84,7 @@ def test_it_says_what_is_asked_of_a_finding(finding: Finding) -> None:
         "features d", "means", "sigma^2", "m", "K_1", "T_n"
     }  # fmt: skip
     (table,) = finding.sensitivity
-    assert [row[0] for row in table.rows] == list(CHANGED)
+    assert [row[0] for row in table.rows] == list(FEW)
 
 
 def test_figures_and_comparisons_tell_the_same(finding: Finding) -> None:
@@ -88,7 +101,8 @@ def as_plain(course: Course) -> str:
     return json.dumps({field: getattr(course, field).tolist() for field in FIELDS})
 
 
-def test_a_run_is_a_function_of_its_seed_and_number_alone() -> None:
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_a_run_is_a_function_of_its_seed_and_number_alone(workers: int) -> None:
     """Whatever came before, and on any number of processes, to the last bit."""
     runs = [
         Run(setting=Setting(epsilon=0.1, method=method, periods=6), seed=2, number=r)
@@ -96,7 +110,7 @@ def test_a_run_is_a_function_of_its_seed_and_number_alone() -> None:
         for r in (0, 1)
     ]
     alone = [as_plain(course) for course in map_runs(RunSettings(workers=1), follow, runs, "runs")]
-    assert alone == [as_plain(course) for course in map_runs(RunSettings(workers=2), follow, runs, "runs")]
+    assert alone == [as_plain(course) for course in map_runs(RunSettings(workers=workers), follow, runs, "runs")]
     assert as_plain(follow(runs[1])) == alone[1]
     assert len(set(alone)) == 4
     assert as_plain(follow(replace(runs[0], seed=3))) != alone[0]
@@ -106,11 +120,11 @@ def test_a_run_is_a_function_of_its_seed_and_number_alone() -> None:
 def test_up_front_learns_period_one_and_nothing_else(method: str) -> None:
     """All the rows at once make a model of period 1 within twice the best rate spread/(2 K) of its least risk, in the mean."""
     setting = Setting(epsilon=0.1, method=method)  # type: ignore[arg-type]
-    world, loss, total = setting.world, setting.loss, 2_000
+    population, loss, total = setting.population, setting.loss, 2_000
     models = np.array([up_front(Run(setting=setting, seed=0, number=r), total) for r in range(12)])
     at_best = 0.5 * setting.constants().safe("spread") / total
-    assert world.period(1).excess_risk(loss, models).mean() < 3.0 * at_best
-    assert world.period(10).excess_risk(loss, models).min() > 1_000.0 * at_best
+    assert population.period(1).excess_risk(loss, models).mean() < 3.0 * at_best
+    assert population.period(10).excess_risk(loss, models).min() > 1_000.0 * at_best
 
 
 def test_followed_and_kept_use_the_same_number_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,9 +140,10 @@ def test_followed_and_kept_use_the_same_number_of_rows(monkeypatch: pytest.Monke
         assert told[-1] == course.samples.sum()
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_test_rows_agree_with_the_exact_truth(seed: int) -> None:
-    """The same models judged on 1,000 rows a period: the difference, a mean over rows, is nothing beyond the budget."""
+    """The same models judged on 1,000 rows per period: the difference, a mean over rows, is nothing beyond the budget."""
     setting = Setting(epsilon=0.1)
     exact, tested = gathered(setting, seed), gathered(replace(setting, tested=1_000), seed)
     np.testing.assert_array_equal(exact.samples, tested.samples)
@@ -140,7 +155,7 @@ def test_test_rows_agree_with_the_exact_truth(seed: int) -> None:
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("method", ["paper", "practical"])
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("epsilon", [EPSILONS[0], pytest.param(EPSILONS[1], marks=pytest.mark.slow)])
 def test_following_beats_up_front(method: str, epsilon: float, seed: int) -> None:
     """At the latest when the best model of period 1 costs three times the target: ahead in loss and AUC in every period since.
 
@@ -148,8 +163,10 @@ def test_following_beats_up_front(method: str, epsilon: float, seed: int) -> Non
     budget. As in the paper, whose fits are far better than asked, from period 4 on at both targets.
     """
     setting = Setting(epsilon=epsilon, method=method)  # type: ignore[arg-type]
-    runs, world, loss = gathered(setting, seed), setting.world, setting.loss
-    stale = np.array([world.period(n).excess_risk(loss, world.period(1).minimiser(loss)) for n in range(1, 26)])
+    runs, population, loss = gathered(setting, seed), setting.population, setting.loss
+    stale = np.array(
+        [population.period(n).excess_risk(loss, population.period(1).minimiser(loss)) for n in range(1, 26)]
+    )
     latest = 4 if method == "paper" else int(np.argmax(stale > 3.0 * epsilon)) + 1
     for lead, least in ((runs.loss_lead, 1.0), (runs.auc_lead, 0.7)):
         assert lead.since is not None
@@ -160,7 +177,7 @@ def test_following_beats_up_front(method: str, epsilon: float, seed: int) -> Non
 @pytest.mark.statistical
 @pytest.mark.parametrize("method", ["paper", "practical"])
 def test_where_nothing_turns_up_front_is_better(method: str, seed: int) -> None:
-    """The control: in a world that stands still the same test finds no lead, and up front ahead beyond the budget."""
+    """The control: in a population that stands still the same test finds no lead, and up front ahead beyond the budget."""
     runs = gathered(Setting(epsilon=0.1, method=method, angle=0.0), seed)  # type: ignore[arg-type]
     assert runs.loss_lead.since is None
     assert runs.loss_lead.overall.value < 0.0
@@ -183,6 +200,7 @@ def test_the_estimate_of_the_drift_is_above_it_but_not_by_much(epsilon: float, s
     )  # the control: of a drift three times as large it would be said that it is not above
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_the_practical_estimate_is_above_the_drift_and_nearer_where_there_is_more_to_see(seed: int) -> None:
     """In the norm of the Hessian: above by more than the budget at both targets, and by less at the tight one."""
@@ -199,10 +217,10 @@ def test_the_practical_estimate_is_above_the_drift_and_nearer_where_there_is_mor
 def test_the_norm_of_the_practical_estimate_is_what_a_stale_model_loses() -> None:
     """1/2 rho^2 is the excess risk of last period's best model up to the third order of a small turn; the Euclidean is not."""
     setting = Setting(epsilon=0.1, method="practical", angle=0.01)
-    world, loss = setting.world, setting.loss
-    cost = world.period(2).excess_risk(loss, world.period(1).minimiser(loss))
+    population, loss = setting.population, setting.loss
+    cost = population.period(2).excess_risk(loss, population.period(1).minimiser(loss))
     assert 0.5 * setting.rho() ** 2 == pytest.approx(cost, rel=0.01)
-    assert Setting(epsilon=0.1, angle=0.01).rho() == pytest.approx(world.rho(loss), rel=1e-9)
+    assert Setting(epsilon=0.1, angle=0.01).rho() == pytest.approx(population.rho(loss), rel=1e-9)
     assert Setting(epsilon=0.1, angle=0.01).rho() > 1.4 * setting.rho()
 
 
@@ -228,7 +246,7 @@ def test_the_target_is_held_as_in_the_paper(epsilon: float, seed: int) -> None:
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("epsilon", [EPSILONS[0], pytest.param(EPSILONS[1], marks=pytest.mark.slow)])
 def test_the_target_is_held_by_default_with_far_fewer_rows(epsilon: float, seed: int) -> None:
     """In the mean over periods it is not above epsilon by the budget (nor under a fifth of it: it is not bought blindly)."""
     runs, paper = (gathered(Setting(epsilon=epsilon, method=method), seed) for method in ("practical", "paper"))
@@ -262,7 +280,7 @@ def test_settings_are_told_what_is_true_of_every_period() -> None:
     for setting in CHANGED.values():
         told = setting.constants()
         for n in (1, 9):
-            period = setting.world.period(n)
+            period = setting.population.period(n)
             assert setting.domain.contains(period.minimiser(setting.loss))
             assert period.constants(setting.loss).safe("M") == pytest.approx(told.safe("M"))
             assert period.constants(setting.loss).safe("A") == pytest.approx(told.safe("A"))

@@ -33,6 +33,7 @@ def sure(each: np.ndarray) -> bool:
     return bool(each.mean() > limit * each.std(ddof=1) / math.sqrt(len(each)))
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_the_plan_is_within_its_money_in_every_run(seed: int) -> None:
     """No error budget: it is true of every run, and the control, the rule that has no budget, is over it in every run."""
@@ -44,6 +45,7 @@ def test_the_plan_is_within_its_money_in_every_run(seed: int) -> None:
         assert (made.prices == COST.units(made.samples.astype(np.int64))).all()
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 @pytest.mark.parametrize(("other", "times"), [("up front", 3.0), ("every five", 2.0)])
 def test_the_plan_is_better_than_the_other_two(other: Method, times: float, seed: int) -> None:
@@ -54,6 +56,7 @@ def test_the_plan_is_better_than_the_other_two(other: Method, times: float, seed
     assert not sure(-ratios)
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_half_the_money_of_the_rule_is_not_enough_for_its_loss(seed: int) -> None:
     """What the paper says of an unknown budget is not so at 250, and the finding must say so."""
@@ -64,6 +67,7 @@ def test_half_the_money_of_the_rule_is_not_enough_for_its_loss(seed: int) -> Non
     assert not similar.holds
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_some_periods_are_left_empty_and_never_alone_is_one_bought(seed: int) -> None:
     """Empty periods exist in every run, and samples have a neighbour in time, by which the drift is seen (section IV-A)."""
@@ -76,6 +80,7 @@ def test_some_periods_are_left_empty_and_never_alone_is_one_bought(seed: int) ->
     assert not (taken("rule", seed).samples == 0).any()  # the control buys in every period
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_the_default_holds_the_target_within_the_same_money(seed: int) -> None:
     """The logarithm of the excess risk against the target, 20 runs; and less than the plan's in each of the same 7 (1 in 128)."""
@@ -83,6 +88,17 @@ def test_the_default_holds_the_target_within_the_same_money(seed: int) -> None:
     assert (default.spent <= TOTAL).all()
     assert sure(np.log(EPSILON / default.risk))
     assert (taken("plan", seed).risk > default.first(RUNS).risk).all()
+
+
+def test_a_short_run_of_the_experiment_states_its_claims(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two runs, no other budgets and no IPOPT; the control, the rule without a budget, spends more than the budget."""
+    monkeypatch.setattr("paper.cost.finding.BUDGETS", ())
+    monkeypatch.setattr("paper.cost.finding.find_spec", lambda name: None)
+    finding = experiment("cost")(RunSettings(runs=2, seed=0, workers=1))
+    holds = {claim.says: claim.holds for claim in finding.claims}
+    assert next(held for says, held in holds.items() if "within" in says)
+    assert not next(held for says, held in holds.items() if "similar" in says)
+    assert (taken("rule", 0, 2).spent > TOTAL).all()
 
 
 def test_a_run_is_a_function_of_its_number_and_seed() -> None:
@@ -100,6 +116,7 @@ def test_baselines_spend_as_they_are_said_to() -> None:
     assert front.spent == every.spent == 400
 
 
+@pytest.mark.slow
 def test_the_finding_says_what_was_measured() -> None:
     finding = found()
     assert (finding.name, finding.runs, finding.seed) == ("cost", 2, 0)

@@ -67,6 +67,7 @@ def psid() -> Account:
     return replayed(RunSettings(runs=2, workers=1), [PSID])[PSID]
 
 
+@pytest.mark.slow
 class TestFinding:
     def test_has_the_three_figures_of_the_paper_for_every_table_and_one_in_dollars(self, found: Finding) -> None:
         keys = [figure.key for figure in found.figures]
@@ -273,10 +274,10 @@ class TestRefusals:
 
 @pytest.mark.statistical
 def test_adaptive_beats_up_front_where_the_world_moves_and_not_where_it_stands(seed: int) -> None:
-    """The paper's claim on dollars of the day, and its control: the same people dealt out to waves at random.
+    """The paper's claim on nominal dollars, and its control: the same people dealt out to waves at random.
 
     Budget: z = 4.5 paired standard errors over 6 resamplings, which a t of five degrees of freedom exceeds 3 times in 1,000; the
-    gap is some 50 of them. In the control the world stands still: up front, with all rows of a wave, has an excess risk of about
+    gap is some 50 of them. In the control there is no drift: up front, with all rows of a wave, has an excess risk of about
     (coefficients) Var / 2K = 9 x 0.7 / 1266 = 0.005, half the target, and adaptive may be no more than the target worse.
     """
     setting = replace(NOMINAL, seed=seed)
@@ -301,7 +302,7 @@ def test_adaptive_beats_up_front_where_the_world_moves_and_not_where_it_stands(s
 
 @pytest.mark.statistical
 def test_default_holds_the_target_and_uses_a_fraction_of_the_rows(seed: int) -> None:
-    """On dollars of the day, in the mean over waves: z = 4.5 standard errors over 6 resamplings. Tight: not below a tenth of it.
+    """On nominal dollars, in the mean over waves: z = 4.5 standard errors over 6 resamplings. Tight: not below a tenth of it.
 
     The control keeps the first model, which is above the target by far more than that.
     """
@@ -351,6 +352,7 @@ def facts(figure: Figure) -> tuple[Any, ...]:
     return figure.title, figure.caption, figure.alt, curves
 
 
+@pytest.mark.slow
 def test_records_are_of_their_kinds(found: Finding) -> None:
     assert all(isinstance(row, Comparison) for row in found.comparisons)
     assert all(isinstance(claim, Claim) for claim in found.claims)

@@ -141,13 +141,13 @@ class ConstantMargin:
 def tracked(study: RegressionStudy, run: int, seed: int) -> Courses:
     """Return the course of Tracker.as_in_paper on the rows of an engine's run."""
     margin: Any = RootMargin(scale=study.margin) if study.margin_shape == "falling" else ConstantMargin()
-    drift = None if study.told is not None else Drift(one_step=Direct(), combine=MeanChange(), margin=margin)
+    drift = None if study.given_rho is not None else Drift(one_step=Direct(), combine=MeanChange(), margin=margin)
     tracker = Tracker.as_in_paper(
         SquaredLoss(),
         epsilon=study.epsilon,
         domain=Ball(radius=0.5 * study.diameter),
         constants=study.constants,
-        rho=study.told,
+        rho=study.given_rho,
         drift=drift,
         learner=study.learner,
         first_samples=study.first_samples,
@@ -181,8 +181,8 @@ def tracked(study: RegressionStudy, run: int, seed: int) -> Courses:
 COMPARED = {
     **STUDIES,
     "straight line": RegressionStudy(path="line"),
-    "drift told": RegressionStudy(told=1.0, first_samples=(400,)),
-    "drift told, far too small": RegressionStudy(told=0.05, first_samples=(400,)),
+    "drift given": RegressionStudy(given_rho=1.0, first_samples=(400,)),
+    "drift given, far too small": RegressionStudy(given_rho=0.05, first_samples=(400,)),
     "slow drift, some periods without rows": RegressionStudy(rho=0.02, noise=0.01, epsilon=0.3, margin=0.0),
     "no margin": RegressionStudy(margin=0.0),
     "constant margin": RegressionStudy(margin_shape="constant"),
@@ -287,7 +287,7 @@ def test_one_run_and_one_period_have_no_spread() -> None:
             r"RegressionStudy\(margin_shape=...\) must be one of 'falling', 'constant'; got 'log'",
         ),
         ({"output": "tail"}, r"RegressionStudy\(output=...\) must be one of 'last', 'weighted'; got 'tail'"),
-        ({"told": -1.0}, r"RegressionStudy\(told=...\) must be zero or more, and finite; got -1.0"),
+        ({"given_rho": -1.0}, r"RegressionStudy\(given_rho=...\) must be zero or more, and finite; got -1.0"),
         (
             {"first_samples": (50, 0)},
             r"RegressionStudy\(first_samples=...\) must be a tuple of whole numbers of at least 1",

@@ -66,13 +66,13 @@ def test_the_drift_estimate_is_above_the_drift_on_average(twenty: Courses, seed:
     error = rho.std(axis=0, ddof=1) / math.sqrt(MANY)
     assert (rho.mean(axis=0) - Z * error > STUDY.rho).all()
     assert (rho.mean(axis=0) < STUDY.rho + 0.3).all()
-    control = many(replace(STUDY, told=0.95), seed)  # one that is told too little does not count as above
+    control = many(replace(STUDY, given_rho=0.95), seed)  # one that is told too little does not count as above
     assert not judged(control, control)[ABOVE]
 
 
 @pytest.mark.statistical
 def test_sample_sizes_settle(twenty: Courses, seed: int) -> None:
-    """In the last five periods run averages move by under 5 % a period, in one direction by under 1 % (Z errors on top)."""
+    """In the last five periods run averages move by under 5 % per period, in one direction by under 1 % (Z errors on top)."""
     curve = many(STUDY, seed)
     assert settled(twenty).holds  # its slope has an error of 0.02 and 1 % is 0.13, so a false alarm is 5 errors away
     still = settled(curve)
@@ -96,8 +96,8 @@ def test_the_excess_risk_is_at_most_the_target(twenty: Courses, seed: int) -> No
 
 @pytest.mark.statistical
 def test_told_far_too_little_the_target_is_missed(seed: int) -> None:
-    """The control: told that the world hardly moves, the same method is above the target by Z standard errors."""
-    control = many(replace(STUDY, told=0.2), seed)
+    """The control: told that the population hardly moves, the same method is above the target by Z standard errors."""
+    control = many(replace(STUDY, given_rho=0.2), seed)
     mean, error = mean_and_error(control.risk[:, 5:].mean(axis=1))
     assert mean - Z * error > STUDY.epsilon
     later = Courses(
@@ -113,7 +113,7 @@ def test_told_far_too_little_the_target_is_missed(seed: int) -> None:
 @pytest.mark.statistical
 def test_told_the_drift_the_target_is_not_kept_by_far(seed: int) -> None:
     """Tightness: with the drift known, a quarter of the target would not be kept (Z errors, from period 3 on)."""
-    risk = many(replace(STUDY, told=STUDY.rho), seed).risk[:, 2:]
+    risk = many(replace(STUDY, given_rho=STUDY.rho), seed).risk[:, 2:]
     mean, error = mean_and_error(risk.mean(axis=1))
     assert mean - Z * error > 0.25 * STUDY.epsilon
     assert below(risk, STUDY.epsilon)
@@ -145,7 +145,7 @@ def test_the_mean_is_the_papers(twenty: Courses, seed: int) -> None:
         (replace(STUDY, noise=0.03), 0.0263),
         (replace(STUDY, noise=0.05, first_samples=(200, 200)), 0.0276),
         (replace(STUDY, noise=0.05, path="line"), 0.0305),
-        (replace(STUDY, noise=0.05, told=1.0), 0.043),
+        (replace(STUDY, noise=0.05, given_rho=1.0), 0.043),
     ],
 )
 def test_the_simulations_of_the_notes(study: RegressionStudy, reported: float, seed: int) -> None:
@@ -157,7 +157,7 @@ def test_the_simulations_of_the_notes(study: RegressionStudy, reported: float, s
 
 @pytest.mark.statistical
 def test_the_tracker_and_the_engine_have_the_same_mean(twenty: Courses, seed: int) -> None:
-    """Other worlds, other code: the means of risk, of the last drift estimate and of the last size agree within Z errors."""
+    """Other populations, other code: the means of risk, of the last drift estimate and of the last size agree within Z errors."""
     curve = many(STUDY, seed)
     for few, all_runs in (
         (twenty.risk.mean(axis=1), curve.risk.mean(axis=1)),
@@ -246,6 +246,7 @@ def test_the_tables_begin_from_the_same_choice(finding: Finding) -> None:
     assert [table.title for table in finding.sensitivity[:2]] == ["Noise variance", "Variance of a feature, sigma_x^2"]
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_on_any_workers(finding: Finding) -> None:
     again = followed(RunSettings(runs=3, seed=5, workers=2))
     assert np.array_equal(again.paper.samples.mean(axis=0), finding.figures[1].series[0].y)

@@ -11,7 +11,7 @@ import pytest
 
 from driftpace.errors import MissingExtraError, ParameterError
 from paper import NAMES, Finding, RunSettings, reproduce
-from tests.paper.test_page import folder
+from tests.paper.report.test_page import folder
 from tests.reference.findings import find, made_up
 
 HERE = sys.modules["paper.reproduce"]
@@ -62,6 +62,7 @@ def test_the_same_files_on_one_process_and_on_two(monkeypatch: pytest.MonkeyPatc
     assert folder(tmp_path / "1") != folder(tmp_path / "other")
 
 
+@pytest.mark.slow
 def test_a_real_experiment_gives_the_same_files_on_one_process_and_on_two(tmp_path: Path) -> None:
     for workers in (1, 2):
         (finding,) = reproduce("regression", runs=2, workers=workers, out=tmp_path / str(workers))
@@ -76,9 +77,7 @@ def test_a_folder_that_cannot_be_written_to_is_refused(
     asked: list[tuple[str, RunSettings]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "access", lambda place, mode: False)
-    with pytest.raises(
-        ParameterError, match=r"reproduce\(out=\.\.\.\) must be a folder that can be written to; '.*' cannot"
-    ):
+    with pytest.raises(ParameterError, match=r"reproduce\(out=\.\.\.\) must be a writable directory; '.*' is not"):
         reproduce(out=tmp_path / "out")
     assert asked == []
 
@@ -116,9 +115,9 @@ def test_an_extract_reaches_the_income_experiment(asked: list[tuple[str, RunSett
         ({"runs": 2.5}, r"reproduce\(runs=\.\.\.\) must be"),
         ({"seed": -1}, r"reproduce\(seed=\.\.\.\) must be"),
         ({"workers": 0}, r"reproduce\(workers=\.\.\.\) must be"),
-        ({"out": "taken"}, r"reproduce\(out=\.\.\.\) must be a folder; 'taken' is a file"),
-        ({"out": "taken/deeper"}, r"reproduce\(out=\.\.\.\) must be a folder; 'taken' is a file"),
-        ({"out": "half"}, r"reproduce\(out=\.\.\.\) must be a folder; 'half/figures' is a file"),
+        ({"out": "taken"}, r"reproduce\(out=\.\.\.\) must be a directory; 'taken' is a file"),
+        ({"out": "taken/deeper"}, r"reproduce\(out=\.\.\.\) must be a directory; 'taken' is a file"),
+        ({"out": "half"}, r"reproduce\(out=\.\.\.\) must be a directory; 'half/figures' is a file"),
         ({"psid": "none.csv"}, r"\(path=\.\.\.\) must be an existing CSV or Stata file; got 'none.csv'"),
         ({"psid": "mine.csv", "names": "cost"}, r"reproduce\(psid=\.\.\.\) is read by income alone; got cost"),
         (

@@ -8,7 +8,7 @@ import pytest
 from paper import RunSettings
 from paper.runs import paired, standard_error
 from paper.selection import find
-from paper.selection.study import EPSILON, PERIODS, TWO, Job, Runs, constants_of, follow, world_of
+from paper.selection.study import EPSILON, PERIODS, TWO, Job, Runs, constants_of, follow, population_of
 
 WIDE = (0.001, 0.3, 30.0)
 RUNS = 12
@@ -52,9 +52,9 @@ def test_lighter_penalties_are_chosen_as_the_coefficients_grow(wide: Runs) -> No
 
 
 def test_the_curvature_of_each_branch_has_its_penalty_in_it() -> None:
-    world = world_of(0, 0)
-    assert [constants_of(world, l2).safe("m") for l2 in (0.0, 0.1, 1.0)] == pytest.approx([1.0, 1.1, 2.0])
-    assert constants_of(world, 1.0).safe("A") > constants_of(world, 0.0).safe("A")
+    population = population_of(0, 0)
+    assert [constants_of(population, l2).safe("m") for l2 in (0.0, 0.1, 1.0)] == pytest.approx([1.0, 1.1, 2.0])
+    assert constants_of(population, 1.0).safe("A") > constants_of(population, 0.0).safe("A")
 
 
 def test_a_run_is_a_function_of_its_job() -> None:

@@ -43,7 +43,7 @@ def made_up(name: str = "regression", *, runs: int = 20, seed: int = 0, periods:
             y_label="estimate of rho",
             series=(
                 curve("as in the paper", "paper", settling, 0.06),
-                curve("practical default", "practical", 0.9 * settling + 0.1, 0.05),
+                curve("default method", "practical", 0.9 * settling + 0.1, 0.05),
                 curve("truth", "truth", np.ones(periods)),
             ),
             paper="figure 1",
@@ -57,7 +57,7 @@ def made_up(name: str = "regression", *, runs: int = 20, seed: int = 0, periods:
             y_label="samples K_n",
             series=(
                 curve("as in the paper", "paper", samples, 3.0, steps=True),
-                curve("practical default", "practical", samples - 4.0, 2.0, steps=True),
+                curve("default method", "practical", samples - 4.0, 2.0, steps=True),
                 curve("all up front", "other", np.where(n == 1.0, samples.sum(), 0.0), steps=True),
             ),
             paper="figure 2",
@@ -71,7 +71,7 @@ def made_up(name: str = "regression", *, runs: int = 20, seed: int = 0, periods:
             y_label="test loss",
             series=(
                 curve("as in the paper", "paper", 0.1 + 0.01 * rng.normal(size=periods), 0.02),
-                curve("practical default", "practical", 0.09 + 0.01 * rng.normal(size=periods), 0.02),
+                curve("default method", "practical", 0.09 + 0.01 * rng.normal(size=periods), 0.02),
                 curve("all up front", "other", 0.5 * n**2 - 0.4, 0.3),
                 curve("every five periods", "second", 0.3 + 0.2 * (n % 5.0), 0.05),
                 curve("the same every period", "third", 0.2 + 0.02 * n),

@@ -171,7 +171,7 @@ def follow(
 
     The method is ``Tracker.as_in_paper`` by its do-not-update rule: direct estimates averaged, margin / sqrt(steps) where
     ``falling`` (``margin`` itself otherwise) on top, d0 = sqrt(2 eps/m) + that, K the smallest of the table. ``known`` is the
-    drift where it is told, NaN where it is estimated.
+    drift where it is given, NaN where it is estimated.
     """
     runs, periods, features = coef.shape
     z = np.zeros((features + 1, 2, LANES))
@@ -194,7 +194,7 @@ def follow(
     steps = np.zeros(LANES)
     gradient = np.zeros(features)
     enough = epsilon * _ROUNDING
-    told = not math.isnan(known)
+    known_drift = not math.isnan(known)
     reach = math.sqrt(2.0 * epsilon / m)
 
     for begin in range(0, runs, LANES):
@@ -218,7 +218,7 @@ def follow(
             most = 0.0
             for lane in range(used):
                 upper, blind = known, n <= 1
-                if not told:
+                if not known_drift:
                     blind = steps[lane] == 0.0 or n <= 2
                     upper = math.inf
                     if steps[lane] > 0.0:
@@ -293,7 +293,7 @@ def follow(
                     pull[lane] = -1.0
                 risk[begin + lane, n - 1] = 0.5 * spread * spread * distance
                 samples[begin + lane, n - 1] = size
-                if told:
+                if known_drift:
                     drift[begin + lane, n - 1] = known
                 else:
                     drift[begin + lane, n - 1] = total[lane] / steps[lane] if steps[lane] > 0.0 else math.nan

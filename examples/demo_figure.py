@@ -1,9 +1,9 @@
-"""The demo in one picture: labels bought in each period, and the risk measured against the risk promised.
+"""Draw a backtest: labels bought in each period, and the measured risk compared with the target.
 
     make demo
-    python examples/picture_of_the_demo.py out/backtest.json --to docs/images/demo.png
+    python examples/demo_figure.py out/backtest.json --to docs/images/demo.png
 
-It reads the numbers that ``driftpace backtest`` wrote, so any backtest can be drawn, not only the demo's.
+It reads the JSON that ``driftpace backtest`` writes, so any backtest can be drawn.
 """
 
 import argparse
@@ -24,7 +24,7 @@ INK, ACCENT, FAINT = "#1f3a5f", "#c8553d", "#8fa3b8"
 
 
 def draw(result: BacktestResult, path: Path) -> None:
-    """Draw both halves and write the picture."""
+    """Draw both panels and write the figure."""
     named = {one.name: one for one in result.strategies}
     figure, (left, right) = plt.subplots(1, 2, figsize=(11.5, 4.1), layout="constrained")
     _labels(left, result, named)
@@ -60,7 +60,7 @@ def _labels(axes: Axes, result: BacktestResult, named: dict[str, Strategy]) -> N
         label=f"best constant size, known in hindsight: {total_labels(constant):,.0f}",
     )
     axes.set_title(f"Labels bought, {result.table}")
-    axes.set_ylabel(f"labels in a period (of {min(result.pool):,} to {max(result.pool):,})")
+    axes.set_ylabel(f"labels per period (of {min(result.pool):,} to {max(result.pool):,})")
 
 
 def _risk(axes: Axes, result: BacktestResult, own: Strategy) -> None:
@@ -83,11 +83,11 @@ def _risk(axes: Axes, result: BacktestResult, own: Strategy) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Draw a backtest: labels, and risk against the target.")
-    parser.add_argument("numbers", type=Path, nargs="?", default=Path("out/backtest.json"), help="what it wrote")
-    parser.add_argument("--to", type=Path, default=Path("docs/images/demo.png"), help="where the picture goes")
+    parser.add_argument("numbers", type=Path, nargs="?", default=Path("out/backtest.json"), help="JSON of a backtest")
+    parser.add_argument("--to", type=Path, default=Path("docs/images/demo.png"), help="path of the figure")
     chosen = parser.parse_args()
     draw(from_json(chosen.numbers.read_text(encoding="utf-8")), chosen.to)
-    print(f"The picture is in {chosen.to}")
+    print(f"The figure is in {chosen.to}")
 
 
 if __name__ == "__main__":

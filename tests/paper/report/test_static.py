@@ -1,4 +1,4 @@
-"""Pictures: the same bytes from the same facts, one column wide, told apart without colour, whatever the numbers are."""
+"""Static figures: the same bytes for the same data, one column wide, distinguishable without colour, for any numbers."""
 
 import io
 import re

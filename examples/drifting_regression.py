@@ -1,10 +1,10 @@
-"""Follow a regression whose best model moves by 1 every period: a table in the terminal, and a picture.
+"""Track a regression whose best model moves by 1 every period: a table in the terminal, and a figure.
 
-    python examples/follow_a_drifting_regression.py --out out
+    python examples/drifting_regression.py --out out
 
-The tracker is the paper's method with the constants of its synthetic experiment. One run is followed in the table; the picture also
-shows the mean over all runs, because the promise is about the mean. Last comes the yardstick: the smallest constant size that
-would have held the target, which nobody can know beforehand.
+The tracker is the paper's method with the constants of its synthetic experiment. The table shows one run; the figure also shows
+the mean over all runs, because the promise is about the mean. The yardstick is the smallest constant size that would have met the
+target, which is known only in hindsight.
 """
 
 import argparse
@@ -34,8 +34,8 @@ INK, ACCENT, FAINT = "#1f3a5f", "#c8553d", "#8fa3b8"
 
 
 @dataclass(frozen=True)
-class Followed:
-    """One run of 25 periods: what was asked, estimated, promised, and what was true."""
+class Run:
+    """One run of 25 periods: sample sizes, estimates, promised and true risks."""
 
     samples: FloatArray
     rho: FloatArray
@@ -45,9 +45,9 @@ class Followed:
     outcomes: list[str]
 
 
-def follow(run: int) -> Followed:
-    """Run the loop: ask, draw that many rows from this period's world, tell, and compare with the truth."""
-    world = DriftingRegression(features=2, rho=RHO, noise=NOISE, rng=run)
+def follow(run: int) -> Run:
+    """Run the loop: ask, draw that many rows of the period, tell, and compare with the truth."""
+    population = DriftingRegression(features=2, rho=RHO, noise=NOISE, rng=run)
     rows = np.random.default_rng([run, 1])
     tracker = Tracker.as_in_paper(
         LOSS,
@@ -59,13 +59,13 @@ def follow(run: int) -> Followed:
     )
     true = []
     for period in range(1, PERIODS + 1):
-        now = world.period(period)
+        now = population.period(period)
         request = tracker.ask()
         X, y = now.draw(request.samples, rng=rows)
         tracker.tell(X, y)
         true.append(now.excess_risk(LOSS, tracker.coef))
     history = tracker.history
-    return Followed(
+    return Run(
         samples=np.array([report.samples for report in history], dtype=float),
         rho=np.array([np.nan if report.rho is None else report.rho for report in history]),
         rho_upper=np.array([np.nan if report.rho_upper is None else report.rho_upper for report in history]),
@@ -77,10 +77,10 @@ def follow(run: int) -> Followed:
 
 def constant_risk(run: int, samples: int) -> float:
     """Return the mean true risk after the first two periods of the same learner with a constant size."""
-    world = DriftingRegression(features=2, rho=RHO, noise=NOISE, rng=run)
+    population = DriftingRegression(features=2, rho=RHO, noise=NOISE, rng=run)
     rows, coef, risks = np.random.default_rng([run, 1]), np.zeros(2), []
     for period in range(1, PERIODS + 1):
-        now = world.period(period)
+        now = population.period(period)
         X, y = now.draw(FIRST[period - 1] if period <= len(FIRST) else samples, rng=rows)
         coef = Sgd().fit(LOSS, DOMAIN, coef, X, y, constants=CONSTANTS, distance=RHO).coef
         risks.append(now.excess_risk(LOSS, coef))
@@ -94,11 +94,11 @@ def best_constant(runs: int) -> int:
     )
 
 
-def show_table(console: Console, first: Followed) -> None:
+def show_table(console: Console, first: Run) -> None:
     table = Table(
         title=f"A regression that moves by {RHO:g} each period; target: within {EPSILON:g} of the best possible loss"
     )
-    for heading in ("period", "samples", "rho estimate", "at most", "promised risk", "true risk"):
+    for heading in ("period", "samples", "rho estimate", "upper limit", "promised risk", "true risk"):
         table.add_column(heading, justify="right")
     table.add_column("outcome")
     for index in range(PERIODS):
@@ -116,28 +116,28 @@ def show_table(console: Console, first: Followed) -> None:
     console.print(table)
 
 
-def draw_picture(path: Path, runs: list[Followed], constant: int) -> None:
+def draw_figure(path: Path, runs: list[Run], constant: int) -> None:
     first, periods = runs[0], np.arange(1, PERIODS + 1)
 
-    def mean(read: Callable[[Followed], FloatArray]) -> FloatArray:
+    def mean(read: Callable[[Run], FloatArray]) -> FloatArray:
         return np.asarray(np.mean([read(run) for run in runs], axis=0))
 
     figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13, 3.9), layout="constrained")
     left.bar(periods, first.samples, color=FAINT, label="one run")
     left.plot(periods, mean(lambda run: run.samples), color=INK, lw=2, label=f"mean of {len(runs)} runs")
     left.axhline(constant, color=ACCENT, ls="--", label="best constant size, in hindsight")
-    left.set(title="How many samples it asks for", ylabel="samples", ylim=(0, None))
+    left.set(title="Requested samples", ylabel="samples", ylim=(0, None))
     middle.axhline(RHO, color=ACCENT, ls="--", label="the truth")
     middle.fill_between(
-        periods, first.rho, first.rho_upper, color=FAINT, alpha=0.4, label="up to its upper end, one run"
+        periods, first.rho, first.rho_upper, color=FAINT, alpha=0.4, label="up to the upper limit, one run"
     )
     middle.plot(periods, mean(lambda run: run.rho), color=INK, lw=2, label="estimate, mean of runs")
-    middle.set(title="How fast it thinks the world moves", ylabel="movement in a period", ylim=(0, None))
+    middle.set(title="Estimated drift", ylabel="movement per period", ylim=(0, None))
     right.axhline(EPSILON, color=ACCENT, ls="--", label="the target")
     right.plot(periods, first.promised, color=FAINT, lw=2, label="promised, one run")
     right.plot(periods, first.true, ".", color=INK, alpha=0.5, label="true, one run")
     right.plot(periods, mean(lambda run: run.true), color=INK, lw=2, label="true, mean of runs")
-    right.set(title="What it promises, and what is true", ylabel="excess risk", yscale="log", ylim=(1e-3, None))
+    right.set(title="Promised and true risk", ylabel="excess risk", yscale="log", ylim=(1e-3, None))
     for axes in (left, middle, right):
         axes.set_xlabel("period")
         axes.spines[["top", "right"]].set_visible(False)
@@ -147,25 +147,25 @@ def draw_picture(path: Path, runs: list[Followed], constant: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Follow a drifting regression for 25 periods.")
-    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the picture")
-    parser.add_argument("--runs", type=int, default=20, help="runs behind the means in the picture")
+    parser = argparse.ArgumentParser(description="Track a drifting regression for 25 periods.")
+    parser.add_argument("--out", type=Path, default=Path("out"), help="directory of the figure")
+    parser.add_argument("--runs", type=int, default=20, help="runs behind the means in the figure")
     chosen = parser.parse_args()
     console = Console()
-    runs = [follow(run) for run in track(range(chosen.runs), description="Following", console=console)]
+    runs = [follow(run) for run in track(range(chosen.runs), description="Runs", console=console)]
     show_table(console, runs[0])
     risk = np.mean([run.true for run in runs])
     samples = np.mean([run.samples[len(FIRST) :].mean() for run in runs])
     constant = best_constant(len(runs))
     console.print(
         f"\nMean over {len(runs)} runs and {PERIODS} periods: true excess risk {risk:.4f}, target {EPSILON:g}.\n"
-        f"Samples a period after the first two: {samples:.1f}; the best constant size in hindsight is {constant}, "
-        f"so this is {samples / constant:.2f}x of it."
+        f"Samples per period after the first two: {samples:.1f}; the best constant size in hindsight is {constant}, "
+        f"so this is {samples / constant:.2f} times as many."
     )
     chosen.out.mkdir(parents=True, exist_ok=True)
-    picture = chosen.out / "follow.png"
-    draw_picture(picture, runs, constant)
-    console.print(f"The picture is in {picture}")
+    path = chosen.out / "follow.png"
+    draw_figure(path, runs, constant)
+    console.print(f"The figure is in {path}")
 
 
 if __name__ == "__main__":
