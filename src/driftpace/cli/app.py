@@ -48,6 +48,7 @@ COMMANDS = {
     "doctor": CommandSpec("doctor", "doctor", "Check the store and its campaigns.", STORE),
     "serve": CommandSpec("serve", "serve", "Serve the campaigns of a store: dashboard and REST API.", STORE),
     "token": CommandSpec("token", "token", "Manage the access tokens of the service.", STORE),
+    "demo": CommandSpec("demo", "demo", "Replay the bundled income survey and write a report.", STANDALONE),
     "backtest": CommandSpec(
         "backtest",
         "backtest",

@@ -54,6 +54,11 @@ def test_the_loop_over_rest_equals_the_loop_in_python(served: Serving, rng: np.r
     reports = client.get("/api/campaigns/churn/reports").json()
     assert timeless(reports["reports"]) == timeless([ledger_json(row) for row in plain.ledger()])
     assert client.get("/api/campaigns/churn/reports?after=1&limit=1").json()["next"] == 2
+    table = client.get("/api/campaigns/churn/ledger").json()
+    columns = plain.ledger().columns()
+    assert [column["key"] for column in table["columns"]] == list(columns)
+    assert [row["risk_bound"] for row in table["rows"]] == columns["risk_bound"]
+    assert client.get("/api/campaigns/churn/ledger?after=1&limit=1").json()["rows"][0]["period"] == 2
     wanted = client.post("/api/campaigns/churn/plans", json={"horizon": 4})
     assert wanted.json() == plan_json(plain.plan(horizon=4))
     log = client.get("/api/campaigns/churn/log").json()
@@ -181,6 +186,7 @@ def test_decisions_about_a_closed_period_are_refused(served: Serving, store: Sto
         ("GET", "/api/campaigns/none", None, 404, "unknown_campaign"),
         ("GET", "/api/campaigns/none/log", None, 404, "unknown_campaign"),
         ("GET", "/api/campaigns/none/reports", None, 404, "unknown_campaign"),
+        ("GET", "/api/campaigns/none/ledger", None, 404, "unknown_campaign"),
         ("GET", "/api/campaigns/none/export", None, 404, "unknown_campaign"),
         ("GET", "/api/campaigns/none/stream", None, 404, "unknown_campaign"),
         ("GET", "/api/campaigns/..%2f..%2fetc", None, 404, "not_found"),

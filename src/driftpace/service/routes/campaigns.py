@@ -8,6 +8,7 @@ from starlette.responses import Response, StreamingResponse
 
 from driftpace.campaign import Campaign
 from driftpace.campaign.export_import import export_chunks
+from driftpace.campaign.ledger import Ledger, ledger_columns
 from driftpace.campaign.serialization import entry_json, head_json, ledger_json, status_json
 from driftpace.errors import ParameterError, UnknownCampaignError
 from driftpace.service.errors import ApiError, error_responses
@@ -15,6 +16,7 @@ from driftpace.service.schemas.requests import AmendRequest, CampaignName, Defin
 from driftpace.service.schemas.responses import (
     CampaignsResponse,
     DefinitionResponse,
+    LedgerTableResponse,
     LogResponse,
     ReportsResponse,
     StatusResponse,
@@ -97,7 +99,7 @@ async def campaign_reports(
     after: Annotated[int, Query(ge=0, le=10**9, description="Start after this period.")] = 0,
     limit: Limit = 500,
 ) -> Response:
-    """Return the ledger: for each closed period, rows, expected excess loss, certificate and measured loss."""
+    """Return the full reports of the closed periods, with what was measured and who decided what."""
     service = service_of(request)
 
     def read(campaign: Campaign) -> Response:
@@ -106,6 +108,33 @@ async def campaign_reports(
         rows = [row for row in campaign.ledger() if row.report.period > after]
         next_period = rows[limit - 1].report.period if len(rows) > limit else None
         return json_response({"reports": [ledger_json(row) for row in rows[:limit]], "next": next_period})
+
+    return await service.read(name, read)
+
+
+@router.get("/{name}/ledger", response_model=LedgerTableResponse, responses=error_responses(404, 422))
+async def campaign_ledger(
+    request: Request,
+    name: CampaignName,
+    after: Annotated[int, Query(ge=0, le=10**9, description="Start after this period.")] = 0,
+    limit: Limit = 500,
+) -> Response:
+    """Return the ledger as a table: the columns of the dashboard, the command line and the report, one row per closed period."""
+    service = service_of(request)
+
+    def read(campaign: Campaign) -> Response:
+        if service.store.head(name) is None:
+            raise _unknown(name)
+        ledger = campaign.ledger()
+        columns = ledger_columns(ledger)
+        rows = Ledger(row for row in ledger if row.report.period > after)
+        fields = ("key", "heading", "description", "kind", "shown")
+        page = {
+            "columns": [{field: getattr(column, field) for field in fields} for column in columns],
+            "rows": [{column.key: column.value(row) for column in columns} for row in rows[:limit]],
+            "next": rows[limit - 1].report.period if len(rows) > limit else None,
+        }
+        return json_response(page)
 
     return await service.read(name, read)
 

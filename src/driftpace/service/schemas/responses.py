@@ -163,6 +163,24 @@ class ReportsResponse(ResponseModel):
     next: int | None
 
 
+class LedgerColumnResponse(ResponseModel):
+    """A column of the ledger; ``shown`` says whether tables for people have it."""
+
+    key: str
+    heading: str
+    description: str
+    kind: str
+    shown: bool
+
+
+class LedgerTableResponse(ResponseModel):
+    """A page of the ledger as a table; rows map column keys to plain values, ``next`` is the ``after`` of the next page."""
+
+    columns: list[LedgerColumnResponse]
+    rows: list[dict[str, int | float | str | None]]
+    next: int | None
+
+
 class MappedCategoriesResponse(ResponseModel):
     """Rows with unknown categories in a column, mapped to a listed one; ``examples`` are some of the ``distinct`` ones."""
 
