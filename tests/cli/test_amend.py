@@ -28,22 +28,22 @@ def test_a_new_word_is_told_once_somebody_said_what_it_counts_as(churn: Path, ru
     assert content() == before
     words = ("amend", "churn", "--unknown-category", "plan=gold", "--reason", "plans come and go", "--who", "anna")
     assert run(*words, "--dry-run")[1:] == (
-        "churn: from now on any other plan counts as gold.\nNext       Label 12 rows for period 1 (W1).\n",
+        "churn: from now on unknown values of plan count as gold.\nNext       Label 12 rows for period 1 (W1).\n",
         "Nothing was written.\n",
     )
     assert content() == before
     code, out, err = run(*words)
-    assert (code, out.splitlines()[0], err) == (0, "churn: from now on any other plan counts as gold.", "")
+    assert (code, out.splitlines()[0], err) == (0, "churn: from now on unknown values of plan count as gold.", "")
     amended = content()
     code, out, err = run(*words)
     assert (code, err) == (0, "Nothing was written.\n")
-    assert out.startswith("churn: as was said before, any other plan counts as gold.\n")
+    assert out.startswith("churn: already set: unknown values of plan count as gold.\n")
     assert content() == amended
     code, out, _ = run("tell", "churn", "done.csv")
     assert code == 0
-    assert out.splitlines()[1] == "Others     2 rows with an unknown plan (platinum) count as gold"
+    assert out.splitlines()[1] == "Unknown    2 rows with an unknown plan (platinum) count as gold"
     log = run("log", "churn")[1]
-    assert "period 1: any other plan counts as gold: plans come and go" in log
+    assert "period 1: unknown values of plan count as gold: plans come and go" in log
     assert "came from done.csv; 2 with another plan than those listed, as gold" in log
 
 
@@ -54,9 +54,9 @@ def test_predictions_say_so_too_beside_the_rows(churn: Path, run: Run) -> None:
     run("amend", "churn", "--unknown-category", "plan=basic", "--reason", "r")
     code, out, err = run("predict", "churn", "new.csv")
     said = "3 rows with an unknown plan (platinum) count as basic"
-    assert (code, len(out.splitlines()), err) == (0, 601, f"Others {said}\n")
+    assert (code, len(out.splitlines()), err) == (0, 601, f"Unknown: {said}\n")
     code, out, err = run("predict", "churn", "new.csv", "--out", "p.csv", "--format", "json")
-    assert (code, json.loads(out)["rows"], err) == (0, 600, f"Others {said}\n")
+    assert (code, json.loads(out)["rows"], err) == (0, 600, f"Unknown: {said}\n")
     assert "platinum" in Path("p.csv").read_text()
 
 

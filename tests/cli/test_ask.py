@@ -30,9 +30,9 @@ def test_the_first_order_says_how_many_and_why(churn: Path, run: Run) -> None:
     said = {line[:10].strip(): line[11:] for line in lines}
     assert said["Reason"][1:] == order["reason"][1:]
     assert said["Range"].startswith(f"at least {order['interval'][0]} rows")
-    assert said["Cost"].startswith("11 EUR for what is missing; 500 EUR is left")
-    assert said["Accuracy"].startswith("none: too little is known")
-    assert said["Careful"].startswith("budget: ")
+    assert said["Cost"].startswith("11 EUR for the missing rows; 500 EUR left")
+    assert said["Accuracy"].startswith("not guaranteed: not enough data yet")
+    assert said["Warning"].startswith("budget: ")
 
 
 def test_asking_again_says_the_same_and_writes_nothing(churn: Path, run: Run) -> None:
@@ -128,20 +128,20 @@ def test_a_pool_that_is_small_limits_the_order(churn: Path, run: Run) -> None:
     [
         (("ask", "chrun"), "there is no campaign 'chrun' in sqlite:///{folder}/driftpace.db; did you mean 'churn'?"),
         (("ask", "prices"), "there is no campaign 'prices' in sqlite:///{folder}/driftpace.db; there is churn."),
-        (("ask", "churn", "--key", " "), "--key must be a name such as 2026-W46; got an empty one."),
+        (("ask", "churn", "--key", " "), "--key must be a name such as 2026-W46; got an empty text."),
         (("ask", "churn", "--pool", "-1"), "--pool must be a whole number of at least 0; got -1."),
         (("ask", "churn", "--pool", "few"), "--pool must be a whole number; got 'few'."),
         (("ask",), "Missing argument 'NAME'."),
         (
             ("ask", "churn", "--storage", "none.db"),
-            "there is no store at {folder}/none.db; `driftpace init` makes one.",
+            "there is no store at {folder}/none.db; `driftpace init` creates one.",
         ),
         (("ask", "churn", "--storage", "."), "the store at {folder} must be a file; this is a directory."),
         (("ask", "churn", "--storage", "pool.csv"), "the file at sqlite:///{folder}/pool.csv is not a store"),
         (("ask", "churn", "--storage", "mysql://a:secret@b/c"), "--storage must be a path, sqlite:///path, "),
         (
             ("ask", "churn", "--storage", "postgresql://a:b@secret@127.0.0.1:1/c"),
-            "--storage must have %40 in the place",
+            "--storage must write an @ in the password as %40",
         ),
     ],
 )

@@ -17,12 +17,12 @@ def test_money_is_added_and_said(churn: Path, run: Run) -> None:
     assert out.splitlines()[0].endswith("EUR left for period 2 and later, 13 periods in total.")
     after = json.loads(run("status", "churn", "--format", "json")[1])
     assert float(after["to_plan"]["amount"]) == float(before["to_plan"]["amount"]) + 100.0
-    assert "period 2: 100 more for 2 more periods: a fair" in run("log", "churn", "--last", "1")[1]
+    assert "period 2: 100 and 2 periods added: a fair" in run("log", "churn", "--last", "1")[1]
 
 
 def test_refusals_change_nothing(folder: Path, run: Run) -> None:
     run(*INIT)
     before = content()
-    assert "--periods must be 1 at least" in run("budget", "churn", "--add", "5", "--reason", "r")[2]
+    assert "--periods must be at least 1" in run("budget", "churn", "--add", "5", "--reason", "r")[2]
     assert run("budget", "churn", "--add", "lots", "--periods", "2", "--reason", "r")[0] == 2
     assert content() == before

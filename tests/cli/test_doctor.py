@@ -32,7 +32,7 @@ def test_a_store_that_is_whole(churn: Path, run: Run) -> None:
     assert "recomputed: identical" in found["churn"][1]
     code, out, _ = run("doctor", "churn")
     assert code == 0
-    assert out.splitlines()[-1].startswith("pass  churn  ")
+    assert out.splitlines()[-1].startswith("pass    churn  ")
 
 
 @pytest.mark.parametrize(

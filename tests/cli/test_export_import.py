@@ -17,7 +17,7 @@ def test_there_and_back(churn: Path, run: Run) -> None:
     assert out.startswith("churn: exported to churn.driftpace, with ")
     code, out, err = run("import", "churn.driftpace", "--as", "copy", "--storage", "other.db")
     assert (code, err) == (0, "")
-    assert out == f"copy: is in sqlite:///{churn.resolve()}/other.db. Ask how many rows period 2 needs.\n"
+    assert out == f"copy: imported into sqlite:///{churn.resolve()}/other.db. Ask how many rows period 2 needs.\n"
     here, there = open_store("driftpace.db"), open_store("other.db")
     orders = [Campaign.open(name, storage=store).ask() for name, store in (("churn", here), ("copy", there))]
     here.close()

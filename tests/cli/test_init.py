@@ -116,7 +116,7 @@ def test_a_dry_run_refuses_what_would_be_refused(churn: Path, run: Run) -> None:
         (("churn", "--target", "y", "--epsilon", "-1"), "--epsilon must be positive and finite; got -1.0."),
         (
             ("churn", "--target", "y", "--epsilon", "1", "--tolerance", "1"),
-            "--epsilon must be given, or --tolerance in its place; got both.",
+            "--epsilon must be given, or tolerance in its place; got both.",
         ),
         (
             ("churn", "--target", "y", "--epsilon", "1", "--classes", "a"),

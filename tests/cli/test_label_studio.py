@@ -74,7 +74,7 @@ def test_the_whole_way_there_and_back(churn: Path, run: Run, studio: tuple[str, 
     assert f"Tasks      12 created in project 7 of {url}" in out
     assert len(tasks) == 12
     assert tasks[0]["meta"]["driftpace"]["period"] == 1
-    assert "Tasks      0 made in project 7" in run(*ask)[1]
+    assert "Tasks      0 created in project 7" in run(*ask)[1]
     assert len(tasks) == 12
 
     poll = ("tell", "churn", "--label-studio", url, "--project", "7", "--part")
@@ -82,15 +82,15 @@ def test_the_whole_way_there_and_back(churn: Path, run: Run, studio: tuple[str, 
     code, out, err = run(*poll)
     assert (code, err) == (0, "")
     assert out.startswith(
-        "churn: Nothing new in Label Studio, project 7: 12 rows of period 1 (W1) are still missing.\n"
+        "churn: Nothing new in Label Studio, project 7: period 1 (W1) is missing 12 rows.\n"
         "Next       Label 12 rows for period 1 (W1).\n"
     )
     assert content() == before
     answer(tasks[:5])
-    assert run(*poll)[1].startswith("churn: Took 5 rows for period 1 (W1).\n")
-    assert "was told before" in run(*poll)[1]
+    assert run(*poll)[1].startswith("churn: Added 5 rows to period 1 (W1).\n")
+    assert "was already added" in run(*poll)[1]
     answer(tasks)
-    assert run(*poll)[1].startswith("churn: Took 7 rows for period 1 (W1); left out 5 told before in this period.\n")
+    assert run(*poll)[1].startswith("churn: Added 7 rows to period 1 (W1); skipped 5 already added in this period.\n")
 
 
 def test_who_looks_in_every_hour_is_not_refused_for_it(
@@ -122,10 +122,10 @@ def test_who_looks_in_every_hour_is_not_refused_for_it(
     run(*poll)
     code, out, err = run(*poll)
     assert (code, err) == (0, "")
-    assert "Label 9 more rows for period 1 (W1); 3 of 12 came." in out
+    assert "Label 9 more rows for period 1 (W1); 3 of 12 received." in out
 
     answer(tasks[:8])
-    assert run(*poll, "--close")[1].startswith("churn: Took 5 rows for period 1 (W1); left out 3 told before")
+    assert run(*poll, "--close")[1].startswith("churn: Added 5 rows to period 1 (W1); skipped 3 already added")
     before = content()
     answer(tasks)  # the last four come too late
     for more in ((), ("--key", "W1")):

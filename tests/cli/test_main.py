@@ -152,7 +152,7 @@ def test_what_should_not_happen_is_a_sentence_too(churn: Path, run: Run, monkeyp
 
     monkeypatch.delenv("DRIFTPACE_TRACEBACK", raising=False)
     monkeypatch.setattr("driftpace.cli.stores.opened_to_read", fail)
-    sentence = "driftpace: internal error: ZeroDivisionError: by zero; with DRIFTPACE_TRACEBACK=1 it says where.\n"
+    sentence = "driftpace: internal error: ZeroDivisionError: by zero; set DRIFTPACE_TRACEBACK=1 for the traceback.\n"
     assert run("list") == (2, "", sentence)
     monkeypatch.setenv("DRIFTPACE_TRACEBACK", "1")
     with pytest.raises(ZeroDivisionError):

@@ -14,12 +14,15 @@ def test_the_promise_is_that_of_the_number_that_stands() -> None:
     campaign = begun(MemoryStore())
     campaign.ask()
     nothing = campaign.override(50, reason="plenty")
-    assert _promise(nothing) == "none: not enough data yet to predict the excess loss; asked 0.1"
+    assert _promise(nothing) == "not guaranteed: not enough data yet to predict the excess loss (target 0.1)"
     campaign.approve()
     for period in (1, 2):
         run_period(campaign, period)
     order = campaign.ask()
     assert " with " not in _promise(order)
     few, many = campaign.override(1, reason="no staff"), campaign.override(300, reason="plenty")
-    assert _promise(few) == f"none: {few.risk_bound:.3g} above the best is expected with 1 row; asked 0.1"
-    assert _promise(many) == f"{many.risk_bound:.3g} above the best with 300 rows; asked 0.1"
+    assert (
+        _promise(few)
+        == f"not expected to meet the target: expected excess loss {few.risk_bound:.3g} with 1 row (target 0.1)"
+    )
+    assert _promise(many) == f"expected excess loss {many.risk_bound:.3g} with 300 rows (target 0.1)"

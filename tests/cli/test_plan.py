@@ -33,7 +33,7 @@ def planned(**named: Any) -> Any:
 def said(text: str) -> dict[str, str]:
     """What the summary says, by the word that each of its lines begins with."""
     lines = text.rstrip().split("\n\n")[-2].splitlines()
-    return {line[:8].strip(): line[9:] for line in lines}
+    return {line[:10].strip(): line[11:] for line in lines}
 
 
 def rows(text: str) -> list[list[str]]:
@@ -52,14 +52,14 @@ def test_money_that_holds_the_target(capsys: pytest.CaptureFixture[str]) -> None
     printed = capsys.readouterr()
     found = planned(epsilon=0.1, budget=1000, horizon=12)
     words = said(printed.out)
-    assert list(words) == ["Target", "World", "Now", "Cost", "Target", "Proof", "Money"]
-    assert words["Now"] == f"buy {found.samples[0]} samples in period 1, for {found.costs[0]}"
+    assert list(words) == ["Task", "Drift", "Next", "Cost", "Target", "Optimality", "Budget"]
+    assert words["Next"] == f"buy {found.samples[0]} samples in period 1, for {found.costs[0]}"
     assert words["Cost"].startswith(
         f"{found.spent} for {sum(found.samples)} samples in 6 orders; {found.left} of 1,000 EUR left"
     )
-    assert words["Target"].startswith("held in every one of 12 periods")
-    assert words["Proof"] == found.reason
-    assert "could even hold 0.0" in words["Money"]
+    assert words["Target"].startswith("held in all 12 periods")
+    assert words["Optimality"] == found.reason
+    assert "could even hold 0.0" in words["Budget"]
     assert printed.out.splitlines()[-1].startswith("Took ")
     assert printed.err == ""
     assert "\x1b" not in printed.out
@@ -77,9 +77,11 @@ def test_periods_that_buy_nothing_are_folded(capsys: pytest.CaptureFixture[str])
     words = said(text)
     missed = sum(gap > 0 for gap in found.gaps)
     assert words["Target"].startswith(f"missed in {missed} of 12 periods, by {max(found.gaps):.4g} at most")
-    assert f"below {found.lower:.4g}; this one has {found.value:.4g}, within" in words["Proof"]
+    assert f"below {found.lower:.4g}; this one has {found.value:.4g}, within" in words["Optimality"]
     least, best = planned(epsilon=0.1, horizon=12).spent, planned(budget=500, horizon=12).epsilon
-    assert words["Money"] == f"500 EUR could hold {best:.4g} in every period; holding 0.1 in every period takes {least}"
+    assert (
+        words["Budget"] == f"500 EUR could hold {best:.4g} in every period; holding 0.1 in every period takes {least}"
+    )
 
 
 @pytest.mark.parametrize(
@@ -128,8 +130,8 @@ def test_what_is_left_out_is_solved_for(
     assert main([*NUMBERS, *options]) == 0
     found = planned(**given)
     words = said(capsys.readouterr().out)
-    assert words["Proof"] == found.reason
-    assert words["Target"].startswith(f"held in every one of {found.horizon} periods")
+    assert words["Optimality"] == found.reason
+    assert words["Target"].startswith(f"held in all {found.horizon} periods")
     body = as_numbers(capsys, *NUMBERS, *options, "--solve", missing)  # said aloud, it is the same
     assert body["solved_for"] == missing
     assert (body["epsilon"], body["horizon"], body["budget"]) == (
@@ -283,9 +285,9 @@ def test_a_saved_tracker_is_named_and_not_changed(saved: Path, capsys: pytest.Ca
     before = path.read_bytes()
     assert main(["plan", str(path), *COST, "--horizon", "3"]) in (0, 10)
     words = said(capsys.readouterr().out)
-    assert words["Asked"].endswith("over 3 periods, from period 5 on")
-    assert words["World"].startswith("as churn.state knows it: ")
-    assert "in period 5" in words["Now"]
+    assert words["Task"].endswith("over 3 periods, from period 5 on")
+    assert words["Drift"].startswith("as churn.state knows it: ")
+    assert "in period 5" in words["Next"]
     assert path.read_bytes() == before
 
 
@@ -306,7 +308,7 @@ def test_a_tracker_with_a_budget_plans_what_is_left_of_it(
 @pytest.mark.parametrize(
     ("name", "options", "sentence"),
     [
-        ("new.state", "--horizon 3", "the pilot"),
+        ("new.state", "--horizon 3", "no initial labels yet"),
         ("tolerant.state", "--horizon 3", "tolerant.state has a tolerance and no epsilon"),
         ("over.state", "", "Give two of --epsilon, --budget and --horizon"),
         ("paid.state", "--solve epsilon --gap run", "--gap must be left out"),
@@ -371,7 +373,7 @@ REFUSED = {
         "--json must be left out",
     ),
     "an unknown goal": ((*WORLD, "--epsilon", "0.1", "--horizon", "3", "--gap", "median"), "--gap"),
-    "too poor for one period": ((*WORLD, *COST, "--epsilon", "0.1", "--budget", "60"), "--budget must hold the target"),
+    "too poor for one period": ((*WORLD, *COST, "--epsilon", "0.1", "--budget", "60"), "--budget must meet the target"),
     "no such state": (
         ("churn", "--budget", "10"),
         "NAME must be a campaign, or a file that Tracker.save() wrote; 'churn' is neither",

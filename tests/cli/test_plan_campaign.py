@@ -44,7 +44,7 @@ def test_a_plan_pays_for_the_rows_of_the_open_period_once(churn: Path, run: Run)
     assert Decimal(status["committed"]["amount"]) > 0
     plan = json.loads(run("plan", "churn", "--format", "json")[1])
     assert Decimal(plan["budget"]) == Decimal(status["to_plan"]["amount"])
-    assert f", and {status['committed']['amount']} EUR for those that came since; " in run("status", "churn")[1]
+    assert f", {status['committed']['amount']} EUR for the rows of the open period, " in run("status", "churn")[1]
 
 
 def test_a_plan_with_other_money(churn: Path, run: Run) -> None:

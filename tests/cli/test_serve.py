@@ -55,8 +55,8 @@ def test_a_machine_learns_where(churn: Path, host: str, shown: str) -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("--host", "0.0.0.0"), "--host must be 127.0.0.1 until there is a token"),
-        (("--token-always",), "--host must be 127.0.0.1 until there is a token"),
+        (("--host", "0.0.0.0"), "--host must be 127.0.0.1 while the store has no token"),
+        (("--token-always",), "--host must be 127.0.0.1 while the store has no token"),
         (("--port", "99999"), "--port must be at most 65,535; got 99999."),
         (("--storage", "pool.csv"), "the file at"),
     ],

@@ -16,7 +16,7 @@ def test_the_secret_is_printed_once_and_alone(churn: Path, run: Run) -> None:
     code, out, err = run("token", "make", "nightly", "--write", "--days", "90")
     assert code == 0
     secret = out.strip()
-    assert err == "Token nightly (read and write). The secret is shown only now: keep it.\n"
+    assert err == "Token nightly created (read and write). The secret is shown only once: store it safely.\n"
     store = open_store("driftpace.db")
     token = find_token(store, secret)
     store.close()
@@ -46,8 +46,8 @@ def test_removing(churn: Path, run: Run) -> None:
         "Nothing was written.\n",
     )
     assert content() == before
-    assert run("token", "remove", "nightly") == (0, "Token nightly is removed.\n", "")
-    assert run("token", "list")[1] == "No tokens: nobody may come in from another machine.\n"
+    assert run("token", "remove", "nightly") == (0, "Token nightly removed.\n", "")
+    assert run("token", "list")[1] == "No tokens: the service accepts only clients on this machine.\n"
 
 
 def test_a_dry_run_makes_none(churn: Path, run: Run) -> None:
@@ -62,7 +62,7 @@ def test_a_dry_run_makes_none(churn: Path, run: Run) -> None:
         (("make", "a b"), "NAME must be up to 100 letters"),
         (("make", "there"), "NAME must be a name that is free; got 'there', which exists."),
         (("make", "x", "--days", "-1"), "--days must be positive and finite; got -1.0."),
-        (("make", "x", "--write", "--hook"), "--hook must be left out beside --write; got both."),
+        (("make", "x", "--write", "--hook"), "--hook must not be used with --write; got both."),
         (("remove", "their"), "NAME must be a token; got 'their': did you mean 'there'?"),
         (("remove", "zzz"), "NAME must be a token; got 'zzz': there are there."),
         (("mak",), "No such command 'mak'. Did you mean 'make'?"),

@@ -36,13 +36,13 @@ NAMES = {
 def summary(answer: Answer) -> list[tuple[str, str]]:
     """Return the answer in a few labelled lines."""
     found = [
-        ("Asked", asked(answer)),
-        ("World", world(answer)),
-        ("Now", now(answer)),
+        ("Task", asked(answer)),
+        ("Drift", world(answer)),
+        ("Next", now(answer)),
         ("Cost", cost(answer.plan)),
         ("Target", target(answer.plan)),
-        ("Proof", proof(answer)),
-        ("Money", money(answer)),
+        ("Optimality", proof(answer)),
+        ("Budget", money(answer)),
     ]
     return [(name, text) for name, text in found if text]
 
@@ -100,7 +100,7 @@ def cost(plan: Plan) -> str:
 def target(plan: Plan) -> str:
     """Return whether the target is met, and if not, where and by how much it is missed."""
     if plan.holds:
-        where = f"every one of {plural(plan.horizon, 'period')}" if plan.horizon > 1 else "the one period"
+        where = f"all {plural(plan.horizon, 'period')}" if plan.horizon > 1 else "the one period"
         return f"held in {where}: the risk is at most {number(plan.largest_risk)}"
     missed = sum(gap > 0.0 for gap in plan.gaps)
     where = f"in {missed} of {plural(plan.horizon, 'period')}" if plan.horizon > 1 else "in the one period"
@@ -321,7 +321,7 @@ def tell(answer: Answer, written: Mapping[str, Path], form: str, stopwatch: Stop
         _show(shown, said)
     else:
         print("\n\n".join(_plain(grid) for grid in shown))
-        print("\n" + "\n".join(f"{name:<8} {text}" for name, text in said) + "\n")
+        print("\n" + "\n".join(f"{name:<10} {text}" for name, text in said) + "\n")
     print(stopwatch.sentence())
 
 

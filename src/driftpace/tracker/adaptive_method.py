@@ -102,7 +102,7 @@ class AdaptiveMethod(ModelMethod):
         spec, config = self.spec, self.config
         if (config.epsilon is None) == (config.tolerance is None):
             raise ParameterError(
-                "must be given, or tolerance= in its place; got " + ("neither." if config.epsilon is None else "both."),
+                "must be given, or tolerance in its place; got " + ("neither." if config.epsilon is None else "both."),
                 owner=owner,
                 name="epsilon",
             )
