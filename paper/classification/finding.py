@@ -253,7 +253,7 @@ def _enough(gathered: Gathered) -> int:
 def _answer(paper: Gathered, practical: Gathered, tight: Gathered, tight_practical: Gathered) -> str:
     since = {gathered.loss_lead.since for gathered in (paper, practical, tight, tight_practical)}
     if None in since:
-        return "Following did not stay ahead of up front by every method in these runs; the claims say where."
+        return "Tracking did not stay ahead of up front with every method in these runs; the claims show where."
     latest = max(period for period in since if period is not None)
     return (
         f"A few every period: from period {latest} at the latest, at either target and by either method, tracking "

@@ -16,9 +16,9 @@ _VARIED: tuple[TableName, ...] = ("gss_nominal", "psid7682")
 def find(asked: RunSettings) -> Finding:
     """Replay every table, ``asked.runs`` resamplings each, and the user's own extract of the PSID where there is one.
 
-    For each wave of a table the methods buy rows of people as if they had still to be asked: as in the paper, by single-pass SGD
-    sized by its bound with the direct estimate of the drift, and by the default method. Each is compared with a model that buys
-    as much in the first wave and keeps the model (section V-C; theory 6.3).
+    For each wave of a table the methods buy rows of people as if the interviews were still to be made: as in the paper, by
+    single-pass SGD sized by its bound with the direct estimate of the drift, and by the default method. Each is compared with a
+    model that buys as much in the first wave and is kept (section V-C; theory 6.3).
     """
     extract = own_extract(asked)
     names: list[TableName] = ["gss_real", "gss_nominal", "psid7682"]
@@ -40,10 +40,10 @@ def find(asked: RunSettings) -> Finding:
         name="income",
         title="Income panel: how many interviews are enough?",
         question=(
-            "A survey asks people about their income every year, and a linear model predicts it from schooling, experience "
-            "and the like. Suppose the survey were run again, and each year only as many people were asked as a target excess "
-            "risk needs: how many would that be, and how much better is it than asking as many in the first year and keeping "
-            "that model?"
+            "A survey asks people about their income every year, and a linear model predicts it from schooling, "
+            "experience and other answers. Suppose the survey were run again, and each year only as many people were "
+            "interviewed as a target excess risk needs: how many would that be, and how much better is it than "
+            "interviewing as many in the first year and keeping that model?"
         ),
         answer=_answer(in_logs),
         runs=asked.runs,
@@ -108,7 +108,7 @@ def _notes(logs: list[Account], dollars: list[Account]) -> tuple[str, ...]:
         )
         notes += [f"{title}: {said}" for said in load_table(account.setting).notes]
     notes.append(
-        "PSID 1976-1982: the same 595 people are in every wave, so rows of different waves are dependent, and who is tested on in "
+        "PSID 1976-1982: the same 595 people are in every wave, so rows of different waves are dependent, and people tested on in "
         "one wave may have been bought in another. The sensitivity table has a row in which test people are never bought."
     )
     notes.append(

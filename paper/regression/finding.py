@@ -28,7 +28,7 @@ SURE = float(norm.ppf(0.99))
 
 
 def comparisons(found: Followed, seed: int, threads: int | None) -> tuple[Comparison, ...]:
-    """Return the numbers side by side."""
+    """Return the numbers compared."""
     sgd, sgd_risk = best_constant_sgd(seed, threads)
     squares, squares_risk = best_constant_squares()
     return (

@@ -1,4 +1,4 @@
-"""Findings written to files: CSV, JSON, pictures and the page."""
+"""Findings written to files: CSV, JSON, figures and the page."""
 
 import csv
 import io
@@ -68,7 +68,7 @@ def to_json(findings: Sequence[Finding]) -> str:
 
 
 def from_json(text: str) -> tuple[Finding, ...]:
-    """Return the findings that :func:`to_json` wrote, or refuse text that it did not write."""
+    """Return the findings that :func:`to_json` wrote, or reject any other text."""
     try:
         body = json.loads(text)
     except ValueError:
@@ -81,7 +81,7 @@ def from_json(text: str) -> tuple[Finding, ...]:
         return tuple(_finding(one) for one in body["findings"])
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(
-            f"must be what to_json wrote; {error!r} was in the way.",
+            f"must be what to_json wrote; reading it raised {error!r}.",
             owner="from_json",
             name="text",
         ) from None
@@ -148,7 +148,7 @@ _KEY = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
 def write_findings(
     findings: Sequence[Finding], out: str | PathLike[str], *, workers: int | None = 1, over: Over = no_progress
 ) -> dict[str, Path]:
-    """Write findings into a folder, which is made where it is missing; return where the page, the figures and the data are.
+    """Write findings to a directory, created if missing; return the paths of the page, the figures and the data.
 
     ::
 
@@ -182,7 +182,7 @@ def write_findings(
 
 
 def _named(findings: Sequence[Finding]) -> list[tuple[str, Figure]]:
-    """Return every figure with the name of its files, or refuse names that are none or come twice."""
+    """Return every figure with the name of its files, or reject invalid and repeated names."""
     if not findings:
         raise DataError("must be one finding or more; got none.", owner="write_findings", name="findings")
     found: list[tuple[str, Figure]] = []

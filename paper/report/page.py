@@ -25,8 +25,8 @@ def figure_id(finding: Finding, figure: Figure) -> str:
 def chapter(finding: Finding, drawn: Mapping[str, Drawable], place: int) -> str:
     """Return everything about one experiment."""
     inside = [
-        f'<h2 id="{finding.name}-title"><span class="quiet">{place}.</span> {_said(finding.title)}</h2>',
-        f'<p class="question">{_said(finding.question)}</p><p class="answer">{_said(finding.answer)}</p>',
+        f'<h2 id="{finding.name}-title"><span class="quiet">{place}.</span> {_formatted(finding.title)}</h2>',
+        f'<p class="question">{_formatted(finding.question)}</p><p class="answer">{_formatted(finding.answer)}</p>',
         _compared(finding),
         _figures(finding, drawn),
         _claims(finding),
@@ -47,9 +47,9 @@ def _compared(finding: Finding) -> str:
         if found is None:
             return f'<span>{NOTHING}<span class="hidden"> nothing</span></span>'
         if found.note and found.note == often:
-            return f"<span>{_said(measured(found))}{sign}</span>"
-        note = f'<span class="quiet">{_said(found.note)}</span>' if found.note else ""
-        return f"<span>{_said(measured(found))}</span>{note}"
+            return f"<span>{_formatted(measured(found))}{sign}</span>"
+        note = f'<span class="quiet">{_formatted(found.note)}</span>' if found.note else ""
+        return f"<span>{_formatted(measured(found))}</span>{note}"
 
     groups = [
         (
@@ -57,19 +57,19 @@ def _compared(finding: Finding) -> str:
             [
                 (
                     _row_head(each.what, each.note),
-                    [f"<span>{_said(each.paper or NOTHING)}</span>", cell(each.as_in_paper), cell(each.practical)],
+                    [f"<span>{_formatted(each.paper or NOTHING)}</span>", cell(each.as_in_paper), cell(each.practical)],
                 )
                 for each in group
             ],
         )
         for head, group in grouped(finding.comparisons)
     ]
-    table = _ways("Number", _HEADS, groups, f"{finding.title}: numbers side by side")
+    table = _ways("Number", _HEADS, groups, f"{finding.title}: numbers compared")
     return f"<h3>Side by side</h3>{legend_of_errors}{table}"
 
 
 def _errors(comparisons: Iterable[Comparison]) -> tuple[str, str, str]:
-    """Return what ± is, said once above the table; the note that many numbers share; and the sign that stands for it there."""
+    """Return what ± means, stated once above the table; the note that many numbers share; and its sign there."""
     found = [each for one in comparisons for each in (one.as_in_paper, one.practical) if each is not None]
     silent = any(each.error is not None and not each.note for each in found)
     notes = Counter(each.note for each in found if each.note).most_common(1)
@@ -77,7 +77,7 @@ def _errors(comparisons: Iterable[Comparison]) -> tuple[str, str, str]:
     sign = "\u202f*" if silent else ""
     said = ["± is the standard error over runs."] if silent else []
     said += [f"{'* ' if silent else ''}{'' if '±' in typeset(often) else '±: '}{often.rstrip('.')}."] if often else []
-    return (f'<p class="quiet">{_said(" ".join(said))}</p>' if said else ""), often, sign
+    return (f'<p class="quiet">{_formatted(" ".join(said))}</p>' if said else ""), often, sign
 
 
 def _figures(finding: Finding, drawn: Mapping[str, Drawable]) -> str:
@@ -96,10 +96,10 @@ def _figure(finding: Finding, figure: Figure, drawn: Drawable) -> str:
         for folder, ending, name in (("figures", "png", "PNG"), ("figures", "svg", "SVG"), ("data", "csv", "CSV"))
     )
     return (
-        f'<figure aria-labelledby="{key}-title"><h4 id="{key}-title">{_said(figure.title)}</h4>{legend_html(key, drawn.keys)}'
+        f'<figure aria-labelledby="{key}-title"><h4 id="{key}-title">{_formatted(figure.title)}</h4>{legend_html(key, drawn.keys)}'
         f'<div class="figure{" square" if figure.equal else ""}" id="{key}" role="img" '
         f'aria-label="{escape(typeset(figure.alt))}"></div>'
-        f'<figcaption>{_said(figure.caption)} <span class="quiet">{_said(origin)} {links}.</span></figcaption>'
+        f'<figcaption>{_formatted(figure.caption)} <span class="quiet">{_formatted(origin)} {links}.</span></figcaption>'
         f"<details><summary>The same as a table</summary>{_numbers(heads, rows, figure.title)}</details></figure>"
     )
 
@@ -108,10 +108,10 @@ def _claims(finding: Finding) -> str:
     if not finding.claims:
         return ""
     items = "".join(
-        f'<li>{_badge(claim.holds)}<div><p>{_said(claim.says)}</p><p class="quiet">{_said(claim.measured)}</p></div></li>'
+        f'<li>{_badge(claim.holds)}<div><p>{_formatted(claim.says)}</p><p class="quiet">{_formatted(claim.measured)}</p></div></li>'
         for claim in finding.claims
     )
-    return f'<h3>What is claimed, and whether it holds here</h3><ul class="assumptions claims">{items}</ul>'
+    return f'<h3>Claims of the paper, and whether they hold here</h3><ul class="assumptions claims">{items}</ul>'
 
 
 def _badge(holds: bool) -> str:
@@ -123,10 +123,10 @@ def _constants(finding: Finding) -> str:
     if not finding.constants:
         return ""
     rows = [
-        (_row_head(each.name), [f"<span>{_said(each.chosen)}</span>", f"<span>{_said(each.why)}</span>"])
+        (_row_head(each.name), [f"<span>{_formatted(each.chosen)}</span>", f"<span>{_formatted(each.why)}</span>"])
         for each in finding.constants
     ]
-    caption = f"{finding.title}: what the paper leaves open"
+    caption = f"{finding.title}: what the paper does not state"
     return _folded(
         "What the paper leaves open", _ways("Left open", ("Chosen here", "Why"), [("", rows)], caption, words=True)
     )
@@ -134,17 +134,19 @@ def _constants(finding: Finding) -> str:
 
 def _sensitivity(found: Sensitivity) -> str:
     table = _numbers(found.columns, found.rows, found.title)
-    return _folded(found.title, f'{table}<p class="reading">{_said(found.reading)}</p>', before="How much it matters: ")
+    return _folded(
+        found.title, f'{table}<p class="reading">{_formatted(found.reading)}</p>', before="How much it matters: "
+    )
 
 
 def _notes(notes: Sequence[str]) -> str:
-    return _folded("Notes", f"<ul>{''.join(f'<li>{_said(note)}</li>' for note in notes)}</ul>") if notes else ""
+    return _folded("Notes", f"<ul>{''.join(f'<li>{_formatted(note)}</li>' for note in notes)}</ul>") if notes else ""
 
 
 def _folded(title: str, inside: str, before: str = "") -> str:
     """Return a section that is collapsed at first."""
     quiet = f'<span class="quiet">{escape(before)}</span>' if before else ""
-    return f'<details class="fold"><summary><h3>{quiet}{_said(title)}</h3></summary>{inside}</details>'
+    return f'<details class="fold"><summary><h3>{quiet}{_formatted(title)}</h3></summary>{inside}</details>'
 
 
 def _ways(first: str, heads: Sequence[str], groups: Groups, caption: str, *, words: bool = False) -> str:
@@ -152,7 +154,7 @@ def _ways(first: str, heads: Sequence[str], groups: Groups, caption: str, *, wor
     head = "".join(f'<th scope="col" role="columnheader">{escape(name)}</th>' for name in (first, *heads))
     body = "".join(f'<tbody role="rowgroup">{_group(each, heads)}</tbody>' for each in groups)
     return (
-        f'<table class="ways{" words" if words else ""}" role="table"><caption class="quiet">{_said(caption)}</caption>'
+        f'<table class="ways{" words" if words else ""}" role="table"><caption class="quiet">{_formatted(caption)}</caption>'
         f'<thead role="rowgroup"><tr role="row">{head}</tr></thead>{body}</table>'
     )
 
@@ -162,7 +164,7 @@ def _group(group: tuple[str, list[Row]], heads: Sequence[str]) -> str:
     body = ""
     if title:
         wide = len(heads) + 1
-        body = f'<tr role="row" class="group"><th scope="rowgroup" role="rowheader" colspan="{wide}">{_said(title)}</th></tr>'
+        body = f'<tr role="row" class="group"><th scope="rowgroup" role="rowheader" colspan="{wide}">{_formatted(title)}</th></tr>'
     for name, cells in rows:
         row = "".join(
             f'<td role="cell" data-label="{escape(label)}">{cell}</td>'
@@ -173,14 +175,14 @@ def _group(group: tuple[str, list[Row]], heads: Sequence[str]) -> str:
 
 
 def _row_head(name: str, note: str = "") -> str:
-    return _said(name) + (f'<span class="quiet">{_said(note)}</span>' if note else "")
+    return _formatted(name) + (f'<span class="quiet">{_formatted(note)}</span>' if note else "")
 
 
 def _numbers(heads: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> str:
     """Return a table of short cells that scrolls inside its own frame when it must; the first cell names the row."""
-    head = "".join(f'<th scope="col">{_said(name)}</th>' for name in heads)
+    head = "".join(f'<th scope="col">{_formatted(name)}</th>' for name in heads)
     body = "".join(
-        f'<tr><th scope="row">{_said(row[0])}</th>{"".join(f"<td>{_said(cell)}</td>" for cell in row[1:])}</tr>'
+        f'<tr><th scope="row">{_formatted(row[0])}</th>{"".join(f"<td>{_formatted(cell)}</td>" for cell in row[1:])}</tr>'
         for row in rows
     )
     name = escape(typeset(caption))
@@ -190,7 +192,7 @@ def _numbers(heads: Sequence[str], rows: Sequence[Sequence[str]], caption: str) 
     )
 
 
-def _said(text: str) -> str:
+def _formatted(text: str) -> str:
     """Return words as HTML, symbols as letters, and what stands between `backticks` as code."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
@@ -240,7 +242,7 @@ def _plotted(drawn: dict[str, Drawable]) -> dict[str, object]:
 def _opening(findings: Sequence[Finding], title: str) -> str:
     how = sorted({(finding.runs, finding.seed) for finding in findings})
     said = "; ".join(f"{plural(runs, 'run')}, seed {seed}" for runs, seed in how)
-    return f"<header id='top'><p class='quiet'>driftpace reproduce · {escape(said)}</p><h1>{escape(typeset(title))}</h1></header>"
+    return f"<header id='top'><p class='quiet'>python -m paper · {escape(said)}</p><h1>{escape(typeset(title))}</h1></header>"
 
 
 def _before() -> str:

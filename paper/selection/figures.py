@@ -28,8 +28,8 @@ def _risk(runs: dict[Method, Runs], key: str) -> Figure:
         key=f"selection_risk_{key}",
         title=f"Excess risk with {key} penalties",
         caption=(
-            "Thin lines: a penalty kept for ever, with the same rows. The coefficients walk away from zero: a heavy penalty is "
-            "good at first and bad later. The chosen model follows whichever is good. All risks are without a penalty."
+            "Thin lines: a fixed penalty, with the same rows. The coefficients move away from zero: a strong penalty is "
+            "good at first and bad later. The selected model is near the better one throughout. All risks are without a penalty."
         ),
         alt=f"Excess risk over 25 periods of the chosen model among {key} penalties, and of fixed penalties beside it.",
         x_label="period n",
@@ -52,10 +52,10 @@ def _share(two: dict[Method, Runs]) -> Figure:
         key="selection_choice_two",
         title="Which of two penalties is chosen",
         caption=(
-            f"Share of runs that choose the heavier penalty, {heavy:g}: nearly all at first, ever fewer as the coefficients "
+            f"Share of runs that choose the stronger penalty, {heavy:g}: nearly all at first, fewer and fewer as the coefficients "
             "grow."
         ),
-        alt="Share of runs choosing the heavier of two penalties, falling over 25 periods.",
+        alt="Share of runs choosing the stronger of two penalties, falling over 25 periods.",
         x_label="period n",
         y_label=f"share of runs choosing {heavy:g}",
         series=tuple(
@@ -79,7 +79,7 @@ def _path(ten: dict[Method, Runs]) -> Figure:
     return Figure(
         key="selection_choice_ten",
         title="Which of ten penalties is chosen",
-        caption="The choice comes down with the best penalty of each period, which nobody can know; the band is from run to run.",
+        caption="The selected penalty falls with the best one of each period, which is unknown; the band is over runs.",
         alt="Chosen penalty on a logarithmic axis over 25 periods, median and band over runs, beside the best in hindsight.",
         x_label="period n",
         y_label="chosen penalty",
@@ -92,7 +92,7 @@ def _samples(runs: dict[Method, Runs], key: str) -> Figure:
     return Figure(
         key=f"selection_samples_{key}",
         title=f"Samples with {key} penalties: the largest request",
-        caption="Every penalty asks for its own number of samples, and the largest counts.",
+        caption="Every penalty needs its own number of samples, and the largest is requested.",
         alt=f"Number of samples over 25 periods with {key} penalties, mean over runs.",
         x_label="period n",
         y_label="samples K_n",

@@ -1,4 +1,4 @@
-"""Cross-validation of the penalty, from the runs to what is said of them."""
+"""The finding of the cross-validation experiment: numbers, claims and text."""
 
 from dataclasses import replace
 from typing import Any
@@ -26,7 +26,7 @@ from paper.selection.study import (
 )
 
 METHODS: tuple[Method, ...] = ("paper", "practical")
-SAID: tuple[tuple[Method, str], ...] = (("paper", "as in the paper"), ("practical", "by the default method"))
+METHOD_LABELS: tuple[tuple[Method, str], ...] = (("paper", "as in the paper"), ("practical", "by the default method"))
 FIVE = (0.01, 0.1, 1.0, 10.0, 30.0)
 FEW = 5
 VARIANTS: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -72,12 +72,12 @@ def _finding(
         name="selection",
         title="Cross-validation of the penalty",
         question=(
-            "A penalty on large coefficients helps when labels are few, and hurts when it is too heavy. Which penalty is right "
+            "A penalty on large coefficients helps when labels are few, and hurts when it is too strong. Which penalty is best "
             "changes as the data drift. Can it be selected in every period from the labels that are bought anyway?"
         ),
         answer=(
             f"Choosing among ten penalties in every period gives a mean excess risk of {paper.risk.mean():.3g} as in the "
-            f"paper, where the best penalty in hindsight, kept for ever, has {paper.each[:, :, paper.best].mean():.3g}; by "
+            f"paper, where the best fixed penalty in hindsight has {paper.each[:, :, paper.best].mean():.3g}; by "
             f"the default method, with {default.samples.mean():.1f} labels per period instead of "
             f"{paper.samples.mean():.1f}, it is {default.risk.mean():.3g} against "
             f"{default.each[:, :, default.best].mean():.3g}. The target is {EPSILON}."
@@ -130,7 +130,7 @@ def _comparisons(two: dict[Method, Runs], ten: dict[Method, Runs]) -> tuple[Comp
 def _claims(two: dict[Method, Runs], ten: dict[Method, Runs]) -> tuple[Claim, ...]:
     claims = []
     for word, runs in (("two", two), ("ten", ten)):
-        for method, said in SAID:
+        for method, said in METHOD_LABELS:
             one = runs[method]
             chosen, best = _over_runs(one.risk), _over_runs(one.each[:, :, one.best])
             gap, error = paired(chosen, best), standard_error(best)
@@ -141,7 +141,7 @@ def _claims(two: dict[Method, Runs], ten: dict[Method, Runs]) -> tuple[Claim, ..
                     measured=f"chosen less best {gap}; standard error of the best {error:.2g}",
                 )
             )
-    for method, said in SAID:
+    for method, said in METHOD_LABELS:
         for word, runs in (("two", two), ("ten", ten)):
             risk = _over_runs(runs[method].risk)
             claims.append(
@@ -155,7 +155,7 @@ def _claims(two: dict[Method, Runs], ten: dict[Method, Runs]) -> tuple[Claim, ..
         fall = paired(choice[:, -5:].mean(axis=1), choice[:, :5].mean(axis=1))
         claims.append(
             Claim(
-                says=f"The choice follows the population, {said}: lighter penalties as the coefficients grow.",
+                says=f"The selection follows the drift, {said}: weaker penalties as the coefficients grow.",
                 holds=fall.z <= -2.0,
                 measured=f"log10 of the penalty, last five periods less first five: {fall}",
             )
@@ -181,8 +181,8 @@ def _sensitivity(varied: list[Runs], few: int) -> Sensitivity:
         rows=tuple(rows),
         reading=(
             "More folds leave the fits nearer to the whole period and cost little. The simplest within one standard error "
-            "prefers heavier penalties than the best. Remembering helps where a period has few rows, which is why the "
-            "default method does."
+            "prefers stronger penalties than the best. Memory helps where a period has few rows, which is why the "
+            "default method has it."
         ),
     )
 
@@ -192,10 +192,10 @@ def _fixed(ten: dict[Method, Runs]) -> Sensitivity:
     rows = [(f"{l2:g}", f"{one:.4f}", f"{other:.4f}") for l2, one, other in zip(TEN, paper, default, strict=True)]
     chosen = ("chosen in every period", f"{ten['paper'].risk.mean():.4f}", f"{ten['practical'].risk.mean():.4f}")
     return Sensitivity(
-        title="What each penalty would have had, kept for ever, with the same rows",
+        title="Each penalty, fixed, with the same rows",
         columns=("l2", "as in the paper", "default method"),
         rows=(*rows, chosen),
-        reading="Mean excess risk without a penalty. The wrong penalty costs more than choosing does.",
+        reading="Mean excess risk without a penalty. The wrong penalty costs more than selection does.",
     )
 
 
@@ -204,20 +204,20 @@ CONSTANTS = (
         name="the problem",
         chosen=f"synthetic regression, {FEATURES} features, noise variance {NOISE:g}, rho {RHO}, epsilon {EPSILON}",
         why=(
-            "The paper describes the method and shows no experiment on it. Two features need no penalty; with ten weak ones "
-            "that walk away from zero a penalty matters, and which one changes."
+            "The paper describes the method without an experiment. Two features need no penalty; with ten weak ones "
+            "that move away from zero a penalty matters, and the best one changes."
         ),
     ),
     OpenConstant(
         name="the penalties",
-        chosen=f"{TWO[0]:g} and {TWO[1]:g}; ten from {TEN[0]:g} to {TEN[-1]:g}, two a decade",
+        chosen=f"{TWO[0]:g} and {TWO[1]:g}; ten from {TEN[0]:g} to {TEN[-1]:g}, two per decade",
         why="The paper draws its scheme for two. Ten cover everything from none to all.",
     ),
     OpenConstant(name="folds P", chosen=str(FOLDS), why="Not given. The usual number; 2 to 20 are in the table."),
     OpenConstant(
         name="what the folds see",
         chosen="the comparison sees 9/10 of the rows; the model of the period is fitted to all of them",
-        why="The paper does not state (I24). Scaling K_n up by 10/9 would buy rows for the comparison alone.",
+        why="Not stated (I24). Scaling K_n up by 10/9 would buy rows for the comparison alone.",
     ),
     OpenConstant(
         name="constants of each branch",
@@ -226,10 +226,10 @@ CONSTANTS = (
     ),
     OpenConstant(
         name="what the target is about",
-        chosen="the penalised risk of each branch, as there; the excess risks shown are without a penalty",
-        why="That is what the choice is made by, and what a user has (I24).",
+        chosen="the penalised risk of each candidate, as there; the excess risks shown are without a penalty",
+        why="That is what the selection uses, and what matters to a user (I24).",
     ),
-    OpenConstant(name="K_1, K_2", chosen=f"{FIRST[0]} each", why="Not given. Six rows for each coefficient."),
+    OpenConstant(name="K_1, K_2", chosen=f"{FIRST[0]} each", why="Not given. Six rows per coefficient."),
     OpenConstant(
         name="memory of comparisons",
         chosen=f"none as in the paper; {MEMORY} by the default method",
@@ -239,8 +239,8 @@ CONSTANTS = (
 
 NOTES = (
     (
-        "The promise of a branch is made before the choice, and about its own loss. Choosing the best of several by the same "
-        "rows is not covered by it; what comes out is measured here."
+        "The promise of a candidate is made before the selection, for its own loss. Selecting the best of several on the same "
+        "rows is not covered by it; the result is measured here."
     ),
     (
         "The folds cost nearly nothing by the default method: for squared loss the models without a fold follow in closed "

@@ -102,7 +102,7 @@ def test_the_windowed_estimate_finds_the_bound_and_the_mean_does_not(seed: int) 
 
 @pytest.mark.slow
 @pytest.mark.statistical
-def test_rare_changes_are_not_what_the_window_was_made_for(seed: int) -> None:
+def test_the_window_falls_short_of_rare_changes(seed: int) -> None:
     """48 runs, since most of what differs between runs is how many changes there were."""
     assert z(bounded_runs(("debiased", "windowed"), seed, "rare", 48).drifts[:, -1], bounded.RHO) < -Z
 
@@ -110,7 +110,7 @@ def test_rare_changes_are_not_what_the_window_was_made_for(seed: int) -> None:
 @pytest.mark.slow
 @pytest.mark.statistical
 def test_the_bound_costs_more_labels_than_the_mean_and_both_hold_the_target(seed: int) -> None:
-    """The control: told that the population stands still, the same tracker buys nothing and misses the target."""
+    """The control: given a drift of zero, the same tracker buys nothing and misses the target."""
     for step in bounded.STEPS:
         windowed, mean = bounded_runs((step, "windowed"), seed), bounded_runs((step, "mean"), seed)
         more = windowed.labels / mean.labels - 1.0
@@ -147,7 +147,7 @@ def test_changes_never_exceed_the_bound_and_are_the_lengths_of_the_moves() -> No
 
 
 @pytest.mark.parametrize("bad", [{"law": "odd"}, {"rho": -1.0}, {"noise": math.nan}, {"rng": -1}])
-def test_a_world_that_cannot_be_is_refused(bad: dict[str, object]) -> None:
+def test_invalid_changes_are_rejected(bad: dict[str, object]) -> None:
     parts: dict[str, object] = {"rho": 1.0, "law": "even", "noise": 0.5, "rng": 0}
     with pytest.raises(ParameterError, match=r"RandomChanges\(\w+=\.\.\.\) must be"):
         RandomChanges(**(parts | bad))  # type: ignore[arg-type]
@@ -197,7 +197,7 @@ def test_the_smaller_the_first_periods_the_more_the_update_buys_in_the_third(see
 
 @pytest.mark.slow
 @pytest.mark.statistical
-def test_unknown_constants_cost_labels_that_wear_off(seed: int) -> None:
+def test_unknown_constants_cost_fewer_labels_over_time(seed: int) -> None:
     known, unknown = constants_runs("mMAB", seed), constants_runs("", seed)
     early, late = (
         np.log(unknown.samples[:, part].sum(axis=1) / known.samples[:, part].sum(axis=1))
@@ -213,7 +213,7 @@ def test_unknown_constants_cost_labels_that_wear_off(seed: int) -> None:
 
 
 @pytest.mark.statistical
-def test_the_default_is_told_nothing_and_buys_less(seed: int) -> None:
+def test_the_default_is_given_no_constants_and_buys_less(seed: int) -> None:
     default, known = constants_runs(None, seed), constants_runs("mMAB", seed)
     assert z(np.log(known.labels / default.labels) - math.log(1.5)) > Z
     assert z(np.log(EPSILON / default.risk())) > Z
@@ -221,7 +221,7 @@ def test_the_default_is_told_nothing_and_buys_less(seed: int) -> None:
 
 @pytest.mark.statistical
 def test_constants_that_are_wrong_break_the_promise(seed: int) -> None:
-    """The control: told a curvature five times the true one, the rule buys too little and steps too short."""
+    """The control: given a curvature five times the true one, the rule buys too little and steps too short."""
     wrong = Constants.given(m=5.0, M=5.0, A=KNOWN.safe("A"), B=KNOWN.safe("B"))
     runs = []
     for run in range(RUNS):

@@ -87,7 +87,7 @@ def test_it_says_what_is_asked_of_a_finding(finding: Finding) -> None:
     assert [row[0] for row in table.rows] == list(FEW)
 
 
-def test_figures_and_comparisons_tell_the_same(finding: Finding) -> None:
+def test_figures_and_comparisons_agree(finding: Finding) -> None:
     figures = {figure.key: figure for figure in finding.figures}
     told = {row.what: row for row in finding.comparisons}
     for epsilon, key in zip(EPSILONS, ("samples", "samples-001"), strict=True):
@@ -237,7 +237,7 @@ def test_sizes_settle_as_in_the_paper(epsilon: float, seed: int) -> None:
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("epsilon", EPSILONS)
-def test_the_target_is_held_as_in_the_paper(epsilon: float, seed: int) -> None:
+def test_the_target_is_met_as_in_the_paper(epsilon: float, seed: int) -> None:
     """With the budget to spare, in the mean over periods and in each; what was bought up front breaks it (the control)."""
     runs = gathered(Setting(epsilon=epsilon), seed)
     assert (runs.excess.mean(axis=0) + Z["paper"] * standard_errors(runs.excess) < epsilon).all()
@@ -247,7 +247,7 @@ def test_the_target_is_held_as_in_the_paper(epsilon: float, seed: int) -> None:
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("epsilon", [EPSILONS[0], pytest.param(EPSILONS[1], marks=pytest.mark.slow)])
-def test_the_target_is_held_by_default_with_far_fewer_rows(epsilon: float, seed: int) -> None:
+def test_the_target_is_met_by_default_with_far_fewer_rows(epsilon: float, seed: int) -> None:
     """In the mean over periods it is not above epsilon by the budget (nor under a fifth of it: it is not bought blindly)."""
     runs, paper = (gathered(Setting(epsilon=epsilon, method=method), seed) for method in ("practical", "paper"))
     overall = measured(runs.excess.mean(axis=1))
@@ -258,7 +258,7 @@ def test_the_target_is_held_by_default_with_far_fewer_rows(epsilon: float, seed:
 
 
 @pytest.mark.statistical
-def test_the_global_curvature_is_ten_times_as_dear(seed: int) -> None:
+def test_the_global_curvature_costs_ten_times_the_rows(seed: int) -> None:
     local, everywhere = (
         gathered(Setting(epsilon=0.1, curvature=curvature), seed, runs=4) for curvature in ("local", "global")
     )
@@ -276,7 +276,7 @@ def test_the_lead_begins_after_the_last_period_that_is_not_clear() -> None:
     assert lead.overall_z == pytest.approx(1.0 / standard_errors(wobble)[0])
 
 
-def test_settings_are_told_what_is_true_of_every_period() -> None:
+def test_given_constants_hold_in_every_period() -> None:
     for setting in CHANGED.values():
         told = setting.constants()
         for n in (1, 9):

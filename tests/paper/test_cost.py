@@ -1,4 +1,4 @@
-"""The cost experiment: the plan stays within its money, and spends it better than who spends it at once or by the calendar."""
+"""The cost experiment: the plan stays within its money, and spends it better than all at once or at fixed intervals."""
 
 import math
 from functools import cache
@@ -35,7 +35,7 @@ def sure(each: np.ndarray) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.statistical
-def test_the_plan_is_within_its_money_in_every_run(seed: int) -> None:
+def test_the_plan_is_within_its_budget_in_every_run(seed: int) -> None:
     """No error budget: it is true of every run, and the control, the rule that has no budget, is over it in every run."""
     plan, rule = taken("plan", seed), taken("rule", seed)
     assert (plan.spent <= TOTAL).all()
@@ -109,7 +109,7 @@ def test_a_run_is_a_function_of_its_number_and_seed() -> None:
         assert (follow(other).risks != first.risks).any()
 
 
-def test_baselines_spend_as_they_are_said_to() -> None:
+def test_baselines_spend_as_described() -> None:
     front, every = (follow(Job(method=method, run=0, total=400)) for method in ("up front", "every five"))
     assert front.samples.tolist() == [395] + [0] * (PERIODS - 1)
     assert every.samples.tolist() == [75, 0, 0, 0, 0] * 5

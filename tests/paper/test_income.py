@@ -77,7 +77,7 @@ class TestFinding:
         assert len(set(keys)) == len(keys)
         assert sum(figure.paper is not None for figure in found.figures) == 12
 
-    def test_shows_every_method_and_its_twin_over_all_waves(self, found: Finding) -> None:
+    def test_shows_every_method_and_its_up_front_model_over_all_waves(self, found: Finding) -> None:
         losses = by_key(found)["income-gss-nominal-test-loss"]
         roles = {series.role for series in losses.series}
         assert roles == {"paper", "second", "practical", "third", "other", "truth"}
@@ -99,11 +99,11 @@ class TestFinding:
         assert all(claim.measured.startswith("Saturated") for claim in standardised)
         assert sum("saturated in" in note for note in found.notes) == 4
 
-    def test_says_that_people_come_back_and_whose_the_extract_is(self, found: Finding) -> None:
+    def test_notes_name_repeated_people_and_the_extract(self, found: Finding) -> None:
         assert any("same 595 people" in note for note in found.notes)
         assert any("your own PSID extract: Incomes are in dollars of 1997" in note for note in found.notes)
 
-    def test_varies_what_the_paper_leaves_open(self, found: Finding) -> None:
+    def test_varies_what_the_paper_does_not_state(self, found: Finding) -> None:
         assert [row[0] for table in found.sensitivity for row in table.rows] == [
             "as in the figures (2 resamplings)",
             "40 % test rows",
@@ -187,7 +187,7 @@ class TestRows:
 
 
 class TestWalks:
-    def test_twin_buys_as_much_at_once_as_far_as_the_first_wave_goes(self) -> None:
+    def test_up_front_buys_as_much_at_once_as_the_first_wave_has(self) -> None:
         standard, _ = jobs(PSID)
         for walk in resample(Resampling(setting=PSID, run=0)).values():
             total = walk.bought.samples.sum()
@@ -217,7 +217,7 @@ class TestAccount:
         assert bought.settled_from == 2
         assert made(test_loss=far, kept_loss=np.zeros((2, 4)), samples=far).better_from is None
 
-    def test_best_constant_size_is_told_with_its_labels(self, psid: Account) -> None:
+    def test_best_constant_size_has_its_labels(self, psid: Account) -> None:
         assert psid.constant is not None
         assert psid.constant.kept
         assert psid.constant.labels == 2 * 130 + 5 * psid.constant.size  # ten rows for each of 13 coefficients, twice
@@ -273,7 +273,7 @@ class TestRefusals:
 
 
 @pytest.mark.statistical
-def test_adaptive_beats_up_front_where_the_world_moves_and_not_where_it_stands(seed: int) -> None:
+def test_adaptive_beats_up_front_under_drift_and_not_without(seed: int) -> None:
     """The paper's claim on nominal dollars, and its control: the same people dealt out to waves at random.
 
     Budget: z = 4.5 paired standard errors over 6 resamplings, which a t of five degrees of freedom exceeds 3 times in 1,000; the
@@ -301,7 +301,7 @@ def test_adaptive_beats_up_front_where_the_world_moves_and_not_where_it_stands(s
 
 
 @pytest.mark.statistical
-def test_default_holds_the_target_and_uses_a_fraction_of_the_rows(seed: int) -> None:
+def test_default_meets_the_target_with_a_fraction_of_the_rows(seed: int) -> None:
     """On nominal dollars, in the mean over waves: z = 4.5 standard errors over 6 resamplings. Tight: not below a tenth of it.
 
     The control keeps the first model, which is above the target by far more than that.

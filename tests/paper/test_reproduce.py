@@ -19,7 +19,7 @@ HERE = sys.modules["paper.reproduce"]
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, RunSettings]]:
-    """Replaces every experiment by a made-up one; who was asked for what is in the list."""
+    """Replaces every experiment by a made-up one; the list holds the names and settings."""
     given: list[tuple[str, RunSettings]] = []
     known: Callable[[str], Any] = HERE.experiment
 
@@ -39,14 +39,14 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, RunSettings]]:
     return given
 
 
-def test_all_are_run_in_the_papers_order(asked: list[tuple[str, RunSettings]], tmp_path: Path) -> None:
+def test_all_experiments_run_in_the_order_of_the_paper(asked: list[tuple[str, RunSettings]], tmp_path: Path) -> None:
     findings = reproduce(runs=3, seed=5, out=tmp_path / "paper")
     assert [finding.name for finding in findings] == list(NAMES) == [name for name, _ in asked]
     assert {(one.runs, one.seed, one.workers, one.psid) for _, one in asked} == {(3, 5, None, None)}
     assert "3 runs, seed 5" in (tmp_path / "paper/index.html").read_text()
 
 
-def test_some_are_run_once_each(asked: list[tuple[str, RunSettings]], tmp_path: Path) -> None:
+def test_chosen_experiments_run_once_each(asked: list[tuple[str, RunSettings]], tmp_path: Path) -> None:
     reproduce(["income", "cost", "income"], out=tmp_path, workers=1)
     assert [name for name, _ in asked] == ["cost", "income"]
     reproduce("cost", out=tmp_path / "alone")
@@ -131,7 +131,7 @@ def test_an_extract_reaches_the_income_experiment(asked: list[tuple[str, RunSett
         ),
     ],
 )
-def test_what_cannot_be_done_is_refused_before_anything_is_run(
+def test_invalid_arguments_are_rejected_before_anything_runs(
     named: dict[str, Any],
     sentence: str,
     asked: list[tuple[str, RunSettings]],
@@ -159,7 +159,7 @@ def test_what_cannot_be_done_is_refused_before_anything_is_run(
         (("matplotlib", "plotly"), r'needs matplotlib and plotly: pip install "driftpace\[figures,report\]"'),
     ],
 )
-def test_what_is_not_installed_is_said_before_anything_is_run(
+def test_missing_packages_are_reported_before_anything_runs(
     missing: tuple[str, ...],
     sentence: str,
     asked: list[tuple[str, RunSettings]],

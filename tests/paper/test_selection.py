@@ -1,4 +1,4 @@
-"""Cross-validation of the penalty: what the experiment finds, and that its claims are true of runs nobody has looked at."""
+"""Cross-validation of the penalty: what the experiment finds, and that its claims hold for fresh runs."""
 
 import os
 
@@ -38,7 +38,7 @@ def test_the_choice_is_within_one_standard_error_of_the_best_fixed_penalty(wide:
 
 @pytest.mark.statistical
 def test_the_excess_risk_without_a_penalty_is_below_the_target(wide: Runs) -> None:
-    """Four standard errors over runs. The control: the heaviest penalty, kept for ever, is above it at the end (twice as high)."""
+    """Four standard errors over runs. The control: the heaviest penalty, kept, is above it at the end (twice as high)."""
     risk = wide.risk.mean(axis=1)
     assert risk.mean() + 4.0 * standard_error(risk) <= EPSILON
     assert wide.each[:, -5:, 2].mean() > EPSILON
