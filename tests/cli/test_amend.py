@@ -44,7 +44,7 @@ def test_a_new_word_is_told_once_somebody_said_what_it_counts_as(churn: Path, ru
     assert out.splitlines()[1] == "Unknown    2 rows with an unknown plan (platinum) count as gold"
     log = run("log", "churn")[1]
     assert "period 1: unknown values of plan count as gold: plans come and go" in log
-    assert "came from done.csv; 2 with another plan than those listed, as gold" in log
+    assert "from done.csv; 2 with an unknown plan, counted as gold" in log
 
 
 def test_predictions_say_so_too_beside_the_rows(churn: Path, run: Run) -> None:

@@ -13,7 +13,7 @@ from driftpace.cli.app import COMMANDS, load
 from tests.cli.loop import INIT, MONEY, Run, content, label, period, runner, write_pool
 
 LINES = 250
-SLOW = ("serve", "backtest", "plan", "report")
+SLOW = ("serve", "backtest", "demo", "plan", "report")
 """What works for seconds, or until it is stopped."""
 CODES = (0, 2, 10, 20, 30)
 NUMBERS = ("-1", "0", "1", "3.5", "nan", "-inf", "1e308", "9" * 25, "500", "12")

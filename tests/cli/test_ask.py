@@ -136,7 +136,7 @@ def test_a_pool_that_is_small_limits_the_order(churn: Path, run: Run) -> None:
             ("ask", "churn", "--storage", "none.db"),
             "there is no store at {folder}/none.db; `driftpace init` creates one.",
         ),
-        (("ask", "churn", "--storage", "."), "the store at {folder} must be a file; this is a directory."),
+        (("ask", "churn", "--storage", "."), "the store at {folder} must be a file; it is a folder."),
         (("ask", "churn", "--storage", "pool.csv"), "the file at sqlite:///{folder}/pool.csv is not a store"),
         (("ask", "churn", "--storage", "mysql://a:secret@b/c"), "--storage must be a path, sqlite:///path, "),
         (

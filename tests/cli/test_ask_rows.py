@@ -178,7 +178,7 @@ def test_json_stays_alone_on_stdout(churn: Path, run: Run) -> None:
         ),
         (
             ("--select", "pool.csv", "--out", "t.json"),
-            "--out must end in .csv, .tsv, .jsonl, .ndjson or .parquet; X",
+            "--out must not end in .json unless --as label-studio is given; got 't.json'.",
         ),
         (
             ("--select", "pool.csv", "--out", "t.csv", "--as", "label-studio"),
@@ -193,7 +193,7 @@ def test_json_stays_alone_on_stdout(churn: Path, run: Run) -> None:
         (("--select", "bad.csv", "--out", "t.csv"), "--select: bad.csv must be text in UTF-8"),
         (
             ("--select", "twice.csv", "--out", "t.csv"),
-            "every row must have its own id in 'customer_id'; '7' is there twice.",
+            "--select: every row must have its own id in 'customer_id'; '7' is there twice.",
         ),
         (("--select", "lacks.csv", "--out", "t.csv"), "--select: the table must have the column 'visits'; it has"),
         (

@@ -111,7 +111,7 @@ def test_the_exit_code_says_what_to_do_now(
     rest: tuple[str, ...], code: int, sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([*NUMBERS, "--horizon", "6", *rest]) == code
-    assert said(capsys.readouterr().out)["Now"].startswith(sentence)
+    assert said(capsys.readouterr().out)["Next"].startswith(sentence)
 
 
 @pytest.mark.parametrize(

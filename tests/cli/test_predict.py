@@ -65,7 +65,7 @@ def test_a_dry_run_writes_nothing(fitted: Path, run: Run) -> None:
     [
         (("none.csv",), "FILE must be an existing file; 'none.csv' does not exist."),
         (("short.csv",), "FILE: the table must have the column 'age'"),
-        (("again.csv",), "FILE must not have a column 'churned_predicted', which is where the prediction goes."),
+        (("again.csv",), "FILE must not have a column 'churned_predicted': it is where the prediction goes."),
         (("pool.csv", "--out", "x.xlsx"), "--out must end in .csv"),
         (("pool.csv", "--out", "-"), "--out must end in .csv"),
         (("pool.csv", "--out", "no/x.csv"), "--out must be in an existing directory; got 'no/x.csv'."),

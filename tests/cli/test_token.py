@@ -60,11 +60,11 @@ def test_a_dry_run_makes_none(churn: Path, run: Run) -> None:
     ("words", "sentence"),
     [
         (("make", "a b"), "NAME must be up to 100 letters"),
-        (("make", "there"), "NAME must be a name that is free; got 'there', which exists."),
+        (("make", "there"), "NAME must be unused; got 'there', which exists."),
         (("make", "x", "--days", "-1"), "--days must be positive and finite; got -1.0."),
         (("make", "x", "--write", "--hook"), "--hook must not be used with --write; got both."),
-        (("remove", "their"), "NAME must be a token; got 'their': did you mean 'there'?"),
-        (("remove", "zzz"), "NAME must be a token; got 'zzz': there are there."),
+        (("remove", "their"), "NAME must be an existing token; got 'their': did you mean 'there'?"),
+        (("remove", "zzz"), "NAME must be an existing token; got 'zzz': there are there."),
         (("mak",), "No such command 'mak'. Did you mean 'make'?"),
     ],
 )

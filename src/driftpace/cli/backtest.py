@@ -225,7 +225,7 @@ def answer_lines(result: "BacktestResult", written: Mapping[str, Path]) -> list[
     tracker = result.strategies[0]
     judgement = judge_strategy(tracker, result.epsilon, result.confidence)
     total, periods = total_labels(tracker), len(result.periods)
-    promise = ("Promise", f"{text.KEPT if judgement.kept else text.BROKEN}: {text.judgement_text(judgement)}")
+    promise = ("Result", f"{text.KEPT if judgement.kept else text.BROKEN}: {text.judgement_text(judgement)}")
     lines = [
         ("Target", f"{text.target_text(result)}, in {result.table} ({plural(periods, 'period')})"),
         ("Cost", f"{text.labels_text(result, total)}, {number(total / periods)} per period"),

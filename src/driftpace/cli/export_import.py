@@ -80,7 +80,7 @@ def import_campaign(
         campaign = export_import.import_campaign(file, storage=MemoryStore(), name=name)
         where, existing = find_campaign(storage, campaign.name)
         if existing is not None:
-            raise ParameterError(f"--as must be an unused name; {campaign.name!r} exists.")
+            raise ParameterError(f"--as must not be taken; a campaign named {campaign.name!r} exists.")
         status = campaign.status()
     else:
         with opened(storage, create=True) as store:
