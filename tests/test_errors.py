@@ -4,7 +4,14 @@ import pickle
 
 import pytest
 
-from driftpace.errors import DataError, DriftpaceError, ParameterError, TooEarlyError
+from driftpace.errors import (
+    CollinearColumnsError,
+    DataError,
+    DriftpaceError,
+    MissingExtraError,
+    ParameterError,
+    TooEarlyError,
+)
 
 
 @pytest.mark.parametrize(
@@ -32,8 +39,15 @@ def test_renamed_keeps_the_class_and_replaces_fields() -> None:
 
 @pytest.mark.parametrize(
     "error",
-    [ParameterError("must be positive.", owner="Ball", name="radius"), TooEarlyError("the first period is open")],
+    [
+        ParameterError("must be positive.", owner="Ball", name="radius"),
+        TooEarlyError("the first period is open"),
+        TooEarlyError("the first period is open").renamed(owner="Tracker.plan"),
+        MissingExtraError("needs plotly.", owner="report", name="figures"),
+        CollinearColumnsError("must be independent.", name="X", columns=(1, 2), rows=9).renamed(subject="FILE"),
+    ],
 )
 def test_errors_survive_pickling(error: DriftpaceError) -> None:
     copy = pickle.loads(pickle.dumps(error))
     assert (type(copy), str(copy), vars(copy)) == (type(error), str(error), vars(error))
+    assert (copy.args, copy.name) == (error.args, error.name)

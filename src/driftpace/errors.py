@@ -24,7 +24,9 @@ fields of the exception, so that each layer can name them in its own terms (:met
 the sentence. A call that raises changes nothing.
 """
 
-from typing import Self
+from typing import Any, Self, TypeVar
+
+AnyError = TypeVar("AnyError", bound="DriftpaceError")
 
 
 class DriftpaceError(Exception):
@@ -64,6 +66,10 @@ class DriftpaceError(Exception):
             return f"{self.name} {self.problem}" if self.name else self.problem
         return f"{self.owner}({self.name}=...) {self.problem}" if self.name else f"{self.owner}: {self.problem}"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by the fields, since subclasses may have other parameters than the message."""
+        return _restore, (type(self), self.args, {**self.__dict__, "name": self.name})
+
     def renamed(
         self,
         *,
@@ -86,14 +92,22 @@ class DriftpaceError(Exception):
         DriftpaceError
             Of the same class.
         """
-        copy = type(self).__new__(type(self), *self.args)
-        copy.__dict__.update(self.__dict__)
+        copy = _restore(type(self), self.args, self.__dict__)
         copy.owner = self.owner if owner is None else owner
         copy.name = self.name if name is None else name
         copy.problem = self.problem if problem is None else problem
         copy.args = (copy.problem,)
         copy.subject = subject
         return copy
+
+
+def _restore(kind: type[AnyError], args: tuple[Any, ...], values: dict[str, Any]) -> AnyError:
+    """Return an error with these fields, without calling its ``__init__``."""
+    error = kind.__new__(kind, *args)
+    error.args = args
+    for name, value in values.items():  # not __dict__.update: the name of an ImportError is not in its __dict__
+        setattr(error, name, value)
+    return error
 
 
 class ParameterError(DriftpaceError, ValueError):

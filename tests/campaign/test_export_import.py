@@ -1,8 +1,12 @@
 """A campaign carried from store to store as one file."""
 
+import base64
 import gzip
+import hashlib
 import json
+import zlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -158,18 +162,50 @@ def test_a_file_in_which_something_was_changed_is_refused(carried: Path, tmp_pat
 
 
 def test_a_log_whose_checksum_was_made_to_fit_must_still_lead_to_its_state(carried: Path, tmp_path: Path) -> None:
-    import hashlib
-
-    lines = gzip.decompress(carried.read_bytes()).splitlines()
-    values = [json.loads(line) for line in lines]
+    values = [json.loads(line) for line in gzip.decompress(carried.read_bytes()).splitlines()]
     place = next(at for at, value in enumerate(values) if value.get("kind") == "overridden")
     values[place]["body"]["samples"] = 1
-    texts = [json.dumps(value, sort_keys=True, separators=(",", ":")).encode() + b"\n" for value in values[:-1]]
-    values[-1]["sha256"] = hashlib.sha256(b"".join(texts)).hexdigest()
-    texts.append(json.dumps(values[-1], sort_keys=True, separators=(",", ":")).encode() + b"\n")
-    (tmp_path / "forged").write_bytes(gzip.compress(b"".join(texts)))
+    (tmp_path / "forged").write_bytes(_forged(values))
     with pytest.raises(StateFileError, match="its log leads to another state"):
         import_campaign(tmp_path / "forged", storage=MemoryStore())
+
+
+@pytest.mark.parametrize(
+    "edit", ["no entries", "a number as key", "an entry without a body", "a request of another shape"]
+)
+def test_forged_files_of_another_shape_are_refused_in_one_sentence(carried: Path, tmp_path: Path, edit: str) -> None:
+    values = [json.loads(line) for line in gzip.decompress(carried.read_bytes()).splitlines()]
+    if edit == "no entries":
+        values = [{**values[0], "entries": 0}, values[-1]]
+    elif edit == "a number as key":
+        values[-2]["key"] = -1
+    elif edit == "an entry without a body":
+        values[-2]["body"] = 3
+    else:
+        checkpoint = json.loads(zlib.decompress(base64.b64decode(values[-1]["checkpoint"])))
+        checkpoint["opened"]["request"]["assumptions"] = [0]
+        data = zlib.compress(json.dumps(checkpoint, sort_keys=True, separators=(",", ":")).encode(), 1)
+        values[-1]["checkpoint"] = base64.b64encode(data).decode()
+    (tmp_path / "forged").write_bytes(_forged(values))
+    store = MemoryStore()
+    with pytest.raises(StateFileError) as caught:
+        import_campaign(tmp_path / "forged", storage=store)
+    assert "\n" not in str(caught.value)
+    assert store.count() == 0
+
+
+def test_endless_nesting_in_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "deep").write_bytes(gzip.compress(b"[" * 200_000 + b"\n"))
+    with pytest.raises(StateFileError, match="'deep' is truncated, or not an exported campaign"):
+        import_campaign(tmp_path / "deep", storage=MemoryStore())
+
+
+def _forged(values: list[dict[str, Any]]) -> bytes:
+    """Return the lines of an export as a file whose checksum fits them."""
+    texts = [json.dumps(value, sort_keys=True, separators=(",", ":")).encode() + b"\n" for value in values[:-1]]
+    last = {**values[-1], "sha256": hashlib.sha256(b"".join(texts)).hexdigest()}
+    texts.append(json.dumps(last, sort_keys=True, separators=(",", ":")).encode() + b"\n")
+    return gzip.compress(b"".join(texts))
 
 
 def test_a_newer_version_is_named(carried: Path, tmp_path: Path) -> None:

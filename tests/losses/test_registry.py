@@ -17,7 +17,7 @@ from driftpace.campaign import Campaign, Definition
 from driftpace.campaign.schema import predicted
 from driftpace.campaign.template import template
 from driftpace.cli import main
-from driftpace.errors import ParameterError
+from driftpace.errors import ParameterError, StateFileError
 from driftpace.losses import (
     Curve,
     HuberLoss,
@@ -36,8 +36,9 @@ from driftpace.losses import (
 )
 from driftpace.losses.targets import encode_numbers
 from driftpace.service import create_app
-from driftpace.storage import MemoryStore
+from driftpace.storage import MemoryStore, decode, encode
 from driftpace.testing import check_loss
+from driftpace.tracker import Tracker
 from driftpace.typing import FloatArray
 
 
@@ -117,7 +118,10 @@ def test_a_subclass_is_not_its_registered_parent() -> None:
     ("changes", "message"),
     [
         ({"name": "squared"}, r"register_loss\(name=\.\.\.\) must be free"),
-        ({"name": "my loss"}, r"register_loss\(name=\.\.\.\) must be letters"),
+        *(
+            ({"name": name}, r"register_loss\(name=\.\.\.\) must be up to 100 letters")
+            for name in ("my loss", "--help", "-x", "", "a" * 101, 3)
+        ),
         ({"task": "ranking"}, r"register_loss\(task=\.\.\.\) must be 'regression' or 'classification'"),
         ({"implementation": dict}, r"register_loss\(implementation=\.\.\.\) must be a subclass of LinearLoss"),
     ],
@@ -126,6 +130,47 @@ def test_invalid_entries_are_refused(changes: dict[str, Any], message: str) -> N
     with pytest.raises(ParameterError, match=message):
         register_loss(replace(EXPECTILE, **changes))
     assert loss_names() == ("squared", "huber", "logistic", "hinge")
+
+
+def test_a_registered_loss_is_not_mistaken_for_a_built_in_one_with_that_tag() -> None:
+    class Steep(SmoothedHinge):
+        pass
+
+    register_loss(replace(EXPECTILE, name="smoothed-hinge", implementation=Steep, task="classification"))
+    try:
+        assert type(decode(encode(Steep(l2=0.1)))) is Steep
+        assert type(decode(encode(SmoothedHinge(l2=0.1)))) is SmoothedHinge
+    finally:
+        unregister_loss("smoothed-hinge")
+
+
+def test_saved_trackers_need_their_loss_registered_or_given(tmp_path: Path) -> None:
+    register_loss(EXPECTILE)
+    Tracker(ExpectileLoss(l2=0.1), epsilon=0.5, rng=0).save(tmp_path / "state")
+    unregister_loss("expectile")
+    with pytest.raises(StateFileError, match="the loss 'expectile', which is not registered in this process"):
+        Tracker.load(tmp_path / "state")
+    assert Tracker.load(tmp_path / "state", loss=ExpectileLoss(l2=0.1)).epsilon == 0.5
+
+
+def test_a_campaign_whose_loss_is_unregistered_refuses_changes_and_stays_readable() -> None:
+    store = MemoryStore()
+    register_loss(EXPECTILE)
+    settings = {"name": "sales", "target": "y", "features": ["a"], "epsilon": 0.5, "loss": "expectile"}
+    campaign = Campaign.create(settings, storage=store)
+    campaign.ask()
+    before = store.checkpoint("sales")
+    unregister_loss("expectile")
+    with pytest.raises(ParameterError, match=r"Campaign\(loss=\.\.\.\) must be a part that a store can save"):
+        campaign.override(5, reason="a holiday")
+    assert store.checkpoint("sales") == before
+    with pytest.raises(StateFileError, match="not registered in this process; call register_loss first"):
+        Campaign.open("sales", storage=store).status()
+    register_loss(EXPECTILE)
+    try:
+        assert Campaign.open("sales", storage=store).override(5, reason="a holiday").samples == 5
+    finally:
+        unregister_loss("expectile")
 
 
 def test_built_in_losses_cannot_be_removed() -> None:

@@ -73,3 +73,17 @@ def test_what_has_no_plain_form_is_refused(value: object) -> None:
 def test_a_file_cannot_name_code_to_run(plain: dict[str, object]) -> None:
     with pytest.raises(StateFileError):
         decode(plain)
+
+
+@pytest.mark.parametrize(
+    "encoded",
+    [
+        {"!": "tuple"},
+        {"!": "record", "fields": {}},
+        {"!": "dict", "items": [1]},
+        {"!": "enum", "type": "outcome", "name": []},
+    ],
+)
+def test_values_of_another_shape_are_refused(encoded: dict[str, object]) -> None:
+    with pytest.raises(StateFileError):
+        decode(encoded)

@@ -5,7 +5,6 @@ and the SHA-256 of everything before. Nothing in it is executed.
 """
 
 import base64
-import binascii
 import gzip
 import hashlib
 import io
@@ -14,6 +13,7 @@ import os
 import zlib
 from collections import deque
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -28,8 +28,8 @@ from driftpace.campaign.summary import summary
 from driftpace.errors import ConflictError, ParameterError, StateFileError
 from driftpace.storage import open_store
 from driftpace.storage.atomic_file import atomic_file
-from driftpace.storage.base import Change, Entry, Store
-from driftpace.storage.codec import METHOD
+from driftpace.storage.base import Change, Entry, Store, require_change
+from driftpace.storage.codec import METHOD, SHAPE_ERRORS
 
 FORMAT = "driftpace-campaign"
 VERSION = 1
@@ -139,14 +139,17 @@ def import_campaign(
         state = replace(state, definition=replace(state.definition, name=name))
     state = replace(transitions.imported(state, old_name), seq=len(entries))
     store = open_store(storage, create=not dry_run)
-    change = Change(entries=entries, checkpoint=to_checkpoint(state), summary=summary(state), rows=rows)
+    with _readable(shown):
+        change = Change(entries=entries, checkpoint=to_checkpoint(state), summary=summary(state), rows=rows)
+        require_change("import", change)
     final_name = state.definition.name
     taken = ParameterError(f"must not be taken; a campaign named {final_name!r} exists.", owner="import", name="name")
     if store.head(final_name) is not None:
         raise taken
     if not dry_run:
         try:
-            store.create(final_name, change)
+            with _readable(shown):
+                store.create(final_name, change)
         except ConflictError:
             raise taken from None
     return Campaign(final_name, store)
@@ -163,7 +166,7 @@ def _read(file: BinaryIO, *, shown: str) -> tuple[list[Entry], dict[int, bytes],
     digest = hashlib.sha256()
     before = ""
     last: dict[str, Any] = {}
-    try:
+    with _readable(shown):
         with gzip.GzipFile(fileobj=file) as stream:
             head = _line(stream, digest)
             if head.get("format") != FORMAT:
@@ -174,9 +177,7 @@ def _read(file: BinaryIO, *, shown: str) -> tuple[list[Entry], dict[int, bytes],
                 )
             for place in range(head["entries"]):
                 value = _line(stream, digest)
-                entries.append(
-                    Entry(kind=value["kind"], body=value["body"], at=value["at"], key=value["key"], seq=place + 1)
-                )
+                entries.append(_entry(value, place + 1))
                 if value["rows"] is not None:
                     rows[place] = base64.b64decode(value["rows"], validate=True)
             before = digest.hexdigest()
@@ -187,11 +188,26 @@ def _read(file: BinaryIO, *, shown: str) -> tuple[list[Entry], dict[int, bytes],
             raise StateFileError(f"{shown!r} was edited or damaged: its checksum does not match.")
         state = _checked(entries, rows, base64.b64decode(last["checkpoint"], validate=True), shown)
         state = with_rows(state, {place + 1: data for place, data in rows.items()})
+    return entries, rows, state
+
+
+def _entry(value: dict[str, Any], seq: int) -> Entry:
+    if not isinstance(value["body"], dict):
+        raise TypeError(f"entry {seq} has no body")
+    return Entry(kind=value["kind"], body=value["body"], at=value["at"], key=value["key"], seq=seq)
+
+
+@contextmanager
+def _readable(shown: str) -> Iterator[None]:
+    """Turn what a truncated or edited file runs into to one sentence."""
+    try:
+        yield
     except StateFileError:
         raise
-    except (OSError, EOFError, zlib.error, binascii.Error, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise StateFileError(f"{shown!r} is truncated, or not an exported campaign: {error}.") from None
-    return entries, rows, state
+    except (OSError, EOFError, zlib.error, *SHAPE_ERRORS) as error:
+        raise StateFileError(
+            f"{shown!r} is truncated, or not an exported campaign: {str(error).rstrip('.')}."
+        ) from None
 
 
 def _line(stream: io.BufferedIOBase, digest: Any) -> dict[str, Any]:

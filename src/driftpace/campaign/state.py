@@ -12,10 +12,10 @@ from typing import Any
 
 from driftpace.campaign.definition import Definition
 from driftpace.campaign.records import Decision, Order
-from driftpace.errors import StateFileError
+from driftpace.errors import ParameterError, StateFileError
 from driftpace.records import Request, StepReport
-from driftpace.storage.codec import decode, encode
-from driftpace.tracker.codec import snapshot_from_body, snapshot_to_body
+from driftpace.storage.codec import SHAPE_ERRORS, decode, encode
+from driftpace.tracker.codec import snapshot_from_body, snapshot_to_body, unsaved_parts
 from driftpace.tracker.method import Method
 
 VERSION = 1
@@ -85,12 +85,15 @@ def fingerprint(campaign: CampaignState) -> str:
 
 
 def to_checkpoint(campaign: CampaignState) -> bytes:
-    """Encode a state as the bytes that :func:`from_checkpoint` reads."""
+    """Encode a state as the bytes that :func:`from_checkpoint` reads, or raise ParameterError if it could not read them."""
+    tracker = snapshot_to_body(campaign.method, campaign.state.without_rows())
+    for name, why in unsaved_parts(tracker["method"]).items():  # such as a loss that is no longer registered
+        raise ParameterError(f"must be a part that a store can save; {why}.", owner="Campaign", name=name)
     body = {
         "version": VERSION,
         "created_at": campaign.created_at,
         "definition": campaign.definition.to_values(),
-        "tracker": snapshot_to_body(campaign.method, campaign.state.without_rows()),
+        "tracker": tracker,
         "opened": None if campaign.opened is None else _opened_to_plain(campaign.opened),
         "last": encode(campaign.last),
         "last_key": campaign.last_key,
@@ -121,7 +124,7 @@ def from_checkpoint(seq: int, data: bytes) -> CampaignState:
             last_key=body["last_key"],
             rows=body["rows"],
         )
-    except (zlib.error, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (zlib.error, *SHAPE_ERRORS) as error:
         raise StateFileError(f"the checkpoint of the campaign cannot be read: {str(error).rstrip('.')}.") from None
 
 

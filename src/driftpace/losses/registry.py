@@ -5,6 +5,7 @@ A new loss is one module with a subclass of :class:`~driftpace.losses.LinearLoss
 classes are named by module and loaded on first use, so that listing the names does not import NumPy.
 """
 
+import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 Task = Literal["regression", "classification"]
 TASKS: tuple[Task, ...] = ("regression", "classification")
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,99}")
 
 _CLASSIFICATION_L2 = 1e-3
 """Without a penalty, classes that a hyperplane separates have no minimiser."""
@@ -169,8 +172,9 @@ def register_loss(spec: LossSpec) -> LossSpec:
     ('centred', ('squared', 'huber', 'centred'))
     >>> unregister_loss("centred")
     """
-    if not spec.name.replace("-", "_").isidentifier() or not spec.name.isascii():
-        problem = f"must be letters, digits, dashes and underscores, a letter first; got {spec.name!r}."
+    name: object = spec.name
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        problem = f"must be up to 100 letters, digits, dashes and underscores, a letter first; got {name!r:.120}."
         raise ParameterError(problem, owner="register_loss", name="name")
     if spec.name in _specs:
         raise ParameterError(f"must be free; {spec.name!r} is registered.", owner="register_loss", name="name")
@@ -195,7 +199,7 @@ def unregister_loss(name: str) -> None:
     name : str
         Its name.
     """
-    if loss_spec(name) in _BUILT_IN:
+    if _named(name, "unregister_loss") in _BUILT_IN:
         raise ParameterError(f"must not be a built-in loss; got {name!r}.", owner="unregister_loss", name="name")
     del _specs[name]
 
@@ -306,7 +310,7 @@ def classifies(loss: "str | Loss") -> bool:
 
 
 def _named(name: str, owner: str) -> LossSpec:
-    if name not in _specs:
+    if not isinstance(name, str) or name not in _specs:
         raise ParameterError(f"must be the name of a loss; {_hint(name, loss_names())}", owner=owner, name="name")
     return _specs[name]
 

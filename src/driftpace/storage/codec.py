@@ -148,10 +148,14 @@ TYPES: dict[str, str] = {
 }
 """The place of each class that is saved, as "module:Class", by its tag. Two tags may name one class: the first is written."""
 
-_LOSS = "loss."
-"""Begins the tags of losses; those that a user registered are found by name in the registry of losses."""
+_REGISTERED_LOSS = "loss.registered."
+"""Begins the tags of losses that a user registered, which are found by name; no tag of :data:`TYPES` begins with it."""
 
 _DTYPES = ("<f8", "<i8", "|b1")
+
+
+SHAPE_ERRORS = (LookupError, TypeError, AttributeError, ValueError, RecursionError, AssertionError)
+"""What JSON values of another shape run into."""
 
 
 class NotEncodableError(TypeError):
@@ -204,15 +208,24 @@ def decode(encoded: Any) -> Any:
     >>> decode(encode((1.5, float("inf"), Decimal("12.50"))))
     (1.5, inf, Decimal('12.50'))
     """
+    try:
+        return _decode(encoded)
+    except StateFileError:
+        raise
+    except SHAPE_ERRORS as error:
+        raise StateFileError(f"the state does not have the shape this version reads: {error}") from error
+
+
+def _decode(encoded: Any) -> Any:
     if not isinstance(encoded, dict):
         return encoded
     kind = encoded.get("!")
     if kind in ("nan", "inf", "-inf"):
         return float(kind)
     if kind == "tuple":
-        return tuple(decode(item) for item in encoded["items"])
+        return tuple(_decode(item) for item in encoded["items"])
     if kind == "dict":
-        return {name: decode(item) for name, item in encoded["items"].items()}
+        return {name: _decode(item) for name, item in encoded["items"].items()}
     if kind == "array":
         return _decode_array(encoded)
     if kind == "decimal":
@@ -220,8 +233,8 @@ def decode(encoded: Any) -> Any:
     if kind == "enum":
         return _registered(encoded["type"], Enum)[encoded["name"]]
     if kind == "record":
-        return _registered(encoded["type"], None)(**{name: decode(item) for name, item in encoded["fields"].items()})
-    raise StateFileError(f"the state holds {kind!r}, which this version cannot read.")
+        return _registered(encoded["type"], None)(**{name: _decode(item) for name, item in encoded["fields"].items()})
+    raise StateFileError(f"the state holds {kind!r:.80}, which this version cannot read.")
 
 
 def is_saved(field: "Field[Any]") -> bool:
@@ -259,7 +272,7 @@ def tag_of(kind: type) -> str:
             return tag
     loss = find_loss_spec(kind)
     if loss is not None:
-        return f"{_LOSS}{loss.name}"
+        return f"{_REGISTERED_LOSS}{loss.name}"
     raise NotEncodableError(f"{kind.__module__}.{kind.__qualname__} has no tag in driftpace's registry of saved types")
 
 
@@ -272,14 +285,19 @@ def _class_at(place: str) -> Any:
 def _registered(tag: Any, base: type | None) -> Any:
     place = TYPES.get(tag) if isinstance(tag, str) else None
     kind = _registered_loss(tag) if place is None else _class_at(place)
+    if kind is None and isinstance(tag, str) and tag.startswith(_REGISTERED_LOSS):
+        name = tag.removeprefix(_REGISTERED_LOSS)
+        raise StateFileError(
+            f"the state has the loss {name!r:.120}, which is not registered in this process; call register_loss first."
+        )
     if kind is None or not (issubclass(kind, base) if base else is_dataclass(kind)):
-        raise StateFileError(f"the state holds a {tag!r}, which this version does not have.")
+        raise StateFileError(f"the state holds a {tag!r:.120}, which this version does not have.")
     return kind
 
 
 def _registered_loss(tag: Any) -> Any:
     """Return the class of a loss that a user registered by name, or None."""
-    name = tag.removeprefix(_LOSS) if isinstance(tag, str) and tag.startswith(_LOSS) else None
+    name = tag.removeprefix(_REGISTERED_LOSS) if isinstance(tag, str) and tag.startswith(_REGISTERED_LOSS) else None
     return loss_spec(name).loss_class if name in loss_names() else None
 
 

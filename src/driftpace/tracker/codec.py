@@ -10,7 +10,17 @@ from driftpace.errors import ParameterError, StateFileError
 from driftpace.records import StepReport
 from driftpace.selection import Candidate, Selection, Tally
 from driftpace.storage import NotEncodableError
-from driftpace.storage.codec import FORMAT, METHOD, check_numbers, class_of, decode, encode, is_saved, tag_of
+from driftpace.storage.codec import (
+    FORMAT,
+    METHOD,
+    SHAPE_ERRORS,
+    check_numbers,
+    class_of,
+    decode,
+    encode,
+    is_saved,
+    tag_of,
+)
 from driftpace.tracker.budget_method import BudgetMethod, BudgetState
 from driftpace.tracker.builder import check_method, model_method
 from driftpace.tracker.candidates_method import CandidatesMethod, CandidatesState
@@ -37,6 +47,16 @@ def snapshot_to_body(method: Method, state: Any) -> dict[str, Any]:
         "method": _encode_config(method),
         "state": _encode_state(state),
     }
+
+
+def unsaved_parts(body: Any) -> dict[str, str]:
+    """Return the parts of an encoded tracker that could not be written, by name, and why."""
+    if isinstance(body, list):
+        return {name: why for item in body for name, why in unsaved_parts(item).items()}
+    parts: dict[str, str] = {}
+    for name, value in body.items() if isinstance(body, dict) else ():
+        parts.update({name: str(value.get("because"))} if _is_own(value) else unsaved_parts(value))
+    return parts
 
 
 def from_body(body: Any, own: dict[str, Any]) -> tuple[Method, Any, list[StepReport]]:
@@ -82,7 +102,7 @@ def _shaped() -> Iterator[None]:
         raise ParameterError(error.problem, owner="Tracker.load", name=error.name) from None
     except StateFileError:
         raise
-    except (LookupError, TypeError, AttributeError, ValueError, RecursionError, AssertionError) as error:
+    except SHAPE_ERRORS as error:
         raise StateFileError(f"the state does not have the shape this version reads: {error}") from error
 
 
@@ -148,7 +168,12 @@ def _decode_config(encoded: Any, own: dict[str, Any]) -> Any:
         raise StateFileError(f"the state holds a {encoded['type']!r} where a method is expected.")
     held = {}
     for name, part in encoded["fields"].items():
-        nested = isinstance(part, dict) and part.get("!") == "record" and issubclass(class_of(part["type"]), _CONFIGS)
+        nested = (
+            name not in own
+            and isinstance(part, dict)
+            and part.get("!") == "record"
+            and issubclass(class_of(part["type"]), _CONFIGS)
+        )
         held[name] = _decode_config(part, own) if nested else _decode_part(name, part, own)
     return kind(**held)
 
