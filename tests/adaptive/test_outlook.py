@@ -104,9 +104,9 @@ def test_from_far_away_it_is_least_squares_and_from_the_best_model_nothing(size:
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        ({"noise": 0.0}, r"Foreseen\(noise=...\) must be positive and finite; got 0.0."),
-        ({"size": 0}, r"Foreseen\(size=...\) must be a whole number of at least 1; got 0."),
-        ({"scale": math.nan}, r"Foreseen\(scale=...\) must be positive and finite; got nan."),
+        ({"noise": 0.0}, r"PredictedBound\(noise=...\) must be positive and finite; got 0.0."),
+        ({"size": 0}, r"PredictedBound\(size=...\) must be a whole number of at least 1; got 0."),
+        ({"scale": math.nan}, r"PredictedBound\(scale=...\) must be positive and finite; got nan."),
     ],
     ids=["noise", "size", "scale"],
 )

@@ -34,7 +34,7 @@ def test_a_tolerance_is_followed(seed: int) -> None:
     assert means.mean() <= true + 3.0 * means.std(ddof=1) / math.sqrt(len(means))
 
 
-@pytest.mark.parametrize(("shape", "cost"), [("still", 0.0), ("walk", 0.5)])
+@pytest.mark.parametrize(("shape", "cost"), [pytest.param("still", 0.0, marks=pytest.mark.slow), ("walk", 0.5)])
 def test_a_confidence_holds_in_each_period(shape: Shape, cost: float, seed: int) -> None:
     """Nine periods in ten are within the target, runs as clusters; that costs more than the mean, which gives less."""
     runs, periods, level = 20, 10, 0.9

@@ -98,7 +98,20 @@ def run(case: Case, seed: int, runs: int, periods: int) -> Followed:
     )
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+LONG = {
+    "SquaredLoss-line-1-d2-student",
+    "SquaredLoss-seasonal-0.3-d10-student",
+    "SquaredLoss-line-0.3-d10-heteroscedastic",
+    "LogisticLoss-line-0.3-d10-gaussian",
+}
+"""Cases for make test-all; each loss, and walks and jumps, stay in make test."""
+
+
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, marks=pytest.mark.slow) if str(case) in LONG else case for case in CASES],
+    ids=str,
+)
 def test_the_promise_is_kept_certified_and_worth_it(case: Case, seed: int) -> None:
     found = followed(case, seed)
     judged = promise(found.risk, EPSILON)

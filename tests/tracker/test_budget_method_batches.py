@@ -187,7 +187,7 @@ def followed(cost: float, epsilon: float, seed: int, budget: Budget | None, *, p
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("cost", [0.0, 0.05], ids=["still", "walk"])
+@pytest.mark.parametrize("cost", [0.0, pytest.param(0.05, marks=pytest.mark.slow)], ids=["still", "walk"])
 def test_with_money_to_spare_no_more_is_bought_than_without_a_budget(cost: float, seed: int) -> None:
     """And the promise is kept. Control: in a world that stands still, one order a period buys far more.
 
