@@ -32,7 +32,7 @@ def main() -> None:
         page.locator("#outcome .outcome").wait_for()
         page.screenshot(path=HERE / "dashboard-campaign.png")
         page.get_by_label("Budget (EUR)", exact=True).fill("150")
-        page.get_by_text("150 EUR do not hold").wait_for()
+        page.get_by_text("A budget of 150 EUR does not meet").wait_for()
         page.locator("#what-if").screenshot(path=HERE / "dashboard-what-if.png")
         page.close()
         phone = browser.new_page(viewport={"width": 360, "height": 780}, color_scheme="dark", device_scale_factor=2)

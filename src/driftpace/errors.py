@@ -150,7 +150,7 @@ class TooEarlyError(ProtocolError):
     """Not enough data to look ahead; ``why`` says what is missing."""
 
     def __init__(self, why: str) -> None:
-        super().__init__(f"the tracker cannot look ahead in this period, for {why}; ask() and tell() first.")
+        super().__init__(f"it is too early to plan ahead: {why}; ask and tell first.")
         self.why = why
 
 

@@ -11,6 +11,7 @@ driftpace.errors.ParameterError: Ball(radius=...) must be positive and finite; g
 
 import math
 from collections.abc import Collection
+from difflib import get_close_matches
 from numbers import Integral, Real
 
 import numpy as np
@@ -92,7 +93,10 @@ def choice(owner: str, allowed: Collection[str], **named: str) -> None:
     """Raise ParameterError unless the values are among ``allowed``."""
     for name, value in named.items():
         if value not in allowed:
-            raise _refuse(owner, name, "one of " + ", ".join(repr(word) for word in allowed), value)
+            near = get_close_matches(str(value), allowed, n=1)
+            hint = f": did you mean {near[0]!r}?" if near else "."
+            listed = ", ".join(repr(word) for word in allowed)
+            raise ParameterError(f"must be one of {listed}; got {value!r}{hint}", owner=owner, name=name)
 
 
 def vector(owner: str, *, length: int | None = None, **named: object) -> FloatArray:

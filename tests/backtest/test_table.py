@@ -310,7 +310,7 @@ def test_the_sentence_names_the_function_that_was_called() -> None:
 
 def test_missing_values_are_refused_or_dropped() -> None:
     hole = np.where(np.arange(20) < 3, np.nan, np.arange(20.0))
-    ask = "3 of 20 are missing (set missing to drop to leave out these rows)."
+    ask = "3 of 20 are missing (missing='drop', or --missing drop, leaves these rows out)."
     _refused(DataError, f": column 'rain' must have no missing values; {ask}", {"rain": hole})
     _refused(DataError, f": column 't' must have no missing values; {ask}", {"t": [None] * 3 + [0] * 7 + [1] * 10})
     _refused(

@@ -68,7 +68,7 @@ def test_a_campaign_without_a_budget_has_one_from_now_on(store: Store) -> None:
         ("much", {}, "money=.* must be an amount of money; got 'much'"),
         (float("nan"), {}, "must be an amount of money"),
         ("1e1000000", {}, "must be an amount of money"),
-        (-500, {}, "total"),
+        (-500, {}, r"add_money\(money=\.\.\.\) must not take away more than the total budget, \d+; got -500\."),
         (10, {"price": 3}, "price=.* must be one of fixed, per_sample"),
         (10, {"tiers": [[1, 2]], "per_sample": 1}, "per_sample=.* must be left out beside tiers"),
         (10, {"reason": " "}, "must give a reason"),

@@ -197,7 +197,7 @@ def test_refusals_are_one_sentence_and_code_two(
 def test_a_hole_is_refused_with_the_option_that_helps(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given = "--period week --target y --features x --epsilon 0.1 --no-report"
     assert main(["backtest", str(small), *given.split()]) == 2
-    assert "set missing to drop" in capsys.readouterr().err
+    assert "--missing drop, leaves these rows out" in capsys.readouterr().err
 
 
 def test_a_report_that_cannot_be_drawn_is_refused_before_the_work(

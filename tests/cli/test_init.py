@@ -77,7 +77,7 @@ def test_a_template_is_written_alone(folder: Path, run: Run) -> None:
     code, out, _ = run("init", "churn", "--template")
     assert code == 0
     assert out == "churn: edit churn.toml, then run: driftpace init --file churn.toml\n"
-    assert Path("churn.toml").read_text().startswith("# What this campaign is about.")
+    assert Path("churn.toml").read_text().startswith("# Configuration of a campaign.")
     assert not Path("driftpace.db").exists()
     text = Path("churn.toml").read_text().replace("# epsilon = 0.02", "epsilon = 0.02")
     Path("churn.toml").write_text(text)
@@ -140,11 +140,19 @@ def test_a_dry_run_refuses_what_would_be_refused(churn: Path, run: Run) -> None:
         ),
         (
             ("churn", "--target", "y", "--epsilon", "1", "--table", "pool.csv", "--id", "no"),
-            "--id must be a column of pool.csv (customer_id, age, visits, plan); got 'no'.",
+            "--id must be a column of pool.csv; got 'no': it has customer_id, age, visits, plan.",
         ),
         (
             ("churn", "--target", "y", "--epsilon", "1", "--table", "pool.csv", "--features", "age,no"),
-            "--features must be a column of pool.csv (customer_id, age, visits, plan); got 'no'.",
+            "--features must be a column of pool.csv; got 'no': it has customer_id, age, visits, plan.",
+        ),
+        (
+            ("churn", "--target", "y", "--epsilon", "1", "--table", "pool.csv", "--features", "age,visit"),
+            "--features must be a column of pool.csv; got 'visit': did you mean 'visits'?",
+        ),
+        (
+            ("churn", "--target", "y", "--epsilon", "1", "--table", "pool.csv", "--loss", "logstic"),
+            "--loss must be one of 'squared', 'huber', 'logistic', 'hinge'; got 'logstic': did you mean 'logistic'?",
         ),
         (("--file", "no.toml"), "--file must be a configuration file in TOML; 'no.toml' does not exist."),
         (("--file", "pool.csv"), "--file must be TOML; "),

@@ -26,3 +26,12 @@ def test_the_promise_is_that_of_the_number_that_stands() -> None:
         == f"not expected to meet the target: expected excess loss {few.risk_bound:.3g} with 1 row (target 0.1)"
     )
     assert _promise(many) == f"expected excess loss {many.risk_bound:.3g} with 300 rows (target 0.1)"
+
+
+def test_a_closed_period_has_no_reason_to_label() -> None:
+    campaign = begun(MemoryStore())
+    order = campaign.ask(key="W1")
+    run_period(campaign, 1)
+    closed = campaign.ask(key="W1")
+    assert (closed.closed, order_lines(closed)) == (True, [])
+    assert dict(order_lines(order))["Reason"].startswith("No initial labels yet")

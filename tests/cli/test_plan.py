@@ -286,7 +286,7 @@ def test_a_saved_tracker_is_named_and_not_changed(saved: Path, capsys: pytest.Ca
     assert main(["plan", str(path), *COST, "--horizon", "3"]) in (0, 10)
     words = said(capsys.readouterr().out)
     assert words["Task"].endswith("over 3 periods, from period 5 on")
-    assert words["Drift"].startswith("as churn.state knows it: ")
+    assert words["Drift"].startswith("as estimated by churn.state: ")
     assert "in period 5" in words["Next"]
     assert path.read_bytes() == before
 

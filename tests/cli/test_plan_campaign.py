@@ -65,7 +65,7 @@ def test_a_file_comes_before_a_campaign_of_its_name(churn: Path, run: Run) -> No
     ("words", "sentence"),
     [
         (("chrun",), "there is no campaign 'chrun' in sqlite:///"),
-        (("churn",), "the tracker cannot look ahead in this period, for "),
+        (("churn",), "it is too early to plan ahead: "),
         (("churn", "--rho", "1"), "--rho must be left out beside NAME, which knows it; got 1.0."),
     ],
 )

@@ -56,7 +56,7 @@ def test_a_machine_learns_where(churn: Path, host: str, shown: str) -> None:
     ("words", "sentence"),
     [
         (("--host", "0.0.0.0"), "--host must be 127.0.0.1 while the store has no token"),
-        (("--token-always",), "--host must be 127.0.0.1 while the store has no token"),
+        (("--token-always",), "--token-always must not be set while the store has no token"),
         (("--port", "99999"), "--port must be at most 65,535; got 99999."),
         (("--storage", "pool.csv"), "the file at"),
     ],

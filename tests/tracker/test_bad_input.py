@@ -77,7 +77,7 @@ def test_a_loss_class_is_not_a_loss() -> None:
 def test_tell_before_ask_is_refused() -> None:
     tracker = after(3)
     before = fingerprint(tracker)
-    with pytest.raises(ProtocolError, match=r"tell\(\) came before ask\(\) in period 4"):
+    with pytest.raises(ProtocolError, match=r"tell\(\) was called before ask\(\) in period 4"):
         tracker.tell(GOOD_X, GOOD_Y)
     assert fingerprint(tracker) == before
 

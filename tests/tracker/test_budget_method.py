@@ -251,7 +251,7 @@ def test_when_the_horizon_is_over_nothing_is_asked(make: Callable[..., Tracker])
     report = tracker.tell()
     assert report is not None
     assert (report.samples, report.cost) == (5, euros(25))
-    with pytest.raises(ProtocolError, match=r"plan\(\) came after the 2 periods of the budget; give horizon=."):
+    with pytest.raises(ProtocolError, match=r"plan\(\) was called after the 2 periods of the budget; give horizon=."):
         tracker.plan()
 
 
@@ -394,9 +394,7 @@ def test_what_the_plan_promises_is_what_is_proven_when_its_rows_come(made: dict[
 def test_looking_ahead_before_the_pilot_is_too_early() -> None:
     for tracker in (practical(), learning()):
         for look in (tracker.outlook, tracker.plan):
-            with pytest.raises(
-                ProtocolError, match=r"the tracker cannot look ahead in this period, for .*; ask\(\) and"
-            ):
+            with pytest.raises(ProtocolError, match=r"it is too early to plan ahead: .*; ask and"):
                 look()
 
 

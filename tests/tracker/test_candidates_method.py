@@ -417,7 +417,7 @@ def test_what_cannot_be_chosen_among_is_refused(changes: dict[str, Any], sentenc
 
 def test_telling_comes_after_asking() -> None:
     tracker = Tracker(SquaredLoss(), epsilon=0.1, l2=GRID, rng=0)
-    with pytest.raises(ProtocolError, match="tell\\(\\) came before ask"):
+    with pytest.raises(ProtocolError, match="tell\\(\\) was called before ask"):
         tracker.tell(np.ones((3, 1)), np.ones(3))
 
 

@@ -258,7 +258,7 @@ def _kept(
         if count and name != target and missing == "refuse":
             raise DataError(
                 f"column {name!r} must have no missing values; {count:,} of {int(keep.sum()):,} are missing "
-                "(set missing to drop to leave out these rows).",
+                "(missing='drop', or --missing drop, leaves these rows out).",
                 owner=owner,
             )
         if count:

@@ -42,7 +42,14 @@ def values_with(state: CampaignState, money: object, periods: int, prices: Mappi
     over = {"tiers": "per_sample", "per_sample": "tiers"}  # each replaces the other
     kept = {name: one for name, one in before.items() if over.get(name) not in given}
     values = {**kept, **given}
-    values["total"] = format(_decimal(before["total"]) + _decimal(money), "f")
+    total = _decimal(before["total"]) + _decimal(money)
+    if total < 0:
+        raise ParameterError(
+            f"must not take away more than the total budget, {before['total']}; got {money}.",
+            owner=_OWNER,
+            name="money",
+        )
+    values["total"] = format(total, "f")
     values["horizon"] = int(before["horizon"]) + periods
     return values
 

@@ -94,7 +94,9 @@ def infer_settings(
     for parameter, names in (("id", [values.get("id")]), ("features", values.get("features") or [])):
         for name in names:
             if name is not None and name not in columns:
-                raise _refuse(parameter, f"must be a column of {source} ({', '.join(columns)}); got {name!r}.")
+                near = get_close_matches(name, columns, n=1)
+                hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(columns)}."
+                raise _refuse(parameter, f"must be a column of {source}; got {name!r}: {hint}")
     if values.get("id") is None:
         row_id = find_row_id(columns, target=values.get("target"))
         if row_id is not None:

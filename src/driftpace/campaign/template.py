@@ -1,4 +1,4 @@
-"""The campaign file: a commented TOML, filled in where something is known, with the rest to be filled in by its owner."""
+"""The configuration file of a campaign: TOML with a comment on every setting."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -7,46 +7,46 @@ from typing import Any
 from driftpace.losses import loss_names
 
 _LINES = """\
-# What this campaign is about. Create it with: driftpace init --file {file}
+# Configuration of a campaign. Create it with: driftpace init --file {file}
 
 name = {name}
 {description}
-# The column to predict, and those it is predicted from (left out: every numeric column of the first delivery).
+# Column to predict, and feature columns (default: all numeric columns of the first delivery).
 target = {target}
 {features}
-# A target of two words: the one that means no, then the one that means yes. Leave out for numbers, and for 0 and 1.
+# Classes of a binary target: negative, then positive. Not needed for numbers, or for 0 and 1.
 {classes}
-# Columns of words among the features, with all their words; the first is what the others are compared to.
+# Categorical features and all their categories; the first is the reference category.
 {categories}
-# What any other word of such a column counts as: one of those listed. Left out: rows with another word are refused.
+# Category that stands in for unknown ones; it must be listed above. Default: rows with an unknown category are refused.
 {unknown_categories}
-# What tells rows apart (so that a row told twice counts once), and whose rows they are (kept together in cross-validation).
+# Column with the row ID (a row delivered twice counts once), and column with the group (not split in cross-validation).
 {id}
 {groups}
-# {numbers} for numbers, {two_classes} for classes. l2 is a penalty, or a list to choose from.
+# {numbers} for numbers, {two_classes} for classes. l2 is the penalty, or a list to select from in every period.
 {loss}
 {l2}
-# How good the model has to stay: how much worse than the best possible one you accept, in units of the loss ...
+# Required accuracy: the excess loss allowed over the best model, in units of the loss ...
 {epsilon}
-# ... or within this share of the best loss: 0.05 is 5 %.
+# ... or as a share of the best achievable loss: 0.05 is 5 %.
 {tolerance}
-# In the mean over periods; or in each period with this probability:
+# The target applies on average over periods; with a confidence, in this share of periods.
 {confidence}
-# The confidence of the upper bounds that reports carry, how many rows a period can give at most, and the most ever asked for.
+# Confidence level of the certificates, rows available in a period, and maximum number of rows in an order.
 {certificate_level}
 {pool}
 {cap}
-# Whether there is an intercept; what all draws begin from, where they are to be the same again.
+# Whether to fit an intercept, and the random seed of draws.
 {fit_intercept}
 {seed}
-# The rows that were told are kept, so that every result can be computed again; false forgets them when a period is closed.
+# Store the labelled rows, so that every result can be recomputed; false deletes them when a period is closed.
 keep_rows = {keep_rows}
 
-# What labels cost and what there is to spend. Leave the table out when money is no object.
+# Budget and prices. Omit this table if there is no budget.
 {budget}"""
 
 _EXAMPLES: Mapping[str, Any] = {
-    "description": "who leaves next month",
+    "description": "customers who will churn",
     "features": ["age", "visits"],
     "classes": ["no", "yes"],
     "id": "customer",
@@ -67,7 +67,7 @@ _BUDGET: Mapping[str, Any] = {"total": 5000, "horizon": 12, "fixed": 50, "per_sa
 
 
 def template(values: Mapping[str, Any], *, file: str = "campaign.toml") -> str:
-    """Return the text of a campaign file: ``values`` are filled in, everything else is there as a comment.
+    """Return the text of a configuration file: ``values`` are filled in, all other settings are commented out.
 
     >>> from driftpace.campaign.definition import Definition
     >>> text = template({"name": "churn", "target": "left", "classes": ["no", "yes"], "epsilon": 0.02})
@@ -84,16 +84,19 @@ def template(values: Mapping[str, Any], *, file: str = "campaign.toml") -> str:
         keep_rows=_value(values.get("keep_rows", True)),
         categories=_table("categories", values.get("categories"), _CATEGORIES, inline=True),
         unknown_categories=_table(
-            "unknown_categories", values.get("unknown_categories"), _first_words(values.get("categories")), inline=True
+            "unknown_categories",
+            values.get("unknown_categories"),
+            _reference_categories(values.get("categories")),
+            inline=True,
         ),
         budget=_table("budget", values.get("budget"), _BUDGET, inline=False),
         **filled,
     )
 
 
-def _first_words(categories: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the first word of each column: what others are compared to is the least that they can be taken for."""
-    return {name: words[0] for name, words in (categories or _CATEGORIES).items()}
+def _reference_categories(categories: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the reference category of each column."""
+    return {name: listed[0] for name, listed in (categories or _CATEGORIES).items()}
 
 
 def _line(name: str, values: Mapping[str, Any], example: Any) -> str:
@@ -121,5 +124,5 @@ def _value(value: Any) -> str:
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, Sequence):
-        return f"[{', '.join(_value(one) for one in value)}]"
+        return f"[{', '.join(_value(item) for item in value)}]"
     return repr(value)

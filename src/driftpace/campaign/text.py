@@ -28,7 +28,7 @@ def order_sentence(order: "Order") -> str:
     """Return what to do, as a sentence."""
     period = period_name(order.period, order.key)
     if order.closed:
-        return f"{_capitalized(period)} is closed, with {plural(order.received, 'row')}; nothing to do."
+        return f"{capitalized(period)} is closed, with {plural(order.received, 'row')}; nothing to do."
     if order.missing > 0:
         if order.received:
             rows = f"{order.missing:,} more {'row' if order.missing == 1 else 'rows'}"
@@ -45,12 +45,11 @@ def order_sentence(order: "Order") -> str:
 
 
 def order_lines(order: "Order") -> list[Line]:
-    """Return the reason, the range, the cost and the expected accuracy of an order."""
+    """Return the reason, the range, the cost and the expected accuracy of an order; nothing for a closed period."""
     request = order.request
-    lines = [("Reason", _capitalized(request.reason))]
     if order.closed:
-        return lines
-    lines.append(("Range", _range(order)))
+        return []
+    lines = [("Reason", capitalized(request.reason)), ("Range", _range(order))]
     if order.cost is not None and request.money_left is not None:
         lines.append(("Cost", f"{order.cost} for the missing rows; {request.money_left} left before paying for them"))
         if request.money_left < order.cost:
@@ -162,7 +161,8 @@ def _drift_cost(report: "StepReport") -> str:
     return f"; without an update a model loses {known_number(loss)} per period, at most {known_number(upper)}"
 
 
-def _capitalized(text: str) -> str:
+def capitalized(text: str) -> str:
+    """Return the text with a capital first letter; the others are left as they are."""
     return f"{text[:1].upper()}{text[1:]}"
 
 

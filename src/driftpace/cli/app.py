@@ -34,7 +34,7 @@ COMMANDS = {
     "predict": CommandSpec("predict", "predict", "Predict the rows of a file with the current model.", PERIOD),
     "override": CommandSpec("decisions", "override", "Replace the number of rows to label by your own.", PERIOD),
     "approve": CommandSpec("decisions", "approve", "Approve the computed order.", PERIOD),
-    "forget": CommandSpec("decisions", "forget", "Discard the rows told so far in the open period.", PERIOD),
+    "forget": CommandSpec("decisions", "forget", "Discard the rows received so far in the open period.", PERIOD),
     "list": CommandSpec(
         "list_campaigns", "list_campaigns", "List the campaigns of a store and their next steps.", CAMPAIGNS
     ),

@@ -65,7 +65,7 @@ def forget(
     who: Who = None,
     storage: Storage = None,
 ) -> None:
-    """Discard the rows told so far in the open period.
+    """Discard the rows received so far in the open period.
 
     Use it for a delivery with wrong labels. Rows of closed periods stay: the model has been fitted to them.
 

@@ -60,6 +60,7 @@ def ledger(
 
 def _cells(row: "LedgerRow") -> list[str]:
     from driftpace.cli.output import number
+    from driftpace.formatting import known_number
 
     report, served = row.report, row.served
     return [
@@ -68,7 +69,7 @@ def _cells(row: "LedgerRow") -> list[str]:
         f"{report.samples:,}",
         "" if report.cost is None else str(report.cost),
         number(report.epsilon),
-        number(report.risk_bound) if report.outcome.promised else "none",
+        known_number(report.risk_bound),
         "" if report.certificate is None else number(report.certificate),
         "" if served is None else f"{served.loss:.3g} ± {served.error:.2g}",
         "" if served is None or served.accuracy is None else f"{served.accuracy:.0%}",

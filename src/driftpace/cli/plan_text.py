@@ -64,7 +64,7 @@ def asked(answer: Answer) -> str:
 def world(answer: Answer) -> str:
     """Return the assumptions about the drift."""
     outlook = answer.problem.outlook
-    source = f"as {answer.world.name} knows it: " if answer.world.name else ""
+    source = f"as estimated by {answer.world.name}: " if answer.world.name else ""
     how = {
         "worst": "at worst straight away from the model",
         "walk": "in any direction",

@@ -87,7 +87,7 @@ def _tell_file(campaign: "Campaign", file: str, options: dict[str, Any]) -> "Rec
 
 
 def _print(receipt: "Receipt", source: str, form: Form, *, dry_run: bool) -> None:
-    from driftpace.campaign.text import order_sentence, receipt_sentence, report_lines
+    from driftpace.campaign.text import capitalized, order_sentence, receipt_sentence, report_lines
     from driftpace.cli.output import NOTHING_WRITTEN, print_answer, print_json, print_note
 
     if form is Form.JSON:
@@ -99,7 +99,7 @@ def _print(receipt: "Receipt", source: str, form: Form, *, dry_run: bool) -> Non
         if receipt.report is not None:
             lines += report_lines(receipt.report, receipt.order.key)
         elif not receipt.order.closed:
-            lines += [("Next", order_sentence(receipt.order)), ("Reason", receipt.order.request.reason)]
+            lines += [("Next", order_sentence(receipt.order)), ("Reason", capitalized(receipt.order.request.reason))]
         print_answer(f"{receipt.order.campaign}: {receipt_sentence(receipt, source)}", lines)
     if dry_run:
         print_note(NOTHING_WRITTEN)

@@ -136,12 +136,19 @@ def _single_threaded_algebra() -> Any:
 
 
 def _require_token(store: Store, host: str) -> None:
-    if not store.tokens():
+    if store.tokens():
+        return
+    if not is_loopback(host):
         raise ParameterError(
             f"must be 127.0.0.1 while the store has no token; got {host!r}. `driftpace token make NAME` creates one.",
             owner="serve",
             name="host",
         )
+    raise ParameterError(
+        "must not be set while the store has no token. `driftpace token make NAME` creates one.",
+        owner="serve",
+        name="token_always",
+    )
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -306,7 +306,7 @@ class ModelMethod(ABC):
 def require_order(state: TrackerState) -> None:
     """Raise ProtocolError where the open period was not sized yet."""
     if state.order is None:
-        raise ProtocolError(f"tell() came before ask() in period {state.period}; call ask() first.")
+        raise ProtocolError(f"tell() was called before ask() in period {state.period}; call ask() first.")
 
 
 def check_pool(state: TrackerState, pool: int | None) -> None:

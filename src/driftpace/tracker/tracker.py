@@ -323,7 +323,7 @@ class Tracker:
             try:
                 state = self._method.gather(state, event)
             except DataError as error:
-                raise (error if error.owner else error.renamed(owner="Tracker.tell", name="X")) from None
+                raise (error if error.owner else error.renamed(owner="Tracker.tell", name=error.name or "X")) from None
         if not final:
             self._state = state
             return None
@@ -436,7 +436,9 @@ class Tracker:
             adjacent = spending.adjacent if adjacent is None else adjacent
             if budget is None and horizon is None:
                 if spending.periods == 0:
-                    raise ProtocolError(f"plan() came after the {money.horizon} periods of the budget; give horizon=.")
+                    raise ProtocolError(
+                        f"plan() was called after the {money.horizon} periods of the budget; give horizon=."
+                    )
                 budget, horizon = spending.left, spending.periods
                 gap = money.goal.later(state.period - 1) if gap is None else gap
         return plan(
@@ -497,7 +499,7 @@ class Tracker:
     def models(self) -> dict[str, FloatArray]:
         """The current model of each candidate by its label: coefficients for all columns, then an intercept if there is one."""
         if not isinstance(self._method, CandidatesMethod):
-            raise ProtocolError("models came from a tracker without candidates; its model is coef and intercept.")
+            raise ProtocolError("models needs a tracker with candidates; the model of this one is coef and intercept.")
         coefs = [self._state.coef_of(index) for index in range(len(self._method.methods))]
         return {
             label: self._model() if coef is None else coef

@@ -238,7 +238,7 @@ def test_tiered_prices_are_in_the_definition() -> None:
     tiers = {"total": 3000, "horizon": 20, "tiers": [[1, 2], [50, 1]], "currency": "EUR"}
     campaign, _ = one(MemoryStore(), periods=1, budget=tiers)
     facts = dict(load_page(campaign).facts)
-    assert facts["Budget"] == "3,000 EUR over 20 periods; 0 per order and 2 per row, 1 from row 50"
+    assert facts["Budget"] == "3,000 EUR over 20 periods; 0 EUR per order and 2 per row, 1 from row 50"
 
 
 def test_requested_rows_are_not_received_rows() -> None:

@@ -85,13 +85,13 @@ def test_odd_queries_are_answered(shop: Serving, query: str) -> None:
     [
         (
             {"epsilon": "0.05", "budget": "90000", "horizon": "6"},
-            "90,000 EUR meet the target 0.05 in each of 6 periods",
+            "A budget of 90,000 EUR meets the target 0.05 in each of 6 periods",
         ),
         (
             {"epsilon": "0.05", "budget": "", "horizon": "6"},
-            "meet the target 0.05 in each of 6 periods, with nothing to spare",
+            "meets the target 0.05 in each of 6 periods, with nothing to spare",
         ),
-        ({"epsilon": "0.05", "budget": "1", "horizon": "6"}, "1 EUR do not meet the target 0.05"),
+        ({"epsilon": "0.05", "budget": "1", "horizon": "6"}, "A budget of 1 EUR does not meet the target 0.05"),
         ({"epsilon": "-1", "horizon": "6"}, "The target must be"),
         ({"epsilon": "many", "horizon": "6"}, "The target must be a number; got"),
         ({"epsilon": "NaN", "horizon": "6"}, "The target must be a number"),

@@ -12,7 +12,7 @@ from driftpace.records import Assumption, Money, Outcome
 from driftpace.service.dashboard.campaign_list import NEEDS
 from driftpace.service.dashboard.charts import PageFigure
 from driftpace.service.dashboard.figures import drift_figure, excess_loss_figure, rows_figure, spending_figure
-from driftpace.service.dashboard.formats import money, numeral, plural, tier_text
+from driftpace.service.dashboard.formats import money, plural, tier_text
 from driftpace.service.dashboard.log_text import LogLine, log_line
 
 LOG_PAGE_SIZE = 15
@@ -256,10 +256,12 @@ def ledger_text(ledger: Sequence[LedgerRow]) -> str:
 
 def _budget_text(definition: Definition) -> str:
     budget, made = definition.budget or {}, definition.make_budget()
+    currency = budget.get("currency", "")
+    order = f"{money(Money.of(budget.get('fixed', 0), currency))} per order"
     total = f"{money(None if made is None else made.money)} over {budget['horizon']} periods"
     if "tiers" in budget:
-        return f"{total}; {numeral(budget.get('fixed', 0))} per order and {tier_text(budget['tiers'])}"
-    return f"{total}; {numeral(budget.get('fixed', 0))} per order and {numeral(budget.get('per_sample', 1))} per row"
+        return f"{total}; {order} and {tier_text(budget['tiers'])}"
+    return f"{total}; {order} and {money(Money.of(budget.get('per_sample', 1), currency))} per row"
 
 
 def _prices(definition: Definition) -> str:

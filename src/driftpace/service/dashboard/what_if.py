@@ -82,18 +82,18 @@ def verdict_text(plan: Plan) -> str:
     >>> from driftpace.planning import LinearCost
     >>> cost = LinearCost(fixed=50, per_sample=2, currency="EUR")
     >>> verdict_text(driftpace.plan(noise=1.0, features=5, rho=0.1, cost=cost, epsilon=0.1, budget=1000, horizon=12))
-    '1,000 EUR meet the target 0.1 in each of 12 periods, with 296 EUR to spare.'
+    'A budget of 1,000 EUR meets the target 0.1 in each of 12 periods, with 296 EUR to spare.'
     >>> verdict_text(driftpace.plan(noise=1.0, features=5, rho=0.1, cost=cost, epsilon=0.1, budget=400, horizon=12))
-    '400 EUR do not meet the target 0.1: the expected excess loss is above it in 6 of 12 periods, by up to 0.109.'
+    'A budget of 400 EUR does not meet the target 0.1: the expected excess loss is above it in 6 of 12 periods, by up to 0.109.'
     """
     target, periods = number(plan.epsilon), plural(plan.horizon, "period")
     if plan.holds:
         every = "in this period" if plan.horizon == 1 else f"in each of {periods}"
         spare = "with nothing to spare" if plan.left.amount == 0 else f"with {money(plan.left)} to spare"
-        return f"{money(plan.budget)} meet the target {target} {every}, {spare}."
+        return f"A budget of {money(plan.budget)} meets the target {target} {every}, {spare}."
     over = [gap for gap in plan.gaps if gap > 0.0]
     return (
-        f"{money(plan.budget)} do not meet the target {target}: "
+        f"A budget of {money(plan.budget)} does not meet the target {target}: "
         f"the expected excess loss is above it in {len(over)} of {periods}, "
         f"by up to {number(max(over))}."
     )
