@@ -33,7 +33,7 @@ check: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
 	$(BIN)/mypy
-	$(BIN)/codespell src tests docs examples benchmarks scripts README.md CHANGELOG.md
+	$(BIN)/codespell src paper tests docs examples benchmarks scripts README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md
 	$(BIN)/deptry src
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff

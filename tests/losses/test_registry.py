@@ -98,8 +98,8 @@ def test_built_in_names_and_classes() -> None:
 
 def test_get_loss_passes_parameters_on() -> None:
     assert get_loss("huber", l2=0.1, threshold=2.0) == HuberLoss(l2=0.1, threshold=2.0)
-    with pytest.raises(ParameterError, match=r"get_loss\(threshhold=\.\.\.\) must be .* did you mean 'threshold'\?"):
-        get_loss("huber", threshhold=2.0)
+    with pytest.raises(ParameterError, match=r"get_loss\(thresholds=\.\.\.\) must be .* did you mean 'threshold'\?"):
+        get_loss("huber", thresholds=2.0)
     with pytest.raises(ParameterError, match=r"SquaredLoss\(l2=\.\.\.\) must be zero or more"):
         get_loss("squared", l2=-1.0)
 
