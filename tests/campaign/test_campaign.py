@@ -337,6 +337,14 @@ def test_predictions_need_a_closed_period() -> None:
             method(np.zeros((1, 2)))
 
 
+def test_rows_that_cannot_be_predicted_name_the_method_that_was_called() -> None:
+    campaign = begun(MemoryStore())
+    run_period(campaign, 1)
+    for method in ("predict", "predict_proba"):
+        with pytest.raises(DataError, match=rf"^Campaign\.{method}\(X=\.\.\.\) must have"):
+            getattr(campaign, method)(np.zeros((1, 7)))
+
+
 def test_a_frame_a_file_and_columns_deliver_the_same_rows(tmp_path: Path) -> None:
     columns = {"x": [1.0, 2.0, 4.0, 3.0], "y": [0, 1, 1, 0]}
     path = tmp_path / "rows.csv"

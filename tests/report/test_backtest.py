@@ -219,6 +219,14 @@ def test_nothing_measured_at_all() -> None:
     assert "<h1>" in backtest_report(empty)
 
 
+def test_a_baseline_that_was_replayed_is_named_although_it_is_not_a_main_one() -> None:
+    result = made_up(periods=4)
+    even = next(each for each in result.strategies if each.name == "even")
+    only = replace(result, strategies=(result.strategies[0], even), skipped=())
+    (phrase,) = alternatives(only)
+    assert "by spreading the labels evenly" in phrase
+
+
 def test_the_promise_is_the_one_of_the_backtest() -> None:
     result = made_up()
     for strategy in result.strategies:

@@ -157,16 +157,16 @@ def target_text(result: BacktestResult) -> str:
 
 
 def judgement_text(found: StrategyJudgement) -> str:
-    """Say by which number the promise was kept or not."""
+    """Return the measured number that decides whether the promise was kept, and the target."""
     if not found.periods:
         return "nothing was measured"
     missing = f"; not measured in {plural(found.missing, 'period')}" if found.missing else ""
     if found.in_mean:
         return (
-            f"{number(found.measured)} measured on average, {number(found.asked)} promised; "
+            f"{number(found.measured)} measured on average (target {number(found.asked)}); "
             f"{count(found.above)} of {plural(found.periods, 'period')} clearly above{missing}"
         )
-    return f"within the target in {share(found.measured)} of periods and runs, {share(found.asked)} promised{missing}"
+    return f"within the target in {share(found.measured)} of periods and runs (target {share(found.asked)}){missing}"
 
 
 def assumption_status(each: Assumption, often: float) -> tuple[str, str]:
@@ -223,10 +223,11 @@ def cheaper_kept(result: BacktestResult) -> list[Strategy]:
 def alternatives(result: BacktestResult) -> list[str]:
     """Return what other ways would have cost and whether they kept the promise: the main ones, and all that were cheaper.
 
-    Baselines that could not run are named too.
+    Without main ones, all are named. Baselines that could not run are named too.
     """
     cheaper = cheaper_kept(result)
-    shown = [each for each in result.strategies[1:] if each.name in MAIN_BASELINES or each in cheaper]
+    baselines = result.strategies[1:]
+    shown = [each for each in baselines if each.name in MAIN_BASELINES or each in cheaper] or baselines
     phrases = [
         f"{labels_text(result, total_labels(each))} by {PHRASES.get(each.name, each.title)} ({outcome_text(result, each)})"
         for each in shown

@@ -16,7 +16,7 @@ from driftpace.campaign.sampling import Shortfall, find_shortfall
 from driftpace.campaign.schema import Predicted, feature_rows, map_categories, predicted, read_table, unlisted
 from driftpace.campaign.state import CampaignState, fingerprint
 from driftpace.campaign.summary import status
-from driftpace.errors import ParameterError, ProtocolError, StateFileError
+from driftpace.errors import DataError, ParameterError, ProtocolError, StateFileError
 from driftpace.losses import find_loss_spec
 from driftpace.records import Plan
 from driftpace.storage.base import Entry, Store
@@ -108,7 +108,7 @@ class CampaignReader:
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
-            The features.
+            The features, encoded as for `tell`; `predict_table` reads tables with categories.
 
         Returns
         -------
@@ -121,7 +121,10 @@ class CampaignReader:
             If no period has been closed: there is no model yet.
         """
         self._require_model("predict")
-        return self._tracker().predict(X)
+        try:
+            return self._tracker().predict(X)
+        except DataError as error:
+            raise error.renamed(owner="Campaign.predict") from None
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Predict class probabilities of rows with the current model.
@@ -146,7 +149,11 @@ class CampaignReader:
         state = self._require_model("predict_proba")
         tracker = self._tracker()
         spec = find_loss_spec(type(state.method.spec.loss))
-        second = None if spec is None else spec.probabilities(tracker.decision_function(X))
+        try:
+            scores = tracker.decision_function(X)
+        except DataError as error:
+            raise error.renamed(owner="Campaign.predict_proba") from None
+        second = None if spec is None else spec.probabilities(scores)
         if second is None:
             problem = f"must be one that estimates probabilities, such as 'logistic'; got {state.definition.loss!r}."
             raise ParameterError(problem, owner="Campaign.predict_proba", name="loss")
