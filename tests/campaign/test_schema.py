@@ -1,8 +1,11 @@
 """Tables as the definition of a campaign reads them."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 from driftpace.campaign import Campaign
@@ -237,3 +240,40 @@ def test_a_table_with_nothing_for_this_period_closes_none() -> None:
     waiting = {"x": [1.0], "price": [None]}
     assert campaign.tell_table(read_columns(waiting, owner="test")).report is None
     assert campaign.tell_table(read_columns(waiting, owner="test"), final=True).report is not None
+
+
+@pytest.mark.parametrize("form", ["pandas", "nullable", "objects", "polars", "arrays", "csv", "parquet"])
+def test_ids_keep_all_their_digits_in_every_form_of_a_table(tmp_path: Path, form: str) -> None:
+    settings = {"name": "sales", "target": "y", "features": ["a"], "id": "row", "epsilon": 0.5}
+    campaign = Campaign.create(settings, storage=MemoryStore())
+    campaign.ask()
+    numbers = [2**60 + place for place in range(4)]
+    table: Any = {"row": numbers, "a": [1.0, 2.0, 3.0, 4.0], "y": [1.0, 2.0, 3.0, 5.0]}
+    campaign.tell_table({**table, "row": [str(number) for number in numbers]}, final=False)
+    frame = pd.DataFrame(table)
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    forms = {
+        "pandas": frame,
+        "nullable": frame.astype({"row": "Int64"}),
+        "objects": frame.astype({"row": object}),
+        "polars": pl.DataFrame(table),
+        "arrays": {**table, "row": np.array(numbers)},
+        "csv": tmp_path / "rows.csv",
+        "parquet": tmp_path / "rows.parquet",
+    }
+    receipt = campaign.tell_table(forms[form], final=False, again=True)
+    assert (receipt.rows, receipt.repeated) == (0, 4)
+
+
+def test_ids_with_leading_zeros_in_a_file_are_those_that_were_drawn(tmp_path: Path) -> None:
+    settings = {"name": "sales", "target": "y", "features": ["a"], "id": "row", "epsilon": 0.5}
+    campaign = Campaign.create(settings, storage=MemoryStore())
+    campaign.ask()
+    rows = [f"{place:03},{place % 5}" for place in range(30)]
+    (tmp_path / "pool.csv").write_text("row,a\n" + "\n".join(rows))
+    drawn = campaign.sample(tmp_path / "pool.csv").ids
+    assert all(len(row_id) == 3 for row_id in drawn)
+    (tmp_path / "rows.csv").write_text("row,a,y\n" + "\n".join(f"{row_id},1.0,2.0" for row_id in drawn))
+    campaign.tell_table(tmp_path / "rows.csv", final=False)
+    assert not campaign.awaited()

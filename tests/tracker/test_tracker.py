@@ -48,7 +48,7 @@ def after(periods: int, **changes: Any) -> Tracker:
 def test_asking_again_gives_the_same_answer() -> None:
     tracker = after(3)
     assert tracker.ask() == tracker.ask()
-    with pytest.raises(ProtocolError, match=r"pool=\.\.\.\) must be the same as when period 4 was sized"):
+    with pytest.raises(ProtocolError, match=r"^ask\(pool=\.\.\.\) must be the same as when period 4 was sized"):
         tracker.ask(pool=1)  # the decision of a period is made once
 
 
@@ -403,3 +403,12 @@ def test_probabilities_need_a_loss_that_estimates_them() -> None:
         ProtocolError, match=r"predict_proba\(\) needs a loss that estimates probabilities; got SquaredLoss"
     ):
         tracker.predict_proba(np.ones((2, 2)))
+
+
+def test_targets_that_are_not_classes_are_refused_by_their_own_name() -> None:
+    tracker = Tracker(LogisticLoss(l2=0.1), epsilon=0.1, rng=0)
+    tracker.ask()
+    with pytest.raises(
+        DataError, match=r"^Tracker\.tell\(y=\.\.\.\) must be -1/1 or 0/1 for LogisticLoss; got values such as 2"
+    ):
+        tracker.tell(np.eye(3), np.array([0.0, 1.0, 2.0]))

@@ -256,7 +256,7 @@ class Campaign(CampaignReader):
         -------
         Receipt
         """
-        columns = read_table(table, owner="Campaign.tell")
+        columns = read_table(table, owner="Campaign.tell", definition=self.definition)
         name = check_key("Campaign.tell", "delivery", delivery)
         digest = check_key("Campaign.tell", "digest", digest)
 

@@ -174,8 +174,8 @@ class CampaignReader:
         """
         state = self._require_model("predict_table")
         owner = "Campaign.predict"
-        columns = read_table(table, owner=owner)
         definition, known = state.definition, state.state.columns
+        columns = read_table(table, owner=owner, definition=definition)
         rows = feature_rows(definition, columns, known=known, owner=owner)
         mapped = map_categories(definition, unlisted(definition, columns, known=known, owner=owner))
         return predicted(definition, self._tracker().decision_function(rows), unknown_categories=mapped)

@@ -9,7 +9,7 @@ import numpy as np
 
 from driftpace.campaign.orders import awaited_in, drawn_in
 from driftpace.campaign.records import Order
-from driftpace.campaign.schema import Columns, invalid_rows, read_table
+from driftpace.campaign.schema import invalid_rows, read_table
 from driftpace.campaign.state import CampaignState
 from driftpace.errors import ParameterError
 from driftpace.storage.base import Store
@@ -129,7 +129,7 @@ def draw_sample(
 
     definition = folded.definition
     shortfall = find_shortfall(store, folded, order, replace=replace)
-    columns = pool_columns(pool)
+    columns = read_table(pool, owner=OWNER, name="pool", definition=definition)
     if order.closed or order.missing == 0:
         return _sample(folded, columns, None, sentence="No rows are missing, so none are drawn.")
     if shortfall.samples == 0:
@@ -160,11 +160,6 @@ def draw_sample(
         invalid=invalid,
         skipped=int(leave.sum()),
     )
-
-
-def pool_columns(pool: Any) -> "Columns":
-    """Return the columns of a pool: as :mod:`driftpace.tables` reads them, or of a frame, a file or arrays by name."""
-    return read_table(pool, owner=OWNER, name="pool")
 
 
 def _sample(

@@ -61,14 +61,24 @@ class Predicted:
     unknown_categories: tuple[MappedCategories, ...] = ()
 
 
-def read_table(table: Any, *, owner: str, name: str = "table") -> Columns:
+def text_columns(definition: Definition) -> list[str]:
+    """Return the columns that are not parsed as numbers: ids, groups, classes and categories."""
+    classes = None if definition.classes is None else definition.target
+    named = (definition.id, definition.groups, classes)
+    return [*definition.categories, *(name for name in named if name is not None)]
+
+
+def read_table(table: Any, *, owner: str, name: str = "table", definition: Definition | None = None) -> Columns:
     """Return the columns of a table: a frame, a file, arrays by name, or columns that are already read."""
     from driftpace.tables import LOCAL_LIMITS, Column, read_columns
 
     if isinstance(table, Mapping) and all(isinstance(column, Column) for column in table.values()):
         return table
     try:
-        return read_columns(table, owner=owner, limits=LOCAL_LIMITS)
+        if definition is None:
+            return read_columns(table, owner=owner, limits=LOCAL_LIMITS)
+        as_text, target = text_columns(definition), definition.target
+        return read_columns(table, owner=owner, limits=LOCAL_LIMITS, as_text=as_text, target=target)
     except ParameterError as error:
         raise error if error.name is None else error.renamed(name=name) from None
 

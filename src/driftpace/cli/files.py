@@ -85,17 +85,15 @@ def read_rows(
     definition: "Definition", name: str, data: bytes | Path, *, option: str = "FILE", exact: bool = False
 ) -> "dict[str, Column]":
     """Return the columns of a file: ids and categories as text, and with ``exact`` how every cell was written."""
+    from driftpace.campaign.schema import text_columns
     from driftpace.tables import LOCAL_LIMITS, read_columns
 
-    as_text = [*definition.categories, *(name for name in (definition.id, definition.groups) if name is not None)]
-    if definition.classes is not None and definition.target is not None:
-        as_text.append(definition.target)
     return read_columns(
         data,
         name=None if name == "stdin" else name,
         limits=LOCAL_LIMITS,
         owner=option,
-        as_text=as_text,
+        as_text=text_columns(definition),
         exact=exact,
         target=definition.target,
     )

@@ -8,7 +8,8 @@ import numpy as np
 from starlette.formparsers import MultiPartParser
 from starlette.requests import Request
 
-from driftpace.campaign import Campaign, Definition, Receipt
+from driftpace.campaign import Campaign, Receipt
+from driftpace.campaign.schema import text_columns
 from driftpace.campaign.serialization import mapped_categories_json, number
 from driftpace.errors import DataError, ParameterError
 from driftpace.service.errors import ApiError
@@ -140,13 +141,6 @@ def read_rows(upload: Upload, campaign: Campaign, limits: TableLimits, *, owner:
         as_text=text_columns(definition),
         target=definition.target,
     )
-
-
-def text_columns(definition: Definition) -> list[str]:
-    """Return the columns that are not parsed as numbers: ids, groups, classes and categories."""
-    classes = None if definition.classes is None else definition.target
-    named = (definition.id, definition.groups, classes)
-    return [*definition.categories, *(name for name in named if name is not None)]
 
 
 def tell(campaign: Campaign, rows: dict[str, Column] | Arrays | None, **options: Any) -> Receipt:

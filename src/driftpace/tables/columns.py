@@ -1,6 +1,6 @@
 """Columns of numbers, flags, times or texts, made from arrays, plain values or data frames."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -55,8 +55,8 @@ def _to_array(column: Column) -> np.ndarray[Any, Any]:
         return values.astype(np.int64) if exact and bool((values == np.trunc(values)).all()) else values
 
 
-def from_frame(source: Any, owner: str) -> dict[str, Column]:
-    """Return the columns of a pandas, polars or pyarrow frame."""
+def from_frame(source: Any, owner: str, *, as_text: Collection[str] = ()) -> dict[str, Column]:
+    """Return the columns of a pandas, polars or pyarrow frame; whole numbers of those in ``as_text`` as texts."""
     import narwhals as nw
 
     try:
@@ -76,51 +76,56 @@ def from_frame(source: Any, owner: str) -> dict[str, Column]:
     eager: nw.DataFrame[Any] = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
     names = [str(name) for name in eager.columns]
     check_unique_names(names, f"{owner}: the table")
-    return {name: _from_series(eager[:, index]) for index, name in enumerate(names)}
+    return {name: _from_series(eager[:, index], name in as_text) for index, name in enumerate(names)}
 
 
-def _from_series(series: "nw.Series[Any]") -> Column:
+def _from_series(series: "nw.Series[Any]", as_text: bool) -> Column:
     import narwhals as nw
 
     dtype, null = series.dtype, np.asarray(series.is_null().to_numpy(), dtype=np.bool_)
-    if dtype.is_numeric():
+    if dtype.is_numeric() and not (as_text and dtype.is_integer()):
         values = np.array(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
         values[null] = np.nan
         return Column(kind="number", values=values, missing=np.isnan(values))
     if dtype in (nw.Categorical, nw.Enum):
         series = series.cast(nw.String)
-    return from_objects([None if gone else item for item, gone in zip(series.to_list(), null, strict=True)])
+    return from_objects([None if gone else item for item, gone in zip(series.to_list(), null, strict=True)], as_text)
 
 
-def from_arrays(source: Mapping[str, Any], owner: str) -> dict[str, Column]:
-    """Return columns from arrays or sequences by name, all of one length."""
+def from_arrays(source: Mapping[str, Any], owner: str, *, as_text: Collection[str] = ()) -> dict[str, Column]:
+    """Return columns from arrays or sequences by name, all of one length; whole numbers of those in ``as_text`` as texts."""
     names = [str(name) for name in source]
     check_unique_names(names, f"{owner}: the table")
     columns = {}
     for name, given in zip(names, source.values(), strict=True):
         if isinstance(given, str) or np.ndim(given) != 1:
             raise DataError(f"{owner}: column {name!r} must be one-dimensional; got shape {np.shape(given)}.")
-        columns[name] = _from_array(given)
+        columns[name] = _from_array(given, name in as_text)
     lengths = {column.values.size for column in columns.values()}
     if len(lengths) > 1:
         raise DataError(f"{owner}: columns must be of one length; got lengths {sorted(lengths)}.")
     return columns
 
 
-def _from_array(given: Any) -> Column:
+def _from_array(given: Any, as_text: bool) -> Column:
     if np.ma.isMaskedArray(given):
-        return from_objects(given.tolist())  # None where masked
+        return from_objects(given.tolist(), as_text)  # None where masked
     array = given if isinstance(given, np.ndarray) else np.array(list(given), dtype=object)
-    if array.dtype.kind in "iuf":
+    if array.dtype.kind in ("f" if as_text else "iuf"):
         values = array.astype(np.float64)
         return Column(kind="number", values=values, missing=np.isnan(values))
     if array.dtype.kind == "M":
         return Column(kind="time", values=array.astype("datetime64[us]"), missing=np.isnat(array))
-    return from_objects(array.tolist())
+    return from_objects(array.tolist(), as_text)
 
 
-def from_objects(items: list[Any]) -> Column:
-    """Return a column of plain Python values; its kind is "other" where they are of several kinds."""
+def from_objects(items: list[Any], as_text: bool = False) -> Column:
+    """Return a column of plain Python values; its kind is "other" where they are of several kinds.
+
+    With ``as_text`` whole numbers become texts: float64 does not tell long ids apart.
+    """
+    if as_text and all(_is_missing(item) or _is_whole(item) for item in items):
+        items = [None if _is_missing(item) else str(item) for item in items]
     items = [str(item) if type(item).__name__ == "Period" else item for item in items]  # pandas: "2020-01", "2020Q1"
     missing = np.array([_is_missing(item) for item in items], dtype=np.bool_)
     there = [item for item, gone in zip(items, missing, strict=True) if not gone]
@@ -140,6 +145,10 @@ def _is_missing(item: Any) -> bool:
     if item is None or type(item).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(item, float) and item != item
+
+
+def _is_whole(item: Any) -> bool:
+    return isinstance(item, int | np.integer) and not isinstance(item, bool)
 
 
 def _kind(there: list[Any]) -> Kind:

@@ -98,7 +98,8 @@ def read_columns(  # noqa: PLR0913  public API
     owner : str
         The function that error messages name.
     as_text : collection of str
-        Columns to keep as the texts in the file, so that the ids 7 and 007 differ.
+        Columns to keep as the texts in the file, so that the ids 7 and 007 differ; whole numbers of frames and arrays become
+        texts of all their digits.
     exact : bool
         Keep the original text of numbers and flags of a text file in ``Column.written``.
     target, several
@@ -129,9 +130,9 @@ def read_columns(  # noqa: PLR0913  public API
         validation.choice(owner, get_args(FileKind), kind=kind)
     validation.choice(owner, get_args(AnnotationPolicy), several=several)
     if isinstance(source, Mapping):
-        return from_arrays(source, owner)
+        return from_arrays(source, owner, as_text=as_text)
     if not isinstance(source, _FILES) and not callable(getattr(source, "read", None)):
-        return from_frame(source, owner)
+        return from_frame(source, owner, as_text=as_text)
     limits = TableLimits() if limits is None else limits
     shown, packed = read_bytes(source, name, limits, owner)
     what = f"{owner}: {shown}"

@@ -316,6 +316,6 @@ def check_pool(state: TrackerState, pool: int | None) -> None:
         before = "without a pool" if order.pool is None else f"for {order.pool:,}"
         raise ProtocolError(
             f"must be the same as when period {state.period} was sized, {before}; got {pool}.",
-            owner="Tracker.ask",
+            owner="ask",  # of a tracker or of a campaign
             name="pool",
         )

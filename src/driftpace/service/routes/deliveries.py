@@ -8,6 +8,7 @@ from fastapi import APIRouter, Header, Query, Request
 from starlette.responses import Response
 
 from driftpace.campaign import Campaign, Receipt
+from driftpace.campaign.schema import text_columns
 from driftpace.campaign.serialization import receipt_json
 from driftpace.errors import ParameterError
 from driftpace.labelling.webhook import SECRET_HEADER, parse_webhook
@@ -15,7 +16,7 @@ from driftpace.service.errors import error_responses
 from driftpace.service.schemas.requests import CampaignName
 from driftpace.service.schemas.responses import HookResponse, PredictionsResponse, ReceiptResponse, json_response
 from driftpace.service.state import caller_name, service_of
-from driftpace.service.uploads import predict, read_rows, receive_upload, table_body, tell, text_columns
+from driftpace.service.uploads import predict, read_rows, receive_upload, table_body, tell
 from driftpace.service.workers import run_cancellable
 from driftpace.tables.label_studio import ROW_FOR, ROW_ID
 from driftpace.tables.limits import TableLimits
