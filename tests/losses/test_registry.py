@@ -1,6 +1,5 @@
 """A registered loss is usable by name everywhere: campaign, template, command line, REST, stored states and backtest."""
 
-import asyncio
 import csv
 import json
 from collections.abc import Iterator
@@ -40,6 +39,7 @@ from driftpace.storage import MemoryStore, decode, encode
 from driftpace.testing import check_loss
 from driftpace.tracker import Tracker
 from driftpace.typing import FloatArray
+from tests.reference.run_async import run_async
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -257,7 +257,7 @@ def test_a_registered_loss_over_rest(expectile: LossSpec) -> None:
             refused = await client.post("/api/campaigns", json={**body, "name": "other", "loss": "cubic"})
             return created, refused, (await client.get("/api/openapi.json")).json()
 
-    created, refused, description = asyncio.run(talk())
+    created, refused, description = run_async(talk())
     assert (created.status_code, refused.status_code) == (201, 422), created.text
     assert "must be 'squared', 'huber', 'logistic', 'hinge' or 'expectile'; got 'cubic'." in refused.text
     choices = [

@@ -5,6 +5,7 @@ import pytest
 
 from driftpace.service.errors import ApiError
 from driftpace.service.workers import WorkerPool
+from tests.reference.run_async import run_async
 
 
 def test_threads_and_queue_are_bounded() -> None:
@@ -36,7 +37,7 @@ def test_threads_and_queue_are_bounded() -> None:
         assert pool.active == 0
         return most, list(done), refused.value.status_code
 
-    most, done, status = asyncio.run(main())
+    most, done, status = run_async(main())
     assert (most, done, status) == (2, [0, 1, 2, 3, 4], 503)
 
 
@@ -52,7 +53,7 @@ def test_errors_release_their_slot() -> None:
                 await pool.run(broken)
         return pool.active
 
-    assert asyncio.run(main()) == 0
+    assert run_async(main()) == 0
 
 
 def test_cancelled_calls_keep_their_slot_while_running() -> None:
@@ -84,4 +85,4 @@ def test_cancelled_calls_keep_their_slot_while_running() -> None:
             await pool.run(done.append, 3)
         return done
 
-    assert asyncio.run(main()) == [1, 3]
+    assert run_async(main()) == [1, 3]

@@ -22,6 +22,7 @@ READS = [
     ("GET", "/api/campaigns/churn/definition"),
     ("GET", "/api/campaigns/churn/orders/current"),
     ("GET", "/api/campaigns/churn/reports"),
+    ("GET", "/api/campaigns/churn/ledger"),
     ("GET", "/api/campaigns/churn/log"),
     ("GET", "/api/campaigns/churn/stream"),
     ("GET", "/api/campaigns/churn/export"),

@@ -16,6 +16,7 @@ from driftpace.service.workers import WorkerPool
 from driftpace.storage.base import Store, Token
 from driftpace.storage.memory import MemoryStore
 from tests.reference.periods import begun
+from tests.reference.run_async import run_async
 from tests.reference.serving import Serving, serving
 
 PATH = "/api/campaigns/churn/stream"
@@ -99,7 +100,7 @@ def test_the_store_is_asked_once_for_all_streams() -> None:
         assert not await recheck.is_valid(caller(secret), "")
         assert await recheck.is_valid(caller(new), "")
 
-    asyncio.run(tried())
+    run_async(tried())
 
 
 def test_expired_tokens_and_closed_sessions_are_invalid() -> None:
@@ -114,4 +115,4 @@ def test_expired_tokens_and_closed_sessions_are_invalid() -> None:
         sessions.close(session)
         assert not await recheck.is_valid(caller(secret, "session"), session)
 
-    asyncio.run(tried())
+    run_async(tried())
