@@ -143,7 +143,7 @@ def generous_constants(job: Job) -> Constants:
 
 
 def paper_rule(job: Job, rows: tuple[SplitRows, ...], run: int) -> RunMetrics:
-    """Measure Tracker.as_in_paper on rows with a column of ones, since it has no intercept of its own."""
+    """Measure Tracker.as_in_paper on rows with a column of ones, since it fits no intercept."""
     radius = 2.0 * max(float(np.linalg.norm(now.best)) for now in job.populations)
     tracker = Tracker.as_in_paper(
         rows[0].population.loss,

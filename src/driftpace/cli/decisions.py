@@ -73,8 +73,8 @@ def forget(
     """
     from driftpace.cli.options import user_name
     from driftpace.cli.order_text import print_order
-    from driftpace.cli.output import plural
     from driftpace.cli.stores import opened_campaign
+    from driftpace.formatting import plural
 
     with opened_campaign(storage, name) as campaign:
         before = campaign.status().order

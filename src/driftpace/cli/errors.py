@@ -30,7 +30,6 @@ _SUBJECTS = {
     ("import", "name"): "--as",
     ("import", "path"): "FILE",
     ("LabelStudio", "url"): "--label-studio",
-    ("load_psid_extract", "path"): "--psid",
     ("make_token", "expires_days"): "--days",
     ("predict", "path"): "--out",
     ("TieredCost", "tiers"): "--tier",
@@ -76,8 +75,6 @@ def subject_of(owner: str, name: str, params: Sequence[Any]) -> str | None:
         return _SUBJECTS[owner, name]
     if owner == "TieredCost" and name.startswith("tiers["):
         return "--tier"
-    if owner == "load_psid_extract":
-        return f"--psid-{name}"
     for param in params:
         if name in (param.name, *(option.lstrip("-").replace("-", "_") for option in param.opts)):
             return shown_name(param)

@@ -23,9 +23,10 @@ def export(
     Example: driftpace export churn churn.driftpace
     """
     from driftpace.cli.files import printable
-    from driftpace.cli.output import plural, print_result
+    from driftpace.cli.output import print_result
     from driftpace.cli.stores import opened_campaign
     from driftpace.errors import ParameterError
+    from driftpace.formatting import plural
 
     if str(file) == "-":
         raise ParameterError("FILE must be a named file, because stdout carries the answer; got '-'.")

@@ -59,7 +59,6 @@ def ledger(
 
 
 def _cells(row: "LedgerRow") -> list[str]:
-    from driftpace.cli.output import number
     from driftpace.formatting import known_number
 
     report, served = row.report, row.served
@@ -68,9 +67,9 @@ def _cells(row: "LedgerRow") -> list[str]:
         row.key or "",
         f"{report.samples:,}",
         "" if report.cost is None else str(report.cost),
-        number(report.epsilon),
+        known_number(report.epsilon),
         known_number(report.risk_bound),
-        "" if report.certificate is None else number(report.certificate),
+        "" if report.certificate is None else known_number(report.certificate),
         "" if served is None else f"{served.loss:.3g} ± {served.error:.2g}",
         "" if served is None or served.accuracy is None else f"{served.accuracy:.0%}",
         report.outcome.sentence,

@@ -133,24 +133,6 @@ def flat(values: Mapping[str, Any]) -> dict[str, Any]:
     return cells
 
 
-def plural(count: int, word: str, words: str | None = None) -> str:
-    """Return a count with its noun; ``words`` is an irregular plural.
-
-    >>> plural(1, "row"), plural(1200, "row"), plural(2, "entry", "entries")
-    ('1 row', '1,200 rows', '2 entries')
-    """
-    return f"{count:,} {word if count == 1 else words or f'{word}s'}"
-
-
-def number(value: float) -> str:
-    """Return a number with three digits.
-
-    >>> number(0.0787941764), number(float("inf"))
-    ('0.0788', 'unknown')
-    """
-    return "unknown" if value != value or value in (float("inf"), float("-inf")) else f"{value:.3g}"
-
-
 class Stopwatch:
     """Measure the time and memory that a command takes, from when it is made."""
 

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from driftpace.cli.output import Stopwatch, plural
+from driftpace.cli.output import Stopwatch
 from driftpace.cli.plan_answer import EXHAUSTED, SKIP, Answer
+from driftpace.formatting import plural
 from driftpace.planning import LargestRun, MeanGap, price
 from driftpace.records import Plan
 

@@ -49,8 +49,9 @@ def predict(
     Example: driftpace predict churn customers.csv --out predictions.csv
     """
     from driftpace.cli.files import ROW_ENDINGS, printable, require_output
-    from driftpace.cli.output import one_line, plural, print_note, print_result
+    from driftpace.cli.output import one_line, print_note, print_result
     from driftpace.cli.stores import opened_campaign
+    from driftpace.formatting import plural
 
     if out is not None and form is ListForm.CSV:
         raise ParameterError("--format must be table or json with --out, which receives the rows; got csv.")

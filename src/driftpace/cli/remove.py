@@ -21,9 +21,10 @@ def remove(
 
     Example: driftpace remove churn --yes
     """
-    from driftpace.cli.output import plural, print_result
+    from driftpace.cli.output import print_result
     from driftpace.cli.stores import opened, require_campaign
     from driftpace.errors import ParameterError
+    from driftpace.formatting import plural
 
     with opened(storage) as store:
         head = require_campaign(store, name)

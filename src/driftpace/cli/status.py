@@ -48,7 +48,7 @@ def status(
 def status_lines(snapshot: "StatusSnapshot") -> list["Line"]:
     """Return the details of a campaign's state."""
     from driftpace.campaign.text import order_lines, report_lines
-    from driftpace.cli.output import plural
+    from driftpace.formatting import plural
 
     summary = snapshot.head.summary
     lines: list[Line] = [("About", summary["description"])] if summary["description"] else []
