@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable
 
 NOT_MEASURED = "–"
+_BIDI_CONTROLS = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)))
 
 
 def count(value: float) -> str:
@@ -107,3 +108,12 @@ def known_number(value: float) -> str:
     ('0.0788', 'unknown')
     """
     return f"{value:.3g}" if math.isfinite(value) else "unknown"
+
+
+def strip_bidi(text: str) -> str:
+    """Remove bidirectional control characters, which would also reorder the text after them.
+
+    >>> strip_bidi("\u202eevil\u2069 words")
+    'evil words'
+    """
+    return text.translate(_BIDI_CONTROLS)

@@ -1,12 +1,13 @@
-"""The log tells what happened, in words that every kind of entry has, and the same as the campaign for machines."""
+"""``driftpace log`` describes every kind of entry, and prints the same records as the campaign in JSON and CSV."""
 
 import csv
 import io
 import json
 from pathlib import Path
 
+from driftpace.campaign.log_text import describe_entry
 from driftpace.campaign.serialization import entry_json
-from driftpace.campaign.text import describe_entry
+from driftpace.storage.base import Entry
 from tests.cli.loop import Run, in_store, label, period
 
 
@@ -17,7 +18,8 @@ def test_log_tells_what_happened(two: Path, run: Run) -> None:
     assert code == 0
     lines = out.splitlines()[1:]
     assert [int(line.split()[0]) for line in lines] == [entry.seq for entry in entries]
-    assert "period 2: 20 rows: two people are ill" in lines[-1]
+    assert "Order for period 2 set to 20 rows" in lines[-1]
+    assert "“two people are ill”" in lines[-1]
     assert lines[-1].endswith("anna")
     assert run("log", "churn", "--last", "2")[1].splitlines()[1].split()[0] == str(len(entries) - 1)
     assert json.loads(run("log", "churn", "--format", "json")[1]) == [entry_json(entry) for entry in entries]
@@ -37,17 +39,19 @@ def test_every_kind_of_entry_has_words(churn: Path, run: Run) -> None:
     run("export", "churn", "a.driftpace")
     run("import", "a.driftpace", "--as", "copy")
     entries = in_store(lambda store: store.entries("copy"))
-    words = {entry.kind: describe_entry(entry.kind, entry.body, entry.key) for entry in entries}
+    texts = {entry.kind: describe_entry(entry).text for entry in entries}
     wanted = ("created", "asked", "selected", "delivered", "closed", "fitted", "certified", "forgotten", "overridden")
-    assert set(words) == {*wanted, "approved", "imported"}
-    assert [kind for kind, text in words.items() if not text] == []
-    assert words["created"] == "predicts churned"
-    assert words["delivered"].startswith("period 2: 2 rows from done.csv; ")
-    assert words["delivered"].endswith(" without a label")
-    assert words["forgotten"] == "period 2: 2 rows discarded: swapped"
-    assert words["overridden"] == "period 2: 3 rows: few"
-    assert words["imported"] == f"{len(entries) - 1} entries of churn from a.driftpace"
+    assert set(texts) == {*wanted, "approved", "imported"}
+    assert [kind for kind, text in texts.items() if not text] == []
+    assert texts["created"] == "Campaign created to predict “churned”"
+    assert texts["delivered"].startswith("2 rows received for period 2 from “done.csv”; ")
+    assert texts["delivered"].endswith(" unlabelled rows were skipped")
+    assert texts["forgotten"] == "2 rows of period 2 withdrawn: “swapped”"
+    assert texts["overridden"].startswith("Order for period 2 set to 3 rows instead of ")
+    assert texts["overridden"].endswith(": “few”")
+    assert texts["imported"] == f"{len(entries) - 1} entries of “churn” imported from “a.driftpace”"
 
 
-def test_an_entry_of_a_later_version_is_shown_without_words() -> None:
-    assert describe_entry("invented", {"period": 1}, None) == ""
+def test_an_entry_of_a_later_version_is_shown_as_unknown() -> None:
+    entry = Entry(kind="invented", at="2026-11-15T10:00:00Z", body={"period": 1})
+    assert describe_entry(entry).text == "Entry of an unknown kind: “invented”"

@@ -25,7 +25,8 @@ from driftpace.campaign.records import Order, Receipt, Status
 from driftpace.campaign.sampling import Sample, draw_sample, find_shortfall
 from driftpace.campaign.schema import labelled, read_table
 from driftpace.campaign.state import CampaignState
-from driftpace.campaign.summary import named, status
+from driftpace.campaign.summary import status
+from driftpace.campaign.text import period_name
 from driftpace.errors import ConflictError, ParameterError
 from driftpace.storage import open_store
 from driftpace.tracker import Tracker
@@ -507,7 +508,9 @@ class Campaign(CampaignReader):
         def decide(state: CampaignState, draft: Draft) -> tuple[CampaignState, None]:
             order = open_order(state, "sample", period)
             if before is not None and set(before) != set(drawn_in(self._store, state)):
-                raise ConflictError(f"other rows were drawn for {named(order.period, order.key)} meanwhile; try again.")
+                raise ConflictError(
+                    f"other rows were drawn for {period_name(order.period, order.key)} meanwhile; try again."
+                )
             body = {"period": order.period, "rows": len(ids), "pool": pool_rows, "source": source, "who": who}
             seq = draft.next_seq
             draft.add("selected", body, rows=pack_ids(ids))

@@ -21,7 +21,7 @@ from driftpace.campaign.state import (
     request_from_plain,
     request_to_plain,
 )
-from driftpace.campaign.summary import named
+from driftpace.campaign.text import period_name
 from driftpace.errors import ProtocolError
 from driftpace.losses import classifies
 from driftpace.records import Money, StepReport
@@ -41,7 +41,7 @@ def ask(
         if order is not None and order.key is not None:
             if order.missing > 0:
                 raise ProtocolError(
-                    f"{named(order.period, order.key)} is still open and {order.missing:,} of its {order.samples:,} rows "
+                    f"{period_name(order.period, order.key)} is still open and {order.missing:,} of its {order.samples:,} rows "
                     f"are missing; deliver them or close it before asking for {key!r}."
                 )
             state, _ = close(state, draft, who=who, why=f"no rows were missing when {key} was requested")
@@ -175,7 +175,7 @@ def require_period(state: CampaignState, period: int | None, method: str) -> Non
     if period is None or (order is not None and order.period == period):
         return
     key = None if order is None else order.key
-    current = f"{named(state.state.period, key)} is {'not open yet' if order is None else 'open'}"
+    current = f"{period_name(state.state.period, key)} is {'not open yet' if order is None else 'open'}"
     raise ProtocolError(f"{method}() is meant for period {period}, which is not the open one; {current}.")
 
 
@@ -186,11 +186,11 @@ def not_open(store: Store, state: CampaignState, key: str | None) -> ProtocolErr
         return _not_asked(state, "tell")
     past = past_order(store, state, key)
     if past is not None:
-        return ProtocolError(f"{named(past.period, key)} is closed; no rows can be added to it.")
+        return ProtocolError(f"{period_name(past.period, key)} is closed; no rows can be added to it.")
     current = (
         f"period {state.state.period} is not open yet"
         if order is None
-        else f"the open one is {named(order.period, order.key)}"
+        else f"the open one is {period_name(order.period, order.key)}"
     )
     return ProtocolError(f"there is no period with the key {key!r}; {current}.")
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from driftpace.campaign.records import EXHAUSTED, FAILED, Stage, Status
 from driftpace.campaign.state import CampaignState
+from driftpace.campaign.text import period_name
 from driftpace.records import Money
 
 
@@ -15,21 +16,12 @@ def stage(campaign: CampaignState) -> Stage:
     return Stage.LABELS if order.missing > 0 else Stage.CLOSE
 
 
-def named(period: int, key: str | None) -> str:
-    """Return the name of a period in messages.
-
-    >>> named(3, "2026-W46"), named(3, None)
-    ('period 3 (2026-W46)', 'period 3')
-    """
-    return f"period {period}" if key is None else f"period {period} ({key})"
-
-
 def todo(campaign: CampaignState) -> str:
     """Return the next step as a sentence."""
     order = campaign.order
     if order is None:
         return f"Ask how many rows period {campaign.state.period} needs."
-    which = named(order.period, order.key)
+    which = period_name(order.period, order.key)
     if order.missing > 0:
         more = "more " if order.received else ""
         return f"Label {order.missing:,} {more}row{'s' if order.missing != 1 else ''} for {which}."

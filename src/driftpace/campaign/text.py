@@ -1,8 +1,8 @@
-"""Orders, reports, receipts and log entries as text."""
+"""Orders, reports and receipts as text."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from driftpace.formatting import known_number, plural
 
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 Line = tuple[str, str]
 """A label and its text."""
-Body = Mapping[str, Any]
 
 
 def period_name(period: int, key: str | None) -> str:
@@ -183,85 +182,3 @@ def describe_mapping(mapping: Mapping[str, str]) -> str:
             *(f"of {column} as {category}" for column, category in rest),
         ]
     )
-
-
-def describe_entry(kind: str, body: Body, key: str | None) -> str:
-    """Return an entry in a few words.
-
-    >>> describe_entry("delivered", {"period": 2, "rows": 40, "repeated": 0, "unlabelled": 3, "source": "tasks.csv"}, None)
-    'period 2: 40 rows from tasks.csv; skipped 3 without a label'
-    """
-    text = _DESCRIPTIONS.get(kind)
-    return "" if text is None else text(body, key)
-
-
-def _asked(body: Body, key: str | None) -> str:
-    period = f"period {body['period']}" + (f" ({key})" if key else "")
-    received = f", {body['received']:,} received" if body["received"] else ""
-    return f"{period}: {plural(body['samples'], 'row')}{received}, {body['missing']:,} missing"
-
-
-def _delivered(body: Body, _: str | None) -> str:
-    source = f" from {body['source']}" if body["source"] else ""
-    counts = [
-        (body["unlabelled"], "without a label"),
-        (body.get("other_period_rows"), "drawn for another period"),
-        (body["repeated"], "already added"),
-    ]
-    skipped = ", ".join(f"{count:,} {reason}" for count, reason in counts if count)
-    unknown = "".join(
-        f"; {record['rows']:,} with an unknown {record['column']}, counted as {record['category']}"
-        for record in body.get("unknown_categories", ())
-    )
-    rows = plural(body["rows"], "row")
-    return f"period {body['period']}: {rows}{source}{f'; skipped {skipped}' if skipped else ''}{unknown}"
-
-
-def _decided(body: Body, _: str | None) -> str:
-    reason = f": {body['reason']}" if body["reason"] else ""
-    return f"period {body['period']}: {plural(body['samples'], 'row')}{reason}"
-
-
-def _closed(body: Body, _: str | None) -> str:
-    period = f"period {body['period']}" + (f" ({body['key']})" if body["key"] else "")
-    reason = f"; {body['why']}" if body["why"] else ""
-    return f"{period}: {body['received']:,} of {plural(body['samples'], 'row')} received{reason}"
-
-
-def _certified(body: Body, key: str | None) -> str:
-    served = body.get("served")
-    if served is None:
-        return f"period {key}"
-    accuracy = "" if served["accuracy"] is None else f", accuracy {served['accuracy']:.0%}"
-    return f"period {key}: prior loss {served['loss']:.3g}{accuracy}"
-
-
-def _budgeted(body: Body, _: str | None) -> str:
-    periods = plural(body["periods"], "period")
-    return f"period {body['period']}: {body['money']} and {periods} added: {body['reason']}"
-
-
-def _selected(body: Body, _: str | None) -> str:
-    source = body["source"] or "a pool"
-    return f"period {body['period']}: {plural(body['rows'], 'row')} drawn from {body['pool']:,} in {source}"
-
-
-_DESCRIPTIONS: dict[str, Callable[[Body, str | None], str]] = {
-    "created": lambda body, _: f"predicts {body['definition'].get('target', 'a number')}",
-    "asked": _asked,
-    "approved": _decided,
-    "overridden": _decided,
-    "budgeted": _budgeted,
-    "amended": lambda body, _: (
-        f"period {body['period']}: {describe_mapping(body['unknown_categories'])}: {body['reason']}"
-    ),
-    "selected": _selected,
-    "delivered": _delivered,
-    "forgotten": lambda body, _: f"period {body['period']}: {plural(body['rows'], 'row')} discarded: {body['reason']}",
-    "closed": _closed,
-    "fitted": lambda body, _: f"period {body['period']}: model fitted, {plural(body['rows'], 'row')}",
-    "certified": _certified,
-    "imported": lambda body, _: (
-        f"{plural(body['entries'], 'entry', 'entries')} of {body['name']} from {body['source']}"
-    ),
-}

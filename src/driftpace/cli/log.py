@@ -1,16 +1,14 @@
 """``driftpace log``: the events of a campaign."""
 
 import json
-from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from driftpace.campaign.text import describe_entry
+from driftpace.campaign.log_text import describe_entry
 from driftpace.cli.options import Name, ShownList, Storage
 from driftpace.cli.output import ListForm
 
-Body = Mapping[str, Any]
 _COMMON = ("seq", "at", "kind", "key", "who")
 
 
@@ -36,7 +34,7 @@ def log(
                 str(entry.seq),
                 entry.at[:19].replace("T", " "),
                 entry.kind,
-                describe_entry(entry.kind, entry.body, entry.key),
+                describe_entry(entry).text,
                 entry.body.get("who", ""),
             )
             for entry in entries
@@ -52,9 +50,9 @@ def log(
     lines = [
         [
             *(record.get(head) for head in _COMMON),
-            describe_entry(record["kind"], record, record["key"]),
+            describe_entry(entry).text,
             json.dumps({key: value for key, value in record.items() if key not in _COMMON}, ensure_ascii=False),
         ]
-        for record in records
+        for entry, record in zip(entries, records, strict=True)
     ]
     print_csv((*_COMMON, "details", "body"), lines)

@@ -4,7 +4,8 @@ from html import escape
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from driftpace.campaign.text import describe_entry, order_lines, order_sentence, period_name
+from driftpace.campaign.log_text import describe_entry
+from driftpace.campaign.text import order_lines, order_sentence, period_name
 from driftpace.formatting import known_number, plural
 from driftpace.records import Assumption, Money, Verdict
 from driftpace.report import campaign_figures
@@ -133,7 +134,7 @@ def _log(campaign: "Campaign") -> str:
         (
             entry.at[:19].replace("T", " "),
             entry.kind,
-            describe_entry(entry.kind, entry.body, entry.key),
+            describe_entry(entry).text,
             str(entry.body.get("who", "")),
         )
         for entry in reversed(entries)

@@ -6,8 +6,8 @@ from pathlib import Path
 from playwright.sync_api import expect
 
 from driftpace.campaign import Campaign
+from driftpace.campaign.log_text import describe_entry
 from driftpace.service.dashboard.campaign_page import definition_facts
-from driftpace.service.dashboard.log_text import log_line
 from driftpace.storage import MemoryStore
 from driftpace.tables.columns import from_arrays
 from tests.reference.serving import Serving
@@ -35,7 +35,7 @@ def test_unseen_categories_are_shown_on_the_page() -> None:
     table = {"size": [1.0, 2.0, 3.0], "city": ["Bari", "Rome", "Milan"], "rent": [1.0, 2.0, 3.0]}
     campaign.tell_table(from_arrays(table, "test"), final=False)
     (delivered,) = campaign.log(kinds=("delivered",))
-    assert log_line(delivered).sentence == (
+    assert describe_entry(delivered).sentence == (
         "3 rows received for period 1; 1 row with an unseen category of “city”, counted as “Milan”."
     )
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from driftpace.campaign import Campaign
 from driftpace.campaign.definition import Definition
+from driftpace.campaign.log_text import EntryText, describe_entry
 from driftpace.campaign.records import EXHAUSTED, FAILED, LedgerRow, Order, Status
 from driftpace.campaign.serialization import ledger_json
 from driftpace.records import Assumption, Money, Outcome
@@ -13,7 +14,7 @@ from driftpace.service.dashboard.campaign_list import NEEDS
 from driftpace.service.dashboard.charts import PageFigure
 from driftpace.service.dashboard.figures import drift_figure, excess_loss_figure, rows_figure, spending_figure
 from driftpace.service.dashboard.formats import money, plural, tier_text
-from driftpace.service.dashboard.log_text import LogLine, log_line
+from driftpace.storage.base import Entry
 
 LOG_PAGE_SIZE = 15
 _PRICES = ("fixed", "per_sample", "tiers", "minimum", "currency")
@@ -78,7 +79,7 @@ def tally(assumptions: Sequence[AssumptionBadge]) -> str:
 class LogPage:
     """A page of the log, latest entry first."""
 
-    lines: tuple[LogLine, ...]
+    lines: tuple[tuple[Entry, EntryText], ...]
     page: int
     pages: int
     entries: int
@@ -148,7 +149,7 @@ def load_page(campaign: Campaign, *, log_page: int = 1) -> CampaignPage:
 
     >>> from driftpace.storage import MemoryStore
     >>> campaign = Campaign.create({"name": "a", "target": "y", "epsilon": 0.1, "seed": 0}, storage=MemoryStore())
-    >>> load_page(campaign).need_text, [log_line.title for log_line in load_page(campaign).log.lines]
+    >>> load_page(campaign).need_text, [text.title for _, text in load_page(campaign).log.lines]
     ('To ask', ['Created'])
     """
     status, definition, ledger = campaign.status(), campaign.definition, campaign.ledger()
@@ -215,7 +216,10 @@ def read_log(campaign: Campaign, *, entries: int, page: int) -> LogPage:
     first = max(0, last - LOG_PAGE_SIZE)
     entries_read = campaign.log(after=first, limit=last - first)
     return LogPage(
-        lines=tuple(log_line(entry) for entry in reversed(entries_read)), page=page, pages=pages, entries=entries
+        lines=tuple((entry, describe_entry(entry)) for entry in reversed(entries_read)),
+        page=page,
+        pages=pages,
+        entries=entries,
     )
 
 

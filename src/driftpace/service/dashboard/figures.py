@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from driftpace.campaign.ledger import LedgerColumn, format_cell, ledger_columns
 from driftpace.campaign.records import LedgerRow, Order
-from driftpace.campaign.summary import named as period_name
+from driftpace.campaign.text import period_name
+from driftpace.formatting import strip_bidi
 from driftpace.records import Money, Plan
 from driftpace.service.dashboard.charts import LATEST, Chart, PageFigure, finite, hidden_periods_note, highest, panel
 from driftpace.service.dashboard.formats import (
@@ -14,7 +15,6 @@ from driftpace.service.dashboard.formats import (
     period_cells,
     period_labels,
     plural,
-    strip_bidi,
 )
 
 _DRIFT_VERDICTS = {

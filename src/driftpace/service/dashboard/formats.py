@@ -8,10 +8,10 @@ from decimal import Decimal
 from typing import Any
 
 from driftpace.errors import ParameterError
+from driftpace.formatting import strip_bidi
 from driftpace.records import Money
 
 MISSING = "–"
-_BIDI_CONTROLS = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)))
 
 
 def count(value: int) -> str:
@@ -107,15 +107,6 @@ def when(at: str) -> str:
         return datetime.fromisoformat(at).strftime("%-d %b %Y, %H:%M UTC")
     except ValueError:
         return at
-
-
-def strip_bidi(text: str) -> str:
-    """Remove bidirectional control characters, which would also reorder the text after them.
-
-    >>> strip_bidi("\u202eevil\u2069 words")
-    'evil words'
-    """
-    return text.translate(_BIDI_CONTROLS)
 
 
 def period_labels(periods: Sequence[tuple[int, str | None]]) -> list[str]:

@@ -8,8 +8,9 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from driftpace.campaign.log_text import quoted
+from driftpace.formatting import strip_bidi
 from driftpace.service.dashboard import formats
-from driftpace.service.dashboard.log_text import quoted
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -80,7 +81,7 @@ def message_page(request: "Request | None", *, title: str, message: str) -> str:
 def _finalize(value: Any) -> Any:
     """Strip bidirectional control characters from every value of a page except markup and verbatim text."""
     plain = isinstance(value, str) and not isinstance(value, Verbatim) and not hasattr(value, "__html__")
-    return formats.strip_bidi(value) if plain else value
+    return strip_bidi(value) if plain else value
 
 
 def _capital(text: str) -> str:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from driftpace.service.dashboard.formats import number
-from driftpace.service.dashboard.log_text import MAX_QUOTE, TITLES, log_line
+from driftpace.campaign.log_text import MAX_QUOTE, TITLES, describe_entry
+from driftpace.formatting import number
 from driftpace.storage import MemoryStore
 from driftpace.storage.base import Entry
 from tests.service.dashboard.examples import HOSTILE, one
@@ -24,37 +24,37 @@ def test_every_kind_of_entry_has_a_sentence() -> None:
     imported = Entry(kind="imported", at="2026-11-15T10:00:00Z", body=copied)
     words = {"period": 4, "unknown_categories": {"city": "Milan"}, "reason": "a new shop", "who": "Ada"}
     amended = Entry(kind="amended", at="2026-11-15T10:00:00Z", body=words)
-    lines = [log_line(entry) for entry in (*campaign.log(), imported, amended)]
-    said = {one.kind: one.sentence for one in lines}
-    assert set(said) == set(TITLES)
-    assert said["overridden"] == (
-        f"Order set to {order.samples + 9} rows instead of {order.samples}; expected excess loss {risk:.3g}, "
+    entries = (*campaign.log(), imported, amended)
+    sentences = {entry.kind: describe_entry(entry).sentence for entry in entries}
+    assert set(sentences) == set(TITLES)
+    assert sentences["overridden"] == (
+        f"Order for period 3 set to {order.samples + 9} rows instead of {order.samples}; expected excess loss {risk:.3g}, "
         "by Ada: “holiday week”."
     )
-    assert said["selected"] == "2 rows of 500 sampled for labelling from “pool.csv”, by Ada."
-    assert said["delivered"].endswith("3 unlabelled rows were skipped.")
-    assert said["forgotten"] == "2 rows of period 3 withdrawn, by Ada: “wrong week”."
-    assert said["budgeted"] == (
+    assert sentences["selected"] == "2 rows of 500 sampled for labelling in period 3 from “pool.csv”, by Ada."
+    assert sentences["delivered"].endswith("3 unlabelled rows were skipped.")
+    assert sentences["forgotten"] == "2 rows of period 3 withdrawn, by Ada: “wrong week”."
+    assert sentences["budgeted"] == (
         "50 added to the budget and 3 periods to its horizon from period 4, by Ada: “next quarter”."
     )
-    assert said["amended"] == "From period 4, unseen categories of “city” count as “Milan”, by Ada: “a new shop”."
-    assert said["imported"] == "9 entries imported from “a.campaign”, by Bo."
-    for one_line in lines:
-        assert one_line.sentence.endswith(".")
-        assert "None" not in one_line.sentence
-        assert "{" not in one_line.sentence
+    assert sentences["amended"] == "From period 4, unseen categories of “city” count as “Milan”, by Ada: “a new shop”."
+    assert sentences["imported"] == "9 entries of “a” imported from “a.campaign”, by Bo."
+    for sentence in (describe_entry(entry).sentence for entry in entries):
+        assert sentence.endswith(".")
+        assert "None" not in sentence
+        assert "{" not in sentence
 
 
 @pytest.mark.parametrize("reason", [HOSTILE, "x" * 5000, "two\nlines\tand a tab"])
 def test_user_text_is_quoted_and_bounded(reason: str) -> None:
     body = {"samples": 1, "reason": reason, "who": ""}
-    sentence = log_line(Entry(kind="overridden", at="2026-11-15T10:00:00Z", body=body)).sentence
+    sentence = describe_entry(Entry(kind="overridden", at="2026-11-15T10:00:00Z", body=body)).sentence
     assert len(sentence) < MAX_QUOTE + 100
     assert "\n" not in sentence
 
 
 def test_unknown_entries_are_shown() -> None:
-    assert "“merged”" in log_line(Entry(kind="merged", at="2026-11-15T10:00:00Z", body={})).sentence
+    assert "“merged”" in describe_entry(Entry(kind="merged", at="2026-11-15T10:00:00Z", body={})).sentence
 
 
 def test_bidi_controls_are_stripped_from_user_text() -> None:
@@ -66,8 +66,8 @@ def test_bidi_controls_are_stripped_from_user_text() -> None:
         "unlabelled": 0,
         "who": "Ada\u202e",
     }
-    said = log_line(Entry(kind="delivered", at="2026-11-15T10:00:00Z", seq=3, body=body)).sentence
-    assert said == "12 rows received for period 2 from “fdp.csv”, by Ada; 1 duplicate row was skipped."
+    sentence = describe_entry(Entry(kind="delivered", at="2026-11-15T10:00:00Z", seq=3, body=body)).sentence
+    assert sentence == "12 rows received for period 2 from “fdp.csv”, by Ada; 1 duplicate row was skipped."
 
 
 def test_missed_targets_are_warnings() -> None:
@@ -75,25 +75,25 @@ def test_missed_targets_are_warnings() -> None:
     order = campaign.override(2, reason="nobody has time")
     campaign.tell(*world.rows(order.missing), final=True)
     certified = [
-        (log_line(entry), row.report)
+        (describe_entry(entry), row.report)
         for entry, row in zip(campaign.log(kinds=["certified"]), campaign.ledger(), strict=True)
     ]
     assert {report.outcome.promised for _, report in certified} == {True, False}
-    for said, report in certified:
-        assert said.warning != report.outcome.promised
-        assert (said.title == "Certified") == report.outcome.promised
-        assert f"(target {number(report.epsilon)})" in said.sentence
+    for text, report in certified:
+        assert text.warning != report.outcome.promised
+        assert (text.title == "Certified") == report.outcome.promised
+        assert f"(target {number(report.epsilon)})" in text.sentence
 
 
 def test_bidi_controls_are_stripped_from_keys() -> None:
     body = {"period": 2, "key": "\u202e64W", "samples": 0, "received": 0, "who": ""}
-    said = log_line(Entry(kind="closed", at="2026-11-15T10:00:00Z", seq=3, body=body))
-    assert said.sentence == "Period 2 (64W) closed with no rows, as requested."
+    text = describe_entry(Entry(kind="closed", at="2026-11-15T10:00:00Z", seq=3, body=body))
+    assert text.sentence == "Period 2 (64W) closed with no rows, as requested."
 
 
 def test_overrides_without_a_bound_are_shown() -> None:
     body = {"period": 2, "samples": 5, "reason": "so", "who": ""}
     assert (
-        log_line(Entry(kind="overridden", at="2026-11-15T10:00:00Z", body=body)).sentence
-        == "Order set to 5 rows: “so”."
+        describe_entry(Entry(kind="overridden", at="2026-11-15T10:00:00Z", body=body)).sentence
+        == "Order for period 2 set to 5 rows: “so”."
     )

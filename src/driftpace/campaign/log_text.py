@@ -1,0 +1,251 @@
+"""Descriptions of log entries; text that users wrote is quoted, never interpreted."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from driftpace.campaign.text import capitalized, period_name
+from driftpace.formatting import number, plural, strip_bidi
+
+if TYPE_CHECKING:
+    from driftpace.storage.base import Entry
+
+Body = Mapping[str, Any]
+
+TITLES = {
+    "created": "Created",
+    "asked": "Asked",
+    "approved": "Approved",
+    "overridden": "Overridden",
+    "selected": "Sampled",
+    "delivered": "Delivered",
+    "forgotten": "Withdrawn",
+    "budgeted": "Budget",
+    "amended": "Amended",
+    "closed": "Closed",
+    "fitted": "Fitted",
+    "certified": "Certified",
+    "imported": "Imported",
+}
+MAX_QUOTE = 600
+"""Characters of a user's text that a description has; the JSON has all of it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EntryText:
+    """The description of a log entry.
+
+    Attributes
+    ----------
+    title : str
+        The kind of the entry for people.
+    action : str
+        What happened, without a full stop.
+    detail : str
+        Continues ``action``: the reason, or what was skipped; begins with its punctuation.
+    who : str
+        Who did it; empty where the log does not say.
+    warning : bool
+        Whether the entry is a missed target.
+    """
+
+    title: str
+    action: str
+    detail: str = ""
+    who: str = ""
+    warning: bool = False
+
+    @property
+    def text(self) -> str:
+        """The description without ``who``, for tables that have a column for it."""
+        return f"{self.action}{self.detail}"
+
+    @property
+    def sentence(self) -> str:
+        """The whole description as a sentence."""
+        by = f", by {self.who}" if self.who else ""
+        return f"{self.action}{by}{self.detail}."
+
+
+def describe_entry(entry: "Entry") -> EntryText:
+    """Return the description of a log entry.
+
+    >>> from driftpace.storage.base import Entry
+    >>> described = describe_entry(Entry(kind="delivered", at="2026-11-15T10:00:00Z", seq=3, body={"period": 2, "rows": 12,
+    ...     "source": "w46.csv", "repeated": 1, "unlabelled": 0, "who": "Ada"}))
+    >>> described.sentence
+    '12 rows received for period 2 from “w46.csv”, by Ada; 1 duplicate row was skipped.'
+    >>> described.text
+    '12 rows received for period 2 from “w46.csv”; 1 duplicate row was skipped'
+    """
+    if entry.kind == "certified":
+        return _certified(entry)
+    action, detail = _PARTS.get(entry.kind, _unknown)(entry)
+    return EntryText(
+        title=TITLES.get(entry.kind, strip_bidi(entry.kind)),
+        action=strip_bidi(action),
+        detail=strip_bidi(detail),
+        who=" ".join(strip_bidi(str(entry.body.get("who") or "")).split())[:100],
+    )
+
+
+def quoted(text: Any) -> str:
+    """Return a user's text in quotation marks, shortened and without bidirectional control characters."""
+    plain = " ".join(strip_bidi(str(text)).split())
+    return f"“{plain if len(plain) <= MAX_QUOTE else plain[: MAX_QUOTE - 1] + '…'}”"
+
+
+Parts = tuple[str, str]
+"""The action and the detail of an entry."""
+
+
+def _because(body: Body) -> str:
+    return f": {quoted(body['reason'])}" if body.get("reason") else ""
+
+
+def _from_source(body: Body) -> str:
+    return f" from {quoted(body['source'])}" if body.get("source") else ""
+
+
+def _of_period(body: Body, preposition: str) -> str:
+    return f" {preposition} period {body['period']}" if "period" in body else ""
+
+
+def _created(entry: "Entry") -> Parts:
+    target = entry.body.get("definition", {}).get("target")
+    predicts = f" to predict {quoted(target)}" if target else ""
+    past = len(entry.body.get("history") or ())
+    history = f" with {plural(past, 'period')} of a tracker's history" if past else ""
+    return f"Campaign created{predicts}{history}", ""
+
+
+def _budgeted(entry: "Entry") -> Parts:
+    body = entry.body
+    horizon = f" and {plural(body['periods'], 'period')} to its horizon" if body["periods"] else ""
+    return f"{body['money']} added to the budget{horizon} from period {body['period']}", _because(body)
+
+
+def _amended(entry: "Entry") -> Parts:
+    mapping = ", ".join(
+        f"unseen categories of {quoted(column)} count as {quoted(category)}"
+        for column, category in entry.body["unknown_categories"].items()
+    )
+    return f"From period {entry.body['period']}, {mapping}", _because(entry.body)
+
+
+def _asked(entry: "Entry") -> Parts:
+    body = entry.body
+    period = period_name(body["period"], entry.key)
+    if body["received"]:
+        more = f"{body['missing']:,} more" if body["missing"] else "no more"
+        return f"With {plural(body['received'], 'row')} received, {period} needs {more}", ""
+    if body["missing"] == 0:
+        return f"Nothing to label in {period}", ""
+    return f"{plural(body['missing'], 'row')} to label for {period}", ""
+
+
+def _approved(entry: "Entry") -> Parts:
+    body = entry.body
+    return f"Order of {plural(body['samples'], 'row')}{_of_period(body, 'for')} approved", _because(body)
+
+
+def _overridden(entry: "Entry") -> Parts:
+    body = entry.body
+    asked, risk = body.get("asked"), body.get("risk_bound")
+    instead = f" instead of {asked:,}" if asked is not None and asked != body["samples"] else ""
+    expected = "" if risk is None else f"; expected excess loss {number(risk)}"
+    rows = plural(body["samples"], "row")
+    return f"Order{_of_period(body, 'for')} set to {rows}{instead}{expected}", _because(body)
+
+
+def _selected(entry: "Entry") -> Parts:
+    body = entry.body
+    pool = f" of {body['pool']:,}" if body.get("pool") else ""
+    rows = plural(body["rows"], "row")
+    return f"{rows}{pool} sampled for labelling{_of_period(body, 'in')}{_from_source(body)}", ""
+
+
+def _delivered(entry: "Entry") -> Parts:
+    body = entry.body
+    counts = [
+        (int(body.get("repeated") or 0), "duplicate row", "duplicate rows"),
+        (int(body.get("unlabelled") or 0), "unlabelled row", "unlabelled rows"),
+        (int(body.get("other_period_rows") or 0), "row of another period", "rows of another period"),
+    ]
+    reasons = [plural(count, singular, many) for count, singular, many in counts if count]
+    skipped = ""
+    if reasons:
+        *first, last = reasons
+        listed = f"{', '.join(first)} and {last}" if first else last
+        skipped = f"; {listed} {'was' if sum(count for count, *_ in counts) == 1 else 'were'} skipped"
+    unseen = "".join(
+        f"; {plural(record['rows'], 'row')} with an unseen category of {quoted(record['column'])}, "
+        f"counted as {quoted(record['category'])}"
+        for record in body.get("unknown_categories", ())
+    )
+    return f"{plural(body['rows'], 'row')} received for period {body['period']}{_from_source(body)}", skipped + unseen
+
+
+def _forgotten(entry: "Entry") -> Parts:
+    body = entry.body
+    return f"{plural(body['rows'], 'row')} of period {body['period']} withdrawn", _because(body)
+
+
+def _closed(entry: "Entry") -> Parts:
+    body = entry.body
+    rows = f"{body['received']:,} of {plural(body['samples'], 'row')}" if body["samples"] else "no rows, as requested"
+    reason = f"; {body['why']}" if body.get("why") else ""
+    return f"{capitalized(period_name(body['period'], body.get('key')))} closed with {rows}", reason
+
+
+def _fitted(entry: "Entry") -> Parts:
+    rows, period = entry.body["rows"], _of_period(entry.body, "in")
+    return (f"Model fitted to {plural(rows, 'row')}{period}" if rows else f"Model unchanged{period}"), ""
+
+
+def _certified(entry: "Entry") -> EntryText:
+    from driftpace.storage.codec import decode
+
+    report, served = decode(entry.body["report"]), entry.body.get("served")
+    target = f"(target {number(report.epsilon)})"
+    bounded = math.isfinite(report.risk_bound)
+    expected = f"Expected excess loss {number(report.risk_bound)}" if bounded else "No bound on the excess loss yet"
+    missed = not report.outcome.promised
+    outcome = f": {report.outcome.sentence}" if missed else ""
+    prior = ""
+    if served is not None:
+        accuracy = "" if served["accuracy"] is None else f", prior accuracy {served['accuracy']:.0%}"
+        prior = f"; prior loss {number(served['loss'])}{accuracy}"
+    return EntryText(
+        title="Target not met" if missed else TITLES["certified"],
+        action=f"{expected} in period {report.period} {target}",
+        detail=strip_bidi(f"{outcome}{prior}"),
+        warning=missed,
+    )
+
+
+def _imported(entry: "Entry") -> Parts:
+    body = entry.body
+    name = f" of {quoted(body['name'])}" if body.get("name") else ""
+    return f"{plural(body['entries'], 'entry', 'entries')}{name} imported{_from_source(body)}", ""
+
+
+def _unknown(entry: "Entry") -> Parts:
+    return f"Entry of an unknown kind: {quoted(entry.kind)}", ""
+
+
+_PARTS: dict[str, Callable[["Entry"], Parts]] = {
+    "created": _created,
+    "asked": _asked,
+    "approved": _approved,
+    "overridden": _overridden,
+    "selected": _selected,
+    "delivered": _delivered,
+    "forgotten": _forgotten,
+    "budgeted": _budgeted,
+    "amended": _amended,
+    "closed": _closed,
+    "fitted": _fitted,
+    "imported": _imported,
+}
