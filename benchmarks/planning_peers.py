@@ -11,11 +11,9 @@ import numpy as np
 from scipy.optimize import minimize
 
 from driftpace.planning.gaps import LargestGap, LargestRun
-from driftpace.planning.outlook import risk_gaps, risk_trajectory
-from driftpace.planning.problem import Problem, evaluate_plan
+from driftpace.planning.problem import Problem, evaluate_plan, risk_gaps, risk_trajectory
 from driftpace.planning.relaxed import round_samples
-from driftpace.planning.relaxed.programme import RelaxedProgramme, Rows
-from driftpace.planning.relaxed.surrogate import Recursion
+from driftpace.planning.relaxed.programme import Recursion, RelaxedProgramme, Rows
 from driftpace.records import Plan
 from driftpace.typing import FloatArray
 
@@ -37,7 +35,7 @@ def plan_by_slsqp(
     >>> from driftpace.bounds import Anchored
     >>> from driftpace.planning.costs import LinearCost
     >>> from driftpace.planning.gaps import MeanGap
-    >>> from driftpace.planning.outlook import Outlook
+    >>> from driftpace.planning.problem import Outlook
     >>> from driftpace.records import Money
     >>> problem = Problem(
     ...     outlook=Outlook(bound=Anchored(noise=1.0, features=3), rho=0.3, start=3.0), epsilon=0.05,

@@ -150,7 +150,7 @@ def run_ipopt(cell: Cell, starts: int, limit: float) -> Iterator[PlannerResult]:
     The time of the first run includes the set-up.
     """
     from driftpace.planning.relaxed import round_samples
-    from driftpace.planning.relaxed.ipopt import CONVERGED, IpoptSolver
+    from driftpace.planning.relaxed.planner import CONVERGED, IpoptSolver
     from driftpace.planning.relaxed.programme import RelaxedProgramme
 
     problem, until = cell.problem, time.perf_counter() + limit

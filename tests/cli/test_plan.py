@@ -47,7 +47,7 @@ def as_numbers(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str,
     return found
 
 
-def test_money_that_holds_the_target(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_budget_that_meets_the_target(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*ALL, "--budget", "1000"]) == 0
     printed = capsys.readouterr()
     found = planned(epsilon=0.1, budget=1000, horizon=12)
@@ -57,9 +57,9 @@ def test_money_that_holds_the_target(capsys: pytest.CaptureFixture[str]) -> None
     assert words["Cost"].startswith(
         f"{found.spent} for {sum(found.samples)} samples in 6 orders; {found.left} of 1,000 EUR left"
     )
-    assert words["Target"].startswith("held in all 12 periods")
+    assert words["Target"].startswith("met in each of 12 periods")
     assert words["Optimality"] == found.reason
-    assert "could even hold 0.0" in words["Budget"]
+    assert "can even meet 0.0" in words["Budget"]
     assert printed.out.splitlines()[-1].startswith("Took ")
     assert printed.err == ""
     assert "\x1b" not in printed.out
@@ -79,9 +79,7 @@ def test_periods_that_buy_nothing_are_folded(capsys: pytest.CaptureFixture[str])
     assert words["Target"].startswith(f"missed in {missed} of 12 periods, by {max(found.gaps):.4g} at most")
     assert f"below {found.lower:.4g}; this one has {found.value:.4g}, within" in words["Optimality"]
     least, best = planned(epsilon=0.1, horizon=12).spent, planned(budget=500, horizon=12).epsilon
-    assert (
-        words["Budget"] == f"500 EUR could hold {best:.4g} in every period; holding 0.1 in every period takes {least}"
-    )
+    assert words["Budget"] == f"500 EUR can meet {best:.4g} in every period; meeting 0.1 in every period takes {least}"
 
 
 @pytest.mark.parametrize(
@@ -97,13 +95,13 @@ def test_periods_that_buy_nothing_are_folded(capsys: pytest.CaptureFixture[str])
         (
             ("--epsilon", "0.1", "--budget", "40"),
             20,
-            "nothing can be bought: one sample costs 52 EUR, and there is 40 EUR",
+            "nothing can be bought: one sample costs 52 EUR, and the budget is 40 EUR",
         ),
         (("--epsilon", "10", "--budget", "40"), 10, "buy nothing in period 1"),
         (
             ("--epsilon", "0.1", "--budget", "0"),
             20,
-            "nothing can be bought: one sample costs 52 EUR, and there is 0 EUR",
+            "nothing can be bought: one sample costs 52 EUR, and the budget is 0 EUR",
         ),
     ],
 )
@@ -131,8 +129,8 @@ def test_what_is_left_out_is_solved_for(
     found = planned(**given)
     words = said(capsys.readouterr().out)
     assert words["Optimality"] == found.reason
-    assert words["Target"].startswith(f"held in all {found.horizon} periods")
-    body = as_numbers(capsys, *NUMBERS, *options, "--solve", missing)  # said aloud, it is the same
+    assert words["Target"].startswith(f"met in each of {found.horizon} periods")
+    body = as_numbers(capsys, *NUMBERS, *options, "--solve", missing)  # named explicitly, it is the same
     assert body["solved_for"] == missing
     assert (body["epsilon"], body["horizon"], body["budget"]) == (
         found.epsilon,
@@ -154,9 +152,9 @@ def test_json_is_alone_on_stdout_and_the_same_every_time(capsys: pytest.CaptureF
     found = planned(epsilon=0.1, budget=500, horizon=12)
     assert tuple(each["samples"] for each in body["periods"]) == found.samples
     assert (body["value"], body["lower"], body["spent"]) == (found.value, found.lower, str(found.spent.amount))
-    assert body["world"] == {"state": None, "rho": 0.1, "start": 3.0, "steps": "worst"}
-    assert body["could_hold"] == pytest.approx(planned(budget=500, horizon=12).epsilon)
-    assert body["enough"] == str(planned(epsilon=0.1, horizon=12).spent.amount)
+    assert body["outlook"] == {"source": None, "rho": 0.1, "start": 3.0, "steps": "worst"}
+    assert body["tightest_epsilon"] == pytest.approx(planned(budget=500, horizon=12).epsilon)
+    assert body["sufficient_budget"] == str(planned(epsilon=0.1, horizon=12).spent.amount)
     assert body["baselines"] == body["trade_off"] == []
 
 
@@ -178,7 +176,7 @@ def test_other_plans_and_the_curve(capsys: pytest.CaptureFixture[str]) -> None:
     assert body["value"] < min(other["value"] for other in paid)
     assert body["baselines"][-1]["holds"]
     curve = [(Decimal(point["budget"]), point["epsilon"]) for point in body["trade_off"]]
-    assert curve == sorted(curve, key=lambda point: (point[0], -point[1]))  # more money never holds less
+    assert curve == sorted(curve, key=lambda point: (point[0], -point[1]))  # more money never meets less
     assert curve[0][0] < 500 < curve[-1][0]
     assert main(list(arguments)) == 0
     printed = capsys.readouterr().out
@@ -187,7 +185,7 @@ def test_other_plans_and_the_curve(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(table) == 9  # with heads and a note
     assert [line.split("  ")[0] for line in table[2:8]][:2] == ["this plan", "all up front"]
     assert table[8] == "Above the budget of 500 EUR: the risk rule, without a budget."
-    assert printed.split("\n\n")[2].startswith("What other budgets hold in every period")
+    assert printed.split("\n\n")[2].startswith("Targets that other budgets meet in every period")
 
 
 def test_a_short_horizon_has_fewer_other_plans(capsys: pytest.CaptureFixture[str]) -> None:
@@ -199,7 +197,7 @@ def test_plans_that_break_the_rule_of_neighbours_are_named(capsys: pytest.Captur
     assert main([*ALL, "--budget", "900", "--adjacent", "--compare", "--gap", "run"]) == 0
     text = capsys.readouterr().out
     assert "largest run" in text
-    assert "Against --adjacent: all up front, every second period, every five periods." in text
+    assert "Violating --adjacent: all up front, every second period, every five periods." in text
     bought = [row[1] != "nothing" for row in rows(text)]
     assert any(a and b for a, b in itertools.pairwise(bought))
 
@@ -275,7 +273,7 @@ def test_a_saved_tracker_knows_its_world_its_target_and_its_period(
     body = as_numbers(capsys, "plan", str(path), *COST, *options.split())
     assert body["first_period"] == tracker.period == 5
     assert body["solved_for"] == solved
-    assert body["world"]["state"] == "churn.state"
+    assert body["outlook"]["source"] == "churn.state"
     assert (body["epsilon"], body["horizon"], body["value"]) == (found.epsilon, found.horizon, found.value)
     assert tuple(each["samples"] for each in body["periods"]) == found.samples
 

@@ -21,7 +21,7 @@ def test_a_plan_of_what_is_left(churn: Path, run: Run) -> None:
     store = open_store("driftpace.db")
     status = Campaign.open("churn", storage=store).status()
     store.close()
-    assert (plan["first_period"], plan["world"]["state"], code) == (
+    assert (plan["first_period"], plan["outlook"]["source"], code) == (
         3,
         "churn",
         0 if plan["periods"][0]["samples"] else 10,
@@ -66,7 +66,7 @@ def test_a_file_comes_before_a_campaign_of_its_name(churn: Path, run: Run) -> No
     [
         (("chrun",), "there is no campaign 'chrun' in sqlite:///"),
         (("churn",), "it is too early to plan ahead: "),
-        (("churn", "--rho", "1"), "--rho must be left out beside NAME, which knows it; got 1.0."),
+        (("churn", "--rho", "1"), "--rho must be left out beside NAME, which determines it; got 1.0."),
     ],
 )
 def test_refusals(churn: Path, run: Run, words: tuple[str, ...], sentence: str) -> None:

@@ -1,4 +1,4 @@
-"""The picture of a plan: one page that needs nothing from anywhere, draws without an error, and fits a phone."""
+"""The report of a plan: one page that needs nothing from anywhere, draws without an error, and fits a phone."""
 
 import json
 import re
@@ -6,37 +6,36 @@ from pathlib import Path
 
 import pytest
 
-from driftpace.cli.plan_answer import Answer, work_out
-from driftpace.cli.plan_inputs import Wanted, World, costs
-from driftpace.cli.plan_text import picture, write_picture
+from driftpace.bounds import Anchored
+from driftpace.cli.plan_text import plan_page, write_plan_page
+from driftpace.planning import LinearCost, Outlook, PlanAnalysis, analyse_plan
 from tests.report.test_browser import CHROMIUM, browsing, opened
 
 
-def answered(
+def analysed(
     *, budget: str | None = "500", epsilon: float | None = 0.1, currency: str = "EUR", more: bool = True
-) -> Answer:
-    world = World.of(None, noise=1.0, features=5, rho=0.1, start=None)
-    cost = costs(world, fixed="50", per_sample="2", tiers=[], minimum=None, currency=currency)
-    wanted = Wanted.of(epsilon=epsilon, budget=budget, horizon=12, solve=None, goal=None, world=world)
-    return work_out(wanted, world, cost, adjacent=False, accuracy=0.01, compare=more, curve=more)
+) -> PlanAnalysis:
+    outlook = Outlook(bound=Anchored(noise=1.0, features=5), rho=0.1, start=3.0)
+    cost = LinearCost(fixed="50", per_sample="2", currency=currency)
+    return analyse_plan(outlook, cost=cost, epsilon=epsilon, budget=budget, horizon=12, baselines=more, curve=more)
 
 
 def figures(text: str) -> dict[str, dict[str, list[dict[str, object]]]]:
-    found = re.search(r'<script type="application/json" id="figures">(.*?)</script>', text)
-    assert found is not None
-    body: dict[str, dict[str, list[dict[str, object]]]] = json.loads(found[1])
+    match = re.search(r'<script type="application/json" id="figures">(.*?)</script>', text)
+    assert match is not None
+    body: dict[str, dict[str, list[dict[str, object]]]] = json.loads(match[1])
     return body
 
 
 def test_bars_risk_and_money_are_those_of_the_plan() -> None:
-    answer = answered()
-    text = picture(answer)
+    analysis = analysed()
+    text = plan_page(analysis)
     drawn = figures(text)
     assert list(drawn) == ["bought", "risk", "money", "curve"]
     (bars,) = (trace for trace in drawn["bought"]["data"] if trace["type"] == "bar")
-    assert bars["y"] == list(answer.plan.samples)
+    assert bars["y"] == list(analysis.plan.samples)
     risk = {trace["name"]: trace for trace in drawn["risk"]["data"]}
-    assert risk["this plan"]["y"] == list(answer.plan.risks)
+    assert risk["this plan"]["y"] == list(analysis.plan.risks)
     assert risk["the target"]["y"] == [0.1] * 12
     assert risk["above the target"]["fill"] == "tonexty"
     assert {"all up front", "every second period", "the risk rule, without a budget"} <= set(risk)
@@ -57,11 +56,11 @@ def test_bars_risk_and_money_are_those_of_the_plan() -> None:
         0.0,
         0.0,
     ]
-    assert [point.epsilon for point in answer.curve] == drawn["curve"]["data"][0]["y"]
+    assert [point.epsilon for point in analysis.curve] == drawn["curve"]["data"][0]["y"]
 
 
 def test_without_other_plans_and_curve_they_are_not_there() -> None:
-    text = picture(answered(budget="1000", more=False))
+    text = plan_page(analysed(budget="1000", more=False))
     drawn = figures(text)
     assert list(drawn) == ["bought", "risk", "money"]
     assert [trace["name"] for trace in drawn["risk"]["data"]] == ["this plan", "the target"]  # and nothing above it
@@ -70,7 +69,7 @@ def test_without_other_plans_and_curve_they_are_not_there() -> None:
 
 
 def test_nothing_is_fetched_and_names_are_no_markup() -> None:
-    text = picture(answered(currency="<b>&"))
+    text = plan_page(analysed(currency="<b>&"))
     head = text.split("<style>")[0]
     assert "default-src 'none'" in head
     assert "<b>&" not in text
@@ -84,15 +83,15 @@ def test_nothing_is_fetched_and_names_are_no_markup() -> None:
 
 
 def test_the_same_plan_gives_the_same_bytes(tmp_path: Path) -> None:
-    answer = answered()
-    one, two = (write_picture(answer, tmp_path / name).read_bytes() for name in ("one.html", "two.html"))
+    analysis = analysed()
+    one, two = (write_plan_page(analysis, tmp_path / name).read_bytes() for name in ("one.html", "two.html"))
     assert one == two
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
 def test_it_draws_and_fits_a_phone_in_a_browser(tmp_path: Path) -> None:
-    whole = write_picture(answered(), tmp_path / "whole.html")
-    none = write_picture(answered(budget="40"), tmp_path / "none.html")
+    whole = write_plan_page(analysed(), tmp_path / "whole.html")
+    none = write_plan_page(analysed(budget="40"), tmp_path / "none.html")
     with browsing(tmp_path / "profile") as browser:
         for path in (whole, none):
             for width, scheme in ((390, "dark"), (1280, "light")):

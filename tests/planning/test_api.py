@@ -26,7 +26,7 @@ from driftpace.planning import (
     plan_exact,
     tightest_plan,
 )
-from driftpace.planning.outlook import risk_gaps, risk_trajectory
+from driftpace.planning.problem import risk_gaps, risk_trajectory
 from driftpace.records import Money, Plan
 
 PLAIN: dict[str, Any] = {"noise": 1.0, "features": 5, "rho": 0.1}

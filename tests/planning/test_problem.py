@@ -12,8 +12,7 @@ from driftpace.bounds import Anchored
 from driftpace.errors import ParameterError
 from driftpace.planning.costs import LinearCost, TieredCost, price
 from driftpace.planning.gaps import LargestGap, LargestRun, MeanGap
-from driftpace.planning.outlook import Outlook, risk_gaps, risk_trajectory
-from driftpace.planning.problem import Problem, evaluate_plan
+from driftpace.planning.problem import Outlook, Problem, evaluate_plan, risk_gaps, risk_trajectory
 from driftpace.records import Money
 
 OUTLOOK = Outlook(bound=Anchored(noise=1.0, features=3), rho=0.3, start=3.0)

@@ -24,7 +24,7 @@ from driftpace.planning import (
     trade_off,
 )
 from driftpace.planning.costs import affordable
-from driftpace.planning.outlook import Steps
+from driftpace.planning.problem import Steps
 from driftpace.records import Money, Plan
 from driftpace.schedules import InverseTime
 from tests.reference.brute_force_plans import best_of_all, every_plan, has_neighbours

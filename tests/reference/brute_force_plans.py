@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from driftpace.planning.gaps import LargestGap, LargestRun, MeanGap
-from driftpace.planning.outlook import Outlook, risk_gaps, risk_trajectory
-from driftpace.planning.problem import Problem
+from driftpace.planning.problem import Outlook, Problem, risk_gaps, risk_trajectory
 from driftpace.records import Plan
 from driftpace.typing import BoolArray, FloatArray, IntArray
 

@@ -7,8 +7,7 @@ import numpy as np
 
 from driftpace.planning.costs import affordable
 from driftpace.planning.exact.grid import DistanceGrid
-from driftpace.planning.outlook import risk_gaps, risk_trajectory
-from driftpace.planning.problem import Problem
+from driftpace.planning.problem import Problem, risk_gaps, risk_trajectory
 from driftpace.typing import FloatArray, IntArray
 from tests.reference.brute_force_plans import has_neighbours
 from tests.reference.planning_problems import GAPS, STEPS, random_problem

@@ -21,8 +21,7 @@ from driftpace.bounds import (
 )
 from driftpace.planning.costs import Cost, CustomCost, LinearCost, TieredCost
 from driftpace.planning.gaps import Gap, LargestGap, LargestRun, MeanGap
-from driftpace.planning.outlook import Outlook, Steps
-from driftpace.planning.problem import Problem
+from driftpace.planning.problem import Outlook, Problem, Steps
 from driftpace.records import Money
 from driftpace.schedules import InverseTime
 from driftpace.typing import IntArray

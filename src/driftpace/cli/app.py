@@ -36,19 +36,19 @@ COMMANDS = {
     "approve": CommandSpec("decisions", "approve", "Approve the computed order.", PERIOD),
     "forget": CommandSpec("decisions", "forget", "Discard the rows received so far in the open period.", PERIOD),
     "list": CommandSpec(
-        "list_campaigns", "list_campaigns", "List the campaigns of a store and their next steps.", CAMPAIGNS
+        "campaigns", "list_campaigns", "List the campaigns of a store and their next steps.", CAMPAIGNS
     ),
-    "budget": CommandSpec("budget", "budget", "Add money or periods to the budget of a campaign.", CAMPAIGNS),
-    "amend": CommandSpec("amend", "amend", "Map unseen categories of a column to a known one.", CAMPAIGNS),
-    "ledger": CommandSpec("ledger", "ledger", "Show the closed periods: predicted and measured loss.", CAMPAIGNS),
-    "log": CommandSpec("log", "log", "Show the event log of a campaign.", CAMPAIGNS),
+    "budget": CommandSpec("decisions", "budget", "Add money or periods to the budget of a campaign.", CAMPAIGNS),
+    "amend": CommandSpec("decisions", "amend", "Map unseen categories of a column to a known one.", CAMPAIGNS),
+    "ledger": CommandSpec("history", "ledger", "Show the closed periods: predicted and measured loss.", CAMPAIGNS),
+    "log": CommandSpec("history", "log", "Show the event log of a campaign.", CAMPAIGNS),
     "export": CommandSpec("export_import", "export", "Export a campaign to a file.", CAMPAIGNS),
     "import": CommandSpec("export_import", "import_campaign", "Import a campaign from an exported file.", CAMPAIGNS),
-    "remove": CommandSpec("remove", "remove", "Remove a campaign with its log and rows.", CAMPAIGNS),
+    "remove": CommandSpec("campaigns", "remove", "Remove a campaign with its log and rows.", CAMPAIGNS),
     "doctor": CommandSpec("doctor", "doctor", "Check the store and its campaigns.", STORE),
     "serve": CommandSpec("serve", "serve", "Serve the campaigns of a store: dashboard and REST API.", STORE),
     "token": CommandSpec("token", "token", "Manage the access tokens of the service.", STORE),
-    "demo": CommandSpec("demo", "demo", "Replay the bundled income survey and write a report.", STANDALONE),
+    "demo": CommandSpec("backtest", "demo", "Replay the bundled income survey and write a report.", STANDALONE),
     "backtest": CommandSpec(
         "backtest",
         "backtest",

@@ -77,7 +77,7 @@ def ask(
     Example: driftpace ask churn --key 2026-W46 --select pool.csv --out tasks.csv
     """
     from driftpace.cli.options import user_name
-    from driftpace.cli.order_text import print_order
+    from driftpace.cli.output import print_order
     from driftpace.cli.stores import opened_campaign
 
     task = _Task.of(

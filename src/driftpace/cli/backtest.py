@@ -1,4 +1,4 @@
-"""``driftpace backtest``: replay a labelled table and report what its labels would have cost."""
+"""``driftpace backtest`` and ``demo``: replay a labelled table and report what its labels would have cost."""
 
 import csv
 import io
@@ -261,3 +261,17 @@ def to_csv(result: "BacktestResult") -> str:
     writer.writeheader()
     writer.writerows(asdict(row) for row in summary(result))
     return text.getvalue().rstrip("\n")
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="Directory for report.html and backtest.json.")] = Path("out"),
+    runs: Annotated[int, typer.Option(help="How many times to replay the survey.", max=10**5)] = 20,
+    form: ShownList = ListForm.TABLE,
+) -> None:
+    """Replay the bundled income survey and write a report.
+
+    It holds 30 yearly surveys, replayed as if their labels were still to be bought.
+
+    Example: driftpace demo --out out
+    """
+    backtest("gss_income", epsilon=0.02, out=out, runs=runs, form=form)

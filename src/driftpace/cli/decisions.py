@@ -1,5 +1,6 @@
-"""``driftpace override``, ``approve`` and ``forget``: decisions about an order, with their reason for the log."""
+"""``driftpace override``, ``approve``, ``forget``, ``amend`` and ``budget``: decisions, with their reason for the log."""
 
+from collections.abc import Iterable
 from typing import Annotated
 
 import typer
@@ -26,7 +27,7 @@ def override(
     Example: driftpace override churn 40 --reason "half the team is on holiday"
     """
     from driftpace.cli.options import user_name
-    from driftpace.cli.order_text import print_order
+    from driftpace.cli.output import print_order
     from driftpace.cli.stores import opened_campaign
 
     with opened_campaign(storage, name) as campaign:
@@ -49,7 +50,7 @@ def approve(
     Example: driftpace approve churn
     """
     from driftpace.cli.options import user_name
-    from driftpace.cli.order_text import print_order
+    from driftpace.cli.output import print_order
     from driftpace.cli.stores import opened_campaign
 
     with opened_campaign(storage, name) as campaign:
@@ -72,7 +73,7 @@ def forget(
     Example: driftpace forget churn --reason "Monday's labels were swapped"
     """
     from driftpace.cli.options import user_name
-    from driftpace.cli.order_text import print_order
+    from driftpace.cli.output import print_order
     from driftpace.cli.stores import opened_campaign
     from driftpace.formatting import plural
 
@@ -81,3 +82,120 @@ def forget(
         order = campaign.forget(reason=reason, who=user_name(who), dry_run=dry_run)
     rows = "No rows" if before is None or not before.received else plural(before.received, "row")
     print_order(order, form, dry_run=dry_run, prefix=f"{rows} discarded. ")
+
+
+def amend(
+    name: Name,
+    unknown_category: Annotated[
+        list[str],
+        typer.Option(
+            "--unknown-category",
+            metavar="COLUMN=CATEGORY",
+            help="Treat any unknown category of the column as this known one; may be repeated.",
+            show_default=False,
+        ),
+    ],
+    reason: Reason,
+    form: Shown = Form.TABLE,
+    dry_run: DryRun = False,
+    who: Who = None,
+    storage: Storage = None,
+) -> None:
+    """Map unseen categories of a column to a known one.
+
+    Without a mapping, rows with a category that the campaign does not know are rejected. Rows added before are not changed.
+
+    Example: driftpace amend churn --unknown-category plan=basic --reason "plans change"
+    """
+    from driftpace.cli.options import user_name
+    from driftpace.cli.output import NOTHING_WRITTEN, print_answer, print_json, print_note
+    from driftpace.cli.stores import opened_campaign
+
+    with opened_campaign(storage, name) as campaign:
+        before = campaign.definition
+        mapping = parse_mapping(unknown_category, before.categories)
+        status = campaign.amend(unknown_categories=mapping, reason=reason, who=user_name(who), dry_run=dry_run)
+    changed = any(before.unknown_categories.get(column) != category for column, category in mapping.items())
+    if form is Form.JSON:
+        from driftpace.campaign.serialization import status_json
+
+        print_json(status_json(status))
+    else:
+        when = "from now on" if changed else "already set:"
+        from driftpace.campaign.text import describe_mapping
+
+        print_answer(f"{name}: {when} {describe_mapping(mapping)}.", [("Next", status.todo)])
+    if dry_run or not changed:
+        print_note(NOTHING_WRITTEN)
+
+
+def parse_mapping(options: Iterable[str], columns: Iterable[str]) -> dict[str, str]:
+    """Return the category for each column; where a text has several =, the split that gives a known column.
+
+    >>> parse_mapping(["city=Milan", "a=b=c"], ["city", "a=b"])
+    {'city': 'Milan', 'a=b': 'c'}
+    """
+    from driftpace.errors import ParameterError
+
+    known = set(columns)
+    mapping: dict[str, str] = {}
+    for text in options:
+        places = [place for place, char in enumerate(text) if char == "="]
+        if not places:
+            raise ParameterError(f"--unknown-category must be COLUMN=CATEGORY, such as city=Milan; got {text!r:.80}.")
+        place = next((place for place in places if text[:place] in known), places[0])
+        column, category = text[:place], text[place + 1 :]
+        if mapping.setdefault(column, category) != category:
+            raise ParameterError(
+                f"--unknown-category must give one category for each column; got {mapping[column]!r:.80} and "
+                f"{category!r:.80} for {column!r:.80}."
+            )
+    return mapping
+
+
+Price = Annotated[str | None, typer.Option(metavar="MONEY", help="New price from now on.", show_default=False)]
+
+
+def budget(
+    name: Name,
+    reason: Reason,
+    add: Annotated[
+        str,
+        typer.Option(metavar="MONEY", help="Money to add; a negative amount takes money away.", show_default=False),
+    ] = "0",
+    periods: Annotated[int, typer.Option(help="Periods to add.", min=0, max=10_000)] = 0,
+    fixed: Price = None,
+    per_sample: Price = None,
+    currency: Annotated[
+        str | None, typer.Option(help="Currency, where the campaign has no budget yet.", show_default=False)
+    ] = None,
+    form: Shown = Form.TABLE,
+    dry_run: DryRun = False,
+    who: Who = None,
+    storage: Storage = None,
+) -> None:
+    """Add money or periods to the budget of a campaign.
+
+    An open order is recomputed. A campaign without a budget gets one.
+
+    Example: driftpace budget churn --add 500 --periods 12 --reason "next year"
+    """
+    from driftpace.cli.options import user_name
+    from driftpace.cli.output import NOTHING_WRITTEN, print_answer, print_json, print_note
+    from driftpace.cli.stores import opened_campaign
+
+    options = {"fixed": fixed, "per_sample": per_sample, "currency": currency}
+    prices = {option: value for option, value in options.items() if value is not None}
+    with opened_campaign(storage, name) as campaign:
+        status = campaign.add_money(add, periods=periods, reason=reason, who=user_name(who), dry_run=dry_run, **prices)
+        total = campaign.definition.budget
+    if form is Form.JSON:
+        from driftpace.campaign.serialization import status_json
+
+        print_json(status_json(status))
+    else:
+        left = f"{status.to_plan} left for period {status.period} and later"
+        horizon = "" if dry_run or total is None else f", {total['horizon'] - status.period + 1} periods in total"
+        print_answer(f"{name}: {left}{horizon}.", [("Next", status.todo)])
+    if dry_run:
+        print_note(NOTHING_WRITTEN)

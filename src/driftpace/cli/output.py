@@ -8,9 +8,9 @@ import io
 import json
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 
 class Form(StrEnum):
@@ -187,3 +187,23 @@ def _show_table(heads: Sequence[str], rows: Sequence[Sequence[str]], right: Sequ
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     Console().print(table)
+
+
+if TYPE_CHECKING:
+    from driftpace.campaign.records import Order
+
+
+def print_order(order: "Order", form: Form, *, dry_run: bool, prefix: str = "", notes: Iterable[Line] = ()) -> None:
+    """Print an order; in JSON, notes go to stderr."""
+    if form is Form.JSON:
+        from driftpace.campaign.serialization import order_json
+
+        print_json(order_json(order))
+        for label, text in notes:
+            print_note(f"{label}: {text}")
+    else:
+        from driftpace.campaign.text import order_lines, order_sentence
+
+        print_answer(f"{order.campaign}: {prefix}{order_sentence(order)}", [*order_lines(order), *notes])
+    if dry_run:
+        print_note(NOTHING_WRITTEN)

@@ -1,12 +1,7 @@
-"""Text, tables, JSON and CSV of a plan, and its report page."""
+"""Sentences and tables of a plan, and its report page."""
 
-import csv
-import io
-import json
 import math
-import sys
-from collections.abc import Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -14,10 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from driftpace.cli.output import Stopwatch
-from driftpace.cli.plan_answer import EXHAUSTED, SKIP, Answer
 from driftpace.formatting import plural
-from driftpace.planning import LargestRun, MeanGap, price
+from driftpace.planning import LargestRun, MeanGap, PlanAnalysis, price
 from driftpace.records import Plan
 
 if TYPE_CHECKING:
@@ -34,62 +27,72 @@ NAMES = {
 }
 
 
-def summary(answer: Answer) -> list[tuple[str, str]]:
+BUY, SKIP, EXHAUSTED = 0, 10, 20
+
+
+def exit_code(analysis: PlanAnalysis) -> int:
+    """Return how the command ends: 0 buy, 10 nothing to buy in the first period, 20 no money for what is needed."""
+    if analysis.plan.samples[0] > 0:
+        return BUY
+    return SKIP if analysis.plan.holds or analysis.affords_sample else EXHAUSTED
+
+
+def summary_lines(analysis: PlanAnalysis, source: str) -> list[tuple[str, str]]:
     """Return the answer in a few labelled lines."""
-    found = [
-        ("Task", asked(answer)),
-        ("Drift", world(answer)),
-        ("Next", now(answer)),
-        ("Cost", cost(answer.plan)),
-        ("Target", target(answer.plan)),
-        ("Optimality", proof(answer)),
-        ("Budget", money(answer)),
+    lines = [
+        ("Task", task_text(analysis)),
+        ("Drift", drift_text(analysis, source)),
+        ("Next", next_text(analysis)),
+        ("Cost", cost_text(analysis.plan)),
+        ("Target", target_text(analysis.plan)),
+        ("Optimality", proof_text(analysis)),
+        ("Budget", budget_text(analysis)),
     ]
-    return [(name, text) for name, text in found if text]
+    return [(label, text) for label, text in lines if text]
 
 
-def asked(answer: Answer) -> str:
+def task_text(analysis: PlanAnalysis) -> str:
     """Return the task."""
-    plan = answer.plan
+    plan = analysis.plan
     horizon = plural(plan.horizon, "period")
     goal = f"a risk of at most {number(plan.epsilon)}"
     since = f", from period {plan.first_period} on" if plan.first_period != 1 else ""
     return {
         None: f"{goal} over {horizon}{since}, for {plan.budget}",
-        "budget": f"the least money for {goal} over {horizon}{since}",
-        "epsilon": f"the lowest risk that {plan.budget} can hold over {horizon}{since}",
-        "horizon": f"for how long {plan.budget} can hold {goal}{since}",
-    }[answer.solved]
+        "budget": f"the smallest budget for {goal} over {horizon}{since}",
+        "epsilon": f"the lowest target that {plan.budget} can meet over {horizon}{since}",
+        "horizon": f"how long {plan.budget} can meet a target of {number(plan.epsilon)}{since}",
+    }[analysis.solved_for]
 
 
-def world(answer: Answer) -> str:
+def drift_text(analysis: PlanAnalysis, source: str) -> str:
     """Return the assumptions about the drift."""
-    outlook = answer.problem.outlook
-    source = f"as estimated by {answer.world.name}: " if answer.world.name else ""
-    how = {
-        "worst": "at worst straight away from the model",
+    outlook = analysis.problem.outlook
+    estimated = f"as estimated by {source}: " if source else ""
+    direction = {
+        "worst": "in the worst case directly away from the model",
         "walk": "in any direction",
-        "printed": "as the paper adds it up",
+        "printed": "added up as in the paper",
     }
     return (
-        f"{source}the best model moves by {number(outlook.rho)} a period, {how[outlook.steps]}; "
-        f"the model at hand is {number(outlook.start)} away from it"
+        f"{estimated}the best model moves by {number(outlook.rho)} per period, {direction[outlook.steps]}; "
+        f"the current model is {number(outlook.start)} away from it"
     )
 
 
-def now(answer: Answer) -> str:
-    """Return what to do in the first period, as the exit code does."""
-    plan = answer.plan
+def next_text(analysis: PlanAnalysis) -> str:
+    """Return what to do in the first period, in line with the exit code."""
+    plan = analysis.plan
     first = plan.first_period
-    if answer.code == EXHAUSTED:
-        return f"nothing can be bought: one sample costs {price(answer.problem.cost, 1)}, and there is {plan.budget}"
-    if answer.code == SKIP:
+    if exit_code(analysis) == EXHAUSTED:
+        return f"nothing can be bought: one sample costs {price(analysis.problem.cost, 1)}, and the budget is {plan.budget}"
+    if exit_code(analysis) == SKIP:
         later = next((first + index for index, samples in enumerate(plan.samples) if samples), None)
         return f"buy nothing in period {first}" + (f"; the first order is in period {later}" if later else "")
     return f"buy {plural(plan.samples[0], 'sample')} in period {first}, for {plan.costs[0]}"
 
 
-def cost(plan: Plan) -> str:
+def cost_text(plan: Plan) -> str:
     """Return what is spent and what is left."""
     orders = sum(samples > 0 for samples in plan.samples)
     if not orders:
@@ -98,23 +101,23 @@ def cost(plan: Plan) -> str:
     return f"{plan.spent} for {plural(sum(plan.samples), 'sample')} in {plural(orders, 'order')}{left}"
 
 
-def target(plan: Plan) -> str:
+def target_text(plan: Plan) -> str:
     """Return whether the target is met, and if not, where and by how much it is missed."""
     if plan.holds:
-        where = f"all {plural(plan.horizon, 'period')}" if plan.horizon > 1 else "the one period"
-        return f"held in {where}: the risk is at most {number(plan.largest_risk)}"
+        where = f"each of {plural(plan.horizon, 'period')}" if plan.horizon > 1 else "the only period"
+        return f"met in {where}: the risk is at most {number(plan.largest_risk)}"
     missed = sum(gap > 0.0 for gap in plan.gaps)
-    where = f"in {missed} of {plural(plan.horizon, 'period')}" if plan.horizon > 1 else "in the one period"
+    where = f"in {missed} of {plural(plan.horizon, 'period')}" if plan.horizon > 1 else "in the only period"
     mean = math.fsum(plan.gaps) / plan.horizon
     return f"missed {where}, by {number(max(plan.gaps))} at most and {number(mean)} on average over all periods"
 
 
-def proof(answer: Answer) -> str:
+def proof_text(analysis: PlanAnalysis) -> str:
     """Return how close the plan is to the optimum."""
-    plan = answer.plan
+    plan = analysis.plan
     if plan.holds and not any(plan.samples):
         return "the target is met in every period without any samples"
-    if plan.value <= 0.0 or not answer.pays_an_order:
+    if plan.value <= 0.0 or not analysis.affords_sample:
         return plan.reason
     if plan.proven_gap <= 1e-9:
         return f"no plan for {plan.budget} has a smaller {plan.goal} than this one, {number(plan.value)}"
@@ -124,18 +127,18 @@ def proof(answer: Answer) -> str:
     )
 
 
-def money(answer: Answer) -> str:
-    """Return the best target of the budget, and the budget that meets the target."""
-    plan = answer.plan
-    said = []
-    if answer.could_hold is not None:
+def budget_text(analysis: PlanAnalysis) -> str:
+    """Return the lowest target that the budget meets, and the budget that meets the target."""
+    plan = analysis.plan
+    sentences = []
+    if analysis.tightest is not None:
         even = "even " if plan.holds else ""
-        said.append(f"{plan.budget} could {even}hold {number(answer.could_hold.epsilon)} in every period")
-    if answer.enough is not None:
-        said.append(f"holding {number(plan.epsilon)} in every period takes {answer.enough.spent}")
-    if answer.hopeless:
-        said.append(f"no money was found to hold {number(plan.epsilon)} in every period")
-    return "; ".join(said)
+        sentences.append(f"{plan.budget} can {even}meet {number(analysis.tightest.epsilon)} in every period")
+    if analysis.cheapest is not None:
+        sentences.append(f"meeting {number(plan.epsilon)} in every period takes {analysis.cheapest.spent}")
+    if analysis.unattainable:
+        sentences.append(f"no budget was found that meets {number(plan.epsilon)} in every period")
+    return "; ".join(sentences)
 
 
 def number(value: float) -> str:
@@ -155,7 +158,7 @@ NONE = "-"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Grid:
-    """A table: ``missed`` are the rows where the target is missed, ``judged`` whether the last column says that."""
+    """A table: ``missed`` are the rows where the target is missed, ``judged`` whether the last column shows it."""
 
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -167,7 +170,7 @@ class Grid:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Stretch:
-    """A period that buys, or all periods on end that do not: the money left after them, the highest risk and gap among them."""
+    """A period that buys, or consecutive ones that do not: the money left after them, their highest risk and gap."""
 
     first: int
     last: int
@@ -184,27 +187,27 @@ class Stretch:
 
 
 def stretches(plan: Plan) -> list[Stretch]:
-    """Return the plan with what is skipped on end folded into one."""
-    found: list[Stretch] = []
+    """Return the periods of a plan, consecutive ones without a purchase as one."""
+    folded: list[Stretch] = []
     left = plan.budget.amount
     for index, (samples, cost) in enumerate(zip(plan.samples, plan.costs, strict=True)):
         left -= cost.amount
         period, risk, gap = plan.first_period + index, plan.risks[index], plan.gaps[index]
         first = period
-        if samples == 0 and found and found[-1].samples == 0:
-            before = found.pop()
+        if samples == 0 and folded and folded[-1].samples == 0:
+            before = folded.pop()
             first, risk, gap = before.first, max(before.risk, risk), max(before.gap, gap)
-        found.append(
+        folded.append(
             Stretch(first=first, last=period, samples=samples, cost=cost.amount, left=left, risk=risk, gap=gap)
         )
-    return found
+    return folded
 
 
-def periods(plan: Plan) -> Grid:
+def period_table(plan: Plan) -> Grid:
     """Return a row for each period that buys, and one for those between."""
-    found = stretches(plan)
-    shown = found if len(found) <= MOST_ROWS else found[: MOST_ROWS - 10]
-    money = _Writer([amount for each in found for amount in (each.cost, each.left)])
+    folded = stretches(plan)
+    visible = folded if len(folded) <= MOST_ROWS else folded[: MOST_ROWS - 10]
+    money = _AmountFormat([amount for each in folded for amount in (each.cost, each.left)])
     rows = tuple(
         (
             each.name,
@@ -214,37 +217,39 @@ def periods(plan: Plan) -> Grid:
             number(each.risk),
             number(each.gap) if each.gap > 0.0 else NONE,
         )
-        for each in shown
+        for each in visible
     )
-    rest = len(found) - len(shown)
+    rest = len(folded) - len(visible)
     return Grid(
         heads=("period", "samples", _in("cost", plan), _in("left", plan), "risk at most", "above target by"),
         rows=rows,
-        note=f"... and {plural(rest, 'row')} more, to period {found[-1].last}; --format csv prints every period."
+        note=f"... and {plural(rest, 'row')} more, to period {folded[-1].last}; --format csv prints every period."
         if rest
         else "",
-        missed=frozenset(index for index, each in enumerate(shown) if each.gap > 0.0),
+        missed=frozenset(index for index, each in enumerate(visible) if each.gap > 0.0),
         judged=True,
     )
 
 
-def compared(answer: Answer) -> Grid | None:
-    """Return the plan beside those that anyone would try first; None where they were not asked for."""
-    if not answer.baselines:
+def comparison_table(analysis: PlanAnalysis) -> Grid | None:
+    """Return the plan beside simple ones; None if they were not requested."""
+    if not analysis.baselines:
         return None
-    plans = (answer.plan, *answer.baselines)
-    money = _Writer([plan.spent.amount for plan in plans])
-    run = isinstance(answer.problem.gap, LargestRun)
-    over = [plan for plan in answer.baselines if plan.budget < plan.spent]
+    plans = (analysis.plan, *analysis.baselines)
+    money = _AmountFormat([plan.spent.amount for plan in plans])
+    run = isinstance(analysis.problem.gap, LargestRun)
+    over = [plan for plan in analysis.baselines if plan.budget < plan.spent]
     alone = [
-        plan for plan in answer.baselines if answer.problem.adjacent and _alone(plan, answer.problem.bought_before)
+        plan
+        for plan in analysis.baselines
+        if analysis.problem.adjacent and _alone(plan, analysis.problem.bought_before)
     ]
     return Grid(
         title="Other plans",
         heads=(
             "",
             "samples",
-            _in("cost", answer.plan),
+            _in("cost", analysis.plan),
             "mean gap",
             *(["largest run"] if run else []),
             "largest risk",
@@ -264,7 +269,7 @@ def compared(answer: Answer) -> Grid | None:
         ),
         note=" ".join(
             f"{what}: {', '.join(NAMES.get(plan.method, plan.method) for plan in plans)}."
-            for what, plans in ((f"Above the budget of {answer.plan.budget}", over), ("Against --adjacent", alone))
+            for what, plans in ((f"Above the budget of {analysis.plan.budget}", over), ("Violating --adjacent", alone))
             if plans
         ),
         missed=frozenset(index for index, plan in enumerate(plans) if not plan.holds),
@@ -272,28 +277,30 @@ def compared(answer: Answer) -> Grid | None:
     )
 
 
-def traded(answer: Answer) -> Grid | None:
-    """Return which target each of several budgets holds; None where that was not asked for."""
-    if not answer.curve:
+def curve_table(analysis: PlanAnalysis) -> Grid | None:
+    """Return the target that each of several budgets meets; None if it was not requested."""
+    if not analysis.curve:
         return None
-    money = _Writer([point.budget.amount for point in answer.curve])
+    money = _AmountFormat([point.budget.amount for point in analysis.curve])
     return Grid(
-        title="What other budgets hold in every period",
-        heads=(_in("money", answer.plan), "a risk of", "no plan holds less than"),
-        rows=tuple((money(point.budget.amount), number(point.epsilon), number(point.lower)) for point in answer.curve),
+        title="Targets that other budgets meet in every period",
+        heads=(_in("budget", analysis.plan), "target", "lower bound"),
+        rows=tuple(
+            (money(point.budget.amount), number(point.epsilon), number(point.lower)) for point in analysis.curve
+        ),
     )
 
 
 def _alone(plan: Plan, bought_before: bool) -> bool:
-    """Tell whether a period buys with none before or after it that does."""
+    """Whether a period buys although neither the one before nor the one after it does."""
     bought = [bought_before, *(samples > 0 for samples in plan.samples), False]
     return any(
         now and not (before or after) for before, now, after in zip(bought, bought[1:], bought[2:], strict=False)
     )
 
 
-class _Writer:
-    """Writes amounts with as many decimals as the finest of them has, at least two where it has any."""
+class _AmountFormat:
+    """Format amounts with as many decimals as the finest of them has, at least two where it has any."""
 
     def __init__(self, amounts: Iterable[Decimal]) -> None:
         finest = max((-int(amount.normalize().as_tuple().exponent) for amount in amounts), default=0)
@@ -307,132 +314,35 @@ def _in(what: str, plan: Plan) -> str:
     return f"{what} ({plan.budget.currency})" if plan.budget.currency else what
 
 
-def tell(answer: Answer, written: Mapping[str, Path], form: str, stopwatch: Stopwatch) -> None:
-    """Print the answer; in JSON and CSV, everything else goes to stderr."""
-    if form != "table":
-        print(as_json(answer) if form == "json" else as_csv(answer))
-        for what, path in written.items():
-            print(f"{what.capitalize()}: {path}", file=sys.stderr)
-        print(stopwatch.sentence(), file=sys.stderr)
-        return
-    grids = [periods(answer.plan), compared(answer), traded(answer)]
-    said = [*summary(answer), *((what.capitalize(), str(path)) for what, path in written.items())]
-    shown = [grid for grid in grids if grid is not None]
-    if sys.stdout.isatty():
-        _show(shown, said)
-    else:
-        print("\n\n".join(_plain(grid) for grid in shown))
-        print("\n" + "\n".join(f"{name:<10} {text}" for name, text in said) + "\n")
-    print(stopwatch.sentence())
-
-
-def as_json(answer: Answer) -> str:
-    """Return the plan, what the money could hold and would have to be, the other plans and the curve; no clock in it."""
-    outlook = answer.problem.outlook
-    body = answer.plan.to_dict() | {
-        "solved_for": answer.solved,
-        "world": {
-            "state": answer.world.name or None,
-            "rho": outlook.rho,
-            "start": outlook.start,
-            "steps": outlook.steps,
-        },
-        "could_hold": None if answer.could_hold is None else answer.could_hold.epsilon,
-        "enough": None if answer.enough is None else answer.enough.to_dict()["spent"],
-        "baselines": [other.to_dict() for other in answer.baselines],
-        "trade_off": [point.to_dict() for point in answer.curve],
-    }
-    return json.dumps(body, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
-
-
-def as_csv(answer: Answer) -> str:
-    """Return one line for each period, with a header."""
-    rows = answer.plan.to_dict()["periods"]
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue().rstrip("\n")
-
-
-def waiting(what: str) -> AbstractContextManager[object]:
-    """Show a spinner at a terminal, and nothing elsewhere."""
-    if not sys.stderr.isatty():
-        return nullcontext()
-    from rich.console import Console
-
-    return Console(stderr=True).status(what)
-
-
-def _plain(grid: Grid) -> str:
-    lines = [grid.heads, *grid.rows]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(grid.heads))]
-    body = [
-        "  ".join(
-            cell.ljust(width) if column == 0 else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    ]
-    return "\n".join([*([grid.title] if grid.title else []), *body, *([grid.note] if grid.note else [])])
-
-
-def _show(grids: list[Grid], said: list[tuple[str, str]]) -> None:
-    """Print with lines and colours; what is above the target is red."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    console = Console()
-    for grid in grids:
-        table = Table(
-            box=box.SIMPLE_HEAD, title=grid.title or None, title_justify="left", title_style="bold", pad_edge=False
-        )
-        for column, head in enumerate(grid.heads):
-            table.add_column(head, justify="left" if column == 0 else "right", overflow="fold")
-        for index, row in enumerate(grid.rows):
-            *cells, last = (Text(cell) for cell in row)
-            last.stylize("red" if index in grid.missed else "green" if grid.judged else "")
-            table.add_row(*cells, last)
-        console.print(table)
-        if grid.note:
-            console.print(Text(f"{grid.note}\n"))
-    words = Table.grid(padding=(0, 2))
-    for name, text in said:
-        words.add_row(Text(name, style="bold"), Text(text))
-    console.print(words)
-    console.print()
-
-
-def write_picture(answer: Answer, path: Path) -> Path:
-    """Write the report and return its path."""
+def write_plan_page(analysis: PlanAnalysis, path: Path, *, source: str = "") -> Path:
+    """Write the report of a plan and return its path."""
     from driftpace.report import write_page
 
-    return write_page(picture(answer), path)
+    return write_page(plan_page(analysis, source=source), path)
 
 
-def picture(answer: Answer) -> str:
-    """Return the report as an HTML page."""
+def plan_page(analysis: PlanAnalysis, *, source: str = "") -> str:
+    """Return the report of a plan as an HTML page."""
     from driftpace.report import PlanPage, plan_report
 
+    task = task_text(analysis)
     return plan_report(
         PlanPage(
-            plan=answer.plan,
-            task=asked(answer),
-            now=now(answer),
-            cost=cost(answer.plan),
-            target=target(answer.plan),
-            money=money(answer),
-            facts=(("Task", asked(answer)), ("Drift", world(answer)), ("Optimality", proof(answer))),
-            baselines=[(NAMES.get(other.method, other.method), other) for other in answer.baselines],
-            comparison=_table(compared(answer)),
-            curve=answer.curve,
-            curve_table=_table(traded(answer)),
-            target_given=answer.solved != "epsilon",
-            proven=answer.pays_an_order,
-            tightest=answer.could_hold,
-            cheapest=answer.enough,
+            plan=analysis.plan,
+            task=task,
+            now=next_text(analysis),
+            cost=cost_text(analysis.plan),
+            target=target_text(analysis.plan),
+            money=budget_text(analysis),
+            facts=(("Task", task), ("Drift", drift_text(analysis, source)), ("Optimality", proof_text(analysis))),
+            baselines=[(NAMES.get(other.method, other.method), other) for other in analysis.baselines],
+            comparison=_table(comparison_table(analysis)),
+            curve=analysis.curve,
+            curve_table=_table(curve_table(analysis)),
+            target_given=analysis.solved_for != "epsilon",
+            proven=analysis.affords_sample,
+            tightest=analysis.tightest,
+            cheapest=analysis.cheapest,
         )
     )
 

@@ -26,7 +26,7 @@ def status(
     Example: driftpace status churn
     """
     if name is None:
-        from driftpace.cli.list_campaigns import print_campaigns
+        from driftpace.cli.campaigns import print_campaigns
         from driftpace.cli.output import ListForm
 
         print_campaigns(storage, search="", limit=None, form=ListForm(form.value))

@@ -1,13 +1,12 @@
 """Budgets: when to buy how many samples over a horizon, so that the gaps above the target are as small as the money allows."""
 
+from driftpace.planning.analysis import PlanAnalysis, analyse_plan, periodic, risk_rule, uniform, up_front
 from driftpace.planning.api import plan
-from driftpace.planning.baselines import periodic, risk_rule, uniform, up_front
 from driftpace.planning.budget import Budget
 from driftpace.planning.costs import Cost, CustomCost, LinearCost, TieredCost, affordable, price
 from driftpace.planning.exact.planner import plan_exact
 from driftpace.planning.gaps import CustomGap, Gap, LargestGap, LargestRun, MeanGap
-from driftpace.planning.outlook import Outlook, risk_gaps, risk_trajectory
-from driftpace.planning.problem import Problem, evaluate_plan
+from driftpace.planning.problem import Outlook, Problem, evaluate_plan, risk_gaps, risk_trajectory
 from driftpace.planning.segments import Segment, SegmentPlans, even_split, plan_segments
 from driftpace.planning.tradeoffs import TradeOff, cheapest_plan, longest_plan, tightest_plan, trade_off
 
@@ -22,12 +21,14 @@ __all__ = [
     "LinearCost",
     "MeanGap",
     "Outlook",
+    "PlanAnalysis",
     "Problem",
     "Segment",
     "SegmentPlans",
     "TieredCost",
     "TradeOff",
     "affordable",
+    "analyse_plan",
     "cheapest_plan",
     "evaluate_plan",
     "even_split",

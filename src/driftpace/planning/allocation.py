@@ -13,10 +13,8 @@ from decimal import Decimal
 import numpy as np
 
 from driftpace.planning.costs import budget_units, in_money
-from driftpace.planning.exact.dual import PricedProgramme, maximise_dual
-from driftpace.planning.exact.grid import OrderSizes, build_grid, order_sizes, spread_distances
-from driftpace.planning.exact.local_search import LocalSearch
-from driftpace.planning.exact.outlook_arrays import OutlookArrays
+from driftpace.planning.exact.dual import LocalSearch, PricedProgramme, maximise_dual
+from driftpace.planning.exact.grid import OrderSizes, OutlookArrays, build_grid, order_sizes, spread_distances
 from driftpace.planning.exact.planner import ACCURACY, plan_exact
 from driftpace.planning.exact.search import ROUNDING_MARGIN
 from driftpace.planning.problem import Problem, objective_value, satisfies_adjacency

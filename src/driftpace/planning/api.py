@@ -11,8 +11,7 @@ from driftpace.errors import ParameterError
 from driftpace.planning.costs import Cost, LinearCost, check_cost
 from driftpace.planning.exact.planner import ACCURACY, plan_exact
 from driftpace.planning.gaps import GAPS, Gap, LargestGap
-from driftpace.planning.outlook import Outlook
-from driftpace.planning.problem import Problem
+from driftpace.planning.problem import Outlook, Problem
 from driftpace.planning.tradeoffs import MAX_HORIZON, cheapest_plan, longest_plan, tightest_plan
 from driftpace.records import Money, Plan
 

@@ -1,17 +1,176 @@
-"""A planning problem, and the evaluation of plans for it."""
+"""A planning problem: how drift and samples act on a model, the risk bounds along a plan, and the evaluation of plans."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
+from typing import Literal
 
 import numpy as np
 
 from driftpace import validation
+from driftpace.bounds import RiskBound
 from driftpace.errors import ParameterError
 from driftpace.planning.costs import Cost, budget_units, check_cost, in_money
 from driftpace.planning.gaps import Gap
-from driftpace.planning.outlook import Outlook, risk_gaps, risk_trajectory
 from driftpace.records import Money, Plan
-from driftpace.typing import IntArray
+from driftpace.typing import FloatArray, IntArray
+
+Steps = Literal["worst", "walk", "printed"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outlook:
+    """Describe how the excess risk bound evolves over a plan, as a recursion of the model's distance from the optimum.
+
+    Parameters
+    ----------
+    bound : RiskBound
+        The bound b(d, K) on the excess risk after K samples from distance d.
+    rho : float
+        How far the optimum moves in a period.
+    start : float
+        The distance of the initial model from the optimum of the first period.
+    diameter : float, default inf
+        An upper bound on every distance.
+    m : float, optional
+        The strong convexity: a risk becomes the distance sqrt(2 risk/m), as in the paper. Without it, the bound's own
+        conversion is used (theory S1).
+    steps : {"worst", "walk", "printed"}, default "worst"
+        How the distance grows over ``gap`` periods since a fit that left the model r away from its optimum:
+
+        * ``"worst"``: r + gap rho, every step directly away from the model (theory I10, I11);
+        * ``"walk"``: sqrt(r^2 + gap rho^2), steps in independent directions, in the mean;
+        * ``"printed"``: sqrt(2 r^2 + 2 (gap rho)^2) before a fit and r + gap rho without one, as printed in the paper.
+
+    Notes
+    -----
+    The four cases of section IV-A, with u the distance and e(u^2) = bound(u, 0): nothing bought so far, e(u^2) of the ``start``
+    as it drifts away; first purchase, b(u, K); nothing bought now, e(u^2); bought again, b(u, K).
+
+    Examples
+    --------
+    >>> from driftpace.bounds import Anchored
+    >>> outlook = Outlook(bound=Anchored(noise=1.0, features=3), rho=0.3, start=3.0)
+    >>> outlook.idle_distance(outlook.reach(0.1), 2)
+    1.047214
+    """
+
+    bound: RiskBound
+    rho: float
+    start: float
+    diameter: float = math.inf
+    m: float | None = None
+    steps: Steps = "worst"
+
+    def __post_init__(self) -> None:
+        validation.distance("Outlook", rho=self.rho, start=self.start)
+        if not isinstance(self.bound, RiskBound):
+            raise ParameterError(f"must be a risk bound; got {self.bound!r}.", owner="Outlook", name="bound")
+        _check_diameter(self.diameter)
+        if self.m is not None:
+            validation.positive("Outlook", m=self.m)
+            self._check_convexity(self.m)
+        validation.choice("Outlook", ("worst", "walk", "printed"), steps=self.steps)
+        if not math.isfinite(self.bound(self.first_distance(0), 0)):
+            raise ParameterError(
+                f"must be finite without samples; got infinity from {self.bound.name}.", owner="Outlook", name="bound"
+            )
+        if math.isinf(self.diameter) and math.isinf(self.reach(1.0)):
+            raise ParameterError(
+                f"must be given, or a finite diameter: {self.bound.name} does not bound distances; got {self.m!r}.",
+                owner="Outlook",
+                name="m",
+            )
+
+    def _check_convexity(self, m: float) -> None:
+        """Reject an m above M: the risk bound of a model would be below that of its own distance."""
+        start = self.bound(math.sqrt(2.0 / m), 0)
+        if start < 1.0 - 1e-9:
+            raise ParameterError(
+                f"must be at most M = {m * start:.6g}, the smoothness of the bound; got {m!r}.",
+                owner="Outlook",
+                name="m",
+            )
+
+    def reach(self, risk: float) -> float:
+        """Return the largest distance from its optimum of a model whose excess risk is at most ``risk``."""
+        return self.bound.reach(risk) if self.m is None else math.sqrt(2.0 * risk / self.m)
+
+    def idle_distance(self, reach: float, gap: int) -> float:
+        """Return the distance ``gap`` periods after a fit if nothing is bought (case 3)."""
+        return self._capped(self._drifted(reach, gap))
+
+    def fit_distance(self, reach: float, gap: int) -> float:
+        """Return the distance ``gap`` periods after a fit, where the next fit starts (case 4)."""
+        if self.steps == "printed":
+            return self._capped(math.sqrt(2.0 * reach * reach + 2.0 * (gap * self.rho) ** 2))
+        return self.idle_distance(reach, gap)
+
+    def first_distance(self, index: int) -> float:
+        """Return the distance in period ``index`` (from 0) if nothing was bought before it (cases 1 and 2)."""
+        return self._capped(self._drifted(self.start, index))
+
+    def _drifted(self, reach: float, gap: int) -> float:
+        if self.steps == "walk":
+            return math.sqrt(reach * reach + gap * self.rho * self.rho)
+        return reach + gap * self.rho
+
+    def _capped(self, distance: float) -> float:
+        return min(distance, self.diameter)
+
+
+def _check_diameter(diameter: object) -> None:
+    if isinstance(diameter, bool) or not (isinstance(diameter, Real) and float(diameter) > 0.0):
+        raise ParameterError(f"must be positive, or infinite; got {diameter!r}.", owner="Outlook", name="diameter")
+
+
+def risk_trajectory(outlook: Outlook, samples: Sequence[int]) -> tuple[float, ...]:
+    """Return the risk bound of every period of a plan: the bound b~ of section IV-A.
+
+    Parameters
+    ----------
+    outlook : Outlook
+        How drift and samples act on the model.
+    samples : sequence of int
+        The number of samples bought in each period.
+
+    Returns
+    -------
+    tuple of float
+        One risk bound per period.
+
+    Examples
+    --------
+    >>> from driftpace.bounds import Anchored
+    >>> outlook = Outlook(bound=Anchored(noise=1.0, features=3), rho=0.3, start=3.0)
+    >>> [round(risk, 3) for risk in risk_trajectory(outlook, [0, 40, 0, 0, 40])]
+    [4.5, 0.041, 0.173, 0.394, 0.039]
+    """
+    risks: list[float] = []
+    reach, fitted = None, 0
+    for index, count in enumerate(samples):
+        if count == 0:
+            distance = outlook.first_distance(index) if reach is None else outlook.idle_distance(reach, index - fitted)
+            risks.append(outlook.bound(distance, 0))
+            continue
+        distance = outlook.first_distance(index) if reach is None else outlook.fit_distance(reach, index - fitted)
+        risks.append(outlook.bound(distance, count))
+        reach, fitted = outlook.reach(risks[-1]), index
+    return tuple(risks)
+
+
+def risk_gaps(risks: Sequence[float], epsilon: float) -> FloatArray:
+    """Return the gaps xi_n = max(b~_n - epsilon, 0) of risk bounds above a target; rounding errors count as 0.
+
+    Examples
+    --------
+    >>> risk_gaps([0.05, 0.3], 0.1)
+    array([0. , 0.2])
+    """
+    excess = np.asarray(risks, dtype=np.float64) - epsilon
+    return np.where(excess > 1e-12 * epsilon, excess, 0.0)
+
 
 _ROUNDING = 1e-9
 

@@ -10,8 +10,7 @@ from driftpace.planning.allocation import SegmentModel, WeightedModel, allocate,
 from driftpace.planning.costs import Cost, LinearCost, in_money
 from driftpace.planning.exact.planner import ACCURACY, plan_exact
 from driftpace.planning.gaps import MAX_WEIGHT, MeanGap
-from driftpace.planning.outlook import Outlook
-from driftpace.planning.problem import Problem, evaluate_plan
+from driftpace.planning.problem import Outlook, Problem, evaluate_plan
 from driftpace.planning.tariff import MAX_UNITS
 from driftpace.records import Money, Plan
 

@@ -12,8 +12,7 @@ from driftpace.planning.costs import budget_units, in_money
 from driftpace.planning.exact.grid import MAX_ORDER
 from driftpace.planning.exact.planner import ACCURACY, plan_exact, plan_for_target
 from driftpace.planning.gaps import LargestGap
-from driftpace.planning.outlook import risk_trajectory
-from driftpace.planning.problem import Problem
+from driftpace.planning.problem import Problem, risk_trajectory
 from driftpace.planning.tariff import MAX_UNITS
 from driftpace.records import Money, Plan
 from driftpace.records.requests import amount_text, finite_or_none

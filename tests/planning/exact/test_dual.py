@@ -11,11 +11,16 @@ import pytest
 from driftpace.bounds import Anchored, LastIterate, NoiseModel
 from driftpace.planning.costs import LinearCost, affordable, budget_units
 from driftpace.planning.exact.dual import PricedProgramme, PricedSolution, maximise_dual
-from driftpace.planning.exact.grid import DistanceGrid, OrderSizes, build_grid, order_sizes, spread_distances
-from driftpace.planning.exact.outlook_arrays import OutlookArrays
+from driftpace.planning.exact.grid import (
+    DistanceGrid,
+    OrderSizes,
+    OutlookArrays,
+    build_grid,
+    order_sizes,
+    spread_distances,
+)
 from driftpace.planning.gaps import MeanGap
-from driftpace.planning.outlook import Outlook
-from driftpace.planning.problem import Problem
+from driftpace.planning.problem import Outlook, Problem
 from driftpace.records import Money
 from driftpace.schedules import InverseTime
 from driftpace.typing import FloatArray

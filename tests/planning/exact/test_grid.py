@@ -15,6 +15,7 @@ from driftpace.planning.costs import Cost, CustomCost, LinearCost, TieredCost, a
 from driftpace.planning.exact.grid import (
     DistanceGrid,
     OrderSizes,
+    OutlookArrays,
     build_grid,
     concentrated_distances,
     corner_distances,
@@ -22,10 +23,8 @@ from driftpace.planning.exact.grid import (
     point_below,
     spread_distances,
 )
-from driftpace.planning.exact.outlook_arrays import OutlookArrays
 from driftpace.planning.gaps import MeanGap
-from driftpace.planning.outlook import Outlook, risk_gaps
-from driftpace.planning.problem import Problem
+from driftpace.planning.problem import Outlook, Problem, risk_gaps
 from driftpace.records import Money
 from driftpace.typing import FloatArray
 from tests.reference.plan_completions import small_problem

@@ -12,11 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from driftpace.planning.costs import affordable
-from driftpace.planning.exact.grid import build_grid, order_sizes, spread_distances
+from driftpace.planning.exact.grid import OutlookArrays, build_grid, order_sizes, spread_distances
 from driftpace.planning.exact.largest_gap import LevelProgramme, WeightClasses
-from driftpace.planning.exact.outlook_arrays import OutlookArrays
-from driftpace.planning.outlook import risk_gaps, risk_trajectory
-from driftpace.planning.problem import Problem
+from driftpace.planning.problem import Problem, risk_gaps, risk_trajectory
 from driftpace.typing import FloatArray, IntArray
 from tests.reference.brute_force_plans import has_neighbours, values_of
 from tests.reference.plan_completions import Completions, completions, on_grid, small_problem

@@ -11,8 +11,7 @@ import pytest
 from driftpace.bounds import LastIterate, NoiseModel
 from driftpace.planning.costs import CustomCost, TieredCost
 from driftpace.planning.gaps import CustomGap, LargestGap, LargestRun, MeanGap
-from driftpace.planning.outlook import Outlook, risk_gaps
-from driftpace.planning.problem import Problem, evaluate_plan
+from driftpace.planning.problem import Outlook, Problem, evaluate_plan, risk_gaps
 from driftpace.records import Money
 from driftpace.schedules import InverseTime
 from driftpace.typing import FloatArray

@@ -8,8 +8,7 @@ from driftpace.bounds import Anchored, ConstantStep, NoiseModel, OrdinaryLeastSq
 from driftpace.errors import ParameterError
 from driftpace.planning.costs import LinearCost
 from driftpace.planning.gaps import CustomGap, Gap, LargestGap, LargestRun, MeanGap
-from driftpace.planning.outlook import Outlook, Steps, risk_gaps
-from driftpace.planning.problem import Problem, evaluate_plan
+from driftpace.planning.problem import Outlook, Problem, Steps, evaluate_plan, risk_gaps
 from driftpace.records import Money
 from driftpace.typing import FloatArray
 from tests.reference.brute_force_plans import FALL, best_of_all, complaints, every_plan, prices_up_to, unsound, untrue

@@ -8,8 +8,7 @@ import pytest
 
 from driftpace.planning.costs import LinearCost
 from driftpace.planning.gaps import LargestGap, LargestRun, MeanGap
-from driftpace.planning.outlook import Outlook, Steps
-from driftpace.planning.problem import Problem, evaluate_plan
+from driftpace.planning.problem import Outlook, Problem, Steps, evaluate_plan
 from driftpace.records import Money
 from tests.reference.brute_force_plans import best_of_all, has_neighbours
 from tests.reference.planning_problems import Harmonic, Powers

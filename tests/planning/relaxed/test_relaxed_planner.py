@@ -17,12 +17,10 @@ from driftpace.bounds import Anchored, Factors, FormulaBound, Nature
 from driftpace.errors import MissingExtraError, ParameterError
 from driftpace.planning.costs import Cost, CustomCost, LinearCost, TieredCost, budget_units
 from driftpace.planning.gaps import CustomGap, Gap, LargestGap, LargestRun, MeanGap
-from driftpace.planning.outlook import Outlook, risk_gaps, risk_trajectory
-from driftpace.planning.problem import Problem, evaluate_plan
+from driftpace.planning.problem import Outlook, Problem, evaluate_plan, risk_gaps, risk_trajectory
 from driftpace.planning.relaxed import STATUSES, plan_relaxed, relaxed_runs, round_samples
-from driftpace.planning.relaxed.ipopt import CONVERGED, describe_status
-from driftpace.planning.relaxed.programme import RelaxedProgramme, neighbour_rows, real_price
-from driftpace.planning.relaxed.surrogate import build_surrogate
+from driftpace.planning.relaxed.planner import CONVERGED, describe_status
+from driftpace.planning.relaxed.programme import RelaxedProgramme, build_surrogate, neighbour_rows, real_price
 from driftpace.records import Money
 from tests.reference.brute_force_plans import best_of_all, has_neighbours, has_the_rows_on_values
 from tests.reference.planning_problems import random_problem

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driftpace.planning.exact.dual import PricedProgramme, maximise_dual
+from driftpace.planning.exact.dual import LocalSearch, PricedProgramme, maximise_dual
 from driftpace.planning.exact.grid import (
     DistanceGrid,
     OrderSizes,
@@ -19,7 +19,6 @@ from driftpace.planning.exact.grid import (
     point_below,
     spread_distances,
 )
-from driftpace.planning.exact.local_search import LocalSearch
 from driftpace.planning.exact.search import ROUNDING_MARGIN, Search
 from driftpace.planning.gaps import LargestRun, MeanGap
 from driftpace.planning.kernels.tables import LevelTables, Values

@@ -2,7 +2,14 @@
 
 import numpy as np
 
-from driftpace.planning.exact.dual import DualBound, OrderLimitValues, PricedProgramme, PricedSolution, maximise_dual
+from driftpace.planning.exact.dual import (
+    DualBound,
+    LocalSearch,
+    OrderLimitValues,
+    PricedProgramme,
+    PricedSolution,
+    maximise_dual,
+)
 from driftpace.planning.exact.grid import (
     DistanceGrid,
     OrderSizes,
@@ -11,9 +18,7 @@ from driftpace.planning.exact.grid import (
     point_below,
     spread_distances,
 )
-from driftpace.planning.exact.label_setting import PruneRule
-from driftpace.planning.exact.local_search import LocalSearch
-from driftpace.planning.exact.search import ROUNDING_MARGIN, Search
+from driftpace.planning.exact.search import ROUNDING_MARGIN, PruneRule, Search
 from driftpace.typing import BoolArray, FloatArray
 
 _COARSE = 48

@@ -17,8 +17,7 @@ from driftpace.planning.exact.largest_gap import meet_target, minimise_level
 from driftpace.planning.exact.mean_gap import minimise_mean_gap
 from driftpace.planning.exact.search import Search
 from driftpace.planning.gaps import Gap, LargestGap, LargestRun, MeanGap
-from driftpace.planning.outlook import risk_gaps
-from driftpace.planning.problem import Problem, evaluate_plan
+from driftpace.planning.problem import Problem, evaluate_plan, risk_gaps
 from driftpace.records import Plan
 from driftpace.typing import BoolArray, FloatArray
 
@@ -51,7 +50,7 @@ def plan_exact(problem: Problem, *, accuracy: float = ACCURACY) -> Plan:
     --------
     >>> from driftpace.bounds import Anchored
     >>> from driftpace.planning.costs import LinearCost
-    >>> from driftpace.planning.outlook import Outlook
+    >>> from driftpace.planning.problem import Outlook
     >>> from driftpace.records import Money
     >>> problem = Problem(
     ...     outlook=Outlook(bound=Anchored(noise=1.0, features=3), rho=0.3, start=3.0), epsilon=0.1,

@@ -1,4 +1,4 @@
-"""Operations on single plans: evaluation, roll-out of policies along true distances, splicing, and sawtooth plans.
+"""Operations on single plans (evaluation, roll-out of policies, splicing, sawtooth plans), and dominance among partial plans.
 
 A plan is an index of the order sizes for each period, -1 for none. Risks are interpolated linearly from a table over squared
 distances, which is exact for risks that are affine in the squared distance.
@@ -11,7 +11,7 @@ import numpy as np
 from driftpace.compiled import compiled
 from driftpace.planning.kernels.dual import interpolate
 from driftpace.planning.kernels.tables import PlanTables, Values
-from driftpace.typing import FloatArray, IntArray
+from driftpace.typing import BoolArray, FloatArray, IntArray
 
 MEAN, LARGEST, RUN = 0, 1, 2
 TIE = 1e-9
@@ -238,3 +238,28 @@ def sawtooth(tables: PlanTables, level: float, length: int, close: bool, plan: I
         risk, z = step(tables, z, high)
         last = gap_at(tables, risk)
     return cost
+
+
+@compiled()
+def undominated(order: IntArray, ranks: IntArray, values: FloatArray, states: IntArray, keep: BoolArray) -> None:
+    """Mark the undominated labels: ``order`` sorts by distance, then cost, then value; ``ranks`` are the ranks of the costs.
+
+    A label is dominated if an earlier one has at most its cost and at most its value, in the same state or in the unconstrained
+    state 2. Minimal values over ranks are kept in a binary indexed tree for each state.
+    """
+    size = len(order)
+    trees = np.full((3, size + 1), np.inf)
+    for at in range(size):
+        label = order[at]
+        state = states[label]
+        least = np.inf
+        node = ranks[label] + 1
+        while node > 0:
+            least = min(least, min(trees[state, node], trees[2, node]))
+            node -= node & -node
+        keep[label] = values[label] < least
+        if keep[label]:
+            node = ranks[label] + 1
+            while node <= size:
+                trees[state, node] = min(trees[state, node], values[label])
+                node += node & -node

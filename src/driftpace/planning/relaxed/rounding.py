@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from driftpace.planning.costs import budget_units
-from driftpace.planning.outlook import risk_gaps
-from driftpace.planning.problem import Problem
+from driftpace.planning.problem import Problem, risk_gaps
 from driftpace.typing import FloatArray
 
 _WHOLE = 1e-6
@@ -27,7 +26,7 @@ def round_samples(problem: Problem, real: FloatArray, *, most: int) -> tuple[int
     >>> from driftpace.bounds import Anchored
     >>> from driftpace.planning.costs import LinearCost
     >>> from driftpace.planning.gaps import MeanGap
-    >>> from driftpace.planning.outlook import Outlook
+    >>> from driftpace.planning.problem import Outlook
     >>> from driftpace.records import Money
     >>> problem = Problem(
     ...     outlook=Outlook(bound=Anchored(noise=1.0, features=3), rho=0.3, start=3.0), epsilon=0.1,

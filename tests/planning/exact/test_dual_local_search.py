@@ -8,13 +8,10 @@ import pytest
 
 from driftpace.bounds import LastIterate, NoiseModel
 from driftpace.planning.costs import LinearCost, affordable, budget_units
-from driftpace.planning.exact.dual import PricedProgramme, maximise_dual
-from driftpace.planning.exact.grid import build_grid, order_sizes, spread_distances
-from driftpace.planning.exact.local_search import LocalSearch
-from driftpace.planning.exact.outlook_arrays import OutlookArrays
+from driftpace.planning.exact.dual import LocalSearch, PricedProgramme, maximise_dual
+from driftpace.planning.exact.grid import OutlookArrays, build_grid, order_sizes, spread_distances
 from driftpace.planning.gaps import LargestRun
-from driftpace.planning.outlook import Outlook, Steps, risk_gaps, risk_trajectory
-from driftpace.planning.problem import Problem
+from driftpace.planning.problem import Outlook, Problem, Steps, risk_gaps, risk_trajectory
 from driftpace.records import Money
 from driftpace.schedules import InverseTime
 from driftpace.typing import IntArray

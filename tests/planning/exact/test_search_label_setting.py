@@ -8,11 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from driftpace.planning.costs import affordable
-from driftpace.planning.exact.grid import order_sizes
-from driftpace.planning.exact.label_setting import best_plan
-from driftpace.planning.exact.outlook_arrays import OutlookArrays
-from driftpace.planning.outlook import risk_gaps, risk_trajectory
-from driftpace.planning.problem import Problem
+from driftpace.planning.exact.grid import OutlookArrays, order_sizes
+from driftpace.planning.exact.search import best_plan
+from driftpace.planning.problem import Problem, risk_gaps, risk_trajectory
 from driftpace.typing import BoolArray, FloatArray, IntArray
 from tests.reference.brute_force_plans import TIE, BruteForceOptimum, best_of_all
 from tests.reference.planning_problems import BOUNDS, GAPS, random_problem
@@ -21,7 +19,7 @@ LABEL = st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(0, 4), st.in
 
 
 def marked(distance: FloatArray, money: FloatArray, value: FloatArray, state: IntArray) -> BoolArray:
-    from driftpace.planning.kernels.label_setting import undominated
+    from driftpace.planning.kernels.plans import undominated
 
     order = np.lexsort((value, money, distance))
     _, ranks = np.unique(money, return_inverse=True)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from driftpace.bounds import Anchored, BachMoulines, ClosedForm, FormulaBound, Nature, NoiseModel, RiskBound
 from driftpace.errors import ParameterError
-from driftpace.planning.outlook import Outlook, Steps, risk_gaps, risk_trajectory
+from driftpace.planning.problem import Outlook, Steps, risk_gaps, risk_trajectory
 
 BOUND = Anchored(noise=1.0, features=3)
 DISTANCE = st.floats(0.0, 100.0)

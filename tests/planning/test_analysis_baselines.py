@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from driftpace.bounds import Anchored, ConstantStep, NoiseModel
 from driftpace.errors import ParameterError
-from driftpace.planning.baselines import periodic, risk_rule, uniform, up_front
+from driftpace.planning.analysis import periodic, risk_rule, uniform, up_front
 from driftpace.planning.costs import CustomCost, LinearCost, TieredCost, price
 from driftpace.planning.gaps import MeanGap
-from driftpace.planning.outlook import Outlook
-from driftpace.planning.problem import Problem
+from driftpace.planning.problem import Outlook, Problem
 from driftpace.records import Money
 from tests.reference.recursions import scan
 

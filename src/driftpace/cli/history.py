@@ -1,5 +1,6 @@
-"""``driftpace ledger``: the closed periods of a campaign, predicted and measured."""
+"""``driftpace ledger`` and ``log``: the closed periods of a campaign, predicted and measured, and its events."""
 
+import json
 import math
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +12,7 @@ from driftpace.cli.output import ListForm
 if TYPE_CHECKING:
     from driftpace.campaign.records import LedgerRow
 
-_HEADS = (
+_LEDGER_HEADS = (
     "period",
     "key",
     "rows",
@@ -47,7 +48,7 @@ def ledger(
         if not rows:
             print("No period is closed yet.")
             return
-        print_table(_HEADS, [_cells(row) for row in rows], right=(0, 2, 3, 4, 5, 6, 7, 8))
+        print_table(_LEDGER_HEADS, [_ledger_cells(row) for row in rows], right=(0, 2, 3, 4, 5, 6, 7, 8))
         return
     if form is ListForm.CSV:
         columns = rows.columns()
@@ -58,7 +59,7 @@ def ledger(
     print_json([ledger_json(row) for row in rows])
 
 
-def _cells(row: "LedgerRow") -> list[str]:
+def _ledger_cells(row: "LedgerRow") -> list[str]:
     from driftpace.formatting import known_number
 
     report, served = row.report, row.served
@@ -79,3 +80,53 @@ def _cells(row: "LedgerRow") -> list[str]:
 def _finite(cell: Any) -> Any:
     """Return a cell for a spreadsheet: None where the number is not finite."""
     return None if isinstance(cell, float) and not math.isfinite(cell) else cell
+
+
+_LOG_COLUMNS = ("seq", "at", "kind", "key", "who")
+
+
+def log(
+    name: Name,
+    last: Annotated[int | None, typer.Option(help="Only the last N entries.", min=1, show_default=False)] = None,
+    form: ShownList = ListForm.TABLE,
+    storage: Storage = None,
+) -> None:
+    """Show the event log of a campaign.
+
+    Example: driftpace log churn --last 20
+    """
+    from driftpace.campaign.log_text import describe_entry
+    from driftpace.cli.output import print_csv, print_json, print_table
+    from driftpace.cli.stores import MAX_COUNT, opened_to_read, require_campaign
+
+    with opened_to_read(storage) as store:
+        require_campaign(store, name)
+        entries = store.entries(name) if last is None else store.latest(name, limit=min(last, MAX_COUNT))
+    if form is ListForm.TABLE:
+        rows = [
+            (
+                str(entry.seq),
+                entry.at[:19].replace("T", " "),
+                entry.kind,
+                describe_entry(entry).text,
+                entry.body.get("who", ""),
+            )
+            for entry in entries
+        ]
+        print_table(("", "time (UTC)", "event", "details", "who"), rows, right=(0,))
+        return
+    from driftpace.campaign.serialization import entry_json
+
+    records = [entry_json(entry) for entry in entries]
+    if form is ListForm.JSON:
+        print_json(records)
+        return
+    lines = [
+        [
+            *(record.get(head) for head in _LOG_COLUMNS),
+            describe_entry(entry).text,
+            json.dumps({key: value for key, value in record.items() if key not in _LOG_COLUMNS}, ensure_ascii=False),
+        ]
+        for entry, record in zip(entries, records, strict=True)
+    ]
+    print_csv((*_LOG_COLUMNS, "details", "body"), lines)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from driftpace.bounds import Anchored, LastIterate, NoiseModel, RiskBound
 from driftpace.bounds.base import Factors
-from driftpace.planning.exact.outlook_arrays import OutlookArrays
-from driftpace.planning.outlook import Outlook
+from driftpace.planning.exact.grid import OutlookArrays
+from driftpace.planning.problem import Outlook
 from driftpace.schedules import InverseTime
 from driftpace.typing import FloatArray
 from tests.reference.planning_problems import BOUNDS, STEPS, Harmonic, Powers
