@@ -289,7 +289,9 @@ def test_names_are_checked() -> None:
         features=["rian"],
     )
     _refused(
-        ParameterError, "(period=...) must be the name of a column; got None: it has t, y, rain, city.", period=None
+        ParameterError,
+        "(period=...) is required: name the column with the period; the table has t, y, rain, city.",
+        period=None,
     )
     _refused(ParameterError, "(target=...) must be another column than the period; got 't' for both.", target="t")
     _refused(ParameterError, "(features=...) must be a list of names; got the text 'rain'.", features="rain")

@@ -48,7 +48,7 @@ def test_the_text_has_a_line_for_each_strategy(result: BacktestResult) -> None:
     assert len({len(line) for line in lines}) == 1
     assert "€210" in lines[1]
     assert lines[1].split()[:3] == ["driftpace", "84", "14.0"]
-    assert "broken" in lines[1]
+    assert "missed" in lines[1]
     assert "AUC" not in lines[0]
 
 
@@ -56,7 +56,7 @@ def test_costs_are_left_out_where_labels_have_no_price(result: BacktestResult) -
     lines = render(replace(result, price=1.0, currency="")).splitlines()
     assert "cost" in render(result).splitlines()[0]
     assert "cost" not in lines[0]
-    assert lines[0].split() == ["labels", "a", "period", "risk/target", "promise", "test", "loss"]
+    assert lines[0].split() == ["labels", "a", "period", "risk/target", "target", "test", "loss"]
     assert lines[1].split()[:3] == ["driftpace", "84", "14.0"]
     assert len(lines[1].split()) == 6
 

@@ -200,6 +200,13 @@ def test_a_hole_is_refused_with_the_option_that_helps(small: Path, capsys: pytes
     assert "--missing drop, leaves these rows out" in capsys.readouterr().err
 
 
+def test_a_missing_period_is_named_with_the_columns(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["backtest", str(small), *["--target", "y", "--epsilon", "0.1", "--no-report"]]) == 2
+    assert capsys.readouterr().err == (
+        "driftpace: --period is required: name the column with the period; the table has week, x, word, y, bought.\n"
+    )
+
+
 def test_a_report_that_cannot_be_drawn_is_refused_before_the_work(
     asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

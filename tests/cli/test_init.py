@@ -60,6 +60,13 @@ def test_numbers_need_no_table(folder: Path, run: Run) -> None:
     assert (found.features, found.epsilon, found.loss, found.keep_rows) == (("size", "rooms"), 0.1, "squared", True)
 
 
+@pytest.mark.parametrize("table", [(), ("--table", "pool.csv")])
+def test_a_given_row_id_is_listed_once(table: tuple[str, ...], folder: Path, run: Run) -> None:
+    code, out, _ = run("init", "t", "--target", "y", "--epsilon", "0.1", "--id", "customer_id", *table)
+    assert code == 0
+    assert [line for line in out.splitlines() if line.startswith("Row ID")] == ["Row ID     customer_id"]
+
+
 def test_what_a_table_shows(folder: Path, run: Run) -> None:
     Path("t.csv").write_text(
         "id,a,note,left,grade\n" + "".join(f"{n},{n},text {n},{'yn'[n % 2]},{'abc'[n % 3]}\n" for n in range(40))

@@ -19,9 +19,9 @@ from driftpace.cli import main
 from driftpace.planning import Budget, LinearCost, TieredCost, price
 from driftpace.synthetic import DriftingRegression
 
-WORLD = ("--noise", "1.0", "--features", "5", "--rho", "0.1")
+DATA = ("--noise", "1.0", "--features", "5", "--rho", "0.1")
 COST = ("--fixed", "50", "--per-sample", "2", "--currency", "EUR")
-NUMBERS = ("plan", *WORLD, *COST)
+NUMBERS = ("plan", *DATA, *COST)
 ALL = (*NUMBERS, "--epsilon", "0.1", "--horizon", "12")
 EUR = LinearCost(fixed=50, per_sample=2, currency="EUR")
 
@@ -30,8 +30,8 @@ def planned(**named: Any) -> Any:
     return driftpace.plan(noise=1.0, features=5, rho=0.1, cost=EUR, **named)
 
 
-def said(text: str) -> dict[str, str]:
-    """What the summary says, by the word that each of its lines begins with."""
+def summary(text: str) -> dict[str, str]:
+    """Return the lines of the summary by their labels."""
     lines = text.rstrip().split("\n\n")[-2].splitlines()
     return {line[:10].strip(): line[11:] for line in lines}
 
@@ -43,22 +43,22 @@ def rows(text: str) -> list[list[str]]:
 def as_numbers(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
     capsys.readouterr()
     main([*arguments, "--json"])
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return found
+    body: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return body
 
 
 def test_a_budget_that_meets_the_target(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*ALL, "--budget", "1000"]) == 0
     printed = capsys.readouterr()
-    found = planned(epsilon=0.1, budget=1000, horizon=12)
-    words = said(printed.out)
+    expected = planned(epsilon=0.1, budget=1000, horizon=12)
+    words = summary(printed.out)
     assert list(words) == ["Task", "Drift", "Next", "Cost", "Target", "Optimality", "Budget"]
-    assert words["Next"] == f"buy {found.samples[0]} samples in period 1, for {found.costs[0]}"
+    assert words["Next"] == f"buy {expected.samples[0]} samples in period 1, for {expected.costs[0]}"
     assert words["Cost"].startswith(
-        f"{found.spent} for {sum(found.samples)} samples in 6 orders; {found.left} of 1,000 EUR left"
+        f"{expected.spent} for {sum(expected.samples)} samples in 6 orders; {expected.left} of 1,000 EUR left"
     )
     assert words["Target"].startswith("met in each of 12 periods")
-    assert words["Optimality"] == found.reason
+    assert words["Optimality"] == expected.reason
     assert "can even meet 0.0" in words["Budget"]
     assert printed.out.splitlines()[-1].startswith("Took ")
     assert printed.err == ""
@@ -68,16 +68,23 @@ def test_a_budget_that_meets_the_target(capsys: pytest.CaptureFixture[str]) -> N
 def test_periods_that_buy_nothing_are_folded(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*ALL, "--budget", "500"]) == 0
     text = capsys.readouterr().out
-    found = planned(epsilon=0.1, budget=500, horizon=12)
+    expected = planned(epsilon=0.1, budget=500, horizon=12)
     table = rows(text)
-    bought = [(str(n), f"{k}") for n, k in enumerate(found.samples, start=1) if k]
+    bought = [(str(n), f"{k}") for n, k in enumerate(expected.samples, start=1) if k]
     assert [(row[0], row[1]) for row in table if row[1] != "nothing"] == bought
-    assert table[1] == ["2-3", "nothing", "-", "356", f"{max(found.risks[1:3]):.4g}", f"{max(found.gaps[1:3]):.4g}"]
+    assert table[1] == [
+        "2-3",
+        "nothing",
+        "-",
+        "356",
+        f"{max(expected.risks[1:3]):.4g}",
+        f"{max(expected.gaps[1:3]):.4g}",
+    ]
     assert table[-1][3] == "0"
-    words = said(text)
-    missed = sum(gap > 0 for gap in found.gaps)
-    assert words["Target"].startswith(f"missed in {missed} of 12 periods, by {max(found.gaps):.4g} at most")
-    assert f"below {found.lower:.4g}; this one has {found.value:.4g}, within" in words["Optimality"]
+    words = summary(text)
+    missed = sum(gap > 0 for gap in expected.gaps)
+    assert words["Target"].startswith(f"missed in {missed} of 12 periods, by {max(expected.gaps):.4g} at most")
+    assert f"below {expected.lower:.4g}; this one has {expected.value:.4g}, within" in words["Optimality"]
     least, best = planned(epsilon=0.1, horizon=12).spent, planned(budget=500, horizon=12).epsilon
     assert words["Budget"] == f"500 EUR can meet {best:.4g} in every period; meeting 0.1 in every period takes {least}"
 
@@ -109,7 +116,7 @@ def test_the_exit_code_says_what_to_do_now(
     rest: tuple[str, ...], code: int, sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([*NUMBERS, "--horizon", "6", *rest]) == code
-    assert said(capsys.readouterr().out)["Next"].startswith(sentence)
+    assert summary(capsys.readouterr().out)["Next"].startswith(sentence)
 
 
 @pytest.mark.parametrize(
@@ -126,16 +133,16 @@ def test_what_is_left_out_is_solved_for(
 ) -> None:
     options = [word for name, value in given.items() for word in (f"--{name}", str(value))]
     assert main([*NUMBERS, *options]) == 0
-    found = planned(**given)
-    words = said(capsys.readouterr().out)
-    assert words["Optimality"] == found.reason
-    assert words["Target"].startswith(f"met in each of {found.horizon} periods")
+    expected = planned(**given)
+    words = summary(capsys.readouterr().out)
+    assert words["Optimality"] == expected.reason
+    assert words["Target"].startswith(f"met in each of {expected.horizon} periods")
     body = as_numbers(capsys, *NUMBERS, *options, "--solve", missing)  # named explicitly, it is the same
     assert body["solved_for"] == missing
     assert (body["epsilon"], body["horizon"], body["budget"]) == (
-        found.epsilon,
-        found.horizon,
-        str(found.budget.amount),
+        expected.epsilon,
+        expected.horizon,
+        str(expected.budget.amount),
     )
 
 
@@ -149,9 +156,9 @@ def test_json_is_alone_on_stdout_and_the_same_every_time(capsys: pytest.CaptureF
         assert "plan.html" in printed.err
     assert texts[0] == texts[1] == (tmp_path / "new" / "place" / "plan.json").read_text()
     body = json.loads(texts[0])
-    found = planned(epsilon=0.1, budget=500, horizon=12)
-    assert tuple(each["samples"] for each in body["periods"]) == found.samples
-    assert (body["value"], body["lower"], body["spent"]) == (found.value, found.lower, str(found.spent.amount))
+    expected = planned(epsilon=0.1, budget=500, horizon=12)
+    assert tuple(each["samples"] for each in body["periods"]) == expected.samples
+    assert (body["value"], body["lower"], body["spent"]) == (expected.value, expected.lower, str(expected.spent.amount))
     assert body["outlook"] == {"source": None, "rho": 0.1, "start": 3.0, "steps": "worst"}
     assert body["tightest_epsilon"] == pytest.approx(planned(budget=500, horizon=12).epsilon)
     assert body["sufficient_budget"] == str(planned(epsilon=0.1, horizon=12).spent.amount)
@@ -160,10 +167,10 @@ def test_json_is_alone_on_stdout_and_the_same_every_time(capsys: pytest.CaptureF
 
 def test_csv_has_a_row_for_each_period(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*ALL, "--budget", "500", "--format", "csv"]) == 0
-    found = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
-    assert [int(row["period"]) for row in found] == list(range(1, 13))
-    assert sum(Decimal(row["cost"]) for row in found) == 500
-    assert tuple(int(row["samples"]) for row in found) == planned(epsilon=0.1, budget=500, horizon=12).samples
+    records = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [int(row["period"]) for row in records] == list(range(1, 13))
+    assert sum(Decimal(row["cost"]) for row in records) == 500
+    assert tuple(int(row["samples"]) for row in records) == planned(epsilon=0.1, budget=500, horizon=12).samples
 
 
 def test_other_plans_and_the_curve(capsys: pytest.CaptureFixture[str]) -> None:
@@ -214,7 +221,7 @@ def test_tiers_and_the_minimum_are_paid(capsys: pytest.CaptureFixture[str]) -> N
 
 def test_a_long_table_ends_early_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     options = ("--epsilon", "0.1", "--horizon", "200", "--budget", "9000")
-    assert main(["plan", *WORLD, *options]) == 0
+    assert main(["plan", *DATA, *options]) == 0
     text = capsys.readouterr().out
     assert "--format csv prints every period" in text
     assert len(text.split("\n\n")[0].splitlines()) < 60
@@ -269,20 +276,20 @@ def test_a_saved_tracker_knows_its_world_its_target_and_its_period(
 ) -> None:
     path = saved / "churn.state"
     tracker = Tracker.load(path)
-    found = driftpace.plan(tracker.outlook(), cost=EUR, first_period=5, **given)
+    expected = driftpace.plan(tracker.outlook(), cost=EUR, first_period=5, **given)
     body = as_numbers(capsys, "plan", str(path), *COST, *options.split())
     assert body["first_period"] == tracker.period == 5
     assert body["solved_for"] == solved
     assert body["outlook"]["source"] == "churn.state"
-    assert (body["epsilon"], body["horizon"], body["value"]) == (found.epsilon, found.horizon, found.value)
-    assert tuple(each["samples"] for each in body["periods"]) == found.samples
+    assert (body["epsilon"], body["horizon"], body["value"]) == (expected.epsilon, expected.horizon, expected.value)
+    assert tuple(each["samples"] for each in body["periods"]) == expected.samples
 
 
 def test_a_saved_tracker_is_named_and_not_changed(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = saved / "churn.state"
     before = path.read_bytes()
     assert main(["plan", str(path), *COST, "--horizon", "3"]) in (0, 10)
-    words = said(capsys.readouterr().out)
+    words = summary(capsys.readouterr().out)
     assert words["Task"].endswith("over 3 periods, from period 5 on")
     assert words["Drift"].startswith("as estimated by churn.state: ")
     assert "in period 5" in words["Next"]
@@ -326,31 +333,31 @@ def test_what_a_saved_tracker_cannot_answer(
 REFUSED = {
     "nothing": ((), "Give NAME"),
     "no rho": (("--noise", "1", "--features", "5", "--epsilon", "0.1", "--budget", "10"), "got no --rho"),
-    "one of three": ((*WORLD, "--budget", "10"), "Give two of --epsilon, --budget and --horizon"),
-    "horizon 0": ((*WORLD, "--epsilon", "0.1", "--budget", "10", "--horizon", "0"), "--horizon must be a whole number"),
+    "one of three": ((*DATA, "--budget", "10"), "Give two of --epsilon, --budget and --horizon"),
+    "horizon 0": ((*DATA, "--epsilon", "0.1", "--budget", "10", "--horizon", "0"), "--horizon must be a whole number"),
     "horizon too long": (
-        (*WORLD, "--epsilon", "0.1", "--budget", "10", "--horizon", "99999"),
+        (*DATA, "--epsilon", "0.1", "--budget", "10", "--horizon", "99999"),
         "at most 10,000 periods",
     ),
-    "epsilon nan": ((*WORLD, "--epsilon", "nan", "--horizon", "3"), "--epsilon must be positive"),
-    "budget nan": ((*WORLD, "--epsilon", "0.1", "--horizon", "3", "--budget", "nan"), "--budget must be an amount"),
-    "budget below 0": ((*WORLD, "--epsilon", "0.1", "--horizon", "3", "--budget", "-1"), "--budget must be an amount"),
-    "fixed below 0": ((*WORLD, "--epsilon", "0.1", "--horizon", "3", "--fixed", "-1"), "--fixed must be an amount"),
+    "epsilon nan": ((*DATA, "--epsilon", "nan", "--horizon", "3"), "--epsilon must be positive"),
+    "budget nan": ((*DATA, "--epsilon", "0.1", "--horizon", "3", "--budget", "nan"), "--budget must be an amount"),
+    "budget below 0": ((*DATA, "--epsilon", "0.1", "--horizon", "3", "--budget", "-1"), "--budget must be an amount"),
+    "fixed below 0": ((*DATA, "--epsilon", "0.1", "--horizon", "3", "--fixed", "-1"), "--fixed must be an amount"),
     "price nan": (
-        (*WORLD, "--epsilon", "0.1", "--horizon", "3", "--per-sample", "nan"),
+        (*DATA, "--epsilon", "0.1", "--horizon", "3", "--per-sample", "nan"),
         "--per-sample must be an amount",
     ),
     "first tier nan": (
-        (*WORLD, "--epsilon", "0.1", "--horizon", "3", "--per-sample", "nan", "--tier", "9:1"),
+        (*DATA, "--epsilon", "0.1", "--horizon", "3", "--per-sample", "nan", "--tier", "9:1"),
         "--per-sample must be an amount",
     ),
     "tier without a price": (
-        (*WORLD, "--epsilon", "0.1", "--horizon", "3", "--tier", "9"),
+        (*DATA, "--epsilon", "0.1", "--horizon", "3", "--tier", "9"),
         "--tier must be FROM:AMOUNT",
     ),
-    "tier from 1": ((*WORLD, "--epsilon", "0.1", "--horizon", "3", "--tier", "1:2"), "--tier must be FROM:AMOUNT"),
-    "tier of no price": ((*WORLD, "--epsilon", "0.1", "--horizon", "3", "--tier", "9:x"), "--tier must be an amount"),
-    "minimum below 0": ((*WORLD, "--epsilon", "0.1", "--horizon", "3", "--minimum", "-1"), "--minimum must be"),
+    "tier from 1": ((*DATA, "--epsilon", "0.1", "--horizon", "3", "--tier", "1:2"), "--tier must be FROM:AMOUNT"),
+    "tier of no price": ((*DATA, "--epsilon", "0.1", "--horizon", "3", "--tier", "9:x"), "--tier must be an amount"),
+    "minimum below 0": ((*DATA, "--epsilon", "0.1", "--horizon", "3", "--minimum", "-1"), "--minimum must be"),
     "noise below 0": (
         ("--noise", "-1", "--features", "5", "--rho", "0.1", "--epsilon", "0.1", "--horizon", "3"),
         "--noise must be",
@@ -359,19 +366,19 @@ REFUSED = {
         ("--noise", "1", "--features", "0", "--rho", "0.1", "--epsilon", "0.1", "--horizon", "3"),
         "--features must be",
     ),
-    "start nan": ((*WORLD, "--start", "nan", "--epsilon", "0.1", "--horizon", "3"), "--start must be"),
-    "accuracy": ((*WORLD, "--epsilon", "0.1", "--horizon", "3", "--accuracy", "-1"), "--accuracy must be"),
+    "start nan": ((*DATA, "--start", "nan", "--epsilon", "0.1", "--horizon", "3"), "--start must be"),
+    "accuracy": ((*DATA, "--epsilon", "0.1", "--horizon", "3", "--accuracy", "-1"), "--accuracy must be"),
     "solved and given": (
-        (*WORLD, "--epsilon", "0.1", "--horizon", "3", "--solve", "horizon"),
+        (*DATA, "--epsilon", "0.1", "--horizon", "3", "--solve", "horizon"),
         "--horizon must be left out",
     ),
-    "a goal without gaps": ((*WORLD, "--epsilon", "0.1", "--horizon", "3", "--gap", "run"), "--gap must be left out"),
+    "a goal without gaps": ((*DATA, "--epsilon", "0.1", "--horizon", "3", "--gap", "run"), "--gap must be left out"),
     "two forms": (
-        (*WORLD, "--epsilon", "0.1", "--horizon", "3", "--json", "--format", "csv"),
+        (*DATA, "--epsilon", "0.1", "--horizon", "3", "--json", "--format", "csv"),
         "--json must be left out",
     ),
-    "an unknown goal": ((*WORLD, "--epsilon", "0.1", "--horizon", "3", "--gap", "median"), "--gap"),
-    "too poor for one period": ((*WORLD, *COST, "--epsilon", "0.1", "--budget", "60"), "--budget must meet the target"),
+    "an unknown goal": ((*DATA, "--epsilon", "0.1", "--horizon", "3", "--gap", "median"), "--gap"),
+    "too poor for one period": ((*DATA, *COST, "--epsilon", "0.1", "--budget", "60"), "--budget must meet the target"),
     "no such state": (
         ("churn", "--budget", "10"),
         "NAME must be a campaign, or a file that Tracker.save() wrote; 'churn' is neither",
@@ -379,7 +386,7 @@ REFUSED = {
     "a folder": ((".", "--budget", "10"), "'.' is a folder"),
     "not a state": (("taken", "--budget", "10"), "'taken' is truncated, or not a driftpace state"),
     "a state and numbers": (("taken", "--rho", "1", "--budget", "10"), "--rho must be left out beside NAME"),
-    "out is a file": ((*WORLD, "--epsilon", "0.1", "--horizon", "3", "--out", "taken"), "--out must be a directory"),
+    "out is a file": ((*DATA, "--epsilon", "0.1", "--horizon", "3", "--out", "taken"), "--out must be a directory"),
 }
 
 

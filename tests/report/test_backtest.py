@@ -22,7 +22,7 @@ from driftpace.backtest.result import BacktestResult
 from driftpace.backtest.text import (
     alternatives,
     assumption_status,
-    cheaper_kept,
+    cheaper_strategies,
     headline,
     outcome,
     render,
@@ -257,25 +257,25 @@ def test_the_answer_is_one_sentence_with_its_numbers() -> None:
     sentence = headline(result)
     assert f"{total_labels(own):,.0f} labels over 28 periods" in sentence
     assert f"{total_labels(scratch):,.0f} labels" in sentence
-    assert "was kept" in sentence
-    assert "was broken" in headline(replace(result, epsilon=(0.001,) * 28))
+    assert "was met" in sentence
+    assert "was missed" in headline(replace(result, epsilon=(0.001,) * 28))
     assert "within 5 % of the best achievable loss" in headline(replace(result, tolerance=0.05))
 
 
-def test_a_way_that_broke_the_promise_says_so() -> None:
+def test_a_strategy_that_missed_the_target_says_so() -> None:
     result = made_up()
-    assert not any("broke the promise" in line for line in alternatives(result))
+    assert not any("missed the target" in line for line in alternatives(result))
     worse = tuple(
         replace(each, excess_risk=each.excess_risk * 5.0) if each.name == "from_scratch" else each
         for each in result.strategies
     )
-    assert sum("(broke the promise)" in line for line in alternatives(replace(result, strategies=worse))) == 1
-    assert "; it broke the promise, driftpace kept the promise" in backtest_report(replace(result, strategies=worse))
-    assert "would have taken 4,088 labels and broken the promise. " in headline(replace(result, strategies=worse))
-    assert "broken" not in headline(result)
+    assert sum("(missed the target)" in line for line in alternatives(replace(result, strategies=worse))) == 1
+    assert "; it missed the target, driftpace met the target" in backtest_report(replace(result, strategies=worse))
+    assert "would have taken 4,088 labels and missed the target. " in headline(replace(result, strategies=worse))
+    assert "missed" not in headline(result)
 
 
-def test_every_baseline_that_kept_the_promise_more_cheaply_is_named_and_a_broken_promise_comes_first() -> None:
+def test_every_baseline_that_met_the_target_more_cheaply_is_named_and_a_missed_target_comes_first() -> None:
     result = made_up()
     own, *others = result.strategies
     cheap = tuple(
@@ -285,21 +285,21 @@ def test_every_baseline_that_kept_the_promise_more_cheaply_is_named_and_a_broken
         for each in others
     )
     found = replace(result, strategies=(replace(own, excess_risk=own.excess_risk * 5.0), *cheap))
-    assert {"even", "up_front"} <= {each.name for each in cheaper_kept(replace(result, strategies=(own, *cheap)))}
-    assert {"even", "up_front"} <= {each.name for each in cheaper_kept(found)}
+    assert {"even", "up_front"} <= {each.name for each in cheaper_strategies(replace(result, strategies=(own, *cheap)))}
+    assert {"even", "up_front"} <= {each.name for each in cheaper_strategies(found)}
     phrases = alternatives(found)
-    assert any("by spreading the labels evenly (kept the promise)" in line for line in phrases)
-    assert any("by buying everything up front (kept the promise)" in line for line in phrases)
-    assert headline(found).startswith("The promise, at most 0.02 worse")
-    assert " was broken: " in headline(found).split(". ")[0]
-    assert "spread evenly kept the promise with 354 labels." in headline(found)
+    assert any("by spreading the labels evenly (met the target)" in line for line in phrases)
+    assert any("by buying everything up front (met the target)" in line for line in phrases)
+    assert headline(found).startswith("The target, at most 0.02 worse")
+    assert " was missed: " in headline(found).split(". ")[0]
+    assert "spread evenly met the target with 354 labels." in headline(found)
     page = backtest_report(found)
-    assert "; it kept the promise, driftpace broke the promise" in page
-    assert "Kept the promise with fewer labels" in page
-    assert "Kept the promise with fewer labels" not in backtest_report(replace(result, strategies=(own,)))
+    assert "; it met the target, driftpace missed the target" in page
+    assert "Met the target with fewer labels" in page
+    assert "Met the target with fewer labels" not in backtest_report(replace(result, strategies=(own,)))
 
 
-def test_a_way_that_kept_the_promise_after_its_first_periods_says_so() -> None:
+def test_a_strategy_that_met_the_target_after_its_first_periods_says_so() -> None:
     result = made_up()
     slow = np.ones(len(result.periods))
     slow[:3] = 100.0
@@ -308,8 +308,8 @@ def test_a_way_that_kept_the_promise_after_its_first_periods_says_so() -> None:
         for each in result.strategies
     )
     found = replace(result, strategies=late)
-    assert any("hindsight (kept the promise only after period 3)" in line for line in alternatives(found))
-    assert "; it kept the promise only after period 3, driftpace kept the promise" in backtest_report(found)
+    assert any("hindsight (met the target only after period 3)" in line for line in alternatives(found))
+    assert "; it met the target only after period 3, driftpace met the target" in backtest_report(found)
     assert "! after period 3" in backtest_report(found)
     assert "! after period 3" not in backtest_report(result)
 
@@ -323,7 +323,7 @@ def test_only_the_yardstick_is_let_off_its_first_periods() -> None:
     )
     found = {each.name: outcome(late, each) for each in late.strategies}
     assert found.pop("best_constant") == "after period 3"
-    assert set(found.values()) == {"broken"}
+    assert set(found.values()) == {"missed"}
     assert backtest_report(late).count("! after period 3") == 1
 
 

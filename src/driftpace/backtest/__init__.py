@@ -1,4 +1,4 @@
-"""Replay a table as if its labels were still to be bought: what each way of buying them would have cost, and kept.
+"""Replay a table as if its labels were still to be bought: what each strategy would have cost, and whether it met the target.
 
 The package is itself the function: ``driftpace.backtest(frame, ...)`` is :func:`driftpace.backtest.replay.backtest`.
 """

@@ -132,7 +132,7 @@ def _search(
     steps: FloatArray,
     slopes: FloatArray,
 ) -> tuple[FloatArray, BoolArray]:
-    """Return each model moved along its step, halved until lower, and which ones found nothing lower."""
+    """Return each model moved along its step, halved until lower, and which of them could not be lowered."""
 
     def values(which: IntArray, at: FloatArray) -> FloatArray:
         away = np.square(at - anchors[which]) * pulls[which]

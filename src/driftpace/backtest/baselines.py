@@ -72,7 +72,7 @@ def up_front(job: Job, rows: tuple[SplitRows, ...], total: int) -> RunMetrics:
 
 
 def first_model(job: Job, rows: tuple[SplitRows, ...], followed: TrackerRun) -> RunMetrics:
-    """Measure what comes of stopping after period 1: the tracker's first model, kept."""
+    """Measure the tracker's first model, never updated."""
     return _measure_kept(job, rows, followed.coefs[0], float(followed.samples[0]))
 
 

@@ -256,8 +256,8 @@ def _collinear_columns(X: FloatArray) -> IntArray:
     moving = np.flatnonzero(sizes > 0.0)
     if moving.size < 2:
         return np.zeros(0, dtype=np.int64)
-    _, found, directions = np.linalg.svd(np.linalg.qr(away[:, moving] / sizes[moving], mode="r"))
-    if found[-1] > _SAME * found[0]:
+    _, singular, directions = np.linalg.svd(np.linalg.qr(away[:, moving] / sizes[moving], mode="r"))
+    if singular[-1] > _SAME * singular[0]:
         return np.zeros(0, dtype=np.int64)
     weights = np.abs(directions[-1])
     twins: IntArray = moving[weights > 1e-3 * weights.max()]

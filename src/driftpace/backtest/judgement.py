@@ -1,4 +1,4 @@
-"""Whether strategies kept the promise, how many labels they took, and statistics over runs.
+"""Whether strategies met the target, how many labels they took, and statistics over runs.
 
 NaN (not measured) is left out; infinity is counted, so that a mean becomes infinite.
 """
@@ -19,7 +19,7 @@ YARDSTICK = "best_constant"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StrategyJudgement:
-    """Whether a strategy kept the promise, with the measured value.
+    """Whether a strategy met the target, with the measured value.
 
     In the mean, ``measured`` is the excess risk averaged over runs and periods and ``asked`` the target; ``above`` counts the
     periods whose run-average was significantly above it. In high probability, ``measured`` is the share of runs and periods within
@@ -38,7 +38,7 @@ class StrategyJudgement:
 def judge_strategy(
     strategy: Strategy, epsilon: Sequence[float], confidence: float | None = None, *, after: int = 0
 ) -> StrategyJudgement:
-    """Judge whether a strategy kept the promise; periods that some run did not measure are left out.
+    """Judge whether a strategy met the target; periods that some run did not measure are left out.
 
     ``after`` is the number of first periods to leave out.
 
@@ -48,8 +48,8 @@ def judge_strategy(
     (True, 10)
     """
     target, measured_risk = np.asarray(epsilon, dtype=float)[after:], strategy.excess_risk[:, after:]
-    seen = np.isfinite(target) & ~np.isnan(measured_risk).any(axis=0)
-    risk, target = np.ascontiguousarray(measured_risk[:, seen]), target[seen]  # the order of a sum counts
+    complete = np.isfinite(target) & ~np.isnan(measured_risk).any(axis=0)
+    risk, target = np.ascontiguousarray(measured_risk[:, complete]), target[complete]  # the order of a sum counts
     if not risk.size:
         asked = math.nan if confidence is None else confidence
         return StrategyJudgement(
@@ -58,29 +58,29 @@ def judge_strategy(
             asked=asked,
             above=0,
             periods=0,
-            missing=seen.size,
+            missing=complete.size,
             in_mean=confidence is None,
         )
     with np.errstate(invalid="ignore"):  # an infinite risk has no standard error; its mean says enough
-        found = promise(risk, target)
+        judged = promise(risk, target)
         kept = promise_kept(risk, target, confidence)
     if confidence is None:
-        measured, asked = found.mean, float(target.mean())
+        measured, asked = judged.mean, float(target.mean())
     else:
         measured, asked = float((risk <= target).mean()), confidence
     return StrategyJudgement(
         kept=kept,
         measured=measured,
         asked=asked,
-        above=found.periods_above,
+        above=judged.periods_above,
         periods=target.size,
-        missing=seen.size - target.size,
+        missing=complete.size - target.size,
         in_mean=confidence is None,
     )
 
 
 def kept_after_learning(result: BacktestResult, strategy: Strategy) -> bool:
-    """Return whether the yardstick kept the promise after its warm-up; no other strategy has one."""
+    """Return whether the yardstick met the target after its warm-up; no other strategy has one."""
     if strategy.name != YARDSTICK:
         return False
     after = min(JUDGED_AFTER, len(result.periods) - 1)
@@ -108,8 +108,8 @@ def nan_mean(array: FloatArray) -> float:
     >>> nan_mean(np.array([1.0, np.nan, 3.0])), nan_mean(np.array([]))
     (2.0, nan)
     """
-    found = array[~np.isnan(array)]
-    return float(found.mean()) if found.size else math.nan
+    known = array[~np.isnan(array)]
+    return float(known.mean()) if known.size else math.nan
 
 
 def period_means(array: FloatArray) -> FloatArray:
@@ -126,9 +126,9 @@ def period_quantiles(array: FloatArray, level: float) -> FloatArray:
     return np.array([_quantile(column[~np.isnan(column)], level) for column in array.T])
 
 
-def _quantile(found: FloatArray, level: float) -> float:
-    if not found.size:
+def _quantile(values: FloatArray, level: float) -> float:
+    if not values.size:
         return math.nan
-    if np.isfinite(found).all():
-        return float(np.quantile(found, level))
-    return float(np.quantile(found, level, method="lower"))
+    if np.isfinite(values).all():
+        return float(np.quantile(values, level))
+    return float(np.quantile(values, level, method="lower"))

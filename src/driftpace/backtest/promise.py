@@ -1,4 +1,4 @@
-"""The promise: whether excess risks over runs and periods meet a target."""
+"""The promise that excess risks over runs and periods meet a target."""
 
 import math
 from dataclasses import dataclass

@@ -93,38 +93,38 @@ def stack_strategy(name: str, title: str, note: str, runs: list[RunMetrics], *, 
     )
 
 
-def stack_ledger(found: list[RunResult]) -> TrackerLedger:
+def stack_ledger(results: list[RunResult]) -> TrackerLedger:
     """Return the records of the tracker, (runs, periods) each."""
     stacked: dict[str, FloatArray] = {
-        name: np.array([getattr(run.followed, name) for run in found]) for name in LEDGER_FIELDS
+        name: np.array([getattr(run.followed, name) for run in results]) for name in LEDGER_FIELDS
     }
     return TrackerLedger(**stacked)
 
 
-def stack_choices(found: list[RunResult]) -> CandidateChoices | None:
+def stack_choices(results: list[RunResult]) -> CandidateChoices | None:
     """Return the chosen candidates, None where there were none."""
-    candidates = found[0].followed.candidates
+    candidates = results[0].followed.candidates
     if not candidates:
         return None
-    return CandidateChoices(candidates=candidates, chosen=np.array([run.followed.chosen for run in found]))
+    return CandidateChoices(candidates=candidates, chosen=np.array([run.followed.chosen for run in results]))
 
 
-def best_even_strength(found: list[RunResult]) -> tuple[list[RunMetrics], float]:
+def best_even_strength(results: list[RunResult]) -> tuple[list[RunMetrics], float]:
     """Return the runs with the anchoring strength of least mean excess risk, and that strength."""
-    means = np.array([[one.excess_risk.mean() for one in run.even] for run in found]).mean(axis=0)
+    means = np.array([[metrics.excess_risk.mean() for metrics in run.even] for run in results]).mean(axis=0)
     best = int(means.argmin())
-    return [run.even[best] for run in found], float(STRENGTHS[best])
+    return [run.even[best] for run in results], float(STRENGTHS[best])
 
 
-def worst_assumptions(found: list[RunResult]) -> tuple[tuple[Assumption, float], ...]:
+def worst_assumptions(results: list[RunResult]) -> tuple[tuple[Assumption, float], ...]:
     """Return for each assumption its first worst verdict, and the share of runs and periods with that verdict.
 
-    Names come in the order in which they were first said.
+    In the order in which they were first reported.
     """
     worst: dict[str, Assumption] = {}
     times: Counter[tuple[str, Verdict]] = Counter()
     periods = 0
-    for run in found:
+    for run in results:
         for checks in run.followed.assumptions:
             periods += 1
             for assumption in checks:
@@ -132,7 +132,7 @@ def worst_assumptions(found: list[RunResult]) -> tuple[tuple[Assumption, float],
                 known = worst.get(assumption.name)
                 if known is None or _SEVERITY[assumption.verdict] > _SEVERITY[known.verdict]:
                     worst[assumption.name] = assumption
-    return tuple((one, times[one.name, one.verdict] / periods) for one in worst.values())
+    return tuple((check, times[check.name, check.verdict] / periods) for check in worst.values())
 
 
 BASELINES = {
@@ -156,20 +156,20 @@ NOTES = {
 }
 
 
-def tracker_strategy(job: Job, found: list[RunResult]) -> Strategy:
+def tracker_strategy(job: Job, results: list[RunResult]) -> Strategy:
     """Return the strategy of the tracker."""
     custom = job.asked.maker is not None
     return stack_strategy(
         "driftpace",
         "driftpace",
         "A custom tracker." if custom else "Labels what the period needs to meet the target, and no more.",
-        [run.measured["driftpace"] for run in found],
+        [run.measured["driftpace"] for run in results],
         classification=job.classification,
     )
 
 
 def baseline_strategies(
-    job: Job, found: list[RunResult], crew: Workers, bar: Progress
+    job: Job, results: list[RunResult], crew: Workers, bar: Progress
 ) -> tuple[list[Strategy], list[SkippedBaseline]]:
     """Return the chosen baselines in the order of ``BASELINES``: those that were replayed, and those that could not run."""
     replayed: list[Strategy] = []
@@ -177,32 +177,34 @@ def baseline_strategies(
     for name in BASELINES:
         if name not in job.baselines:
             continue
-        reasons = [run.failures[name] for run in found if name in run.failures]
+        reasons = [run.failures[name] for run in results if name in run.failures]
         if name == "best_constant":
             try:
-                replayed.append(_best_constant(job, len(found), crew, bar))
+                replayed.append(_best_constant(job, len(results), crew, bar))
             except BASELINE_ERRORS as error:
-                reasons = [explain_failure(error, job.features)] * len(found)
+                reasons = [explain_failure(error, job.features)] * len(results)
         elif not reasons:
-            replayed.append(_baseline(name, job, found))
+            replayed.append(_baseline(name, job, results))
         if reasons:
-            where = "" if len(reasons) == len(found) else f"In {len(reasons)} of {len(found)} runs: "
+            where = "" if len(reasons) == len(results) else f"In {len(reasons)} of {len(results)} runs: "
             skipped.append(SkippedBaseline(name=name, title=BASELINES[name], reason=f"{where}{reasons[0]}"))
     return replayed, skipped
 
 
-def _baseline(name: str, job: Job, found: list[RunResult]) -> Strategy:
-    runs, note = [run.measured[name] for run in found] if name != "even" else [], NOTES.get(name, "")
+def _baseline(name: str, job: Job, results: list[RunResult]) -> Strategy:
+    runs, note = [run.measured[name] for run in results] if name != "even" else [], NOTES.get(name, "")
     if name == "even":
-        runs, strength = best_even_strength(found)
+        runs, strength = best_even_strength(results)
         note = (
             "As many labels as driftpace bought in the run, the same number each period; fits anchored at the last "
             f"model with the best constant strength in hindsight, {strength:.3g}."
         )
     if name == "up_front":
-        capped = sum(run.followed.samples.sum() > job.pools[0] for run in found)
+        capped = sum(run.followed.samples.sum() > job.pools[0] for run in results)
         if capped:
-            note += f" The first period has only {job.pools[0]} rows, fewer than that in {capped} of {len(found)} runs."
+            note += (
+                f" The first period has only {job.pools[0]} rows, fewer than that in {capped} of {len(results)} runs."
+            )
     return stack_strategy(name, BASELINES[name], note, runs, classification=job.classification)
 
 
@@ -211,8 +213,8 @@ def _best_constant(job: Job, runs: int, crew: Workers, bar: Progress) -> Strateg
 
     def risks(size: int) -> FloatArray:
         bar.searching(f"best constant size in hindsight: {size}?")
-        found = list(crew.map(constant_risks, [(run, size) for run in range(runs)]))
-        return np.array(found).transpose(1, 0, 2)
+        excess_risks = list(crew.map(constant_risks, [(run, size) for run in range(runs)]))
+        return np.array(excess_risks).transpose(1, 0, 2)
 
     best = find_best_constant(risks, job.epsilon, int(job.pools.max()), job.asked.confidence)
     measured = list(crew.map(constant_run, [(run, best.size, best.strength) for run in range(runs)]))
@@ -224,8 +226,8 @@ def _best_constant(job: Job, runs: int, crew: Workers, bar: Progress) -> Strateg
 def _constant_note(best: BestConstant) -> str:
     pilot = f"{ROWS_PER_COEFFICIENT} rows per coefficient in each of the first {PILOT_PERIODS} periods"
     if not best.kept:
-        return f"{pilot}, then the whole pool: no constant size keeps the promise after period {JUDGED_AFTER}."
+        return f"{pilot}, then the whole pool: no constant size meets the target after period {JUDGED_AFTER}."
     return (
-        f"{pilot}, then {best.size} rows a period, the least that keeps the promise after period {JUDGED_AFTER} with the best "
+        f"{pilot}, then {best.size} rows a period, the least that meets the target after period {JUDGED_AFTER} with the best "
         f"constant anchoring strength, {best.strength:.3g}. This number is not known in advance."
     )

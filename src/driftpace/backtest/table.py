@@ -196,7 +196,7 @@ def _named(columns: dict[str, Column], name: str | None, source: object, role: s
     if name is None:
         if not isinstance(source, Table):
             raise ParameterError(
-                f"must be the name of a column; got None: it has {', '.join(columns) or 'none'}.",
+                f"is required: name the column with the {role}; the table has {', '.join(columns) or 'no columns'}.",
                 owner=owner,
                 name=role,
             )

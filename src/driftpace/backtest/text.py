@@ -20,7 +20,7 @@ from driftpace.formatting import NOT_MEASURED, count, loss, money, number, plura
 from driftpace.records import Assumption, Verdict
 from driftpace.typing import FloatArray
 
-_HEADS = ("", "labels", "a period", "cost", "risk/target", "promise", "test loss")
+_HEADS = ("", "labels", "a period", "cost", "risk/target", "target", "test loss")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -101,7 +101,7 @@ def _mean_known(values: FloatArray) -> float:
     return float(known.mean()) if known.size else math.nan
 
 
-KEPT, BROKEN = "kept", "broken"
+MET, MISSED = "met", "missed"
 COMMON = 0.05
 """An assumption that fails in fewer periods and runs than this is a reason to look, not an alarm."""
 MAIN_BASELINES = ("from_scratch", "best_constant", "paper")
@@ -122,7 +122,7 @@ def labels_text(result: BacktestResult, value: float) -> str:
 
 
 def relative_target(target: float, least: float) -> str:
-    """Say how large a target is beside the best loss that any model of its kind has.
+    """Return how large a target is relative to the best loss of a model of its kind.
 
     >>> relative_target(0.02, 0.35), relative_target(0.5, 0.1)
     ('5.7 % of its loss of 0.35', '5 times its loss of 0.1')
@@ -138,7 +138,7 @@ def relative_target(target: float, least: float) -> str:
 
 
 def target_text(result: BacktestResult) -> str:
-    """Say what was asked for: the target, in words."""
+    """Return the target in words."""
     finite = [value for value in result.epsilon if math.isfinite(value)]
     best = [value for value in result.best_loss if math.isfinite(value)]
     least = math.fsum(best) / len(best) if best else math.nan
@@ -146,7 +146,7 @@ def target_text(result: BacktestResult) -> str:
         about = f" ({loss(least)} on average)" if best else ""
         goal = f"within {share(result.tolerance)} of the best achievable loss{about}"
     elif not finite:
-        goal = "an excess risk that was never set"
+        goal = "a target that was never set"
     else:
         moving = "" if min(finite) == max(finite) else f" to {number(max(finite))}"
         goal = f"at most {number(min(finite))}{moving} worse than the best model of its kind"
@@ -156,21 +156,21 @@ def target_text(result: BacktestResult) -> str:
     return goal if result.confidence is None else f"{goal}, in {share(result.confidence)} of periods"
 
 
-def judgement_text(found: StrategyJudgement) -> str:
-    """Return the measured number that decides whether the promise was kept, and the target."""
-    if not found.periods:
+def judgement_text(judgement: StrategyJudgement) -> str:
+    """Return the measured number that decides whether the target was met, and the target."""
+    if not judgement.periods:
         return "nothing was measured"
-    missing = f"; not measured in {plural(found.missing, 'period')}" if found.missing else ""
-    if found.in_mean:
+    missing = f"; not measured in {plural(judgement.missing, 'period')}" if judgement.missing else ""
+    if judgement.in_mean:
         return (
-            f"{number(found.measured)} measured on average (target {number(found.asked)}); "
-            f"{count(found.above)} of {plural(found.periods, 'period')} clearly above{missing}"
+            f"{number(judgement.measured)} measured on average (target {number(judgement.asked)}); "
+            f"{count(judgement.above)} of {plural(judgement.periods, 'period')} clearly above{missing}"
         )
-    return f"within the target in {share(found.measured)} of periods and runs (target {share(found.asked)}){missing}"
+    return f"within the target in {share(judgement.measured)} of periods and runs (target {share(judgement.asked)}){missing}"
 
 
 def assumption_status(each: Assumption, often: float) -> tuple[str, str]:
-    """Return "good", "warn" or "bad", and how often the worst verdict came; a rare failure is no alarm.
+    """Return "good", "warn" or "bad", and how often the worst verdict occurred; a rare failure is a warning only.
 
     >>> assumption_status(Assumption(name="pool", verdict=Verdict.FAIL, sentence="It had too few rows."), 0.002)
     ('warn', 'fails in 0.2 % of periods and runs')
@@ -200,44 +200,44 @@ def compare_labels(own: float, other: float) -> str:
 
 
 def outcome(result: BacktestResult, strategy: Strategy) -> str:
-    """Return "kept", "broken", or for the yardstick "after period 3"."""
+    """Return "met", "missed", or for the yardstick "after period 3"."""
     if judge_strategy(strategy, result.epsilon, result.confidence).kept:
-        return KEPT
-    return f"after period {JUDGED_AFTER}" if kept_after_learning(result, strategy) else BROKEN
+        return MET
+    return f"after period {JUDGED_AFTER}" if kept_after_learning(result, strategy) else MISSED
 
 
 def outcome_text(result: BacktestResult, strategy: Strategy) -> str:
-    """Return whether a strategy kept the promise, as a phrase."""
+    """Return whether a strategy met the target, as a phrase."""
     status = outcome(result, strategy)
-    phrases = {KEPT: "kept the promise", BROKEN: "broke the promise"}
-    return phrases.get(status, f"kept the promise only {status}")
+    phrases = {MET: "met the target", MISSED: "missed the target"}
+    return phrases.get(status, f"met the target only {status}")
 
 
-def cheaper_kept(result: BacktestResult) -> list[Strategy]:
-    """Return the baselines that kept the promise in all periods with fewer labels than driftpace, the cheapest first."""
+def cheaper_strategies(result: BacktestResult) -> list[Strategy]:
+    """Return the baselines that met the target in all periods with fewer labels than driftpace, the cheapest first."""
     own = total_labels(result.strategies[0])
-    cheaper = [each for each in result.strategies[1:] if total_labels(each) < own and outcome(result, each) == KEPT]
+    cheaper = [each for each in result.strategies[1:] if total_labels(each) < own and outcome(result, each) == MET]
     return sorted(cheaper, key=total_labels)
 
 
 def alternatives(result: BacktestResult) -> list[str]:
-    """Return what other ways would have cost and whether they kept the promise: the main ones, and all that were cheaper.
+    """Return what other strategies would have cost and whether they met the target: the main ones, and all cheaper ones.
 
     Without main ones, all are named. Baselines that could not run are named too.
     """
-    cheaper = cheaper_kept(result)
+    cheaper = cheaper_strategies(result)
     baselines = result.strategies[1:]
-    shown = [each for each in baselines if each.name in MAIN_BASELINES or each in cheaper] or baselines
+    named = [each for each in baselines if each.name in MAIN_BASELINES or each in cheaper] or baselines
     phrases = [
         f"{labels_text(result, total_labels(each))} by {PHRASES.get(each.name, each.title)} ({outcome_text(result, each)})"
-        for each in shown
+        for each in named
     ]
     phrases += [f"{one.title} could not run" for one in result.skipped if one.name in MAIN_BASELINES]
     return phrases or ["no baseline was replayed"]
 
 
 def headline(result: BacktestResult) -> str:
-    """Return the result in short: whether the promise was kept, how many labels, and what other ways would have taken."""
+    """Return the result in short: whether the target was met, how many labels, and what other strategies would have taken."""
     own = result.strategies[0]
     judgement = judge_strategy(own, result.epsilon, result.confidence)
     target = target_text(result)
@@ -248,22 +248,22 @@ def headline(result: BacktestResult) -> str:
         other = find_strategy(result, name)
         if other is not None:
             taken = f"{PHRASES[name]} would have taken {labels_text(result, total_labels(other))}"
-            bought += f"; {taken} and {outcome_text(result, other).replace('broke', 'broken')}"
+            bought += f"; {taken} and {outcome_text(result, other)}"
             break
-    cheaper = [each for each in cheaper_kept(result) if each.name != "from_scratch"]
+    cheaper = [each for each in cheaper_strategies(result) if each.name != "from_scratch"]
     bought += "." + "".join(
-        f" {each.title} kept the promise with {labels_text(result, total_labels(each))}." for each in cheaper
+        f" {each.title} met the target with {labels_text(result, total_labels(each))}." for each in cheaper
     )
     if not judgement.periods:
-        return f"{bought} Whether the promise, {target}, was kept was not measured."
+        return f"{bought} Whether the target, {target}, was met was not measured."
     measured = (
         f"{number(judgement.measured)} on average"
         if judgement.in_mean
         else f"in {share(judgement.measured)} of periods"
     )
     if judgement.kept:
-        return f"{bought} The promise, {target}, was {KEPT}: {measured}."
-    return f"The promise, {target}, was {BROKEN}: {measured}. {bought}"
+        return f"{bought} The target, {target}, was {MET}: {measured}."
+    return f"The target, {target}, was {MISSED}: {measured}. {bought}"
 
 
 def choices_text(choices: CandidateChoices, most: int = 3) -> str:

@@ -1,6 +1,6 @@
-"""The yardstick: the smallest constant number of labels per period that keeps the promise, best_strength in hindsight.
+"""The yardstick: the smallest constant number of labels per period that meets the target, chosen in hindsight.
 
-The first two periods label ten rows per coefficient; from the third on every period labels K rows, and the promise is judged
+The first two periods label ten rows per coefficient; from the third on every period labels K rows, and the target is judged
 after period 3. K is the least for which some constant anchoring strength keeps it.
 """
 
@@ -24,7 +24,7 @@ _SCANNED = 8  # gaps this narrow are scanned one by one
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BestConstant:
-    """The best size and anchoring strength; ``kept`` is False when no size keeps the promise."""
+    """The best size and anchoring strength; ``kept`` is False when no size meets the target."""
 
     size: int
     strength: float
@@ -58,10 +58,10 @@ def constant_run(job: Job, item: tuple[int, int, float]) -> RunMetrics:
 def find_best_constant(
     risks: Callable[[int], FloatArray], epsilon: FloatArray, largest: int, confidence: float | None = None
 ) -> BestConstant:
-    """Return the least size in 0..largest that keeps the promise; ``risks(K)`` is (strengths, runs, periods).
+    """Return the least size in 0..largest that meets the target; ``risks(K)`` is (strengths, runs, periods).
 
     Sizes are tried upwards in steps of a half more; then the gap below the first that keeps is halved while it is wide,
-    and scanned upwards once it is narrow. Of the strengths that keep the promise, the one with the least risk is returned.
+    and scanned upwards once it is narrow. Of the strengths that meet the target, the one with the least risk is returned.
     """
     judged = min(JUDGED_AFTER, len(epsilon) - 1)
 

@@ -217,7 +217,7 @@ def _print(result: "BacktestResult", written: Mapping[str, Path], form: ListForm
 
 
 def answer_lines(result: "BacktestResult", written: Mapping[str, Path]) -> list["Line"]:
-    """Return the answer in a few lines; a broken promise comes first."""
+    """Return the answer in a few lines; a missed target comes first."""
     from driftpace.backtest import text
     from driftpace.backtest.judgement import judge_strategy, total_labels
     from driftpace.formatting import number, plural
@@ -225,13 +225,13 @@ def answer_lines(result: "BacktestResult", written: Mapping[str, Path]) -> list[
     tracker = result.strategies[0]
     judgement = judge_strategy(tracker, result.epsilon, result.confidence)
     total, periods = total_labels(tracker), len(result.periods)
-    promise = ("Result", f"{text.KEPT if judgement.kept else text.BROKEN}: {text.judgement_text(judgement)}")
+    verdict = ("Result", f"{text.MET if judgement.kept else text.MISSED}: {text.judgement_text(judgement)}")
     lines = [
         ("Target", f"{text.target_text(result)}, in {result.table} ({plural(periods, 'period')})"),
         ("Cost", f"{text.labels_text(result, total)}, {number(total / periods)} per period"),
         ("Otherwise", ("\n" + " " * 11).join(text.alternatives(result))),
     ]
-    lines = [*lines, promise] if judgement.kept else [promise, *lines]
+    lines = [*lines, verdict] if judgement.kept else [verdict, *lines]
     if result.choices is not None:
         lines.append(("Selected", text.choices_text(result.choices)))
     return lines + [(what.capitalize(), str(written[what])) for what in ("report", "numbers") if what in written]

@@ -276,6 +276,7 @@ class _Creation:
                     place.unlink(missing_ok=True)
                 raise
         configuration = printable(str(file if place is None else place))
+        row_id = [] if definition.id is None else [("Row ID", definition.id)]
         print_result(
             self.form,
             f"{name}: {'would be created' if self.dry_run else 'created'} in {where}.",
@@ -285,7 +286,7 @@ class _Creation:
                 "storage": where,
                 "file": configuration,
             },
-            notes=[("Predicts", describe_task(definition)), *notes],
+            notes=[("Predicts", describe_task(definition)), *row_id, *(note for note in notes if note not in row_id)],
             lines=[("File", f"{configuration}, the configuration file"), ("Next", f"driftpace ask {name}")],
             dry_run=self.dry_run,
         )

@@ -9,10 +9,10 @@ import numpy as np
 from driftpace.backtest.judgement import find_strategy, judge_strategy, nan_mean, shows_money, total_labels
 from driftpace.backtest.result import BacktestResult, Strategy
 from driftpace.backtest.text import (
-    BROKEN,
-    KEPT,
+    MET,
+    MISSED,
     assumption_status,
-    cheaper_kept,
+    cheaper_strategies,
     compare_labels,
     headline,
     judgement_text,
@@ -66,7 +66,7 @@ def backtest_report(result: BacktestResult) -> str:
         _configuration(result),
         _glossary(),
     ]
-    title = f"Backtest of {result.table}: labels, cost and promise"
+    title = f"Backtest of {result.table}: labels, cost and target"
     return html_document(title=title, body=body, figures=figure_data(sections), owner="backtest_report()")
 
 
@@ -75,7 +75,7 @@ CARDS = (
     ("best_constant", "Against the best constant, known only in hindsight"),
     ("paper", "Against the paper's rule"),
 )
-_OUTCOME_BADGES = {KEPT: ("good", "✓"), BROKEN: ("bad", "✗")}
+_OUTCOME_BADGES = {MET: ("good", "✓"), MISSED: ("bad", "✗")}
 GLOSSARY = (
     (
         "Label",
@@ -88,7 +88,7 @@ GLOSSARY = (
     ),
     ("Target (epsilon, ε)", "The largest excess risk that is acceptable, as configured."),
     (
-        "Promise kept or broken",
+        "Target met or missed",
         (
             "The excess risk averaged over runs and periods is at most the target, and at most one period in ten is above it "
             "by more than chance explains (two standard errors). Where a confidence was asked for: the share of periods "
@@ -128,8 +128,8 @@ def _cards(result: BacktestResult) -> str:
     total, judgement = total_labels(own), judge_strategy(own, result.epsilon, result.confidence)
     cards = [
         Card(
-            title="Promise",
-            value=(KEPT if judgement.kept else BROKEN).capitalize(),
+            title="Target",
+            value=(MET if judgement.kept else MISSED).capitalize(),
             note=judgement_text(judgement),
             tone="good" if judgement.kept else "bad",
         ),
@@ -142,17 +142,17 @@ def _cards(result: BacktestResult) -> str:
         other = find_strategy(result, name)
         if other is not None:
             cards.append(_comparison_card(result, title, other))
-    cheaper = cheaper_kept(result)
+    cheaper = cheaper_strategies(result)
     if cheaper:
         note = "; ".join(f"{each.title}: {labels_text(result, total_labels(each))}" for each in cheaper)
-        cards.append(Card(title="Kept the promise with fewer labels", value=count(len(cheaper)), note=note))
+        cards.append(Card(title="Met the target with fewer labels", value=count(len(cheaper)), note=note))
     return cards_html(cards)
 
 
 def _strategies(result: BacktestResult) -> str:
     """Return all strategies as a table that becomes a list of boxes on a narrow screen."""
     paid, classes = shows_money(result), any(each.auc is not None for each in result.strategies)
-    columns = ["Labels", *(["Money"] if paid else []), "Promise", "Excess risk", "Risk / target", "Test loss"]
+    columns = ["Labels", *(["Money"] if paid else []), "Target", "Excess risk", "Risk / target", "Test loss"]
     columns += ["AUC"] if classes else []
     widest = max((total_labels(each) for each in result.strategies if math.isfinite(total_labels(each))), default=0.0)
     head = "".join(f'<th scope="col" role="columnheader">{name}</th>' for name in ("Strategy", *columns))
@@ -220,7 +220,7 @@ def _glossary() -> str:
 
 
 def _comparison_card(result: BacktestResult, title: str, other: Strategy) -> Card:
-    """Return how many labels another way took, and which of the two kept the promise."""
+    """Return how many labels another way took, and which of the two met the target."""
     own = result.strategies[0]
     ours, theirs = total_labels(own), total_labels(other)
     note = f"{count(theirs)} there, {count(ours)} here"

@@ -84,7 +84,7 @@ def drift_section(result: BacktestResult) -> Section:
         summary = f"Most runs reported {plural(tally[0], 'period')} as stable, {others}.{where}"
     text = (
         "The excess risk that an unchanged model would have gained in the period; above the dashed line, one period without "
-        f"an update would break the promise. {summary}"
+        f"an update would miss the target. {summary}"
     )
     rows = [
         (name, number(middle[i]), number(upper[i]), _status_text(statuses[i])) for i, name in enumerate(result.periods)
@@ -267,7 +267,7 @@ def choices_section(result: BacktestResult) -> Section | None:
         f"In every period cross-validation compares {len(labels)} candidates by their loss, without a penalty, on held-out rows. "
         f"Most often chosen: {labels[order[0]]}, by {share(whole[order[0]])} of runs and periods"
         + (f"; never chosen: {', '.join(never)}." if never else ".")
-        + " The promise is about the loss of the chosen candidate with its penalty; excess risks here are without it."
+        + " The target is about the loss of the chosen candidate with its penalty; excess risks here are without it."
     )
     return Section(
         key="choices",
