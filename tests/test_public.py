@@ -66,11 +66,11 @@ def test_type_checkers_and_python_find_the_same_names() -> None:
     }
     assert sorted(declared) == sorted([*driftpace.__all__, "datasets"])
     for name, home in declared.items():
-        found = getattr(driftpace, name)
-        if isinstance(found, ModuleType):
-            assert found is import_module(f"driftpace.{name}")
+        result = getattr(driftpace, name)
+        if isinstance(result, ModuleType):
+            assert result is import_module(f"driftpace.{name}")
         else:
-            assert found is getattr(import_module(str(home)), name)
+            assert result is getattr(import_module(str(home)), name)
 
 
 def test_packages_need_no_import_of_their_own() -> None:

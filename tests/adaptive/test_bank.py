@@ -27,7 +27,7 @@ def orthogonal_rows(z: FloatArray, each: int) -> DesignRows:
 def looked(view: Prediction, z: FloatArray, each: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """What the look makes of a view and such rows: shares, means, variances of its components."""
     d = z.size
-    found = fit_period(
+    look = fit_period(
         orthogonal_rows(z, each),
         no_memory(d),
         coordinates(np.eye(d) / (1.0 + 1e-9)),  # the factor is the identity
@@ -37,7 +37,7 @@ def looked(view: Prediction, z: FloatArray, each: int) -> tuple[FloatArray, Floa
         floor=1e-9,
         margin=0.0,
     )
-    (posterior,) = found.posteriors
+    (posterior,) = look.posteriors
     return posterior.shares, posterior.mean, posterior.variance
 
 

@@ -40,8 +40,8 @@ def test_every_cost_has_a_walk_a_turning_trend_a_line_and_a_wobble() -> None:
 
 
 def test_the_unit_scales_the_steps_and_nothing_else() -> None:
-    one, other = drift_models(1.0), drift_models(2.5)
-    np.testing.assert_allclose(other.step, 2.5 * one.step)
-    np.testing.assert_allclose(other.wobble, 2.5 * one.wobble)
-    np.testing.assert_array_equal(other.prior, one.prior)
-    np.testing.assert_array_equal(other.persistence, one.persistence)
+    first, other = drift_models(1.0), drift_models(2.5)
+    np.testing.assert_allclose(other.step, 2.5 * first.step)
+    np.testing.assert_allclose(other.wobble, 2.5 * first.wobble)
+    np.testing.assert_array_equal(other.prior, first.prior)
+    np.testing.assert_array_equal(other.persistence, first.persistence)

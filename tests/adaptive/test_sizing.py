@@ -119,15 +119,16 @@ def test_random_rows_leave_what_is_said(start: float, rows: int, rng: np.random.
     """E tr (X'X/s^2 + I/t)^-1 / d over Gaussian designs is the m of the fixed point, within 6 % at ten coefficients.
 
     With as many rows as coefficients and little known before, the correction (1 + 1/d) says too much, never too little.
+    Error budget of a case: two comparisons at 4.9 standard errors of 4,000 designs, 1e-6.
     """
     d, noise = 10, 0.8
     X = rng.standard_normal((4000, rows, d))
     precision = np.einsum("rki,rkj->rij", X, X) / noise + np.eye(d) / start
     left = measure(np.trace(np.linalg.inv(precision), axis1=1, axis2=2) / d)
-    said = float(variances_after(np.array([float(d)]), np.array([start]), noise, rows)[0])
+    stated = float(variances_after(np.array([float(d)]), np.array([start]), noise, rows)[0])
     error = 4.9 * left.error / left.mean
-    assert said / left.mean >= 0.94 - error
-    assert said / left.mean <= (1.7 if rows == d else 1.06) + error
+    assert stated / left.mean >= 0.94 - error
+    assert stated / left.mean <= (1.7 if rows == d else 1.06) + error
 
 
 def test_the_proven_rule_counts_what_is_known() -> None:

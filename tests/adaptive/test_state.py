@@ -64,8 +64,8 @@ def test_the_better_it_is_known_the_fewer_rows_are_asked(rng: np.random.Generato
     asked = []
     for variance in (1e-6, 0.01, 0.1, 1.0, 10.0):
         pace = some_pace(4, True, variance, rng)
-        found = judge(AdaptiveConfig(epsilon=0.05), pace, no_rows(4))
-        asked.append(rows_missing(AdaptiveConfig(epsilon=0.05), pace, found, gathered=0, batch=0, most=10**6).all)
+        judgement = judge(AdaptiveConfig(epsilon=0.05), pace, no_rows(4))
+        asked.append(rows_missing(AdaptiveConfig(epsilon=0.05), pace, judgement, gathered=0, batch=0, most=10**6).all)
     assert asked == sorted(asked)
     assert asked[0] < asked[-1]
 
@@ -74,15 +74,15 @@ def test_the_better_it_is_known_the_fewer_rows_are_asked(rng: np.random.Generato
 def test_a_need_adds_up(epsilon: float, rng: np.random.Generator) -> None:
     pacing = AdaptiveConfig(epsilon=epsilon)
     pace = some_pace(4, True, 0.5, rng)
-    found = judge(pacing, pace, no_rows(4))
-    wanted = rows_missing(pacing, pace, found, gathered=0, batch=0, most=10**6)
+    judgement = judge(pacing, pace, no_rows(4))
+    wanted = rows_missing(pacing, pace, judgement, gathered=0, batch=0, most=10**6)
     assert 0 <= wanted.now <= max(wanted.all, 4)
     assert wanted.low <= wanted.all <= wanted.high
     assert wanted.risk <= epsilon
-    assert rows_missing(pacing, pace, found, gathered=0, batch=10**3, most=10**6).now >= wanted.all
-    assert rows_missing(pacing, pace, found, gathered=0, batch=0, most=3).now <= 3
+    assert rows_missing(pacing, pace, judgement, gathered=0, batch=10**3, most=10**6).now >= wanted.all
+    assert rows_missing(pacing, pace, judgement, gathered=0, batch=0, most=3).now <= 3
     tighter = AdaptiveConfig(epsilon=epsilon, confidence=0.95)
-    assert rows_missing(tighter, pace, found, gathered=0, batch=0, most=10**6).all >= wanted.all
+    assert rows_missing(tighter, pace, judgement, gathered=0, batch=0, most=10**6).all >= wanted.all
 
 
 def test_a_certificate_grows_with_its_level_and_is_above_the_risk(rng: np.random.Generator) -> None:
@@ -90,13 +90,13 @@ def test_a_certificate_grows_with_its_level_and_is_above_the_risk(rng: np.random
     X = rng.standard_normal((25, 3))
     rows = make_rows(X, rng.standard_normal(25), intercept=True)
     for now in (rows, no_rows(4)):
-        found = judge(AdaptiveConfig(epsilon=0.05), pace, now)
+        judgement = judge(AdaptiveConfig(epsilon=0.05), pace, now)
         bounds = [
-            certificate(AdaptiveConfig(epsilon=0.05, certificate_level=level), pace, found)
+            certificate(AdaptiveConfig(epsilon=0.05, certificate_level=level), pace, judgement)
             for level in (0.5, 0.9, 0.95, 0.999)
         ]
         assert bounds == sorted(bounds)
-        assert bounds[1] > 0.5 * float(pace.sizes @ found.variances)
+        assert bounds[1] > 0.5 * float(pace.sizes @ judgement.variances)
 
 
 def test_a_tolerance_is_a_share_of_the_best_loss(rng: np.random.Generator) -> None:

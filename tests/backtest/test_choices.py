@@ -1,10 +1,14 @@
 """A backtest whose tracker chooses its penalty: the choices come back, are shown, and survive JSON."""
 
+import pickle
+
 import numpy as np
 import pytest
 
 from driftpace import LogisticLoss, SquaredLoss, Tracker
-from driftpace.backtest import from_json, read_table, replay, to_json
+from driftpace.backtest import BacktestResult, from_json, read_table, replay, to_json
+from driftpace.backtest.job import TrackerConfig, prepare
+from driftpace.backtest.run import replay_run, stack_choices
 from driftpace.errors import ParameterError
 from driftpace.losses import Loss
 from driftpace.report.backtest import backtest_report
@@ -14,8 +18,13 @@ from tests.backtest.panels import classes_panel, drifting_panel
 GRID = [0.0, 0.1, 10.0]
 
 
-def test_choices_come_back_for_every_run_and_period_and_are_shown() -> None:
-    result = replay(drifting_panel(), epsilon=0.05, runs=3, workers=1, baselines=(), l2=GRID)
+@pytest.fixture(scope="module")
+def result() -> BacktestResult:
+    """Three runs on one worker."""
+    return replay(drifting_panel(), epsilon=0.05, runs=3, workers=1, baselines=(), l2=GRID)
+
+
+def test_choices_come_back_for_every_run_and_period_and_are_shown(result: BacktestResult) -> None:
     assert result.choices is not None
     assert result.choices.candidates == ("l2=0", "l2=0.1", "l2=10")
     assert result.choices.chosen.shape == (3, 6)
@@ -40,6 +49,22 @@ def test_classes_are_judged_by_the_loss_without_a_penalty() -> None:
     result = replay(classes_panel(), tolerance=0.2, runs=2, workers=1, baselines=(), l2=[0.001, 0.1])
     assert result.loss == repr(LogisticLoss())
     assert result.choices is not None
+
+
+def test_choices_of_a_run_depend_on_its_number_alone(result: BacktestResult) -> None:
+    """A worker receives the pickled job and any runs in any order; the control: another run has other rows."""
+    job = prepare(
+        drifting_panel(), loss=None, asked=TrackerConfig(epsilon=0.05, l2=tuple(GRID)), test_fraction=0.2, seed=0
+    )
+    worker = pickle.loads(pickle.dumps(job))
+    last, first = (replay_run(worker, run) for run in (2, 0))
+    choices = stack_choices([first, last])
+    assert choices is not None
+    assert result.choices is not None
+    assert np.array_equal(choices.chosen, result.choices.chosen[[0, 2]])
+    risks = np.array([run.measured["driftpace"].excess_risk for run in (first, last)])
+    assert np.array_equal(risks, result.strategies[0].excess_risk[[0, 2]])
+    assert not np.array_equal(risks[0], risks[1])
 
 
 @pytest.mark.slow

@@ -27,6 +27,7 @@ def rows(eigenvalues: FloatArray, samples: int, rng: np.random.Generator) -> Flo
 @pytest.mark.parametrize("condition", [1.0, 100.0])
 @pytest.mark.parametrize("strength", [0.0, 0.05, 1.0])
 def test_on_given_rows(features: int, condition: float, strength: float, rng: np.random.Generator) -> None:
+    """Error budget of a fast case: at most 3 comparisons at 4.9 standard errors of 2,000 runs or more: 4e-6 (Student t)."""
     eigenvalues = np.geomspace(1.0, 1.0 / condition, features)
     bound = AnchoredFixedDesign(noise=0.5, strength=strength, eigenvalues=tuple(eigenvalues))
     worst = int(np.argmax(strength**2 * eigenvalues / (eigenvalues + strength) ** 2))

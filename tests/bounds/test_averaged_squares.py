@@ -48,6 +48,7 @@ def averages(
 @pytest.mark.parametrize("squares", SQUARES, ids=repr)
 @pytest.mark.parametrize("steepest", [True, False])
 def test_never_below_the_truth(squares: Squares, steepest: bool, rng: np.random.Generator) -> None:
+    """Error budget of a fast case: at most 19 comparisons at 4.9 standard errors of 150 runs or more: 3e-5 (Student t)."""
     share = 0.25 if steepest else 1.0 / 1.0001  # the published step, and the longest
     numbers = {"noise": squares.noise, "features": squares.features, "R2": squares.R2, "m": squares.m, "M": 1.0}
     step = share / squares.R2
@@ -71,6 +72,7 @@ def test_never_below_the_truth(squares: Squares, steepest: bool, rng: np.random.
 @pytest.mark.statistical
 @pytest.mark.parametrize("share", [0.25, 1.0])
 def test_the_cost_of_noise_alone_is_tight(share: float, rng: np.random.Generator) -> None:
+    """Error budget of a fast case: at most 6 comparisons at 4.9 standard errors of 1,000 runs or more: 4e-6 (Student t)."""
     squares = Squares(features=10, condition=1.0)
     step = share / squares.R2
     bound = AveragedSquares(noise=0.5, features=10, R2=squares.R2, step=step, m=1.0, M=1.0)
@@ -87,7 +89,10 @@ def test_the_cost_of_noise_alone_is_tight(share: float, rng: np.random.Generator
 
 @pytest.mark.statistical
 def test_a_wrong_model_needs_the_roots_to_be_added(rng: np.random.Generator) -> None:
-    """The residual x_1 (x_1^2 - 3) is uncorrelated with x but not of mean zero given x: E r^2 xx' = diag(42, 6, ..., 6)."""
+    """The residual x_1 (x_1^2 - 3) is uncorrelated with x but not of mean zero given x: E r^2 xx' = diag(42, 6, ..., 6).
+
+    Error budget: 6 comparisons at 4.9 standard errors of 20,000 runs or more: 3e-6 (Student t).
+    """
     features, step, runs = 4, 1.0 / 6.0, 20_000
 
     def draw(count: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
@@ -171,6 +176,9 @@ def test_what_cannot_be_is_refused() -> None:
 
 @pytest.mark.statistical
 def test_the_truth_falls_like_one_over_k(rng: np.random.Generator) -> None:
+    """Error budget: a risk of two coefficients has a relative deviation of 1, so the slope through five means of 1,500
+    runs has a standard error of at most 0.012, and 0.1 is eight of them, below 1e-14.
+    """
     squares = Squares(features=2, condition=1.0)
     draw = gaussian_rows(squares.eigenvalues, np.zeros(2), squares.noise)
     at = tuple(2**p for p in range(7, 12))

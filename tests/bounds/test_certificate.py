@@ -39,6 +39,7 @@ def test_all_at_once_is_one_by_one(steps: list[float], data: st.DataObject, m: f
 @pytest.mark.statistical
 @pytest.mark.parametrize("weighting", ["uniform", "linear", "square", "odd"])
 def test_true_for_any_steps_and_weights(weighting: str, rng: np.random.Generator) -> None:
+    """Error budget of a fast case: at most 6 comparisons at 4.9 standard errors of 1,000 runs or more: 4e-6 (Student t)."""
     squares, K = Squares(features=5, condition=10.0), 200
     k = np.arange(1.0, K + 1.0)
     weights = {"uniform": k**0.0, "linear": k, "square": k**2, "odd": 1.0 + (k % 3.0)}[weighting]

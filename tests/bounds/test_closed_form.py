@@ -50,10 +50,10 @@ def test_the_quadratic_root_agrees_with_a_linear_scan(
 @given(distance=st.floats(0.0, 1e3), exponent=st.floats(-10.0, 1.0))
 def test_the_root_is_verified_on_both_sides_however_far(distance: float, exponent: float) -> None:
     epsilon = 10.0**exponent
-    found = PAPER.smallest(distance, epsilon, 10**12)
-    assert found is not None
-    assert PAPER(distance, found) <= epsilon
-    assert found == 0 or PAPER(distance, found - 1) > epsilon
+    smallest = PAPER.smallest(distance, epsilon, 10**12)
+    assert smallest is not None
+    assert PAPER(distance, smallest) <= epsilon
+    assert smallest == 0 or PAPER(distance, smallest - 1) > epsilon
 
 
 @pytest.mark.parametrize(

@@ -92,6 +92,7 @@ def truth(
 def test_equal_to_the_truth(
     features: int, h: float, share: float, at: tuple[int, ...], rng: np.random.Generator
 ) -> None:
+    """Error budget of a fast case: at most 4 comparisons at 4.9 standard errors of 250 runs or more: 7e-6 (Student t)."""
     bound = ExactAverage(noise=0.5, features=features, h=h, step=share / (h * (features + 2)))
     held = hold(bound, 1.0, truth(bound, 1.0, {2: 2_000, 10: 1_000, 50: 250}[features], at, rng))
     assert held.equals()

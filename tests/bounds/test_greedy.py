@@ -90,9 +90,9 @@ def test_smallest_agrees_with_a_linear_scan(
 @pytest.mark.parametrize("exponent", [-3, -5, -7, -9, -10])
 def test_smallest_is_verified_on_both_sides_however_far(exponent: int) -> None:
     epsilon = 1.5 * 10.0**exponent
-    found = PAPER.smallest(1.5, epsilon, 10**10)
-    assert found is not None
-    assert PAPER(1.5, found) <= epsilon < PAPER(1.5, found - 1)
+    smallest = PAPER.smallest(1.5, epsilon, 10**10)
+    assert smallest is not None
+    assert PAPER(1.5, smallest) <= epsilon < PAPER(1.5, smallest - 1)
 
 
 @settings(max_examples=60, deadline=None)

@@ -69,6 +69,7 @@ def test_the_least_squares_form_bounds_the_second_moment_of_gradients(batch: int
     """E||g||^2 <= R2_q <grad f, delta> + noise tr H / q: with equality in the top direction for one row, and not for 0.3 of it.
 
     With 60,000 runs the standard error is one in a hundred, a seventieth of what the control is off by.
+    Error budget of a fast case: at most 4 comparisons at 4.9 standard errors of 60,000 runs or more: 3e-6 (Student t).
     """
     lam, noise, runs = np.array([1.0, 0.3, 0.1]), 0.5, 60_000
     model = NoiseModel.least_squares(noise=noise, trace=lam.sum(), R2=2 * lam[0] + lam.sum(), m=lam[-1], M=lam[0])

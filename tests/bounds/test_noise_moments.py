@@ -15,6 +15,7 @@ from tests.reference.monte_carlo import measure
 @pytest.mark.statistical
 @pytest.mark.parametrize("squares", SQUARES, ids=repr)
 def test_least_squares_constants_bound_the_second_moment(squares: Squares, rng: np.random.Generator) -> None:
+    """Error budget of a fast case: at most 1 comparison at 4.9 standard errors of 40,000 runs or more: 5e-7 (Student t)."""
     moment = SecondMoment.least_squares(noise=squares.noise, trace=squares.trace, R2=squares.R2)
     w = rng.standard_normal(squares.features)
     X, y = squares.draw(1, 40_000, rng)
@@ -69,7 +70,7 @@ def test_the_risk_of_the_start_under_bounded_gradients(G2: float, m: float, near
 def test_conditions_in_words() -> None:
     assert "E||g(w)||^2 <= 2 + 3 ||w - w*||^2 everywhere" in SecondMoment(A=2.0, B=3.0).sentences()[-1]
     assert "<grad f(w), w - w*>" in SecondMoment(A=2.0, C=3.0).sentences()[-1]
-    assert any("4-Lipschitz" in said for said in SecondMoment.row_smooth(sigma_star=1.0, L=4.0).sentences())
+    assert any("4-Lipschitz" in sentence for sentence in SecondMoment.row_smooth(sigma_star=1.0, L=4.0).sentences())
 
 
 def test_what_cannot_be_is_refused() -> None:

@@ -118,9 +118,9 @@ def test_threads_may_ask_one_table_at_once() -> None:
     table = CheckpointTable(RecursionNumbers(m=1.0, A=0.16, B=4.0, scale=2.0, grow=1.0, shift=8.0))
     targets = np.geomspace(1e-2, 1e-6, 64).tolist()
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda epsilon: table.first(2.25, 0.5, epsilon, 10**7), targets))
+        results = list(pool.map(lambda epsilon: table.first(2.25, 0.5, epsilon, 10**7), targets))
     fresh = CheckpointTable(RecursionNumbers(m=1.0, A=0.16, B=4.0, scale=2.0, grow=1.0, shift=8.0))
-    assert found == [fresh.first(2.25, 0.5, epsilon, 10**7) for epsilon in targets]
+    assert results == [fresh.first(2.25, 0.5, epsilon, 10**7) for epsilon in targets]
 
 
 def test_a_batch_that_is_not_whole_is_used_only_where_its_step_is_legal() -> None:

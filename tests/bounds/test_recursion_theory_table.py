@@ -25,9 +25,9 @@ TABLE = {  # noise, rho, epsilon: k-weighted average (closed), constant-step ave
 
 
 def samples(bound: FormulaBound, rho: float, epsilon: float) -> int:
-    found = bound.smallest(math.sqrt(2.0 * epsilon) + rho, epsilon, cap=10**6)
-    assert found is not None
-    return found
+    smallest = bound.smallest(math.sqrt(2.0 * epsilon) + rho, epsilon, cap=10**6)
+    assert smallest is not None
+    return smallest
 
 
 @pytest.mark.parametrize(("problem", "expected"), TABLE.items())

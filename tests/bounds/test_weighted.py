@@ -102,6 +102,7 @@ def weighted_risks(
 @pytest.mark.parametrize("squares", SQUARES, ids=repr)
 @pytest.mark.parametrize("steepest", [True, False])
 def test_never_below_the_truth_of_least_squares(squares: Squares, steepest: bool, rng: np.random.Generator) -> None:
+    """Error budget of a fast case: at most 10 comparisons at 4.9 standard errors of 120 runs or more: 2e-5 (Student t)."""
     moment = SecondMoment.least_squares(noise=squares.noise, trace=squares.trace, R2=squares.R2)
     summed = Weighted(m=squares.m, M=1.0, moment=moment)
     closed = WeightedClosedForm(m=squares.m, M=1.0, moment=moment)
@@ -117,7 +118,10 @@ def test_never_below_the_truth_of_least_squares(squares: Squares, steepest: bool
 @pytest.mark.statistical
 @pytest.mark.parametrize("features", [2, 10])
 def test_assumption_b2_of_the_paper(features: int, rng: np.random.Generator) -> None:
-    """E||g||^2 = noise d + (d+2)||w - w*||^2 for isotropic rows: A and B, no C."""
+    """E||g||^2 = noise d + (d+2)||w - w*||^2 for isotropic rows: A and B, no C.
+
+    Error budget of a fast case: at most 8 comparisons at 4.9 standard errors of 400 runs or more: 6e-6 (Student t).
+    """
     squares = Squares(features=features, condition=1.0)
     moment = SecondMoment(A=squares.noise * features, B=features + 2.0)
     bound = Weighted(m=1.0, M=1.0, moment=moment)
@@ -130,6 +134,7 @@ def test_assumption_b2_of_the_paper(features: int, rng: np.random.Generator) -> 
 
 @pytest.mark.statistical
 def test_a_wrong_constant_is_caught(rng: np.random.Generator) -> None:
+    """Error budget: 6 comparisons at 4.9 standard errors of 400 runs or more: 5e-6 (Student t)."""
     squares = Squares(features=10, condition=1.0)
     moment = SecondMoment.least_squares(noise=squares.noise, trace=squares.trace, R2=squares.R2)
     bound = Weighted(m=1.0, M=1.0, moment=moment)
@@ -144,7 +149,10 @@ def test_a_wrong_constant_is_caught(rng: np.random.Generator) -> None:
 def test_never_below_the_truth_of_two_classes(
     loss: LogisticLoss | SmoothedHinge, features: int, rng: np.random.Generator
 ) -> None:
-    """On a ball: E||g||^2 <= G2 with |slope| <= 1 + reach ||x|| (hinge: the score is at most radius ||x||) or 1 (logistic)."""
+    """On a ball: E||g||^2 <= G2 with |slope| <= 1 + reach ||x|| (hinge: the score is at most radius ||x||) or 1 (logistic).
+
+    Error budget of a fast case: at most 9 comparisons at 4.9 standard errors of 200 runs or more: 9e-6 (Student t).
+    """
     world = TwoClasses(mean=np.eye(features)[0], covariance=0.5)
     best, radius = world.minimiser(loss), 2.0
     assert np.linalg.norm(best) < radius
@@ -190,6 +198,9 @@ def test_never_below_the_truth_of_two_classes(
 
 @pytest.mark.statistical
 def test_the_truth_falls_like_one_over_k(rng: np.random.Generator) -> None:
+    """Error budget: a risk of two coefficients has a relative deviation of 1, so the slope through five means of 1,000
+    runs has a standard error of at most 0.015, and 0.1 is six of them, 1e-10.
+    """
     squares = Squares(features=2, condition=1.0)
     bound = Weighted(m=1.0, M=1.0, moment=SQUARE)
     draw = gaussian_rows(squares.eigenvalues, np.zeros(2), squares.noise)

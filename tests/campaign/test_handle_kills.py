@@ -212,3 +212,25 @@ def test_kills_between_any_two_statements(url: str, boundaries: Sequence[int]) -
     assert so_far.kills == len(boundaries)
     if boundaries is ALL_BOUNDARIES:
         assert set(so_far.interrupted) == EVERY_KIND
+
+
+def _ends_within(kind: str) -> None:
+    """Arrange that this process is killed at a statement within its first ``kind``: ask, tell of rows, or close."""
+    name = "ask" if kind == "ask" else "tell"
+    method = getattr(Campaign, name)
+
+    def interrupted(campaign: Campaign, *rows: Any, **options: Any) -> Any:
+        if kind == "ask" or bool(rows) == (kind == "tell"):
+            _ends_at(2)
+        return method(campaign, *rows, **options)
+
+    setattr(Campaign, name, interrupted)
+
+
+def test_kills_within_each_kind_of_call(url: str) -> None:
+    """One kill in an ask, a tell and a close; only the slow variants of the others reach all three."""
+    so_far = Acknowledged()
+    for kind in sorted(EVERY_KIND):
+        a_life(url, so_far, end=lambda worker: worker.hear(1 << 30), before=partial(_ends_within, kind))
+    examined(url, so_far)
+    assert so_far.interrupted == dict.fromkeys(EVERY_KIND, 1)

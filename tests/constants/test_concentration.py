@@ -126,8 +126,8 @@ def test_hc2_is_unbiased_and_hc3_is_not_below_for_constant_noise(rng: np.random.
 
 
 def test_a_row_that_fits_itself_is_left_as_it_is() -> None:
-    found = influences(np.array([[1.0], [-1.0]]), np.array([1.0, 0.0]), power=1.0)
-    np.testing.assert_allclose(found, [[1.0], [-1.0]])
+    influence = influences(np.array([[1.0], [-1.0]]), np.array([1.0, 0.0]), power=1.0)
+    np.testing.assert_allclose(influence, [[1.0], [-1.0]])
 
 
 @pytest.mark.parametrize("confidence", [1e-6, 0.05, 0.5, 0.95, 1 - 1e-9])
@@ -191,9 +191,9 @@ def test_the_sums_give_the_mean_and_the_autocovariances(
     size = 1.0 + np.abs(array).max()
     assert sums.mean / scale == pytest.approx(array.mean(), abs=1e-12 * size)
     spread = 1e-10 * (np.ptp(array) + 1e-9 * size) ** 2
-    found = sums.autocovariances()
-    assert len(found) == min(lags, len(values) - 1) + 1
-    for lag, number in enumerate(found):
+    covariances = sums.autocovariances()
+    assert len(covariances) == min(lags, len(values) - 1) + 1
+    for lag, number in enumerate(covariances):
         assert number / scale / scale == pytest.approx(_autocovariance(array, lag), abs=spread)
 
 

@@ -36,9 +36,9 @@ def _ends(
     least, greatest = [], []
     for _ in range(runs):
         sums = RowMoments.none(features).add(_draw(rng, kind, rows, spectrum)).summary()
-        found = curvatures(sums, np.zeros(features), confidence=0.95, method=options.get("method", "gaussian"))
-        least.append(found.m)
-        greatest.append(found.M)
+        curvature = curvatures(sums, np.zeros(features), confidence=0.95, method=options.get("method", "gaussian"))
+        least.append(curvature.m)
+        greatest.append(curvature.M)
     return least, greatest
 
 
@@ -50,9 +50,9 @@ def test_the_safe_ends_cover(kind: str, features: int, condition: float, rows: i
     m, M = _truth(kind, np.geomspace(1.0, condition, features))
     least, greatest = _ends(rng, kind, features, condition, rows, runs)
     allowed = stats.binom.ppf(1 - 1e-6, runs, 0.05)
-    assert sum(one.lower > m * (1 + 1e-12) for one in least) <= allowed
-    assert sum(one.upper < M * (1 - 1e-12) for one in greatest) <= allowed
-    assert all(one.lower <= one.value <= one.upper for one in least + greatest)
+    assert sum(each.lower > m * (1 + 1e-12) for each in least) <= allowed
+    assert sum(each.upper < M * (1 - 1e-12) for each in greatest) <= allowed
+    assert all(each.lower <= each.value <= each.upper for each in least + greatest)
 
 
 @pytest.mark.statistical
@@ -61,9 +61,9 @@ def test_the_other_ends_and_the_middle_do_not_cover(rng: np.random.Generator) ->
     runs = 150
     least, greatest = _ends(rng, "gaussian", 2, 100.0, 20, runs)
     allowed = stats.binom.ppf(1 - 1e-6, runs, 0.05)
-    assert sum(one.value > 1.0 for one in least) > allowed
-    assert sum(one.upper > 1.0 for one in least) > allowed
-    assert sum(one.value < 100.0 for one in greatest) > allowed
+    assert sum(each.value > 1.0 for each in least) > allowed
+    assert sum(each.upper > 1.0 for each in least) > allowed
+    assert sum(each.value < 100.0 for each in greatest) > allowed
 
 
 @pytest.mark.statistical
@@ -74,8 +74,8 @@ def test_at_fifty_rows_a_feature_the_safe_end_is_of_use(
     features: int, condition: float, share: float, rng: np.random.Generator
 ) -> None:
     least, greatest = _ends(rng, "gaussian", features, condition, 50 * features, 20 if features < 50 else 6)
-    assert np.mean([one.lower for one in least]) > share
-    assert np.mean([one.upper for one in greatest]) < condition / share
+    assert np.mean([each.lower for each in least]) > share
+    assert np.mean([each.upper for each in greatest]) < condition / share
 
 
 @pytest.mark.statistical
@@ -86,9 +86,9 @@ def test_heavier_tails_widen_the_interval_and_it_covers(rng: np.random.Generator
     allowed = stats.binom.ppf(
         1 - 1e-6, runs, 0.1
     )  # the fourth moments are themselves estimated: 0.9 is claimed, not 0.95
-    assert sum(one.lower > 1.0 for one in heavy) <= allowed
-    assert sum(one.upper < 20.0 for one in heavy_M) <= allowed
-    assert np.mean([one.lower / one.value for one in heavy]) < np.mean([one.lower / one.value for one in light])
+    assert sum(each.lower > 1.0 for each in heavy) <= allowed
+    assert sum(each.upper < 20.0 for each in heavy_M) <= allowed
+    assert np.mean([each.lower / each.value for each in heavy]) < np.mean([each.lower / each.value for each in light])
 
 
 @pytest.mark.statistical
@@ -96,9 +96,9 @@ def test_bernstein_covers_rows_of_bounded_size_and_is_wider(rng: np.random.Gener
     runs = 60
     least, greatest = _ends(rng, "signs", 4, 5.0, 2000, runs, method="bernstein")
     narrow, _ = _ends(rng, "signs", 4, 5.0, 2000, runs)
-    assert sum(one.lower > 1.0 for one in least) <= stats.binom.ppf(1 - 1e-6, runs, 0.05)
-    assert sum(one.upper < 5.0 for one in greatest) <= stats.binom.ppf(1 - 1e-6, runs, 0.05)
-    assert np.mean([one.lower for one in least]) < np.mean([one.lower for one in narrow])
+    assert sum(each.lower > 1.0 for each in least) <= stats.binom.ppf(1 - 1e-6, runs, 0.05)
+    assert sum(each.upper < 5.0 for each in greatest) <= stats.binom.ppf(1 - 1e-6, runs, 0.05)
+    assert np.mean([each.lower for each in least]) < np.mean([each.lower for each in narrow])
 
 
 def test_a_penalty_is_a_floor_unless_a_coefficient_is_left_out_of_it() -> None:
@@ -116,13 +116,13 @@ def test_the_safe_end_covers_with_an_unpenalised_intercept(rng: np.random.Genera
     misses = 0
     for _ in range(runs):
         X = np.column_stack([rng.standard_normal((60, 2)) * np.sqrt([0.2, 2.0]), np.ones(60)])
-        found = curvatures(RowMoments.none(3).add(X).summary(), weights, confidence=0.95, method="gaussian")
-        misses += found.m.lower > 0.7
+        curvature = curvatures(RowMoments.none(3).add(X).summary(), weights, confidence=0.95, method="gaussian")
+        misses += curvature.m.lower > 0.7
     assert misses <= stats.binom.ppf(1 - 1e-6, runs, 0.05)
 
 
 def test_fewer_rows_than_features_have_no_curvature() -> None:
     rows = RowMoments.none(5).add(np.random.default_rng(0).standard_normal((3, 5))).summary()
-    found = curvatures(rows, np.zeros(5), confidence=0.95, method="gaussian")
-    assert (found.m.value, found.m.lower, found.m.upper) == (0.0, 0.0, math.inf)
-    assert found.M.lower > 0.0
+    curvature = curvatures(rows, np.zeros(5), confidence=0.95, method="gaussian")
+    assert (curvature.m.value, curvature.m.lower, curvature.m.upper) == (0.0, 0.0, math.inf)
+    assert curvature.M.lower > 0.0

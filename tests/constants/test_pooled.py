@@ -53,7 +53,7 @@ def test_values_are_those_of_the_slow_version(seed: int, residuals: tuple[str, f
         X = rng.standard_normal((size, 3)) * np.array([1.0, 3.0, 0.2])
         periods.append((X, X @ truth + 0.5 * rng.standard_normal(size)))
     estimator = PooledEstimator(residuals=residuals[0])
-    found = estimator.constants(_pool(estimator, LOSS, periods), LOSS)
+    estimated = estimator.constants(_pool(estimator, LOSS, periods), LOSS)
     H, Q, S = slow.second(periods), slow.fourth(periods), slow.score_covariance(periods, residuals[1])
     count = sum(sizes)
     expected = {
@@ -66,11 +66,11 @@ def test_values_are_those_of_the_slow_version(seed: int, residuals: tuple[str, f
         "L": max(float((X**2).sum(axis=1).max()) for X, _ in periods if len(X)),
     }
     for name, number in expected.items():
-        estimate = getattr(found, name)
+        estimate = getattr(estimated, name)
         assert estimate.value == pytest.approx(float(number), rel=1e-8), name
-    tilt = found.B.value / np.linalg.eigvalsh(Q)[-1]  # type: ignore[union-attr]
+    tilt = estimated.B.value / np.linalg.eigvalsh(Q)[-1]  # type: ignore[union-attr]
     assert 1.0 - 1e-9 <= tilt <= 2.0 + 1e-9
-    assert found.sigma_star.value**2 == pytest.approx(float(np.trace(S)), rel=1e-8)  # type: ignore[union-attr]
+    assert estimated.sigma_star.value**2 == pytest.approx(float(np.trace(S)), rel=1e-8)  # type: ignore[union-attr]
 
 
 SQUARED = {
@@ -90,11 +90,11 @@ def test_safe_ends_of_the_squared_loss_cover_the_truth_of_the_world(name: str, r
     truth, estimator = _known(world.constants(LOSS)), PooledEstimator()
     safe: dict[str, list[float]] = {constant: [] for constant in truth}
     for _ in range(runs):
-        found = estimator.constants(
+        estimated = estimator.constants(
             _pool(estimator, LOSS, [world.draw(samples, rng=rng) for _ in range(periods)]), LOSS
         )
         for constant in truth:
-            ratio = found.safe(constant) / truth[constant].value
+            ratio = estimated.safe(constant) / truth[constant].value
             safe[constant].append(1.0 / ratio if constant == "m" else ratio)  # at least one on the safe side
     allowed = stats.binom.ppf(1 - 1e-6, runs, 0.1)
     for constant, ratios in safe.items():
@@ -121,9 +121,9 @@ def test_growth_of_gradients_lies_below_the_line_with_a_penalty_too(rng: np.rand
     worst = []
     for _ in range(runs):
         state = _pool(estimator, loss, [world.draw(60, rng=rng) for _ in range(5)])
-        found = estimator.constants(state, loss)
-        above = (gradients / (found.safe("A") + found.safe("B") * squared)).max()
-        spread = ((gradients - pulls) / (found.safe("sigma") ** 2 + found.safe("V") * squared)).max()
+        estimated = estimator.constants(state, loss)
+        above = (gradients / (estimated.safe("A") + estimated.safe("B") * squared)).max()
+        spread = ((gradients - pulls) / (estimated.safe("sigma") ** 2 + estimated.safe("V") * squared)).max()
         worst.append(max(above, spread))
     allowed = stats.binom.ppf(1 - 1e-6, runs, 0.1)
     assert (np.array(worst) > 1.0).sum() <= allowed
@@ -184,10 +184,10 @@ def test_a_collinear_column_makes_m_zero_and_is_named(rng: np.random.Generator) 
     state = _pool(estimator, LOSS, [(X[:20], X[:20, 0]), (X[20:], X[20:, 0])])
     assert estimator.collinear(state) == (0, 2, 3, 4)
     assert not estimator.identified(state)
-    found = estimator.constants(state, LOSS)
-    assert found.m is not None
-    assert (found.m.value, found.m.lower) == (0.0, 0.0)
-    assert found.R2 is None
+    estimated = estimator.constants(state, LOSS)
+    assert estimated.m is not None
+    assert (estimated.m.value, estimated.m.lower) == (0.0, 0.0)
+    assert estimated.R2 is None
     assert estimator.constants(state, SquaredLoss(l2=0.2)).safe("m") == pytest.approx(0.2)
 
 
@@ -223,16 +223,16 @@ def test_the_largest_row_and_its_quantile(rng: np.random.Generator) -> None:
     X = rng.standard_normal((4000, 2))
     y = X[:, 0]
     whole = PooledEstimator()
-    found = whole.constants(_pool(whole, LOSS, [(X[:100], y[:100]), (X[100:], y[100:])]), LOSS).L
+    estimated = whole.constants(_pool(whole, LOSS, [(X[:100], y[:100]), (X[100:], y[100:])]), LOSS).L
     largest = float((X**2).sum(axis=1).max())
-    assert found is not None
-    assert found.value == pytest.approx(largest)
-    assert found.upper == pytest.approx(largest * 4001 / 4000)
+    assert estimated is not None
+    assert estimated.value == pytest.approx(largest)
+    assert estimated.upper == pytest.approx(largest * 4001 / 4000)
     part = PooledEstimator(smoothness_quantile=0.99)
-    found = part.constants(_pool(part, LOSS, [(X[:100], y[:100]), (X[100:], y[100:])]), LOSS).L
-    assert found is not None
+    estimated = part.constants(_pool(part, LOSS, [(X[:100], y[:100]), (X[100:], y[100:])]), LOSS).L
+    assert estimated is not None
     exact = float(np.quantile((X**2).sum(axis=1), 0.99))
-    assert exact * 0.98 <= found.upper <= exact * 2**0.25 * 1.02  # rounded up to a quarter of an octave
+    assert exact * 0.98 <= estimated.upper <= exact * 2**0.25 * 1.02  # rounded up to a quarter of an octave
 
 
 @pytest.mark.statistical
@@ -260,10 +260,10 @@ def test_given_constants_are_what_the_user_gave() -> None:
 
 def test_what_was_given_takes_the_place_of_what_was_estimated(rng: np.random.Generator) -> None:
     X, estimator = rng.standard_normal((50, 2)), PooledEstimator()
-    found = estimator.constants(_pool(estimator, LOSS, [(X, X[:, 0])]), LOSS).updated(Constants.given(m=0.25))
-    assert found.safe("m") == 0.25
-    assert found.M is not None
-    assert not found.M.is_given
+    estimated = estimator.constants(_pool(estimator, LOSS, [(X, X[:, 0])]), LOSS).updated(Constants.given(m=0.25))
+    assert estimated.safe("m") == 0.25
+    assert estimated.M is not None
+    assert not estimated.M.is_given
 
 
 def test_parameters_are_refused_in_a_sentence() -> None:
@@ -274,6 +274,6 @@ def test_parameters_are_refused_in_a_sentence() -> None:
 
 def test_a_period_of_one_row_says_nothing_of_spread() -> None:
     estimator = PooledEstimator()
-    found = estimator.constants(_pool(estimator, LOSS, [(np.ones((1, 1)), np.ones(1))]), LOSS)
-    assert found.sigma_star is not None
-    assert found.sigma_star.upper == math.inf
+    estimated = estimator.constants(_pool(estimator, LOSS, [(np.ones((1, 1)), np.ones(1))]), LOSS)
+    assert estimated.sigma_star is not None
+    assert estimated.sigma_star.upper == math.inf

@@ -49,10 +49,10 @@ def test_safe_ends_cover_at_the_minimiser(name: str, rng: np.random.Generator) -
         "sigma_star": math.sqrt(np.trace(gradients)),
         "spread": np.trace(np.linalg.solve(hessian, gradients)),
     }
-    found = [_follow(world, loss, rng) for _ in range(runs)]
+    results = [_follow(world, loss, rng) for _ in range(runs)]
     allowed = stats.binom.ppf(1 - 1e-6, runs, 0.2)
     for constant, number in truth.items():
-        safe = np.array([one.safe(constant) / number for one in found])
+        safe = np.array([result.safe(constant) / number for result in results])
         safe = 1.0 / safe if constant == "m" else safe
         assert (safe < 1.0 - 1e-9).sum() <= allowed, constant
         assert (0.5 * safe < 1.0).sum() > allowed, constant
@@ -74,8 +74,11 @@ def test_gradients_grow_no_faster_than_the_lines_say(name: str, rng: np.random.G
     squared, whole, centred = np.array(places).T
     worst = []
     for _ in range(runs):
-        found = _follow(world, loss, rng)
-        lines = found.safe("A") + found.safe("B") * squared, found.safe("sigma") ** 2 + found.safe("V") * squared
+        estimated = _follow(world, loss, rng)
+        lines = (
+            estimated.safe("A") + estimated.safe("B") * squared,
+            estimated.safe("sigma") ** 2 + estimated.safe("V") * squared,
+        )
         worst.append(max((whole / lines[0]).max(), (centred / lines[1]).max()))
     allowed = stats.binom.ppf(1 - 1e-6, runs, 0.2)
     assert (np.array(worst) > 1.01).sum() <= allowed  # a hundredth for the noise of the truth itself
@@ -108,9 +111,11 @@ def test_separable_classes_have_no_fit_of_their_own_and_do_no_harm(rng: np.rando
     y = np.sign(X[:, 0])
     assert fit_separately(LogisticLoss(), np.zeros(2), X, y) is None
     estimator = PooledEstimator()
-    found = estimator.constants(estimator.update(estimator.init(2), LogisticLoss(), np.zeros(2), X, y), LogisticLoss())
-    assert found.spread is None
-    assert found.m is not None
+    estimated = estimator.constants(
+        estimator.update(estimator.init(2), LogisticLoss(), np.zeros(2), X, y), LogisticLoss()
+    )
+    assert estimated.spread is None
+    assert estimated.m is not None
 
 
 @pytest.mark.parametrize("rows", [0, 1, 4, 5])
@@ -153,12 +158,12 @@ def test_a_loss_that_says_less_is_judged_by_what_it_says(rng: np.random.Generato
         X, y = world.draw(80, rng=rng)
         state, full = estimator.update(state, plain, np.ones(3), X, y), estimator.update(full, known, np.ones(3), X, y)
         late = estimator.update(late, known, np.ones(3), X, y) if index else late
-    found, best = estimator.constants(state, plain), estimator.constants(full, known)
+    estimated, best = estimator.constants(state, plain), estimator.constants(full, known)
     choices = (best, estimator.constants(late, known))  # the first period is dropped where the model before counts
-    assert found.m.value == pytest.approx(min((one.m for one in choices), key=lambda m: m.lower).value, rel=1e-9)
-    assert found.M.value == pytest.approx(max((one.M for one in choices), key=lambda M: M.upper).value, rel=1e-9)
-    assert found.spread.value == pytest.approx(best.spread.value, rel=0.1)
+    assert estimated.m.value == pytest.approx(min((each.m for each in choices), key=lambda m: m.lower).value, rel=1e-9)
+    assert estimated.M.value == pytest.approx(max((each.M for each in choices), key=lambda M: M.upper).value, rel=1e-9)
+    assert estimated.spread.value == pytest.approx(best.spread.value, rel=0.1)
     for name in ("A", "B", "sigma", "V", "sigma_star", "L", "G", "trace", "diameter"):
-        assert getattr(found, name) is not None, name
-    assert found.noise is None
-    assert found.R2 is None
+        assert getattr(estimated, name) is not None, name
+    assert estimated.noise is None
+    assert estimated.R2 is None

@@ -60,18 +60,18 @@ def _eigenvalues(table: Table, features: tuple[str, ...]) -> FloatArray:
     """The eigenvalues of E[xx'] in each period: standardised over all periods, with an intercept."""
     X = np.column_stack([table[name].astype(float) for name in features])
     X = np.column_stack([np.ones(len(X)), (X - X.mean(axis=0)) / X.std(axis=0)])
-    found = [
+    results = [
         np.linalg.eigvalsh(x.T @ x / len(x)) for x in (X[table["period"] == n] for n in np.unique(table["period"]))
     ]
-    return np.array(found)
+    return np.array(results)
 
 
 def test_recommended_features_can_be_told_apart_in_every_period() -> None:
     gss, psid = load_gss_income(), load_psid7682()
-    found = _eigenvalues(gss, gss.features)
-    assert (found.min(), found.max()) == (pytest.approx(0.32, abs=0.005), pytest.approx(2.78, abs=0.01))
-    found = _eigenvalues(psid, psid.features)
-    assert (found.min(), found.max()) == (pytest.approx(0.245, abs=0.001), pytest.approx(2.615, abs=0.001))
+    eigenvalues = _eigenvalues(gss, gss.features)
+    assert (eigenvalues.min(), eigenvalues.max()) == (pytest.approx(0.32, abs=0.005), pytest.approx(2.78, abs=0.01))
+    eigenvalues = _eigenvalues(psid, psid.features)
+    assert (eigenvalues.min(), eigenvalues.max()) == (pytest.approx(0.245, abs=0.001), pytest.approx(2.615, abs=0.001))
     without = [_eigenvalues(psid, tuple(n for n in psid.features if n != name)).min() for name in psid.features]
     assert max(without) < 0.285  # leaving any one out gains little
 

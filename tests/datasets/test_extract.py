@@ -67,11 +67,11 @@ def test_the_quartic_is_told_apart_better_than_powers() -> None:
     u = (load_psid7682()["exper_c"] * 10.0) / 20.0
     years = 20.0 * u + 20.0
     powers = np.arange(1, 5)
-    found = []
+    results = []
     for X in (np.polynomial.legendre.legvander(u, 4)[:, 1:], u[:, None] ** powers, years[:, None] ** powers):
         Z = np.column_stack([np.ones(u.size), (X - X.mean(axis=0)) / X.std(axis=0)])
-        found.append(np.linalg.eigvalsh(Z.T @ Z / u.size)[0])
-    np.testing.assert_allclose(found, [0.137, 0.0336, 0.000047], rtol=0.01)
+        results.append(np.linalg.eigvalsh(Z.T @ Z / u.size)[0])
+    np.testing.assert_allclose(results, [0.137, 0.0336, 0.000047], rtol=0.01)
 
 
 def test_dollars_of_the_file_and_of_the_year_earned(tmp_path: Path, rng: np.random.Generator) -> None:

@@ -52,8 +52,8 @@ def _periods(rng: np.random.Generator, periods: int = 7, held_out: float = 0.0) 
 
 def _fold(drift: Any, periods: list[PeriodData]) -> Any:
     state = drift.init(2)
-    for seen in periods:
-        state = drift.update(state, seen, LOSS)
+    for observed in periods:
+        state = drift.update(state, observed, LOSS)
     return state
 
 
@@ -64,29 +64,29 @@ def test_any_one_step_estimate_goes_with_any_combination(one_step: Any, combine:
     assert isinstance(drift, DriftEstimator)
     assert drift.held_out == one_step.held_out
     state = _fold(drift, _periods(rng, held_out=drift.held_out))
-    found = drift.estimate(state)
-    assert found is not None
-    assert found.upper >= found.value >= 0.0
-    assert found.measures == one_step.measures
+    estimate = drift.estimate(state)
+    assert estimate is not None
+    assert estimate.upper >= estimate.value >= 0.0
+    assert estimate.measures == one_step.measures
     for part in (one_step.account, combine.account, drift.margin.account):
-        assert part in found.account
+        assert part in estimate.account
     again = decode(encode(state))
-    assert drift.estimate(again) == found  # the state goes to a file and back, and says the same
+    assert drift.estimate(again) == estimate  # the state goes to a file and back, and says the same
 
 
 def test_the_paper_is_the_mean_of_direct_estimates_plus_its_footnote(rng: np.random.Generator) -> None:
     periods = _periods(rng)
     drift = Drift(one_step=Direct(), combine=MeanChange(), margin=RootMargin())
-    found = drift.estimate(_fold(drift, periods))
-    pulls = [np.linalg.norm(seen.gradient) for seen in periods]
+    estimate = drift.estimate(_fold(drift, periods))
+    pulls = [np.linalg.norm(observed.gradient) for observed in periods]
     steps = [
         np.linalg.norm(now.coef - before.coef) + pulls[i] + pulls[i + 1]
         for i, (before, now) in enumerate(pairwise(periods))
     ]
-    assert found is not None
-    assert found.value == pytest.approx(np.mean(steps))
-    assert found.upper == pytest.approx(np.mean(steps) + 1 / np.sqrt(6))
-    assert found.steps == 6
+    assert estimate is not None
+    assert estimate.value == pytest.approx(np.mean(steps))
+    assert estimate.upper == pytest.approx(np.mean(steps) + 1 / np.sqrt(6))
+    assert estimate.steps == 6
 
 
 def test_a_period_without_an_estimate_is_counted_and_changes_nothing_else(rng: np.random.Generator) -> None:
@@ -105,7 +105,7 @@ def test_a_period_without_an_estimate_is_counted_and_changes_nothing_else(rng: n
 
 
 def test_a_value_that_overflowed_is_left_out(rng: np.random.Generator) -> None:
-    periods = [replace(seen, constants=Constants.given(m=1e-320)) for seen in _periods(rng)]
+    periods = [replace(observed, constants=Constants.given(m=1e-320)) for observed in _periods(rng)]
     drift = Drift(margin=NoMargin())
     assert drift.estimate(_fold(drift, periods)) is None
 
@@ -126,15 +126,15 @@ def test_the_correction_is_the_formula(rng: np.random.Generator) -> None:
 
 
 def test_the_correction_of_an_unknown_scatter_is_infinite(rng: np.random.Generator) -> None:
-    periods = [replace(seen, scatter=float("inf")) for seen in _periods(rng)]
+    periods = [replace(observed, scatter=float("inf")) for observed in _periods(rng)]
     drift = Drift(correction=True)
-    found = drift.estimate(_fold(drift, periods))
-    assert found is not None
-    assert found.upper == float("inf")
+    estimate = drift.estimate(_fold(drift, periods))
+    assert estimate is not None
+    assert estimate.upper == float("inf")
 
 
 def test_the_correction_needs_its_constants(rng: np.random.Generator) -> None:
-    periods = [replace(seen, constants=Constants.given(m=1.0, M=1.0)) for seen in _periods(rng)]
+    periods = [replace(observed, constants=Constants.given(m=1.0, M=1.0)) for observed in _periods(rng)]
     with pytest.raises(ParameterError, match=r"Constants\(sigma=...\) is required"):
         _fold(Drift(correction=True), periods)
 
@@ -151,8 +151,14 @@ def test_combinations_that_mean_nothing_are_refused() -> None:
 def test_a_known_drift_is_what_the_user_gave(rng: np.random.Generator) -> None:
     drift = KnownDrift(0.25)
     assert isinstance(drift, DriftEstimator)
-    found = drift.estimate(_fold(drift, _periods(rng)))
-    assert (found.value, found.upper, found.steps, found.measures, found.account) == (0.25, 0.25, 0, "rho", "given")
+    estimate = drift.estimate(_fold(drift, _periods(rng)))
+    assert (estimate.value, estimate.upper, estimate.steps, estimate.measures, estimate.account) == (
+        0.25,
+        0.25,
+        0,
+        "rho",
+        "given",
+    )
     with pytest.raises(ParameterError, match=r"KnownDrift\(rho=...\) must be zero or more"):
         KnownDrift(-1.0)
 

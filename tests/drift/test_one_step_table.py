@@ -76,11 +76,12 @@ def _agrees(found: Array, printed: float) -> bool:
 )
 @pytest.mark.parametrize("column", STEPS)
 def test_the_table_of_the_theory_is_reproduced(column: str, samples: int, rng: np.random.Generator) -> None:
+    """Error budget of a case: at most eight two-sided comparisons at 4.9 standard errors of 60 runs, 7e-5 (Student t)."""
     for index, rho in enumerate(RHOS):
-        found = _found(column, _batches(rng, column, samples, rho))
-        columns = {column: values(found)}
+        result = _found(column, _batches(rng, column, samples, rho))
+        columns = {column: values(result)}
         if column == "debiased":
-            columns["debiased + 1.64 se"] = uppers(found)
+            columns["debiased + 1.64 se"] = uppers(result)
         for name, numbers in columns.items():
             printed = TABLE[name, samples][index]
             assert _agrees(numbers, printed), f"{name}, rho {rho}: {numbers.mean():.3f} against {printed}"
@@ -115,72 +116,84 @@ def _hard(
 def test_in_ten_dimensions_the_order_of_the_estimates_holds(
     spectrum: str, shape: str, rng: np.random.Generator
 ) -> None:
-    """The debiased difference sees slow drift, the direct estimate a floor; held-out gradients overshoot more still."""
+    """The debiased difference sees slow drift, the direct estimate a floor; held-out gradients overshoot more still.
+
+    Error budget of a case: at most eight comparisons at 4.9 standard errors of 25 runs, 3e-4 (Student t).
+    """
     runs = 25
     for rho in (0.1, 1.0):
         batches, known = _hard(rng, SPECTRA[spectrum], rho, runs=runs, shape=shape)
-        found = {
+        results = {
             name: values(estimates(Drift(one_step=step, margin=NoMargin()), batches, known))
             for name, step in (("direct", Direct()), ("debiased", DebiasedDifference()), ("preq", Prequential()))
         }
         distance = np.sqrt(np.mean([batch.distances**2 for batch in batches[1:]], axis=0))
-        slack = {name: 4.9 * one.std(ddof=1) / math.sqrt(runs) for name, one in found.items()}
-        assert found["direct"].mean() > found["debiased"].mean() + slack["direct"] + slack["debiased"]
-        assert found["direct"].mean() > rho  # it overshoots
+        slack = {name: 4.9 * result.std(ddof=1) / math.sqrt(runs) for name, result in results.items()}
+        assert results["direct"].mean() > results["debiased"].mean() + slack["direct"] + slack["debiased"]
+        assert results["direct"].mean() > rho  # it overshoots
         assert (
-            found["preq"].mean() > distance.mean() * 0.98 - slack["preq"]
+            results["preq"].mean() > distance.mean() * 0.98 - slack["preq"]
         )  # it targets an upper bound on the distance
         if spectrum == "ten alike":  # and meets it when the curvature is the same in all directions
-            assert found["preq"].mean() < distance.mean() * 1.02 + slack["preq"]
-    assert abs(found["debiased"].mean() - 1.0) < 0.05 + slack["debiased"]  # rho = 1, no floor
+            assert results["preq"].mean() < distance.mean() * 1.02 + slack["preq"]
+    assert abs(results["debiased"].mean() - 1.0) < 0.05 + slack["debiased"]  # rho = 1, no floor
 
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("spectrum", SPECTRA)
 def test_upper_ends_cover_in_ten_dimensions(spectrum: str, rng: np.random.Generator) -> None:
-    """Coverage of at least 0.9 for rho by (N) with HC2, and of the mean squared distance by (P), at rho 0.3."""
+    """Coverage of at least 0.9 for rho by (N) with HC2, and of the mean squared distance by (P), at rho 0.3.
+
+    Error budget of a case: two binomial quantiles of 60 runs, 2e-6.
+    """
     runs, rho = 60, 0.3
     batches, known = _hard(rng, SPECTRA[spectrum], rho, runs=runs, samples=80)
     allowed = stats.binom.ppf(1 - 1e-6, runs, 0.1)
     debiased = Drift(one_step=DebiasedDifference(residuals="hc2"))
-    found = estimates(debiased, batches, known)
-    assert (uppers(found) < rho).sum() <= allowed
-    assert (0.5 * uppers(found) < rho).sum() > allowed  # the control
-    assert np.median(uppers(found)) < 2.0 * rho  # and it is not merely huge
+    result = estimates(debiased, batches, known)
+    assert (uppers(result) < rho).sum() <= allowed
+    assert (0.5 * uppers(result) < rho).sum() > allowed  # the control
+    assert np.median(uppers(result)) < 2.0 * rho  # and it is not merely huge
     distance = np.sqrt(np.mean([batch.distances**2 for batch in batches[1:]], axis=0))
-    found = estimates(Drift(one_step=Prequential()), batches, known)
-    assert (uppers(found) < distance).sum() <= allowed
+    result = estimates(Drift(one_step=Prequential()), batches, known)
+    assert (uppers(result) < distance).sum() <= allowed
     floor = math.sqrt(float(SPECTRA[spectrum].max() / SPECTRA[spectrum].min()))
-    assert (0.3 / floor * uppers(found) < distance).sum() > allowed
-    assert np.median(uppers(found) / distance) < 1.5 * SPECTRA[spectrum].max()
+    assert (0.3 / floor * uppers(result) < distance).sum() > allowed
+    assert np.median(uppers(result) / distance) < 1.5 * SPECTRA[spectrum].max()
 
 
 @pytest.mark.statistical
 def test_hc3_understates_the_drift_for_few_rows_and_hc2_does_not(rng: np.random.Generator) -> None:
-    """Least squares of 20 rows: E R_i = rho^2 with HC2; HC3 subtracts too much."""
+    """Least squares of 20 rows: E R_i = rho^2 with HC2; HC3 subtracts too much.
+
+    Error budget: three comparisons at 4.9 standard errors of 200 runs, two of them two-sided, 5e-6 (Student t).
+    """
     runs = 200
     batches = simulate(rng, sgd(1.0, 4.0), runs=runs, samples=20, rho=0.2, periods=12)
     squares, errors = {}, {}
     for residuals in ("hc2", "hc3"):
-        step, found = DebiasedDifference(residuals=residuals), []
+        step, result = DebiasedDifference(residuals=residuals), []
         for run in range(runs):
             state = step.init(2)
             for batch in batches:
-                state, one = step.measure(state, batch.seen(run, KNOWN), LOSS)
-                found += [] if one is None else [(one.value, one.error or 0.0)]
-        squares[residuals], errors[residuals] = np.array(found).reshape(runs, -1, 2).transpose(2, 0, 1)
-    error = {name: 4.9 * one.mean(axis=1).std(ddof=1) / math.sqrt(runs) for name, one in squares.items()}
+                state, step_value = step.measure(state, batch.seen(run, KNOWN), LOSS)
+                result += [] if step_value is None else [(step_value.value, step_value.error or 0.0)]
+        squares[residuals], errors[residuals] = np.array(result).reshape(runs, -1, 2).transpose(2, 0, 1)
+    error = {name: 4.9 * square.mean(axis=1).std(ddof=1) / math.sqrt(runs) for name, square in squares.items()}
     assert abs(squares["hc2"].mean() - 0.04) < error["hc2"]
     assert squares["hc3"].mean() < 0.04 - error["hc3"]
     # their own account of the variance of a mean: at least what it is, and at most about twice that
-    own, seen = (errors["hc2"] ** 2).mean() / 11, squares["hc2"].mean(axis=1).var(ddof=1)
+    stated, observed = (errors["hc2"] ** 2).mean() / 11, squares["hc2"].mean(axis=1).var(ddof=1)
     tolerance = 4.9 * math.sqrt(2.0 / runs)
-    assert 1.0 - tolerance < own / seen < 2.2 + tolerance
+    assert 1.0 - tolerance < stated / observed < 2.2 + tolerance
 
 
 @pytest.mark.statistical
 def test_the_change_in_gradients_is_the_change_in_minimisers_when_curvature_stays(rng: np.random.Generator) -> None:
-    """Linear MMD / m: mean square (H rho)^2 / m^2, at least rho^2, equal when the curvature is the same in all directions."""
+    """Linear MMD / m: mean square (H rho)^2 / m^2, at least rho^2, equal when the curvature is the same in all directions.
+
+    Error budget: two two-sided and two one-sided comparisons at 4.9 standard errors of 60 runs, 3e-5 (Student t).
+    """
     runs, rho = 60, 0.5
     for spectrum in (np.ones(2), np.array([1.0, 4.0])):
         batches, known = _hard(rng, spectrum, rho, runs=runs, samples=100)
@@ -193,14 +206,17 @@ def test_the_change_in_gradients_is_the_change_in_minimisers_when_curvature_stay
 
 @pytest.mark.statistical
 def test_the_gaussian_kernel_sees_a_change_of_noise_that_the_minimiser_does_not(rng: np.random.Generator) -> None:
-    """A monitor: gradients change in spread, the minimiser stays."""
+    """A monitor: gradients change in spread, the minimiser stays.
+
+    Error budget: the difference is about 18 standard errors of 20 runs where 4.9 are asked for, below 1e-9 (Student t).
+    """
     quiet = simulate(rng, sgd(1.0, 4.0), runs=20, samples=150, rho=0.0, periods=2, noise=0.5)
     loud = simulate(rng, sgd(1.0, 4.0), runs=20, samples=150, rho=0.0, periods=2, noise=4.0)
     still = [quiet[0], quiet[1]]
     changed = [quiet[0], replace(quiet[1], X=loud[1].X, y=loud[1].y)]
-    found = {}
+    results = {}
     for kernel in ("gaussian", "linear"):
         drift = Drift(one_step=GradientMmd(kernel=kernel), margin=NoMargin())
-        found[kernel] = [values(estimates(drift, batches, KNOWN)) ** 2 for batches in (still, changed)]
-    before, after = found["gaussian"]
+        results[kernel] = [values(estimates(drift, batches, KNOWN)) ** 2 for batches in (still, changed)]
+    before, after = results["gaussian"]
     assert after.mean() - before.mean() > 4.9 * math.sqrt((before.var() + after.var()) / 20)

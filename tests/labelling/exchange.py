@@ -64,10 +64,10 @@ def cleaned(text: str) -> str:
 
 def replay(name: str) -> httpx.MockTransport:
     """Return a transport that answers as was recorded, and insists on the same questions in the same order."""
-    said = iter(json.loads((RECORDED / name).read_text()))
+    recorded = iter(json.loads((RECORDED / name).read_text()))
 
     def answer(request: httpx.Request) -> httpx.Response:
-        expected = next(said)
+        expected = next(recorded)
         asked = request.read()
         assert (request.method, request.url.path) == (expected["method"], expected["path"])
         assert dict(request.url.params) == expected["query"]

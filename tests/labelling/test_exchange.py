@@ -74,8 +74,8 @@ def _check_exports(exports: dict[str, str], rows: list[dict[str, Any]]) -> None:
         columns = read_columns(content.encode(), target="churned", as_text=["id"])
         order = columns["driftpace_id"].values.tolist()
         assert sorted(order) == [row["driftpace_id"] for row in rows], kind
-        told = dict(zip(order, columns["churned"].values, strict=True))
-        assert told == {row["driftpace_id"]: row["churned"] for row in rows}
+        reported = dict(zip(order, columns["churned"].values, strict=True))
+        assert reported == {row["driftpace_id"]: row["churned"] for row in rows}
         ages = dict(zip(order, columns["age"].values.tolist(), strict=True))
         assert ages[IDS[0]] == 41
         assert columns["age"].missing[order.index(IDS[3])]
@@ -88,11 +88,11 @@ def _check_calls(calls: list[tuple[dict[str, str], bytes]]) -> None:
     """Each annotation was called out: seven made, one of them changed; those that say nothing deliver nothing."""
     read = [parse_webhook(body, headers, SECRET, target="churned") for headers, body in calls]
     assert [call.action for call in read] == ["ANNOTATION_CREATED"] * 7 + ["ANNOTATION_UPDATED"]
-    told = [[(row["driftpace_id"], row["churned"]) for row in call.rows] for call in read]
-    assert told[0] == [(IDS[0], "yes <&>")]
-    assert told[1] == told[2] == []
-    assert told[3:6] == [[(IDS[3], "no")], [(IDS[3], "no")], [(IDS[3], "yes <&>")]]
-    assert told[6:] == [[(IDS[4], "no")], [(IDS[0], "no")]]
+    reported = [[(row["driftpace_id"], row["churned"]) for row in call.rows] for call in read]
+    assert reported[0] == [(IDS[0], "yes <&>")]
+    assert reported[1] == reported[2] == []
+    assert reported[3:6] == [[(IDS[3], "no")], [(IDS[3], "no")], [(IDS[3], "yes <&>")]]
+    assert reported[6:] == [[(IDS[4], "no")], [(IDS[0], "no")]]
 
 
 def test_the_whole_exchange_as_recorded() -> None:
@@ -153,7 +153,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def test_the_whole_exchange_with_the_real_server(server: str) -> None:
     """The same steps and the same checks, with a server of its own."""
-    listener, said, refused = Listener(), Recorder(), Recorder()
+    listener, recorder, refused = Listener(), Recorder(), Recorder()
 
     def personal(people: httpx.Client) -> str:
         with httpx.Client(
@@ -162,35 +162,35 @@ def test_the_whole_exchange_with_the_real_server(server: str) -> None:
             return str(client.post("/api/token/", json={}).json()["token"])
 
     try:
-        outcome = exchange(server, said, listener.url, personal)
+        outcome = exchange(server, recorder, listener.url, personal)
         listener.wait_for(8)
         _check_refusals(server, refused)
     finally:
         listener.close()
-        said.close()
+        recorder.close()
         refused.close()
     _check(outcome)
     _check_calls(listener.calls)
     if "DRIFTPACE_RECORD" in os.environ:
-        _record(outcome, said, refused, listener)
+        _record(outcome, recorder, refused, listener)
 
 
 def test_the_page_with_the_real_server(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The documentation does what it says, with the server itself."""
-    said = Recorder()
-    monkeypatch.setattr(page, "_real", (server, said))
-    told = (
+    recorder = Recorder()
+    monkeypatch.setattr(page, "_real", (server, recorder))
+    reported = (
         (_ROOT / "docs" / "labelling.md")
         .read_text()
         .replace("LabelStudio('http://127.0.0.1:9')", f"LabelStudio('{server}')")
     )
-    test = doctest.DocTestParser().get_doctest(told, {}, "labelling.md", "labelling.md", 0)
+    test = doctest.DocTestParser().get_doctest(reported, {}, "labelling.md", "labelling.md", 0)
     outcome = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE).run(test)
-    said.close()
+    recorder.close()
     assert outcome.attempted > 20
     assert outcome.failed == 0
     if "DRIFTPACE_RECORD" in os.environ:
-        (RECORDED / "page.json").write_text(json.dumps(said.said, indent=1) + "\n")
+        (RECORDED / "page.json").write_text(json.dumps(recorder.said, indent=1) + "\n")
 
 
 def _record(outcome: Outcome, said: Recorder, refused: Recorder, listener: Listener) -> None:

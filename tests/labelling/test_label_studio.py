@@ -85,16 +85,20 @@ def test_every_trouble_is_one_sentence_without_the_token(
     sentence = str(refused.value)
     assert sentence.endswith(".")
     assert "\n" not in sentence
-    for said in (sentence, caplog.text):
-        assert token not in said
-        assert "short-lived" not in said
+    for text in (sentence, caplog.text):
+        assert token not in text
+        assert "short-lived" not in text
     assert refused.value.__cause__ is None
 
 
 @pytest.mark.parametrize("token", [_TOKEN, _JWT], ids=["legacy", "personal"])
 def test_a_server_that_says_the_token_is_not_quoted(token: str) -> None:
-    said = {"detail": f"what is {token} and what is short-lived?"}
-    for answer in (_saying(401, said), _saying(400, said), _failing(httpx.ConnectError(f"at {token}, short-lived"))):
+    answer_body = {"detail": f"what is {token} and what is short-lived?"}
+    for answer in (
+        _saying(401, answer_body),
+        _saying(400, answer_body),
+        _failing(httpx.ConnectError(f"at {token}, short-lived")),
+    ):
 
         def served(request: httpx.Request, answer: Answer = answer) -> httpx.Response:
             refresh = request.url.path.endswith("/token/refresh/")
@@ -251,13 +255,13 @@ def test_a_poll_asks_for_what_changed_since() -> None:
 
     studio = _studio(served)
     moment = datetime(2026, 11, 15, 12, 0, 0, 5, tzinfo=UTC)
-    found = studio.labelled(4, since=moment)
-    assert (found.rows, found.until) == ((), "2026-11-15T12:00:00.000005Z")
-    assert studio.labelled(4, since="2026-11-15T13:00:00.000005+01:00").until == found.until
+    result = studio.labelled(4, since=moment)
+    assert (result.rows, result.until) == ((), "2026-11-15T12:00:00.000005Z")
+    assert studio.labelled(4, since="2026-11-15T13:00:00.000005+01:00").until == result.until
     assert studio.labelled(4).until is None
     items = [json.loads(request.url.params["query"])["filters"]["items"] for request in asked]
     assert items[0] == items[1]
-    assert items[0][1]["value"] == found.until
+    assert items[0][1]["value"] == result.until
     assert len(items[2]) == 1
 
 

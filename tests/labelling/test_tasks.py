@@ -51,11 +51,11 @@ _WORDS = st.text(min_size=1, max_size=12).filter(lambda word: word.isprintable()
 )
 def test_the_screen_says_what_was_asked(target: str, classes: list[str] | None, question: str | None) -> None:
     view = ET.fromstring(labelling_config(target, classes=classes, question=question))
-    shown, header, control = view
-    assert (shown.tag, shown.get("value")) == ("Text", "$driftpace_shown")
+    displayed, header, control = view
+    assert (displayed.tag, displayed.get("value")) == ("Text", "$driftpace_shown")
     assert header.get("value") == (question or target)
     assert control.get("name") == target
-    assert control.get("toName") == shown.get("name") != target
+    assert control.get("toName") == displayed.get("name") != target
     assert control.tag == ("Number" if classes is None else "Choices")
     assert [choice.get("value") for choice in control] == (classes or [])
 

@@ -47,8 +47,8 @@ def test_a_secret_that_can_be_guessed_is_refused() -> None:
 
 
 def test_one_and_many_annotations() -> None:
-    one = _call(action="ANNOTATION_CREATED", annotation=_annotation(1, "yes"), task=_task(1))
-    call = parse_webhook(one, {SECRET_HEADER.upper(): _SECRET}, _SECRET)
+    first = _call(action="ANNOTATION_CREATED", annotation=_annotation(1, "yes"), task=_task(1))
+    call = parse_webhook(first, {SECRET_HEADER.upper(): _SECRET}, _SECRET)
     assert (call.action, call.project) == ("ANNOTATION_CREATED", 3)
     assert call.rows == ({"x": 1, "y": "yes", "driftpace_id": "r1"},)
     many = _call(
@@ -109,7 +109,7 @@ def test_no_call_raises_anything_but_a_sentence(task: Any, annotation: Any, proj
     try:
         call = parse_webhook(body, _HEADERS, _SECRET)
     except DataError as error:
-        said = str(error)
+        outcome = str(error)
     else:
-        said = call.action
-    assert said == action or said.startswith("a webhook call must ")
+        outcome = call.action
+    assert outcome == action or outcome.startswith("a webhook call must ")

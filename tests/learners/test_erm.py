@@ -155,10 +155,10 @@ def test_columns_of_very_different_scale_are_solved(name: str, rng: np.random.Ge
     X, y = rows(rng, loss, 200, 3)
     scale = np.array([1e-3, 1.0, 1e3])
     same = fit(loss, WholeSpace(), np.zeros(3), X, y, 0.0).coef
-    found = fit(KINDS[name](), WholeSpace(), np.zeros(3), X * scale, y, 0.0)
+    result = fit(KINDS[name](), WholeSpace(), np.zeros(3), X * scale, y, 0.0)
     if name == "logistic":  # what is separable has its minimiser at infinity
-        assert found.outcome is Outcome.MET
-    np.testing.assert_allclose(found.coef * scale, same, rtol=1e-4)
+        assert result.outcome is Outcome.MET
+    np.testing.assert_allclose(result.coef * scale, same, rtol=1e-4)
 
 
 def test_a_start_far_outside_the_curvature_of_the_loss_comes_home(rng: np.random.Generator) -> None:

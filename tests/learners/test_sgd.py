@@ -136,15 +136,15 @@ class OwnSet:
 def test_losses_and_sets_of_ones_own_are_taken_at_their_word(output: str, batch: int, rng: np.random.Generator) -> None:
     X, y = rows(rng, SquaredLoss(), 30, 3)
     learner, start = Sgd(output=output, batch=batch), np.array([1.0, -0.5, 0.2])
-    own = fit(learner, OwnSquares(), WholeSpace(), start, X, y)
+    custom = fit(learner, OwnSquares(), WholeSpace(), start, X, y)
     schedule = learner.schedule(CONSTANTS)
     assert isinstance(schedule, InverseTime)
     doubled = replace(
         learner, steps=replace(schedule, scale=2.0 * schedule.scale)
     )  # twice the gradient, twice the step
     same = fit(doubled, SquaredLoss(), WholeSpace(), start, X, y)
-    np.testing.assert_allclose(own.coef, same.coef, rtol=1e-12)
-    np.testing.assert_allclose(own.gradient, 2.0 * same.gradient, rtol=1e-9)
+    np.testing.assert_allclose(custom.coef, same.coef, rtol=1e-12)
+    np.testing.assert_allclose(custom.gradient, 2.0 * same.gradient, rtol=1e-9)
     held = fit(learner, SquaredLoss(), OwnSet(), np.abs(start), X, -y)
     box = fit(learner, SquaredLoss(), Box(low=0.0, high=math.inf), np.abs(start), X, -y)
     np.testing.assert_allclose(held.coef, box.coef, rtol=0, atol=1e-13)
@@ -167,12 +167,12 @@ def test_rows_of_any_layout_and_kind_of_number_give_the_same_fit(rng: np.random.
     frozen = X.copy()
     frozen.setflags(write=False)
     for other in (np.asfortranarray(X), np.repeat(X, 2, axis=0)[::2], frozen, X.astype(">f8")):
-        found = fit(Sgd(), SquaredLoss(), Ball(1.0), np.zeros(5), other, np.repeat(y, 2)[::2])
-        np.testing.assert_array_equal(found.coef, wanted.coef)
+        result = fit(Sgd(), SquaredLoss(), Ball(1.0), np.zeros(5), other, np.repeat(y, 2)[::2])
+        np.testing.assert_array_equal(result.coef, wanted.coef)
     whole = np.rint(4.0 * X).astype(np.int64)
-    found = fit(Sgd(), SquaredLoss(), Ball(1.0), np.zeros(5, dtype=int), whole, y.astype(np.float32))  # type: ignore[arg-type]
+    result = fit(Sgd(), SquaredLoss(), Ball(1.0), np.zeros(5, dtype=int), whole, y.astype(np.float32))  # type: ignore[arg-type]
     same = fit(Sgd(), SquaredLoss(), Ball(1.0), np.zeros(5), whole.astype(float), y.astype(np.float32).astype(float))
-    np.testing.assert_array_equal(found.coef, same.coef)
+    np.testing.assert_array_equal(result.coef, same.coef)
 
 
 @pytest.mark.parametrize("loss", [SquaredLoss(), OwnSquares(), LogisticLoss(), SmoothedHinge(), HuberLoss()])

@@ -26,7 +26,7 @@ def test_numbers_pass_through(loss: LinearLoss, y: list[float]) -> None:
 
 @pytest.mark.parametrize("loss", REGRESSION, ids=name_of)
 @pytest.mark.parametrize(
-    ("y", "came"),
+    ("y", "received"),
     [
         ([1.0, np.nan], "nan"),
         ([-np.inf, 1.0], "-inf"),
@@ -35,8 +35,8 @@ def test_numbers_pass_through(loss: LinearLoss, y: list[float]) -> None:
         (["1", None], "'1', None"),
     ],
 )
-def test_what_is_not_a_number_is_refused(loss: LinearLoss, y: list[object], came: str) -> None:
-    sentence = f"y must be finite numbers for {name_of(loss)}; got values such as {came}."
+def test_what_is_not_a_number_is_refused(loss: LinearLoss, y: list[object], received: str) -> None:
+    sentence = f"y must be finite numbers for {name_of(loss)}; got values such as {received}."
     with pytest.raises(DataError, match=f"^{re.escape(sentence)}$"):
         loss.encode(np.array(y))
 
@@ -66,7 +66,7 @@ def test_two_classes_become_minus_one_and_one(loss: LinearLoss, y: list[float], 
 
 @pytest.mark.parametrize("loss", CLASSIFICATION, ids=name_of)
 @pytest.mark.parametrize(
-    ("y", "came"),
+    ("y", "received"),
     [
         ([1.0, 2.0, 3.0], "2.0, 3.0"),
         ([2, 3, 4, 5, 6], "2.0, 3.0, 4.0"),
@@ -77,16 +77,16 @@ def test_two_classes_become_minus_one_and_one(loss: LinearLoss, y: list[float], 
         (["yes", "no"], "'yes', 'no'"),
     ],
 )
-def test_other_classes_are_refused_by_name(loss: LinearLoss, y: list[object], came: str) -> None:
-    sentence = f"y must be -1/1 or 0/1 for {name_of(loss)}; got values such as {came}."
+def test_other_classes_are_refused_by_name(loss: LinearLoss, y: list[object], received: str) -> None:
+    sentence = f"y must be -1/1 or 0/1 for {name_of(loss)}; got values such as {received}."
     with pytest.raises(DataError, match=f"^{re.escape(sentence)}$"):
         loss.encode(np.array(y))
 
 
 @pytest.mark.parametrize("loss", CLASSIFICATION, ids=name_of)
 def test_predictions_are_classes_and_zero_counts_as_one(loss: LinearLoss) -> None:
-    said = loss.predict(np.array([1.0]), np.array([[2.0], [0.0], [-2.0]]))
-    np.testing.assert_array_equal(said, [1.0, 1.0, -1.0])
+    predicted = loss.predict(np.array([1.0]), np.array([[2.0], [0.0], [-2.0]]))
+    np.testing.assert_array_equal(predicted, [1.0, 1.0, -1.0])
 
 
 @pytest.mark.parametrize("loss", REGRESSION, ids=name_of)

@@ -117,7 +117,7 @@ def test_the_bound_costs_more_labels_than_the_mean_and_both_hold_the_target(seed
         assert z(more) > Z
         assert more.mean() < 0.5
         assert z(windowed.risk(bounded.SETTLED), bounded.EPSILON) < -Z
-    told = []
+    reported = []
     for run in range(RUNS):
         number = run_seed(seed, run)
         population = RandomChanges(rho=1.0, law="even", noise=bounded.NOISE, rng=number)
@@ -132,8 +132,8 @@ def test_the_bound_costs_more_labels_than_the_mean_and_both_hold_the_target(seed
             features=2,
             rng=number,
         )
-        told.append(lead(tracker, population.period, bounded.PERIODS, number))
-    assert z(np.log(Runs.of(told).risk(bounded.SETTLED) / bounded.EPSILON)) > Z
+        reported.append(lead(tracker, population.period, bounded.PERIODS, number))
+    assert z(np.log(Runs.of(reported).risk(bounded.SETTLED) / bounded.EPSILON)) > Z
 
 
 def test_changes_never_exceed_the_bound_and_are_the_lengths_of_the_moves() -> None:
@@ -272,9 +272,9 @@ def test_the_overshoot_falls_as_the_root_of_the_risk(learner: str, seed: int) ->
 
 def test_a_slope_is_the_power_of_a_power_law() -> None:
     x = np.geomspace(0.01, 1.0, 7)
-    found = overshoot.slope(x, 5.0 * x**0.7, np.zeros(7))
-    assert found.value == pytest.approx(0.7)
-    assert found.error == 0.0
+    result = overshoot.slope(x, 5.0 * x**0.7, np.zeros(7))
+    assert result.value == pytest.approx(0.7)
+    assert result.error == 0.0
     assert overshoot.slope(x, x, 0.1 * x).error > 0.0
 
 
@@ -298,7 +298,7 @@ def test_a_short_run_of_the_experiment_states_its_claims(monkeypatch: pytest.Mon
     finding = experiment("beyond")(RunSettings(runs=2, seed=0, workers=1))
     assert [figure.key.rsplit("_", 1)[0] for figure in finding.figures] == ["beyond_rules", "beyond_rules"]
     assert len(finding.claims) > 2
-    labels = next(one for one in finding.comparisons if one.what == "labels, do-not-update")
+    labels = next(each for each in finding.comparisons if each.what == "labels, do-not-update")
     assert labels.as_in_paper is not None
     assert labels.as_in_paper.value == pytest.approx(rule_runs(("do-not-update", 50), 0).labels[:2].mean())
 
@@ -317,6 +317,6 @@ def test_the_finding_has_every_study_in_it() -> None:
             assert not figure.log_y or (series.y > 0).all()
     printed = next(claim for claim in finding.claims if "as printed" in claim.says)
     assert not printed.holds
-    labels = next(one for one in finding.comparisons if one.what == "labels, do-not-update")
+    labels = next(each for each in finding.comparisons if each.what == "labels, do-not-update")
     assert labels.as_in_paper is not None
     assert labels.as_in_paper.value == pytest.approx(rule_runs(("do-not-update", 50), 0).labels[:2].mean())

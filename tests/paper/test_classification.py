@@ -68,10 +68,10 @@ def test_class_means_are_on_the_circle_and_half_way_round(finding: Finding) -> N
     assert figure.equal
     for series in figure.series:
         np.testing.assert_allclose(np.hypot(series.x, series.y), 1.0, rtol=1e-12)
-    one, other, begin = figure.series
-    assert (one.x.size, other.x.size, begin.x.size) == (24, 24, 2)
-    np.testing.assert_allclose([one.x, one.y], [-other.x, -other.y], atol=1e-15)
-    turned = np.unwrap(np.append(0.0, np.arctan2(one.y, one.x)))
+    first, other, begin = figure.series
+    assert (first.x.size, other.x.size, begin.x.size) == (24, 24, 2)
+    np.testing.assert_allclose([first.x, first.y], [-other.x, -other.y], atol=1e-15)
+    turned = np.unwrap(np.append(0.0, np.arctan2(first.y, first.x)))
     np.testing.assert_allclose(np.diff(turned), math.pi / 25.0, rtol=1e-12)
 
 
@@ -89,9 +89,9 @@ def test_it_says_what_is_asked_of_a_finding(finding: Finding) -> None:
 
 def test_figures_and_comparisons_agree(finding: Finding) -> None:
     figures = {figure.key: figure for figure in finding.figures}
-    told = {row.what: row for row in finding.comparisons}
+    reported = {row.what: row for row in finding.comparisons}
     for epsilon, key in zip(EPSILONS, ("samples", "samples-001"), strict=True):
-        row = told[f"rows in a period, mean (epsilon {epsilon:g})"]
+        row = reported[f"rows in a period, mean (epsilon {epsilon:g})"]
         for measured_, series in zip((row.as_in_paper, row.practical), figures[key].series, strict=True):
             assert measured_ is not None
             assert measured_.value == pytest.approx(series.y.mean(), rel=1e-12)
@@ -128,16 +128,16 @@ def test_up_front_learns_period_one_and_nothing_else(method: str) -> None:
 
 
 def test_followed_and_kept_use_the_same_number_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[int] = []
+    reported: list[int] = []
 
     def counted(run: Run, total: int) -> FloatArray:
-        told.append(total)
+        reported.append(total)
         return up_front(run, total)
 
     monkeypatch.setattr("paper.classification.study.up_front", counted)
     for method in ("paper", "practical"):
         course = follow(Run(setting=Setting(epsilon=0.1, method=method, periods=5), seed=1, number=0))
-        assert told[-1] == course.samples.sum()
+        assert reported[-1] == course.samples.sum()
 
 
 @pytest.mark.slow
@@ -278,11 +278,11 @@ def test_the_lead_begins_after_the_last_period_that_is_not_clear() -> None:
 
 def test_given_constants_hold_in_every_period() -> None:
     for setting in CHANGED.values():
-        told = setting.constants()
+        reported = setting.constants()
         for n in (1, 9):
             period = setting.population.period(n)
             assert setting.domain.contains(period.minimiser(setting.loss))
-            assert period.constants(setting.loss).safe("M") == pytest.approx(told.safe("M"))
-            assert period.constants(setting.loss).safe("A") == pytest.approx(told.safe("A"))
+            assert period.constants(setting.loss).safe("M") == pytest.approx(reported.safe("M"))
+            assert period.constants(setting.loss).safe("A") == pytest.approx(reported.safe("A"))
             least = np.linalg.eigvalsh(period.hessian(setting.loss))[0]
-            assert told.safe("m") == pytest.approx(least if setting.curvature == "local" else 0.1)
+            assert reported.safe("m") == pytest.approx(least if setting.curvature == "local" else 0.1)

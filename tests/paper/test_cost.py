@@ -128,9 +128,11 @@ def test_the_finding_says_what_was_measured() -> None:
     drawn = {series.label: series for series in (*loss.series, *samples.series)}
     rule = taken("rule", 0, 2)
     assert drawn["the rule, no budget"].y == pytest.approx(rule.samples.mean(axis=0))
-    told = next(one for one in finding.comparisons if one.what == "test loss of the rule without a budget").as_in_paper
-    assert told is not None
-    assert told.value == pytest.approx(rule.loss.mean())
+    reported = next(
+        each for each in finding.comparisons if each.what == "test loss of the rule without a budget"
+    ).as_in_paper
+    assert reported is not None
+    assert reported.value == pytest.approx(rule.loss.mean())
     money = next(claim for claim in finding.claims if "within" in claim.says)
     assert money.holds
     budgets = finding.sensitivity[0]

@@ -50,7 +50,7 @@ def extract(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def found(extract: Path) -> Iterator[Finding]:
+def finding(extract: Path) -> Iterator[Finding]:
     """Everything, with as few resamplings as can be asked for, on two processes, and one variation of each table."""
 
     def one(base: Setting) -> dict[str, Setting]:
@@ -69,42 +69,44 @@ def psid() -> Account:
 
 @pytest.mark.slow
 class TestFinding:
-    def test_has_the_three_figures_of_the_paper_for_every_table_and_one_in_dollars(self, found: Finding) -> None:
-        keys = [figure.key for figure in found.figures]
+    def test_has_the_three_figures_of_the_paper_for_every_table_and_one_in_dollars(self, finding: Finding) -> None:
+        keys = [figure.key for figure in finding.figures]
         for table in ("gss-real", "gss-nominal", "psid7682", "extract"):
             for figure in ("samples", "rho", "test-loss", "dollars"):
                 assert f"income-{table}-{figure}" in keys
         assert len(set(keys)) == len(keys)
-        assert sum(figure.paper is not None for figure in found.figures) == 12
+        assert sum(figure.paper is not None for figure in finding.figures) == 12
 
-    def test_shows_every_method_and_its_up_front_model_over_all_waves(self, found: Finding) -> None:
-        losses = by_key(found)["income-gss-nominal-test-loss"]
+    def test_shows_every_method_and_its_up_front_model_over_all_waves(self, finding: Finding) -> None:
+        losses = by_key(finding)["income-gss-nominal-test-loss"]
         roles = {series.role for series in losses.series}
         assert roles == {"paper", "second", "practical", "third", "other", "truth"}
         assert all(series.x.size == 30 for series in losses.series)
         assert all(np.isfinite(series.y).all() for series in losses.series)
 
-    def test_reports_dollars_beside_those_of_the_paper(self, found: Finding) -> None:
-        rows = [row for row in found.comparisons if row.paper is not None and "$1153" in row.paper]
+    def test_reports_dollars_beside_those_of_the_paper(self, finding: Finding) -> None:
+        rows = [row for row in finding.comparisons if row.paper is not None and "$1153" in row.paper]
         assert len(rows) == 5
         for row in rows:
             assert row.practical is not None
             assert row.practical.unit == "dollars of 1997"
             assert "1/2" in row.practical.note
 
-    def test_flags_saturation_of_the_paper_s_rule(self, found: Finding) -> None:
-        standardised = [claim for claim in found.claims if "standardised" in claim.says and "extract" not in claim.says]
+    def test_flags_saturation_of_the_paper_s_rule(self, finding: Finding) -> None:
+        standardised = [
+            claim for claim in finding.claims if "standardised" in claim.says and "extract" not in claim.says
+        ]
         assert len(standardised) == 3
         assert not any(claim.holds for claim in standardised)
         assert all(claim.measured.startswith("Saturated") for claim in standardised)
-        assert sum("saturated in" in note for note in found.notes) == 4
+        assert sum("saturated in" in note for note in finding.notes) == 4
 
-    def test_notes_name_repeated_people_and_the_extract(self, found: Finding) -> None:
-        assert any("same 595 people" in note for note in found.notes)
-        assert any("your own PSID extract: Incomes are in dollars of 1997" in note for note in found.notes)
+    def test_notes_name_repeated_people_and_the_extract(self, finding: Finding) -> None:
+        assert any("same 595 people" in note for note in finding.notes)
+        assert any("your own PSID extract: Incomes are in dollars of 1997" in note for note in finding.notes)
 
-    def test_varies_what_the_paper_does_not_state(self, found: Finding) -> None:
-        assert [row[0] for table in found.sensitivity for row in table.rows] == [
+    def test_varies_what_the_paper_does_not_state(self, finding: Finding) -> None:
+        assert [row[0] for table in finding.sensitivity for row in table.rows] == [
             "as in the figures (2 resamplings)",
             "40 % test rows",
             "as in the figures (2 resamplings)",
@@ -112,27 +114,27 @@ class TestFinding:
         ]
         for what in ("epsilon 5 %", "lambda 0.1", "schooling and experience only"):
             assert variations(NOMINAL)[what] != NOMINAL
-        named = {constant.name for constant in found.constants}
+        named = {constant.name for constant in finding.constants}
         assert {"lambda", "epsilon", "T", "t_n, D_n", "K_1, K_2", "scaling", "features"} <= named
 
-    def test_is_the_same_on_one_process(self, found: Finding, psid: Account) -> None:
-        theirs = by_key(found)
+    def test_is_the_same_on_one_process(self, finding: Finding, psid: Account) -> None:
+        theirs = by_key(finding)
         for figure in figures_of(psid):
             assert facts(figure) == facts(theirs[figure.key])
         alone = comparisons_of(psid)
-        assert [row for row in found.comparisons if row.what in {one.what for one in alone}][: len(alone)] == list(
+        assert [row for row in finding.comparisons if row.what in {row.what for row in alone}][: len(alone)] == list(
             alone
         )
 
     def test_counts_its_work(self) -> None:
-        seen: list[tuple[str, int]] = []
+        observed: list[tuple[str, int]] = []
 
         def over(items: Iterable[Any], what: str, total: int) -> Iterator[Any]:
-            seen.append((what, total))
+            observed.append((what, total))
             return iter(items)
 
         replayed(RunSettings(runs=2, workers=1, over=over), [PSID])
-        assert seen == [("income panel", 3)]
+        assert observed == [("income panel", 3)]
 
 
 class TestRows:
@@ -145,8 +147,8 @@ class TestRows:
     def test_whitening_changes_no_loss(self) -> None:
         setting = replace(PSID, l2=0.0)
         standard, white = jobs(setting)
-        for one, other in zip(standard.populations, white.populations, strict=True):
-            assert one.least == pytest.approx(other.least, rel=1e-9)
+        for first, other in zip(standard.populations, white.populations, strict=True):
+            assert first.least == pytest.approx(other.least, rel=1e-9)
 
     def test_target_is_a_share_of_what_the_mean_loses(self) -> None:
         panel = panel_of(PSID)
@@ -156,8 +158,8 @@ class TestRows:
     def test_dollars_of_the_day_are_the_real_ones_at_the_prices_of_their_year(self) -> None:
         today, real = replace(NOMINAL, money="dollars"), Setting(table="gss_real", money="dollars")
         rates = dollars_of_1997(today, panel_of(today))
-        for rate, one, other in zip(rates, panel_of(today).y, panel_of(real).y, strict=True):
-            away = rate * (one - one.mean()) - 1000.0 * (other - other.mean())
+        for rate, first, other in zip(rates, panel_of(today).y, panel_of(real).y, strict=True):
+            away = rate * (first - first.mean()) - 1000.0 * (other - other.mean())
             rounding = 2e-4 * 1000.0 * float(np.ptp(other))  # six digits: logs above 10 are off by up to 5e-5, both
             assert np.abs(away).max() <= rounding
 
@@ -176,7 +178,7 @@ class TestRows:
         rows = rows_of(jobs(setting)[0], 3, who)
         tested = [set(names[now.split.test]) for names, now in zip(who, rows, strict=True)]
         bought = [set(names[now.split.pool]) for names, now in zip(who, rows, strict=True)]
-        assert all(one == tested[0] for one in tested)
+        assert all(each == tested[0] for each in tested)
         assert len(tested[0]) == 119
         assert not tested[0] & set().union(*bought)
 
@@ -326,8 +328,8 @@ def moving_world(seed: int) -> dict[str, Bought]:
 
 def gather(setting: Setting, panel: Any, runs: int = 6) -> dict[str, Bought]:
     standard, white = job_of(setting, panel), job_of(setting, whitened(panel))
-    found = [walks(standard, white, run) for run in range(runs)]
-    return {name: Bought.of([one[name] for one in found]) for name in METHODS}
+    results = [walks(standard, white, run) for run in range(runs)]
+    return {name: Bought.of([result[name] for result in results]) for name in METHODS}
 
 
 def made(*, test_loss: Any, kept_loss: Any, samples: Any) -> Bought:
@@ -348,14 +350,16 @@ def by_key(found: Finding) -> dict[str, Figure]:
 
 
 def facts(figure: Figure) -> tuple[Any, ...]:
-    curves = [(one.label, one.role, one.x.tolist(), np.nan_to_num(one.y, nan=-1.0).tolist()) for one in figure.series]
+    curves = [
+        (each.label, each.role, each.x.tolist(), np.nan_to_num(each.y, nan=-1.0).tolist()) for each in figure.series
+    ]
     return figure.title, figure.caption, figure.alt, curves
 
 
 @pytest.mark.slow
-def test_records_are_of_their_kinds(found: Finding) -> None:
-    assert all(isinstance(row, Comparison) for row in found.comparisons)
-    assert all(isinstance(claim, Claim) for claim in found.claims)
-    assert len(found.claims) == 5 * 4
-    assert found.name == "income"
-    assert (found.runs, found.seed) == (2, 0)
+def test_records_are_of_their_kinds(finding: Finding) -> None:
+    assert all(isinstance(row, Comparison) for row in finding.comparisons)
+    assert all(isinstance(claim, Claim) for claim in finding.claims)
+    assert len(finding.claims) == 5 * 4
+    assert finding.name == "income"
+    assert (finding.runs, finding.seed) == (2, 0)

@@ -77,10 +77,10 @@ def test_of_many_claims_those_that_do_not_hold_are_told(
         ((true,) * 9, "9 of 9 claims hold."),
     ):
         print_findings([replace(made_up(), claims=claims)], Path("out"), "table", 1.0)
-        shown = capsys.readouterr().out
-        assert sentence in shown
-        assert true.says not in shown
-        assert ("Up front is as good" in shown) == (false in claims)
+        displayed = capsys.readouterr().out
+        assert sentence in displayed
+        assert true.says not in displayed
+        assert ("Up front is as good" in displayed) == (false in claims)
 
 
 def test_options_reach_the_experiments(asked: dict[str, Any]) -> None:
@@ -120,11 +120,11 @@ def test_at_a_terminal_there_are_lines_and_signs(
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "140")
     assert main(["cost"]) == 0
-    shown = capsys.readouterr().out
-    assert "✓ holds" in shown
-    assert "✗ does not" in shown
-    assert "─" in shown
-    assert "0.0281 ± 0.0012" in shown
+    displayed = capsys.readouterr().out
+    assert "✓ holds" in displayed
+    assert "✗ does not" in displayed
+    assert "─" in displayed
+    assert "0.0281 ± 0.0012" in displayed
 
 
 @pytest.mark.parametrize(

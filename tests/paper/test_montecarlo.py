@@ -98,8 +98,8 @@ def test_streams_do_not_know_of_each_other(seed: int) -> None:
     for name, other in others.items():
         for transform in (lambda x: x, np.square):
             for column in range(2):
-                found = np.corrcoef(transform(base[:count, column]), transform(other[:, column]))[0, 1]
-                assert abs(found) < Z / math.sqrt(count), name
+                result = np.corrcoef(transform(base[:count, column]), transform(other[:, column]))[0, 1]
+                assert abs(result) < Z / math.sqrt(count), name
     across = np.array([normals((seed, run), 1, 0, 1)[0, 0] for run in range(2_000)])  # the first normal of each run
     assert abs(np.corrcoef(across[1:], across[:-1])[0, 1]) < Z / math.sqrt(across.size)
     assert stats.kstest(across, "norm").pvalue > 1e-6
@@ -202,12 +202,12 @@ def test_the_engine_is_the_tracker(name: str, seed: int) -> None:
     for run in (0, 17, 39):
         expected = tracked(study, run, seed)
         assert courses.samples[run].tolist() == expected.samples[0].tolist()
-        for found, wanted in (
+        for result, wanted in (
             (courses.coef[run], expected.coef[0]),
             (courses.rho[run], expected.rho[0]),
             (courses.risk[run], expected.risk[0]),
         ):
-            np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
+            np.testing.assert_allclose(result, wanted, rtol=1e-9, atol=1e-9)
     if name.startswith("slow"):
         assert (courses.samples == 0).any()
 

@@ -229,7 +229,7 @@ def test_the_numbers_stand_side_by_side(finding: Finding) -> None:
     for comparison in (risk, *others):
         assert comparison.as_in_paper is not None
         assert comparison.practical is not None
-    labels = next(one for one in others if one.what.startswith("labels over all"))
+    labels = next(each for each in others if each.what.startswith("labels over all"))
     curve = finding.figures[1]
     for measured, series in ((labels.as_in_paper, curve.series[0]), (labels.practical, curve.series[2])):
         assert measured is not None

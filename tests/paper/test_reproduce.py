@@ -42,7 +42,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, RunSettings]]:
 def test_all_experiments_run_in_the_order_of_the_paper(asked: list[tuple[str, RunSettings]], tmp_path: Path) -> None:
     findings = reproduce(runs=3, seed=5, out=tmp_path / "paper")
     assert [finding.name for finding in findings] == list(NAMES) == [name for name, _ in asked]
-    assert {(one.runs, one.seed, one.workers, one.psid) for _, one in asked} == {(3, 5, None, None)}
+    assert {(options.runs, options.seed, options.workers, options.psid) for _, options in asked} == {(3, 5, None, None)}
     assert "3 runs, seed 5" in (tmp_path / "paper/index.html").read_text()
 
 
@@ -86,10 +86,10 @@ def test_bars_name_the_experiment(
     asked: list[tuple[str, RunSettings]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     reproduce("cost", runs=3, out=tmp_path, progress=True)
-    shown = capsys.readouterr().err
-    assert "cost: runs" in shown
-    assert "3/3" in shown
-    assert "pictures" in shown
+    displayed = capsys.readouterr().err
+    assert "cost: runs" in displayed
+    assert "3/3" in displayed
+    assert "pictures" in displayed
     reproduce("cost", runs=3, out=tmp_path)
     assert capsys.readouterr().err == ""
 

@@ -59,12 +59,12 @@ def test_the_curvature_of_each_branch_has_its_penalty_in_it() -> None:
 
 def test_a_run_is_a_function_of_its_job() -> None:
     job = Job(method="practical", grid=TWO, run=1, seed=3)
-    one, same = follow(job), follow(job)
-    assert np.array_equal(one.risk, same.risk)
-    assert np.array_equal(one.chosen, same.chosen)
-    assert one.each.shape == (PERIODS, 2)
-    at = np.arange(PERIODS), one.chosen.astype(int)
-    assert np.array_equal(one.risk, one.each[at])  # the model of the period is that of the chosen candidate
+    first, same = follow(job), follow(job)
+    assert np.array_equal(first.risk, same.risk)
+    assert np.array_equal(first.chosen, same.chosen)
+    assert first.each.shape == (PERIODS, 2)
+    at = np.arange(PERIODS), first.chosen.astype(int)
+    assert np.array_equal(first.risk, first.each[at])  # the model of the period is that of the chosen candidate
 
 
 def test_the_finding_is_whole() -> None:

@@ -214,27 +214,29 @@ def test_few_segments_never_do_worse_than_with_even_shares(case: int, seed: int)
     assert found.lower <= even * (1.0 + 1e-9)
 
 
-@pytest.mark.slow
-def test_segments_of_all_sorts_meet_at_one_price() -> None:
+@pytest.mark.parametrize(
+    ("count", "horizon", "budget"), [(10, 4, 400), pytest.param(60, 12, 6_000, marks=pytest.mark.slow)]
+)
+def test_segments_of_all_sorts_meet_at_one_price(count: int, horizon: int, budget: int) -> None:
     rng = np.random.default_rng(21)
     segments = {
         f"segment {index}": replace(
-            a_segment(rng, horizon=12, cost=LinearCost(fixed=int(rng.choice([0, 5, 20])))),
+            a_segment(rng, horizon=horizon, cost=LinearCost(fixed=int(rng.choice([0, 5, 20])))),
             adjacent=bool(index % 5 == 0),
-            weights=tuple(rng.uniform(0.5, 2.0, 12)) if index % 3 == 0 else None,
+            weights=tuple(rng.uniform(0.5, 2.0, horizon)) if index % 3 == 0 else None,
         )
-        for index in range(60)
+        for index in range(count)
     }
-    found = plan_segments(segments, budget=6_000)
+    found = plan_segments(segments, budget=budget)
     assert list(found.plans) == list(segments)
     assert found.proven_gap <= 0.01
     assert found.left.amount >= 0
     total = sum(segment.weight for segment in segments.values())
     again = sum(segments[name].weight / total * plan.value for name, plan in found.plans.items())
     assert found.value == pytest.approx(again, rel=1e-12)
-    richer = plan_segments(segments, budget=6_060)
+    richer = plan_segments(segments, budget=budget + count)
     assert richer.lower <= found.value
-    assert found.lower - 60.0 * found.price <= richer.value * (1.0 + 1e-9)
+    assert found.lower - count * found.price <= richer.value * (1.0 + 1e-9)
 
 
 def test_where_nothing_can_be_bought_that_is_the_best() -> None:

@@ -37,7 +37,7 @@ def test_the_decimal_context_of_the_caller_rounds_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("amount", "shown"),
+    ("amount", "displayed"),
     [
         (1250, "1,250 EUR"),
         ("1E+3", "1,000 EUR"),
@@ -47,8 +47,8 @@ def test_the_decimal_context_of_the_caller_rounds_nothing() -> None:
         (10**15, "1,000,000,000,000,000 EUR"),
     ],
 )
-def test_money_is_shown_plainly(amount: object, shown: str) -> None:
-    assert str(Money.of(amount, "EUR")) == shown
+def test_money_is_shown_plainly(amount: object, displayed: str) -> None:
+    assert str(Money.of(amount, "EUR")) == displayed
 
 
 @pytest.mark.parametrize(

@@ -101,9 +101,9 @@ def broken(result: BacktestResult) -> BacktestResult:
     half = len(result.periods) // 2
 
     def spoil(array: FloatArray, value: float) -> FloatArray:
-        found = array.copy()
-        found[:, half:] = value
-        return found
+        outcome = array.copy()
+        outcome[:, half:] = value
+        return outcome
 
     strategies = tuple(
         replace(each, excess_risk=spoil(each.excess_risk, np.nan), test_loss=spoil(each.test_loss, np.inf))

@@ -15,15 +15,15 @@ KNOWN = Constants.given(m=1.0, M=1.0, A=0.16, B=4.0)
 
 def practical(total: object = 300, horizon: int = 5, *, epsilon: float = 0.1, **budget: Any) -> Tracker:
     """A default tracker."""
-    own = Budget(**{"total": total, "horizon": horizon, "cost": COST, **budget})
-    return Tracker(SquaredLoss(), epsilon=epsilon, budget=own, rng=0)
+    limit = Budget(**{"total": total, "horizon": horizon, "cost": COST, **budget})
+    return Tracker(SquaredLoss(), epsilon=epsilon, budget=limit, rng=0)
 
 
 def in_paper(total: object = 400, horizon: int = 6, *, made: dict[str, Any] | None = None, **budget: Any) -> Tracker:
     """The paper's method; the drift is known, and nothing is fixed beforehand, unless said otherwise."""
-    own = Budget(**{"total": total, "horizon": horizon, "cost": COST, **budget})
+    limit = Budget(**{"total": total, "horizon": horizon, "cost": COST, **budget})
     parts: dict[str, Any] = {"epsilon": 0.1, "domain": Ball(radius=10.0), "constants": KNOWN, "features": 2, "rho": 0.3}
-    return Tracker.as_in_paper(SquaredLoss(), **{**parts, **(made or {})}, budget=own, rng=0)
+    return Tracker.as_in_paper(SquaredLoss(), **{**parts, **(made or {})}, budget=limit, rng=0)
 
 
 def learning(total: object = 400, horizon: int = 6, **budget: Any) -> Tracker:

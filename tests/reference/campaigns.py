@@ -44,8 +44,8 @@ def rows_of(period: int, start: int, count: int) -> tuple[FloatArray, FloatArray
     world = DriftingRegression(features=2, rho=0.05, noise=1.0, rng=0).period(period)
     whole = [world.draw(1, rng=np.random.default_rng((7, period, place))) for place in range(start, start + count)]
     return (
-        np.concatenate([one for one, _ in whole]) if whole else np.empty((0, 2)),
-        np.concatenate([one for _, one in whole]) if whole else np.empty(0),
+        np.concatenate([X for X, _ in whole]) if whole else np.empty((0, 2)),
+        np.concatenate([y for _, y in whole]) if whole else np.empty(0),
     )
 
 

@@ -90,7 +90,7 @@ def simulate(
     d = eigenvalues.size
     moves = np.broadcast_to(np.asarray(rho, dtype=float).reshape(-1, 1) if np.ndim(rho) == 1 else rho, (periods, runs))
     truth, model, line = np.zeros((runs, d)), np.zeros((runs, d)), None
-    found = []
+    results = []
     for index in range(periods):
         direction = rng.standard_normal((runs, d))
         direction /= np.linalg.norm(direction, axis=1, keepdims=True)
@@ -103,23 +103,23 @@ def simulate(
         y = np.einsum("rkd,rd->rk", X, truth) + math.sqrt(noise) * rng.standard_normal((runs, samples))
         training = samples - int(held_out * samples)
         start, model = model, learn(model, X[:, :training], y[:, :training])
-        found.append(Batch(number=index + 1, X=X, y=y, start=start, coef=model, truth=truth, training=training))
-    return found
+        results.append(Batch(number=index + 1, X=X, y=y, start=start, coef=model, truth=truth, training=training))
+    return results
 
 
 def estimates(
     estimator: DriftEstimator, batches: list[Batch], constants: Constants, scatter: float = math.inf
 ) -> list[DriftEstimate]:
     """Return the estimate of each run after the last period."""
-    found = []
+    results = []
     for run in range(len(batches[0].X)):
         state = estimator.init(batches[0].X.shape[2])
         for batch in batches:
             state = estimator.update(state, batch.seen(run, constants, scatter), LOSS)
         estimate = estimator.estimate(state)
         assert estimate is not None
-        found.append(estimate)
-    return found
+        results.append(estimate)
+    return results
 
 
 def values(found: list[DriftEstimate]) -> Array:

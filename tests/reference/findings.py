@@ -155,7 +155,7 @@ def made_up(name: str = "regression", *, runs: int = 20, seed: int = 0, periods:
 
 def hostile(evil: str) -> Finding:
     """Return a finding with that text everywhere, and numbers that are none."""
-    found = made_up(periods=4)
+    finding = made_up(periods=4)
     gaps = np.array([np.nan, 1.0, np.inf, -1.0])
     figure = Figure(
         key="odd",
@@ -172,7 +172,7 @@ def hostile(evil: str) -> Finding:
         paper=evil,
     )
     return replace(
-        found,
+        finding,
         title=evil,
         question=evil,
         answer=evil,
@@ -201,9 +201,11 @@ def mean_of_run(item: tuple[int, int]) -> float:
 def find(asked: RunSettings) -> Finding:
     """Find something that depends on runs and seed."""
     means = map_runs(asked, mean_of_run, [(asked.seed, run) for run in range(asked.runs)], "runs")
-    found = made_up(runs=asked.runs, seed=asked.seed)
-    figure = replace(found.figures[0], key="runs", series=(curve("mean of a run", "paper", np.array(means)),))
+    finding = made_up(runs=asked.runs, seed=asked.seed)
+    figure = replace(finding.figures[0], key="runs", series=(curve("mean of a run", "paper", np.array(means)),))
     value = Measured(value=float(np.mean(means)), error=float(np.std(means)))
     return replace(
-        found, figures=(figure,), comparisons=(Comparison(what="mean", paper=None, as_in_paper=value, practical=None),)
+        finding,
+        figures=(figure,),
+        comparisons=(Comparison(what="mean", paper=None, as_in_paper=value, practical=None),),
     )

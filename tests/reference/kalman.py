@@ -37,9 +37,9 @@ def begun(mean: FloatArray, place: float, speed: float) -> Dense:
 
 def moved(state: Dense, *, step: float, persistence: float) -> Dense:
     """One period later: F m and F P F' + Q."""
-    one, none = np.eye(state.size), np.zeros((state.size, state.size))
-    F = np.block([[one, one], [none, persistence * one]])
-    Q = np.block([[none, none], [none, (1.0 - persistence**2) * step * one]])
+    unit, none = np.eye(state.size), np.zeros((state.size, state.size))
+    F = np.block([[unit, unit], [none, persistence * unit]])
+    Q = np.block([[none, none], [none, (1.0 - persistence**2) * step * unit]])
     return Dense(mean=F @ state.mean, covariance=F @ state.covariance @ F.T + Q)
 
 

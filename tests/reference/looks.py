@@ -67,4 +67,4 @@ def verdicts(
 ) -> dict[str, Assumption]:
     """The checks of a period by name."""
     supply = Supply(gathered=len(rows), missing=0, exhausted=False) if supply is None else supply
-    return {one.name: one for one in checks(pace, rows, judged, supply)}
+    return {check.name: check for check in checks(pace, rows, judged, supply)}

@@ -46,14 +46,14 @@ def naive_sgd(
     threshold: float = 1.0,
 ) -> FloatArray:
     """The last iterate, or with ``weights`` the average of the iterates before each update."""
-    w, seen = np.array(start), []
+    w, observed = np.array(start), []
     for k, begin in enumerate(range(0, len(y), batch)):
         rows = slice(begin, begin + batch)
-        seen.append(w)
+        observed.append(w)
         w = project(w - steps[k] * mean_gradient(loss, w, X[rows], y[rows], l2=l2, free=free, threshold=threshold))
     if weights is None:
         return w
-    average: FloatArray = np.average(np.array(seen), axis=0, weights=np.asarray(weights, dtype=float))
+    average: FloatArray = np.average(np.array(observed), axis=0, weights=np.asarray(weights, dtype=float))
     return average
 
 

@@ -18,7 +18,7 @@ def rows(rng: np.random.Generator, count: int, period: int = 1) -> tuple[np.ndar
 
 def as_csv(X: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> bytes:
     """Return rows as a CSV file."""
-    lines = [",".join(repr(float(one)) for one in (*row, target)) for row, target in zip(X, y, strict=True)]
+    lines = [",".join(repr(float(cell)) for cell in (*row, target)) for row, target in zip(X, y, strict=True)]
     return "\n".join([",".join((*FEATURES, "y")), *lines, ""]).encode()
 
 

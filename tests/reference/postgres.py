@@ -25,9 +25,9 @@ PATIENCE = 120.0
 
 def binaries() -> Path | None:
     """Return the folder with the server's programs; None where it is not installed."""
-    found = [Path(name).parent for name in [shutil.which("postgres") or ""] if name]
-    found += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
-    whole = [folder for folder in found if (folder / "initdb").exists() and (folder / "postgres").exists()]
+    results = [Path(name).parent for name in [shutil.which("postgres") or ""] if name]
+    results += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    whole = [folder for folder in results if (folder / "initdb").exists() and (folder / "postgres").exists()]
     return whole[0] if whole else None
 
 

@@ -71,6 +71,6 @@ def follow(
         bound=table(lambda report: report.risk_bound),
         certificate=table(lambda report: report.certificate),
         epsilon=table(lambda report: report.epsilon),
-        failed=table(lambda report: any(one.verdict is Verdict.FAIL for one in report.assumptions)),
+        failed=table(lambda report: any(assumption.verdict is Verdict.FAIL for assumption in report.assumptions)),
         status=table(lambda report: report.status),
     )

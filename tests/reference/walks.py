@@ -10,19 +10,19 @@ _CHECKER, _FLAGS = doctest.OutputChecker(), doctest.ELLIPSIS | doctest.NORMALIZE
 
 def steps(page: str) -> list[tuple[str, str]]:
     """Return the commands of a page, each with what it prints; ``label ...`` where somebody labels rows."""
-    found: list[tuple[str, str]] = []
+    results: list[tuple[str, str]] = []
     text = (DOCS / page).read_text(encoding="utf-8")
     for block in re.finditer(r"```console\n(.*?)```|<!-- (label \S+) -->", text, re.DOTALL):
         if block[2]:
-            found.append((block[2], ""))
+            results.append((block[2], ""))
             continue
         for part in re.split(r"^\$ ", block[1], flags=re.MULTILINE)[1:]:
             command, _, printed = part.partition("\n")
-            found.append((command, printed))
-    return found
+            results.append((command, printed))
+    return results
 
 
 def check(command: str, printed: str, wanted: str) -> None:
     """Refuse what is not what the page says, ... standing for anything."""
-    said = f"$ {command}\n{printed}\nand the page says\n{wanted}"
-    assert _CHECKER.check_output(wanted.strip() + "\n", printed.strip() + "\n", _FLAGS), said
+    stated = f"$ {command}\n{printed}\nand the page says\n{wanted}"
+    assert _CHECKER.check_output(wanted.strip() + "\n", printed.strip() + "\n", _FLAGS), stated

@@ -37,7 +37,7 @@ def rows_of(period: int, came: int, rows: int) -> tuple[FloatArray, FloatArray]:
 
 def obey(campaign: Campaign, command: Command, note: Note) -> Order | None:
     """Give one command, with a note before and after; None where a period was closed already."""
-    verb, period, came, rows = command
+    verb, period, received, rows = command
     key = f"W{period}"
     note("begun", command, None)
     if verb == "ask":
@@ -45,8 +45,8 @@ def obey(campaign: Campaign, command: Command, note: Note) -> Order | None:
         note("done", command, [order.period, order.samples, order.received])
         return order
     if verb == "tell":
-        named = f"{period}:{came}" if period % 2 else None
-        receipt = campaign.tell(*rows_of(period, came, rows), key=key, delivery=named, final=False)
+        named = f"{period}:{received}" if period % 2 else None
+        receipt = campaign.tell(*rows_of(period, received, rows), key=key, delivery=named, final=False)
         assert receipt.rows + (rows if receipt.duplicate else 0) == rows
         note("done", command, receipt.duplicate)
         return receipt.order
@@ -95,8 +95,8 @@ def digest_of(report: StepReport) -> str:
 
 def timeless(log: Sequence[Entry]) -> list[Entry]:
     """The log without what is read from a clock."""
-    told = [json.loads(json.dumps(dict(entry.body))) for entry in log]
-    for body in told:
+    reported = [json.loads(json.dumps(dict(entry.body))) for entry in log]
+    for body in reported:
         if "report" in body:
             del body["report"]["fields"]["seconds"]
-    return [replace(entry, at="", body=body) for entry, body in zip(log, told, strict=True)]
+    return [replace(entry, at="", body=body) for entry, body in zip(log, reported, strict=True)]

@@ -94,33 +94,33 @@ def hostile() -> BacktestResult:
 
 
 def test_nothing_is_fetched() -> None:
-    text, found = page()
-    rest = without_plotly(text, found)
+    text, parsed = page()
+    rest = without_plotly(text, parsed)
     assert not re.search(r"https?:|//cdn|@import|url\(", rest)
-    assert not any("src" in attributes or "href" in attributes for _, attributes in found.elements)
-    assert found.having("link") == []
+    assert not any("src" in attributes or "href" in attributes for _, attributes in parsed.elements)
+    assert parsed.having("link") == []
 
 
 def test_the_policy_allows_the_two_scripts_and_nothing_else() -> None:
-    _, found = page()
-    policy = next(each["content"] for each in found.having("meta") if each.get("http-equiv"))
+    _, parsed = page()
+    policy = next(each["content"] for each in parsed.having("meta") if each.get("http-equiv"))
     assert policy is not None
     assert policy.startswith("default-src 'none'")
     allowed = re.findall(r"'sha256-([^']+)'", policy)
-    data, *scripts = found.scripts
+    data, *scripts = parsed.scripts
     assert json.loads(data)
     assert allowed == [base64.b64encode(hashlib.sha256(each.encode()).digest()).decode() for each in scripts]
     assert "unsafe-inline" not in policy.split("script-src")[1].split(";")[0]
 
 
 def test_names_from_a_file_stay_text() -> None:
-    found = Page(backtest_report(hostile()))
-    assert len(found.scripts) == 3
-    assert found.having("img") == []
-    assert not any(name.startswith("on") for _, attributes in found.elements for name in attributes)
-    assert "<script>alert(1)</script>" in "".join(found.words)  # as words that a reader sees
-    assert "<" not in found.scripts[0]  # nothing in the data can close its element
-    names = json.loads(found.scripts[0])["samples"]["layout"]["xaxis"]["categoryarray"]
+    parsed = Page(backtest_report(hostile()))
+    assert len(parsed.scripts) == 3
+    assert parsed.having("img") == []
+    assert not any(name.startswith("on") for _, attributes in parsed.elements for name in attributes)
+    assert "<script>alert(1)</script>" in "".join(parsed.words)  # as words that a reader sees
+    assert "<" not in parsed.scripts[0]  # nothing in the data can close its element
+    names = json.loads(parsed.scripts[0])["samples"]["layout"]["xaxis"]["categoryarray"]
     assert names[0] == "&lt;script&gt;alert(1)&lt;/script&gt;"  # plotly reads tags in names; these are none
 
 
@@ -132,11 +132,11 @@ def test_the_same_result_gives_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_the_answer_comes_first_and_the_words_last() -> None:
-    text, found = page()
+    text, parsed = page()
     heads = [text.index(f">{title}<") for title in HEADINGS]
     assert heads == sorted(heads)
     assert text.index("<h1>") < heads[0]
-    assert [tag for tag, _ in found.elements if tag == "h1"] == ["h1"]
+    assert [tag for tag, _ in parsed.elements if tag == "h1"] == ["h1"]
 
 
 HEADINGS = (
@@ -153,26 +153,26 @@ HEADINGS = (
 
 
 def test_every_figure_says_in_words_what_it_shows() -> None:
-    _, found = page()
-    drawn = [each for each in found.having("div") if each.get("class") == "figure"]
-    assert {each["id"] for each in drawn} == set(json.loads(found.scripts[0]))
+    _, parsed = page()
+    drawn = [each for each in parsed.having("div") if each.get("class") == "figure"]
+    assert {each["id"] for each in drawn} == set(json.loads(parsed.scripts[0]))
     assert all(each["role"] == "img" and len(str(each["aria-label"])) > 80 for each in drawn)
-    assert all(each.get("scope") in {"col", "row"} for each in found.having("th"))
-    assert len(found.having("caption")) == len(found.having("table"))
-    assert found.having("html") == [{"lang": "en"}]
+    assert all(each.get("scope") in {"col", "row"} for each in parsed.having("th"))
+    assert len(parsed.having("caption")) == len(parsed.having("table"))
+    assert parsed.having("html") == [{"lang": "en"}]
 
 
 def test_every_legend_entry_holds_the_traces_of_its_figure() -> None:
-    _, found = page()
-    figures = json.loads(found.scripts[0])
-    counted = sum(len(str(each["data-traces"]).split(",")) for each in found.having("button"))
+    _, parsed = page()
+    figures = json.loads(parsed.scripts[0])
+    counted = sum(len(str(each["data-traces"]).split(",")) for each in parsed.having("button"))
     assert counted == sum(len(figure["data"]) for figure in figures.values())
 
 
 @pytest.mark.parametrize("classification", [False, True])
 def test_plotly_takes_every_figure(classification: bool) -> None:
-    _, found = page(classification)
-    for figure in json.loads(found.scripts[0]).values():
+    _, parsed = page(classification)
+    for figure in json.loads(parsed.scripts[0]).values():
         assert len(go.Figure(figure).data) == len(figure["data"])  # raises on what it does not know
 
 
@@ -193,27 +193,27 @@ def test_money_is_shown_when_a_price_or_a_currency_was_given() -> None:
 
 @pytest.mark.parametrize(("runs", "periods"), [(1, 1), (1, 2), (3, 1), (2, 150)])
 def test_few_and_many_runs_and_periods(runs: int, periods: int) -> None:
-    found = Page(backtest_report(made_up(runs=runs, periods=periods)))
-    assert json.loads(found.scripts[0])["ledger"]["data"]
+    parsed = Page(backtest_report(made_up(runs=runs, periods=periods)))
+    assert json.loads(parsed.scripts[0])["ledger"]["data"]
 
 
 @pytest.mark.parametrize("periods", [2, 28])
 def test_what_was_not_measured_leaves_a_gap(periods: int) -> None:
     result = broken(made_up(periods=periods))
     text = backtest_report(result)
-    found = Page(text)
-    ledger = json.loads(found.scripts[0])["ledger"]["data"]
+    parsed = Page(text)
+    ledger = json.loads(parsed.scripts[0])["ledger"]["data"]
     measured = next(trace for trace in ledger if trace["name"].startswith("measured"))
     assert [value is None for value in measured["y"]] == [index >= periods // 2 for index in range(periods)]
     assert f"not measured in {periods - periods // 2} period" in text
-    assert not re.search(r">\s*(nan|inf)\b", without_plotly(text, found), re.IGNORECASE)
+    assert not re.search(r">\s*(nan|inf)\b", without_plotly(text, parsed), re.IGNORECASE)
 
 
 def test_nothing_measured_at_all() -> None:
     result = made_up(periods=2)
     nothing = np.full((result.runs, 2), math.nan)
-    own = replace(result.strategies[0], excess_risk=nothing, test_loss=nothing, samples=nothing)
-    empty = replace(result, strategies=(own,), epsilon=(math.nan, math.nan), assumptions=(), notes=())
+    tracked = replace(result.strategies[0], excess_risk=nothing, test_loss=nothing, samples=nothing)
+    empty = replace(result, strategies=(tracked,), epsilon=(math.nan, math.nan), assumptions=(), notes=())
     assert "was not measured" in headline(empty)
     assert alternatives(empty) == ["no baseline was replayed"]
     assert "<h1>" in backtest_report(empty)
@@ -230,9 +230,13 @@ def test_a_baseline_that_was_replayed_is_named_although_it_is_not_a_main_one() -
 def test_the_promise_is_the_one_of_the_backtest() -> None:
     result = made_up()
     for strategy in result.strategies:
-        found = promise(strategy.excess_risk, np.array(result.epsilon))
+        verdict = promise(strategy.excess_risk, np.array(result.epsilon))
         judged = judge_strategy(strategy, result.epsilon)
-        assert (judged.kept, judged.measured, judged.above) == (found.kept, found.mean, found.periods_above)
+        assert (judged.kept, judged.measured, judged.above) == (
+            verdict.kept,
+            verdict.mean,
+            verdict.periods_above,
+        )
     verdicts = {strategy.name: judge_strategy(strategy, result.epsilon).kept for strategy in result.strategies}
     assert verdicts["driftpace"]
     assert not verdicts["first_model"]
@@ -242,20 +246,20 @@ def test_a_promise_in_high_probability_counts_shares() -> None:
     result = made_up(runs=4, periods=5)
     risk = np.full((4, 5), 0.01)
     risk[0, 0] = 0.03
-    own = replace(result.strategies[0], excess_risk=risk)
-    assert judge_strategy(own, result.epsilon, 0.95).kept
-    assert not judge_strategy(own, result.epsilon, 0.96).kept
-    assert judge_strategy(own, result.epsilon, 0.95).measured == pytest.approx(0.95)
+    tracked = replace(result.strategies[0], excess_risk=risk)
+    assert judge_strategy(tracked, result.epsilon, 0.95).kept
+    assert not judge_strategy(tracked, result.epsilon, 0.96).kept
+    assert judge_strategy(tracked, result.epsilon, 0.95).measured == pytest.approx(0.95)
     assert "in 95 % of periods" in target_text(replace(result, confidence=0.95))
 
 
 def test_the_answer_is_one_sentence_with_its_numbers() -> None:
     result = made_up()
-    own, scratch = (
+    tracked, scratch = (
         next(each for each in result.strategies if each.name == name) for name in ("driftpace", "from_scratch")
     )
     sentence = headline(result)
-    assert f"{total_labels(own):,.0f} labels over 28 periods" in sentence
+    assert f"{total_labels(tracked):,.0f} labels over 28 periods" in sentence
     assert f"{total_labels(scratch):,.0f} labels" in sentence
     assert "was met" in sentence
     assert "was missed" in headline(replace(result, epsilon=(0.001,) * 28))
@@ -277,26 +281,28 @@ def test_a_strategy_that_missed_the_target_says_so() -> None:
 
 def test_every_baseline_that_met_the_target_more_cheaply_is_named_and_a_missed_target_comes_first() -> None:
     result = made_up()
-    own, *others = result.strategies
+    tracked, *others = result.strategies
     cheap = tuple(
-        replace(each, samples=own.samples / 4.0, excess_risk=own.excess_risk)
+        replace(each, samples=tracked.samples / 4.0, excess_risk=tracked.excess_risk)
         if each.name in ("even", "up_front")
         else each
         for each in others
     )
-    found = replace(result, strategies=(replace(own, excess_risk=own.excess_risk * 5.0), *cheap))
-    assert {"even", "up_front"} <= {each.name for each in cheaper_strategies(replace(result, strategies=(own, *cheap)))}
-    assert {"even", "up_front"} <= {each.name for each in cheaper_strategies(found)}
-    phrases = alternatives(found)
+    finding = replace(result, strategies=(replace(tracked, excess_risk=tracked.excess_risk * 5.0), *cheap))
+    assert {"even", "up_front"} <= {
+        each.name for each in cheaper_strategies(replace(result, strategies=(tracked, *cheap)))
+    }
+    assert {"even", "up_front"} <= {each.name for each in cheaper_strategies(finding)}
+    phrases = alternatives(finding)
     assert any("by spreading the labels evenly (met the target)" in line for line in phrases)
     assert any("by buying everything up front (met the target)" in line for line in phrases)
-    assert headline(found).startswith("The target, at most 0.02 worse")
-    assert " was missed: " in headline(found).split(". ")[0]
-    assert "spread evenly met the target with 354 labels." in headline(found)
-    page = backtest_report(found)
+    assert headline(finding).startswith("The target, at most 0.02 worse")
+    assert " was missed: " in headline(finding).split(". ")[0]
+    assert "spread evenly met the target with 354 labels." in headline(finding)
+    page = backtest_report(finding)
     assert "; it met the target, driftpace missed the target" in page
     assert "Met the target with fewer labels" in page
-    assert "Met the target with fewer labels" not in backtest_report(replace(result, strategies=(own,)))
+    assert "Met the target with fewer labels" not in backtest_report(replace(result, strategies=(tracked,)))
 
 
 def test_a_strategy_that_met_the_target_after_its_first_periods_says_so() -> None:
@@ -307,10 +313,10 @@ def test_a_strategy_that_met_the_target_after_its_first_periods_says_so() -> Non
         replace(each, excess_risk=each.excess_risk * slow) if each.name == "best_constant" else each
         for each in result.strategies
     )
-    found = replace(result, strategies=late)
-    assert any("hindsight (met the target only after period 3)" in line for line in alternatives(found))
-    assert "; it met the target only after period 3, driftpace met the target" in backtest_report(found)
-    assert "! after period 3" in backtest_report(found)
+    finding = replace(result, strategies=late)
+    assert any("hindsight (met the target only after period 3)" in line for line in alternatives(finding))
+    assert "; it met the target only after period 3, driftpace met the target" in backtest_report(finding)
+    assert "! after period 3" in backtest_report(finding)
     assert "! after period 3" not in backtest_report(result)
 
 
@@ -321,9 +327,9 @@ def test_only_the_yardstick_is_let_off_its_first_periods() -> None:
     late = replace(
         result, strategies=tuple(replace(each, excess_risk=each.excess_risk * slow) for each in result.strategies)
     )
-    found = {each.name: outcome(late, each) for each in late.strategies}
-    assert found.pop("best_constant") == "after period 3"
-    assert set(found.values()) == {"missed"}
+    results = {each.name: outcome(late, each) for each in late.strategies}
+    assert results.pop("best_constant") == "after period 3"
+    assert set(results.values()) == {"missed"}
     assert backtest_report(late).count("! after period 3") == 1
 
 

@@ -44,8 +44,8 @@ class Browser:
             got = self._next()
             if got.get("id") == self._last:
                 assert "error" not in got, got
-                found: dict[str, Any] = got["result"]
-                return found
+                result: dict[str, Any] = got["result"]
+                return result
             self._notice(got)
 
     def look(self, expression: str) -> Any:
@@ -68,8 +68,8 @@ class Browser:
             assert got, "the browser went away"
             self._pending += got
         message, _, self._pending = self._pending.partition(b"\0")
-        found: dict[str, Any] = json.loads(message)
-        return found
+        result: dict[str, Any] = json.loads(message)
+        return result
 
     def _notice(self, event: dict[str, Any]) -> None:
         method, given = event.get("method", ""), event.get("params", {})

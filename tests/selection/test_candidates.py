@@ -10,8 +10,8 @@ from driftpace.selection import Candidate, Selection
 def test_penalties_come_in_rising_order_with_their_own_constants() -> None:
     selection = Selection.of_l2(SquaredLoss(), [1.0, 0.0, 0.1], constants=["c1", "c0", "c.1"])
     assert selection.labels == ("l2=0", "l2=0.1", "l2=1")
-    assert [one.loss.l2 for one in selection.candidates] == [0.0, 0.1, 1.0]
-    assert [one.constants for one in selection.candidates] == ["c0", "c.1", "c1"]
+    assert [candidate.loss.l2 for candidate in selection.candidates] == [0.0, 0.1, 1.0]
+    assert [candidate.constants for candidate in selection.candidates] == ["c0", "c.1", "c1"]
 
 
 @pytest.mark.parametrize(

@@ -53,9 +53,9 @@ def test_groups_with_classes_leave_every_class_in_every_fold(rng: np.random.Gene
 
 
 def test_the_same_seed_gives_the_same_folds_and_another_gives_others() -> None:
-    one, same, other = (make_folds(50, 5, rng=seed) for seed in (1, 1, 2))
-    assert np.array_equal(one, same)
-    assert not np.array_equal(one, other)
+    first, same, other = (make_folds(50, 5, rng=seed) for seed in (1, 1, 2))
+    assert np.array_equal(first, same)
+    assert not np.array_equal(first, other)
 
 
 @pytest.mark.parametrize(

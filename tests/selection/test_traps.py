@@ -58,8 +58,8 @@ def test_both_classes_are_in_every_fold_however_uneven_the_groups(seed: int) -> 
 def by_hand(X: np.ndarray, y: np.ndarray, l2: float, fold: np.ndarray) -> float:
     """The mean loss of rows left out, each fold fitted anew: the shortest least-squares solution."""
     losses = np.empty(len(y))
-    for one in range(int(fold.max()) + 1):
-        keep = fold != one
+    for each in range(int(fold.max()) + 1):
+        keep = fold != each
         rows = np.vstack([X[keep], np.sqrt(l2 * keep.sum()) * np.eye(X.shape[1])])
         coef = np.linalg.lstsq(rows, np.append(y[keep], np.zeros(X.shape[1])), rcond=1e-10)[0]
         losses[~keep] = 0.5 * (y[~keep] - X[~keep] @ coef) ** 2
@@ -81,6 +81,6 @@ def test_scores_are_those_of_fits_to_the_other_rows_also_where_columns_depend(
         "rare": np.column_stack([X, np.eye(rows)[:, :2]]),  # a column that one row alone shows
     }[kind]
     y = X[:, 0] / np.abs(X[:, 0]).max() + rng.standard_normal(rows)
-    found, _ = select_l2(SquaredLoss(), X, y, [0.0, 0.1, 1.0])
+    result, _ = select_l2(SquaredLoss(), X, y, [0.0, 0.1, 1.0])
     fold = make_folds(rows, 10, rng=0)
-    assert found.scores == pytest.approx([by_hand(X, y, l2, fold) for l2 in (0.0, 0.1, 1.0)], rel=1e-6)
+    assert result.scores == pytest.approx([by_hand(X, y, l2, fold) for l2 in (0.0, 0.1, 1.0)], rel=1e-6)

@@ -21,9 +21,9 @@ SEEDED = [name for name, make in library.POPULATIONS.items() if "rng" in inspect
 
 def make(name: str, seed: int, **more: object) -> DriftingPopulation:
     """The world of this name, from the seed where it has one, with what is seen of it soon."""
-    own = {"rng": seed} if name in SEEDED else {}
+    seeded = {"rng": seed} if name in SEEDED else {}
     early = {"jump_at": 4} if name == "jump" else {}
-    return library.POPULATIONS[name](**(own | early | more))
+    return library.POPULATIONS[name](**(seeded | early | more))
 
 
 def losses(name: str) -> list[LinearLoss]:
@@ -31,10 +31,10 @@ def losses(name: str) -> list[LinearLoss]:
 
 
 def test_the_dictionary_has_every_world_of_the_module() -> None:
-    own = {
+    public = {
         name for name, made in vars(library).items() if inspect.isfunction(made) and made.__module__ == library.__name__
     }
-    assert own == set(library.POPULATIONS)
+    assert public == set(library.POPULATIONS)
     for made in library.POPULATIONS.values():
         assert made.__doc__ is not None
         assert ">>>" in made.__doc__

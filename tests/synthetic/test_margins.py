@@ -48,9 +48,9 @@ def test_the_risk_agrees_with_the_plane(
 ) -> None:
     """The grid is good to 1e-13 for the logistic loss, and to 1e-7 for the hinge, whose bend jumps between its lines."""
     z, v = np.array(truth), np.array(model)
-    said = float(unpenalised_risk(loss, z[None], v[None], np.array([b]))[0])
+    stated = float(unpenalised_risk(loss, z[None], v[None], np.array([b]))[0])
     error = 1e-12 if isinstance(loss, LogisticLoss) else 1e-6
-    assert said == pytest.approx(by_plane(loss, z, v, b), abs=error)
+    assert stated == pytest.approx(by_plane(loss, z, v, b), abs=error)
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)

@@ -33,8 +33,8 @@ def trapezoid(loss: LinearLoss, mean: float, scale: float) -> float:
 @pytest.mark.parametrize("mean", MEANS)
 def test_the_logistic_risk_is_good_to_rounding(mean: float, scale: float) -> None:
     loss = LogisticLoss()
-    said = float(mean_curve(loss, np.array([mean]), np.array([scale]), 1.0)[0])
-    assert said == pytest.approx(trapezoid(loss, mean, scale), rel=1e-12, abs=1e-15)
+    stated = float(mean_curve(loss, np.array([mean]), np.array([scale]), 1.0)[0])
+    assert stated == pytest.approx(trapezoid(loss, mean, scale), rel=1e-12, abs=1e-15)
 
 
 @pytest.mark.parametrize("loss", [SquaredLoss(), SmoothedHinge(), HuberLoss(threshold=0.4)], ids=repr)
@@ -44,8 +44,8 @@ def test_closed_forms_agree_with_the_rule(loss: LinearLoss, mean: float, scale: 
     u, p = normal_rule(np.array(mean), np.array(scale), breaks(loss, 1.0))
     t = mean + scale * u
     by_rule = float(p @ loss.curve.phi(t, np.ones_like(t)))
-    said = float(mean_curve(loss, np.array(mean), np.array(scale), 1.0))
-    assert said == pytest.approx(by_rule, rel=1e-11, abs=1e-14)
+    stated = float(mean_curve(loss, np.array(mean), np.array(scale), 1.0))
+    assert stated == pytest.approx(by_rule, rel=1e-11, abs=1e-14)
 
 
 def test_a_kink_that_is_not_cut_costs_accuracy() -> None:
@@ -53,9 +53,9 @@ def test_a_kink_that_is_not_cut_costs_accuracy() -> None:
     loss, t_mean, t_scale = HuberLoss(threshold=0.4), np.array(0.3), np.array(0.7)
     u, p = normal_rule(t_mean, t_scale)
     uncut = float(p @ loss.curve.phi(0.3 + 0.7 * u, np.ones_like(u)))
-    said = float(mean_curve(loss, t_mean, t_scale, 1.0))
-    assert uncut == pytest.approx(said, rel=1e-3)
-    assert uncut != pytest.approx(said, rel=1e-9)
+    stated = float(mean_curve(loss, t_mean, t_scale, 1.0))
+    assert uncut == pytest.approx(stated, rel=1e-3)
+    assert uncut != pytest.approx(stated, rel=1e-9)
 
 
 def test_blocks_do_not_show(rng: np.random.Generator) -> None:

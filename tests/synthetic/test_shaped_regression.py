@@ -114,9 +114,9 @@ def test_noise_has_its_kind_and_its_variance(kind: NoiseKind, rng: np.random.Gen
     assert standard_errors_off(xi**2, 0.7) < allowed(1)
     lean = X @ np.linalg.solve(period.rows.root, period.leaning)  # x'u with variance one
     assert standard_errors_off(lean**2, 1.0) < allowed(1)
-    said = 0.35 + 0.35 * lean**2 if kind == "heteroscedastic" else np.full(len(y), 0.7)
-    assert standard_errors_off((xi**2 - said) * lean**2, 0.0) < allowed(1)
-    assert kstest(xi / np.sqrt(said), "norm").pvalue > 1e-6
+    stated = 0.35 + 0.35 * lean**2 if kind == "heteroscedastic" else np.full(len(y), 0.7)
+    assert standard_errors_off((xi**2 - stated) * lean**2, 0.0) < allowed(1)
+    assert kstest(xi / np.sqrt(stated), "norm").pvalue > 1e-6
     if kind == "heteroscedastic":
         assert standard_errors_off((xi**2 - 0.7) * lean**2, 0.0) > allowed(1)
 

@@ -154,8 +154,8 @@ class _Answers(_Around):
     changes: ClassVar[dict[str, Any]] = {}
 
     def estimate(self, state: Any) -> Any:
-        found = self.inner.estimate(state)
-        return None if found is None else replace(found, **self.changes)
+        inner = self.inner.estimate(state)
+        return None if inner is None else replace(inner, **self.changes)
 
 
 class _UpsideDown(_Answers):
@@ -181,25 +181,25 @@ class _NeverReady(_Around):
 
 class _TooLow(_Around):
     def estimate(self, state: Any) -> Any:
-        found = self.inner.estimate(state)
-        return None if found is None else replace(found, value=0.5 * found.value, upper=0.5 * found.upper)
+        inner = self.inner.estimate(state)
+        return None if inner is None else replace(inner, value=0.5 * inner.value, upper=0.5 * inner.upper)
 
 
 class _NowThisNowThat(_Around):
     """Zero, and a monitor in about half of the runs."""
 
     def estimate(self, state: Any) -> Any:
-        found = self.inner.estimate(state)
-        if found is None:
+        inner = self.inner.estimate(state)
+        if inner is None:
             return None
-        monitor = int(found.value * 1e9) % 2 == 0
-        return replace(found, value=0.0, upper=0.0, measures="monitor" if monitor else "rho")
+        monitor = int(inner.value * 1e9) % 2 == 0
+        return replace(inner, value=0.0, upper=0.0, measures="monitor" if monitor else "rho")
 
 
 class _SaysItWasGiven(_Around):
     def estimate(self, state: Any) -> Any:
-        found = self.inner.estimate(state)
-        return None if found is None else replace(found, value=0.0, upper=0.0, steps=0)
+        inner = self.inner.estimate(state)
+        return None if inner is None else replace(inner, value=0.0, upper=0.0, steps=0)
 
 
 BROKEN = {

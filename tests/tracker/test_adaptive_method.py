@@ -43,7 +43,7 @@ def after(periods: int, **changes: Any) -> Tracker:
 
 
 def by_name(report: Any) -> dict[str, Verdict]:
-    return {one.name: one.verdict for one in report.assumptions}
+    return {assumption.name: assumption.verdict for assumption in report.assumptions}
 
 
 @pytest.mark.parametrize("periods", [0, 1, 3])
@@ -167,7 +167,7 @@ def test_a_pool_that_is_too_small_is_said() -> None:
     assert report.outcome is Outcome.POOL
     assert report.risk_bound > 1e-3
     assert by_name(report)["pool"] is Verdict.FAIL
-    missing = next(one.sentence for one in report.assumptions if one.name == "pool")
+    missing = next(assumption.sentence for assumption in report.assumptions if assumption.name == "pool")
     assert int("".join(ch for ch in missing if ch.isdigit())) > 100
     assert default(pool=7).ask().samples == 7
     assert not default(pool=7).ask().outcome.promised

@@ -25,12 +25,12 @@ def world(shape: Shape, cost: float, seed: int, **changes: Any) -> Callable[[int
 
 def test_a_tolerance_is_followed(seed: int) -> None:
     """Within 5 % of the best loss: the target is 0.05 x 2.0 within a fifth, in every period, and is kept in the mean."""
-    found = follow(
+    study = follow(
         world("walk", 0.3, seed, noise=4.0), features=3, runs=20, periods=8, seed=seed, epsilon=None, tolerance=0.05
     )
     true = 0.05 * 2.0
-    assert (np.abs(found.epsilon.mean(axis=0) / true - 1.0) < 0.2).all()
-    means = found.risk.mean(axis=1)
+    assert (np.abs(study.epsilon.mean(axis=0) / true - 1.0) < 0.2).all()
+    means = study.risk.mean(axis=1)
     assert means.mean() <= true + 3.0 * means.std(ddof=1) / math.sqrt(len(means))
 
 
@@ -53,14 +53,14 @@ def test_a_certificate_has_the_level_that_was_asked_for(seed: int) -> None:
     runs, periods = 20, 8
     before = None
     for level in (0.6, 0.9, 0.99):
-        found = follow(
+        study = follow(
             world("walk", 0.3, seed), features=3, runs=runs, periods=periods, seed=seed, certificate_level=level
         )
         if before is not None:
-            np.testing.assert_array_equal(found.samples, before.samples)
-            assert (found.certificate > before.certificate).all()
-        before = found
-        each = found.covered.mean(axis=1)
+            np.testing.assert_array_equal(study.samples, before.samples)
+            assert (study.certificate > before.certificate).all()
+        before = study
+        each = study.covered.mean(axis=1)
         error = max(float(each.std(ddof=1)), math.sqrt(level * (1.0 - level) / periods)) / math.sqrt(runs)
         assert each.mean() >= level - 3.0 * error
 
@@ -68,24 +68,24 @@ def test_a_certificate_has_the_level_that_was_asked_for(seed: int) -> None:
 def test_a_jump_is_noticed_said_and_topped_up_for(seed: int) -> None:
     """One jump that costs a stale model forty targets: called a drift, and the period ends within two targets."""
     runs, jump_at = 25, 7
-    found = follow(world("jump", 40.0, seed, jump_at=jump_at), features=3, runs=runs, periods=jump_at + 1, seed=seed)
+    study = follow(world("jump", 40.0, seed, jump_at=jump_at), features=3, runs=runs, periods=jump_at + 1, seed=seed)
     at = jump_at - 1
-    assert np.count_nonzero(found.status[:, at] == "drift") >= binom.ppf(1e-6, runs, 0.95)
-    before = found.status[:, 1:at]
+    assert np.count_nonzero(study.status[:, at] == "drift") >= binom.ppf(1e-6, runs, 0.95)
+    before = study.status[:, 1:at]
     assert np.mean(before == "stable") >= 0.9
     assert np.count_nonzero(before == "drift") <= binom.ppf(1.0 - 1e-6, before.size, 0.01)
-    risk = found.risk[:, at]
+    risk = study.risk[:, at]
     assert risk.mean() <= 2.0 * EPSILON + 3.0 * risk.std(ddof=1) / math.sqrt(runs)
-    assert found.samples[:, at].mean() > 1.5 * found.samples[:, at - 1].mean()
-    covered = np.count_nonzero(found.covered[:, at])
+    assert study.samples[:, at].mean() > 1.5 * study.samples[:, at - 1].mean()
+    covered = np.count_nonzero(study.covered[:, at])
     assert covered >= binom.ppf(1e-6, runs, 0.95)
 
 
 def test_a_world_that_stands_still_is_left_alone(seed: int) -> None:
     """After a hundred periods less than a tenth of the first is asked, and it goes on falling; the target is kept."""
-    found = follow(world("still", 0.0, seed), features=3, runs=4, periods=120, seed=seed)
-    first, early, late = (found.samples[:, part].mean() for part in (slice(0, 1), slice(30, 60), slice(99, 120)))
+    study = follow(world("still", 0.0, seed), features=3, runs=4, periods=120, seed=seed)
+    first, early, late = (study.samples[:, part].mean() for part in (slice(0, 1), slice(30, 60), slice(99, 120)))
     assert late < 0.1 * first
     assert late < 0.8 * early < 0.8 * first
-    assert found.risk.mean() <= EPSILON
-    assert (found.samples == 0.0).any()
+    assert study.risk.mean() <= EPSILON
+    assert (study.samples == 0.0).any()

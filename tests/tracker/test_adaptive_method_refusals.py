@@ -17,7 +17,7 @@ from tests.tracker.test_tracker import OwnLoss, fingerprint
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         pytest.param({"epsilon": None}, r"epsilon=...\) must be given, or tolerance .* got neither", id="neither"),
         pytest.param({"tolerance": 0.05}, r"epsilon=...\) must be given, or tolerance .* got both", id="both"),
@@ -34,8 +34,8 @@ from tests.tracker.test_tracker import OwnLoss, fingerprint
         pytest.param({"start": [1.0, 2.0], "features": 3}, r"features=.* start has, 2", id="start"),
     ],
 )
-def test_bad_parameters_are_refused_in_a_sentence(changes: dict[str, Any], said: str) -> None:
-    with pytest.raises(ParameterError, match=said) as refusal:
+def test_bad_parameters_are_refused_in_a_sentence(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=message) as refusal:
         default(**changes)
     assert "\n" not in str(refusal.value)
 

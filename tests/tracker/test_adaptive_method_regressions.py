@@ -17,14 +17,14 @@ from tests.tracker.test_adaptive_method import after, default, rows
 def test_rows_that_replace_forgotten_ones_are_judged_themselves() -> None:
     """As many rows as were taken back are other rows: the answer given for the first ones is not theirs."""
     tracker, fresh = default(features=3), default(features=3)
-    for one in (tracker, fresh):
-        one.ask()
+    for each in (tracker, fresh):
+        each.ask()
     X, y = rows(20, seed=0)
     tracker.tell(X, 100.0 * y, final=False)
     wild = tracker.ask()
     tracker.forget()
-    for one in (tracker, fresh):
-        one.tell(X, y, final=False)
+    for each in (tracker, fresh):
+        each.tell(X, y, final=False)
     assert tracker.ask() == fresh.ask()
     assert tracker.ask() != wild
 
@@ -57,7 +57,7 @@ def test_a_pool_that_was_not_used_up_is_not_called_exhausted() -> None:
     report = tracker.tell(*rows(10, seed=5))
     assert report is not None
     assert report.outcome is Outcome.SHORT
-    sentence = next(one.sentence for one in report.assumptions if one.name == "pool")
+    sentence = next(assumption.sentence for assumption in report.assumptions if assumption.name == "pool")
     assert sentence == "More rows are needed, and the pool of this period is not exhausted."
 
 
@@ -86,7 +86,7 @@ def test_rows_without_noise_are_said() -> None:
     tracker.ask()
     report = tracker.tell(X, 0.0 * y)
     assert report is not None
-    assert next(one.verdict for one in report.assumptions if one.name == "tails") is Verdict.WARN
+    assert next(assumption.verdict for assumption in report.assumptions if assumption.name == "tails") is Verdict.WARN
 
 
 def test_a_column_that_is_constant_at_first_gets_no_coefficient() -> None:
@@ -98,7 +98,7 @@ def test_a_column_that_is_constant_at_first_gets_no_coefficient() -> None:
     report = tracker.tell(X, y)
     assert report is not None
     assert tracker.coef[1] == 0.0
-    curvature = next(one for one in report.assumptions if one.name == "curvature")
+    curvature = next(assumption for assumption in report.assumptions if assumption.name == "curvature")
     assert curvature.verdict is Verdict.FAIL
     assert "is constant in" in curvature.sentence
     assert tracker.step(lambda size: rows(size, seed=1)).samples < 1000
@@ -126,7 +126,7 @@ def test_one_row_is_a_row() -> None:
     tracker.ask()
     tracker.tell(*rows(1, seed=0), final=False)
     request = tracker.ask()
-    sentences = [request.reason, *(one.sentence for one in request.assumptions)]
+    sentences = [request.reason, *(assumption.sentence for assumption in request.assumptions)]
     assert not any("1 rows" in sentence for sentence in sentences)
 
 

@@ -70,7 +70,9 @@ def test_columns_that_cannot_be_told_apart_are_said_and_lived_with(kind: str) ->
 
     for _ in range(10):
         report = tracker.step(draw)
-    assert any(one.name == "curvature" and one.verdict is Verdict.FAIL for one in report.assumptions)
+    assert any(
+        assumption.name == "curvature" and assumption.verdict is Verdict.FAIL for assumption in report.assumptions
+    )
     X, y = draw(20_000)
     excess = float(np.mean((y - tracker.predict(X)) ** 2) - np.mean((y - X[:, 0]) ** 2)) / 2.0
     assert excess < 0.15  # three times the target, in one run

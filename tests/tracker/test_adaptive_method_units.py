@@ -16,7 +16,7 @@ def followed(
 ) -> tuple[list[Any], FloatArray]:
     """Samples, bounds over epsilon and scores on fixed rows, when X and y are passed through ``change``."""
     tracker = Tracker(SquaredLoss() if loss is None else loss, epsilon=epsilon, rng=0, **settings)
-    rng, told = np.random.default_rng(4), []
+    rng, reported = np.random.default_rng(4), []
     probe = rng.standard_normal((6, 3))
     for index in range(5):
 
@@ -27,9 +27,9 @@ def followed(
 
         report = tracker.step(draw)
         assert report.certificate is not None
-        told.append((report.samples, report.risk_bound / epsilon, report.certificate / epsilon))
-    seen, _ = change(probe, np.zeros(6))
-    return told, seen @ tracker.coef + tracker.intercept
+        reported.append((report.samples, report.risk_bound / epsilon, report.certificate / epsilon))
+    observed, _ = change(probe, np.zeros(6))
+    return reported, observed @ tracker.coef + tracker.intercept
 
 
 SHIFT = np.array([5.0, -20.0, 0.1])
@@ -50,7 +50,7 @@ def test_units_of_the_columns_do_not_matter(change: Any, loss: Loss | None) -> N
     """Without a penalty the same rows in other units get the same answers, up to rounding and a ridge of 1e-9."""
     plain, scores = followed(lambda X, y: (X, y), loss=loss)
     other, same = followed(change, loss=loss)
-    assert [one[0] for one in other] == [one[0] for one in plain]
+    assert [each[0] for each in other] == [each[0] for each in plain]
     np.testing.assert_allclose(np.array(other), np.array(plain), rtol=2e-4)
     np.testing.assert_allclose(same, scores, rtol=2e-4, atol=2e-4)
 

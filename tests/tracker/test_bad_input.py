@@ -25,7 +25,7 @@ def with_(X: np.ndarray, row: int, column: int, value: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    ("X", "y", "said"),
+    ("X", "y", "message"),
     [
         pytest.param(with_(GOOD_X, 2, 1, np.nan), GOOD_Y, "column 1 has nan in row 2", id="nan-x"),
         pytest.param(with_(GOOD_X, 2, 1, np.inf), GOOD_Y, "column 1 has inf in row 2", id="inf-x"),
@@ -41,11 +41,11 @@ def with_(X: np.ndarray, row: int, column: int, value: float) -> np.ndarray:
     ],
 )
 @pytest.mark.parametrize("final", [True, False])
-def test_bad_rows_change_nothing(X: Any, y: Any, said: str, final: bool) -> None:
+def test_bad_rows_change_nothing(X: Any, y: Any, message: str, final: bool) -> None:
     tracker = after(3)
     tracker.ask()
     before = fingerprint(tracker)
-    with pytest.raises(DataError, match=said) as refusal:
+    with pytest.raises(DataError, match=message) as refusal:
         tracker.tell(X, y, final=final)
     assert "\n" not in str(refusal.value)
     assert fingerprint(tracker) == before
@@ -89,7 +89,7 @@ def test_epsilon_must_be_a_positive_number(epsilon: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         pytest.param({"cap": 0}, r"cap=", id="cap"),
         pytest.param({"pool": -1}, r"pool=", id="pool"),
@@ -124,8 +124,8 @@ def test_epsilon_must_be_a_positive_number(epsilon: Any) -> None:
         ),
     ],
 )
-def test_bad_parameters_are_refused(changes: dict[str, Any], said: str) -> None:
-    with pytest.raises(DriftpaceError, match=said) as refusal:
+def test_bad_parameters_are_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(DriftpaceError, match=message) as refusal:
         paper_tracker(0, **changes)
     assert isinstance(refusal.value, ParameterError)
 
@@ -222,7 +222,7 @@ def test_a_missing_part_is_filled_in(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         pytest.param({"epsilon": None}, r"Tracker\(epsilon=...\) must be positive", id="no-epsilon"),
         pytest.param(
@@ -235,6 +235,6 @@ def test_a_missing_part_is_filled_in(name: str) -> None:
         ),
     ],
 )
-def test_what_parts_cannot_promise_is_refused(changes: dict[str, Any], said: str) -> None:
-    with pytest.raises(ParameterError, match=said):
+def test_what_parts_cannot_promise_is_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
         Tracker(SquaredLoss(), **{"epsilon": 0.1, "learner": Sgd(), "rule": DoNotUpdate(), **changes})

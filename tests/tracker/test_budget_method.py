@@ -28,8 +28,8 @@ def euros(amount: object) -> Money:
 
 
 def of_budget(request: Request) -> Assumption:
-    (told,) = [one for one in request.assumptions if one.name == "budget"]
-    return told
+    (check,) = [assumption for assumption in request.assumptions if assumption.name == "budget"]
+    return check
 
 
 # ---- the money
@@ -51,8 +51,8 @@ def test_never_over_the_money(make: Callable[..., Tracker], seed: int) -> None:
             assert request.cost <= request.money_left
             if request.samples == 0:
                 break
-            came = int(rng.integers(0, request.samples + 1))
-            tracker.tell(*draw(period)(came), final=False)
+            received = int(rng.integers(0, request.samples + 1))
+            tracker.tell(*draw(period)(received), final=False)
         tracker.tell()
         spent = euros(sum(report.cost.amount for report in tracker.history if report.cost is not None))
         assert spent <= euros(total)
@@ -72,9 +72,9 @@ def test_more_rows_than_asked_are_paid_at_their_true_price(make: Callable[..., T
     assert request.money_left == euros(30)
     assert request.samples <= 10
     tracker.tell(*draw(2)(100), final=False)
-    told = tracker.ask()
-    assert (told.samples, told.cost, told.money_left) == (0, euros(0), euros(0))
-    assert told.reason.endswith("the rows delivered exceed the budget by 90 EUR")
+    asked = tracker.ask()
+    assert (asked.samples, asked.cost, asked.money_left) == (0, euros(0), euros(0))
+    assert asked.reason.endswith("the rows delivered exceed the budget by 90 EUR")
     tracker.tell()
     after = tracker.ask()
     assert (after.samples, after.money_left) == (0, euros(0))
@@ -178,7 +178,7 @@ def test_a_budget_that_falls_short_is_said_with_the_target_that_it_can_hold(make
     request = tracker.ask()
     assert request.plan is not None
     assert not request.plan.holds
-    told = of_budget(request)
+    check = of_budget(request)
     problem = Problem(
         outlook=tracker.outlook(),
         epsilon=0.1,
@@ -191,9 +191,9 @@ def test_a_budget_that_falls_short_is_said_with_the_target_that_it_can_hold(make
     )
     best = tightest_plan(problem, accuracy=ACCURACY)
     period = request.period + next(at for at, gap in enumerate(request.plan.gaps) if gap > 0.0)
-    assert told.verdict is Verdict.WARN
-    assert f"in period {period};" in told.sentence
-    assert told.sentence.endswith(f"it can meet {best.epsilon:.4g}.")
+    assert check.verdict is Verdict.WARN
+    assert f"in period {period};" in check.sentence
+    assert check.sentence.endswith(f"it can meet {best.epsilon:.4g}.")
     assert request.plan.samples == plan_exact(problem, accuracy=ACCURACY).samples
 
 
@@ -201,9 +201,9 @@ def test_a_budget_that_lasts_passes() -> None:
     tracker = in_paper(2000, 6)
     request = tracker.ask()
     assert request.outcome is Outcome.MET
-    told = of_budget(request)
-    assert told.verdict is Verdict.PASS
-    assert told.sentence == (
+    check = of_budget(request)
+    assert check.verdict is Verdict.PASS
+    assert check.sentence == (
         f"The remaining budget meets the target of 0.1 over 6 periods, with {request.plan.left} to spare."  # type: ignore[union-attr]
     )
 
@@ -216,9 +216,9 @@ def test_when_nothing_can_be_bought_any_more_it_fails() -> None:
     assert report.outcome is Outcome.BUDGET  # the money did not reach for more, and the bound is above the target
     request = tracker.ask()
     assert (request.samples, request.outcome) == (0, Outcome.BUDGET)
-    told = of_budget(request)
-    assert told.verdict is Verdict.FAIL
-    assert told.sentence.startswith("The remaining budget, 0 EUR, buys no more rows, and the target of 0.1 is missed")
+    check = of_budget(request)
+    assert check.verdict is Verdict.FAIL
+    assert check.sentence.startswith("The remaining budget, 0 EUR, buys no more rows, and the target of 0.1 is missed")
     closed = tracker.tell()
     assert closed is not None
     assert (closed.outcome, closed.cost) == (Outcome.BUDGET, euros(0))

@@ -19,8 +19,8 @@ EPSILON = 0.1
 
 
 def tracker_of(total: object = 300, horizon: int = 5, *, epsilon: float = EPSILON, **budget: Any) -> Tracker:
-    own = Budget(**{"total": total, "horizon": horizon, "cost": EACH, **budget})
-    return Tracker(SquaredLoss(), epsilon=epsilon, budget=own, rng=0)
+    limit = Budget(**{"total": total, "horizon": horizon, "cost": EACH, **budget})
+    return Tracker(SquaredLoss(), epsilon=epsilon, budget=limit, rng=0)
 
 
 def euros(amount: object) -> Money:
@@ -92,9 +92,9 @@ def test_reason_and_verdict_speak_of_the_same_money() -> None:
     tracker.tell(*draw(1)(tracker.ask().samples), final=False)
     for period in (1, 2):
         request = tracker.ask()
-        (told,) = [one for one in request.assumptions if one.name == "budget"]
+        (check,) = [assumption for assumption in request.assumptions if assumption.name == "budget"]
         assert f"and {request.money_left} remain: " in request.reason
-        assert told.sentence.startswith(f"The remaining budget, {request.money_left}, does not meet the target")
+        assert check.sentence.startswith(f"The remaining budget, {request.money_left}, does not meet the target")
         tracker.tell(*draw(period)(3), final=False)
         assert tracker.ask().money_left != request.money_left
         tracker.tell()
@@ -136,16 +136,16 @@ def test_never_over_the_money(cost: Any, seed: int) -> None:
     tracker, draw = tracker_of(total, 5, cost=cost, batches=True), draws(seed, noise=0.5)
     for period in range(1, 6):
         while True:
-            request, came = tracker.ask(), tracker._state.gathered
+            request, received = tracker.ask(), tracker._state.gathered
             assert request.cost is not None
             assert request.money_left is not None
             assert request.cost <= request.money_left
             if request.plan is not None:
                 plan = request.plan
-                assert plan.samples[0] >= came + min(request.samples, 1)
+                assert plan.samples[0] >= received + min(request.samples, 1)
                 assert plan.spent <= plan.budget
                 assert plan.lower <= plan.value
-                assert plan.budget - tracker.budget.price(came) == request.money_left  # type: ignore[union-attr]
+                assert plan.budget - tracker.budget.price(received) == request.money_left  # type: ignore[union-attr]
             if request.samples == 0 or rng.random() < 0.1:
                 break
             tracker.tell(*draw(period)(int(rng.integers(1, request.samples + 1))), final=False)
@@ -198,9 +198,9 @@ def test_with_money_to_spare_no_more_is_bought_than_without_a_budget(cost: float
     money = Budget(total=100_000, horizon=periods, cost=LinearCost())
     free = [followed(cost, epsilon, 100 * seed + run, None, periods=periods) for run in range(runs)]
     kept = [followed(cost, epsilon, 100 * seed + run, money, periods=periods) for run in range(runs)]
-    labels, within = (np.mean([rows for rows, _ in one]) for one in (free, kept))
+    labels, within = (np.mean([rows for rows, _ in study]) for study in (free, kept))
     assert within <= 1.2 * labels
-    risks = np.array([one for _, one in kept])
+    risks = np.array([risk for _, risk in kept])
     error = risks.mean(axis=1).std(ddof=1) / math.sqrt(runs)
     assert risks.mean() <= epsilon + 4.0 * error
     if cost == 0.0:

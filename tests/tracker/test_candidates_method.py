@@ -60,24 +60,24 @@ def test_each_candidate_is_what_it_would_be_alone(practical: bool, rng: np.rando
     lone = [alone(l2) for l2 in GRID]
     place = world()
     for n in range(1, 6):
-        asked = [one.ask().samples for one in lone]
+        asked = [tracker.ask().samples for tracker in lone]
         assert together.ask().samples == max(asked)
         while count := together.ask().samples:
-            assert count == max(one.ask().samples for one in lone)
+            assert count == max(tracker.ask().samples for tracker in lone)
             X, y = place.period(n).draw(min(count, 200), rng=rng)
             together.tell(X, y, final=False)
-            for one in lone:
-                one.tell(X, y, final=False)
+            for tracker in lone:
+                tracker.tell(X, y, final=False)
             if not practical:
                 break
         report = together.tell()
         assert report is not None
         assert report.selected is not None
-        closed = [one.tell() for one in lone]
+        closed = [tracker.tell() for tracker in lone]
         chosen = report.selected.index
-        for state, one in zip(states(together).states, lone, strict=True):
+        for state, tracker in zip(states(together).states, lone, strict=True):
             assert state.coef is not None
-            assert np.array_equal(state.coef, np.append(one.coef, one.intercept) if practical else one.coef)
+            assert np.array_equal(state.coef, np.append(tracker.coef, tracker.intercept) if practical else tracker.coef)
         assert np.array_equal(together.coef, lone[chosen].coef)
         assert together.intercept == lone[chosen].intercept
         other = closed[chosen]
@@ -185,8 +185,8 @@ def test_candidates_may_see_different_columns(rng: np.random.Generator) -> None:
     tracker._state = replace(states(tracker), chosen=1)
     assert tracker.coef[2] == 0.0
     X = rng.standard_normal((5, 3))
-    said = tracker.predict(pl.DataFrame(X, schema=names))
-    assert said == pytest.approx(X @ tracker.coef + tracker.intercept)
+    predicted = tracker.predict(pl.DataFrame(X, schema=names))
+    assert predicted == pytest.approx(X @ tracker.coef + tracker.intercept)
 
 
 def test_columns_by_place_are_known_before_the_first_row(rng: np.random.Generator) -> None:
@@ -341,7 +341,7 @@ def test_constants_differ_from_penalty_to_penalty(rng: np.random.Generator) -> N
     tracker = Tracker.as_in_paper(SquaredLoss(), l2=[0.1, 1.0], constants=known, **parts)
     followed(tracker, 4, place, rng)
     assert isinstance(tracker._method, CandidatesMethod)
-    curvatures = [one.constants.safe("m") for one in tracker._method.methods]
+    curvatures = [method.constants.safe("m") for method in tracker._method.methods]
     assert curvatures == pytest.approx([1.1, 2.0])
     with pytest.raises(ParameterError, match="one for each of l2, since m, M, A and B depend on it; got one for all"):
         Tracker.as_in_paper(SquaredLoss(), l2=[0.1, 1.0], constants=known[0], **parts)
@@ -363,10 +363,10 @@ def test_what_a_candidate_brings_to_the_papers_method_is_kept() -> None:
         SquaredLoss(), epsilon=0.2, domain=Ball(radius=20.0), first_samples=(40, 40), features=2, select=select, rng=0
     )
     assert isinstance(tracker._method, CandidatesMethod)
-    known, seen = tracker._method.methods
-    assert seen.constants_estimator is mine
+    known, observed = tracker._method.methods
+    assert observed.constants_estimator is mine
     assert known.constants_estimator is not mine
-    assert isinstance(seen.rule, UpdatePast)
+    assert isinstance(observed.rule, UpdatePast)
     assert isinstance(known.rule, DoNotUpdate)
 
 
@@ -494,7 +494,7 @@ def test_a_log_of_events_folds_to_the_same_candidates(rng: np.random.Generator) 
     state, reports = replay(tracker._method, log)
     assert reports == list(tracker.history)
     assert isinstance(state, CandidatesState)
-    for one, other in zip(state.states, states(tracker).states, strict=True):
-        assert one.coef is not None
+    for first, other in zip(state.states, states(tracker).states, strict=True):
+        assert first.coef is not None
         assert other.coef is not None
-        assert np.array_equal(one.coef, other.coef)
+        assert np.array_equal(first.coef, other.coef)

@@ -35,7 +35,7 @@ def told(rng: np.random.Generator, tracker: Tracker, periods: int = 2, **groups:
 
 def penalties(tracker: Tracker) -> list[float]:
     assert isinstance(tracker._method, CandidatesMethod)
-    return [one.spec.loss.l2 for one in tracker._method.methods]
+    return [method.spec.loss.l2 for method in tracker._method.methods]
 
 
 # --- columns ---
@@ -84,16 +84,16 @@ def test_frames_in_another_order_are_put_in_order_for_every_candidate(rng: np.ra
     select = Selection(candidates=(Candidate(label="all"), Candidate(label="two", columns=("c", "b"))))
     X, y = rows(rng)
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
-    found = []
+    results = []
     for second in (frame, frame[["c", "a", "b"]]):
         tracker = Tracker(SquaredLoss(), epsilon=0.1, select=select, rng=0)
         for _ in range(2):
             tracker.ask()
             tracker.tell(frame[:30], y[:30], final=False)
             tracker.tell(second[30:], y[30:])
-        found.append((tracker.models, tracker.predict(second)))
-    assert all(np.array_equal(found[0][0][label], found[1][0][label]) for label in select.labels)
-    assert np.array_equal(found[0][1], found[1][1])
+        results.append((tracker.models, tracker.predict(second)))
+    assert all(np.array_equal(results[0][0][label], results[1][0][label]) for label in select.labels)
+    assert np.array_equal(results[0][1], results[1][1])
 
 
 # --- groups ---
@@ -227,29 +227,29 @@ def test_candidates_are_as_if_alone_whatever_happens(run: int, tmp_path: Path) -
     kind = (SquaredLoss, LogisticLoss)[run // 4]
     together, alone = Tracker(kind(), l2=GRID, **given), [Tracker(kind(l2=l2), **given) for l2 in GRID]
     for _ in range(10):
-        request, requests = together.ask(), [one.ask() for one in alone]
-        assert request.samples == max(one.samples for one in requests)
-        assert request.outcome.promised == all(one.outcome.promised for one in requests)
+        request, requests = together.ask(), [tracker.ask() for tracker in alone]
+        assert request.samples == max(each.samples for each in requests)
+        assert request.outcome.promised == all(each.outcome.promised for each in requests)
         count = min(int(rng.choice([0, 1, 2, 3, request.samples, request.samples])), 80)
         X = rng.standard_normal((count, columns)) + 3.0
         y = X.sum(axis=1) - 3.0 * columns + rng.standard_normal(count)
         y = np.where(y > 0.0, 1.0, -1.0) if kind is LogisticLoss else y
         groups = rng.integers(0, 5, count) if rng.random() < 0.4 else None
         if rng.random() < 0.2:
-            for one in (together, *alone):
-                one.forget()
+            for tracker in (together, *alone):
+                tracker.forget()
             continue
         final = bool(rng.random() < 0.6)
         report = together.tell(X, y, groups=groups, final=final)
-        reports = [one.tell(X, y, final=final) for one in alone]
+        reports = [tracker.tell(X, y, final=final) for tracker in alone]
         if report is not None:
             assert report.selected is not None
             other = reports[report.selected.index]
             assert other is not None
             assert (report.outcome, report.risk_bound, report.cost) == (other.outcome, other.risk_bound, other.cost)
         if together._state.coef is not None:
-            for model, one in zip(together.models.values(), alone, strict=True):
-                assert np.array_equal(model[:columns], one.coef)
+            for model, tracker in zip(together.models.values(), alone, strict=True):
+                assert np.array_equal(model[:columns], tracker.coef)
                 assert given["fit_intercept"] == (model.size > columns)
         together.save(tmp_path / "state")
         together = Tracker.load(tmp_path / "state")

@@ -49,7 +49,7 @@ def test_arrays_and_lists_are_read_and_not_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    ("X", "said"),
+    ("X", "message"),
     [
         (np.array([1.0, 2.0]), "two-dimensional"),
         (np.zeros((2, 2, 2)), "two-dimensional"),
@@ -74,8 +74,8 @@ def test_arrays_and_lists_are_read_and_not_kept() -> None:
     ],
     ids=lambda value: value[:24] if isinstance(value, str) else None,
 )
-def test_bad_rows_are_refused_in_a_sentence(X: Any, said: str) -> None:
-    with pytest.raises(DataError, match=said) as refusal:
+def test_bad_rows_are_refused_in_a_sentence(X: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message) as refusal:
         rows(X, 2)
     assert str(refusal.value).count("\n") == 0
     assert str(refusal.value).endswith(".")
@@ -93,7 +93,7 @@ def test_a_column_vector_of_targets_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("y", "said"),
+    ("y", "message"),
     [
         (np.ones((3, 2)), "one-dimensional"),
         (np.ones(2), "one entry for each of the 3 rows of X; got 2"),
@@ -108,8 +108,8 @@ def test_a_column_vector_of_targets_is_read() -> None:
     ],
     ids=lambda value: value[:24] if isinstance(value, str) else None,
 )
-def test_bad_targets_are_refused_in_a_sentence(y: Any, said: str) -> None:
-    with pytest.raises(DataError, match=said):
+def test_bad_targets_are_refused_in_a_sentence(y: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
         read_targets(y, owner="tell", rows=3)
 
 

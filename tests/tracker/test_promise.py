@@ -203,7 +203,7 @@ def test_the_request_promises_no_more_than_the_report() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         pytest.param({"drift": Drift(one_step=GradientMmd(kernel="gaussian"))}, "monitor", id="monitor"),
         pytest.param({"learner": AnchoredErm(form="fixed-design", strength=0.1)}, "about new rows", id="these-rows"),
@@ -211,14 +211,14 @@ def test_the_request_promises_no_more_than_the_report() -> None:
         pytest.param({"drift": Drift(correction=True)}, "must have sigma", id="no-sigma"),
     ],
 )
-def test_what_can_never_promise_is_refused_before_a_label_is_bought(changes: dict[str, Any], said: str) -> None:
+def test_what_can_never_promise_is_refused_before_a_label_is_bought(changes: dict[str, Any], message: str) -> None:
     parts: dict[str, Any] = {"domain": Ball(4.0), "constants": NOISY, "first_samples": (9, 9), **changes}
-    with pytest.raises(ParameterError, match=said):
+    with pytest.raises(ParameterError, match=message):
         Tracker.as_in_paper(LOSS, epsilon=0.1, **parts)
 
 
 @pytest.mark.parametrize(
-    ("learner", "changes", "said"),
+    ("learner", "changes", "message"),
     [
         pytest.param(
             Sgd(steps="constant", output="uniform", form="least-squares"),
@@ -231,9 +231,9 @@ def test_what_can_never_promise_is_refused_before_a_label_is_bought(changes: dic
         pytest.param(AnchoredErm(form="penalised"), {}, "m_rows", id="no-penalty"),
     ],
 )
-def test_a_bound_about_another_problem_is_refused(learner: Any, changes: dict[str, Any], said: str) -> None:
+def test_a_bound_about_another_problem_is_refused(learner: Any, changes: dict[str, Any], message: str) -> None:
     parts: dict[str, Any] = {"loss": LOSS, "domain": Ball(4.0), "constants": None, "first_samples": (9, 9), **changes}
-    with pytest.raises(ParameterError, match=said):
+    with pytest.raises(ParameterError, match=message):
         Tracker.as_in_paper(parts.pop("loss"), epsilon=0.1, learner=learner, **parts)
 
 

@@ -243,10 +243,10 @@ class OwnDrift:
 
 
 def test_an_own_estimator_is_saved_when_its_state_is_plain(tmp_path: Path) -> None:
-    own = OwnDrift(state={"count": 3, "sums": np.ones(2)})
-    tracker = after(3, drift=own)
+    custom = OwnDrift(state={"count": 3, "sums": np.ones(2)})
+    tracker = after(3, drift=custom)
     tracker.save(tmp_path / "state")
-    assert Tracker.load(tmp_path / "state", drift=own).ask() == tracker.ask()
+    assert Tracker.load(tmp_path / "state", drift=custom).ask() == tracker.ask()
     with pytest.raises(ParameterError, match=r"save\(\) must be able to write the state of drift: .* but object"):
         after(3, drift=OwnDrift(state=object())).save(tmp_path / "other")
     assert not (tmp_path / "other").exists()

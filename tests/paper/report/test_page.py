@@ -31,10 +31,10 @@ def rest(found: Page, text: str) -> str:
 
 
 def test_it_says_everything_that_was_found() -> None:
-    text, found = read("regression")
-    words = " ".join(" ".join(found.words).split())
+    text, result = read("regression")
+    words = " ".join(" ".join(result.words).split())
     finding = made_up("regression")
-    for said in (
+    for stated in (
         finding.title,
         "± is the standard deviation over n",
         "2.797e-2 ± 1.071e-2",
@@ -49,7 +49,7 @@ def test_it_says_everything_that_was_found() -> None:
         "Not in the paper.",
         "20 runs, seed 0",
     ):
-        assert said in words, said
+        assert stated in words, stated
     assert text.count("✓") == 1
     assert text.count("✗") == 1
 
@@ -81,10 +81,10 @@ def test_numbers_of_one_kind_stand_below_its_name() -> None:
     rows = [
         Comparison(what=what, paper=None, as_in_paper=None, practical=None) for what in ("c", "b: z", "a: x", "a: y")
     ]
-    found = Page(page([replace(made_up(), comparisons=tuple(rows))]))
-    heads = [each for each in found.having("th") if each.get("scope") == "rowgroup"]
+    parsed = Page(page([replace(made_up(), comparisons=tuple(rows))]))
+    heads = [each for each in parsed.having("th") if each.get("scope") == "rowgroup"]
     assert len(heads) == 1
-    assert {"a", "x", "y", "b: z", "c"} <= set(found.words)
+    assert {"a", "x", "y", "b: z", "c"} <= set(parsed.words)
 
 
 def test_what_stands_between_backticks_is_code() -> None:
@@ -101,38 +101,38 @@ def test_symbols_are_told_before_they_are_used() -> None:
 
 
 def test_every_figure_is_there_three_times() -> None:
-    text, found = read("regression", "cost")
+    text, result = read("regression", "cost")
     ids = [
         each["id"]
-        for each in found.having("div")
+        for each in result.having("div")
         if str(each.get("class", "")).startswith("figure ") or each.get("class") == "figure"
     ]
-    figures = json.loads(found.scripts[0])
+    figures = json.loads(result.scripts[0])
     assert (
         ids
         == list(figures)
         == [f"{name}-{figure.key}" for name in ("regression", "cost") for figure in made_up().figures]
     )
-    links = [str(each["href"]) for each in found.having("a")]
+    links = [str(each["href"]) for each in result.having("a")]
     for key in figures:
         for file in (f"figures/{key}.png", f"figures/{key}.svg", f"data/{key}.csv"):
             assert file in links
-    assert len([each for each in found.having("details") if each.get("class") != "fold"]) == len(figures)
-    assert len(found.having("figcaption")) == len(figures)
+    assert len([each for each in result.having("details") if each.get("class") != "fold"]) == len(figures)
+    assert len(result.having("figcaption")) == len(figures)
     assert text.count("The same as a table") == len(figures)
 
 
 def test_plotly_takes_every_figure() -> None:
-    _, found = read("regression", "cost")
-    for figure in json.loads(found.scripts[0]).values():
+    _, result = read("regression", "cost")
+    for figure in json.loads(result.scripts[0]).values():
         plain = json.loads(re.sub(r"var\(--[\w-]+\)", "#123456", json.dumps(figure)))
         plain["layout"].pop("modebar")
         assert go.Figure(plain).data
 
 
 def test_curves_are_those_of_the_finding() -> None:
-    _, found = read("regression")
-    traces = json.loads(found.scripts[0])["regression-samples"]["data"]
+    _, result = read("regression")
+    traces = json.loads(result.scripts[0])["regression-samples"]["data"]
     finding = made_up("regression")
     lines = [trace for trace in traces if "hovertemplate" in trace]
     for trace, series in zip(lines, finding.figures[1].series, strict=True):
@@ -141,8 +141,8 @@ def test_curves_are_those_of_the_finding() -> None:
 
 
 def test_contents_lead_to_every_experiment_and_one_alone_needs_none() -> None:
-    text, found = read("regression", "cost")
-    links = [each["href"] for each in found.having("a")]
+    text, result = read("regression", "cost")
+    links = [each["href"] for each in result.having("a")]
     assert {"#regression", "#cost"} <= set(links)
     assert "1 of 2 claims hold" in text
     alone, _ = read("cost")
@@ -151,33 +151,33 @@ def test_contents_lead_to_every_experiment_and_one_alone_needs_none() -> None:
 
 
 def test_tables_name_their_rows_and_columns() -> None:
-    _, found = read("regression")
-    assert {str(each.get("scope")) for each in found.having("th")} == {"row", "col"}
-    assert len(found.having("caption")) == len(found.having("table"))
-    pictures = [each for each in found.having("div") if each.get("role") == "img"]
+    _, result = read("regression")
+    assert {str(each.get("scope")) for each in result.having("th")} == {"row", "col"}
+    assert len(result.having("caption")) == len(result.having("table"))
+    pictures = [each for each in result.having("div") if each.get("role") == "img"]
     assert all(len(str(each["aria-label"])) > 10 for each in pictures)
-    ids = [each["id"] for _, each in found.elements if "id" in each]
+    ids = [each["id"] for _, each in result.elements if "id" in each]
     assert len(ids) == len(set(ids))
 
 
 def test_nothing_is_fetched_and_only_two_scripts_may_run() -> None:
-    text, found = read("regression")
-    (policy,) = (each["content"] for each in found.having("meta") if each.get("http-equiv"))
+    text, result = read("regression")
+    (policy,) = (each["content"] for each in result.having("meta") if each.get("http-equiv"))
     assert str(policy).startswith("default-src 'none'; script-src 'sha256-")
     assert str(policy).count("sha256-") == 2
-    assert not found.having("link")
-    assert not found.having("img")
-    assert not re.search(r"\b(?:src|on\w+)=", rest(found, text).split("</style>")[1].split("<script")[0])
+    assert not result.having("link")
+    assert not result.having("img")
+    assert not re.search(r"\b(?:src|on\w+)=", rest(result, text).split("</style>")[1].split("<script")[0])
 
 
 @pytest.mark.parametrize("evil", [EVIL, HANDLER])
 def test_words_are_no_markup_and_what_is_no_number_is_not_shown_as_one(evil: str) -> None:
     text = page([hostile(evil)])
-    found = Page(text)
-    assert len(found.scripts) == 3
-    assert evil not in rest(found, text)
-    assert not found.having("img")
-    assert not re.search(r">\s*(nan|inf)\b", rest(found, text), re.IGNORECASE)
+    parsed = Page(text)
+    assert len(parsed.scripts) == 3
+    assert evil not in rest(parsed, text)
+    assert not parsed.having("img")
+    assert not re.search(r">\s*(nan|inf)\b", rest(parsed, text), re.IGNORECASE)
     assert "not measured" in text
 
 
@@ -189,25 +189,25 @@ def test_the_same_findings_give_the_same_files(tmp_path: Path) -> None:
     cost = made_up("cost", seed=1)
     findings = [made_up(), replace(cost, figures=cost.figures[:1])]
     written = [write_findings(findings, tmp_path / name) for name in ("one", "two/deep")]
-    one, two = folder(tmp_path / "one"), folder(tmp_path / "two/deep")
-    assert one == two
+    first, two = folder(tmp_path / "one"), folder(tmp_path / "two/deep")
+    assert first == two
     keys = [f"{finding.name}-{figure.key}" for finding in findings for figure in finding.figures]
     files = {"index.html", "findings.json"}
     files |= {f"figures/{key}.{ending}" for key in keys for ending in ("png", "svg")} | {
         f"data/{key}.csv" for key in keys
     }
-    assert set(one) == files
+    assert set(first) == files
     assert written[0]["page"] == tmp_path / "one" / "index.html"
     assert all(path.exists() for path in written[1].values())
 
 
 def spoilt(what: str) -> list[Finding]:
-    found = made_up()
-    first = found.figures[0]
+    finding = made_up()
+    first = finding.figures[0]
     return {
         "none": [],
-        "twice": [replace(found, figures=(first, first))],
-        "path": [replace(found, figures=(replace(first, key="../x"),))],
+        "twice": [replace(finding, figures=(first, first))],
+        "path": [replace(finding, figures=(replace(first, key="../x"),))],
     }[what]
 
 
@@ -234,9 +234,9 @@ def test_it_draws_and_fits_a_phone_in_a_browser(tmp_path: Path) -> None:
                 assert "var(" not in browser.look(f"JSON.stringify(document.getElementById('{key}').data)")
         assert browser.complaints == []
         opened(browser, whole, width=1280, scheme="light")
-        shown = browser.look(
+        displayed = browser.look(
             "const b = document.querySelector('.keys[data-for=cost-rho] button'); b.focus(); b.click();"
             "JSON.stringify(document.getElementById('cost-rho').data.map(t => t.visible))"
         )
-        assert json.loads(shown)[:3] == [False, False, False]  # a line goes with its band
-        assert json.loads(shown)[3:] == [True] * (len(json.loads(shown)) - 3)
+        assert json.loads(displayed)[:3] == [False, False, False]  # a line goes with its band
+        assert json.loads(displayed)[3:] == [True] * (len(json.loads(displayed)) - 3)

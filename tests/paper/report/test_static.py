@@ -56,8 +56,8 @@ def test_a_users_own_style_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> N
 
     figure = made_up(periods=4).figures[0]
     before = pictures(figure)
-    own: dict[Any, Any] = {"font.size": 20.0, "savefig.dpi": 40.0, "axes.grid": False, "lines.linewidth": 9.0}
-    for name, value in own.items():
+    custom: dict[Any, Any] = {"font.size": 20.0, "savefig.dpi": 40.0, "axes.grid": False, "lines.linewidth": 9.0}
+    for name, value in custom.items():
         monkeypatch.setitem(mpl.rcParams, name, value)
     assert pictures(figure) == before
     assert mpl.rcParams["font.size"] == 20.0  # nor is it changed
@@ -84,9 +84,9 @@ def test_no_series_and_no_numbers_are_drawn_as_empty_axes() -> None:
 
 
 def test_looks_differ_in_dash_or_marker_so_that_grey_is_enough() -> None:
-    found = [*ROLES.values(), *(look for look in SPARE if look not in ROLES.values())]
-    assert len({(look.dash, look.marker) for look in found}) == len(found)
-    assert {look.colour for look in found} <= set(COLOURS)
+    results = [*ROLES.values(), *(look for look in SPARE if look not in ROLES.values())]
+    assert len({(look.dash, look.marker) for look in results}) == len(results)
+    assert {look.colour for look in results} <= set(COLOURS)
     crowd = one_figure(*(curve(str(place), "other", np.ones(2)) for place in range(9)))
     assert len({(look.dash, look.marker) for look in looks(crowd)}) == 9
 
@@ -95,9 +95,9 @@ def test_a_second_truth_differs_by_its_dash() -> None:
     truths = one_figure(
         *(curve(str(place), "truth", np.ones(2)) for place in range(3)), curve("t", "target", np.ones(2))
     )
-    found = looks(truths)
-    assert all(look.marker is None for look in found)
-    assert len({look.dash for look in found}) == 4
+    result = looks(truths)
+    assert all(look.marker is None for look in result)
+    assert len({look.dash for look in result}) == 4
 
 
 def test_a_look_belongs_to_who_the_curve_is() -> None:
