@@ -10,7 +10,9 @@ from driftpace.errors import (
     DriftpaceError,
     MissingExtraError,
     ParameterError,
+    StorageError,
     TooEarlyError,
+    UnknownCampaignError,
 )
 
 
@@ -45,9 +47,21 @@ def test_renamed_keeps_the_class_and_replaces_fields() -> None:
         TooEarlyError("the first period is open").renamed(owner="Tracker.plan"),
         MissingExtraError("needs plotly.", owner="report", name="figures"),
         CollinearColumnsError("must be independent.", name="X", columns=(1, 2), rows=9).renamed(subject="FILE"),
+        StorageError("the store{where} is full.", store="sqlite:///labels.db").renamed(owner="serve"),
     ],
 )
 def test_errors_survive_pickling(error: DriftpaceError) -> None:
     copy = pickle.loads(pickle.dumps(error))
     assert (type(copy), str(copy), vars(copy)) == (type(error), str(error), vars(error))
     assert (copy.args, copy.name) == (error.args, error.name)
+
+
+def test_the_store_is_a_field_and_not_part_of_the_public_problem() -> None:
+    full = StorageError("the store{where} is full.", store="sqlite:///labels.db")
+    assert (str(full), full.store) == ("the store at sqlite:///labels.db is full.", "sqlite:///labels.db")
+    assert full.renamed(owner="serve").public_problem == "the store is full."
+    unknown = UnknownCampaignError("there is no campaign named 'a'{where}.", store="sqlite:///labels.db")
+    assert str(unknown) == "there is no campaign named 'a' in sqlite:///labels.db."
+    assert unknown.public_problem == "there is no campaign named 'a'."
+    assert ParameterError("must be positive; got -1.", name="n").public_problem == "must be positive; got -1."
+    assert str(StorageError("the store{where} is full.")) == "the store is full."

@@ -66,6 +66,11 @@ class DriftpaceError(Exception):
             return f"{self.name} {self.problem}" if self.name else self.problem
         return f"{self.owner}({self.name}=...) {self.problem}" if self.name else f"{self.owner}: {self.problem}"
 
+    @property
+    def public_problem(self) -> str:
+        """The problem without the location of a store, for those who must not learn it."""
+        return self.problem
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by the fields, since subclasses may have other parameters than the message."""
         return _restore, (type(self), self.args, {**self.__dict__, "name": self.name})
@@ -158,8 +163,41 @@ class StateFileError(DriftpaceError, ValueError):
     """A saved state that cannot be read back: truncated, edited, or of a newer version."""
 
 
-class StorageError(DriftpaceError, RuntimeError):
-    """A store that is full, read-only, damaged, of a newer version, or gone; nothing was written."""
+class _StoreError(DriftpaceError):
+    """An error that names a store.
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong; ``{where}`` stands for the location of the store, such as ``"the store{where} is full."``.
+    owner, name : str, optional
+        As in :class:`DriftpaceError`.
+    store : str, optional
+        The URL of the store. It is part of the message, but not of ``public_problem``.
+    """
+
+    _preposition = "at"
+
+    def __init__(
+        self, problem: str = "", *, owner: str | None = None, name: str | None = None, store: str | None = None
+    ) -> None:
+        location = "" if store is None else f" {self._preposition} {store}"
+        super().__init__(problem.replace("{where}", location), owner=owner, name=name)
+        self.store = store
+        self._public_problem = problem.replace("{where}", "")
+
+    @property
+    def public_problem(self) -> str:
+        return self._public_problem
+
+
+class StorageError(_StoreError, RuntimeError):
+    """A store that is full, read-only, damaged, of a newer version, or gone; nothing was written.
+
+    >>> error = StorageError("the store{where} is read-only.", store="sqlite:///labels.db")
+    >>> str(error), error.public_problem
+    ('the store at sqlite:///labels.db is read-only.', 'the store is read-only.')
+    """
 
 
 class ConflictError(StorageError):
@@ -170,8 +208,10 @@ class StorageNotFoundError(StorageError):
     """There is no store at that place."""
 
 
-class UnknownCampaignError(DriftpaceError, LookupError):
+class UnknownCampaignError(_StoreError, LookupError):
     """No campaign of that name is in the store."""
+
+    _preposition = "in"
 
 
 class LabellingError(DriftpaceError, RuntimeError):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from driftpace.service.auth.tokens import make_token
+from driftpace.service.auth import make_token
 from driftpace.storage import open_store
 from tests.cli.loop import INIT, Run, label, period
 

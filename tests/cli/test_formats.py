@@ -11,7 +11,7 @@ from driftpace.campaign import Campaign
 from driftpace.campaign.serialization import status_json
 from driftpace.cli.app import COMMANDS, load
 from driftpace.cli.output import Form, ListForm
-from driftpace.service.auth.tokens import find_token
+from driftpace.service.auth import find_token
 from driftpace.storage import open_store
 from tests.cli.loop import INIT, Run, content, period
 

@@ -1,6 +1,7 @@
 """Status says where campaigns stand, quickly, and the same as the campaign itself says it."""
 
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -63,3 +64,25 @@ def test_a_name_that_is_not_there(two: Path, run: Run, words: tuple[str, ...]) -
     assert (code, out) == (2, "")
     assert "there is no campaign 'chrun' in sqlite:///" in err
     assert err.endswith("did you mean 'churn'?\n")
+
+
+def _execute(statement: str) -> None:
+    connection = sqlite3.connect("driftpace.db")
+    connection.execute(statement)
+    connection.commit()
+    connection.close()
+
+
+def test_a_damaged_checkpoint_is_reported(two: Path, run: Run) -> None:
+    _execute("UPDATE driftpace_checkpoints SET data = x'00'")
+    for words in (("status", "churn"), ("ask", "churn"), ("status", "churn", "--format", "json")):
+        code, out, err = run(*words)
+        assert (code, out) == (2, "")
+        assert "the checkpoint of the campaign cannot be read" in err
+
+
+def test_a_store_of_a_newer_version_is_reported(churn: Path, run: Run) -> None:
+    _execute("UPDATE driftpace_meta SET version = 99")
+    code, _, err = run("status", "churn")
+    assert code == 2
+    assert "upgrade driftpace" in err

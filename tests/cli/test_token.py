@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from driftpace.service.auth.tokens import find_token
+from driftpace.service.auth import find_token
 from driftpace.storage import open_store
 from tests.cli.loop import Run, content
 

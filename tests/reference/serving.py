@@ -16,7 +16,7 @@ import httpx
 import numpy as np
 import uvicorn.server
 
-from driftpace.service.auth.access import Access
+from driftpace.service.auth import Access
 from driftpace.service.limits import ServiceLimits
 from driftpace.service.server import GracefulServer, make_server
 from driftpace.storage import MemoryStore

@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from driftpace.service.errors import from_validation
-from driftpace.service.schemas.requests import DefinitionRequest, OverrideRequest, PlanRequest, RequestModel
+from driftpace.service.request_schemas import DefinitionRequest, OverrideRequest, PlanRequest, RequestModel
 from driftpace.storage.base import Store
 from tests.reference.periods import begun
 from tests.reference.serving import Serving

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from driftpace.service import logging as service_logging
-from driftpace.service.auth.tokens import make_token
+from driftpace.service.auth import make_token
 from driftpace.service.logging import JsonFormatter, LogFields
 from driftpace.storage.base import Store
 from tests.reference.periods import begun

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from driftpace.service import middleware
-from driftpace.service.auth.tokens import make_token
+from driftpace.service.auth import make_token
 from driftpace.service.limits import ServiceLimits
 from driftpace.storage.base import Store
 from driftpace.tables.limits import TableLimits

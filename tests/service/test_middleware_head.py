@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from driftpace.service.auth.tokens import make_token
+from driftpace.service.auth import make_token
 from driftpace.storage.base import Store
 from tests.reference.periods import begun
 from tests.reference.serving import Serving, poll, serving

@@ -14,7 +14,7 @@ import pytest
 
 from driftpace.errors import ParameterError, StorageError
 from driftpace.service import run
-from driftpace.service.auth.tokens import make_token
+from driftpace.service.auth import make_token
 from driftpace.storage import open_store
 from tests.reference.periods import begun
 

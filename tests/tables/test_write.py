@@ -1,9 +1,13 @@
 """Rows to label are written whole or not at all, over nothing that is there, and as what they are."""
 
+import datetime as dt
+import json
 import os
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from driftpace.errors import ParameterError, StorageError
@@ -104,3 +108,24 @@ def test_paths_and_rows_are_checked(tmp_path: Path) -> None:
         write_rows(tmp_path / "folder.csv", {"a": [1]}, overwrite=True)
     with pytest.raises(ParameterError, match=r"must have columns of one length; got \[1, 2\]"):
         write_rows(tmp_path / "a.csv", {"a": [1], "b": [1, 2]})
+
+
+def test_dates_and_numpy_scalars_are_written_as_plain_text(tmp_path: Path) -> None:
+    rows: dict[str, list[Any]] = {
+        "day": [dt.date(2026, 11, 15), None],
+        "moment": [dt.datetime(2026, 11, 15, 3), np.datetime64("2026-11-15T03:00:00")],
+        "numpy_day": [np.datetime64("2026-11-15"), np.datetime64("NaT")],
+        "price": [Decimal("1.50"), Decimal(2)],
+        "count": [np.int64(4), np.float64(1.5)],
+    }
+    write_rows(tmp_path / "tasks.csv", rows)
+    lines = (tmp_path / "tasks.csv").read_text().split()
+    assert lines[1:] == ["2026-11-15,2026-11-15T03:00:00,2026-11-15,1.50,4", ",2026-11-15T03:00:00,,2,1.5"]
+    write_rows(tmp_path / "tasks.jsonl", rows)
+    first = json.loads((tmp_path / "tasks.jsonl").read_text().splitlines()[0])
+    assert list(first.values()) == ["2026-11-15", "2026-11-15T03:00:00", "2026-11-15", "1.50", 4]
+    write_rows(tmp_path / "tasks.parquet", rows)
+    assert read_columns(tmp_path / "tasks.parquet")["count"].values.tolist() == [4.0, 1.5]
+    for ending in ("csv", "jsonl", "parquet"):
+        day = read_columns(tmp_path / f"tasks.{ending}", as_text=["day"])["day"]
+        assert (day.values[0], day.missing.tolist()) == ("2026-11-15", [False, True])

@@ -12,21 +12,16 @@ from functools import partial
 from typing import Any, Self
 
 from driftpace import validation
-from driftpace.campaign import transitions
-from driftpace.campaign.amendments import amend, fund
-from driftpace.campaign.codec import pack_ids
-from driftpace.campaign.definition import Definition, check_name
-from driftpace.campaign.delivery import Delivery, Target, tell
-from driftpace.campaign.handle import Draft, first_change, unknown_campaign
-from driftpace.campaign.names import check_key, check_reason, check_text
-from driftpace.campaign.orders import ask, ask_again, drawn_in, open_order
+from driftpace.campaign.definition import Definition
+from driftpace.campaign.delivery import Delivery, Target, forget, read_delivery, tell
+from driftpace.campaign.handle import Draft, check_key, check_reason, check_text, first_change
+from driftpace.campaign.orders import amend, ask, decide, fund, open_order
 from driftpace.campaign.reader import CampaignReader
 from driftpace.campaign.records import Order, Receipt, Status
-from driftpace.campaign.sampling import Sample, draw_sample, find_shortfall
-from driftpace.campaign.schema import labelled, read_table
+from driftpace.campaign.sampling import Draw, Sample, draw_sample, find_shortfall, record_draw
+from driftpace.campaign.schema import read_table
 from driftpace.campaign.state import CampaignState
-from driftpace.campaign.summary import status
-from driftpace.campaign.text import period_name
+from driftpace.campaign.status import status
 from driftpace.errors import ConflictError, ParameterError
 from driftpace.storage import open_store
 from driftpace.tracker import Tracker
@@ -119,21 +114,6 @@ class Campaign(CampaignReader):
                 problem = f"must not be taken; a campaign named {definition.name!r} exists."
                 raise ParameterError(problem, owner="Campaign.create", name="name") from None
         return campaign
-
-    @classmethod
-    def open(cls, name: str, *, storage: Any, clock: Callable[[], str] | None = None) -> Self:
-        """Open an existing campaign.
-
-        Raises
-        ------
-        UnknownCampaignError
-            If the store has no campaign of that name.
-        """
-        store = open_store(storage, create=False)
-        check_name(name)
-        if store.head(name) is None:
-            raise unknown_campaign(name, store)
-        return cls(name, store, clock=clock)
 
     def ask(self, *, key: str | None = None, pool: int | None = None, who: str = "", dry_run: bool = False) -> Order:
         """Return the order of the current period: how many rows to label, and why. Asking again returns the same order.
@@ -260,31 +240,12 @@ class Campaign(CampaignReader):
         columns = read_table(table, owner="Campaign.tell", definition=self.definition)
         name = check_key("Campaign.tell", "delivery", delivery)
         digest = check_key("Campaign.tell", "digest", digest)
-
-        def read(state: CampaignState) -> Delivery:
-            rows = labelled(
-                state.definition,
-                columns,
-                period=state.state.period,
-                names=() if state.opened is None else state.opened.names,
-                known=state.state.columns,
-                owner="Campaign.tell",
-            )
-            return Delivery(
-                X=rows.rows,
-                y=rows.y,
-                groups=rows.groups,
-                ids=rows.ids,
-                name=name,
-                digest=digest,
-                source=source,
-                left_out={"unlabelled": rows.unlabelled, "other_period_rows": rows.other_period_rows},
-                who=who,
-                unlisted=rows.unlisted,
-            )
-
         target = Target.checked(final=final, key=key, period=period, again=again)
-        return self._tell(read, target, dry_run=dry_run)
+        return self._tell(
+            lambda state: read_delivery(state, columns, name=name, digest=digest, source=source, who=who),
+            target,
+            dry_run=dry_run,
+        )
 
     def _tell(self, read: Callable[[CampaignState], Delivery], target: Target, *, dry_run: bool) -> Receipt:
         """Deliver rows to the state that is written to, which may differ from the one that was current when called."""
@@ -306,17 +267,9 @@ class Campaign(CampaignReader):
         """
         reason = check_reason("Campaign.forget", reason)
 
-        def decide(state: CampaignState, draft: Draft) -> tuple[CampaignState, Order]:
-            order = open_order(state, "forget", period)
-            if order.received:
-                seqs = state.opened.deliveries if state.opened else ()
-                draft.add("forgotten", {"period": order.period, "rows": order.received, "reason": reason, "who": who})
-                if not state.definition.keep_rows:
-                    draft.drop(seqs)
-                state = ask_again(transitions.forgotten(state), draft, who=who)
-            return state, open_order(state, "forget")
-
-        return self._handle.change(decide, dry_run=dry_run)
+        return self._handle.change(
+            lambda state, draft: forget(state, draft, period=period, reason=reason, who=who), dry_run=dry_run
+        )
 
     def override(
         self, samples: int, *, reason: str, period: int | None = None, who: str = "", dry_run: bool = False
@@ -349,19 +302,7 @@ class Campaign(CampaignReader):
         return self._decide("approved", body, period, dry_run)
 
     def _decide(self, kind: str, decision: dict[str, Any], period: int | None, dry_run: bool) -> Order:
-        apply = transitions.approved if kind == "approved" else transitions.overridden
-
-        def decide(state: CampaignState, draft: Draft) -> tuple[CampaignState, Order]:
-            order = open_order(state, "approve" if kind == "approved" else "override", period)
-            asked = order.received + order.request.samples
-            samples = asked if decision["samples"] is None else decision["samples"]
-            body = {"period": order.period, **decision, "samples": samples, "asked": asked}
-            state = apply(state, transitions.decision_of(body, draft.at))
-            order = open_order(state, kind)
-            draft.add(kind, body if order.overridden is None else {**body, "risk_bound": order.overridden.risk_bound})
-            return state, order
-
-        return self._handle.change(decide, dry_run=dry_run)
+        return self._handle.change(lambda state, draft: decide(state, draft, kind, decision, period), dry_run=dry_run)
 
     def add_money(
         self, money: Any, *, reason: str, periods: int = 0, who: str = "", dry_run: bool = False, **prices: Any
@@ -504,19 +445,10 @@ class Campaign(CampaignReader):
         ConflictError
             If other rows were drawn since ``before``.
         """
-
-        def decide(state: CampaignState, draft: Draft) -> tuple[CampaignState, None]:
-            order = open_order(state, "sample", period)
-            if before is not None and set(before) != set(drawn_in(self._store, state)):
-                raise ConflictError(
-                    f"other rows were drawn for {period_name(order.period, order.key)} meanwhile; try again."
-                )
-            body = {"period": order.period, "rows": len(ids), "pool": pool_rows, "source": source, "who": who}
-            seq = draft.next_seq
-            draft.add("selected", body, rows=pack_ids(ids))
-            return transitions.selected(state, seq=seq), None
-
-        self._handle.change(decide, dry_run=dry_run)
+        drawn = Draw(ids=ids, before=before, source=source, pool_rows=pool_rows, who=who)
+        self._handle.change(
+            lambda state, draft: (record_draw(self._store, state, draft, drawn, period=period), None), dry_run=dry_run
+        )
 
     def __repr__(self) -> str:
         return f"Campaign({self._name!r}, storage={self._store.url!r})"

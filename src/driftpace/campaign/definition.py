@@ -276,7 +276,7 @@ def _categories(value: Any) -> dict[str, tuple[str, ...]]:
             owner="Campaign",
             name="categories",
         )
-    found = {}
+    checked = {}
     for name, words in value.items():
         levels = _words("categories", words)
         if len(levels) < 2 or len(set(levels)) != len(levels):
@@ -285,8 +285,8 @@ def _categories(value: Any) -> dict[str, tuple[str, ...]]:
                 owner="Campaign",
                 name="categories",
             )
-        found[str(name)] = levels
-    return found
+        checked[str(name)] = levels
+    return checked
 
 
 def check_unknown_categories(owner: str, value: Any, categories: Mapping[str, tuple[str, ...]]) -> dict[str, str]:

@@ -10,22 +10,22 @@ import numpy as np
 
 from driftpace import validation
 from driftpace.campaign import transitions
-from driftpace.campaign.codec import PackedRows, content, pack
-from driftpace.campaign.handle import Draft
-from driftpace.campaign.names import check_key
+from driftpace.campaign.handle import Draft, check_key
 from driftpace.campaign.orders import (
     ask_again,
     close,
     delivered_in,
     drawn_before,
     not_open,
+    open_order,
     order_of_period,
     require_period,
 )
 from driftpace.campaign.records import MappedCategories, Order, Receipt
-from driftpace.campaign.schema import Unlisted, map_categories
+from driftpace.campaign.schema import Columns, Unlisted, labelled, map_categories
 from driftpace.campaign.serialization import mapped_categories_json
 from driftpace.campaign.state import CampaignState
+from driftpace.campaign.transitions import PackedRows, pack_rows, rows_content
 from driftpace.errors import DataError, ParameterError
 from driftpace.storage.base import Entry, Store
 from driftpace.tracker.candidates_method import CandidatesMethod
@@ -82,6 +82,46 @@ class _Counted:
     mapped: tuple[MappedCategories, ...] = ()
 
 
+def read_delivery(
+    state: CampaignState, columns: Columns, *, name: str | None, digest: str | None, source: str, who: str
+) -> Delivery:
+    """Return the labelled rows of a table as a delivery."""
+    rows = labelled(
+        state.definition,
+        columns,
+        period=state.state.period,
+        names=() if state.opened is None else state.opened.names,
+        known=state.state.columns,
+        owner=_OWNER,
+    )
+    return Delivery(
+        X=rows.rows,
+        y=rows.y,
+        groups=rows.groups,
+        ids=rows.ids,
+        name=name,
+        digest=digest,
+        source=source,
+        left_out={"unlabelled": rows.unlabelled, "other_period_rows": rows.other_period_rows},
+        who=who,
+        unlisted=rows.unlisted,
+    )
+
+
+def forget(
+    state: CampaignState, draft: Draft, *, period: int | None, reason: str, who: str
+) -> tuple[CampaignState, Order]:
+    """Discard the rows delivered in the open period, and compute its order again."""
+    order = open_order(state, "forget", period)
+    if order.received:
+        seqs = state.opened.deliveries if state.opened else ()
+        draft.add("forgotten", {"period": order.period, "rows": order.received, "reason": reason, "who": who})
+        if not state.definition.keep_rows:
+            draft.drop(seqs)
+        state = ask_again(transitions.forgotten(state), draft, who=who)
+    return state, open_order(state, "forget")
+
+
 def tell(
     store: Store, state: CampaignState, draft: Draft, delivery: Delivery, target: Target
 ) -> tuple[CampaignState, Receipt]:
@@ -129,14 +169,14 @@ def _gather(
 ) -> tuple[CampaignState, _Counted]:
     """Add the rows whose id was not delivered before in this period."""
     new = _new_rows(store, state, packed.ids)
-    repeated = 0 if new is None else len(packed.told.y) - len(new)
+    repeated = 0 if new is None else len(packed.event.y) - len(new)
     if new is not None and repeated:
         packed = _select(packed, new)
-    rows = len(packed.told.y)
+    rows = len(packed.event.y)
     if rows == 0:
         return state, _Counted(repeated=repeated)
     try:
-        after = transitions.delivered(state, packed.told, seq=draft.next_seq)
+        after = transitions.delivered(state, packed.event, seq=draft.next_seq)
     except DataError as error:
         raise error.renamed(owner=_OWNER, name=error.name or "X") from None
     ids = None if packed.ids is None else set(packed.ids)
@@ -153,7 +193,7 @@ def _gather(
         body["digest"] = delivery.digest
     if mapped:
         body["unknown_categories"] = [mapped_categories_json(one) for one in mapped]
-    draft.add("delivered", body, key=delivery.name, rows=pack(packed))
+    draft.add("delivered", body, key=delivery.name, rows=pack_rows(packed))
     return after, _Counted(rows=rows, repeated=repeated, mapped=mapped)
 
 
@@ -170,7 +210,7 @@ def _read(state: CampaignState, delivery: Delivery) -> PackedRows | None:
     y = read_targets(delivery.y, owner=_OWNER, rows=len(rows.X))
     groups = _read_groups(state, delivery.groups, len(y))
     ids = None if delivery.ids is None else _read_ids(delivery.ids, len(y))
-    return PackedRows(told=TellEvent(X=rows.X, y=y, columns=rows.columns, groups=groups), ids=ids)
+    return PackedRows(event=TellEvent(X=rows.X, y=y, columns=rows.columns, groups=groups), ids=ids)
 
 
 def _read_groups(state: CampaignState, groups: Any, rows: int) -> Any:
@@ -195,14 +235,14 @@ def _read_ids(values: Sequence[Any], rows: int) -> tuple[str, ...]:
 
 def _select(packed: PackedRows, places: list[int]) -> PackedRows:
     """Return the rows in those places."""
-    rows = packed.told
+    rows = packed.event
     some = replace(
         rows,
         X=np.ascontiguousarray(rows.X[places]),
         y=rows.y[places],
         groups=None if rows.groups is None else rows.groups[places],
     )
-    return PackedRows(told=some, ids=None if packed.ids is None else tuple(packed.ids[place] for place in places))
+    return PackedRows(event=some, ids=None if packed.ids is None else tuple(packed.ids[place] for place in places))
 
 
 def _new_rows(store: Store, state: CampaignState, ids: tuple[str, ...] | None) -> list[int] | None:
@@ -223,8 +263,8 @@ def _without_late_rows(store: Store, state: CampaignState, packed: PackedRows) -
 
 
 def digest_of(packed: PackedRows) -> str:
-    """Return the name of a delivery without one: the same rows in the same order have the same, whatever their file."""
-    return f"sha256:{hashlib.sha256(content(packed)).hexdigest()}"
+    """Return the default name of a delivery, a hash of its rows in their order: it does not depend on their file."""
+    return f"sha256:{hashlib.sha256(rows_content(packed)).hexdigest()}"
 
 
 def _delivered_before(

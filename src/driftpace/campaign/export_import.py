@@ -20,11 +20,10 @@ from typing import Any, BinaryIO
 
 from driftpace.campaign import transitions
 from driftpace.campaign.campaign import Campaign
-from driftpace.campaign.compare import states_agree
 from driftpace.campaign.definition import Definition, check_name
 from driftpace.campaign.handle import unknown_campaign, utc_now, with_rows
-from driftpace.campaign.state import CampaignState, from_checkpoint, to_checkpoint
-from driftpace.campaign.summary import summary
+from driftpace.campaign.state import CampaignState, from_checkpoint, states_agree, to_checkpoint
+from driftpace.campaign.status import summary
 from driftpace.errors import ConflictError, ParameterError, StateFileError
 from driftpace.storage import open_store
 from driftpace.storage.atomic_file import atomic_file
@@ -128,18 +127,18 @@ def import_campaign(
     where = Path(path)
     if not where.is_file():
         raise ParameterError(f"must be a file written by export; got {os.fspath(path)!r}.", owner="import", name="path")
-    shown = where.name.encode("utf-8", "replace").decode()  # file names need not be valid UTF-8
+    file_name = where.name.encode("utf-8", "replace").decode()  # file names need not be valid UTF-8
     with where.open("rb") as file:
-        entries, rows, state = _read(file, shown=shown)
+        entries, rows, state = _read(file, file_name=file_name)
     old_name = state.definition.name
-    body = {"name": old_name, "source": shown, "entries": len(entries), "who": who}
+    body = {"name": old_name, "source": file_name, "entries": len(entries), "who": who}
     entries.append(Entry(kind="imported", body=body, at=utc_now(), seq=len(entries) + 1))
     if name is not None and name != old_name:
         entries[0] = _renamed(entries[0], name)
         state = replace(state, definition=replace(state.definition, name=name))
     state = replace(transitions.imported(state, old_name), seq=len(entries))
     store = open_store(storage, create=not dry_run)
-    with _readable(shown):
+    with _readable(file_name):
         change = Change(entries=entries, checkpoint=to_checkpoint(state), summary=summary(state), rows=rows)
         require_change("import", change)
     final_name = state.definition.name
@@ -148,7 +147,7 @@ def import_campaign(
         raise taken
     if not dry_run:
         try:
-            with _readable(shown):
+            with _readable(file_name):
                 store.create(final_name, change)
         except ConflictError:
             raise taken from None
@@ -159,21 +158,22 @@ def _renamed(entry: Entry, name: str) -> Entry:
     return replace(entry, body={**entry.body, "definition": {**entry.body["definition"], "name": name}})
 
 
-def _read(file: BinaryIO, *, shown: str) -> tuple[list[Entry], dict[int, bytes], CampaignState]:
+def _read(file: BinaryIO, *, file_name: str) -> tuple[list[Entry], dict[int, bytes], CampaignState]:
     """Return the log, its rows by place, and the state it leads to, or raise StateFileError."""
     entries: list[Entry] = []
     rows: dict[int, bytes] = {}
     digest = hashlib.sha256()
     before = ""
     last: dict[str, Any] = {}
-    with _readable(shown):
+    with _readable(file_name):
         with gzip.GzipFile(fileobj=file) as stream:
             head = _line(stream, digest)
             if head.get("format") != FORMAT:
-                raise StateFileError(f"{shown!r} is not an exported campaign.")
+                raise StateFileError(f"{file_name!r} is not an exported campaign.")
             if head.get("version") != VERSION:
                 raise StateFileError(
-                    f"{shown!r} has version {head.get('version')!r} and this driftpace reads version {VERSION}; upgrade driftpace."
+                    f"{file_name!r} has version {head.get('version')!r} and this driftpace reads version {VERSION}; "
+                    "upgrade driftpace."
                 )
             for place in range(head["entries"]):
                 value = _line(stream, digest)
@@ -185,8 +185,8 @@ def _read(file: BinaryIO, *, shown: str) -> tuple[list[Entry], dict[int, bytes],
             if stream.read(1):  # also verifies the checksum of gzip
                 raise EOFError("something follows its end")
         if last["sha256"] != before:
-            raise StateFileError(f"{shown!r} was edited or damaged: its checksum does not match.")
-        state = _checked(entries, rows, base64.b64decode(last["checkpoint"], validate=True), shown)
+            raise StateFileError(f"{file_name!r} was edited or damaged: its checksum does not match.")
+        state = _checked(entries, rows, base64.b64decode(last["checkpoint"], validate=True), file_name)
         state = with_rows(state, {place + 1: data for place, data in rows.items()})
     return entries, rows, state
 
@@ -198,7 +198,7 @@ def _entry(value: dict[str, Any], seq: int) -> Entry:
 
 
 @contextmanager
-def _readable(shown: str) -> Iterator[None]:
+def _readable(file_name: str) -> Iterator[None]:
     """Turn what a truncated or edited file runs into to one sentence."""
     try:
         yield
@@ -206,7 +206,7 @@ def _readable(shown: str) -> Iterator[None]:
         raise
     except (OSError, EOFError, zlib.error, *SHAPE_ERRORS) as error:
         raise StateFileError(
-            f"{shown!r} is truncated, or not an exported campaign: {str(error).rstrip('.')}."
+            f"{file_name!r} is truncated, or not an exported campaign: {str(error).rstrip('.')}."
         ) from None
 
 
@@ -219,7 +219,7 @@ def _line(stream: io.BufferedIOBase, digest: Any) -> dict[str, Any]:
     return value
 
 
-def _checked(entries: list[Entry], rows: dict[int, bytes], checkpoint: bytes, shown: str) -> CampaignState:
+def _checked(entries: list[Entry], rows: dict[int, bytes], checkpoint: bytes, file_name: str) -> CampaignState:
     """Return the state of the checkpoint, verified by replaying the log where the rows are there."""
     state = from_checkpoint(len(entries), checkpoint)
     Definition.of(entries[0].body["definition"])
@@ -229,5 +229,5 @@ def _checked(entries: list[Entry], rows: dict[int, bytes], checkpoint: bytes, sh
         return state
     ((_, again),) = deque(transitions.replay((entry, rows.get(entry.seq - 1)) for entry in entries), maxlen=1)
     if to_checkpoint(again) != checkpoint and not states_agree(state, again):
-        raise StateFileError(f"{shown!r} was edited: its log leads to another state than its checkpoint.")
+        raise StateFileError(f"{file_name!r} was edited: its log leads to another state than its checkpoint.")
     return state

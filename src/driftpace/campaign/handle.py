@@ -1,4 +1,4 @@
-"""Read a campaign from its store, apply a change, and append it to the log with optimistic concurrency."""
+"""Read a campaign from its store, check texts for its log, and append changes with optimistic concurrency."""
 
 import random
 import threading
@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 from driftpace import validation
 from driftpace.campaign import transitions
-from driftpace.campaign.codec import unpack
 from driftpace.campaign.definition import Definition
 from driftpace.campaign.state import CampaignState, from_checkpoint, to_checkpoint
-from driftpace.campaign.summary import summary
+from driftpace.campaign.status import summary
+from driftpace.campaign.transitions import unpack_rows
 from driftpace.errors import ConflictError, ParameterError, StorageError, UnknownCampaignError
 from driftpace.storage.base import Change, Entry, Head, Store
 from driftpace.storage.codec import encode
@@ -154,13 +154,13 @@ def with_rows(state: CampaignState, rows: dict[int, bytes]) -> CampaignState:
         return state
     whole = replace(state, opened=replace(state.opened, deliveries=()))
     for seq in state.opened.deliveries:
-        whole = transitions.delivered(whole, unpack(rows[seq]).told, seq=seq)
+        whole = transitions.delivered(whole, unpack_rows(rows[seq]).event, seq=seq)
     return whole
 
 
 def unknown_campaign(name: str, store: Store) -> UnknownCampaignError:
     """Return the error for a name that no campaign has."""
-    return UnknownCampaignError(f"there is no campaign named {name!r} in {store.url}.")
+    return UnknownCampaignError(f"there is no campaign named {name!r}{{where}}.", store=store.url)
 
 
 def utc_now() -> str:
@@ -196,3 +196,37 @@ def first_change(definition: Definition, tracker: Tracker, *, at: str, who: str)
             name="what",
         ) from None
     return Change(entries=[entry], checkpoint=to_checkpoint(campaign), summary=summary(campaign))
+
+
+def check_key(owner: str, name: str, value: str | None) -> str | None:
+    """Return a key of a period or delivery, or raise ParameterError."""
+    if value is None:
+        return None
+    text = check_text(owner, name, value, longest=200)
+    if "\n" in text or "\t" in text:
+        raise ParameterError(f"must be one line without tabs; got {text!r:.80}.", owner=owner, name=name)
+    if not text:
+        raise ParameterError("must be a name such as 2026-W46; got an empty text.", owner=owner, name=name)
+    return text
+
+
+def check_text(owner: str, name: str, value: object, *, longest: int = 2000) -> str:
+    """Return a text for the log, stripped, or raise ParameterError."""
+    if not isinstance(value, str):
+        raise ParameterError(f"must be a text; got {value!r:.80}.", owner=owner, name=name)
+    text = value.strip()
+    if len(text) > longest or any(ord(sign) < 32 and sign not in "\n\t" for sign in text):
+        raise ParameterError(
+            f"must be at most {longest} characters without control characters; got {len(text)}.",
+            owner=owner,
+            name=name,
+        )
+    return text
+
+
+def check_reason(owner: str, reason: object) -> str:
+    """Return the reason of a decision, or raise ParameterError where it is empty."""
+    text = check_text(owner, "reason", reason)
+    if not text:
+        raise ParameterError("must give a reason for the log; got an empty text.", owner=owner, name="reason")
+    return text

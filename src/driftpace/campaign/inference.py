@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from driftpace.campaign.definition import Definition
-from driftpace.campaign.schema import listed, meanings, read_table, word_of
+from driftpace.campaign.schema import meanings, read_table, word_of
+from driftpace.campaign.text import list_texts
 from driftpace.errors import ParameterError
 from driftpace.losses import loss_names, loss_spec
 from driftpace.tables.limits import MAX_CATEGORIES
@@ -117,7 +118,7 @@ def describe_task(definition: Definition) -> str:
     """
     spec = loss_spec(definition.loss)
     binary = spec.task == "classification"
-    what = listed(definition.classes or ("0", "1")) if binary else "a number"
+    what = list_texts(definition.classes or ("0", "1")) if binary else "a number"
     return f"{definition.target or 'the target'} ({what}), by {spec.description}"
 
 
@@ -174,7 +175,12 @@ def _infer_target(values: dict[str, Any], columns: "Columns", source: str) -> li
         return []
     values["classes"] = classes
     hint = "; set loss to squared to predict them as numbers" if numeric else ""
-    return [Note("Classes", f"{listed(classes[:1])} (negative) and {listed(classes[1:])} (positive) in {target}{hint}")]
+    return [
+        Note(
+            "Classes",
+            f"{list_texts(classes[:1])} (negative) and {list_texts(classes[1:])} (positive) in {target}{hint}",
+        )
+    ]
 
 
 def _find_classes(column: "Column", target: str, source: str, *, loss: str | None) -> tuple[bool, list[str] | None]:
@@ -217,7 +223,7 @@ def _text_classes(column: "Column", target: str, source: str, *, regression: boo
         value = str(column.values[row - 1])
         raise _refuse("target", f"{expected} {value!r:.80} among numbers in {source}, row {row:,}.")
     if len(classes) != 2:
-        examples = listed(classes[:4]) + (", ..." if len(classes) > 4 else "")
+        examples = list_texts(classes[:4]) + (", ..." if len(classes) > 4 else "")
         hint = "; pass both as classes" if len(classes) == 1 else ""
         noun = "class" if len(classes) == 1 else "classes"
         raise _refuse("target", f"{expected} {len(classes):,} {noun} in {source} ({examples}){hint}.")
@@ -244,7 +250,7 @@ def _check_classes(column: "Column", classes: list[str], target: str, source: st
     if other is not None:
         raise _refuse(
             "classes",
-            f"must be the classes of {target!r} in {source}; got {listed(classes)}, but it has {other!r:.80}.",
+            f"must be the classes of {target!r} in {source}; got {list_texts(classes)}, but it has {other!r:.80}.",
         )
 
 
@@ -267,8 +273,10 @@ def _infer_features(values: dict[str, Any], columns: "Columns", source: str) -> 
     if features.categories:
         values["categories"] = features.categories
     categories = features.categories
-    shown = [f"{name} ({listed(categories[name])})" if name in categories else name for name in features.names]
-    notes = [*features.warnings, Note("Features", ", ".join(shown))]
+    descriptions = [
+        f"{name} ({list_texts(categories[name])})" if name in categories else name for name in features.names
+    ]
+    notes = [*features.warnings, Note("Features", ", ".join(descriptions))]
     gaps = [f"{name} in {int(columns[name].missing.sum()):,}" for name in features.names if columns[name].missing.any()]
     if gaps:
         rows = next(iter(columns.values())).missing.size

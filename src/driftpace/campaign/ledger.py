@@ -358,7 +358,7 @@ def _csv_cell(column: LedgerColumn, row: LedgerRow) -> Any:
 
 
 def read_ledger(store: Store, name: str) -> Ledger:
-    """Return the closed periods in order; those of an adopted tracker come first."""
+    """Return the closed periods in order; the history of an adopted tracker first."""
     rows: list[LedgerRow] = []
     key: str | None = None
     override: dict[str, Any] | None = None

@@ -1,16 +1,16 @@
-"""Open and close the periods of a campaign, and find the orders of open and closed periods."""
+"""Open and close periods, decide on their orders, change the budget and categories, and find earlier orders."""
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import numpy as np
 
 from driftpace.campaign import transitions
-from driftpace.campaign.codec import unpack, unpack_ids
+from driftpace.campaign.definition import check_unknown_categories
 from driftpace.campaign.handle import Draft
 from driftpace.campaign.records import DECISIONS, Decision, Order, Served
 from driftpace.campaign.state import (
@@ -22,11 +22,17 @@ from driftpace.campaign.state import (
     request_to_plain,
 )
 from driftpace.campaign.text import period_name
-from driftpace.errors import ProtocolError
+from driftpace.campaign.transitions import amended, budgeted, unpack_ids, unpack_rows
+from driftpace.errors import ParameterError, ProtocolError
 from driftpace.losses import classifies
 from driftpace.records import Money, StepReport
 from driftpace.storage.base import Store
 from driftpace.storage.codec import decode, encode
+
+_ADD_MONEY = "Campaign.add_money"
+_AMEND = "Campaign.amend"
+_LONGEST = 30
+_PRICES = ("fixed", "per_sample", "tiers", "minimum", "currency")
 
 
 def ask(
@@ -156,6 +162,21 @@ def _served_to_plain(served: Served | None) -> dict[str, Any] | None:
     return {**values, "error": encode(served.error)}
 
 
+def decide(
+    state: CampaignState, draft: Draft, kind: str, decision: Mapping[str, Any], period: int | None
+) -> tuple[CampaignState, Order]:
+    """Approve or override the open order; ``kind`` is that of the log entry."""
+    apply = transitions.approved if kind == "approved" else transitions.overridden
+    order = open_order(state, "approve" if kind == "approved" else "override", period)
+    asked = order.received + order.request.samples
+    samples = asked if decision["samples"] is None else decision["samples"]
+    body = {"period": order.period, **decision, "samples": samples, "asked": asked}
+    state = apply(state, transitions.decision_of(body, draft.at))
+    order = open_order(state, kind)
+    draft.add(kind, body if order.overridden is None else {**body, "risk_bound": order.overridden.risk_bound})
+    return state, order
+
+
 def open_order(state: CampaignState, method: str, period: int | None = None) -> Order:
     """Return the open order, or raise ProtocolError if there is none or it is not that of ``period``."""
     require_period(state, period, method)
@@ -237,7 +258,7 @@ def delivered_in(store: Store, state: CampaignState) -> set[str]:
     if state.opened is None or not state.opened.deliveries:
         return set()
     rows = store.rows(state.definition.name, state.opened.deliveries)
-    return {row_id for data in rows.values() for row_id in unpack(data).ids or ()}
+    return {row_id for data in rows.values() for row_id in unpack_rows(data).ids or ()}
 
 
 def awaited_in(store: Store, state: CampaignState) -> tuple[str, ...]:
@@ -272,3 +293,83 @@ def drawn_before(store: Store, state: CampaignState, ids: set[str]) -> set[str]:
 def _drawn_by(store: Store, state: CampaignState, seqs: Sequence[int]) -> tuple[str, ...]:
     rows = store.rows(state.definition.name, seqs)
     return tuple(row_id for seq in seqs for row_id in unpack_ids(rows.get(seq, b"")))
+
+
+def values_with(state: CampaignState, money: object, periods: int, prices: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of the budget with ``money`` and ``periods`` added, at new prices if any are given.
+
+    A campaign without a budget gets one for that many periods, the open one included.
+    """
+    unknown = next((name for name in prices if name not in _PRICES), None)
+    if unknown is not None:
+        raise ParameterError(f"must be one of {', '.join(_PRICES)}.", owner=_ADD_MONEY, name=unknown)
+    before = state.definition.budget
+    if before is None and state.method.budget is not None:
+        raise ProtocolError(
+            "add_money() cannot change the budget of an adopted tracker; use Tracker.load(path, budget=...) instead."
+        )
+    if before is None:
+        if periods < 1:
+            raise ParameterError(
+                f"must be at least 1 for a campaign without a budget; got {periods}.",
+                owner=_ADD_MONEY,
+                name="periods",
+            )
+        before = {"total": 0, "horizon": state.state.period - 1}
+    given = {name: value for name, value in prices.items() if value is not None}
+    over = {"tiers": "per_sample", "per_sample": "tiers"}  # each replaces the other
+    kept = {name: value for name, value in before.items() if over.get(name) not in given}
+    values = {**kept, **given}
+    total = _decimal(before["total"]) + _decimal(money)
+    if total < 0:
+        raise ParameterError(
+            f"must not take away more than the total budget, {before['total']}; got {money}.",
+            owner=_ADD_MONEY,
+            name="money",
+        )
+    values["total"] = format(total, "f")
+    values["horizon"] = int(before["horizon"]) + periods
+    return values
+
+
+def _decimal(value: object) -> Decimal:
+    try:
+        amount = Decimal(str(value))
+    except InvalidOperation:
+        amount = Decimal("NaN")
+    if not amount.is_finite() or abs(amount.adjusted()) > _LONGEST:
+        raise ParameterError(f"must be an amount of money; got {value!r:.80}.", owner=_ADD_MONEY, name="money")
+    return amount
+
+
+def fund(
+    state: CampaignState,
+    draft: Draft,
+    money: object,
+    *,
+    periods: int,
+    prices: Mapping[str, Any],
+    reason: str,
+    who: str,
+) -> CampaignState:
+    """Change the budget, and compute the order of an open period again."""
+    values = values_with(state, money, periods, prices)
+    order = state.state.order
+    body = {"period": state.state.period, "budget": values, "money": str(money), "periods": periods}
+    draft.add("budgeted", {**body, "reason": reason, "who": who})
+    state = budgeted(state, values)
+    if state.opened is None:
+        return state
+    return ask_again(state, draft, who=who, pool=None if order is None else order.pool)
+
+
+def amend(state: CampaignState, draft: Draft, unknown_categories: object, *, reason: str, who: str) -> CampaignState:
+    """Map unknown categories; nothing is written if the mapping is already in effect."""
+    given = check_unknown_categories(_AMEND, unknown_categories, state.definition.categories)
+    if not given:
+        raise ParameterError("must name at least one column; got none.", owner=_AMEND, name="unknown_categories")
+    after = amended(state, given)
+    if after.definition == state.definition:
+        return state
+    draft.add("amended", {"period": state.state.period, "unknown_categories": given, "reason": reason, "who": who})
+    return after

@@ -1,24 +1,24 @@
 """The read-only side of a campaign: status, orders, ledger, log, plans and predictions."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from driftpace.campaign import transitions
-from driftpace.campaign.compare import arrays_agree
-from driftpace.campaign.definition import Definition
+from driftpace.campaign.definition import Definition, check_name
 from driftpace.campaign.handle import CampaignHandle, unknown_campaign
 from driftpace.campaign.ledger import Ledger, read_ledger
 from driftpace.campaign.orders import awaited_in, drawn_in, not_open, open_order, order_of_period, past_order
-from driftpace.campaign.records import Order, Status
+from driftpace.campaign.records import MappedCategories, Order, Predicted, Status
 from driftpace.campaign.sampling import Shortfall, find_shortfall
-from driftpace.campaign.schema import Predicted, feature_rows, map_categories, predicted, read_table, unlisted
-from driftpace.campaign.state import CampaignState, fingerprint
-from driftpace.campaign.summary import status
+from driftpace.campaign.schema import feature_rows, map_categories, read_table, unlisted
+from driftpace.campaign.state import CampaignState, arrays_agree, fingerprint
+from driftpace.campaign.status import status
 from driftpace.errors import DataError, ParameterError, ProtocolError, StateFileError
-from driftpace.losses import find_loss_spec
+from driftpace.losses import find_loss_spec, loss_spec
 from driftpace.records import Plan
+from driftpace.storage import open_store
 from driftpace.storage.base import Entry, Store
 from driftpace.storage.codec import METHOD
 from driftpace.tracker import Tracker
@@ -32,6 +32,21 @@ class CampaignReader:
         self._name = name
         self._store = store
         self._handle = CampaignHandle(name, store, clock=clock)
+
+    @classmethod
+    def open(cls, name: str, *, storage: Any, clock: Callable[[], str] | None = None) -> Self:
+        """Open an existing campaign.
+
+        Raises
+        ------
+        UnknownCampaignError
+            If the store has no campaign of that name.
+        """
+        store = open_store(storage, create=False)
+        check_name(name)
+        if store.head(name) is None:
+            raise unknown_campaign(name, store)
+        return cls(name, store, clock=clock)
 
     @property
     def name(self) -> str:
@@ -252,6 +267,20 @@ class CampaignReader:
 
     def _rows_of(self, entry: Entry) -> bytes | None:
         return self._store.rows(self._name, [entry.seq]).get(entry.seq) if entry.kind == "delivered" else None
+
+
+def predicted(
+    definition: Definition, scores: FloatArray, *, unknown_categories: tuple[MappedCategories, ...] = ()
+) -> Predicted:
+    """Return predictions with the classes of the definition."""
+    spec = loss_spec(definition.loss)
+    values = spec.predictions(scores).tolist()
+    if spec.task == "classification":
+        words: tuple[Any, Any] = definition.classes or (0, 1)
+        values = [words[int(value > 0.0)] for value in values]
+    return Predicted(
+        values=values, score=scores, probability=spec.probabilities(scores), unknown_categories=unknown_categories
+    )
 
 
 def _leads_to(entry: Entry, state: CampaignState) -> bool:

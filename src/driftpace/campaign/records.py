@@ -3,11 +3,15 @@
 import math
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 from driftpace.records import Money, Outcome, Request, StepReport, Verdict
+from driftpace.typing import FloatArray
 
 BUY, SKIP, EXHAUSTED, FAILED = 0, 10, 20, 30
 """Exit codes of an order: rows to label, none this period, no money for the rows needed, an assumption failed."""
+CHECKPOINT_VERSION = 1
+"""Layout of the checkpoints of campaigns."""
 
 
 class Stage(Enum):
@@ -116,7 +120,7 @@ class Order:
     def code(self) -> int:
         """Exit code for scripts: BUY, SKIP, EXHAUSTED or FAILED.
 
-        Too few rows are no failure while the order requests more, and too little money has its own code.
+        Too few rows are not a failure while the order requests more, and too little money has its own code.
         """
         if self.closed:
             return SKIP
@@ -254,3 +258,17 @@ class Status:
     entries: int
     created_at: str
     updated_at: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Predicted:
+    """Predictions: a number for each row, or one of the two classes as the definition names them.
+
+    ``score`` is the linear score and ``probability`` that of the second class, where the loss estimates it; None elsewhere.
+    ``unknown_categories`` counts rows with categories that are mapped to a listed one.
+    """
+
+    values: list[Any]
+    score: FloatArray
+    probability: FloatArray | None
+    unknown_categories: tuple[MappedCategories, ...] = ()

@@ -1,17 +1,20 @@
 """Draw the rows to label from a pool: at random, valid ones only, and none twice in a period."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from driftpace.campaign.orders import awaited_in, drawn_in
+from driftpace.campaign.handle import Draft
+from driftpace.campaign.orders import awaited_in, drawn_in, open_order
 from driftpace.campaign.records import Order
 from driftpace.campaign.schema import invalid_rows, read_table
 from driftpace.campaign.state import CampaignState
-from driftpace.errors import ParameterError
+from driftpace.campaign.text import period_name
+from driftpace.campaign.transitions import pack_ids, selected
+from driftpace.errors import ConflictError, ParameterError
 from driftpace.storage.base import Store
 from driftpace.typing import BoolArray, IntArray
 
@@ -101,19 +104,19 @@ class Sample:
         return rows
 
 
-def find_shortfall(store: Store, folded: CampaignState, order: Order, *, replace: bool = False) -> Shortfall:
+def find_shortfall(store: Store, state: CampaignState, order: Order, *, replace: bool = False) -> Shortfall:
     """Return how many rows of an order are still to be drawn; ``replace`` counts rows that are drawn but not labelled too."""
     if order.closed or order.samples == 0:
         return Shortfall(samples=0, drawn=(), awaited=())
-    begun = folded.state.period == order.period  # the order of a dry run may be that of the next period
-    drawn = tuple(dict.fromkeys(drawn_in(store, folded))) if begun else ()
-    awaited = awaited_in(store, folded)[: order.missing] if begun else ()
+    begun = state.state.period == order.period  # the order of a dry run may be that of the next period
+    drawn = tuple(dict.fromkeys(drawn_in(store, state))) if begun else ()
+    awaited = awaited_in(store, state)[: order.missing] if begun else ()
     return Shortfall(samples=order.missing if replace else order.missing - len(awaited), drawn=drawn, awaited=awaited)
 
 
 def draw_sample(
     store: Store,
-    folded: CampaignState,
+    state: CampaignState,
     order: Order,
     pool: Any,
     *,
@@ -127,19 +130,19 @@ def draw_sample(
     """
     from driftpace.tables import draw_rows
 
-    definition = folded.definition
-    shortfall = find_shortfall(store, folded, order, replace=replace)
+    definition = state.definition
+    shortfall = find_shortfall(store, state, order, replace=replace)
     columns = read_table(pool, owner=OWNER, name="pool", definition=definition)
     if order.closed or order.missing == 0:
-        return _sample(folded, columns, None, sentence="No rows are missing, so none are drawn.")
+        return _sample(state, columns, None, sentence="No rows are missing, so none are drawn.")
     if shortfall.samples == 0:
         drawn = _rows_by_id(columns, shortfall.awaited, definition.id)
-        return _sample(folded, columns, drawn, sentence=f"the {len(drawn):,} rows drawn before and not labelled yet")
-    leave, invalid = _invalid_rows(folded, columns, source)
+        return _sample(state, columns, drawn, sentence=f"the {len(drawn):,} rows drawn before and not labelled yet")
+    leave, invalid = _invalid_rows(state, columns, source)
     drawn = draw_rows(
         columns,
         shortfall.samples,
-        rng_key=_rng_key(store, folded, order.period),
+        rng_key=_rng_key(store, state, order.period),
         strata=strata,
         already=shortfall.drawn,
         leave=leave,
@@ -151,7 +154,7 @@ def draw_sample(
             f"must have rows that were not drawn before; {source or 'it'} has none left.", owner=OWNER, name="pool"
         )
     return _sample(
-        folded,
+        state,
         columns,
         drawn,
         sentence=drawn.sentence,
@@ -163,14 +166,14 @@ def draw_sample(
 
 
 def _sample(
-    folded: CampaignState, columns: "Mapping[str, Column]", drawn: "DrawnRows | None", *, sentence: str, **counts: Any
+    state: CampaignState, columns: "Mapping[str, Column]", drawn: "DrawnRows | None", *, sentence: str, **counts: Any
 ) -> Sample:
-    target = folded.definition.target
+    target = state.definition.target
     labelled = 0
     if drawn is not None and target is not None and target in columns:
         from driftpace.tables.cells import without_marks
 
-        column = without_marks(columns[target], folded.definition.classes or ())
+        column = without_marks(columns[target], state.definition.classes or ())
         labelled = int((~column.missing[drawn.places]).sum())
     return Sample(
         ids=() if drawn is None else drawn.ids,
@@ -180,17 +183,17 @@ def _sample(
         sentence=sentence,
         _columns=columns,
         _drawn=drawn,
-        _id_column=folded.definition.id,
+        _id_column=state.definition.id,
         _target=target,
         **{"invalid": {}, **counts},
     )
 
 
 def _invalid_rows(
-    folded: CampaignState, columns: "Mapping[str, Column]", source: str
+    state: CampaignState, columns: "Mapping[str, Column]", source: str
 ) -> tuple[BoolArray, dict[str, int]]:
     """Return which rows ``tell`` would refuse even with a label, and the reasons with their counts."""
-    reasons = invalid_rows(folded.definition, columns, known=folded.state.columns, owner=OWNER)
+    reasons = invalid_rows(state.definition, columns, known=state.state.columns, owner=OWNER)
     leave = np.zeros(next(iter(columns.values())).missing.size, dtype=np.bool_)
     for rows in reasons.values():
         leave |= rows
@@ -215,11 +218,39 @@ def _rows_by_id(columns: "Mapping[str, Column]", ids: tuple[str, ...], id_column
     return DrawnRows(places=places, ids=ids, sentence="", pool=len(positions))
 
 
-def _rng_key(store: Store, folded: CampaignState, period: int) -> tuple[int, ...]:
+def _rng_key(store: Store, state: CampaignState, period: int) -> tuple[int, ...]:
     """Return what the draw depends on: the campaign, the period, and the number of draws before it in the period."""
-    seed, name = folded.definition.seed, folded.definition.name
+    seed, name = state.definition.seed, state.definition.name
     if seed is None:
-        digest = hashlib.sha256(f"{name}\n{folded.created_at}".encode()).digest()
+        digest = hashlib.sha256(f"{name}\n{state.created_at}".encode()).digest()
         seed = int.from_bytes(digest[:4], "big")
     draws = sum(entry.body["period"] == period for entry in store.entries(name, kinds=("selected",)))
     return seed, period, draws
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Draw:
+    """Rows drawn for labelling, and ``before``, those drawn earlier in the period when they were chosen; see the campaign."""
+
+    ids: Sequence[str]
+    before: Sequence[str] | None
+    source: str
+    pool_rows: int
+    who: str
+
+
+def record_draw(store: Store, state: CampaignState, draft: Draft, draw: Draw, *, period: int | None) -> CampaignState:
+    """Add drawn rows to the log; raise ConflictError if other rows were drawn meanwhile."""
+    order = open_order(state, "sample", period)
+    if draw.before is not None and set(draw.before) != set(drawn_in(store, state)):
+        raise ConflictError(f"other rows were drawn for {period_name(order.period, order.key)} meanwhile; try again.")
+    body = {
+        "period": order.period,
+        "rows": len(draw.ids),
+        "pool": draw.pool_rows,
+        "source": draw.source,
+        "who": draw.who,
+    }
+    seq = draft.next_seq
+    draft.add("selected", body, rows=pack_ids(draw.ids))
+    return selected(state, seq=seq)

@@ -1,9 +1,9 @@
-"""Read the columns of a table as rows of a campaign, by its definition, and name the classes of predictions."""
+"""Read the columns of a table as rows of a campaign, by its definition."""
 
 import re
 import shlex
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +11,8 @@ import numpy as np
 
 from driftpace.campaign.definition import Definition
 from driftpace.campaign.records import MappedCategories
+from driftpace.campaign.text import list_texts
 from driftpace.errors import DataError, ParameterError
-from driftpace.losses import loss_spec
 from driftpace.tracker.inputs import LARGEST, InputRows
 from driftpace.typing import BoolArray, FloatArray
 
@@ -45,20 +45,6 @@ class TableRows:
     unlabelled: int
     other_period_rows: int
     unlisted: Unlisted
-
-
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Predicted:
-    """Predictions: a number for each row, or one of the two classes as the definition names them.
-
-    ``score`` is the linear score and ``probability`` that of the second class, where the loss estimates it; None elsewhere.
-    ``unknown_categories`` counts rows with categories that are mapped to a listed one.
-    """
-
-    values: list[Any]
-    score: FloatArray
-    probability: FloatArray | None
-    unknown_categories: tuple[MappedCategories, ...] = ()
 
 
 def text_columns(definition: Definition) -> list[str]:
@@ -172,15 +158,15 @@ def unlisted(
     """Return the unknown categories of the kept rows for each column that maps them; None where a category is listed."""
     if not definition.unknown_categories:
         return {}
-    found: dict[str, list[str | None]] = {}
+    unknown_words: dict[str, list[str | None]] = {}
     for name in _features(definition, columns, known, owner):
         if name in definition.unknown_categories:
             column = _column(columns, name, owner)
             values = column.values if keep is None else column.values[keep]
             written = [word_of(one, column.kind) for one in values]
             meant = meanings(written, definition.categories[name])
-            found[name] = [word if meant[word] is None else None for word in written]
-    return found
+            unknown_words[name] = [word if meant[word] is None else None for word in written]
+    return unknown_words
 
 
 def map_categories(
@@ -197,24 +183,24 @@ def map_categories(
     >>> [one.sentence for one in map_categories(definition, {"city": ["Bari", None, "Bari"]})]
     ['2 rows with an unknown city (Bari) count as Milan']
     """
-    found = []
+    mapped = []
     for column, held in unlisted.items():
         if ids is not None and delivered is not None:
             held = [word for one, word in zip(ids, held, strict=True) if str(one) in delivered]
         words = [word for word in held if word is not None]
         if words:
             different = tuple(dict.fromkeys(words))
-            shown = tuple(word.encode("utf-8", "replace").decode()[:LONGEST] for word in different[:SHOWN])
-            found.append(
+            examples = tuple(word.encode("utf-8", "replace").decode()[:LONGEST] for word in different[:SHOWN])
+            mapped.append(
                 MappedCategories(
                     column=column,
                     category=definition.unknown_categories[column],
                     rows=len(words),
                     distinct=len(different),
-                    examples=shown,
+                    examples=examples,
                 )
             )
-    return tuple(found)
+    return tuple(mapped)
 
 
 def invalid_rows(
@@ -230,7 +216,7 @@ def invalid_rows(
     """
     from driftpace.tables.cells import numbers_each, without_marks
 
-    found: dict[str, BoolArray] = {}
+    invalid: dict[str, BoolArray] = {}
     for name in _features(definition, columns, known, owner):
         column = _column(columns, name, owner)
         if name in definition.categories:
@@ -239,41 +225,16 @@ def invalid_rows(
             meant = meanings(written, levels)
             refused = name not in definition.unknown_categories
             bad = np.array([refused and meant[word] is None for word in written], dtype=np.bool_)
-            found[f"with an unknown {name} (not {listed(levels)})"] = bad & ~column.missing
+            invalid[f"with an unknown {name} (not {list_texts(levels)})"] = bad & ~column.missing
         else:
             column = without_marks(column, ())
             with np.errstate(invalid="ignore"):
                 bad = ~(np.abs(numbers_each(column)) <= LARGEST)
-            found[f"with a non-numeric {name}"] = bad & ~column.missing
-        found[f"without {name}"] = column.missing
+            invalid[f"with a non-numeric {name}"] = bad & ~column.missing
+        invalid[f"without {name}"] = column.missing
     if definition.groups is not None and isinstance(definition.l2, tuple):
-        found[f"without {definition.groups}"] = _column(columns, definition.groups, owner).missing
-    return {why: rows for why, rows in sorted(found.items(), reverse=True) if rows.any()}
-
-
-def listed(words: Sequence[str]) -> str:
-    """Return texts as a list, in quotes where they would be ambiguous.
-
-    >>> listed(["basic", "gold"]), listed(["Rome, Italy", ""])
-    ('basic, gold', '"Rome, Italy", ""')
-    """
-    return ", ".join(
-        f'"{word}"' if "," in word or '"' in word or word != word.strip() or not word else word for word in words
-    )
-
-
-def predicted(
-    definition: Definition, scores: FloatArray, *, unknown_categories: tuple[MappedCategories, ...] = ()
-) -> Predicted:
-    """Return predictions with the classes of the definition."""
-    spec = loss_spec(definition.loss)
-    values = spec.predictions(scores).tolist()
-    if spec.task == "classification":
-        words: tuple[Any, Any] = definition.classes or (0, 1)
-        values = [words[int(value > 0.0)] for value in values]
-    return Predicted(
-        values=values, score=scores, probability=spec.probabilities(scores), unknown_categories=unknown_categories
-    )
+        invalid[f"without {definition.groups}"] = _column(columns, definition.groups, owner).missing
+    return {why: rows for why, rows in sorted(invalid.items(), reverse=True) if rows.any()}
 
 
 def _features(definition: Definition, columns: Columns, known: tuple[str, ...] | None, owner: str) -> list[str]:
@@ -284,16 +245,16 @@ def _features(definition: Definition, columns: Columns, known: tuple[str, ...] |
     from driftpace.tables.label_studio import ROW_FOR, ROW_ID
 
     apart = (definition.target, definition.id, definition.groups, ROW_ID, ROW_FOR)
-    found = [
+    names = [
         name
         for name, column in columns.items()
         if name not in apart and (column.kind in ("number", "flag") or name in definition.categories)
     ]
-    if not found:
+    if not names:
         raise DataError(
             f"the table must have a numeric column besides the target; it has {', '.join(columns)}.", owner=owner
         )
-    return found
+    return names
 
 
 def _origin(name: str, definition: Definition) -> str:
@@ -332,7 +293,11 @@ def _numbers(column: "Column", keep: BoolArray, role: str, name: str, owner: str
     """Return the numbers of the kept rows, stored as numbers or as numeric text."""
     from driftpace.tables.cells import as_numbers
 
-    kept = column if keep.all() else _some(column, keep)
+    kept = (
+        column
+        if keep.all()
+        else replace(column, values=column.values[keep], missing=column.missing[keep], written=None)
+    )
     numbers = as_numbers(kept)
     if numbers is None:
         raise DataError(f"{role} {name!r} must be numeric; {_not_numeric(kept, keep, role, name)}.", owner=owner)
@@ -344,12 +309,6 @@ def _numbers(column: "Column", keep: BoolArray, role: str, name: str, owner: str
         row = int(np.flatnonzero(keep)[np.argmax(wild)]) + 1
         raise DataError(f"{role} {name!r} must be finite; row {row:,} has {numbers.values[wild][0]!s}.", owner=owner)
     return np.asarray(numbers.values, dtype=np.float64)
-
-
-def _some(column: "Column", keep: BoolArray) -> "Column":
-    from driftpace.tables.columns import Column
-
-    return Column(kind=column.kind, values=column.values[keep], missing=column.missing[keep])
 
 
 def _not_numeric(kept: "Column", keep: BoolArray, role: str, name: str) -> str:
@@ -381,7 +340,7 @@ def _level_words(
         if meant[word] is None and other is None:
             command = f"driftpace amend {definition.name} --unknown-category {shlex.quote(f'{name}={levels[0]}')}"
             raise DataError(
-                f"column {name!r} must be one of {listed(levels)}; got {word!r:.80}. Remove such rows, or map unknown "
+                f"column {name!r} must be one of {list_texts(levels)}; got {word!r:.80}. Remove such rows, or map unknown "
                 f"categories: {command} --reason ..., or unknown_categories.{name} in the definition of a new campaign.",
                 owner=owner,
             )
@@ -394,11 +353,11 @@ def meanings(written: Sequence[str], words: Sequence[str]) -> dict[str, str | No
     A text stands for itself, or else for the only one that is the same number or truth value: files write 1 as 1.0 where some
     values are missing, and true as True.
     """
-    found: dict[str, str | None] = {}
+    meaning_of: dict[str, str | None] = {}
     for word in dict.fromkeys(written):
         alike = [word] if word in words else [one for one in words if _plainly(one) == _plainly(word)]
-        found[word] = alike[0] if len(alike) == 1 else None
-    return found
+        meaning_of[word] = alike[0] if len(alike) == 1 else None
+    return meaning_of
 
 
 def _plainly(word: str) -> str:

@@ -1,7 +1,8 @@
-"""The state of a campaign, rebuilt from its log, and the checkpoint that stores it.
+"""The state of a campaign, rebuilt from its log, the checkpoint that stores it, and the comparison of two states.
 
 The checkpoint leaves out the rows of the open period, which the store keeps with their entries: it holds only what the tracker
-needs to continue.
+needs to continue. Two states are compared up to rounding: on one machine with one set of libraries a replay gives the same bits,
+but elsewhere sums may be added in another order, so that their last digits differ.
 """
 
 import hashlib
@@ -10,29 +11,30 @@ import zlib
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from driftpace.campaign.definition import Definition
-from driftpace.campaign.records import Decision, Order
+from driftpace.campaign.records import CHECKPOINT_VERSION, Decision, Order
 from driftpace.errors import ParameterError, StateFileError
 from driftpace.records import Request, StepReport
 from driftpace.storage.codec import SHAPE_ERRORS, decode, encode
 from driftpace.tracker.codec import snapshot_from_body, snapshot_to_body, unsaved_parts
 from driftpace.tracker.method import Method
 
-VERSION = 1
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OpenPeriod:
     """The open period.
 
-    ``request`` is the last answer of the tracker, ``seen`` the rows received when it was given. ``deliveries`` are the numbers of
-    the log entries whose rows count, ``draws`` of those that drew rows to label. ``names`` are earlier names of a campaign that
+    ``request`` is the last answer of the tracker, ``received`` the rows received by then. ``deliveries`` are the numbers of the
+    log entries whose rows count, ``draws`` of those that drew rows to label. ``names`` are earlier names of a campaign that
     was imported while the period was open: rows drawn under them belong to it.
     """
 
     key: str | None
     request: Request
-    seen: int
+    received: int
     deliveries: tuple[int, ...] = ()
     draws: tuple[int, ...] = ()
     approved: Decision | None = None
@@ -90,7 +92,7 @@ def to_checkpoint(campaign: CampaignState) -> bytes:
     for name, why in unsaved_parts(tracker["method"]).items():  # such as a loss that is no longer registered
         raise ParameterError(f"must be a part that a store can save; {why}.", owner="Campaign", name=name)
     body = {
-        "version": VERSION,
+        "version": CHECKPOINT_VERSION,
         "created_at": campaign.created_at,
         "definition": campaign.definition.to_values(),
         "tracker": tracker,
@@ -107,9 +109,9 @@ def from_checkpoint(seq: int, data: bytes) -> CampaignState:
     try:
         body = json.loads(zlib.decompress(data))
         version = body["version"]
-        if version != VERSION:
+        if version != CHECKPOINT_VERSION:
             raise StateFileError(
-                f"the checkpoint has version {version!r} and this driftpace reads version {VERSION}; upgrade driftpace."
+                f"the checkpoint has version {version!r} and this driftpace reads version {CHECKPOINT_VERSION}; upgrade driftpace."
             )
         method, state = snapshot_from_body(body["tracker"], {})
         opened = body["opened"]
@@ -150,7 +152,7 @@ def _opened_to_plain(opened: OpenPeriod) -> dict[str, Any]:
         "names": list(opened.names),
         "key": opened.key,
         "request": request_to_plain(opened.request),
-        "seen": opened.seen,
+        "seen": opened.received,
         "deliveries": list(opened.deliveries),
         "draws": list(opened.draws),
         "approved": decision_to_plain(opened.approved),
@@ -163,7 +165,7 @@ def _opened_from_plain(plain: dict[str, Any]) -> OpenPeriod:
     return OpenPeriod(
         key=plain["key"],
         request=request_from_plain(plain["request"]),
-        seen=plain["seen"],
+        received=plain["seen"],
         deliveries=tuple(plain["deliveries"]),
         draws=tuple(plain["draws"]),
         names=tuple(plain["names"]),
@@ -173,3 +175,60 @@ def _opened_from_plain(plain: dict[str, Any]) -> OpenPeriod:
 
 def _json(body: Any) -> bytes:
     return json.dumps(body, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+
+
+ROUNDING = 1e-6
+"""Largest difference of two numbers, relative to the largest of their array."""
+
+_NOT_COMPARED = ("order",)
+"""Decisions that a last digit can change; the log has them as they were made."""
+
+
+def arrays_agree(left: npt.ArrayLike, right: npt.ArrayLike) -> bool:
+    """Return whether two arrays of numbers are equal up to rounding.
+
+    >>> arrays_agree([1.0, 0.0], [1.0 + 1e-9, 1e-12]), arrays_agree([1.0], [1.1]), arrays_agree([1.0], [1.0, 2.0])
+    (True, False, False)
+    """
+    a, b = np.asarray(left, dtype=np.float64), np.asarray(right, dtype=np.float64)
+    if a.shape != b.shape:
+        return False
+    largest = float(np.abs(b[np.isfinite(b)]).max(initial=0.0))
+    return bool(np.allclose(a, b, rtol=ROUNDING, atol=ROUNDING * largest, equal_nan=True))
+
+
+def states_agree(left: CampaignState, right: CampaignState) -> bool:
+    """Return whether two states are equal, numbers up to rounding."""
+    same = all(getattr(left, name) == getattr(right, name) for name in ("seq", "definition", "last_key", "rows"))
+    return (
+        same
+        and _open_period_fields(left) == _open_period_fields(right)
+        and _values_agree(_tracker_body(left), _tracker_body(right))
+    )
+
+
+def _open_period_fields(campaign: CampaignState) -> tuple[Any, ...] | None:
+    opened = campaign.opened
+    if opened is None:
+        return None
+    return opened.key, opened.deliveries, opened.draws, opened.approved, opened.overridden
+
+
+def _tracker_body(campaign: CampaignState) -> Any:
+    return snapshot_to_body(campaign.method, campaign.state.without_rows())
+
+
+def _values_agree(left: Any, right: Any) -> bool:
+    """Compare two encoded states: shapes, names and integers exactly, floats up to rounding, sentences not at all."""
+    if isinstance(left, dict) and isinstance(right, dict):
+        if left.get("!") == "array" == right.get("!"):
+            return arrays_agree(decode(left), decode(right))
+        names = left.keys() - set(_NOT_COMPARED)
+        return names == right.keys() - set(_NOT_COMPARED) and all(
+            _values_agree(left[name], right[name]) for name in names
+        )
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(_values_agree(a, b) for a, b in zip(left, right, strict=True))
+    if isinstance(left, float) and isinstance(right, float):
+        return arrays_agree(left, right)
+    return type(left) is type(right) and (isinstance(left, str) or left == right)

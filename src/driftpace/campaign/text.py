@@ -1,7 +1,7 @@
 """Orders, reports and receipts as text."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from driftpace.formatting import known_number, plural
@@ -181,4 +181,15 @@ def describe_mapping(mapping: Mapping[str, str]) -> str:
             f"unknown values of {first[0]} count as {first[1]}",
             *(f"of {column} as {category}" for column, category in rest),
         ]
+    )
+
+
+def list_texts(texts: Sequence[str]) -> str:
+    """Return texts as a list, in quotes where they would be ambiguous.
+
+    >>> list_texts(["basic", "gold"]), list_texts(["Rome, Italy", ""])
+    ('basic, gold', '"Rome, Italy", ""')
+    """
+    return ", ".join(
+        f'"{text}"' if "," in text or '"' in text or text != text.strip() or not text else text for text in texts
     )

@@ -1,15 +1,17 @@
-"""Pure transitions of the campaign state, one for each kind of log entry.
+"""Pure transitions of the campaign state, one for each kind of log entry, and the rows of deliveries as bytes.
 
-A campaign applies them when something happens and :func:`replay` applies the same ones to the log, so both give the same bits.
+A campaign applies the transitions when something happens and :func:`replay` applies the same ones to the log, so both give the same
+bits. Rows are exact to the bit too: a line of JSON that describes the arrays, then the arrays, compressed.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+import json
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from driftpace.campaign.codec import unpack
 from driftpace.campaign.definition import Definition
 from driftpace.campaign.records import Decision
 from driftpace.campaign.state import CampaignState, OpenPeriod
@@ -20,6 +22,79 @@ from driftpace.storage.codec import decode
 from driftpace.tracker.builder import with_budget
 from driftpace.tracker.codec import snapshot_from_body
 from driftpace.tracker.method import Method, TellEvent
+
+_ARRAYS = ("X", "y", "groups")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class PackedRows:
+    """Validated rows with their ids, if they have any."""
+
+    event: TellEvent
+    ids: tuple[str, ...] | None = None
+
+
+def pack_rows(packed: PackedRows) -> bytes:
+    """Encode a delivery as bytes.
+
+    >>> rows = PackedRows(event=TellEvent(X=np.ones((2, 1)), y=np.zeros(2)), ids=("a", "b"))
+    >>> unpack_rows(pack_rows(rows)).ids, unpack_rows(pack_rows(rows)).event.X.tolist()
+    (('a', 'b'), [[1.0], [1.0]])
+    """
+    return zlib.compress(rows_content(packed), 1)
+
+
+def rows_content(packed: PackedRows) -> bytes:
+    """Return the bytes of a delivery before compression, whose result depends on the machine."""
+    rows = packed.event
+    names = [name for name in _ARRAYS if getattr(rows, name) is not None]
+    head = {
+        "rows": int(rows.X.shape[0]),
+        "features": int(rows.X.shape[1]),
+        "columns": rows.columns,
+        "ids": packed.ids,
+        "arrays": names,
+    }
+    arrays = [getattr(rows, name).astype("<i8" if name == "groups" else "<f8") for name in names]
+    body = b"".join(np.ascontiguousarray(array).tobytes() for array in arrays)
+    return json.dumps(head).encode() + b"\n" + body
+
+
+def unpack_rows(data: bytes) -> PackedRows:
+    """Decode a delivery."""
+    try:
+        line, _, body = zlib.decompress(data).partition(b"\n")
+        head: dict[str, Any] = json.loads(line)
+        rows, features = head["rows"], head["features"]
+        arrays, at = {}, 0
+        for name in head["arrays"]:
+            size = rows * (features if name == "X" else 1)
+            kind = np.dtype("<i8" if name == "groups" else "<f8")
+            array = np.frombuffer(body, dtype=kind, count=size, offset=at).astype(kind.newbyteorder("="))
+            arrays[name] = array.reshape(rows, features) if name == "X" else array
+            at += 8 * size
+        columns, ids = head["columns"], head["ids"]
+        event = TellEvent(columns=None if columns is None else tuple(columns), **arrays)
+    except (zlib.error, ValueError, KeyError, TypeError) as error:
+        raise StateFileError(f"the rows of a delivery are damaged: {error}.") from None
+    return PackedRows(event=event, ids=None if ids is None else tuple(ids))
+
+
+def pack_ids(ids: Sequence[str]) -> bytes:
+    """Encode a list of ids as bytes."""
+    return zlib.compress(json.dumps(list(ids)).encode(), 1)
+
+
+def unpack_ids(data: bytes) -> tuple[str, ...]:
+    """Decode a list of ids; no bytes are an empty list.
+
+    >>> unpack_ids(pack_ids(["a", "b"])), unpack_ids(b"")
+    (('a', 'b'), ())
+    """
+    try:
+        return tuple(json.loads(zlib.decompress(data))) if data else ()
+    except (zlib.error, ValueError, TypeError) as error:
+        raise StateFileError(f"the list of drawn rows is damaged: {error}.") from None
 
 
 def created(entry: Entry) -> CampaignState:
@@ -37,13 +112,13 @@ def created(entry: Entry) -> CampaignState:
 def asked(campaign: CampaignState, *, pool: int | None, key: str | None) -> tuple[CampaignState, Request]:
     """Compute the order, or compute it again with the rows received; a key names a period that has none."""
     state, request = campaign.method.ask(campaign.state, pool)
-    seen = state.gathered
+    received = state.gathered
     if campaign.opened is None:
-        opened = OpenPeriod(key=key, request=request, seen=seen)
+        opened = OpenPeriod(key=key, request=request, received=received)
     else:
         override = _with_risk(campaign.method, state, campaign.opened.overridden)
         opened = replace(
-            campaign.opened, key=campaign.opened.key or key, request=request, seen=seen, overridden=override
+            campaign.opened, key=campaign.opened.key or key, request=request, received=received, overridden=override
         )
     return replace(campaign, state=state, opened=opened), request
 
@@ -131,7 +206,7 @@ def after(campaign: CampaignState, entry: Entry, rows: bytes | None) -> Campaign
     if entry.kind == "delivered":
         if rows is None:
             raise StateFileError(f"entry {entry.seq} delivered rows that were not kept: keep_rows is off.")
-        campaign = delivered(campaign, unpack(rows).told, seq=entry.seq)
+        campaign = delivered(campaign, unpack_rows(rows).event, seq=entry.seq)
     elif entry.kind in _TRANSITIONS:
         campaign = _TRANSITIONS[entry.kind](campaign, entry, body)
     else:

@@ -109,7 +109,7 @@ def ask(
 
 def _open_order(name: str, key: str | None, storage: str | None) -> "Order | None":
     """Return the open order where asking would only repeat it, which starts faster; None where something is to be decided."""
-    from driftpace.campaign.snapshot import read_snapshot
+    from driftpace.campaign.status import read_snapshot
     from driftpace.cli.stores import opened_to_read, require_campaign
 
     with opened_to_read(storage) as store:

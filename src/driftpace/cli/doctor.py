@@ -117,8 +117,7 @@ def _check_campaign(store: "Store", name: str) -> Check:
 
 def _compare_with_log(store: "Store", name: str) -> tuple[CheckVerdict, str]:
     from driftpace.campaign import Campaign
-    from driftpace.campaign.compare import states_agree
-    from driftpace.campaign.state import from_checkpoint, to_checkpoint
+    from driftpace.campaign.state import from_checkpoint, states_agree, to_checkpoint
 
     campaign = Campaign.open(name, storage=store)
     log = campaign.log()

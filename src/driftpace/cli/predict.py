@@ -12,7 +12,7 @@ from driftpace.errors import ParameterError, ProtocolError
 
 if TYPE_CHECKING:
     from driftpace.campaign import Campaign
-    from driftpace.campaign.schema import Predicted
+    from driftpace.campaign.records import Predicted
     from driftpace.tables import Column
 
 Rows = dict[str, list[Any]]

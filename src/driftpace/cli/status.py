@@ -9,7 +9,7 @@ from driftpace.cli.options import Shown, Storage, campaign_names
 from driftpace.cli.output import Form
 
 if TYPE_CHECKING:
-    from driftpace.campaign.snapshot import StatusSnapshot
+    from driftpace.campaign.status import StatusSnapshot
     from driftpace.cli.output import Line
 
 
@@ -74,7 +74,7 @@ def _money(summary: Mapping[str, Any]) -> str:
 
 
 def _snapshot(storage: str | None, name: str) -> "StatusSnapshot":
-    from driftpace.campaign.snapshot import StatusSnapshot, read_snapshot
+    from driftpace.campaign.status import StatusSnapshot, read_snapshot
     from driftpace.cli.stores import opened_campaign, opened_to_read, require_campaign
 
     with opened_to_read(storage) as store:

@@ -92,7 +92,7 @@ def require_campaign(store: Any, name: str) -> Any:
         hint = f"there {verb} {', '.join(names[:5])}{' and more' if len(names) > 5 else ''}."
     else:
         hint = f"the store is empty: create it with driftpace init {name}."
-    raise UnknownCampaignError(f"there is no campaign {name!r} in {store.url}; {hint}")
+    raise UnknownCampaignError(f"there is no campaign {name!r}{{where}}; {hint}", store=store.url)
 
 
 @contextmanager

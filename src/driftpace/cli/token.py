@@ -46,7 +46,7 @@ def make(
     from driftpace.cli.output import NOTHING_WRITTEN, print_json, print_note
     from driftpace.cli.stores import opened, opened_if_exists
     from driftpace.errors import ParameterError
-    from driftpace.service.auth.tokens import make_token
+    from driftpace.service.auth import make_token
     from driftpace.storage import MemoryStore
 
     if write and hook:

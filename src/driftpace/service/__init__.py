@@ -4,7 +4,7 @@
 first used. Routes and pages rely on:
 
 - ``request.app.state.service``, the shared :class:`~driftpace.service.state.Service`: store, campaigns, limits and worker pools;
-- ``request.state.caller``, the authenticated :class:`~driftpace.service.auth.access.Caller`;
+- ``request.state.caller``, the authenticated :class:`~driftpace.service.auth.Caller`;
 - ``request.state.csrf``, the CSRF token of a page, sent back as ``X-CSRF-Token`` with every write;
 - ``/static`` for scripts and styles: the content security policy forbids inline ones and other hosts.
 """
@@ -14,18 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from driftpace.service.app import create_app
-    from driftpace.service.auth.access import Access
-    from driftpace.service.auth.tokens import make_token
+    from driftpace.service.auth import Access, make_token
     from driftpace.service.limits import ServiceLimits
     from driftpace.service.server import run
 
 __all__ = ["Access", "ServiceLimits", "create_app", "make_token", "run"]
 
 _MODULES = {
-    "Access": "auth.access",
+    "Access": "auth",
     "ServiceLimits": "limits",
     "create_app": "app",
-    "make_token": "auth.tokens",
+    "make_token": "auth",
     "run": "server",
 }
 

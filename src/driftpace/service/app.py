@@ -10,15 +10,14 @@ from starlette.middleware import Middleware
 from starlette.responses import Response
 
 from driftpace.errors import DriftpaceError, StorageError
-from driftpace.service.auth.access import Access
+from driftpace.service.auth import Access
 from driftpace.service.authentication import AuthMiddleware
 from driftpace.service.dashboard import routes as dashboard_routes
-from driftpace.service.error_pages import error_response
-from driftpace.service.errors import from_framework, from_library, from_validation
+from driftpace.service.errors import error_response, from_framework, from_library, from_validation
 from driftpace.service.limits import ServiceLimits
 from driftpace.service.logging import RequestLogMiddleware
 from driftpace.service.middleware import BodyLimitMiddleware, DrainBodyMiddleware, HeadMiddleware
-from driftpace.service.routes import campaigns, deliveries, docs, health, orders, session, tables
+from driftpace.service.routes import campaigns, deliveries, docs, orders, system, tables
 from driftpace.service.state import Service
 from driftpace.storage.base import Store
 
@@ -68,7 +67,7 @@ def create_app(
     app.include_router(dashboard_routes.static_router)
     if dashboard:
         app.include_router(dashboard_routes.router)
-    for module in (campaigns, orders, deliveries, tables, health, session, docs):
+    for module in (campaigns, orders, deliveries, tables, system, docs):
         app.include_router(module.router)
     _add_error_handlers(app, service)
     _extend_openapi(app)
@@ -80,7 +79,7 @@ def _add_error_handlers(app: FastAPI, service: Service) -> None:
         assert isinstance(error, DriftpaceError)
         if isinstance(error, StorageError):
             service.metrics.store_errors.inc()
-        return error_response(request.scope, from_library(error, store_url=service.store.url))
+        return error_response(request.scope, from_library(error))
 
     async def framework_error(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)

@@ -9,20 +9,20 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from driftpace.errors import DriftpaceError, StorageError
-from driftpace.service.auth.access import (
+from driftpace.service.auth import (
     LOCAL,
     SAFE,
     Access,
     Caller,
+    find_digest,
+    find_token,
     from_browser,
     is_api,
     is_navigation,
     required_scope,
     same_origin,
 )
-from driftpace.service.auth.tokens import find_digest, find_token
-from driftpace.service.error_pages import error_response, wants_page
-from driftpace.service.errors import ApiError, from_library
+from driftpace.service.errors import ApiError, error_response, from_library, wants_page
 from driftpace.service.state import Service
 from driftpace.storage.base import Token
 
@@ -61,7 +61,7 @@ class AuthMiddleware:
         except DriftpaceError as error:
             if isinstance(error, StorageError):
                 self._metrics.store_errors.inc()
-            failure = from_library(error, store_url=self._store.url)
+            failure = from_library(error)
             await error_response(scope, failure)(scope, receive, send)
             return
         fresh = cookie is None and state["caller"] is not None and state["caller"].by == "loopback"

@@ -8,6 +8,9 @@ from fastapi import HTTPException
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException as StarletteHTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.types import Scope
 
 from driftpace.errors import (
     ConflictError,
@@ -21,7 +24,9 @@ from driftpace.errors import (
     TooEarlyError,
     UnknownCampaignError,
 )
-from driftpace.service.schemas.requests import AMOUNT_PATTERN, CURRENCY_PATTERN, NAME_PATTERN, PRICE_PATTERN
+from driftpace.service.auth import is_api
+from driftpace.service.request_schemas import AMOUNT_PATTERN, CURRENCY_PATTERN, NAME_PATTERN, PRICE_PATTERN
+from driftpace.service.templating import message_page
 from driftpace.tables.limits import clip
 
 _STATUS_OF: tuple[tuple[type[DriftpaceError], int, str], ...] = (
@@ -129,19 +134,13 @@ def shorten(message: str) -> str:
     return plain if len(plain) <= _MAX_MESSAGE else f"{plain[: _MAX_MESSAGE - 1]}…"
 
 
-def from_library(error: DriftpaceError, *, store_url: str) -> ApiError:
-    """Return the response to an error of the library, without the location of the store.
-
-    Messages of stores name their URL for operators; a caller of the service must not learn it.
-    """
+def from_library(error: DriftpaceError) -> ApiError:
+    """Return the response to an error of the library, without the location of the store, which callers must not learn."""
     status, code = next(
         ((status, code) for kind, status, code in _STATUS_OF if isinstance(error, kind)), (422, "refused")
     )
-    problem = error.problem if error.subject is None else f"{error.subject} {error.problem}"
+    problem = error.public_problem if error.subject is None else f"{error.subject} {error.public_problem}"
     owner = None if error.subject is not None else error.owner
-    for location in (f" in {store_url}", f" at {store_url}"):
-        problem = problem.replace(location, "")
-    problem = problem.replace(store_url, "the store")
     headers = {"Retry-After": "5"} if status == 503 else None
     return ApiError(status, code, problem, owner=owner, parameter=error.name, headers=headers)
 
@@ -286,3 +285,38 @@ def _got(error: Mapping[str, Any]) -> str:
 
 def _counted(count: int, what: str) -> str:
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
+_TITLES = {
+    403: "Not allowed",
+    404: "Not found",
+    429: "Too many attempts",
+    500: "Internal error",
+    503: "Service busy",
+}
+_ADDRESS = ("query", "path", "header")
+"""Owners of parameters that are part of a page's address."""
+
+
+def error_response(scope: Scope, error: ApiError) -> Response:
+    """Return an error as a page where a browser asks for one, else as JSON."""
+    if not wants_page(scope):
+        return json_error(error)
+    title = (
+        "No such campaign" if error.code == "unknown_campaign" else _TITLES.get(error.status_code, "Request refused")
+    )
+    message = f"In the address, {error.parameter} {error.problem}" if error.owner in _ADDRESS else error.message
+    page = message_page(Request(scope), title=title, message=message)
+    return HTMLResponse(page, status_code=error.status_code, headers=error.headers)
+
+
+def wants_page(scope: Scope) -> bool:
+    """Return whether a browser asks for a page.
+
+    >>> wants_page({"path": "/campaigns/x", "headers": [(b"accept", b"text/html,*/*")]})
+    True
+    >>> wants_page({"path": "/api/campaigns/x", "headers": [(b"accept", b"text/html,*/*")]})
+    False
+    """
+    accepted = next((value for name, value in scope["headers"] if name == b"accept"), b"")
+    return b"text/html" in accepted and not is_api(scope["path"])

@@ -13,8 +13,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from driftpace.service.error_pages import error_response
-from driftpace.service.errors import ApiError, json_error
+from driftpace.service.errors import ApiError, error_response, json_error
 from driftpace.service.metrics import Metrics
 from driftpace.service.middleware import client_left
 

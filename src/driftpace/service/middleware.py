@@ -6,9 +6,8 @@ import time
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from driftpace.service.auth.access import SAFE
-from driftpace.service.error_pages import error_response
-from driftpace.service.errors import ApiError, busy_error
+from driftpace.service.auth import SAFE
+from driftpace.service.errors import ApiError, busy_error, error_response
 from driftpace.service.limits import ServiceLimits
 from driftpace.tables.limits import size
 

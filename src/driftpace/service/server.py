@@ -16,7 +16,7 @@ from uvicorn.protocols.http.h11_impl import STATUS_PHRASES, H11Protocol
 from driftpace import validation
 from driftpace.errors import ParameterError, StorageError
 from driftpace.service.app import create_app
-from driftpace.service.auth.access import Access, is_loopback
+from driftpace.service.auth import Access, is_loopback
 from driftpace.service.errors import ApiError, busy_error, json_error
 from driftpace.service.limits import ServiceLimits
 from driftpace.service.logging import LOGGER, LogFields, configure_logging, default_headers

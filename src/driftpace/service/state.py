@@ -9,11 +9,11 @@ from typing import Protocol, TypeVar, cast, runtime_checkable
 from starlette.requests import HTTPConnection
 
 from driftpace.campaign import Campaign
-from driftpace.service.auth.access import Access, Caller
-from driftpace.service.auth.sessions import LoginThrottle, Sessions, TokenRecheck
+from driftpace.service.auth import Access, Caller
 from driftpace.service.events import EventBroker
 from driftpace.service.limits import ServiceLimits
 from driftpace.service.metrics import Metrics
+from driftpace.service.sessions import LoginThrottle, Sessions, TokenRecheck
 from driftpace.service.workers import ReadinessProbe, WorkerPool
 from driftpace.storage.base import Store
 

@@ -117,7 +117,7 @@ async def _receive_form(request: Request) -> Upload:
             await form.close()
     except (ApiError, ParameterError):
         raise
-    except Exception as error:  # the form parser raises several types of its own
+    except Exception as error:  # the form parser raises several exception types
         why = clip(str(getattr(error, "message", error))).rstrip(".")
         raise ApiError(400, "malformed", f"the form cannot be parsed: {why}.") from None
 

@@ -111,7 +111,7 @@ class ReadinessProbe:
             self._ping.add_done_callback(_retrieve_exception)
         answered, _ = await asyncio.wait({self._ping}, timeout=self._seconds)
         if not answered:
-            raise StorageError(f"the store at {self._store.url} does not answer.")
+            raise StorageError("the store{where} does not answer.", store=self._store.url)
         self._ping.result()
 
 

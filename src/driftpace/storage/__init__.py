@@ -1,4 +1,4 @@
-"""What is written to files and databases, and read back exactly."""
+"""Stores of campaigns, saved states, and their exact encoding."""
 
 from typing import TYPE_CHECKING
 

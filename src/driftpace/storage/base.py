@@ -103,9 +103,9 @@ class Store(Protocol):
     """The contract of a store; :class:`MemoryStore` is the simplest implementation, :class:`SqlStore` the durable one.
 
     Every method can be called from several threads. A failed call raises :class:`~driftpace.errors.StorageError` and changes
-    nothing; values that no store can hold (a name with a NUL character, a body that is not JSON) raise
-    :class:`~driftpace.errors.ParameterError`. Names and keys have 1 to 400 characters; names are ordered by code point. Arguments
-    are copied, and returned values belong to the caller.
+    nothing; its ``store`` is the URL, which the service does not reveal. Values that no store can hold (a name with a NUL
+    character, a body that is not JSON) raise :class:`~driftpace.errors.ParameterError`. Names and keys have 1 to 400 characters;
+    names are ordered by code point. Arguments are copied, and returned values belong to the caller.
     """
 
     @property
@@ -198,8 +198,10 @@ def require_text(owner: str, **named: object) -> None:
     """Raise ParameterError for a value that is not text, empty, too long for an index, or cannot be stored."""
     for name, text in named.items():
         if not isinstance(text, str) or not 1 <= len(text) <= LONGEST:
-            shown = f"{len(text)} characters" if isinstance(text, str) else repr(text)
-            raise ParameterError(f"must be a text of 1 to {LONGEST} characters; got {shown}.", owner=owner, name=name)
+            description = f"{len(text)} characters" if isinstance(text, str) else repr(text)
+            raise ParameterError(
+                f"must be a text of 1 to {LONGEST} characters; got {description}.", owner=owner, name=name
+            )
         if not can_be_kept(text):
             raise ParameterError(
                 f"must not have NUL characters or lone surrogates; got {text!a}.", owner=owner, name=name

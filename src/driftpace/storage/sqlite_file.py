@@ -33,13 +33,13 @@ def at_rest(path: Path) -> FileStamp | None:
     True
     """
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return None
     in_use = _size(path, "-wal") is not None and _size(path, "-shm") is not None
     if in_use or changes_beside(path) or may_be_written(path):
         return None
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _size(path: Path, ending: str) -> int | None:
@@ -117,7 +117,7 @@ def network_kind(path: PurePosixPath, mounts: str) -> str | None:
     >>> network_kind(PurePosixPath("/homework/labels.db"), table) is None
     True
     """
-    innermost, found = -1, ""
+    innermost, file_system = -1, ""
     for line in mounts.splitlines():
         place, dash, rest = line.partition(" - ")
         words = place.split(" ")
@@ -125,9 +125,11 @@ def network_kind(path: PurePosixPath, mounts: str) -> str | None:
             continue
         mounted = PurePosixPath(_unescaped(words[4]))
         if path.is_relative_to(mounted) and len(mounted.parts) >= innermost:
-            innermost, found = len(mounted.parts), rest.split(" ")[0].lower()
-    driver = found.removeprefix("fuse.")
-    return found if found in NETWORK_KINDS or (driver != found and driver in NETWORK_DRIVERS) else None
+            innermost, file_system = len(mounted.parts), rest.split(" ")[0].lower()
+    driver = file_system.removeprefix("fuse.")
+    return (
+        file_system if file_system in NETWORK_KINDS or (driver != file_system and driver in NETWORK_DRIVERS) else None
+    )
 
 
 def network_kind_here(path: Path) -> str | None:
@@ -140,4 +142,4 @@ def network_kind_here(path: Path) -> str | None:
 
 
 def _unescaped(word: str) -> str:
-    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), word)
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), word)

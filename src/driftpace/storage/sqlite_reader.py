@@ -103,7 +103,7 @@ class SqliteReader:
             return []
         except sqlite3.Error as error:
             self._refuse_change()
-            raise StorageError(f"the store at {self.url} cannot be read: {error}.") from None
+            raise StorageError(f"the store{{where}} cannot be read: {error}.", store=self.url) from None
         self._refuse_change()
         return rows
 
@@ -112,7 +112,7 @@ class SqliteReader:
         from driftpace.errors import StorageError
 
         if self._rest is not None and at_rest(self._path) != self._rest:
-            raise StorageError(f"the store at {self.url} was changed while it was read; try again.")
+            raise StorageError("the store{where} was changed while it was read; try again.", store=self.url)
 
 
 def open_reader(place: str) -> Any:

@@ -26,25 +26,25 @@ def write_state(path: str | os.PathLike[str], body: Any) -> None:
 
 def read_state(path: str | os.PathLike[str]) -> Any:
     """Return the body that was written to ``path``, or raise StateFileError in one sentence."""
-    shown = os.fspath(path)
+    file_name = os.fspath(path)
     text = Path(path).read_bytes()
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):
-        raise StateFileError(f"{shown!r} is truncated, or not a driftpace state.") from None
+        raise StateFileError(f"{file_name!r} is truncated, or not a driftpace state.") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise StateFileError(f"{shown!r} is not a driftpace state.")
+        raise StateFileError(f"{file_name!r} is not a driftpace state.")
     version = document.get("version")
     if type(version) is not int or not 1 <= version <= VERSION:
         raise StateFileError(
-            f"{shown!r} has version {version!r} and this driftpace reads versions up to {VERSION}; upgrade driftpace."
+            f"{file_name!r} has version {version!r} and this driftpace reads versions up to {VERSION}; upgrade driftpace."
         )
     try:
         whole = _checksum(document.get("body")) == document.get("sha256")
     except (ValueError, RecursionError):  # NaN, or nesting without end
         whole = False
     if not whole:
-        raise StateFileError(f"{shown!r} was edited or damaged: its checksum does not match.")
+        raise StateFileError(f"{file_name!r} was edited or damaged: its checksum does not match.")
     return document["body"]
 
 

@@ -229,14 +229,14 @@ def _check_messages(data: memoryview, limits: TableLimits, what: str, blocks: li
     """Refuse messages whose buffers decompress to more than is allowed, or that have too many rows."""
     if blocks is not None and len(set(blocks)) < len(blocks):
         raise DataError(f"{what} must be a whole Arrow IPC file; one batch of it is listed twice.")
-    unpacked = rows = seen = 0
+    unpacked = rows = buffer_count = 0
     for number, start in enumerate(_stream_starts(data) if blocks is None else blocks):
         if number == _MESSAGES:
             raise DataError(f"{what} must have at most {_MESSAGES:,} batches; got more.")
         try:
             kind, length, buffers = _message(data, start)
-            seen += len(buffers)
-            if seen > _BUFFERS:
+            buffer_count += len(buffers)
+            if buffer_count > _BUFFERS:
                 raise DataError(f"{what} must have at most {_BUFFERS:,} buffers; got more.")
         except (struct.error, IndexError, ValueError):
             raise DataError(f"{what} must be a whole Arrow IPC file or stream; a message of it is damaged.") from None

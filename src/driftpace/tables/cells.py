@@ -43,14 +43,14 @@ def numbers_of(cells: Sequence[str]) -> FloatArray | None:
     True
     """
     try:
-        found = np.array(list(map(float, cells)), dtype=np.float64)
+        numbers = np.array(list(map(float, cells)), dtype=np.float64)
     except ValueError:
         try:
-            found = np.array([np.nan if is_mark(cell) else float(cell) for cell in cells], dtype=np.float64)
+            numbers = np.array([np.nan if is_mark(cell) else float(cell) for cell in cells], dtype=np.float64)
         except ValueError:
             return None
     return (
-        None if "_" in "".join(cells) else found
+        None if "_" in "".join(cells) else numbers
     )  # an underscore between digits is Python syntax, not a number in a file
 
 
@@ -135,8 +135,8 @@ def as_numbers(column: Column) -> Column | None:
     """Return a column as numbers, whether stored as numbers or as text; None where it is not numeric.
 
     >>> texts = Column(kind="text", values=np.array(["4.0", "n/a"], dtype=object), missing=np.array([False, False]))
-    >>> found = as_numbers(texts)
-    >>> found.values.tolist(), found.missing.tolist()
+    >>> numbers = as_numbers(texts)
+    >>> numbers.values.tolist(), numbers.missing.tolist()
     ([4.0, nan], [False, True])
     """
     if column.kind in ("number", "flag"):
@@ -173,14 +173,14 @@ def with_commas(cells: Sequence[str]) -> Column | None:
 
 
 def as_ids(texts: Sequence[str]) -> list[str]:
-    """Return texts as ids: 7.0 is 7, as spreadsheets and frames write whole numbers beside missing ones.
+    """Return texts as ids: 7.0 is 7, as spreadsheets and frames write whole numbers in columns with missing values.
 
     >>> as_ids(["7.0", "007", "7.5", "v1.0"])
     ['7', '007', '7.5', 'v1.0']
     """
     if ".0" not in "\n".join(texts):
         return list(texts)
-    return [found[1] if (found := _WHOLE.fullmatch(text)) else text for text in texts]
+    return [match[1] if (match := _WHOLE.fullmatch(text)) else text for text in texts]
 
 
 def without_marks(column: Column, words: Collection[str]) -> Column:

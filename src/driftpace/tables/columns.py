@@ -122,7 +122,7 @@ def _from_array(given: Any, as_text: bool) -> Column:
 def from_objects(items: list[Any], as_text: bool = False) -> Column:
     """Return a column of plain Python values; its kind is "other" where they are of several kinds.
 
-    With ``as_text`` whole numbers become texts: float64 does not tell long ids apart.
+    With ``as_text`` whole numbers become texts: float64 cannot distinguish long ids.
     """
     if as_text and all(_is_missing(item) or _is_whole(item) for item in items):
         items = [None if _is_missing(item) else str(item) for item in items]

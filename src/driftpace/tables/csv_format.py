@@ -116,7 +116,7 @@ def read_csv(
 ) -> dict[str, Column]:
     """Return the columns of a CSV file; those named in ``as_text`` stay as they are written, missing where empty.
 
-    Where the separator is no comma and no number has a point, columns of numbers with decimal commas are numbers.
+    Where the separator is not a comma and no number has a point, columns of numbers with decimal commas are numbers.
     """
     separator, header, columns = _read_cells(data, limits, what)
     typed, commas, points = {}, {}, False
@@ -124,8 +124,8 @@ def read_csv(
         typed[name] = text_column(cells) if name in as_text else column_of(cells, exact=exact)
         if separator != "," and name not in as_text:
             points = points or (typed[name].kind == "number" and "." in "".join(cells))
-            if typed[name].kind == "text" and (found := with_commas(cells)) is not None:
-                commas[name] = found
+            if typed[name].kind == "text" and (numbers := with_commas(cells)) is not None:
+                commas[name] = numbers
         cells.clear()
     return typed if points else typed | commas
 

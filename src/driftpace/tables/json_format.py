@@ -52,8 +52,8 @@ def parse(text: str, what: str, where: str = "") -> Any:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) != len(pairs):
-        seen: set[str] = set()
-        raise _TwinError(clip(next(name for name, _ in pairs if name in seen or seen.add(name))))  # type: ignore[func-returns-value]
+        earlier: set[str] = set()
+        raise _TwinError(clip(next(name for name, _ in pairs if name in earlier or earlier.add(name))))  # type: ignore[func-returns-value]
     return made
 
 

@@ -123,8 +123,8 @@ def _counts(answers: Mapping[str, Any], target: str | None) -> bool:
 def _row_id(task: Mapping[str, Any]) -> str:
     meta = task.get("meta")
     ours = meta.get("driftpace") if isinstance(meta, dict) else None
-    found = task["data"].get(ROW_ID) or (ours.get("id") if isinstance(ours, dict) else None)
-    return str(found) if found else f"label-studio-{task.get('id')}"
+    row_id = task["data"].get(ROW_ID) or (ours.get("id") if isinstance(ours, dict) else None)
+    return str(row_id) if row_id else f"label-studio-{task.get('id')}"
 
 
 def _answers(result: Any) -> dict[str, Any]:
@@ -142,11 +142,11 @@ def _answers(result: Any) -> dict[str, Any]:
 
 def _answer(value: Mapping[str, Any]) -> Any:
     for kind in ("choices", "number", "rating", "text"):
-        found = value.get(kind)
-        if isinstance(found, list):
-            found = found[0] if len(found) == 1 else (found or None)
-        if found is not None and found != "":
-            return found
+        answer = value.get(kind)
+        if isinstance(answer, list):
+            answer = answer[0] if len(answer) == 1 else (answer or None)
+        if answer is not None and answer != "":
+            return answer
     return None
 
 

@@ -188,8 +188,8 @@ def _chunk(value: Any) -> ColumnChunk:
 
 def walk(data: memoryview, chunk: ColumnChunk, what: str) -> Iterator[Page]:
     """Yield the pages of a column chunk until all its values are covered; DataError where one is damaged."""
-    at, end, seen = chunk.start, min(chunk.start + chunk.length, len(data)), 0
-    while seen < chunk.values:
+    at, end, values_read = chunk.start, min(chunk.start + chunk.length, len(data)), 0
+    while values_read < chunk.values:
         try:
             if at >= end:
                 raise ThriftError("it is cut short")
@@ -199,7 +199,7 @@ def walk(data: memoryview, chunk: ColumnChunk, what: str) -> Iterator[Page]:
                 raise ThriftError("it is cut short")
         except ThriftError as error:
             raise DataError(f"{what} must be a whole Parquet file; a page of it is damaged: {error}.") from None
-        seen += page.values if page.kind == "data" else 0
+        values_read += page.values if page.kind == "data" else 0
         yield page
 
 

@@ -134,38 +134,38 @@ def read_columns(  # noqa: PLR0913  public API
     if not isinstance(source, _FILES) and not callable(getattr(source, "read", None)):
         return from_frame(source, owner, as_text=as_text)
     limits = TableLimits() if limits is None else limits
-    shown, packed = read_bytes(source, name, limits, owner)
-    what = f"{owner}: {shown}"
+    label, packed = read_bytes(source, name, limits, owner)
+    what = f"{owner}: {label}"
     raw = gunzip(packed, limits, what)
     if not raw:
         raise DataError(f"{what} must hold at least one row; it is empty.")
-    found = _guess(raw, shown) if kind is None else kind
-    if found is None:
+    file_kind = _guess(raw, label) if kind is None else kind
+    if file_kind is None:
         raise _unknown(raw, what)
     names = frozenset((ROW_FOR, ROW_ID, *as_text))
     how = _Options(limits=limits, what=what, as_text=names, exact=exact, target=target, several=several, owner=owner)
     try:
-        if found == "parquet":
+        if file_kind == "parquet":
             return read_parquet(raw, limits, what, as_text=names, owner=owner)
-        if found == "arrow":
+        if file_kind == "arrow":
             return arrow_format.read_ipc(raw, limits, what, as_text=names, owner=owner)
-        if found == "csv" or (found == "label-studio" and raw.lstrip()[:1] not in (b"[", b"{")):
-            return _csv_columns(raw, found, how)
-        return _json_columns(raw, found, how)
+        if file_kind == "csv" or (file_kind == "label-studio" and raw.lstrip()[:1] not in (b"[", b"{")):
+            return _csv_columns(raw, file_kind, how)
+        return _json_columns(raw, file_kind, how)
     except MemoryError:
         raise DataError(f"{what} must fit into memory; it does not.") from None
 
 
-def _guess(raw: bytes, shown: str) -> FileKind | None:
+def _guess(raw: bytes, label: str) -> FileKind | None:
     """Return the format by the first bytes, or by the ending of the name."""
     if raw[:4] == b"PAR1":
         return "parquet"
     if raw[:6] == arrow_format.MAGIC or raw[:4] == b"\xff\xff\xff\xff":
         return "arrow"
-    endings = [ending.lower() for ending in PurePath(shown).suffixes if ending.lower() != ".gz"]
+    endings = [ending.lower() for ending in PurePath(label).suffixes if ending.lower() != ".gz"]
     if endings and endings[-1] in _ENDINGS:
-        found = _ENDINGS[endings[-1]]
-        return "jsonl" if found == "json" and raw[:1] == b"{" and not _is_one_object(raw) else found
+        file_kind = _ENDINGS[endings[-1]]
+        return "jsonl" if file_kind == "json" and raw[:1] == b"{" and not _is_one_object(raw) else file_kind
     if raw[:4] in (b"PK\x03\x04", b"PK\x05\x06", b"%PDF", b"\xd0\xcf\x11\xe0") or raw[:2] in (b"\x1f\x8b", b"PK"):
         return None
     begins = raw.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
@@ -247,18 +247,18 @@ def _export_columns(document: Any, how: _Options) -> dict[str, Column]:
 def read_bytes(source: Source, name: str | None, limits: TableLimits, owner: str) -> tuple[str, bytes]:
     """Return the name for messages and the bytes, at most ``limits.bytes`` of them."""
     if isinstance(source, bytes | bytearray | memoryview):
-        shown = clip(name or "the upload")
+        label = clip(name or "the upload")
         if len(memoryview(source).cast("B")) > limits.bytes:
-            raise _too_large(owner, shown, limits)
-        return shown, bytes(source)
+            raise _too_large(owner, label, limits)
+        return label, bytes(source)
     if isinstance(source, str | PathLike):
         path = Path(source)
         return _read_file(path, clip(name or path.name), limits, owner)
-    shown = clip(name or "the upload")
-    return shown, _read_all(source, shown, limits, owner)
+    label = clip(name or "the upload")
+    return label, _read_all(source, label, limits, owner)
 
 
-def _read_file(path: Path, shown: str, limits: TableLimits, owner: str) -> tuple[str, bytes]:
+def _read_file(path: Path, label: str, limits: TableLimits, owner: str) -> tuple[str, bytes]:
     try:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # does not wait for a pipe without a writer
     except (OSError, ValueError) as error:
@@ -272,10 +272,10 @@ def _read_file(path: Path, shown: str, limits: TableLimits, owner: str) -> tuple
             f"must be a regular file; {str(path)!r} is a folder, a pipe or a device.", owner=owner, name="source"
         )
     with os.fdopen(handle, "rb") as file:
-        return shown, _read_all(file, shown, limits, owner)
+        return label, _read_all(file, label, limits, owner)
 
 
-def _read_all(file: BinaryIO, shown: str, limits: TableLimits, owner: str) -> bytes:
+def _read_all(file: BinaryIO, label: str, limits: TableLimits, owner: str) -> bytes:
     pieces, taken = [], 0
     try:
         while piece := file.read(_PIECE):
@@ -283,15 +283,15 @@ def _read_all(file: BinaryIO, shown: str, limits: TableLimits, owner: str) -> by
                 raise ParameterError("must be opened in binary mode; got text.", owner=owner, name="source")
             taken += len(piece)
             if taken > limits.bytes:
-                raise _too_large(owner, shown, limits)
+                raise _too_large(owner, label, limits)
             pieces.append(piece)
     except OSError as error:
-        raise DataError(f"{owner}: {shown} must be a file that can be read; {error.strerror or error}.") from None
+        raise DataError(f"{owner}: {label} must be a file that can be read; {error.strerror or error}.") from None
     return b"".join(pieces)
 
 
-def _too_large(owner: str, shown: str, limits: TableLimits) -> DataError:
-    return DataError(f"{owner}: {shown} must be at most {size(limits.bytes)}; it is larger.")
+def _too_large(owner: str, label: str, limits: TableLimits) -> DataError:
+    return DataError(f"{owner}: {label} must be at most {size(limits.bytes)}; it is larger.")
 
 
 def gunzip(data: bytes, limits: TableLimits, what: str) -> bytes:

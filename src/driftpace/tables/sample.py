@@ -203,12 +203,12 @@ def _digests(columns: Mapping[str, Column]) -> list[str]:
     names = sorted(columns)
     head = _framed(names)
     cell_values = [cell_texts(columns[name]) for name in names]
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     ids = []
     for row in zip(*cell_values, strict=True):
         digest = hashlib.sha256(head + _framed(row)).hexdigest()[:24]
-        seen[digest] += 1
-        ids.append(f"row-{digest}" if seen[digest] == 1 else f"row-{digest}-{seen[digest]}")
+        counts[digest] += 1
+        ids.append(f"row-{digest}" if counts[digest] == 1 else f"row-{digest}-{counts[digest]}")
     return ids
 
 
@@ -232,13 +232,13 @@ def cell_values(column: Column) -> list[Any]:
     if column.kind == "time":
         days = column.values.astype("datetime64[D]")
         whole = bool(((days == column.values) | column.missing).all())
-        shown: list[Any] = [str(moment) for moment in (days if whole else column.values)]
+        cells: list[Any] = [str(moment) for moment in (days if whole else column.values)]
     elif column.kind == "flag":
-        shown = [bool(value) for value in column.values]
+        cells = [bool(value) for value in column.values]
     elif column.kind == "number":
-        shown = [
+        cells = [
             int(value) if value.is_integer() and abs(value) < 2.0**53 else value for value in column.values.tolist()
         ]
     else:
-        shown = column.values.tolist()
-    return [None if gone else value for value, gone in zip(shown, column.missing, strict=True)]
+        cells = column.values.tolist()
+    return [None if gone else value for value, gone in zip(cells, column.missing, strict=True)]

@@ -7,9 +7,13 @@ import math
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
+from datetime import date, time
+from decimal import Decimal
 from os import PathLike
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from driftpace.errors import ParameterError, StorageError
 from driftpace.tables.arrow_format import require_pyarrow
@@ -60,7 +64,7 @@ def write_rows(
     path : str or path-like
         The file; its ending gives the format.
     rows : mapping of str to sequence
-        Values by column.
+        Values by column; dates and times are written in ISO format.
     empty : sequence of str
         Columns to be filled in, added after the others where they are missing.
     overwrite : bool
@@ -84,7 +88,7 @@ def write_rows(
             owner=owner,
             name="path",
         )
-    table = {name: list(values) for name, values in rows.items()}
+    table = {name: [_plain(value) for value in values] for name, values in rows.items()}
     count = max((len(values) for values in table.values()), default=0)
     for name in empty:
         table.setdefault(name, [None] * count)
@@ -101,6 +105,17 @@ def write_rows(
     else:
         content = _lines(table)
     _put(target, content, overwrite, owner)
+
+
+def _plain(value: Any) -> Any:
+    """Return dates, times and decimals as text, and NumPy scalars as Python values; everything else is kept."""
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, np.datetime64):
+        return None if np.isnat(value) else str(value)
+    if isinstance(value, Decimal):
+        return str(value)
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _csv(table: Mapping[str, list[Any]], separator: str) -> bytes:

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from driftpace.campaign import Campaign
-from driftpace.service.auth.tokens import make_token
+from driftpace.service.auth import make_token
 from driftpace.storage import MemoryStore
 from tests.reference.serving import Serving
 from tests.service.dashboard.browser import CONTRAST, NAMELESS, Watched

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from playwright.sync_api import expect
 
 from driftpace.campaign import Campaign
-from driftpace.service.dashboard.formats import number
+from driftpace.service.templating import number
 from driftpace.storage import MemoryStore
 from tests.reference.serving import Serving
 from tests.service.dashboard.browser import Watched

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from driftpace.campaign import Campaign
 from driftpace.service import ServiceLimits
-from driftpace.service.dashboard.formats import cents
+from driftpace.service.templating import cents
 from driftpace.storage import MemoryStore
 from tests.reference.serving import Serving, poll, serving
 from tests.service.dashboard.browser import Watched

@@ -12,7 +12,7 @@ from driftpace.campaign import Campaign
 from driftpace.records import Money
 from driftpace.service.dashboard.campaign_page import LOG_PAGE_SIZE, load_page, read_log, tally
 from driftpace.service.dashboard.charts import LATEST, PageFigure
-from driftpace.service.dashboard.templating import render
+from driftpace.service.templating import render
 from driftpace.storage import MemoryStore
 from tests.service.dashboard.examples import BUDGET, World, one, through
 

@@ -13,8 +13,7 @@ import pytest
 from driftpace.campaign import Campaign
 from driftpace.errors import StorageError
 from driftpace.service.dashboard.campaign_page import load_page
-from driftpace.service.dashboard.formats import money, number
-from driftpace.service.dashboard.templating import assets, assets_digest
+from driftpace.service.templating import assets, assets_digest, money, number
 from driftpace.storage import Change, MemoryStore
 from tests.reference.serving import Serving, serving
 from tests.service.dashboard.examples import BUDGET, HOSTILE, World, one, through
@@ -182,7 +181,7 @@ def test_store_failures_are_an_error_page(shop: Serving, monkeypatch: pytest.Mon
     store = shop.service.store
 
     def away(*_: Any, **__: Any) -> None:
-        raise StorageError(f"the server of the store at {store.url} cannot be reached.")
+        raise StorageError("the server of the store{where} cannot be reached.", store=store.url)
 
     monkeypatch.setattr(type(store), "head", away)
     answer = shop.client.get("/campaigns/flat-prices", headers={"Accept": "text/html"})

@@ -301,7 +301,7 @@ def test_store_failures_are_503_without_the_location(
     from driftpace.errors import StorageError
 
     def gone(*_: Any, **__: Any) -> None:
-        raise StorageError(f"{store.url} is full; nothing was written.")
+        raise StorageError("the store{where} is full; nothing was written.", store=store.url)
 
     begun(store, "churn")
     monkeypatch.setattr(type(store), "append", gone)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from driftpace.campaign import Campaign
-from driftpace.service.auth.tokens import make_token
+from driftpace.service.auth import make_token
 from driftpace.storage.base import Store
 from tests.reference.periods import begun
 from tests.reference.serving import Serving

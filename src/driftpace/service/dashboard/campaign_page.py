@@ -13,7 +13,7 @@ from driftpace.records import Assumption, Money, Outcome
 from driftpace.service.dashboard.campaign_list import NEEDS
 from driftpace.service.dashboard.charts import PageFigure
 from driftpace.service.dashboard.figures import drift_figure, excess_loss_figure, rows_figure, spending_figure
-from driftpace.service.dashboard.formats import money, plural, tier_text
+from driftpace.service.templating import money, plural, tier_text
 from driftpace.storage.base import Entry
 
 LOG_PAGE_SIZE = 15

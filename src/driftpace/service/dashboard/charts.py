@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-from driftpace.service.dashboard.formats import number
+from driftpace.service.templating import number
 
 Values = Sequence[float | None]
 WIDE, NARROW = (600, 256), (330, 236)

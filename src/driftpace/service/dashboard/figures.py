@@ -8,7 +8,7 @@ from driftpace.campaign.text import period_name
 from driftpace.formatting import strip_bidi
 from driftpace.records import Money, Plan
 from driftpace.service.dashboard.charts import LATEST, Chart, PageFigure, finite, hidden_periods_note, highest, panel
-from driftpace.service.dashboard.formats import (
+from driftpace.service.templating import (
     count,
     money,
     number,

@@ -10,10 +10,9 @@ from fastapi.responses import HTMLResponse, Response
 from driftpace.campaign import Campaign
 from driftpace.service.dashboard.campaign_list import NEEDS, CampaignList, load_list
 from driftpace.service.dashboard.campaign_page import ledger_text, load_page, tally
-from driftpace.service.dashboard.formats import plural
-from driftpace.service.dashboard.templating import assets, cache_control, render
 from driftpace.service.dashboard.what_if import defaults, evaluate, fields
 from driftpace.service.state import service_of
+from driftpace.service.templating import assets, cache_control, plural, render
 from driftpace.service.workers import run_cancellable
 
 POLICY = (

@@ -12,8 +12,8 @@ from driftpace.errors import DriftpaceError, ParameterError, TooEarlyError
 from driftpace.records import Plan
 from driftpace.service.dashboard.charts import PageFigure
 from driftpace.service.dashboard.figures import plan_figure
-from driftpace.service.dashboard.formats import cents, money, number, numeral, plural, tier_text
 from driftpace.service.limits import plan_within
+from driftpace.service.templating import cents, money, number, numeral, plural, tier_text
 
 DEFAULT_HORIZON = 12
 """Periods to plan where neither a horizon nor a budget is given."""

@@ -12,8 +12,8 @@ from driftpace.campaign.ledger import Ledger, ledger_columns
 from driftpace.campaign.serialization import entry_json, head_json, ledger_json, status_json
 from driftpace.errors import ParameterError, UnknownCampaignError
 from driftpace.service.errors import ApiError, error_responses
-from driftpace.service.schemas.requests import AmendRequest, CampaignName, DefinitionRequest, Limit
-from driftpace.service.schemas.responses import (
+from driftpace.service.request_schemas import AmendRequest, CampaignName, DefinitionRequest, Limit
+from driftpace.service.response_schemas import (
     CampaignsResponse,
     DefinitionResponse,
     LedgerTableResponse,

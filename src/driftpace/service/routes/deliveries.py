@@ -13,8 +13,8 @@ from driftpace.campaign.serialization import receipt_json
 from driftpace.errors import ParameterError
 from driftpace.labelling.webhook import SECRET_HEADER, parse_webhook
 from driftpace.service.errors import error_responses
-from driftpace.service.schemas.requests import CampaignName
-from driftpace.service.schemas.responses import HookResponse, PredictionsResponse, ReceiptResponse, json_response
+from driftpace.service.request_schemas import CampaignName
+from driftpace.service.response_schemas import HookResponse, PredictionsResponse, ReceiptResponse, json_response
 from driftpace.service.state import caller_name, service_of
 from driftpace.service.uploads import predict, read_rows, receive_upload, table_body, tell
 from driftpace.service.workers import run_cancellable

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, Response
 
 from driftpace.service.dashboard.routes import PAGE_HEADERS
-from driftpace.service.dashboard.templating import render
+from driftpace.service.templating import render
 
 router = APIRouter(include_in_schema=False)
 

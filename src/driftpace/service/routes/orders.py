@@ -11,7 +11,7 @@ from driftpace.campaign.serialization import order_json, plan_json, status_json
 from driftpace.errors import ParameterError
 from driftpace.service.errors import ApiError, error_responses
 from driftpace.service.limits import plan_within
-from driftpace.service.schemas.requests import (
+from driftpace.service.request_schemas import (
     ApproveRequest,
     AskRequest,
     CampaignName,
@@ -20,7 +20,7 @@ from driftpace.service.schemas.requests import (
     OverrideRequest,
     PlanRequest,
 )
-from driftpace.service.schemas.responses import OrderResponse, PlanResponse, StatusResponse, json_response
+from driftpace.service.response_schemas import OrderResponse, PlanResponse, StatusResponse, json_response
 from driftpace.service.state import caller_name, service_of
 from driftpace.service.workers import run_cancellable
 

@@ -11,8 +11,8 @@ from driftpace.campaign.sampling import Sample
 from driftpace.campaign.serialization import number
 from driftpace.errors import DataError, ParameterError
 from driftpace.service.errors import error_responses
-from driftpace.service.schemas.requests import CampaignName
-from driftpace.service.schemas.responses import SampleResponse, SchemaResponse, json_response
+from driftpace.service.request_schemas import CampaignName
+from driftpace.service.response_schemas import SampleResponse, SchemaResponse, json_response
 from driftpace.service.state import caller_name, service_of
 from driftpace.service.uploads import Arrays, Upload, read_rows, receive_upload, table_body
 from driftpace.service.workers import run_cancellable

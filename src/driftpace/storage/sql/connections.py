@@ -141,7 +141,9 @@ class Connections:
             else:
                 if self._still() == before:
                     return result
-        raise StorageError(f"the store at {self.url} was changed by other processes while it was read; try again.")
+        raise StorageError(
+            "the store{where} was changed by other processes while it was read; try again.", store=self.url
+        )
 
     def close(self) -> None:
         """Close idle connections; new ones are opened when needed."""
@@ -185,7 +187,7 @@ class Connections:
             yield
             return
         if not self._turn.acquire(timeout=self._wait):
-            raise StorageError(f"writing to the store at {self.url} timed out waiting for other writers.")
+            raise StorageError("writing to the store{where} timed out waiting for other writers.", store=self.url)
         try:
             yield
         finally:
@@ -271,7 +273,7 @@ class CircuitBreaker:
         with self._lock:
             known, misses = self._error, self._misses
             if known is not None and (self._trying or self._clock() < self._until):
-                raise StorageError(str(known))
+                raise known.renamed()
             self._trying = known is not None
         try:
             with short_timeouts():

@@ -43,13 +43,15 @@ SELECT set_config('lock_timeout', %s, false),
 def open_postgres(address: str, *, create: bool, wait: float) -> Connections:
     """Open the store in a database, and create or upgrade its tables."""
     where = _parsed(address)
-    url = shown(where)
+    url = redacted_url(where)
     connections = _connections(where, url, wait)
 
     def looked(connection: Connection, _: bool) -> int | None:
         encoding = connection.scalar(text("SHOW server_encoding"))
         if encoding != "UTF8":
-            raise StorageError(f"the database of the store at {url} must have the encoding UTF8; it has {encoding}.")
+            raise StorageError(
+                f"the database of the store{{where}} must have the encoding UTF8; it has {encoding}.", store=url
+            )
         return version_of(connection)
 
     def made(connection: Connection, _: bool) -> None:
@@ -59,7 +61,7 @@ def open_postgres(address: str, *, create: bool, wait: float) -> Connections:
     try:
         version = connections.write(looked, patience=0.0)
         if version is None and not create:
-            raise StorageNotFoundError(f"there is no store at {url}; `driftpace init` creates one.")
+            raise StorageNotFoundError("there is no store{where}; `driftpace init` creates one.", store=url)
         if version is None or version < VERSION:
             connections.write(made)
         refuse_newer(version or VERSION, url)
@@ -69,7 +71,7 @@ def open_postgres(address: str, *, create: bool, wait: float) -> Connections:
     return connections
 
 
-def shown(where: URL) -> str:
+def redacted_url(where: URL) -> str:
     """Return an address without password and options; a socket is part of the address."""
     sockets = {key: value for key, value in where.query.items() if key in {"host", "port"}}
     plain = URL.create("postgresql", where.username, None, where.host, where.port, where.database, sockets)

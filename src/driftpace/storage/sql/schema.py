@@ -127,7 +127,8 @@ def bring_up(connection: Connection, url: str) -> None:
     for old in range(version, VERSION):
         if old not in UPGRADES:
             raise StorageError(
-                f"the store at {url} has version {version} of its tables, which this driftpace cannot upgrade to {VERSION}."
+                f"the store{{where}} has version {version} of its tables, which this driftpace cannot upgrade to {VERSION}.",
+                store=url,
             )
         UPGRADES[old](connection)
     if version < VERSION:
@@ -138,6 +139,7 @@ def refuse_newer(version: int, url: str) -> None:
     """Raise StorageError for tables of a newer driftpace."""
     if version > VERSION:
         raise StorageError(
-            f"the store at {url} has version {version} of its tables and this driftpace reads versions up to {VERSION}; "
-            "upgrade driftpace."
+            f"the store{{where}} has version {version} of its tables and this driftpace reads versions up to {VERSION}; "
+            "upgrade driftpace.",
+            store=url,
         )

@@ -34,13 +34,13 @@ def open_sqlite(path: Path, *, create: bool, wait: float) -> Connections:
         _refuse_place(path)
         version = _version_in(path, url, wait)
         if version is None and not create:
-            raise StorageNotFoundError(f"there is no store at {path}; `driftpace init` creates one.")
+            raise StorageNotFoundError("there is no store{where}; `driftpace init` creates one.", store=str(path))
         if version is None:
             _make_file(path, wait)
     except sqlite3.Error as error:
         raise sentence(error, url) from error
     except OSError as error:
-        raise StorageError(f"the store at {url} cannot be opened: {error.strerror}.") from error
+        raise StorageError(f"the store{{where}} cannot be opened: {error.strerror}.", store=url) from error
     connections = _connections(path, url, wait)
     if version is None or version < VERSION:
         connections.write(lambda connection, _: _bring_up(connection, url))
@@ -57,9 +57,11 @@ def _refuse_place(path: Path) -> None:
             "use a local disk, or PostgreSQL (postgresql://...) for several machines."
         )
     if path.is_dir():
-        raise StorageError(f"the store at {path} must be a file; it is a folder.")
+        raise StorageError("the store{where} must be a file; it is a folder.", store=str(path))
     if not path.parent.is_dir():
-        raise StorageError(f"the store at {path} cannot be created: the folder {path.parent} does not exist.")
+        raise StorageError(
+            f"the store{{where}} cannot be created: the folder {path.parent} does not exist.", store=str(path)
+        )
 
 
 def _version_in(path: Path, url: str, wait: float) -> int | None:
@@ -76,8 +78,9 @@ def _version_in(path: Path, url: str, wait: float) -> int | None:
             raise
         if error.sqlite_errorname == "SQLITE_CANTOPEN" and changes_beside(path) and not may_be_written(path):
             raise StorageError(
-                f"the store at {url} is read-only here and has pending changes in {path.name}-wal; "
-                "open it once as a user who can write there, or copy both files to a folder of yours."
+                f"the store{{where}} is read-only here and has pending changes in {path.name}-wal; "
+                "open it once as a user who can write there, or copy both files to a folder of yours.",
+                store=url,
             ) from None
         return _asked(path, "rw", wait)  # a crash left changes to roll back, which a reader cannot do
 
@@ -91,7 +94,9 @@ def _asked(path: Path, mode: str, wait: float) -> int | None:
         if ours == APPLICATION_ID:
             return int(connection.execute(f"SELECT version FROM {META.name}").fetchone()[0])
         if ours != 0 or tables != 0:
-            raise StorageError(f"the file at {path} is a SQLite database of another application, not a store.")
+            raise StorageError(
+                "the file{where} is a SQLite database of another application, not a store.", store=str(path)
+            )
         return None
     finally:
         connection.close()
@@ -185,7 +190,7 @@ def _listen(engine: Engine, path: Path) -> None:
 
 def _file_at(path: Path) -> tuple[int, int] | None:
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino

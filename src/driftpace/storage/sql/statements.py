@@ -25,12 +25,12 @@ class CompiledSelect:
 
     def compiled_for(self, dialect: Dialect, values: dict[str, Any]) -> tuple[str, Any]:
         """Return the SQL for a driver, and its parameters by position or by name."""
-        found = self._compiled.get(dialect.name)
-        if found is None:
+        statement = self._compiled.get(dialect.name)
+        if statement is None:
             compiled = self._select.compile(dialect=dialect)
             order = getattr(compiled, "positiontup", None)
-            found = self._compiled[dialect.name] = (str(compiled), order, dict(compiled.params))
-        text, order, given = found
+            statement = self._compiled[dialect.name] = (str(compiled), order, dict(compiled.params))
+        text, order, given = statement
         values = {**given, **values}
         return text, values if order is None else [values[name] for name in order]
 

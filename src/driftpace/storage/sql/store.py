@@ -106,8 +106,8 @@ class SqlStore:
 
     def head(self, name: str) -> Head | None:
         """Return the head of a campaign; None if there is none."""
-        found = self._put(HEAD, name=name)
-        return _head(found[0]) if found else None
+        rows = self._put(HEAD, name=name)
+        return _head(rows[0]) if rows else None
 
     def heads(self, *, after: str = "", limit: int | None = None, search: str = "") -> list[Head]:
         """Return heads ordered by name, after the name ``after``, whose name contains ``search`` (case-insensitive)."""
@@ -117,8 +117,8 @@ class SqlStore:
 
     def count(self, *, search: str = "") -> int:
         """Return the number of campaigns whose name contains ``search``."""
-        found = self._all(_searched(select(func.count()).select_from(CAMPAIGNS), search), search)
-        return int(found[0][0]) if found else 0
+        rows = self._all(_searched(select(func.count()).select_from(CAMPAIGNS), search), search)
+        return int(rows[0][0]) if rows else 0
 
     def entries(
         self, name: str, *, after: int = 0, limit: int | None = None, kinds: Sequence[str] | None = None
@@ -130,29 +130,29 @@ class SqlStore:
     def latest(self, name: str, *, limit: int, kinds: Sequence[str] | None = None) -> list[Entry]:
         """Return the last ``limit`` entries, in order."""
         asked = _of_kinds(select(*ENTRY).where(belongs(ENTRIES, name)), kinds)
-        found = self._all(asked.order_by(ENTRIES.c.seq.desc()).limit(up_to(limit)), name)
-        return [_entry(row) for row in reversed(found)]
+        rows = self._all(asked.order_by(ENTRIES.c.seq.desc()).limit(up_to(limit)), name)
+        return [_entry(row) for row in reversed(rows)]
 
     def find(self, name: str, kind: str, key: str) -> Entry | None:
         """Return the last entry of a kind with that key, or None."""
-        found = self._put(FOUND, name=name, kind=kind, key=key)
-        return _entry(found[0]) if found else None
+        rows = self._put(FOUND, name=name, kind=kind, key=key)
+        return _entry(rows[0]) if rows else None
 
     def checkpoint(self, name: str) -> tuple[int, bytes] | None:
         """Return the number of the last entry and the checkpoint; None if there is no campaign."""
-        found = self._put(CHECKPOINT, name=name)
-        return (int(found[0][0]), bytes(found[0][1])) if found else None
+        rows = self._put(CHECKPOINT, name=name)
+        return (int(rows[0][0]), bytes(rows[0][1])) if rows else None
 
     def rows(self, name: str, seqs: Sequence[int]) -> dict[int, bytes]:
         """Return the rows of these entries by number; entries without rows are left out."""
         wanted = sorted({seq for seq in seqs if 0 < seq < LARGEST})
-        found: dict[int, bytes] = {}
+        data_by_seq: dict[int, bytes] = {}
         for start in range(0, len(wanted), 500):
             asked = select(ROWS.c.seq, ROWS.c.data).where(
                 belongs(ROWS, name), ROWS.c.seq.in_(wanted[start : start + 500])
             )
-            found.update({int(seq): bytes(data) for seq, data in self._all(asked, name)})
-        return {seq: found[seq] for seq in seqs if seq in found}
+            data_by_seq.update({int(seq): bytes(data) for seq, data in self._all(asked, name)})
+        return {seq: data_by_seq[seq] for seq in seqs if seq in data_by_seq}
 
     def remove(self, name: str) -> None:
         """Delete a campaign with its log, rows and checkpoint; do nothing if there is none."""
@@ -196,10 +196,10 @@ class SqlStore:
 
     def ping(self) -> None:
         """Raise :class:`StorageError` if the store cannot be reached."""
-        found = self._put(TABLES_VERSION)
-        if not found:
-            raise StorageError(f"the store at {self.url} is damaged; restore a backup.")
-        refuse_newer(int(found[0][0]), self.url)
+        rows = self._put(TABLES_VERSION)
+        if not rows:
+            raise StorageError("the store{where} is damaged; restore a backup.", store=self.url)
+        refuse_newer(int(rows[0][0]), self.url)
 
     def close(self) -> None:
         """Close the connections; a closed store opens new ones when it is used again."""
@@ -207,11 +207,11 @@ class SqlStore:
 
     def _place(self, connection: Connection, name: str) -> tuple[int, int]:
         """Lock a campaign until the end of the transaction; return its id and its last entry number."""
-        found = connection.execute(PLACE, {"name": name}).first()
-        if found is None:
+        row = connection.execute(PLACE, {"name": name}).first()
+        if row is None:
             raise UnknownCampaignError(f"there is no campaign named {name!r}.")
-        refuse_newer(int(found[2]), self.url)  # a newer driftpace may have upgraded it since it was opened
-        return int(found[0]), int(found[1])
+        refuse_newer(int(row[2]), self.url)  # a newer driftpace may have upgraded it since it was opened
+        return int(row[0]), int(row[1])
 
     def _all(self, asked: Select[Any], *texts: str) -> Sequence[Any]:
         """Return the rows of a query; none for a text that no store can hold."""

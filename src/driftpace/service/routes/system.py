@@ -1,16 +1,16 @@
-"""Routes of browser sessions: login, logout and the current caller."""
+"""Routes of the service itself: login, logout, the current caller, liveness, readiness and metrics."""
 
 from urllib.parse import parse_qs
 
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from driftpace.service.auth.tokens import find_token
+from driftpace.service.auth import find_token
 from driftpace.service.authentication import is_secure, local_path, set_cookie
-from driftpace.service.dashboard.templating import login_page
 from driftpace.service.errors import busy_error, error_responses
-from driftpace.service.schemas.responses import SessionResponse, json_response
+from driftpace.service.response_schemas import HealthResponse, SessionResponse, json_response
 from driftpace.service.state import caller_of, service_of
+from driftpace.service.templating import login_page
 
 router = APIRouter()
 
@@ -77,3 +77,33 @@ def _form_fields(body: bytes) -> dict[str, str]:
         return {name: values[0] for name, values in parse_qs(body.decode("utf-8", "replace"), max_num_fields=5).items()}
     except ValueError:  # more fields than the form has
         return {}
+
+
+@router.get("/healthz", tags=["health"], response_model=HealthResponse)
+async def healthz() -> Response:
+    """Return 200 while the process is alive."""
+    return json_response({"status": "ok"})
+
+
+@router.get("/readyz", tags=["health"], response_model=HealthResponse, responses={503: error_responses(503)[503]})
+async def readyz(request: Request) -> Response:
+    """Return 200 if the store can be reached, else 503."""
+    await service_of(request).readiness.require()
+    return json_response({"status": "ok"})
+
+
+@router.get(
+    "/metrics",
+    tags=["health"],
+    response_class=Response,
+    responses={
+        200: {"description": "Prometheus text.", "content": {"text/plain": {"schema": {"type": "string"}}}},
+        **error_responses(),
+    },
+)
+async def metrics(request: Request) -> Response:
+    """Return metrics in the Prometheus text format."""
+    service = service_of(request)
+    service.metrics.streams.set(service.events.streams)
+    text = await service.reads.run(service.metrics.text, service.store)
+    return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")

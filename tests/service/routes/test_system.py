@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from driftpace.service.auth.tokens import make_token
+from driftpace.service.auth import make_token
 from driftpace.storage.base import Store
 from tests.reference.serving import Serving, serving
 

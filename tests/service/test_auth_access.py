@@ -8,10 +8,10 @@ import httpx
 import pytest
 from fastapi.routing import APIRoute
 
-from driftpace.service.auth.tokens import make_token
+from driftpace.service.auth import make_token
 from driftpace.service.dashboard import routes as pages
 from driftpace.service.limits import ServiceLimits
-from driftpace.service.routes import campaigns, deliveries, docs, health, orders, session, tables
+from driftpace.service.routes import campaigns, deliveries, docs, orders, system, tables
 from driftpace.storage.base import Store
 from tests.reference.periods import begun
 from tests.reference.serving import Serving, serving
@@ -80,7 +80,7 @@ def afar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Serving, di
 
 
 def test_every_route_is_covered() -> None:
-    parts = (campaigns, deliveries, docs, health, orders, session, tables, pages)
+    parts = (campaigns, deliveries, docs, system, orders, system, tables, pages)
     there = [route for part in parts for route in part.router.routes if isinstance(route, APIRoute)]
     assert len(there) > 25
     for route in there:
@@ -215,14 +215,14 @@ def test_browser_writes_need_the_csrf_token(served: Serving, store: Store) -> No
     with httpx.Client(base_url=served.url, trust_env=False) as browser:
         refused = browser.post("/api/campaigns", headers=own, json=definition)
         assert (refused.status_code, refused.json()["error"]["code"]) == (403, "csrf")
-        session = {"Cookie": f"driftpace_session_{served.port}=mine"}
-        csrf = browser.get("/api/session", headers=session).json()["csrf"]
+        system = {"Cookie": f"driftpace_session_{served.port}=mine"}
+        csrf = browser.get("/api/session", headers=system).json()["csrf"]
         other = browser.get("/api/session", headers={"Cookie": f"driftpace_session_{served.port}=other"}).json()["csrf"]
         for wrong in (other, "", "0" * 64):
-            headers = {**own, **session, "X-CSRF-Token": wrong}
+            headers = {**own, **system, "X-CSRF-Token": wrong}
             assert browser.post("/api/campaigns", headers=headers, json=definition).status_code == 403
         assert store.count() == 0
-        taken = browser.post("/api/campaigns", headers={**own, **session, "X-CSRF-Token": csrf}, json=definition)
+        taken = browser.post("/api/campaigns", headers={**own, **system, "X-CSRF-Token": csrf}, json=definition)
         assert taken.status_code == 201
 
 

@@ -13,8 +13,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 
-from driftpace.service.auth.access import Caller
-from driftpace.service.auth.tokens import match_token
+from driftpace.service.auth import Caller, match_token
 from driftpace.service.workers import WorkerPool
 from driftpace.storage.base import Store, Token
 

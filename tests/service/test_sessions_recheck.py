@@ -8,10 +8,9 @@ from datetime import UTC, datetime, timedelta
 import httpx
 import pytest
 
-from driftpace.service.auth.access import LOCAL, Caller
-from driftpace.service.auth.sessions import Sessions, TokenRecheck
-from driftpace.service.auth.tokens import digest, make_token
+from driftpace.service.auth import LOCAL, Caller, digest, make_token
 from driftpace.service.limits import ServiceLimits
+from driftpace.service.sessions import Sessions, TokenRecheck
 from driftpace.service.workers import WorkerPool
 from driftpace.storage.base import Store, Token
 from driftpace.storage.memory import MemoryStore

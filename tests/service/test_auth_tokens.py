@@ -5,7 +5,7 @@ from unittest.mock import patch
 import pytest
 
 from driftpace.errors import ParameterError
-from driftpace.service.auth.tokens import digest, find_digest, find_token, make_token
+from driftpace.service.auth import digest, find_digest, find_token, make_token
 from driftpace.storage import MemoryStore
 
 
@@ -41,7 +41,7 @@ def test_wrong_secrets_match_no_token(wrong: str) -> None:
 def test_tokens_are_compared_in_constant_time() -> None:
     store = MemoryStore()
     secrets = [make_token(store, f"token-{place}") for place in range(5)]
-    with patch("driftpace.service.auth.tokens.hmac.compare_digest", wraps=hmac.compare_digest) as compared:
+    with patch("driftpace.service.auth.hmac.compare_digest", wraps=hmac.compare_digest) as compared:
         found = find_token(store, secrets[0])
     assert found is not None
     assert found.name == "token-0"

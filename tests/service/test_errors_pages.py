@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from driftpace.service.dashboard.templating import assets
 from driftpace.service.limits import ServiceLimits
+from driftpace.service.templating import assets
 from driftpace.storage.base import Store
 from tests.reference.periods import begun
 from tests.reference.serving import Serving, serving

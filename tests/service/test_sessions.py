@@ -1,7 +1,7 @@
 import hmac
 from unittest.mock import patch
 
-from driftpace.service.auth.sessions import LoginThrottle, Sessions
+from driftpace.service.sessions import LoginThrottle, Sessions
 
 
 def test_sessions_expire_and_can_be_closed() -> None:
@@ -34,7 +34,7 @@ def test_csrf_tokens_belong_to_one_session_and_process() -> None:
 
 def test_csrf_tokens_are_compared_in_constant_time() -> None:
     held = Sessions()
-    with patch("driftpace.service.auth.sessions.hmac.compare_digest", wraps=hmac.compare_digest) as compared:
+    with patch("driftpace.service.sessions.hmac.compare_digest", wraps=hmac.compare_digest) as compared:
         held.is_valid_csrf("session", "wrong")
     assert compared.call_count == 1
 

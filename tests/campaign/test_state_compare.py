@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from driftpace.campaign.compare import states_agree
-from driftpace.campaign.state import CampaignState, from_checkpoint
+from driftpace.campaign.state import CampaignState, from_checkpoint, states_agree
 from driftpace.storage import MemoryStore
 from driftpace.storage.codec import decode, encode
 from tests.reference.campaigns import begun, rows_of, run_period

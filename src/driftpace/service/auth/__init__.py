@@ -1,1 +1,0 @@
-"""Access control: who may call the service, with which token or session."""

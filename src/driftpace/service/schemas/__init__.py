@@ -1,1 +1,0 @@
-"""Pydantic models of what the service accepts and returns."""
