@@ -35,7 +35,7 @@ def test_rows_are_taken_back(asked: Path, run: Run) -> None:
     code, out, _ = run("forget", "churn", "--reason", "swapped labels")
     assert code == 0
     assert out.startswith("churn: 12 rows discarded. Label 12 rows for period 1 (W1).\n")
-    assert "12 rows discarded: swapped labels" in run("log", "churn")[1]
+    assert "12 rows of period 1 withdrawn: “swapped labels”" in run("log", "churn")[1]
     again = run("forget", "churn", "--reason", "swapped labels")[1]
     assert again.startswith("churn: No rows discarded. Label 12 rows for period 1 (W1).\n")
 

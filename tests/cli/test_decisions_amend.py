@@ -16,7 +16,7 @@ def _with_another_plan(source: Path, done: Path, *, rows: int) -> None:
     done.write_text("\n".join([head, *(",".join(line) for line in cells), ""]))
 
 
-def test_a_new_word_is_told_once_somebody_said_what_it_counts_as(churn: Path, run: Run) -> None:
+def test_an_unseen_category_is_accepted_once_it_is_mapped(churn: Path, run: Run) -> None:
     run("ask", "churn", "--key", "W1", "--select", "pool.csv", "--out", "tasks.csv")
     label(Path("tasks.csv"), Path("labelled.csv"))
     _with_another_plan(Path("labelled.csv"), Path("done.csv"), rows=2)
@@ -43,8 +43,8 @@ def test_a_new_word_is_told_once_somebody_said_what_it_counts_as(churn: Path, ru
     assert code == 0
     assert out.splitlines()[1] == "Unknown    2 rows with an unknown plan (platinum) count as gold"
     log = run("log", "churn")[1]
-    assert "period 1: unknown values of plan count as gold: plans come and go" in log
-    assert "from done.csv; 2 with an unknown plan, counted as gold" in log
+    assert "From period 1, unseen categories of “plan” count as “gold”: “plans come and go”" in log
+    assert "from “done.csv”; 2 rows with an unseen category of “plan”, counted as “gold”" in log
 
 
 def test_predictions_say_so_too_beside_the_rows(churn: Path, run: Run) -> None:

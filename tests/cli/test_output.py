@@ -57,7 +57,7 @@ def test_a_reason_of_two_lines_in_the_log(churn: Path, run: Run) -> None:
     run("override", "churn", "3", "--reason", "half the team\nis ill")
     lines = run("log", "churn")[1].splitlines()
     assert len(lines) == 4
-    assert "3 rows: half the team is ill" in lines[-1]
+    assert "3 rows instead of 12: “half the team is ill”" in lines[-1]
     assert json.loads(run("log", "churn", "--format", "json")[1])[-1]["reason"] == "half the team\nis ill"
 
 

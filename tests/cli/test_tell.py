@@ -119,7 +119,7 @@ def test_a_file_whose_name_is_no_text_is_told_and_logged(asked: Path, run: Run) 
     code, out, err = run("tell", "churn", odd, "--who", "J\udcfcrgen")
     assert (code, err) == (0, "")
     assert "Added 12 rows" in out
-    assert "from gelabelt-?.csv" in run("log", "churn")[1]
+    assert "from “gelabelt-?.csv”" in run("log", "churn")[1]
     Path("pool.csv").rename("pool-\udcfc.csv")
     assert run("ask", "churn", "--select", "pool-\udcfc.csv", "--out", "more.csv")[0] == 0
     assert run("export", "churn", "churn-\udcfc")[0] == 0
