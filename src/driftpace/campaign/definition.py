@@ -118,7 +118,7 @@ class Definition:
         ParameterError
             If a setting is unknown or invalid.
         """
-        known = [one.name for one in fields(cls)]
+        known = [item.name for item in fields(cls)]
         for name in values:
             if name not in known:
                 near = get_close_matches(str(name), known, n=1)
@@ -189,11 +189,11 @@ class Definition:
     def to_values(self) -> dict[str, Any]:
         """Return the plain values that :meth:`of` reads, without defaults."""
         plain: dict[str, Any] = {}
-        for one in fields(self):
-            value = getattr(self, one.name)
-            default = {} if one.name in ("categories", "unknown_categories") else one.default
+        for item in fields(self):
+            value = getattr(self, item.name)
+            default = {} if item.name in ("categories", "unknown_categories") else item.default
             if value != default:
-                plain[one.name] = _plain(value)
+                plain[item.name] = _plain(value)
         return plain
 
     def make_loss(self) -> "Loss":
@@ -263,7 +263,9 @@ def make_cost(prices: Mapping[str, Any]) -> Any:
 
 
 def _words(name: str, value: Any) -> tuple[str, ...]:
-    good = isinstance(value, list | tuple) and value and all(isinstance(one, str) and "\0" not in one for one in value)
+    good = (
+        isinstance(value, list | tuple) and value and all(isinstance(text, str) and "\0" not in text for text in value)
+    )
     if not good:
         raise ParameterError(f"must be a list of names; got {value!r:.80}.", owner="Campaign", name=name)
     return tuple(value)
@@ -322,11 +324,11 @@ def check_unknown_categories(owner: str, value: Any, categories: Mapping[str, tu
 def _penalty(given: Mapping[str, Any]) -> float | tuple[float, ...]:
     l2 = given.get("l2", loss_spec(given["loss"]).default_l2)
     several = isinstance(l2, list | tuple)
-    for one in l2 if several else (l2,):
-        validation.nonnegative("Campaign", l2=one)
+    for penalty in l2 if several else (l2,):
+        validation.nonnegative("Campaign", l2=penalty)
     if several and not l2:
         raise ParameterError("must be a number or a non-empty list; got an empty list.", owner="Campaign", name="l2")
-    return tuple(float(one) for one in l2) if several else float(l2)
+    return tuple(float(penalty) for penalty in l2) if several else float(l2)
 
 
 def _budget(value: Any) -> dict[str, Any]:
@@ -347,19 +349,19 @@ def _budget(value: Any) -> dict[str, Any]:
     tiers = value.get("tiers")
     if tiers is not None:
         if not isinstance(tiers, list | tuple) or not all(
-            isinstance(one, list | tuple) and len(one) == 2 for one in tiers
+            isinstance(tier, list | tuple) and len(tier) == 2 for tier in tiers
         ):
             raise ParameterError(
                 f"must be pairs (first sample, price); got {tiers!r:.80}.", owner="Campaign", name="budget.tiers"
             )
         if "per_sample" in value:
             raise ParameterError("must be left out beside tiers; got both.", owner="Campaign", name="budget.per_sample")
-    return {name: one for name, one in value.items() if one is not None}
+    return {name: item for name, item in value.items() if item is not None}
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, tuple | list):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     if isinstance(value, Mapping):
-        return {name: _plain(one) for name, one in value.items()}
+        return {name: _plain(item) for name, item in value.items()}
     return value

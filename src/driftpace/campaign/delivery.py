@@ -192,7 +192,7 @@ def _gather(
     if delivery.digest is not None:
         body["digest"] = delivery.digest
     if mapped:
-        body["unknown_categories"] = [mapped_categories_json(one) for one in mapped]
+        body["unknown_categories"] = [mapped_categories_json(item) for item in mapped]
     draft.add("delivered", body, key=delivery.name, rows=pack_rows(packed))
     return after, _Counted(rows=rows, repeated=repeated, mapped=mapped)
 

@@ -75,7 +75,7 @@ def _overridden(name: str) -> Callable[[LedgerRow], Any]:
 
 
 def _assumptions(row: LedgerRow) -> str:
-    return "; ".join(f"{one.name}: {one.verdict.value}" for one in row.report.assumptions)
+    return "; ".join(f"{check.name}: {check.verdict.value}" for check in row.report.assumptions)
 
 
 def _prior_loss(row: LedgerRow) -> str:
@@ -293,7 +293,7 @@ def format_cell(column: LedgerColumn, row: LedgerRow) -> str:
 def ledger_columns(ledger: Sequence[LedgerRow], *, shown: bool = False) -> list[LedgerColumn]:
     """Return the columns of a ledger: all, or those that tables show; optional ones only where a period has a value."""
     columns = [column for column in LEDGER_COLUMNS if column.shown or not shown]
-    return [one for one in columns if not one.optional or any(one.value(row) is not None for row in ledger)]
+    return [column for column in columns if not column.optional or any(column.value(row) is not None for row in ledger)]
 
 
 class Ledger(tuple[LedgerRow, ...]):
@@ -364,7 +364,7 @@ def read_ledger(store: Store, name: str) -> Ledger:
     override: dict[str, Any] | None = None
     for entry in store.entries(name, kinds=("created", "closed", "certified")):
         if entry.kind == "created":
-            rows += [LedgerRow(key=None, closed_at=entry.at, report=decode(one)) for one in entry.body["history"]]
+            rows += [LedgerRow(key=None, closed_at=entry.at, report=decode(report)) for report in entry.body["history"]]
         elif entry.kind == "closed":
             key, override = entry.body["key"], entry.body.get("overridden")
         else:

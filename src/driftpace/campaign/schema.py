@@ -95,7 +95,7 @@ def labelled(
     if ROW_FOR in columns:
         made_for = columns[ROW_FOR]
         drawn_for = {row_for(name, period) for name in (definition.name, *names)}
-        ours = np.array([str(one) in drawn_for for one in made_for.values], dtype=np.bool_)
+        ours = np.array([str(mark) in drawn_for for mark in made_for.values], dtype=np.bool_)
         gone = keep & ~ours & ~made_for.missing
         keep, other_period_rows = keep & ~gone, int(gone.sum())
     y = _target(definition, target, keep, owner)
@@ -163,7 +163,7 @@ def unlisted(
         if name in definition.unknown_categories:
             column = _column(columns, name, owner)
             values = column.values if keep is None else column.values[keep]
-            written = [word_of(one, column.kind) for one in values]
+            written = [word_of(value, column.kind) for value in values]
             meant = meanings(written, definition.categories[name])
             unknown_words[name] = [word if meant[word] is None else None for word in written]
     return unknown_words
@@ -180,13 +180,13 @@ def map_categories(
 
     >>> definition = Definition.of({"name": "a", "epsilon": 1, "categories": {"city": ["Rome", "Milan"]},
     ...     "unknown_categories": {"city": "Milan"}})
-    >>> [one.sentence for one in map_categories(definition, {"city": ["Bari", None, "Bari"]})]
+    >>> [mapped.sentence for mapped in map_categories(definition, {"city": ["Bari", None, "Bari"]})]
     ['2 rows with an unknown city (Bari) count as Milan']
     """
     mapped = []
     for column, held in unlisted.items():
         if ids is not None and delivered is not None:
-            held = [word for one, word in zip(ids, held, strict=True) if str(one) in delivered]
+            held = [word for row_id, word in zip(ids, held, strict=True) if str(row_id) in delivered]
         words = [word for word in held if word is not None]
         if words:
             different = tuple(dict.fromkeys(words))
@@ -221,7 +221,7 @@ def invalid_rows(
         column = _column(columns, name, owner)
         if name in definition.categories:
             levels = definition.categories[name]
-            written = [word_of(one, column.kind) for one in column.values]
+            written = [word_of(value, column.kind) for value in column.values]
             meant = meanings(written, levels)
             refused = name not in definition.unknown_categories
             bad = np.array([refused and meant[word] is None for word in written], dtype=np.bool_)
@@ -276,7 +276,7 @@ def _column(columns: Columns, name: str, owner: str) -> "Column":
 def _target(definition: Definition, column: "Column", keep: BoolArray, owner: str) -> FloatArray:
     values = column.values[keep]
     if definition.classes is not None:
-        written = [word_of(one, column.kind) for one in values]
+        written = [word_of(value, column.kind) for value in values]
         meant = meanings(written, definition.classes)
         for place, word in zip(np.flatnonzero(keep), written, strict=True):
             if meant[word] is None:
@@ -334,7 +334,7 @@ def _level_words(
     column: "Column", keep: BoolArray, name: str, definition: Definition, owner: str
 ) -> "np.ndarray[Any, Any]":
     levels, other = definition.categories[name], definition.unknown_categories.get(name)
-    written = [word_of(one, column.kind) for one in column.values[keep]]
+    written = [word_of(value, column.kind) for value in column.values[keep]]
     meant = meanings(written, levels)
     for word in meant:
         if meant[word] is None and other is None:
@@ -355,7 +355,7 @@ def meanings(written: Sequence[str], words: Sequence[str]) -> dict[str, str | No
     """
     meaning_of: dict[str, str | None] = {}
     for word in dict.fromkeys(written):
-        alike = [word] if word in words else [one for one in words if _plainly(one) == _plainly(word)]
+        alike = [word] if word in words else [candidate for candidate in words if _plainly(candidate) == _plainly(word)]
         meaning_of[word] = alike[0] if len(alike) == 1 else None
     return meaning_of
 
@@ -381,7 +381,7 @@ def _words(column: "Column", keep: BoolArray, name: str, owner: str) -> list[str
     from driftpace.tables.cells import as_ids
 
     _refuse_missing(column, keep, name, owner)
-    return as_ids([word_of(one, column.kind) for one in column.values[keep]])
+    return as_ids([word_of(value, column.kind) for value in column.values[keep]])
 
 
 def word_of(value: Any, kind: str) -> str:

@@ -65,7 +65,7 @@ def receipt_json(receipt: Receipt) -> dict[str, Any]:
         "duplicate": receipt.duplicate,
         "order": order_json(receipt.order),
         "report": None if receipt.report is None else report_json(receipt.report),
-        "unknown_categories": [mapped_categories_json(one) for one in receipt.unknown_categories],
+        "unknown_categories": [mapped_categories_json(mapped) for mapped in receipt.unknown_categories],
     }
 
 
@@ -105,7 +105,7 @@ def report_json(report: StepReport) -> dict[str, Any]:
         else {
             "chosen": chosen.chosen,
             "candidates": list(chosen.candidates),
-            "scores": [number(one) for one in chosen.scores],
+            "scores": [number(score) for score in chosen.scores],
         },
         "seconds": number(report.seconds),
     }
@@ -208,8 +208,8 @@ def plan_json(plan: Plan) -> dict[str, Any]:
 def assumptions_json(assumptions: tuple[Assumption, ...]) -> list[dict[str, Any]]:
     """Return assumptions with their verdicts."""
     return [
-        {"name": one.name, "verdict": one.verdict.value, "sentence": one.sentence, "judged": one.judged}
-        for one in assumptions
+        {"name": check.name, "verdict": check.verdict.value, "sentence": check.sentence, "judged": check.judged}
+        for check in assumptions
     ]
 
 

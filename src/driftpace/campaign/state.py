@@ -133,13 +133,13 @@ def from_checkpoint(seq: int, data: bytes) -> CampaignState:
 def request_to_plain(request: Request) -> Any:
     """Encode a request as JSON values."""
     values = {name: encode(getattr(request, name)) for name in Request.__slots__}
-    return {**values, "assumptions": [encode(one) for one in request.assumptions]}
+    return {**values, "assumptions": [encode(check) for check in request.assumptions]}
 
 
 def request_from_plain(plain: Any) -> Request:
     """Decode a request."""
     values = {name: decode(value) for name, value in plain.items() if name != "assumptions"}
-    return Request(**values, assumptions=tuple(decode(one) for one in plain["assumptions"]))
+    return Request(**values, assumptions=tuple(decode(check) for check in plain["assumptions"]))
 
 
 def decision_to_plain(decision: Decision | None) -> dict[str, Any] | None:

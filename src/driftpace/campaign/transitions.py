@@ -102,7 +102,7 @@ def created(entry: Entry) -> CampaignState:
     body = entry.body
     method, state = snapshot_from_body(body["tracker"], {})
     last = decode(body["history"][-1]) if body["history"] else None
-    rows = sum(decode(one).samples for one in body["history"])
+    rows = sum(decode(report).samples for report in body["history"])
     definition = Definition.of(body["definition"])
     return CampaignState(
         seq=1, created_at=entry.at, definition=definition, method=method, state=state, last=last, rows=rows

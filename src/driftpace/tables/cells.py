@@ -100,7 +100,7 @@ def are_codes(cells: Sequence[str], numbers: FloatArray) -> bool:
     if _PADDED.search(joined) is not None:
         return True
     large = bool(np.abs(there).max() >= LARGEST_WHOLE)
-    return large and any((len(one), one) > (16, str(LARGEST_WHOLE)) for one in _LONG.findall(joined))
+    return large and any((len(digits), digits) > (16, str(LARGEST_WHOLE)) for digits in _LONG.findall(joined))
 
 
 def column_of(cells: Sequence[str], *, exact: bool = False) -> Column:
