@@ -73,7 +73,7 @@ def test_type_checkers_and_python_find_the_same_names() -> None:
             assert result is getattr(import_module(str(home)), name)
 
 
-def test_packages_need_no_import_of_their_own() -> None:
+def test_packages_need_no_separate_import() -> None:
     code = "import driftpace; print(driftpace.datasets.load_psid7682, driftpace.synthetic, driftpace.backtest.replay)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "load_psid7682" in done.stdout

@@ -127,7 +127,7 @@ def test_mixing_a_jump_keeps_mean_and_variance_of_the_mixture(share: float, rng:
     np.testing.assert_array_equal(mixed.velocity, plain.velocity)
 
 
-def test_foretold_keeps_mean_and_variance_of_the_bank(rng: np.random.Generator) -> None:
+def test_a_prediction_keeps_mean_and_variance_of_the_bank(rng: np.random.Generator) -> None:
     """Without a jump the mixture's moments are those of the bank; the component of a jump has them, and more."""
     bank = predict(first_bank(rng.standard_normal(3), 0.3, 0.2))
     bank = replace(bank, place=bank.place + rng.standard_normal(bank.place.shape))

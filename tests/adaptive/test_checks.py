@@ -35,7 +35,9 @@ def plain(count: int, d: int, rng: np.random.Generator) -> tuple[FloatArray, Flo
 
 
 @pytest.mark.parametrize(("share", "verdict"), [(1.0, PASS), (0.01, WARN), (1e-5, FAIL), (0.0, FAIL)])
-def test_curvature_is_what_a_column_says_of_its_own(share: float, verdict: Verdict, rng: np.random.Generator) -> None:
+def test_curvature_is_the_independent_part_of_a_column(
+    share: float, verdict: Verdict, rng: np.random.Generator
+) -> None:
     """A second column that is the first and ``share`` times something new: its square is what is left."""
     X, y = plain(200, 3, rng)
     X[:, 1] = X[:, 0] + share * X[:, 1]
@@ -72,7 +74,7 @@ def test_a_huber_loss_is_advised_for_numbers_only(loss: LinearLoss, advised: boo
 
 
 @pytest.mark.statistical
-def test_tails_without_a_variance_are_seen(rng: np.random.Generator) -> None:
+def test_tails_without_a_variance_are_detected(rng: np.random.Generator) -> None:
     """Student t with 1.5 degrees of freedom: seen in most batches of 300 rows; Gaussian noise in hardly any.
 
     Error budget: a binomial quantile at 0.01, 1e-6; 0.825 of wild batches are detected, so fewer than 150 of 200 have a
@@ -143,7 +145,7 @@ def test_the_pool_fails_when_it_is_empty_and_more_was_needed(rng: np.random.Gene
 
 
 @pytest.mark.parametrize(("cost", "verdict"), [(0.0, PASS), (5.0, WARN)])
-def test_drift_that_leaves_nothing_of_the_last_model_is_said(cost: float, verdict: Verdict) -> None:
+def test_drift_that_makes_the_last_model_useless_is_reported(cost: float, verdict: Verdict) -> None:
     """A step of a hundred times the target, from the third period on."""
     world = ShapedRegression(features=3, cost=cost, shape="walk", rng=0)
     tracker, rng = Tracker(SquaredLoss(), epsilon=0.05, rng=0), np.random.default_rng(0)

@@ -110,7 +110,7 @@ def test_from_far_away_it_is_least_squares_and_from_the_best_model_nothing(size:
     ],
     ids=["noise", "size", "scale"],
 )
-def test_what_is_no_bound_is_refused(wrong: dict[str, float], sentence: str) -> None:
+def test_invalid_bounds_are_refused(wrong: dict[str, float], sentence: str) -> None:
     with pytest.raises(ParameterError, match=sentence):
         PredictedBound(**{"noise": 1.0, "size": 3, **wrong})  # type: ignore[arg-type]
 
@@ -127,7 +127,7 @@ def later(pacing: AdaptiveConfig) -> AdaptiveState:
     return advance(pace, rows, judge(pacing, pace, rows))
 
 
-def test_later_periods_start_from_what_is_foretold_of_them() -> None:
+def test_later_periods_start_from_their_prediction() -> None:
     pacing, none = AdaptiveConfig(epsilon=0.1), drawn(0, 1)
     pace = later(pacing)
     judged = judge(pacing, pace, none)

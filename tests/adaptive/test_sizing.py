@@ -115,7 +115,7 @@ def test_a_quantile_of_nothing_is_nothing_and_of_everything_everything() -> None
 @pytest.mark.statistical
 @pytest.mark.parametrize("start", [0.05, 1.0, 20.0])
 @pytest.mark.parametrize("rows", [3, 10, 15, 60])
-def test_random_rows_leave_what_is_said(start: float, rows: int, rng: np.random.Generator) -> None:
+def test_random_rows_leave_the_stated_variance(start: float, rows: int, rng: np.random.Generator) -> None:
     """E tr (X'X/s^2 + I/t)^-1 / d over Gaussian designs is the m of the fixed point, within 6 % at ten coefficients.
 
     With as many rows as coefficients and little known before, the correction (1 + 1/d) says too much, never too little.

@@ -139,7 +139,7 @@ def test_with_enough_passes_it_is_the_minimiser() -> None:
     assert FullPasses(m=1.0, M=1.0, trace_sigma=0.2, passes=1).passes_needed(1.0, 0.1) == 1
 
 
-def test_it_levels_off_and_says_so() -> None:
+def test_it_levels_off_and_reports_it() -> None:
     for eta in (None, 0.5):
         bound = dataclasses.replace(PASSES, passes=5, eta=eta)
         answer = smallest_samples(bound, 1.0, 0.5 * bound.floor(1.0))

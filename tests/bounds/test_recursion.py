@@ -181,7 +181,7 @@ def test_it_keeps_the_contract(bound: LastIterate) -> None:
 
 @settings(max_examples=50, deadline=None)
 @given(distance=st.floats(0.0, 10.0), samples=st.integers(1, 2_000), sigma=st.floats(0.0, 3.0), V=st.floats(0.0, 30.0))
-def test_it_is_never_above_its_own_closed_form(distance: float, samples: int, sigma: float, V: float) -> None:
+def test_it_is_never_above_its_closed_form(distance: float, samples: int, sigma: float, V: float) -> None:
     noise = NoiseModel.variance(sigma=sigma, V=V, m=0.7, M=2.0)
     closed = ClosedForm(m=0.7, M=2.0, noise=noise)
     exact = LastIterate(m=0.7, M=2.0, noise=noise, schedule=closed.schedule)

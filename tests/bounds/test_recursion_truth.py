@@ -192,7 +192,7 @@ def test_a_start_nearer_than_the_steps_were_tuned_to_is_on_the_line(rng: np.rand
 
 
 @LENGTHS
-def test_an_active_projection_does_no_harm(at: tuple[int, ...], rng: np.random.Generator) -> None:
+def test_an_active_projection_keeps_the_bound(at: tuple[int, ...], rng: np.random.Generator) -> None:
     """Error budget: 8 comparisons at 4.9 standard errors of 8,000 runs or more: 4e-6 (Student t)."""
     bounds = SquaresBounds(problem=ROUND)
     for bound in (bounds.recursion, bounds.greedy):

@@ -141,7 +141,7 @@ def test_the_truth_of_the_robust_step_falls_as_declared(rng: np.random.Generator
     assert np.polyfit(np.log(counts), np.log(means), 1)[0] == pytest.approx(bound.rate, abs=0.1)
 
 
-def test_it_levels_off_and_says_so() -> None:
+def test_it_levels_off_and_reports_it() -> None:
     bound = UniformAverage(m=1.0, M=1.0, moment=SecondMoment(A=0.16, B=4.0), step=0.1)
     assert bound(1.5, 10**6) - bound.floor(1.5) == pytest.approx(1.5**2 / (2.0 * 0.1 * 10**6))
     assert smallest_samples(bound, 1.5, 0.5 * bound.floor(1.5)).outcome is Outcome.INFEASIBLE

@@ -272,7 +272,7 @@ def test_parameters_are_refused_in_a_sentence() -> None:
             PooledEstimator(**wrong)
 
 
-def test_a_period_of_one_row_says_nothing_of_spread() -> None:
+def test_a_period_of_one_row_gives_no_spread() -> None:
     estimator = PooledEstimator()
     estimated = estimator.constants(_pool(estimator, LOSS, [(np.ones((1, 1)), np.ones(1))]), LOSS)
     assert estimated.sigma_star is not None

@@ -106,7 +106,7 @@ def test_a_period_is_fitted_to_its_own_minimiser(loss: Any, rng: np.random.Gener
     assert fit.shares.sum() <= 3.0 + 1e-9
 
 
-def test_separable_classes_have_no_fit_of_their_own_and_do_no_harm(rng: np.random.Generator) -> None:
+def test_separable_classes_have_no_fit_and_are_tolerated(rng: np.random.Generator) -> None:
     X = rng.standard_normal((40, 2))
     y = np.sign(X[:, 0])
     assert fit_separately(LogisticLoss(), np.zeros(2), X, y) is None
@@ -119,7 +119,7 @@ def test_separable_classes_have_no_fit_of_their_own_and_do_no_harm(rng: np.rando
 
 
 @pytest.mark.parametrize("rows", [0, 1, 4, 5])
-def test_too_few_rows_have_no_fit_of_their_own(rows: int, rng: np.random.Generator) -> None:
+def test_too_few_rows_have_no_fit(rows: int, rng: np.random.Generator) -> None:
     X = rng.standard_normal((rows, 3))
     assert fit_separately(SquaredLoss(), np.zeros(3), X, X.sum(axis=1)) is None
 
@@ -150,7 +150,7 @@ class _Plain:
         return getattr(self.inner, name)
 
 
-def test_a_loss_that_says_less_is_judged_by_what_it_says(rng: np.random.Generator) -> None:
+def test_a_loss_with_fewer_methods_is_judged_by_those_it_has(rng: np.random.Generator) -> None:
     estimator: Any = PooledEstimator()
     world, plain, known = REGRESSION, _Plain(), SquaredLoss()
     state, full, late = (estimator.init(3) for _ in range(3))

@@ -66,7 +66,7 @@ def _eigenvalues(table: Table, features: tuple[str, ...]) -> FloatArray:
     return np.array(results)
 
 
-def test_recommended_features_can_be_told_apart_in_every_period() -> None:
+def test_recommended_features_are_independent_in_every_period() -> None:
     gss, psid = load_gss_income(), load_psid7682()
     eigenvalues = _eigenvalues(gss, gss.features)
     assert (eigenvalues.min(), eigenvalues.max()) == (pytest.approx(0.32, abs=0.005), pytest.approx(2.78, abs=0.01))
@@ -77,7 +77,7 @@ def test_recommended_features_can_be_told_apart_in_every_period() -> None:
 
 
 @pytest.mark.parametrize("load", LOADERS)
-def test_experience_is_centred_because_otherwise_nothing_is_told_apart(load: Callable[[], Table]) -> None:
+def test_experience_is_centred_because_otherwise_columns_are_collinear(load: Callable[[], Table]) -> None:
     table = load()
     years = 10.0 * table["exper_c"] + 20.0
     raw = Table(

@@ -63,7 +63,7 @@ def test_without_experience_it_is_what_age_and_schooling_leave(tmp_path: Path, r
     assert "Experience is max(age - education - 6, 0)." in table.notes
 
 
-def test_the_quartic_is_told_apart_better_than_powers() -> None:
+def test_the_quartic_is_better_conditioned_than_powers() -> None:
     u = (load_psid7682()["exper_c"] * 10.0) / 20.0
     years = 20.0 * u + 20.0
     powers = np.arange(1, 5)
@@ -163,7 +163,7 @@ def test_more_must_not_hide_a_column_of_the_table(tmp_path: Path, rng: np.random
         load_psid_extract(_write(tmp_path / "mine.csv", columns), **NAMES, more=("exper_1",))
 
 
-def test_text_is_no_income(tmp_path: Path) -> None:
+def test_text_is_rejected_as_income(tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
     path.write_text("year,income,age,education\n1981,,30,12\n1981,none of it,30,12\n")
     with pytest.raises(DataError, match=r"\(income=\.\.\.\) must be a column of numbers; 'income' has 'none of it'"):

@@ -62,7 +62,7 @@ def test_windows_are_averaged_over_full_ones_only(values: list[float], squared: 
     assert combined.inflation == pytest.approx((n - 1) / (n - window) * (window + 1 if h == "max" else 2.0))
 
 
-def test_a_window_of_ones_own() -> None:
+def test_a_custom_window() -> None:
     def upper_half(recent: tuple[float, ...]) -> float:
         return 2.0 * sorted(recent)[1]
 
@@ -84,7 +84,7 @@ def test_own_errors_add_up_like_those_of_independent_values_and_are_forgotten_wh
 @pytest.mark.parametrize(
     "combine", [MeanChange(), RecentChange(window=4), WindowedChange(window=4)], ids=lambda c: type(c).__name__
 )
-def test_nothing_is_combined_before_anything_was_seen(combine: Any) -> None:
+def test_nothing_is_combined_before_the_first_value(combine: Any) -> None:
     assert combine.combined(combine.init(), squared=False) is None
 
 

@@ -96,7 +96,7 @@ def test_the_standard_error_of_squares_is_added_before_the_root() -> None:
     assert StandardErrorMargin(z=1.0).upper(combined) == pytest.approx(3.0)
 
 
-def test_nothing_is_said_while_nothing_is_known_of_the_spread() -> None:
+def test_nothing_is_stated_while_the_spread_is_unknown() -> None:
     assert StandardErrorMargin().upper(_combined([1.0])) is None
     assert StandardErrorMargin(z=1.0).upper(_combined([1.0], error=0.5)) == 1.5
     assert StandardErrorMargin(step_errors=False).upper(_combined([1.0], error=0.5)) is None
@@ -145,7 +145,7 @@ def test_bernstein_covers_at_all_periods_at_once(rng: np.random.Generator) -> No
 
 
 @pytest.mark.statistical
-def test_the_standard_error_covers_about_as_often_as_it_says(rng: np.random.Generator) -> None:
+def test_the_standard_error_covers_about_as_often_as_stated(rng: np.random.Generator) -> None:
     """Error budget: one two-sided comparison at 4.9 standard errors of 1,500 runs, 1e-6."""
     runs, count = 1500, 60
     values = rng.random((runs, count))

@@ -196,11 +196,11 @@ def test_prequential_uses_rows_kept_apart_too() -> None:
 
 
 @pytest.mark.parametrize("samples", [1, 2, 3])
-def test_no_more_rows_than_features_have_no_minimiser_of_their_own(samples: int) -> None:
+def test_no_more_rows_than_features_have_no_unique_minimiser(samples: int) -> None:
     assert _values(DebiasedDifference(), _periods(0, samples=samples)) == [None] * 4
 
 
-def test_collinear_columns_have_no_minimiser_of_their_own() -> None:
+def test_collinear_columns_have_no_unique_minimiser() -> None:
     periods = [replace(observed, X=observed.X[:, [0, 1, 1]]) for observed in _periods(0)]
     assert _values(DebiasedDifference(), periods) == [None] * 4
 
@@ -232,7 +232,7 @@ def test_lengths_are_at_most_a_diameter_that_was_given(one_step: Any) -> None:
 
 @pytest.mark.parametrize("one_step", STEPS, ids=_named)
 @pytest.mark.parametrize("scale", [1e-150, 1e150])
-def test_huge_and_tiny_features_do_no_harm(one_step: Any, scale: float) -> None:
+def test_huge_and_tiny_features_are_handled(one_step: Any, scale: float) -> None:
     """Rows c x give models w/c: lengths shrink by c, which is exact for a power of two."""
     scale = 2.0 ** round(np.log2(scale))
     plain = _periods(5, samples=12, held_out=one_step.held_out)

@@ -92,7 +92,7 @@ def test_every_trouble_is_one_sentence_without_the_token(
 
 
 @pytest.mark.parametrize("token", [_TOKEN, _JWT], ids=["legacy", "personal"])
-def test_a_server_that_says_the_token_is_not_quoted(token: str) -> None:
+def test_a_server_that_repeats_the_token_is_not_quoted(token: str) -> None:
     answer_body = {"detail": f"what is {token} and what is short-lived?"}
     for answer in (
         _saying(401, answer_body),
@@ -181,7 +181,7 @@ def test_tasks_are_created_once_though_the_server_does_not_say_so(keeps: bool) -
     assert len(server.tasks) == 330
 
 
-def test_a_server_that_never_says_so_is_given_up() -> None:
+def test_a_server_that_never_confirms_is_given_up() -> None:
     with pytest.raises(UnavailableError, match="must answer in time"):
         _studio(_Forgetful(100, keeps=False), retries=2).import_tasks(7, to_tasks({"x": [1]}, ["r"]))
 
@@ -235,7 +235,7 @@ def test_an_answer_without_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> No
         _studio(_saying(200, b"1" * 2000), retries=0).task_ids(1)
 
 
-def test_a_list_that_says_it_is_longer_than_it_is_ends() -> None:
+def test_a_list_shorter_than_its_stated_length_ends() -> None:
     asked: list[str] = []
 
     def served(request: httpx.Request) -> httpx.Response:
@@ -313,7 +313,7 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         LabelStudio("http://a", _TOKEN)
 
 
-def test_a_row_that_is_drawn_again_in_a_later_period_is_a_task_of_its_own() -> None:
+def test_a_row_drawn_again_in_a_later_period_is_a_separate_task() -> None:
     made: list[Any] = []
     old = to_tasks({"x": [1]}, ["r"], campaign="churn", period=1)
     new = to_tasks({"x": [1]}, ["r"], campaign="churn", period=2)

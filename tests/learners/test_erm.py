@@ -161,7 +161,7 @@ def test_columns_of_very_different_scale_are_solved(name: str, rng: np.random.Ge
     np.testing.assert_allclose(result.coef * scale, same, rtol=1e-4)
 
 
-def test_a_start_far_outside_the_curvature_of_the_loss_comes_home(rng: np.random.Generator) -> None:
+def test_a_start_far_outside_the_curvature_of_the_loss_converges(rng: np.random.Generator) -> None:
     X, y = rows(rng, HuberLoss(), 100, 4)
     near = fit(HuberLoss(threshold=0.1), WholeSpace(), np.zeros(4), X, y, 0.0)
     far = fit(HuberLoss(threshold=0.1), WholeSpace(), np.full(4, 1e6), X, y, 0.0)
@@ -185,7 +185,7 @@ class WrongWay(LogisticLoss):
         return -LogisticLoss.gradient(self, coef, X, y)
 
 
-def test_what_cannot_be_minimised_is_said_to_have_stalled(rng: np.random.Generator) -> None:
+def test_an_impossible_minimisation_is_reported_as_stalled(rng: np.random.Generator) -> None:
     loss = WrongWay(l2=0.1)
     X, y = rows(rng, LogisticLoss(), 30, 2)
     assert fit(loss, WholeSpace(), np.zeros(2), X, y, 0.0).outcome is Outcome.STALLED

@@ -153,7 +153,7 @@ NOT_FINITE = [
 
 @pytest.mark.parametrize(("loss", "where", "bad"), NOT_FINITE)
 @pytest.mark.parametrize("features", [2, 40])
-def test_what_is_not_finite_is_said_so(
+def test_values_that_are_not_finite_are_reported(
     bad: float, loss: str, where: str, features: int, rng: np.random.Generator
 ) -> None:
     X, y = rows(rng, loss, 9, features)

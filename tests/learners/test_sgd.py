@@ -133,7 +133,7 @@ class OwnSet:
 
 @pytest.mark.parametrize("output", ["last", "weighted", "uniform", "tail"])
 @pytest.mark.parametrize("batch", [1, 4])
-def test_losses_and_sets_of_ones_own_are_taken_at_their_word(output: str, batch: int, rng: np.random.Generator) -> None:
+def test_custom_losses_and_sets_are_trusted(output: str, batch: int, rng: np.random.Generator) -> None:
     X, y = rows(rng, SquaredLoss(), 30, 3)
     learner, start = Sgd(output=output, batch=batch), np.array([1.0, -0.5, 0.2])
     custom = fit(learner, OwnSquares(), WholeSpace(), start, X, y)

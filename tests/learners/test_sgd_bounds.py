@@ -134,7 +134,7 @@ def test_the_least_of_two_true_bounds_decides() -> None:
         assert bound(1.0, samples) == min(member(1.0, samples) for member in bound.bounds)
 
 
-def test_a_constant_step_of_its_own_gains_in_every_form() -> None:
+def test_a_constant_step_tuned_to_each_form_gains() -> None:
     for form in FORMS:
         constants = ALIKE if form == "gaussian" else ALL
         bound = Sgd(steps="constant", form=form).bound(constants, features=2)

@@ -75,7 +75,7 @@ def test_class_means_are_on_the_circle_and_half_way_round(finding: Finding) -> N
     np.testing.assert_allclose(np.diff(turned), math.pi / 25.0, rtol=1e-12)
 
 
-def test_it_says_what_is_asked_of_a_finding(finding: Finding) -> None:
+def test_it_states_what_a_finding_needs(finding: Finding) -> None:
     assert (finding.name, finding.runs, finding.seed) == ("classification", 2, 5)
     assert len(finding.comparisons) == 2 * 7
     assert all(row.as_in_paper is not None and row.practical is not None for row in finding.comparisons)

@@ -90,6 +90,16 @@ def test_the_default_holds_the_target_within_the_same_money(seed: int) -> None:
     assert (taken("plan", seed).risk > default.first(RUNS).risk).all()
 
 
+def test_one_run_of_the_plan_is_within_its_budget_and_the_rule_is_not() -> None:
+    """True of every run, so there is no error budget; the control is the rule, which has no budget."""
+    plan, rule = taken("plan", 0, 1), taken("rule", 0, 1)
+    assert (plan.spent >= 0.95 * TOTAL).all()
+    assert (plan.spent <= TOTAL).all()
+    assert (rule.spent > TOTAL).all()
+    assert (plan.prices == COST.units(plan.samples.astype(np.int64))).all()
+
+
+@pytest.mark.slow
 def test_a_short_run_of_the_experiment_states_its_claims(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two runs, no other budgets and no IPOPT; the control, the rule without a budget, spends more than the budget."""
     monkeypatch.setattr("paper.cost.finding.BUDGETS", ())
@@ -142,7 +152,7 @@ def test_the_finding_says_what_was_measured() -> None:
     assert all(int(row[4]) <= int(row[0]) for row in budgets.rows)
 
 
-def test_a_band_never_leaves_what_was_seen() -> None:
+def test_a_band_stays_within_the_observed_range() -> None:
     values = np.array([[1.0, 5.0], [1.2, 90.0], [0.9, 4.0]])
     drawn = curve("x", "paper", np.array([1.0, 2.0]), values)
     assert drawn.low is not None

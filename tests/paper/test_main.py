@@ -67,7 +67,7 @@ def test_numbers_of_one_kind_stand_below_its_name(capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize("terminal", [False, True])
-def test_of_many_claims_those_that_do_not_hold_are_told(
+def test_of_many_claims_the_false_ones_are_listed(
     terminal: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)

@@ -95,7 +95,7 @@ def test_the_excess_risk_is_at_most_the_target(twenty: Courses, seed: int) -> No
 
 
 @pytest.mark.statistical
-def test_told_far_too_little_the_target_is_missed(seed: int) -> None:
+def test_with_drift_far_understated_the_target_is_missed(seed: int) -> None:
     """The control: told that the population hardly moves, the same method is above the target by Z standard errors."""
     control = many(replace(STUDY, given_rho=0.2), seed)
     mean, error = mean_and_error(control.risk[:, 5:].mean(axis=1))
@@ -111,7 +111,7 @@ def test_told_far_too_little_the_target_is_missed(seed: int) -> None:
 
 
 @pytest.mark.statistical
-def test_told_the_drift_the_target_is_not_kept_by_far(seed: int) -> None:
+def test_with_known_drift_a_quarter_of_the_target_is_missed(seed: int) -> None:
     """Tightness: with the drift known, a quarter of the target would not be kept (Z errors, from period 3 on)."""
     risk = many(replace(STUDY, given_rho=STUDY.rho), seed).risk[:, 2:]
     mean, error = mean_and_error(risk.mean(axis=1))

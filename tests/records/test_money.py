@@ -72,7 +72,7 @@ def test_money_is_shown_plainly(amount: object, displayed: str) -> None:
     ],
     ids=repr,
 )
-def test_what_is_no_amount_is_refused(amount: object) -> None:
+def test_invalid_amounts_are_refused(amount: object) -> None:
     with pytest.raises(
         ParameterError, match=r"^plan\(budget=\.\.\.\) must be an amount of money from 0 to 1e\+15; got "
     ):

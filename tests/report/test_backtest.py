@@ -131,7 +131,7 @@ def test_the_same_result_gives_the_same_bytes(tmp_path: Path) -> None:
     assert first.read_bytes() == second.read_bytes()
 
 
-def test_the_answer_comes_first_and_the_words_last() -> None:
+def test_the_answer_is_first_and_the_glossary_last() -> None:
     text, parsed = page()
     heads = [text.index(f">{title}<") for title in HEADINGS]
     assert heads == sorted(heads)
@@ -266,7 +266,7 @@ def test_the_answer_is_one_sentence_with_its_numbers() -> None:
     assert "within 5 % of the best achievable loss" in headline(replace(result, tolerance=0.05))
 
 
-def test_a_strategy_that_missed_the_target_says_so() -> None:
+def test_a_strategy_that_missed_the_target_is_marked() -> None:
     result = made_up()
     assert not any("missed the target" in line for line in alternatives(result))
     worse = tuple(
@@ -305,7 +305,7 @@ def test_every_baseline_that_met_the_target_more_cheaply_is_named_and_a_missed_t
     assert "Met the target with fewer labels" not in backtest_report(replace(result, strategies=(tracked,)))
 
 
-def test_a_strategy_that_met_the_target_after_its_first_periods_says_so() -> None:
+def test_a_strategy_that_met_the_target_after_its_first_periods_is_marked() -> None:
     result = made_up()
     slow = np.ones(len(result.periods))
     slow[:3] = 100.0
@@ -320,7 +320,7 @@ def test_a_strategy_that_met_the_target_after_its_first_periods_says_so() -> Non
     assert "! after period 3" not in backtest_report(result)
 
 
-def test_only_the_yardstick_is_let_off_its_first_periods() -> None:
+def test_only_the_yardstick_may_miss_its_first_periods() -> None:
     result = made_up()
     slow = np.ones(len(result.periods))
     slow[:3] = 100.0
@@ -362,7 +362,7 @@ def test_a_rare_failure_is_no_alarm_and_a_common_one_is() -> None:
     assert "✗ fails" in backtest_report(common)
 
 
-def test_the_target_is_said_beside_the_best_loss() -> None:
+def test_the_target_is_stated_beside_the_best_loss() -> None:
     result = made_up(periods=4)
     assert (
         target_text(result) == "at most 0.02 worse than the best model of its kind"

@@ -104,7 +104,7 @@ def test_update_past_sizes_from_the_larger_of_target_and_revised_risk() -> None:
     assert expected > DoNotUpdate().size(DoNotUpdate().init(), terms(4)).sizing.samples
 
 
-def test_a_long_past_costs_no_more_and_says_no_less() -> None:
+def test_a_long_past_costs_no_more_and_loses_no_information() -> None:
     """A window of 16 periods gives an upper bound on the full revision, and nearly the same number."""
     short, full = UpdatePast(window=16), UpdatePast(window=10**4)
     state, whole = short.init(), full.init()

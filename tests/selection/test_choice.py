@@ -40,7 +40,7 @@ def test_the_standard_error_with_groups_is_that_of_repeated_means(rng: np.random
 
 
 @given(st.integers(0, 999), st.floats(0.0, 1.0))
-def test_more_rows_are_as_if_they_had_come_together(seed: int, weight: float) -> None:
+def test_rows_added_later_equal_rows_added_together(seed: int, weight: float) -> None:
     rng = np.random.default_rng(seed)
     first, second = rng.random((3, 20)), rng.random((3, 15))
     both = Tally.of(first).after(Tally.of(second), weight)

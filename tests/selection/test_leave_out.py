@@ -41,7 +41,7 @@ def test_a_model_without_a_fold_is_the_fit_to_the_other_rows(loss: LinearLoss, r
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
-def test_far_outliers_and_one_row_in_a_fold_do_no_harm(loss: LinearLoss, rng: np.random.Generator) -> None:
+def test_far_outliers_and_one_row_in_a_fold_are_tolerated(loss: LinearLoss, rng: np.random.Generator) -> None:
     X, y, anchor, strength = problem(loss, rng, rows=8, features=3)
     X[0] *= 50.0
     design = Design(X=X, y=y, fold=np.arange(8))
@@ -73,7 +73,7 @@ def test_the_score_has_no_penalty_and_each_row_its_own_model(rng: np.random.Gene
     assert losses == pytest.approx([0.5 * (y[i] - X[i] @ models[fold[i]]) ** 2 for i in range(len(y))])
 
 
-def test_rows_that_leave_directions_unseen_give_the_shortest_change() -> None:
+def test_rows_that_miss_directions_give_the_shortest_change() -> None:
     X = np.eye(3)
     design = Design(X=X, y=np.ones(3), fold=np.arange(3))
     models = left_out(design, Held(loss=SquaredLoss(), model=np.ones(3), strength=np.zeros((3, 3))))

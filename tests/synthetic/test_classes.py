@@ -28,7 +28,7 @@ LOSSES: list[LinearLoss] = [
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
-def test_what_is_said_is_true_of_rows(loss: LinearLoss, rng: np.random.Generator) -> None:
+def test_stated_moments_hold_for_rows(loss: LinearLoss, rng: np.random.Generator) -> None:
     X, y = WORLD.draw(100_000, rng=rng)
     best, model = WORLD.minimiser(loss), np.array([0.5, 0.5, -1.0])
     gradients = loss.row_gradients(best, X, y)

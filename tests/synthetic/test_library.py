@@ -103,7 +103,7 @@ def test_rho_is_how_far_fits_move(name: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("name", library.POPULATIONS)
-def test_all_steps_are_said_at_once(name: str, seed: int) -> None:
+def test_all_steps_are_listed_at_once(name: str, seed: int) -> None:
     world, loss = make(name, seed), SquaredLoss(l2=0.1)
     np.testing.assert_allclose(
         world.rhos(loss, 6), [world.rho_at(loss, n) for n in range(2, 7)], rtol=1e-12, atol=1e-15
@@ -123,7 +123,7 @@ def test_a_period_is_a_function_of_the_seed_and_its_number_alone(name: str, seed
         assert not np.array_equal(elsewhere.minimiser(SquaredLoss()), there[3].minimiser(SquaredLoss()))
 
 
-def test_a_season_comes_back_and_a_jump_is_one_step(seed: int) -> None:
+def test_a_season_repeats_and_a_jump_is_one_step(seed: int) -> None:
     season, loss = library.seasonal(rng=seed, turn=8), SquaredLoss()
     np.testing.assert_allclose(season.period(3).coef, season.period(11).coef, atol=1e-12)
     assert season.period(7).excess_risk(loss, season.period(3).coef) > season.period(4).excess_risk(

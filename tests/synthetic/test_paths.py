@@ -58,7 +58,7 @@ def test_a_season_of_one_coordinate_has_the_mean_squared_step_asked(turn: int, s
 
 
 @pytest.mark.parametrize("sphere", [False, True])
-def test_a_season_comes_round_and_not_sooner(sphere: bool, seed: int) -> None:
+def test_a_season_repeats_after_its_length_and_not_sooner(sphere: bool, seed: int) -> None:
     path = made("seasonal", seed, sphere=sphere).upto(37)
     np.testing.assert_allclose(path[12:], path[:-12], atol=1e-13)
     assert np.linalg.norm(path[6] - path[0]) > 0.0

@@ -26,7 +26,7 @@ NAMES = [f"{type(world).__name__}-{loss!r}" for world, loss in PAIRS]
 
 @pytest.mark.statistical
 @pytest.mark.parametrize(("world", "loss"), PAIRS, ids=NAMES)
-def test_what_is_said_is_true_of_rows(world: SyntheticPopulation, loss: LinearLoss, rng: np.random.Generator) -> None:
+def test_stated_moments_hold_for_rows(world: SyntheticPopulation, loss: LinearLoss, rng: np.random.Generator) -> None:
     X, y = world.draw(100_000, rng=rng)
     best, model = world.minimiser(loss), np.array([0.5, 0.5, -1.0])
     gradients = loss.row_gradients(best, X, y)

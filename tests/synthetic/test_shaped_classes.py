@@ -78,7 +78,7 @@ def test_the_signal_stays(shape: Shape, seed: int) -> None:
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
-def test_what_is_said_is_true_of_rows(loss: LinearLoss, rng: np.random.Generator, seed: int) -> None:
+def test_stated_moments_hold_for_rows(loss: LinearLoss, rng: np.random.Generator, seed: int) -> None:
     """100 000 rows; every comparison alarms falsely once in a million, and sees an error of a fifth."""
     period = made(loss=loss, rng=seed).period(4)
     X, y = period.draw(100_000, rng=rng)

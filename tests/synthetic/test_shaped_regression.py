@@ -74,7 +74,7 @@ def test_the_covariance_has_the_condition_number_and_no_favourite_axis(seed: int
 @pytest.mark.statistical
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("intercept", [False, True])
-def test_what_is_said_is_true_of_rows(kind: NoiseKind, intercept: bool, rng: np.random.Generator, seed: int) -> None:
+def test_stated_moments_hold_for_rows(kind: NoiseKind, intercept: bool, rng: np.random.Generator, seed: int) -> None:
     """200 000 rows; every comparison alarms falsely once in a million, and sees an error of a fifth."""
     period = made(noise=0.7, noise_kind=kind, intercept=intercept, rng=seed).period(5)
     X, y = period.draw(200_000, rng=rng)

@@ -97,6 +97,6 @@ def test_infinity_is_allowed_where_samples_are_too_few() -> None:
     )
 
 
-def test_what_is_not_a_bound_at_all_is_said_to_be_none() -> None:
+def test_an_object_that_is_not_a_bound_is_reported_as_such() -> None:
     with pytest.raises(AssertionError, match="does not have every member"):
         check_bound(object())  # type: ignore[arg-type]

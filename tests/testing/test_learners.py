@@ -84,9 +84,7 @@ def test_built_in_learners_keep_their_promises(
     ],
     ids=lambda part: repr(part) if isinstance(part, Sgd | AnchoredErm | GradientPasses) else None,
 )
-def test_learners_that_need_a_world_of_their_own(
-    learner: Learner, case: dict[str, Any], rng: np.random.Generator
-) -> None:
+def test_learners_that_need_a_custom_world(learner: Learner, case: dict[str, Any], rng: np.random.Generator) -> None:
     settings: dict[str, Any] = {"samples": (3, 17, 64), "runs": 400, "rng": rng} | case
     check_learner(learner, **settings)
 

@@ -220,7 +220,7 @@ class SoftCount(SquaredLoss):
         return np.asarray(y, dtype=np.float64)
 
 
-def test_a_loss_with_targets_of_its_own_brings_them() -> None:
+def test_a_loss_may_define_its_targets() -> None:
     check_loss(SoftCount(), targets=lambda rng, rows: rng.poisson(2.0, rows).astype(np.float64))
     with pytest.raises(AssertionError, match="encodes neither numbers nor"):
         check_loss(SoftCount())

@@ -99,7 +99,7 @@ def test_both_numbers_are_shown() -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1, 3, 8, 500])
-def test_whatever_came_is_accounted_for(count: int) -> None:
+def test_every_received_row_is_accounted_for(count: int) -> None:
     tracker = after(3)
     tracker.ask()
     report = tracker.tell(*rows(count, seed=50))
@@ -136,7 +136,7 @@ def test_a_first_period_closed_early_is_short_and_not_an_error() -> None:
     assert period(tracker, 1).outcome is Outcome.MET
 
 
-def test_nothing_at_all_is_ordinary_life() -> None:
+def test_empty_periods_are_valid() -> None:
     tracker = default()
     for expected in (1, 2):
         request = tracker.ask()
@@ -154,7 +154,7 @@ def test_nothing_at_all_is_ordinary_life() -> None:
     assert np.isfinite(empty.risk_bound)
 
 
-def test_a_pool_that_is_too_small_is_said() -> None:
+def test_a_pool_that_is_too_small_is_reported() -> None:
     tracker = default(epsilon=1e-3)
     supply = iter([rows(10, seed=seed) for seed in range(100)])
 
@@ -184,7 +184,7 @@ def test_a_pool_that_was_not_emptied_is_not_to_blame() -> None:
     assert by_name(report)["pool"] is Verdict.PASS
 
 
-def test_the_cap_is_said_aloud() -> None:
+def test_the_cap_is_reported() -> None:
     tracker = default(epsilon=1e-4, cap=60)
     supply = iter(range(1000))
     request = tracker.ask()

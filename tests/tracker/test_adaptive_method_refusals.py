@@ -72,7 +72,7 @@ def test_targets_that_are_no_classes_change_nothing() -> None:
     assert fingerprint(tracker) == before
 
 
-def test_rows_that_overflow_are_said_before_the_period_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_that_overflow_are_reported_before_the_period_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing more is asked, closing refuses in a sentence, and taking the rows back helps."""
     tracker = default()
     tracker.ask()

@@ -80,7 +80,7 @@ def test_fewer_rows_than_a_pilot_promise_nothing(count: int, zero: bool) -> None
     assert np.abs(tracker.coef).max() < 5.0
 
 
-def test_rows_without_noise_are_said() -> None:
+def test_rows_without_noise_are_reported() -> None:
     tracker = default()
     X, y = rows(10, seed=0)
     tracker.ask()

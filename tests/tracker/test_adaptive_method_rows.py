@@ -57,7 +57,7 @@ def test_a_single_column_is_enough(fit_intercept: bool) -> None:
 
 
 @pytest.mark.parametrize("kind", ["constant", "zero", "copy", "sum"])
-def test_columns_that_cannot_be_told_apart_are_said_and_lived_with(kind: str) -> None:
+def test_collinear_columns_are_reported_and_tolerated(kind: str) -> None:
     tracker = default()
     rng = np.random.default_rng(0)
 
@@ -155,7 +155,7 @@ def regression(kind: str, rng: np.random.Generator, count: int) -> tuple[FloatAr
         "few-values",
     ],
 )
-def test_hard_numbers_are_survived(loss: Loss, kind: str) -> None:
+def test_hard_numbers_are_handled(loss: Loss, kind: str) -> None:
     """Never NaN, never an exception: at worst an honest large bound, and never more rows than the cap."""
     tracker = Tracker(loss, epsilon=0.05, cap=600, rng=0)
     rng = np.random.default_rng(1)
@@ -201,7 +201,7 @@ def classes(kind: str, batch: int, rng: np.random.Generator, count: int) -> tupl
 @pytest.mark.parametrize(
     "kind", ["ordinary", "one-class-pilot", "one-class", "separable", "rare", "huge-x", "tiny-x", "outliers"]
 )
-def test_hard_classes_are_survived(loss: Loss, kind: str) -> None:
+def test_hard_classes_are_handled(loss: Loss, kind: str) -> None:
     tracker = Tracker(loss, epsilon=0.05, cap=400, rng=0)
     rng = np.random.default_rng(1)
     batches = iter(range(10**6))

@@ -43,16 +43,16 @@ def euros(amount: object) -> Money:
         (LinearCost(per_sample=2), False, False),
     ],
 )
-def test_batches_where_they_cost_nothing_more_or_as_said(cost: Any, batches: bool | None, expected: bool) -> None:
+def test_batches_where_they_cost_nothing_more_or_as_configured(cost: Any, batches: bool | None, expected: bool) -> None:
     assert Budget(total=1000, horizon=3, cost=cost, batches=batches).in_batches is expected
 
 
-def test_what_is_no_switch_is_refused() -> None:
+def test_an_invalid_switch_is_refused() -> None:
     with pytest.raises(ParameterError, match=r"Budget\(batches=\.\.\.\) must be True or False; got 'no'"):
         Budget(total=10, horizon=2, batches="no")  # type: ignore[arg-type]
 
 
-def test_an_order_with_a_price_of_its_own_is_asked_for_at_once() -> None:
+def test_an_order_with_a_fixed_price_is_requested_at_once() -> None:
     tracker, draw = tracker_of(cost=LinearCost(fixed=20, currency="EUR")), draws(3, noise=1.0)
     tracker.step(draw(1))
     request = tracker.ask()
@@ -100,7 +100,7 @@ def test_reason_and_verdict_speak_of_the_same_money() -> None:
         tracker.tell()
 
 
-def test_a_batch_that_was_asked_for_stays_until_rows_come() -> None:
+def test_a_requested_batch_stays_until_rows_arrive() -> None:
     tracker, draw = tracker_of(2000, 6), draws(5, noise=1.0)
     tracker.step(draw(1))
     first = tracker.ask()
@@ -112,7 +112,7 @@ def test_a_batch_that_was_asked_for_stays_until_rows_come() -> None:
     assert tracker.ask().plan == first.plan
 
 
-def test_a_period_that_is_closed_before_its_rows_came_is_short() -> None:
+def test_a_period_closed_before_its_rows_arrive_is_short() -> None:
     tracker, draw = tracker_of(2000, 6, epsilon=0.02), draws(6, noise=1.0)
     tracker.step(draw(1))
     request = tracker.ask()
@@ -123,7 +123,7 @@ def test_a_period_that_is_closed_before_its_rows_came_is_short() -> None:
     assert (report.outcome, report.cost) == (Outcome.SHORT, euros(2))
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [0, 1, 2, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (3, 4, 5))])
 @pytest.mark.parametrize(
     "cost",
     [EACH, LinearCost(fixed=9, per_sample="0.5", currency="EUR"), TieredCost(tiers=((1, 2), (6, 1)), currency="EUR")],
@@ -187,12 +187,31 @@ def followed(cost: float, epsilon: float, seed: int, budget: Budget | None, *, p
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("cost", [0.0, pytest.param(0.05, marks=pytest.mark.slow)], ids=["still", "walk"])
+def test_batches_buy_less_than_one_order_a_period(seed: int) -> None:
+    """In a stationary world with money to spare, and the target is met; the slow test below compares with no budget.
+
+    Error budget: the paired difference is about 50 rows with a deviation of 30, four standard errors of six runs, 0.005
+    (Student t); the risk is about half the target.
+    """
+    periods, runs = 5, 6
+    budgets = [Budget(total=100_000, horizon=periods, cost=LinearCost(), batches=batches) for batches in (True, False)]
+    (batched, risks), (ordered, _) = (
+        zip(*(followed(0.0, EPSILON, 100 * seed + run, budget, periods=periods) for run in range(runs)), strict=True)
+        for budget in budgets
+    )
+    assert sum(batched) < sum(ordered)
+    assert np.mean(risks) <= EPSILON
+
+
+@pytest.mark.slow
+@pytest.mark.statistical
+@pytest.mark.parametrize("cost", [0.0, 0.05], ids=["still", "walk"])
 def test_with_money_to_spare_no_more_is_bought_than_without_a_budget(cost: float, seed: int) -> None:
     """And the promise is kept. Control: in a world that stands still, one order a period buys far more.
 
-    Error budget: runs are independent, so each mean is held against four of its standard errors; the two counts of rows are of
-    the same worlds, and their ratio is asked to be within a fifth.
+    Error budget: the mean risk may be four standard errors of twelve runs above the target, 0.001 (Student t) if it were at
+    the target. The counts of rows are of the same worlds. By resampling 40 worlds that stand still, the control fails with a
+    chance of 0.04; the ratio to no budget, 1.0 with a standard error of 0.08, is above 1.2 with a chance of 0.01.
     """
     periods, runs, epsilon = 5, 12, 0.1
     money = Budget(total=100_000, horizon=periods, cost=LinearCost())

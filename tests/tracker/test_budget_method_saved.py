@@ -106,7 +106,7 @@ def test_asking_again_gives_the_same_answer_and_plans_nothing(
         tracker.tell(*rows(12, seed))
 
 
-def test_taking_rows_back_decides_a_pilot_anew_and_keeps_a_plan() -> None:
+def test_taking_rows_back_restarts_a_pilot_and_keeps_a_plan() -> None:
     tracker = practical(400, 4)
     first = tracker.ask()
     tracker.tell(*rows(10, 0), final=False)
@@ -134,7 +134,7 @@ def test_plans_are_not_kept_in_the_history() -> None:
     assert max(sizes) < 1.2 * min(sizes)
 
 
-def test_a_price_list_of_ones_own_is_given_again(tmp_path: Path) -> None:
+def test_a_custom_price_list_must_be_given_again(tmp_path: Path) -> None:
     cost = CustomCost(lambda samples: 0.5 * samples + 10 * (samples > 0), currency="EUR")
     tracker = in_paper(100, 4, cost=cost)
     tracker.ask()

@@ -86,7 +86,7 @@ def test_each_candidate_is_what_it_would_be_alone(practical: bool, rng: np.rando
         assert together.selected == report.selected.chosen == f"l2={GRID[chosen]:g}"
 
 
-def test_the_choice_has_the_least_score_and_the_report_says_so(rng: np.random.Generator) -> None:
+def test_the_choice_has_the_least_score_and_is_reported(rng: np.random.Generator) -> None:
     tracker = Tracker(SquaredLoss(), epsilon=0.1, select=Selection.of_l2(SquaredLoss(), GRID, folds=4), rng=0)
     followed(tracker, 3, world(), rng)
     for report in tracker.history:
@@ -119,7 +119,7 @@ def test_a_saved_tracker_goes_on_to_the_bit_also_in_the_middle_of_a_period(
     assert again.ask() == tracker.ask()
 
 
-def test_a_candidate_of_ones_own_is_given_again(tmp_path: Path, rng: np.random.Generator) -> None:
+def test_a_custom_candidate_must_be_given_again(tmp_path: Path, rng: np.random.Generator) -> None:
     class Mine(AnchoredErm):
         pass
 
@@ -196,7 +196,7 @@ def test_columns_by_place_are_known_before_the_first_row(rng: np.random.Generato
     assert tracker.coef.shape == (4,)
 
 
-def test_a_column_that_did_not_come_is_named_and_nothing_changes(rng: np.random.Generator) -> None:
+def test_a_missing_column_is_named_and_nothing_changes(rng: np.random.Generator) -> None:
     select = Selection(candidates=(Candidate(label="all"), Candidate(label="some", columns=("age", "sex"))))
     tracker = Tracker(SquaredLoss(), epsilon=0.1, select=select, rng=0)
     tracker.ask()
@@ -218,7 +218,7 @@ def test_a_column_that_did_not_come_is_named_and_nothing_changes(rng: np.random.
         by_place.tell(rng.standard_normal((4, 2)), np.ones(4), final=False)
 
 
-def test_losses_may_differ_and_are_judged_by_the_trackers_own(rng: np.random.Generator) -> None:
+def test_losses_may_differ_and_are_judged_by_that_of_the_tracker(rng: np.random.Generator) -> None:
     select = Selection(
         candidates=(Candidate(label="squares"), Candidate(label="huber", loss=HuberLoss(threshold=1.0))), folds=5
     )
@@ -254,7 +254,7 @@ def test_rows_that_are_too_few_to_compare_keep_the_last_choice(rng: np.random.Ge
     assert "3 rows allow 3 folds instead of 10" in report.assumptions[-1].sentence
 
 
-def test_few_rows_of_a_class_are_said_and_one_class_alone_is_no_harm(rng: np.random.Generator) -> None:
+def test_few_rows_of_a_class_are_reported_and_a_single_class_is_accepted(rng: np.random.Generator) -> None:
     tracker = Tracker(LogisticLoss(), epsilon=0.05, l2=[0.01, 0.1], rng=0)
     tracker.ask()
     X = rng.standard_normal((40, 2))

@@ -213,7 +213,7 @@ def test_places_of_columns_may_come_from_numpy(rng: np.random.Generator) -> None
     assert all(type(place) is int for place in Candidate(label="some", columns=places).columns or ())
 
 
-@pytest.mark.parametrize("run", range(8))
+@pytest.mark.parametrize("run", [*range(4), *(pytest.param(run, marks=pytest.mark.slow) for run in range(4, 8))])
 def test_candidates_are_as_if_alone_whatever_happens(run: int, tmp_path: Path) -> None:
     """Rows that are few, many or none, in parts or taken back, with groups, a budget, a pool, and saved in between."""
     rng = np.random.default_rng(run)

@@ -26,7 +26,7 @@ def test_frames_of_every_kind_are_read(frame: Any) -> None:
     assert read.columns == ("age", "income", "owner")
 
 
-def test_frames_without_names_of_their_own_are_read() -> None:
+def test_frames_without_column_names_are_read() -> None:
     np.testing.assert_array_equal(rows(pd.DataFrame(EXPECTED)), EXPECTED)
     np.testing.assert_array_equal(rows(pd.DataFrame(EXPECTED.astype(object))), EXPECTED)
 

@@ -100,7 +100,7 @@ def test_few_rows_move_the_model_or_widen_the_promise(seed: int) -> None:
 
 
 @pytest.mark.statistical
-def test_unused_rows_do_not_tell_that_the_world_stands_still(seed: int) -> None:
+def test_unused_rows_are_no_evidence_of_a_stationary_world(seed: int) -> None:
     """Rows the bound has no use for once reached the direct estimate as a fit with no gradient, and rho went to 0."""
     promised, true = promised_and_true(
         lambda run: Tracker.as_in_paper(

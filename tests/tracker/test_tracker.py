@@ -71,7 +71,7 @@ def test_parts_of_a_period_are_taken_off_the_request() -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1, 3, 500])
-def test_whatever_came_is_accounted_for(count: int) -> None:
+def test_every_received_row_is_accounted_for(count: int) -> None:
     tracker = after(3)
     tracker.ask()
     report = tracker.tell(*rows(count, seed=5))
@@ -120,7 +120,7 @@ def test_nothing_is_asked_that_the_pool_cannot_give() -> None:
     assert paper_tracker(0, pool=7).ask().samples == 7
 
 
-def test_the_cap_is_said_aloud() -> None:
+def test_the_cap_is_reported() -> None:
     tracker = after(3, cap=5)
     request = tracker.ask()
     assert request.samples == 5
@@ -173,7 +173,7 @@ def test_a_refused_period_gives_back_what_step_drew() -> None:
     assert tracker.step(lambda count: rows(count)).period == 4
 
 
-def test_a_draw_that_fails_keeps_what_came_before() -> None:
+def test_a_failed_draw_keeps_earlier_rows() -> None:
     tracker = after(3)
     supply = [rows(3)]
     with pytest.raises(IndexError):
@@ -195,7 +195,7 @@ def test_a_bad_delivery_can_be_taken_back() -> None:
     assert tracker.tell(X, y) is not None
 
 
-def test_the_order_of_visits_is_drawn_anew_each_period_and_run() -> None:
+def test_the_order_of_visits_is_redrawn_each_period_and_run() -> None:
     assert not np.array_equal(after(3).coef, after(3, rng=1).coef)
 
 
@@ -242,7 +242,7 @@ class OwnDrift:
         return DriftEstimate(value=1.0, upper=1.0, steps=0, measures="rho", account="own")
 
 
-def test_an_own_estimator_is_saved_when_its_state_is_plain(tmp_path: Path) -> None:
+def test_a_custom_estimator_is_saved_when_its_state_is_plain(tmp_path: Path) -> None:
     custom = OwnDrift(state={"count": 3, "sums": np.ones(2)})
     tracker = after(3, drift=custom)
     tracker.save(tmp_path / "state")
@@ -289,7 +289,7 @@ class OwnLoss(SquaredLoss):
     """A user's own class: it is not written to files."""
 
 
-def test_a_part_of_the_users_own_is_asked_for_again(tmp_path: Path) -> None:
+def test_a_custom_part_must_be_given_again(tmp_path: Path) -> None:
     tracker = Tracker.as_in_paper(OwnLoss(), epsilon=0.1, domain=Ball(5.0), constants=KNOWN, first_samples=(9,))
     tracker.save(tmp_path / "state")
     with pytest.raises(ParameterError, match=r"Tracker.load\(loss=...\) must be given"):

@@ -30,7 +30,7 @@ def rest(found: Page, text: str) -> str:
     return text.replace(found.scripts[1], "")
 
 
-def test_it_says_everything_that_was_found() -> None:
+def test_it_states_every_result() -> None:
     text, result = read("regression")
     words = " ".join(" ".join(result.words).split())
     finding = made_up("regression")
@@ -54,7 +54,7 @@ def test_it_says_everything_that_was_found() -> None:
     assert text.count("✗") == 1
 
 
-def test_a_note_of_many_numbers_is_said_once() -> None:
+def test_a_note_of_many_numbers_is_stated_once() -> None:
     finding = made_up()
     note = "± is the standard error over runs of the mean over periods"  # written as +-
     many = tuple(
@@ -93,7 +93,7 @@ def test_what_stands_between_backticks_is_code() -> None:
     assert "A ` alone." in text
 
 
-def test_symbols_are_told_before_they_are_used() -> None:
+def test_symbols_are_explained_before_they_are_used() -> None:
     text, _ = read("regression")
     body = text.split("<body>")[1]
     for sign in ("ρ", "Kₙ", "ε"):
@@ -171,7 +171,7 @@ def test_nothing_is_fetched_and_only_two_scripts_may_run() -> None:
 
 
 @pytest.mark.parametrize("evil", [EVIL, HANDLER])
-def test_words_are_no_markup_and_what_is_no_number_is_not_shown_as_one(evil: str) -> None:
+def test_text_is_escaped_and_missing_numbers_are_not_printed_as_numbers(evil: str) -> None:
     text = page([hostile(evil)])
     parsed = Page(text)
     assert len(parsed.scripts) == 3

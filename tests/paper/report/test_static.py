@@ -51,7 +51,7 @@ def test_another_figure_gives_other_bytes() -> None:
     assert pictures(figure)["svg"] != pictures(moved)["svg"]
 
 
-def test_a_users_own_style_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_user_style_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     import matplotlib as mpl
 
     figure = made_up(periods=4).figures[0]
@@ -100,7 +100,7 @@ def test_a_second_truth_differs_by_its_dash() -> None:
     assert len({look.dash for look in result}) == 4
 
 
-def test_a_look_belongs_to_who_the_curve_is() -> None:
+def test_a_look_belongs_to_the_role_of_its_curve() -> None:
     both = one_figure(curve("default", "practical", np.ones(2)), curve("paper", "paper", np.ones(2)))
     assert looks(both) == [ROLES["practical"], ROLES["paper"]]
 
@@ -120,7 +120,7 @@ def test_csv_has_every_point_of_every_curve() -> None:
     assert float(lines[1 + 6 + 5].split(",")[3]) == pytest.approx(y, rel=1e-9)
 
 
-def test_json_comes_back_as_it_was() -> None:
+def test_json_round_trips() -> None:
     findings = (made_up(), replace(made_up("cost", seed=3), figures=()))
     text = to_json(findings)
     back = from_json(text)
