@@ -156,4 +156,7 @@ def test_a_confidence_makes_the_risk_a_quantile() -> None:
     outlook = outlook_of(sure, pace, none, judge(sure, pace, none))
     risk = 0.5 * outlook.start**2
     assert outlook.bound(outlook.start, 0) == pytest.approx(gamma_quantile(risk, 2.0 * risk * risk / 3, 0.9))
-    assert mean.criterion(judge(mean, pace, none)).epsilon < sure.criterion(judge(sure, pace, none)).epsilon
+    assert (
+        mean.criterion(judge(mean, pace, none), pace.audit).epsilon
+        < sure.criterion(judge(sure, pace, none), pace.audit).epsilon
+    )

@@ -65,7 +65,7 @@ def test_the_better_it_is_known_the_fewer_rows_are_asked(rng: np.random.Generato
     for variance in (1e-6, 0.01, 0.1, 1.0, 10.0):
         pace = some_pace(4, True, variance, rng)
         judgement = judge(AdaptiveConfig(epsilon=0.05), pace, no_rows(4))
-        asked.append(rows_missing(AdaptiveConfig(epsilon=0.05), pace, judgement, gathered=0, batch=0, most=10**6).all)
+        asked.append(rows_missing(AdaptiveConfig(epsilon=0.05), pace, judgement, gathered=0, seen=0, batch=0).all)
     assert asked == sorted(asked)
     assert asked[0] < asked[-1]
 
@@ -75,14 +75,13 @@ def test_a_need_adds_up(epsilon: float, rng: np.random.Generator) -> None:
     pacing = AdaptiveConfig(epsilon=epsilon)
     pace = some_pace(4, True, 0.5, rng)
     judgement = judge(pacing, pace, no_rows(4))
-    wanted = rows_missing(pacing, pace, judgement, gathered=0, batch=0, most=10**6)
+    wanted = rows_missing(pacing, pace, judgement, gathered=0, seen=0, batch=0)
     assert 0 <= wanted.now <= max(wanted.all, 4)
     assert wanted.low <= wanted.all <= wanted.high
     assert wanted.risk <= epsilon
-    assert rows_missing(pacing, pace, judgement, gathered=0, batch=10**3, most=10**6).now >= wanted.all
-    assert rows_missing(pacing, pace, judgement, gathered=0, batch=0, most=3).now <= 3
+    assert rows_missing(pacing, pace, judgement, gathered=0, seen=0, batch=10**3).now >= wanted.all
     tighter = AdaptiveConfig(epsilon=epsilon, confidence=0.95)
-    assert rows_missing(tighter, pace, judgement, gathered=0, batch=0, most=10**6).all >= wanted.all
+    assert rows_missing(tighter, pace, judgement, gathered=0, seen=0, batch=0).all >= wanted.all
 
 
 def test_a_certificate_grows_with_its_level_and_is_above_the_risk(rng: np.random.Generator) -> None:

@@ -1,20 +1,23 @@
 """The adaptive method: follow every plausible drift at once, and ask for rows until the remaining risk meets the target."""
 
+from driftpace.adaptive.audit import AuditState, ErrorRecord, audit_of, audit_rows
 from driftpace.adaptive.certificate import certificate
-from driftpace.adaptive.checks import Supply, checks, counted, status
+from driftpace.adaptive.checks import Supply, checks, counted, measured_risk, status
 from driftpace.adaptive.outlook import PredictedBound, outlook_from_here, outlook_of
 from driftpace.adaptive.rows import DesignRows
-from driftpace.adaptive.sample_size import RowsNeeded, next_batch, rows_missing
-from driftpace.adaptive.sizing import variances_after
+from driftpace.adaptive.sample_size import RowsNeeded, next_batch, risk_after, rows_missing
 from driftpace.adaptive.state import (
     FIRST_ROWS,
     PILOT,
     AdaptiveConfig,
     AdaptiveState,
+    Decision,
     PeriodJudgement,
     advance,
+    audit_period,
     centered_at,
     drift,
+    early,
     first_state,
     judge,
 )
@@ -24,23 +27,31 @@ __all__ = [
     "PILOT",
     "AdaptiveConfig",
     "AdaptiveState",
+    "AuditState",
+    "Decision",
     "DesignRows",
+    "ErrorRecord",
     "PeriodJudgement",
     "PredictedBound",
     "RowsNeeded",
     "Supply",
     "advance",
+    "audit_of",
+    "audit_period",
+    "audit_rows",
     "centered_at",
     "certificate",
     "checks",
     "counted",
     "drift",
+    "early",
     "first_state",
     "judge",
+    "measured_risk",
     "next_batch",
     "outlook_from_here",
     "outlook_of",
+    "risk_after",
     "rows_missing",
     "status",
-    "variances_after",
 ]

@@ -55,11 +55,15 @@ class Bank:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Prediction:
-    """What a bank says of w*_n before the period's rows: a Gaussian for each model, and last one for a jump."""
+    """What is known of w*_n before the period's rows: a Gaussian for each model of a bank, and last one for a jump.
+
+    The first ``recorded`` components are those of the record of prediction errors.
+    """
 
     weights: FloatArray
     mean: FloatArray
     variance: FloatArray
+    recorded: int = 0
 
     @property
     def shares(self) -> FloatArray:
@@ -130,6 +134,10 @@ def update(bank: Bank, before: Prediction, shares: FloatArray, mean: FloatArray,
     Given w*, theta and v follow by regression on it. A jump is mixed into every model by the share that the rows added to
     its chance: a jump that nothing speaks for leaves no trace, or a still world would stay uncertain for ever.
     """
+    if before.recorded:  # the models are weighed among themselves
+        shares, mean, variance = (values[before.recorded :] for values in (shares, mean, variance))
+        shares = np.maximum(shares, 1e-300) / max(float(shares.sum()), 1e-300)
+        before = replace(before, weights=before.weights[before.recorded :], recorded=0)
     prior = before.shares
     likelihood = shares / np.maximum(prior, 1e-300)
     jump = max(float(shares[-1] - prior[-1]), 0.0)

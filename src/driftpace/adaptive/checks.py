@@ -8,7 +8,7 @@ import numpy as np
 from driftpace.adaptive.rows import DesignRows
 from driftpace.adaptive.state import AdaptiveState, PeriodJudgement
 from driftpace.losses import SquaredLoss
-from driftpace.records import Assumption, Verdict
+from driftpace.records import Assumption, Audit, Verdict
 
 STATUSES = ("stable", "warning", "drift")
 _WARNING, _DRIFT = 0.05, 0.001
@@ -16,6 +16,7 @@ _JUMP_WARNING, _JUMP = 0.2, 0.5
 _ROWS_WARN, _ROWS_FAIL = 10.0, 4.0
 _SLOW = 10.0
 _ORDER_WARN, _ORDER_FAIL = 1e-2, 1e-4
+_MEASURED = 5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,6 +69,19 @@ def checks(state: AdaptiveState, rows: DesignRows, judged: PeriodJudgement, supp
         _slow_drift(state, judged),
         _target(state, judged),
     )
+
+
+def measured_risk(audit: Audit | None, epsilon: float) -> Assumption:
+    """Check the promise itself: the excess risk measured from labels against the target."""
+    name = "measured risk"
+    if audit is None or audit.all_periods < _MEASURED:
+        return _assumption(name, Verdict.PASS, "Not checked: too few periods were measured.", judged=False)
+    sentence = f"{audit.sentence[0].upper()}{audit.sentence[1:]} (target {epsilon:.3g})"
+    if audit.interval[0] > epsilon:
+        return _assumption(name, Verdict.FAIL, f"{sentence}: the target is not met on average.")
+    if audit.mean - 2.0 * audit.mean_error > epsilon:
+        return _assumption(name, Verdict.WARN, f"{sentence}: the last periods are above the target.")
+    return _assumption(name, Verdict.PASS, f"{sentence}.")
 
 
 def _assumption(name: str, verdict: Verdict, sentence: str, *, judged: bool = True) -> Assumption:

@@ -48,6 +48,56 @@ def fewest_rows(sizes: FloatArray, variances: FloatArray, noise: float, target: 
 
 
 @compiled()
+def mean_risk(sizes: FloatArray, shares: FloatArray, variances: FloatArray, noise: float, rows: float) -> float:
+    """Return the mean over the components of each block of the risk that ``rows`` leave, sum_b d_b sum_j w_bj m_bj / 2.
+
+    The rule of :func:`shrunk` for each component, with the effective number of rows of their mean.
+    """
+    more = 1.0 + 1.0 / sizes.sum()
+    blocks, models = shares.shape
+    low, high = 0.0, 0.0
+    for block in range(blocks):
+        for model in range(models):
+            high += sizes[block] * shares[block, model] * variances[block, model]
+    if rows <= 0.0:
+        return 0.5 * high
+    for _ in range(_BISECTIONS):
+        middle = 0.5 * (low + high)
+        rate = rows / (noise + more * middle)
+        total = 0.0
+        for block in range(blocks):
+            for model in range(models):
+                variance = variances[block, model]
+                total += sizes[block] * shares[block, model] * variance / (1.0 + variance * rate)
+        if total > middle:
+            low = middle
+        else:
+            high = middle
+    return 0.5 * high
+
+
+@compiled()
+def fewest_rows_on_average(
+    sizes: FloatArray, shares: FloatArray, variances: FloatArray, noise: float, target: float, most: int
+) -> int:
+    """Return the fewest rows whose risk, averaged over the components, is at most ``target``, or ``most``."""
+    if most <= 0 or mean_risk(sizes, shares, variances, noise, 0.0) <= target:
+        return 0
+    low, high = 0, 1
+    while mean_risk(sizes, shares, variances, noise, float(high)) > target:
+        if high >= most:
+            return most
+        low, high = high, min(2 * high, most)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if mean_risk(sizes, shares, variances, noise, float(middle)) <= target:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+@compiled()
 def left_by_one(information: FloatArray, noise: float, variance: float) -> float:
     """Return the mean over directions of noise t / (noise + t g): what a prior variance t leaves."""
     total = 0.0

@@ -141,7 +141,7 @@ def _scale(config: AdaptiveConfig, state: AdaptiveState, judged: PeriodJudgement
     """
     from scipy.special import gammaincinv  # slow to import, and not always needed
 
-    margin = judged.epsilon / config.criterion(judged).epsilon
+    margin = judged.epsilon / config.criterion(judged, state.audit).epsilon
     if config.confidence is None:
         return margin
     return margin * float(gammaincinv(0.5 * state.size, config.confidence)) / (0.5 * state.size)

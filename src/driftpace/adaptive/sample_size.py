@@ -1,23 +1,36 @@
 """How many rows a period is missing: in all, as it looks, and in the next batch.
 
 The prediction sizes a first batch; its rows show whether the drift was as predicted, and more are requested until the
-remaining risk meets the target.
+remaining risk meets the target. What remains is averaged over the drift models: a model that allows for a large drift is
+corrected by few rows, so the average of what the models leave is below what their average variance leaves (Jensen).
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from driftpace.adaptive.bank import Prediction
+from driftpace.adaptive.fit import Posterior
 from driftpace.adaptive.sizing import Criterion, proven_samples, rows_needed, variances_after
-from driftpace.adaptive.state import PILOT, AdaptiveConfig, AdaptiveState, PeriodJudgement, drift, share_quantile
+from driftpace.adaptive.state import PILOT, AdaptiveConfig, AdaptiveState, PeriodJudgement, drift, early, share_quantile
 from driftpace.typing import FloatArray
 
-BATCHES = 8
-"""From this batch of a period on, each asks for all that seems missing."""
+BATCHES, SHARE = 2, 0.5
+"""The batches before this one ask for a share of what seems missing: they may show that fewer are enough."""
 
-SHARE = 0.3
-"""The share of what seems missing that a batch asks for while the drift models disagree about it."""
+EARLY_BATCHES, EARLY_SHARE = 8, 0.3
+"""The same in early periods, when the drift models still disagree."""
+
+ONE_ORDER = 0.8
+"""The share of the usual aim where a period has a single order, which no row of the period can correct."""
+
+TWO_ORDERS = 0.6
+"""The share of what seems missing in the first of two orders."""
+
+MOST = 10**9
+"""More rows than any period has."""
 
 LEAST = 4
 """A batch has at least so many rows, and a tenth of those before it."""
@@ -40,47 +53,65 @@ class RowsNeeded:
 
 
 def rows_missing(
-    config: AdaptiveConfig, state: AdaptiveState, judged: PeriodJudgement, *, gathered: int, batch: int, most: int
+    config: AdaptiveConfig, state: AdaptiveState, judged: PeriodJudgement, *, gathered: int, seen: int, batch: int
 ) -> RowsNeeded:
-    """Return how many rows are missing after ``gathered`` of them; ``most`` is what the pool or the cap leaves."""
-    criterion, sizes = config.criterion(judged), state.sizes
-    missing = rows_needed(criterion, sizes, judged.variances, judged.noise_upper, most)
-    first = not state.banks
+    """Return how many rows are missing after ``gathered`` of them, of which the judgement has ``seen`` some."""
+    criterion, kept = config.criterion(judged, state.audit), gathered - seen
+    if config.orders == 1 and state.banks:
+        criterion = Criterion(epsilon=ONE_ORDER * criterion.epsilon, confidence=criterion.confidence)
     pilot = PILOT * state.size - state.memory.rows - gathered  # a model passes through fewer, and looks certain
-    missing = min(max(missing, pilot), most)
-    after = variances_after(sizes, judged.variances, judged.noise_upper, missing)
-    low, high = (missing, missing) if first else _range(criterion, judged, sizes, most)
+    missing = max(_needed(criterion, state, judged) - kept, pilot, 0)
+    low, high = (missing, missing) if not state.banks else _range(criterion, judged, state.sizes, kept)
     return RowsNeeded(
-        now=min(next_batch(state, missing, gathered=gathered, batch=batch), most),
+        now=next_batch(state, missing, gathered=gathered, batch=batch, orders=config.orders),
         all=missing,
         theory=_theory(judged, state),
         low=gathered + min(low, missing),
         high=gathered + max(high, missing),
-        risk=criterion.risk(sizes, after),
+        risk=risk_after(criterion, state, judged, missing + kept),
     )
 
 
-def next_batch(state: AdaptiveState, missing: int, *, gathered: int, batch: int) -> int:
+def risk_after(criterion: Criterion, state: AdaptiveState, judged: PeriodJudgement, rows: int) -> float:
+    """Return the risk that ``rows`` more than the judgement has seen leave."""
+    noise = float(judged.noise_upper)
+    if rows == 0 or criterion.confidence is not None or not state.banks:
+        return criterion.risk(state.sizes, variances_after(state.sizes, judged.variances, noise, rows))
+    from driftpace.adaptive.kernels import mean_risk
+
+    return float(mean_risk(state.sizes, *judged.components(), noise, float(rows)))
+
+
+def _needed(criterion: Criterion, state: AdaptiveState, judged: PeriodJudgement) -> int:
+    """Return how many rows beyond those that the judgement has seen meet the criterion."""
+    noise = float(judged.noise_upper)
+    if criterion.confidence is not None or not state.banks:
+        return rows_needed(criterion, state.sizes, judged.variances, noise, MOST)
+    from driftpace.adaptive.kernels import fewest_rows_on_average
+
+    return int(fewest_rows_on_average(state.sizes, *judged.components(), noise, criterion.epsilon, MOST))
+
+
+def next_batch(state: AdaptiveState, missing: int, *, gathered: int, batch: int, orders: int | None = None) -> int:
     """Return how many of the rows that seem to be missing are asked for next: they may show that fewer are enough."""
     least = max(LEAST, gathered // 10)
     if missing == 0:
         return 0
     if not state.banks:
         return max(min(missing, gathered), least)
-    return max(math.ceil(SHARE * missing) if batch < BATCHES else missing, least)
+    if orders is not None:
+        return max(math.ceil(TWO_ORDERS * missing) if batch + 1 < orders else missing, least)
+    batches, share = (EARLY_BATCHES, EARLY_SHARE) if early(state) else (BATCHES, SHARE)
+    return max(math.ceil(share * missing) if batch < batches else missing, least)
 
 
-def _range(criterion: Criterion, judged: PeriodJudgement, sizes: FloatArray, most: int) -> tuple[int, int]:
+def _range(criterion: Criterion, judged: PeriodJudgement, sizes: FloatArray, kept: int) -> tuple[int, int]:
     """Return the rows missing if the drift is as small, or as large, as nine models in ten allow."""
+    blocks: Sequence[Prediction | Posterior] = judged.views if judged.fit is None else judged.fit.posteriors
     ends = []
     for level in (0.1, 0.9):
-        if judged.fit is None:
-            variances = np.array([share_quantile(view.variance, view.shares, level) for view in judged.views])
-        else:
-            variances = np.array(
-                [share_quantile(posterior.variance, posterior.shares, level) for posterior in judged.fit.posteriors]
-            )
-        ends.append(rows_needed(criterion, sizes, variances, judged.noise_upper, most))
+        variances = np.array([share_quantile(block.variance, block.shares, level) for block in blocks])
+        ends.append(max(rows_needed(criterion, sizes, variances, judged.noise_upper, MOST) - kept, 0))
     return ends[0], ends[1]
 
 

@@ -1,13 +1,24 @@
 """Config and state of the adaptive method, and pure functions that judge a period and advance the state."""
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from driftpace.adaptive.audit import (
+    AuditState,
+    Measured,
+    audit_rows,
+    gradients_at,
+    mean_product,
+    with_measured_risk,
+    with_prediction_errors,
+    with_record,
+)
 from driftpace.adaptive.bank import Bank, Prediction, first_bank, predict, prediction_of, skip, step_costs, update
 from driftpace.adaptive.coordinates import Coordinates, blocks
-from driftpace.adaptive.fit import FIRST_METRIC_ROWS, AdaptiveFit, first_metric, fit_period, metric, noise_of
+from driftpace.adaptive.fit import FIRST_METRIC_ROWS, AdaptiveFit, Posterior, first_metric, fit_period, metric, noise_of
 from driftpace.adaptive.memory import Memory, NoiseSums, no_memory
 from driftpace.adaptive.rows import DesignRows
 from driftpace.adaptive.sizing import Criterion
@@ -23,8 +34,11 @@ table with rare values looked known when it was not; with three none did."""
 AIM = 0.9
 """The share of the target that a mean is aimed at, since a risk that is estimated is met on average only."""
 
-AIM_CURVED = 0.85
+AIM_CURVED = 0.7
 """The same where the loss is a quadratic only near its minimiser, so that a far drift is underestimated."""
+
+EARLY = 3
+"""In the periods before so many were seen, decisions see every row: none is kept for the audit."""
 
 NOISE_MARGIN = 0.5
 """Standard errors by which the noise is taken larger than estimated, when a mean is promised."""
@@ -41,24 +55,25 @@ _SMALLEST_NOISE = 1e-6
 class AdaptiveConfig:
     """What the user asked for: a target, absolute or as a share of the best loss, in the mean or with a confidence.
 
-    ``certificate_level`` is the confidence of certificates.
+    ``certificate_level`` is the confidence of certificates. ``orders`` is the most orders of a period, None for as many batches
+    as are useful.
     """
 
     epsilon: float | None = None
     tolerance: float | None = None
     confidence: float | None = None
     certificate_level: float = 0.95
+    orders: int | None = None
 
     @property
     def noise_margin(self) -> float:
         """Standard errors by which the noise is taken larger than estimated."""
         return NOISE_MARGIN if self.confidence is None else 1.64
 
-    def criterion(self, judged: "PeriodJudgement") -> Criterion:
-        """Return the target as it is aimed at."""
+    def criterion(self, judged: "PeriodJudgement", audit: AuditState) -> Criterion:
+        """Return the target as it is aimed at; where a mean is promised, corrected by what was measured."""
         share = AIM if judged.quadratic else AIM_CURVED
-        if self.confidence is not None:
-            share /= AIM
+        share = share / AIM if self.confidence is not None else share * audit.aim
         return Criterion(epsilon=judged.epsilon * share, confidence=self.confidence)
 
     def judged_by(self, epsilon: float) -> Criterion:
@@ -72,6 +87,7 @@ class AdaptiveState:
 
     ``model`` are the coefficients of the last period, the intercept first; ``banks`` what is known of each block in
     ``coordinates`` (None before the first rows were closed). ``place`` is what columns are counted from, with an intercept.
+    ``audit`` is what was measured of past predictions and models.
     """
 
     model: FloatArray
@@ -80,6 +96,7 @@ class AdaptiveState:
     place: FloatArray | None = None
     coordinates: Coordinates | None = None
     banks: tuple[Bank, ...] = ()
+    audit: AuditState = field(default_factory=AuditState)
 
     @property
     def size(self) -> int:
@@ -111,6 +128,19 @@ class PeriodJudgement:
     fit: AdaptiveFit | None
     banks: tuple[Bank, ...]
     views: tuple[Prediction, ...]
+
+    def components(self) -> tuple[FloatArray, FloatArray]:
+        """Return the shares and the variances of the components of each block, (blocks, components).
+
+        A variance includes how far the mean of the component is from that of all; together they have the variance of the block.
+        """
+        blocks: Sequence[Prediction | Posterior] = self.views if self.fit is None else self.fit.posteriors
+        shares = np.stack([block.shares for block in blocks])
+        variances = np.empty_like(shares)
+        for row, (block, known) in enumerate(zip(blocks, self.variances, strict=True)):
+            each = block.variance + np.square(block.mean - block.shares @ block.mean).mean(axis=1)
+            variances[row] = each * (known / max(float(block.shares @ each), 1e-300))
+        return shares, variances
 
 
 def first_state(start: FloatArray, intercept: bool) -> AdaptiveState:
@@ -219,6 +249,11 @@ def _judge_later(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows)
     views = tuple(
         prediction_of(bank, jump) for bank, jump in zip(banks, _jump_variances(state, white, noise), strict=True)
     )
+    if state.audit.records:
+        views = tuple(
+            with_record(view, record, bank.size)
+            for view, record, bank in zip(views, state.audit.records, banks, strict=True)
+        )
     if len(rows) == 0:
         moments = [view.moments(view.shares) for view in views]
         return PeriodJudgement(
@@ -297,6 +332,11 @@ def drift(banks: tuple[Bank, ...]) -> tuple[float, float]:
     return math.sqrt(mean), math.sqrt(max(upper, mean))
 
 
+def early(state: AdaptiveState) -> bool:
+    """Whether so little is known of the drift that decisions must see every row."""
+    return not state.banks or state.banks[0].periods < EARLY
+
+
 def share_quantile(values: FloatArray, shares: FloatArray, level: float) -> float:
     """Return the least value that at least ``level`` of the shares do not exceed."""
     order = np.argsort(values)
@@ -326,3 +366,66 @@ def advance(state: AdaptiveState, rows: DesignRows, judged: PeriodJudgement) -> 
         )
     memory = state.memory.with_rows(len(rows), rows.hessian_sum(fit.model), fit.scores, fit.sums)
     return replace(state, model=fit.model, coordinates=judged.coordinates, banks=banks, memory=memory)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Decision:
+    """What the size of a period was decided on: the judgement of the rows that the last decision saw.
+
+    The first order of the period had ``first`` rows, and the last decision was taken after ``decided`` rows. Where all rows
+    take part in decisions, ``kept`` is False: then only rows after the last decision are fresh.
+    """
+
+    judged: PeriodJudgement
+    first: int
+    decided: int
+    kept: bool
+
+
+def audit_period(
+    state: AdaptiveState, rows: DesignRows, judged: PeriodJudgement, decision: Decision
+) -> tuple[AuditState, Measured | None]:
+    """Return the audit after a period, and the excess risk that was measured; None where no rows were fresh.
+
+    The fit u of all rows follows from the model u_0 of the decision by e = (I - P G_a) e_0 + P noise, with P the inverse
+    Hessian of the fit and G_a that of the fresh rows: the measured excess risk of u_0 is carried over by the mean square of
+    I - P G_a, and the noise of the fresh rows is added.
+    """
+    fit, audit = judged.fit, state.audit
+    if fit is None or not state.banks:
+        return audit, None
+    white = judged.coordinates
+    noise, _ = noise_of(state.memory.noise, _SMALLEST_NOISE * judged.epsilon, 0.0)
+    audit = with_prediction_errors(
+        audit,
+        rows,
+        white,
+        judged.views,
+        state.parts,
+        noise,
+        first=decision.first,
+        epsilon=judged.epsilon,
+    )
+    chosen = (
+        audit_rows(len(rows), state.size, decision.decided)
+        if decision.kept
+        else np.arange(len(rows)) >= decision.decided
+    )
+    start = decision.judged.model
+    measured = mean_product(gradients_at(rows, chosen, white, start), noise)
+    if measured is None:
+        return audit, None
+    fresh = DesignRows(loss=rows.loss, X=rows.X[chosen], y=rows.y[chosen], penalty=rows.penalty)
+    count, penalty = len(fresh), np.diag(rows.penalty)
+    hessian = white.white_matrix(rows.hessian_sum(fit.model) + len(rows) * penalty)
+    inverse = np.linalg.inv(hessian + np.diag(fit.strength))
+    carried = np.eye(state.size) - inverse @ white.white_matrix(fresh.hessian_sum(start) + count * penalty)
+    share = float(np.square(carried).sum()) / state.size
+    added = 0.5 * count * float(np.sum((inverse @ fit.scatter) * inverse))
+    measured = Measured(
+        excess=added + share * measured.excess,
+        variance=share**2 * measured.variance,
+        expected_variance=share**2 * measured.expected_variance,
+    )
+    promised = 0.5 * float(state.sizes @ judged.variances)
+    return with_measured_risk(audit, measured, promised, judged.epsilon), measured

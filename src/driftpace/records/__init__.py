@@ -7,11 +7,12 @@ from driftpace.lazy import lazy
 if TYPE_CHECKING:
     from driftpace.records.constants import Constants, DriftEstimate, Estimate
     from driftpace.records.money import Money
-    from driftpace.records.reports import Fit, PeriodData, Selected, StepReport
+    from driftpace.records.reports import Audit, Fit, PeriodData, Selected, StepReport
     from driftpace.records.requests import Assumption, Outcome, Plan, Request, Sizing, Verdict
 
 __all__ = [
     "Assumption",
+    "Audit",
     "Constants",
     "DriftEstimate",
     "Estimate",
@@ -32,6 +33,7 @@ if not TYPE_CHECKING:  # a type checker knows the names above and must reject an
         __name__,
         {
             "Assumption": "requests",
+            "Audit": "reports",
             "Constants": "constants",
             "DriftEstimate": "constants",
             "Estimate": "constants",

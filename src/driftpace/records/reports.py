@@ -112,6 +112,57 @@ class Selected:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Audit:
+    """The excess risk measured from labels, without drift models, against the one that was promised.
+
+    Parameters
+    ----------
+    measured, error : float, optional
+        The excess risk of this period and its standard error; None where no rows were kept from the decisions of the period.
+        A single period is noisy, and its estimate may be negative.
+    mean, mean_error : float
+        The weighted mean over the last ``periods`` measured periods and its standard error.
+    promised : float
+        The mean of the predicted excess risks of the same periods.
+    periods : int
+        The periods that are pooled, at most twenty.
+    interval : tuple of float
+        A 95 % interval for the weighted mean over all measured periods, valid at every period at once (asymptotically).
+    all_periods : int
+        The number of measured periods so far.
+    aim : float
+        The correction of the orders: they aim at so many times their usual share of the target.
+
+    Examples
+    --------
+    >>> audit = Audit(
+    ...     measured=0.03, error=0.02, mean=0.027, mean_error=0.004, promised=0.02, periods=20,
+    ...     interval=(0.015, 0.039), all_periods=32, aim=0.8,
+    ... )
+    >>> audit.sentence
+    'promised 0.020, measured 0.027 ± 0.0040 over 20 periods; orders aim 20 % lower'
+    """
+
+    measured: float | None
+    error: float | None
+    mean: float
+    mean_error: float
+    promised: float
+    periods: int
+    interval: tuple[float, float]
+    all_periods: int
+    aim: float
+
+    @property
+    def sentence(self) -> str:
+        """The audit in words, without a full stop."""
+        over = "1 period" if self.periods == 1 else f"{self.periods} periods"
+        change = round(100.0 * abs(self.aim - 1.0))
+        corrected = f"; orders aim {change} % {'lower' if self.aim < 1.0 else 'higher'}" if change >= 5 else ""
+        return f"promised {self.promised:#.2g}, measured {max(self.mean, 0.0):#.2g} ± {self.mean_error:#.2g} over {over}{corrected}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class StepReport:
     """A closed period: what was predicted and what was measured.
 
@@ -142,6 +193,8 @@ class StepReport:
         Whether the rows agreed with the prediction: "stable", "warning" or "drift".
     assumptions : tuple of Assumption
         What the prediction relies on.
+    audit : Audit, optional
+        The excess risk measured from labels; None before any period was measured, and for methods made of parts.
     cost : Money, optional
         With a budget, the cost of the delivered rows as one order.
     selected : Selected, optional
@@ -163,6 +216,7 @@ class StepReport:
     epsilon: float = math.nan
     status: str | None = None
     assumptions: tuple[Assumption, ...] = ()
+    audit: Audit | None = None
     cost: Money | None = None
     selected: Selected | None = None
     seconds: float = field(compare=False)

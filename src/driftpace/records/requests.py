@@ -28,6 +28,7 @@ class Outcome(Enum):
     SHORT = "short"
     PILOT = "pilot"
     SETTLING = "settling"
+    UNSUPPORTED = "unsupported"
     NONFINITE = "nonfinite"
     STALLED = "stalled"
 
@@ -52,6 +53,7 @@ _SENTENCES = {
     Outcome.SHORT: "fewer samples were delivered than requested, so the target is not guaranteed",
     Outcome.PILOT: "not enough data yet to predict the excess loss",
     Outcome.SETTLING: "still warming up, or the drift is larger than assumed: the bound is above the target",
+    Outcome.UNSUPPORTED: "the rows kept from sizing show a larger excess loss than the order was sized for",
     Outcome.NONFINITE: "numerical overflow; rescale the columns",
     Outcome.STALLED: "the solver stopped before reaching its tolerance",
 }

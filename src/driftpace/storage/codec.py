@@ -35,7 +35,7 @@ if TYPE_CHECKING:  # importing NumPy takes a while, and small records do without
 FORMAT = 1
 """Changes when saved states and logs are laid out differently: their keys, tags and encodings."""
 
-METHOD = 1
+METHOD = 2
 """Changes when the same events would give other numbers; a log written under another number is not replayed to verify it."""
 
 TYPES: dict[str, str] = {
@@ -109,6 +109,8 @@ TYPES: dict[str, str] = {
     # the adaptive method
     "adaptive.config": "driftpace.adaptive:AdaptiveConfig",
     "adaptive.state": "driftpace.adaptive:AdaptiveState",
+    "adaptive.audit": "driftpace.adaptive:AuditState",
+    "adaptive.audit.record": "driftpace.adaptive:ErrorRecord",
     "adaptive.bank": "driftpace.adaptive.bank:Bank",
     "adaptive.coordinates": "driftpace.adaptive.coordinates:Coordinates",
     "adaptive.drift-models": "driftpace.adaptive.models:DriftModels",
@@ -130,6 +132,7 @@ TYPES: dict[str, str] = {
     "outcome": "driftpace.records:Outcome",
     "plan": "driftpace.records:Plan",
     "report": "driftpace.records:StepReport",
+    "report.audit": "driftpace.records:Audit",
     "selected": "driftpace.records:Selected",
     "verdict": "driftpace.records:Verdict",
     # the tracker

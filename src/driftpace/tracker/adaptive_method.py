@@ -12,24 +12,30 @@ from driftpace.adaptive import (
     PILOT,
     AdaptiveConfig,
     AdaptiveState,
+    Decision,
     DesignRows,
     PeriodJudgement,
     RowsNeeded,
     Supply,
     advance,
+    audit_of,
+    audit_period,
+    audit_rows,
     centered_at,
     certificate,
     checks,
     counted,
     drift,
+    early,
     first_state,
     judge,
+    measured_risk,
     next_batch,
     outlook_from_here,
     outlook_of,
+    risk_after,
     rows_missing,
     status,
-    variances_after,
 )
 from driftpace.constraints import WholeSpace
 from driftpace.errors import DataError, ParameterError, TooEarlyError
@@ -38,16 +44,21 @@ from driftpace.planning import Outlook
 from driftpace.records import Assumption, Outcome, Request, StepReport
 from driftpace.selection import Design, Held, left_out, losses_left_out
 from driftpace.tracker.method import Folds, ModelMethod, check_pool, require_order
-from driftpace.tracker.spending import UNLIMITED, PeriodSupply, Spending, not_known_yet, plan_period, reason
+from driftpace.tracker.spending import PeriodSupply, Spending, not_known_yet, plan_period, reason
 from driftpace.tracker.state import MethodState, ModelSpec, PeriodOrder, RowBatch
-from driftpace.typing import FloatArray
+from driftpace.typing import BoolArray, FloatArray
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class PeriodLook:
-    """What the rows of the open period show: the state with its center, the rows as they are fitted, and the judgement."""
+    """What the rows of the open period show: the state with its center, the rows as they are fitted, and the judgement.
+
+    A look that a decision is taken on may have fewer rows than ``gathered``: the others are kept for the audit.
+    """
 
     batches: tuple[RowBatch, ...]
+    gathered: int
+    decision: bool
     adaptive: AdaptiveState
     rows: DesignRows
     judged: PeriodJudgement
@@ -144,7 +155,7 @@ class AdaptiveMethod(ModelMethod):
         if order is None or order.after != state.gathered:
             pool = (self.spec.pool if pool is None else pool) if order is None else order.pool
             unknown = state.adaptive is None or (state.gathered == 0 and not state.adaptive.banks)
-            look = None if unknown else self.look(state)
+            look = None if unknown else self.look(state, decision=True)
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
                 decided = self._decide(state, look, pool, 0 if order is None else order.batch + 1)
             order = decided.following(order, state.gathered)
@@ -162,15 +173,41 @@ class AdaptiveMethod(ModelMethod):
             status=order.status,
         )
 
-    def look(self, state: AdaptiveMethodState) -> PeriodLook:
-        """Return what the rows of the open period show, which may be none; computed once for the same rows."""
-        if state.look is not None and state.look.batches is state.batches:
+    def look(self, state: AdaptiveMethodState, *, decision: bool = False) -> PeriodLook:
+        """Return what the rows of the open period show, which may be none; computed once for the same rows.
+
+        A look that a ``decision`` is taken on has the rows that are not kept for the audit, and of a period whose size is no
+        longer open those that its last decision had.
+        """
+        adaptive, gathered = state.adaptive, state.gathered
+        assert adaptive is not None
+        kept = self._kept(state) if decision else np.zeros(gathered, dtype=np.bool_)
+        decision = bool(kept.any())
+        if state.look is not None and state.look.batches is state.batches and state.look.decision == decision:
             return state.look
-        assert state.adaptive is not None
-        adaptive, rows = self._period_rows(state, state.adaptive)
+        adaptive, rows = self._period_rows(state, adaptive)
+        if decision:
+            rows = DesignRows(loss=rows.loss, X=rows.X[~kept], y=rows.y[~kept], penalty=rows.penalty)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             judged = judge(self.config, adaptive, rows)
-        return PeriodLook(batches=state.batches, adaptive=adaptive, rows=rows, judged=judged)
+        return PeriodLook(
+            batches=state.batches, gathered=gathered, decision=decision, adaptive=adaptive, rows=rows, judged=judged
+        )
+
+    def _kept(self, state: AdaptiveMethodState) -> BoolArray:
+        """Return which rows of the open period its decisions do not see: none in early periods, or under a budget."""
+        gathered, adaptive, order = state.gathered, state.adaptive, state.order
+        assert adaptive is not None
+        if early(adaptive) or self.budgeted:
+            return np.zeros(gathered, dtype=np.bool_)
+        return audit_rows(gathered, adaptive.size, order.decided if self._settled(state) and order else gathered)
+
+    def _settled(self, state: AdaptiveMethodState) -> bool:
+        """Whether the period has had all its orders."""
+        orders, order, adaptive = self.config.orders, state.order, state.adaptive
+        if orders is None or order is None or adaptive is None or not adaptive.banks:
+            return False
+        return order.batch + 1 >= orders and state.gathered >= order.total
 
     def _decide(self, state: AdaptiveMethodState, look: PeriodLook | None, pool: int | None, batch: int) -> PeriodOrder:
         gathered = state.gathered
@@ -180,14 +217,21 @@ class AdaptiveMethod(ModelMethod):
         adaptive, judged = look.adaptive, look.judged
         if not finite(judged):
             return _overflow(pool, gathered, batch, judged.epsilon)
-        wanted = rows_missing(self.config, adaptive, judged, gathered=gathered, batch=batch, most=UNLIMITED)
+        wanted = self._rows_missing(look, batch)
         left = max(limit - gathered, 0)
+        decided = gathered
+        if self._settled(state):
+            assert state.order is not None
+            left, decided = 0, state.order.decided
+            wanted = replace(wanted, now=0, all=0, risk=self._risk_after(look, gathered))
         now = min(wanted.now, left)
         short = wanted.all > left
         outcome = Outcome.ENOUGH if wanted.all == 0 and gathered == 0 else Outcome.MET
         risk = wanted.risk
         if short:
-            outcome, risk = beyond, self._risk_after(adaptive, judged, left)
+            outcome, risk = beyond, self._risk_after(look, gathered + left)
+        elif risk > judged.epsilon:
+            outcome = Outcome.UNSUPPORTED
         if not short and in_pilot(adaptive, gathered):
             outcome, risk = Outcome.PILOT, math.inf
         supply = Supply(gathered=gathered, missing=wanted.all, exhausted=outcome is Outcome.POOL and now == 0)
@@ -200,9 +244,13 @@ class AdaptiveMethod(ModelMethod):
             outcome=outcome,
             reason=self._reason(look, wanted, gathered, limit if short else None, first_step=state.period == 2),
             epsilon=judged.epsilon,
-            assumptions=checks(adaptive, look.rows, judged, supply),
+            assumptions=(
+                *checks(adaptive, look.rows, judged, supply),
+                measured_risk(audit_of(adaptive.audit, None, judged.epsilon), judged.epsilon),
+            ),
             after=gathered,
             batch=batch,
+            decided=decided,
             status=status(judged),
         )
 
@@ -230,10 +278,15 @@ class AdaptiveMethod(ModelMethod):
             batch=batch,
         )
 
-    def _risk_after(self, adaptive: AdaptiveState, judged: PeriodJudgement, rows: int) -> float:
-        """Return the risk that so many further rows leave."""
-        after = variances_after(adaptive.sizes, judged.variances, judged.noise_upper, max(rows, 0))
-        return self.config.criterion(judged).risk(adaptive.sizes, after)
+    def _rows_missing(self, look: PeriodLook, batch: int) -> RowsNeeded:
+        return rows_missing(
+            self.config, look.adaptive, look.judged, gathered=look.gathered, seen=len(look.rows), batch=batch
+        )
+
+    def _risk_after(self, look: PeriodLook, rows: int) -> float:
+        """Return the risk that so many rows in all leave."""
+        criterion = self.config.judged_by(look.judged.epsilon)
+        return risk_after(criterion, look.adaptive, look.judged, max(rows - len(look.rows), 0))
 
     def _reason(
         self, look: PeriodLook, wanted: RowsNeeded, gathered: int, limit: int | None, *, first_step: bool
@@ -243,7 +296,7 @@ class AdaptiveMethod(ModelMethod):
         In the ``first_step``, before any row of the second period, the drift is a guess.
         """
         adaptive, judged, config = look.adaptive, look.judged, self.config
-        risk = config.judged_by(judged.epsilon).risk(adaptive.sizes, judged.variances)
+        risk = self._risk_after(look, gathered)
         loss = (
             f"expected excess loss {risk:.2g}"
             if config.confidence is None
@@ -283,6 +336,12 @@ class AdaptiveMethod(ModelMethod):
             return after, _report(state.period, order, gathered, math.inf, None, outcome)
         look = self.look(state)
         adaptive, rows, judged = look.adaptive, look.rows, look.judged
+        decision = Decision(
+            judged=self.look(state, decision=True).judged,
+            first=order.first,
+            decided=order.decided,
+            kept=not early(adaptive) and not self.budgeted,
+        )
         if not finite(judged):
             raise DataError(
                 "must be of a size that a fit can follow; got an overflow: rescale the columns.",
@@ -297,12 +356,14 @@ class AdaptiveMethod(ModelMethod):
             outcome = Outcome.MET if gathered else Outcome.ENOUGH
         else:
             outcome = self._missed(order, gathered, limit, beyond)
-        advanced = advance(adaptive, rows, judged)
+        audit, measured = audit_period(adaptive, rows, judged, decision)
+        advanced = replace(advance(adaptive, rows, judged), audit=audit)
         report = _report(state.period, order, gathered, risk, judged, outcome)
-        wanted = rows_missing(self.config, adaptive, judged, gathered=gathered, batch=order.batch, most=UNLIMITED)
+        wanted = self._rows_missing(look, order.batch)
         missing = 0 if met else max(wanted.all, 1)
         rho, rho_upper = drift(advanced.banks) if adaptive.banks else (None, None)
         supply = Supply(gathered=gathered, missing=missing, exhausted=outcome is Outcome.POOL)
+        audited = audit_of(audit, measured, judged.epsilon)
         report = replace(
             report,
             samples_theory=order.theory if adaptive.banks else wanted.theory,
@@ -310,8 +371,9 @@ class AdaptiveMethod(ModelMethod):
             rho_upper=rho_upper,
             measures="rho" if adaptive.banks else None,
             certificate=certificate(self.config, adaptive, judged) if risk < math.inf else math.inf,
+            audit=audited,
             status=status(judged),
-            assumptions=checks(adaptive, rows, judged, supply),
+            assumptions=(*checks(adaptive, rows, judged, supply), measured_risk(audited, judged.epsilon)),
         )
         coef = self._coefficients(adaptive, judged.model)
         return replace(after, adaptive=advanced, coef=coef, rows_seen=state.rows_seen + gathered), report
@@ -319,7 +381,9 @@ class AdaptiveMethod(ModelMethod):
     def _missed(self, order: PeriodOrder, gathered: int, limit: int, beyond: Outcome) -> Outcome:
         """Return why a target was missed: too few rows, or all that the period can have; with a budget, all that were planned."""
         if not self.budgeted:
-            return beyond if gathered >= limit else Outcome.SHORT
+            if gathered >= limit:
+                return beyond
+            return Outcome.UNSUPPORTED if gathered >= order.total else Outcome.SHORT
         if gathered < (order.total if order.plan is None else order.plan.samples[0]):
             return Outcome.SHORT
         return Outcome.SETTLING if order.outcome.promised else order.outcome
@@ -351,14 +415,14 @@ class AdaptiveMethod(ModelMethod):
         if adaptive is None or in_pilot(adaptive, rows) or (not adaptive.banks and in_pilot(adaptive, gathered)):
             return None  # a model passes through so few rows, and looks certain
         with np.errstate(all="ignore"):
-            look = self.look(state)
+            look = self.look(state, decision=True)
             if not finite(look.judged):
                 return None
             if self.budgeted:
                 outlook, seen = outlook_from_here(self.config, look.adaptive, look.rows, look.judged)
                 risk = outlook.bound(outlook.start, rows - seen)
             else:
-                risk = self._risk_after(look.adaptive, look.judged, rows - gathered)
+                risk = self._risk_after(look, rows)
         return risk if math.isfinite(risk) else None
 
     def order_within_budget(self, state: AdaptiveMethodState, spending: Spending, pool: int | None) -> PeriodOrder:
@@ -387,7 +451,7 @@ class AdaptiveMethod(ModelMethod):
         period, risk = plan.samples[0], plan.risks[0]
         if in_pilot(adaptive, period):
             outcome, risk = beyond, math.inf
-        wanted = rows_missing(self.config, adaptive, judged, gathered=gathered, batch=batch, most=UNLIMITED)
+        wanted = self._rows_missing(look, batch)
         exhausted = outcome is Outcome.POOL and period == gathered
         total, interval = period, (period, period)
         if spending.budget.in_batches:
@@ -408,6 +472,7 @@ class AdaptiveMethod(ModelMethod):
             assumptions=(*checks(adaptive, rows, judged, have), verdict),
             after=gathered,
             batch=batch,
+            decided=gathered,
             status=status(judged),
             plan=plan,
         )

@@ -51,7 +51,8 @@ class PeriodOrder:
     ``total`` is the number of rows of the period and ``theory`` what the rule asks for, before the pool and the drift estimate
     are considered; ``risk`` is the risk that they leave. A method that decides again as rows arrive keeps in ``after`` how many
     there were when it decided, in ``batch`` the number of the decision, and in ``asked`` how many rows were requested in all,
-    without those that were delivered on top. ``plan`` is the plan of a budget, this period first.
+    without those that were delivered on top; in ``first`` how many rows the first order of the period had, and in ``decided``
+    how many there were when the size was last open. ``plan`` is the plan of a budget, this period first.
     """
 
     total: int
@@ -66,12 +67,15 @@ class PeriodOrder:
     after: int = 0
     batch: int = 0
     asked: int = 0
+    first: int = 0
+    decided: int = 0
     status: str | None = None
     plan: Plan | None = None
 
     def following(self, before: "PeriodOrder | None", gathered: int) -> "PeriodOrder":
         """Return this order after the one ``before``, which says what was requested where this one requests no more."""
-        return replace(self, asked=self.total if before is None or self.total > gathered else before.asked)
+        asked = self.total if before is None or self.total > gathered else before.asked
+        return replace(self, asked=asked, first=self.total if before is None else before.first)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

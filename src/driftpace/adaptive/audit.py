@@ -1,0 +1,256 @@
+"""The audit: how far predictions and models were really off, measured on rows that no decision had seen.
+
+The risk of a period is a forecast. Evidence of the excess risk really reached comes from gradients: at a model w the gradient of
+a fresh row has the mean H(w - w*), so in whitened coordinates the mean product of the gradients of two different rows is
+||u - u*||^2, whatever the noise and whatever the drift models say. Half the mean over all pairs of K rows is an unbiased estimate
+of the excess risk (of its quadratic, for curved losses), as long as the rows had no part in the model, nor in the decision to
+stop there. Two sets of rows qualify, and neither is bought for the audit:
+
+* the rows of the first order of a period, whose number is decided before any of them is seen, measure the error of the
+  *prediction*. Their record over the periods says how far predictions are usually off, and enters the next prediction;
+* every third row of a period is kept from the decisions to ask for more (it enters the fit when the period is closed). These
+  rows measure the model that was decided on, and the fit that includes them follows from it linearly.
+
+When measured and promised risk disagree, the share of the target that orders aim at is corrected, with steps that fall to a
+constant: the weighted mean of the measured risks then approaches the goal at the rate 1/periods, whatever the drift does.
+"""
+
+import math
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from driftpace.adaptive.bank import Prediction
+from driftpace.adaptive.coordinates import Coordinates
+from driftpace.adaptive.rows import DesignRows
+from driftpace.records import Audit
+from driftpace.typing import BoolArray, FloatArray
+
+EVERY = 3
+"""One row in so many is kept from the decisions of its period."""
+
+GOAL = 0.85
+"""The share of the target that the mean of the measured risks is steered to."""
+
+FIRST_STEP, LAST_STEP = 1.0 / 16.0, 1.0 / 64.0
+"""Steps of the correction: as if sixteen periods of full weight had agreed beforehand, and never less than one in sixty-four."""
+
+LEAST_AIM, MOST_AIM = 0.5, 1.3
+"""The limits of the correction. With the least one orders are about twice as large."""
+
+_MOST_RATIO = 6.0
+"""A measured risk counts for at most so many targets above or below the goal in one step."""
+
+KEPT = 0.97
+"""What the record of prediction errors keeps of its weight from period to period: thirty periods' worth."""
+
+SPREAD = ((0.06, 0.3), (0.25, 0.3), (1.0, 0.25), (4.0, 0.15))
+"""Sizes of the prediction error of a period, in units of the recorded mean, and their shares: some periods move, others do not."""
+
+_MOST_ERROR = 4.0
+"""An error beyond so many standard errors and targets is cut: rows show it by themselves, and one jump must not count for years."""
+
+TRUST = 0.9
+"""The share of the prediction that a long record has; the drift models keep the rest."""
+
+_BELIEVED = 2.0
+"""The weight of a record at which it has half of that share, and the weight of the drift models in its mean."""
+
+WINDOW = 20
+"""The number of last periods that a report pools."""
+
+LEVEL = 0.95
+"""The confidence of the interval that is valid at every period at once."""
+
+_MIXTURE = 1.0
+"""The variance at which that interval is tightest, in targets squared times weights: about twenty periods of weight 0.05 to 1."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ErrorRecord:
+    """How far the predictions of one block were off: decayed sums of weights and of weighted excess risks."""
+
+    weight: float = 0.0
+    total: float = 0.0
+
+    def with_measured(self, measured: "Measured", epsilon: float) -> "ErrorRecord":
+        """Return the record after a period; a measurement much less exact than the target hardly counts."""
+        weight = 1.0 / (1.0 + measured.expected_variance / epsilon**2)
+        most = _MOST_ERROR * (math.sqrt(measured.expected_variance) + epsilon)
+        return ErrorRecord(
+            weight=KEPT * self.weight + weight,
+            total=KEPT * self.total + weight * min(measured.excess, most),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AuditState:
+    """What the audit remembers: O(1) numbers.
+
+    ``records`` are those of the blocks. ``log_aim`` is the logarithm of the correction. ``weight``, ``total`` and ``squares`` are
+    sums over all measured periods of the weights, the weighted measured risks in targets, and the squared weighted deviations
+    from the running mean. ``recent`` has a row (weight, measured, variance, promised, target) for each of the last periods that
+    were measured.
+    """
+
+    records: tuple[ErrorRecord, ...] = ()
+    log_aim: float = 0.0
+    periods: int = 0
+    weight: float = 0.0
+    total: float = 0.0
+    squares: float = 0.0
+    recent: FloatArray = field(default_factory=lambda: np.zeros((0, 5)))
+
+    @property
+    def aim(self) -> float:
+        """The correction: orders aim at so many times their usual share of the target."""
+        return math.exp(self.log_aim)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Measured:
+    """An unbiased estimate of an excess risk, its estimated variance, and the variance expected before the rows were seen."""
+
+    excess: float
+    variance: float
+    expected_variance: float
+
+
+def audit_rows(count: int, size: int, decided: int) -> BoolArray:
+    """Return which of ``count`` rows of a period had no part in its decisions, the last of which saw the first ``decided`` rows.
+
+    The first ``size`` rows, as many as there are coefficients, are never kept from a decision: without them it sees nothing.
+
+    >>> audit_rows(8, 2, 6).tolist()
+    [False, False, True, False, False, True, True, True]
+    """
+    at = np.arange(count)
+    return np.asarray(((at % EVERY == EVERY - 1) & (at >= size)) | (at >= decided))
+
+
+def mean_product(gradients: FloatArray, noise: float) -> Measured | None:
+    """Return half the mean product of the gradients of two different rows; None for fewer than three rows.
+
+    The variance is that of the jackknife, less the part of products of noise, which the jackknife counts twice. The expected
+    variance is that of pure noise.
+    """
+    count, size = gradients.shape
+    if count < 3:
+        return None
+    total = gradients.sum(axis=0)
+    lengths = np.einsum("ij,ij->i", gradients, gradients)
+    pairs = float(total @ total - lengths.sum())
+    excess = 0.5 * pairs / (count * (count - 1))
+    without = 0.5 * (pairs - 2.0 * (gradients @ total - lengths)) / ((count - 1) * (count - 2))
+    jackknife = (count - 1) / count * float(np.square(without - without.mean()).sum())
+    products = float(np.square(gradients.T @ gradients).sum() - lengths @ lengths)
+    pure = 0.5 * products / (count * (count - 1)) ** 2
+    variance = max(jackknife - pure, 0.5 * pure)
+    expected = 0.5 * noise * noise * size / (count * (count - 1))
+    return Measured(excess=excess, variance=variance, expected_variance=expected)
+
+
+def gradients_at(rows: DesignRows, chosen: BoolArray | slice, white: Coordinates, model: FloatArray) -> FloatArray:
+    """Return the gradients of the chosen rows at a model, the penalty included, in whitened coordinates."""
+    X, y = rows.X[chosen], rows.y[chosen]
+    slopes = rows.loss.curve.slope(X @ model, y)
+    return np.asarray(white.white_rows(X) * slopes[:, None] + white.inverse @ (rows.penalty * model))
+
+
+def with_record(view: Prediction, record: ErrorRecord, size: int) -> Prediction:
+    """Return a prediction with the recorded errors among its components: about the same mean, in the sizes of :data:`SPREAD`.
+
+    The recorded mean is shrunk to what the drift models expect, jumps left out: rows that are too few to measure an error
+    say nothing against them.
+    """
+    if record.weight <= 0.0:
+        return view
+    share = TRUST * record.weight / (record.weight + _BELIEVED)
+    mean, _ = view.moments(view.shares)
+    sizes, parts = np.array(SPREAD).T
+    models = view.shares[:-1] / view.shares[:-1].sum()
+    modelled = float(models @ (view.variance[:-1] + np.square(view.mean[:-1] - mean).mean(axis=1)))
+    variance = (2.0 / size * max(record.total, 0.0) + _BELIEVED * modelled) / (record.weight + _BELIEVED)
+    return Prediction(
+        weights=np.concatenate([np.log(share * parts / parts.sum()), np.log((1.0 - share) * view.shares + 1e-300)]),
+        mean=np.vstack([np.tile(mean, (len(sizes), 1)), view.mean]),
+        variance=np.concatenate([variance * sizes, view.variance]),
+        recorded=len(sizes),
+    )
+
+
+def with_prediction_errors(
+    state: AuditState,
+    rows: DesignRows,
+    white: Coordinates,
+    views: tuple[Prediction, ...],
+    parts: tuple[slice, ...],
+    noise: float,
+    *,
+    first: int,
+    epsilon: float,
+) -> AuditState:
+    """Return the audit after the first order of a period, which had ``first`` rows, measured the error of its prediction."""
+    count = min(first, len(rows))
+    predicted = np.concatenate([view.moments(view.shares)[0] for view in views])
+    gradients = gradients_at(rows, slice(0, count), white, white.plain(predicted))
+    records = state.records or tuple(ErrorRecord() for _ in parts)
+    after = []
+    for record, part in zip(records, parts, strict=True):
+        measured = mean_product(gradients[:, part], noise)
+        after.append(record if measured is None else record.with_measured(measured, epsilon))
+    return replace(state, records=tuple(after))
+
+
+def with_measured_risk(state: AuditState, measured: Measured, promised: float, epsilon: float) -> AuditState:
+    """Return the audit after a period whose risk was measured, with the aim corrected."""
+    weight = 1.0 / (1.0 + measured.expected_variance / epsilon**2)
+    ratio = measured.excess / epsilon
+    step = max(1.0 / (1.0 / FIRST_STEP + state.weight), LAST_STEP)
+    surplus = min(max(ratio - GOAL, -_MOST_RATIO), _MOST_RATIO)
+    log_aim = min(max(state.log_aim - step * weight * surplus, math.log(LEAST_AIM)), math.log(MOST_AIM))
+    total, all_weight = state.total + weight * ratio, state.weight + weight
+    before = state.total / state.weight if state.weight > 0.0 else ratio
+    deviation = (ratio - before) * (ratio - total / all_weight)
+    line = np.array([[weight, measured.excess, measured.variance, promised, epsilon]])
+    return replace(
+        state,
+        log_aim=log_aim,
+        periods=state.periods + 1,
+        weight=all_weight,
+        total=total,
+        squares=state.squares
+        + weight * weight * max(deviation, measured.variance / epsilon**2 if not state.weight else 0.0),
+        recent=np.concatenate([state.recent, line])[-WINDOW:],
+    )
+
+
+def audit_of(state: AuditState, measured: Measured | None, epsilon: float) -> Audit | None:
+    """Return what a report says of the audit; None before anything was measured."""
+    if state.periods == 0:
+        return None
+    weight, excess, variance, promised, _ = state.recent.T
+    mean = float(weight @ excess / weight.sum())
+    spread = np.square(excess - mean) if len(excess) >= 5 else variance
+    radius = _radius(state)
+    middle = state.total / state.weight
+    return Audit(
+        measured=None if measured is None else measured.excess,
+        error=None if measured is None else math.sqrt(measured.variance),
+        mean=mean,
+        mean_error=float(math.sqrt((weight * weight) @ spread) / weight.sum()),
+        promised=float(weight @ promised / weight.sum()),
+        periods=len(excess),
+        interval=(max(epsilon * (middle - radius), 0.0), epsilon * (middle + radius)),
+        all_periods=state.periods,
+        aim=state.aim,
+    )
+
+
+def _radius(state: AuditState) -> float:
+    """Return the radius of an interval for the weighted mean of the risks, in targets, that is valid at every period at once.
+
+    The normal mixture of Robbins with the variance that was seen: an asymptotic confidence sequence.
+    """
+    scale = state.squares + _MIXTURE
+    return math.sqrt(scale * math.log(scale / (_MIXTURE * (1.0 - LEVEL) ** 2))) / state.weight
