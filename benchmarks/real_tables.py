@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 
@@ -18,21 +19,24 @@ from driftpace.backtest import BacktestResult, Strategy, promise, replay
 from driftpace.backtest.job import Job, TrackerConfig, prepare
 from driftpace.backtest.metrics import RunMetrics
 from driftpace.backtest.run import stack_strategy
+from driftpace.backtest.tracker_run import RowSource
 from driftpace.backtest.workers import Workers, one_thread
 from driftpace.backtest.yardstick import JUDGED_AFTER, PILOT_PERIODS, ROWS_PER_COEFFICIENT
 from driftpace.typing import FloatArray
 
 TEST_FRACTION, SEED, LEVEL = 0.2, 0, 0.95
+BATCH_RUNS = 5  # they repeat what the backtest did, to count its deliveries
 LIMIT, FEW, LIMIT_FEW = 1.5, 10, 3.0  # times the yardstick's total; where its constant is below FEW, LIMIT_FEW
 HEADS = (
     *("table", "epsilon", "risk/eps", "above", "promise", "labels/period", "yardstick K", "x yardstick", "within"),
-    *("coverage", "cert/truth", "scratch", "paper", "up front loss"),
+    *("batches", "coverage", "cert/truth", "scratch", "paper", "up front loss"),
 )
 LEGEND = f"""
 - risk/eps: mean excess risk over the target; above: periods whose run-average is above it by over two standard errors.
 - yardstick: {ROWS_PER_COEFFICIENT} rows per coefficient in each of the first two periods, then the least constant K, with the
   best constant anchor, that keeps the promise after period {JUDGED_AFTER} (in hindsight); x yardstick: total labels over its
   total; within: at most {LIMIT:g} times, or {LIMIT_FEW:g} times where K is below {FEW}.
+- batches: the median number of deliveries in a period after the first, over {BATCH_RUNS} runs at most.
 - coverage: run-periods whose excess risk is at most the certificate, stated level {LEVEL:g}; cert/truth: ratio of their means.
 - scratch: a fresh fit of textbook size; paper: its rule with generous known constants, capped at the pool (labels a period).
 - up front loss: test loss of as many labels bought in period 1, over that of driftpace.
@@ -47,6 +51,7 @@ class Shown:
     epsilon: float
     result: BacktestResult
     peers: dict[str, Strategy]
+    batches: float
 
 
 def show(table: Replayed, epsilon: float, runs: int) -> Shown:
@@ -66,7 +71,30 @@ def show(table: Replayed, epsilon: float, runs: int) -> Shown:
         totals = result.strategies[0].samples.sum(axis=1).astype(int).tolist()
         with Workers(job, workers=None, items=runs) as crew:
             results = list(crew.map(replay_peers, list(enumerate(totals))))
-    return Shown(table=table, epsilon=epsilon, result=result, peers=dict(_best(job, results)))
+            batches = np.array(list(crew.map(count_batches, list(range(min(runs, BATCH_RUNS))))))
+    peers = dict(_best(job, results))
+    return Shown(table=table, epsilon=epsilon, result=result, peers=peers, batches=float(np.median(batches[:, 1:])))
+
+
+def count_batches(job: Job, run: int) -> list[int]:
+    """Return how many deliveries each period of a run of the tracker had."""
+    tracker = job.asked.tracker(job.loss, job.coefficients - 1, job.tracker_seed(run))
+    counts = []
+    for rows in job.rows(run):
+        source = CountedRows(rows)
+        tracker.step(source, pool=rows.pool)
+        counts.append(source.deliveries)
+    return counts
+
+
+class CountedRows(RowSource):
+    """A source of the rows of a period that counts its deliveries."""
+
+    deliveries = 0
+
+    def __call__(self, samples: int) -> tuple[Any, ...]:
+        self.deliveries += 1
+        return super().__call__(samples)
 
 
 def _best(job: Job, results: list[dict[str, tuple[RunMetrics, ...]]]) -> Iterator[tuple[str, Strategy]]:
@@ -105,6 +133,7 @@ def own_line(shown: Shown) -> list[str]:
         f"{size:.0f}{'' if promise(yardstick.excess_risk[:, JUDGED_AFTER:], epsilon).kept else ' (broken)'}",
         f"{times:.2f}",
         "yes" if times <= (LIMIT_FEW if size < FEW else LIMIT) else "**no**",
+        f"{shown.batches:.0f}",
         f"{coverage:.3f}" if coverage >= LEVEL else f"**{coverage:.3f}**",
         f"{tightness:.1f}",
         brief(named["from_scratch"], epsilon),

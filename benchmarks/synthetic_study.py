@@ -1,8 +1,11 @@
 """The default tracker on synthetic data: target met, certificate coverage, labels of an oracle.
 
 python -m benchmarks synthetic_study [--runs 200] [--periods 30] [--full] [--only TEXT] [--workers N] [--csv FILE]
+python -m benchmarks synthetic_study --half held-out|tuned [--runs 200] [--periods 30] [--only TEXT] [--workers N]
 
-By default a balanced fraction of the grid (benchmarks/synthetic_cases.py); --full is all of it. Numbers do not depend on workers.
+By default a balanced fraction of the grid (benchmarks/synthetic_cases.py); --full is all of it. With --half the scenarios of one
+half (benchmarks/scenarios.py): the method may be tuned on the tuned half and on the grid, the held-out half is only reported.
+Numbers do not depend on workers.
 """
 
 import argparse
@@ -19,10 +22,14 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks import scenario_runs
 from benchmarks.no_drift import DECADE, still
 from benchmarks.real_tables import markdown
+from benchmarks.scenario_runs import run_scenarios
+from benchmarks.scenarios import scenarios
 from benchmarks.synthetic_cases import EPSILONS, FEATURES, Case, balanced_fraction, whole_grid
 from benchmarks.synthetic_runs import LEVEL, ORACLE_RUNS, CaseResult, study
+from driftpace.backtest.promise import promise
 
 STILL_PERIODS, STILL_RUNS = 200, 20
 HEADS = (
@@ -147,6 +154,23 @@ def write_csv(path: Path, results: Sequence[CaseResult]) -> None:
         writer.writerows(lines)
 
 
+def report_half(asked: argparse.Namespace) -> None:
+    """Print what the promise was in the scenarios of one half."""
+    began = time.perf_counter()
+    chosen = [one for one in scenarios() if one.half == asked.half and (asked.only is None or asked.only in one.name)]
+    if not chosen:
+        sys.exit(f"no scenario of that half has {asked.only!r} in its name")
+    lines, broken = list[list[str]](), 0
+    for runs in run_scenarios(chosen, runs=asked.runs, periods=asked.periods, workers=asked.workers):
+        lines.append(scenario_runs.promise_line(runs))
+        broken += not promise(runs["risk"], runs.epsilon).kept
+        print(f"\r{len(lines)} of {len(chosen)} scenarios ", end="", file=sys.stderr, flush=True)
+    print(f"\nScenarios, {asked.half} half: {len(chosen)}, {asked.runs} runs of {asked.periods} periods each")
+    print(scenario_runs.LEGEND)
+    print(markdown(scenario_runs.HEADS, lines))
+    print(f"\nThe promise is broken in {broken} of {len(chosen)}. Took {time.perf_counter() - began:.0f} s.")
+
+
 def main(arguments: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks synthetic_study", description=__doc__)
     parser.add_argument("--runs", type=int, default=200)
@@ -155,7 +179,11 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser.add_argument("--only", default=None, help="populations whose name contains this text")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--csv", type=Path, default=None, help="write one line a population to this file")
+    parser.add_argument("--half", choices=("tuned", "held-out"), default=None, help="scenarios in place of the grid")
     asked = parser.parse_args(arguments)
+    if asked.half is not None:
+        report_half(asked)
+        return
     began = time.perf_counter()
     cases = whole_grid() if asked.full else balanced_fraction()
     cases = [case for case in cases if asked.only is None or asked.only in case.name]
