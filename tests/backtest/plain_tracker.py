@@ -24,6 +24,7 @@ class Said:
     status: str
     assumptions: tuple[Assumption, ...]
     selected: None = None
+    audit: None = None
 
 
 class PlainTracker:

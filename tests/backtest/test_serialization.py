@@ -23,7 +23,7 @@ def test_everything_comes_back(result: BacktestResult) -> None:
     again = from_json(to_json(result))
     assert to_json(again) == to_json(result)
     for field in fields(result):
-        if field.name not in ("strategies", "ledger"):
+        if field.name not in ("strategies", "ledger", "checks", "movement"):  # the two last: test_breach.py
             assert getattr(again, field.name) == getattr(result, field.name)
     for before, after in zip(result.strategies, again.strategies, strict=True):
         assert (before.name, before.title, before.note) == (after.name, after.title, after.note)

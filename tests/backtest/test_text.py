@@ -7,7 +7,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from driftpace.backtest import BacktestResult, render, replay, summary, to_frame
+from driftpace.backtest import BacktestResult, replay, summary, to_frame
+from driftpace.backtest.text import render_table as render
 from driftpace.errors import ParameterError
 from tests.backtest.panels import classes_panel, drifting_panel
 from tests.backtest.plain_tracker import SIZE, plain_tracker

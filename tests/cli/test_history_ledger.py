@@ -52,7 +52,7 @@ def test_every_form_says_what_the_campaign_says(closed: Ledger, run: Run) -> Non
 
 def test_the_expected_loss_is_shown_where_the_target_is_missed(closed: Ledger, run: Run) -> None:
     heads, *lines = run("ledger", "churn")[1].splitlines()
-    end = heads.index("expected") + len("expected")
+    end = heads.index("expected excess") + len("expected excess")
     expected = [line[:end].split()[-1] for line in lines]
     assert expected == [f"{row.report.risk_bound:.3g}" for row in closed]
     assert not closed[0].report.outcome.promised  # closed after the initial rows, with too few

@@ -8,9 +8,13 @@ import pytest
 
 from driftpace.campaign import Campaign
 from driftpace.campaign.serialization import status_json
-from driftpace.cli.status import _snapshot
+from driftpace.campaign.status import StatusSnapshot
+from driftpace.cli.status import _snapshot, status_lines
+from driftpace.records import Verdict
+from driftpace.storage.base import Head
 from driftpace.storage.sqlite_reader import SqliteReader
 from tests.cli.loop import Run, content, in_store
+from tests.reference import audits
 
 
 def test_status_says_what_to_do_and_what_stands_behind_it(two: Path, run: Run) -> None:
@@ -86,3 +90,17 @@ def test_a_store_of_a_newer_version_is_reported(churn: Path, run: Run) -> None:
     code, _, err = run("status", "churn")
     assert code == 2
     assert "upgrade driftpace" in err
+
+
+@pytest.mark.parametrize(
+    ("verdict", "label"), [(Verdict.PASS, "Measured"), (Verdict.WARN, "Warning"), (Verdict.FAIL, "Failed")]
+)
+@pytest.mark.parametrize("asked", [False, True])
+def test_status_says_once_what_was_promised_and_measured(verdict: Verdict, label: str, asked: bool) -> None:
+    summary = {"description": "", "target": "excess loss at most 0.02", "period": 33, "rows": 900, "spent": None}
+    head = Head(name="churn", seq=9, created_at="", updated_at="", summary=summary)
+    order = audits.order(verdict) if asked else None
+    snapshot = StatusSnapshot(head=head, order=order, last=audits.report(verdict), last_key="W32")
+    lines = status_lines(snapshot)
+    assert [name for name, text in lines if audits.WORDS in text] == [label]
+    assert any(text.startswith("not met: the rows kept from sizing") for _, text in lines)

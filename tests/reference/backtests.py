@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from driftpace.backtest.result import BacktestResult, Strategy, TrackerLedger
+from driftpace.backtest.result import BacktestResult, CheckVerdicts, Strategy, TrackerLedger
 from driftpace.records import Assumption, Verdict
 from driftpace.typing import FloatArray
 
@@ -89,11 +89,30 @@ def made_up(
             drift=drift,
             drift_upper=drift * 1.7 + 0.002,
             status=status,
+            **_audited(np.random.default_rng(1), shape),
         ),
         assumptions=ASSUMPTIONS,
         notes=("12 rows with missing values were dropped.",),
         seconds=41.3,
+        checks=CheckVerdicts(names=("tails", "measured risk"), verdicts=np.zeros((2, *shape))),
+        movement=np.vstack([np.full((1, 7), np.nan), np.full((periods - 1, 7), 0.002) * np.arange(1, 8)]),
     )
+
+
+def _audited(rng: np.random.Generator, shape: tuple[int, int]) -> dict[str, FloatArray]:
+    """Return what a tracker measured from its labels: nothing in the first two periods."""
+    measured = rng.normal(0.018, 0.02, shape)
+    measured[:, :2] = np.nan
+    count = np.maximum(np.arange(shape[1]) - 1.0, 1.0)
+    mean = np.nancumsum(measured, axis=1) / count
+    mean[:, :2] = np.nan
+    return {
+        "measured": measured,
+        "measured_error": np.where(np.isnan(measured), np.nan, 0.02),
+        "measured_mean": mean,
+        "measured_mean_error": np.where(np.isnan(mean), np.nan, 0.02 / np.sqrt(count)),
+        "aim": np.where(np.isnan(mean), np.nan, 0.9),
+    }
 
 
 def broken(result: BacktestResult) -> BacktestResult:

@@ -25,7 +25,7 @@ from driftpace.backtest.text import (
     cheaper_strategies,
     headline,
     outcome,
-    render,
+    render_table,
     target_text,
 )
 from driftpace.errors import MissingExtraError
@@ -143,7 +143,7 @@ HEADINGS = (
     "In short",
     "Labels per period",
     "Drift",
-    "Predicted and measured risk",
+    "Predicted, measured and true risk",
     "Test loss",
     "All strategies",
     "Assumptions",
@@ -203,7 +203,7 @@ def test_what_was_not_measured_leaves_a_gap(periods: int) -> None:
     text = backtest_report(result)
     parsed = Page(text)
     ledger = json.loads(parsed.scripts[0])["ledger"]["data"]
-    measured = next(trace for trace in ledger if trace["name"].startswith("measured"))
+    measured = next(trace for trace in ledger if trace["name"].startswith("true"))
     assert [value is None for value in measured["y"]] == [index >= periods // 2 for index in range(periods)]
     assert f"not measured in {periods - periods // 2} period" in text
     assert not re.search(r">\s*(nan|inf)\b", without_plotly(text, parsed), re.IGNORECASE)
@@ -335,7 +335,7 @@ def test_only_the_yardstick_may_miss_its_first_periods() -> None:
 
 def test_the_terminal_and_the_report_say_the_same() -> None:
     result = replace(made_up(price=3.0, currency="EUR"), strategies=made_up(epsilon=0.05).strategies)
-    page, lines = backtest_report(result), render(result).splitlines()[1:]
+    page, lines = backtest_report(result), render_table(result).splitlines()[1:]
     for line, each in zip(lines, result.strategies, strict=True):
         row = page[page.index(f'role="rowheader">{escape(each.title)}') :].split("</tr>")[0]
         cells = [cell.strip("✓✗! ") for cell in re.findall(r'data-label="[^"]*">(?:<span[^>]*>)?([^<]*)<', row)]

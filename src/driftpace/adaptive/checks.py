@@ -9,6 +9,7 @@ from driftpace.adaptive.rows import DesignRows
 from driftpace.adaptive.state import AdaptiveState, PeriodJudgement
 from driftpace.losses import SquaredLoss
 from driftpace.records import Assumption, Audit, Verdict
+from driftpace.records.requests import MEASURED_RISK
 
 STATUSES = ("stable", "warning", "drift")
 _WARNING, _DRIFT = 0.05, 0.001
@@ -73,7 +74,7 @@ def checks(state: AdaptiveState, rows: DesignRows, judged: PeriodJudgement, supp
 
 def measured_risk(audit: Audit | None, epsilon: float) -> Assumption:
     """Check the promise itself: the excess risk measured from labels against the target."""
-    name = "measured risk"
+    name = MEASURED_RISK
     if audit is None or audit.all_periods < _MEASURED:
         return _assumption(name, Verdict.PASS, "Not checked: too few periods were measured.", judged=False)
     sentence = f"{audit.sentence[0].upper()}{audit.sentence[1:]} (target {epsilon:.3g})"

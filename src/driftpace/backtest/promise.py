@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driftpace.typing import FloatArray
+from driftpace.typing import BoolArray, FloatArray
 
 STANDARD_ERRORS = 2.0
 MOST_ABOVE = 0.1  # at most one period in ten
@@ -35,7 +35,7 @@ def promise(excess_risk: FloatArray, epsilon: float | FloatArray) -> Promise:
     """
     risks = np.asarray(excess_risk, dtype=np.float64)
     target = np.broadcast_to(np.asarray(epsilon, dtype=np.float64), risks.shape[1:])
-    above = int(np.count_nonzero(_surely_above(risks, target)))
+    above = int(np.count_nonzero(surely_above(risks, target)))
     mean = float(risks.mean())
     kept = mean <= float(target.mean()) and above <= MOST_ABOVE * risks.shape[1]
     return Promise(mean=mean, periods_above=above, kept=bool(kept))
@@ -52,10 +52,10 @@ def promise_kept(excess_risk: FloatArray, epsilon: float | FloatArray, confidenc
     return float((excess_risk <= np.asarray(epsilon)).mean()) >= confidence
 
 
-def _surely_above(risks: FloatArray, target: FloatArray) -> FloatArray:
+def surely_above(risks: FloatArray, target: FloatArray) -> BoolArray:
+    """Return the periods whose mean over runs is above the target by more than chance explains; none for a single run."""
     runs = len(risks)
     if runs < 2:
-        return np.zeros_like(target)
+        return np.zeros(target.shape, dtype=np.bool_)
     error = risks.std(axis=0, ddof=1) / math.sqrt(runs)
-    above: FloatArray = (risks.mean(axis=0) > target + STANDARD_ERRORS * error).astype(np.float64)
-    return above
+    return np.asarray(risks.mean(axis=0) > target + STANDARD_ERRORS * error)

@@ -15,7 +15,9 @@ from driftpace.backtest.run import (
     BASELINES,
     RunResult,
     baseline_strategies,
+    best_model_movement,
     replay_run,
+    stack_checks,
     stack_choices,
     stack_ledger,
     tracker_strategy,
@@ -252,6 +254,8 @@ def _replay(panel: Panel, config: BacktestConfig) -> BacktestResult:
         seconds=time.perf_counter() - began,
         best_loss=tuple(float(now.least) for now in job.populations),
         choices=stack_choices(outcomes),
+        checks=stack_checks(outcomes),
+        movement=best_model_movement(job.populations),
     )
 
 

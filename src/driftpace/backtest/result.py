@@ -36,7 +36,9 @@ class TrackerLedger:
     """What the tracker reported in each period: arrays are (runs, periods).
 
     ``drift`` and ``drift_upper`` are costs in units of the loss: the excess risk that an unchanged model would gain in the
-    period (NaN where nothing was reported). ``status`` is 0 stable, 1 warning, 2 drift.
+    period (NaN where nothing was reported). ``status`` is 0 stable, 1 warning, 2 drift. ``measured`` is the excess risk that the
+    tracker measured from its labels, ``measured_error`` its standard error, ``measured_mean`` and ``measured_mean_error`` those of
+    the mean over the last periods, and ``aim`` the correction of its orders; NaN where nothing was measured.
     """
 
     samples_theory: FloatArray
@@ -45,9 +47,22 @@ class TrackerLedger:
     drift: FloatArray
     drift_upper: FloatArray
     status: FloatArray
+    measured: FloatArray
+    measured_error: FloatArray
+    measured_mean: FloatArray
+    measured_mean_error: FloatArray
+    aim: FloatArray
 
 
 LEDGER_FIELDS = tuple(field.name for field in fields(TrackerLedger))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class CheckVerdicts:
+    """The verdicts of the checks in ``names``, (checks, runs, periods): 0 pass, 1 warn, 2 fail, NaN where not judged."""
+
+    names: tuple[str, ...]
+    verdicts: FloatArray
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -68,6 +83,9 @@ class BacktestResult:
     ``best_loss`` is the least mean loss that any model of its kind has on all rows of a period.
     ``pool`` and ``test_rows`` are how many rows each period has for training and for testing. ``assumptions`` are the
     worst verdicts over runs and periods, one for each name, with their frequency. ``choices`` is None without candidates.
+    ``checks`` are the verdicts of each period and run. ``movement`` (periods, coefficients), the intercept last, is how far each
+    coefficient of the best model moved since the period before, as the excess risk of a model that is the best one but for the
+    old value of that coefficient; NaN in the first period.
     """
 
     table: str
@@ -94,6 +112,8 @@ class BacktestResult:
     best_loss: tuple[float, ...] = ()
     skipped: tuple[SkippedBaseline, ...] = ()
     choices: CandidateChoices | None = None
+    checks: CheckVerdicts | None = None
+    movement: FloatArray | None = None
 
     def __repr__(self) -> str:
         """Return the size in one line; ``render`` shows the numbers."""

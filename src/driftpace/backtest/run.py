@@ -1,7 +1,7 @@
 """One run of a backtest, and the strategies, ledger and assumptions over all runs."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,8 +18,16 @@ from driftpace.backtest.baselines import (
 )
 from driftpace.backtest.job import Job
 from driftpace.backtest.metrics import RunMetrics, measure
+from driftpace.backtest.population import Population
 from driftpace.backtest.progress import Progress
-from driftpace.backtest.result import LEDGER_FIELDS, CandidateChoices, SkippedBaseline, Strategy, TrackerLedger
+from driftpace.backtest.result import (
+    LEDGER_FIELDS,
+    CandidateChoices,
+    CheckVerdicts,
+    SkippedBaseline,
+    Strategy,
+    TrackerLedger,
+)
 from driftpace.backtest.tracker_run import TrackerRun, run_tracker
 from driftpace.backtest.workers import Workers
 from driftpace.backtest.yardstick import (
@@ -116,6 +124,11 @@ def best_even_strength(results: list[RunResult]) -> tuple[list[RunMetrics], floa
     return [run.even[best] for run in results], float(STRENGTHS[best])
 
 
+def _rank(assumption: Assumption) -> tuple[int, bool]:
+    """Return how much a verdict says: the worse the more, and a check that was judged more than one that was not."""
+    return _SEVERITY[assumption.verdict], assumption.judged
+
+
 def worst_assumptions(results: list[RunResult]) -> tuple[tuple[Assumption, float], ...]:
     """Return for each assumption its first worst verdict, and the share of runs and periods with that verdict.
 
@@ -130,9 +143,34 @@ def worst_assumptions(results: list[RunResult]) -> tuple[tuple[Assumption, float
             for assumption in checks:
                 times[assumption.name, assumption.verdict] += 1
                 known = worst.get(assumption.name)
-                if known is None or _SEVERITY[assumption.verdict] > _SEVERITY[known.verdict]:
+                if known is None or _rank(assumption) > _rank(known):
                     worst[assumption.name] = assumption
     return tuple((check, times[check.name, check.verdict] / periods) for check in worst.values())
+
+
+def stack_checks(results: list[RunResult]) -> CheckVerdicts:
+    """Return the verdicts of every check, in the order in which they were first reported."""
+    reported = [checks for run in results for checks in run.followed.assumptions]
+    names = tuple(dict.fromkeys(check.name for checks in reported for check in checks))
+    verdicts = np.full((len(names), len(results), len(results[0].followed.assumptions)), np.nan)
+    for row, run in enumerate(results):
+        for period, checks in enumerate(run.followed.assumptions):
+            for check in checks:
+                if check.judged:
+                    verdicts[names.index(check.name), row, period] = _SEVERITY[check.verdict]
+    return CheckVerdicts(names=names, verdicts=verdicts)
+
+
+def best_model_movement(populations: Sequence[Population]) -> FloatArray:
+    """Return the movement of each coefficient of the best model since the period before, in units of the risk.
+
+    Coefficient j moved by the risk H_jj (w_j - v_j)^2 / 2 that its old value v_j has in a model that is otherwise the best one w.
+    """
+    best = np.array([now.best for now in populations])
+    curvature = np.array([np.diag(now.hessian) for now in populations])
+    moved = np.full(best.shape, np.nan)
+    moved[1:] = 0.5 * curvature[1:] * np.square(np.diff(best, axis=0))
+    return moved
 
 
 BASELINES = {

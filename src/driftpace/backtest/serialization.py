@@ -11,6 +11,7 @@ from driftpace.backtest.result import (
     LEDGER_FIELDS,
     BacktestResult,
     CandidateChoices,
+    CheckVerdicts,
     SkippedBaseline,
     Strategy,
     TrackerLedger,
@@ -48,6 +49,9 @@ def from_json(text: str) -> BacktestResult:
         given["choices"] = chosen and CandidateChoices(
             candidates=tuple(chosen["candidates"]), chosen=_array(chosen["chosen"])
         )
+        checks, movement = body["checks"], body["movement"]
+        given["checks"] = checks and CheckVerdicts(names=tuple(checks["names"]), verdicts=_array(checks["verdicts"]))
+        given["movement"] = None if movement is None else _array(movement)
         given["assumptions"] = tuple(
             (Assumption(name=one["name"], verdict=Verdict(one["verdict"]), sentence=one["sentence"]), one["share"])
             for one in body["assumptions"]
@@ -77,7 +81,7 @@ def _plain(value: Any) -> Any:
     """Return numbers, text and lists only."""
     if isinstance(value, np.ndarray):
         return _plain(value.tolist())
-    if isinstance(value, Strategy | SkippedBaseline | TrackerLedger | CandidateChoices):
+    if isinstance(value, Strategy | SkippedBaseline | TrackerLedger | CandidateChoices | CheckVerdicts):
         return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, list | tuple):
         return [_plain(one) for one in value]
@@ -105,7 +109,7 @@ def _array(values: Any) -> FloatArray:
 def to_frame(result: BacktestResult, *, backend: str = "polars") -> Any:
     """Return one row for each strategy, run and period, as a polars or pandas frame.
 
-    What only the tracker reports (bound, certificate, drift, status) is missing in the rows of the others.
+    What only the tracker reports (bound, certificate, drift, status, measured risk, aim) is missing in the rows of the others.
     """
     if backend not in ("pandas", "polars"):
         raise ParameterError(f"must be one of 'pandas', 'polars'; got {backend!r}.", owner="to_frame", name="backend")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from driftpace.backtest.breach import breach_lines
 from driftpace.backtest.judgement import (
     StrategyJudgement,
     find_strategy,
@@ -51,8 +52,18 @@ def summary(result: BacktestResult) -> tuple[SummaryRow, ...]:
 def render(result: BacktestResult) -> str:
     """Return the summary as plain text, one line for each strategy; costs are shown where a label has a price.
 
-    Baselines that could not run follow with the reason.
+    A missed target comes first, with where and why. Baselines that could not run follow with the reason.
     """
+    missed = breach_lines(result)
+    if not missed:
+        return render_table(result)
+    judgement = judge_strategy(result.strategies[0], result.epsilon, result.confidence)
+    lines = [("Result", f"{MISSED}: {judgement_text(judgement)}"), *missed]
+    return "\n".join(f"{label:<10} {text}" for label, text in lines) + f"\n\n{render_table(result)}"
+
+
+def render_table(result: BacktestResult) -> str:
+    """Return the table of strategies, and the baselines that could not run."""
     lines = [list(_HEADS) + (["AUC"] if result.classification else [])]
     for row, strategy in zip(summary(result), result.strategies, strict=True):
         line = [

@@ -13,6 +13,15 @@ from driftpace.typing import FloatArray
 
 STATUS = {"stable": 0.0, "warning": 1.0, "drift": 2.0}
 
+AUDITED = {
+    "measured": "measured",
+    "measured_error": "error",
+    "measured_mean": "mean",
+    "measured_mean_error": "mean_error",
+    "aim": "aim",
+}
+"""Arrays of what the audit measured, with the field of :class:`~driftpace.records.Audit` that each holds."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class TrackerRun:
@@ -26,6 +35,11 @@ class TrackerRun:
     drift: FloatArray
     drift_upper: FloatArray
     status: FloatArray
+    measured: FloatArray
+    measured_error: FloatArray
+    measured_mean: FloatArray
+    measured_mean_error: FloatArray
+    aim: FloatArray
     assumptions: tuple[tuple[Assumption, ...], ...]
     candidates: tuple[str, ...]
     chosen: FloatArray
@@ -63,10 +77,17 @@ def run_tracker(tracker: Tracker, rows: tuple[SplitRows, ...]) -> TrackerRun:
         drift=0.5 * np.square(_numbers(reports, "rho")),
         drift_upper=0.5 * np.square(_numbers(reports, "rho_upper")),
         status=np.array([STATUS.get(report.status or "", math.nan) for report in reports]),
+        **{name: _audited(reports, field) for name, field in AUDITED.items()},
         assumptions=tuple(report.assumptions for report in reports),
         candidates=next((report.selected.candidates for report in reports if report.selected is not None), ()),
         chosen=np.array([math.nan if report.selected is None else report.selected.index for report in reports]),
     )
+
+
+def _audited(reports: list[StepReport], name: str) -> FloatArray:
+    """Return one field of the audits as floats, NaN where nothing was measured."""
+    values = [None if report.audit is None else getattr(report.audit, name) for report in reports]
+    return np.array([math.nan if value is None else float(value) for value in values])
 
 
 def _numbers(reports: list[StepReport], name: str) -> FloatArray:

@@ -78,11 +78,24 @@ def _assumptions(row: LedgerRow) -> str:
     return "; ".join(f"{check.name}: {check.verdict.value}" for check in row.report.assumptions)
 
 
-def _prior_loss(row: LedgerRow) -> str:
-    if row.served is None:
+def _audit(name: str) -> Callable[[LedgerRow], Any]:
+    return lambda row: None if row.report.audit is None else getattr(row.report.audit, name)
+
+
+def _with_error(value: float | None, error: float | None) -> str:
+    """Return a measured number with its standard error."""
+    if value is None:
         return NO_VALUE
-    error = f" ± {row.served.error:.2g}" if math.isfinite(row.served.error) else ""
-    return f"{format_value('number', row.served.loss)}{error}"
+    known = error is not None and math.isfinite(error)
+    return format_value("number", value) + (f" ± {error:.2g}" if known else "")
+
+
+def _measured(value: str, error: str) -> Callable[[LedgerRow], str]:
+    return lambda row: _with_error(_audit(value)(row), _audit(error)(row))
+
+
+def _prior_loss(row: LedgerRow) -> str:
+    return NO_VALUE if row.served is None else _with_error(row.served.loss, row.served.error)
 
 
 LEDGER_COLUMNS: tuple[LedgerColumn, ...] = (
@@ -169,6 +182,61 @@ LEDGER_COLUMNS: tuple[LedgerColumn, ...] = (
         description="Upper confidence bound on the excess loss.",
         value=_report("certificate"),
         shown=True,
+    ),
+    LedgerColumn(
+        key="measured",
+        heading="measured excess",
+        description="Excess loss measured on rows that had no part in the decisions of the period, ± its standard error; noisy, "
+        "and negative by chance.",
+        value=_audit("measured"),
+        shown=True,
+        optional=True,
+        text=_measured("measured", "error"),
+    ),
+    LedgerColumn(
+        key="measured_error",
+        heading="standard error of the measured excess",
+        description="Standard error of the measured excess loss.",
+        value=_audit("error"),
+        optional=True,
+    ),
+    LedgerColumn(
+        key="measured_mean",
+        heading="measured mean",
+        description="Mean of the measured excess losses of the last periods, at most twenty, ± its standard error.",
+        value=_audit("mean"),
+        shown=True,
+        optional=True,
+        text=_measured("mean", "mean_error"),
+    ),
+    LedgerColumn(
+        key="measured_mean_error",
+        heading="standard error of the measured mean",
+        description="Standard error of the mean of the measured excess losses.",
+        value=_audit("mean_error"),
+        optional=True,
+    ),
+    LedgerColumn(
+        key="promised_mean",
+        heading="promised mean",
+        description="Mean of the expected excess losses of the same periods.",
+        value=_audit("promised"),
+        optional=True,
+    ),
+    LedgerColumn(
+        key="measured_periods",
+        heading="periods measured",
+        description="Number of periods in the measured mean.",
+        value=_audit("periods"),
+        kind="integer",
+        optional=True,
+    ),
+    LedgerColumn(
+        key="aim",
+        heading="aim",
+        description="Correction of the orders by what was measured: they aim at so many times their usual share of the target.",
+        value=_audit("aim"),
+        optional=True,
     ),
     LedgerColumn(
         key="served_rows",

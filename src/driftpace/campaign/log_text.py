@@ -213,6 +213,7 @@ def _certified(entry: "Entry") -> EntryText:
     expected = f"Expected excess loss {number(report.risk_bound)}" if bounded else "No bound on the excess loss yet"
     missed = not report.outcome.promised
     outcome = f": {report.outcome.sentence}" if missed else ""
+    measured = "" if report.audit is None else f"; {report.audit.sentence}"
     prior = ""
     if served is not None:
         accuracy = "" if served["accuracy"] is None else f", prior accuracy {served['accuracy']:.0%}"
@@ -220,7 +221,7 @@ def _certified(entry: "Entry") -> EntryText:
     return EntryText(
         title="Target not met" if missed else TITLES["certified"],
         action=f"{expected} in period {report.period} {target}",
-        detail=strip_bidi(f"{outcome}{prior}"),
+        detail=strip_bidi(f"{outcome}{measured}{prior}"),
         warning=missed,
     )
 

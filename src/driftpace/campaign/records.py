@@ -112,6 +112,11 @@ class Order:
         return Outcome.SHORT if math.isfinite(self.risk_bound) else Outcome.PILOT
 
     @property
+    def unsupported(self) -> bool:
+        """Whether all rows are received, and show a larger excess loss than the target."""
+        return not self.closed and self.missing == 0 and self.outcome is Outcome.UNSUPPORTED
+
+    @property
     def resolves(self) -> tuple[str, ...]:
         """The checks whose failure the order itself resolves: too few rows while more are to be labelled, too little money."""
         return ("budget", "enough rows") if self.missing > 0 else ("budget",)
@@ -120,12 +125,15 @@ class Order:
     def code(self) -> int:
         """Exit code for scripts: BUY, SKIP, EXHAUSTED or FAILED.
 
-        Too few rows are not a failure while the order requests more, and too little money has its own code.
+        Too few rows are not a failure while the order requests more, and too little money has its own code. Rows that are all
+        received and do not support the target are a failure.
         """
         if self.closed:
             return SKIP
         if self.missing == 0 and self.overridden is None and self.request.outcome is Outcome.BUDGET:
             return EXHAUSTED
+        if self.unsupported:
+            return FAILED
         if any(check.verdict is Verdict.FAIL and check.name not in self.resolves for check in self.request.assumptions):
             return FAILED
         return BUY if self.missing > 0 else SKIP

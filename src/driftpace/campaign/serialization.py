@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from driftpace.campaign.records import Decision, LedgerRow, MappedCategories, Order, Receipt, Served, Status
-from driftpace.records import Assumption, Money, Plan, Request, StepReport
+from driftpace.records import Assumption, Audit, Money, Plan, Request, StepReport
 from driftpace.storage.base import Entry, Head
 
 _LEFT_OUT = ("tracker", "request", "report", "history")
@@ -99,6 +99,7 @@ def report_json(report: StepReport) -> dict[str, Any]:
         "promised": report.outcome.promised,
         "status": report.status,
         "assumptions": assumptions_json(report.assumptions),
+        "audit": audit_json(report.audit),
         "cost": money_json(report.cost),
         "selected": None
         if chosen is None
@@ -211,6 +212,24 @@ def assumptions_json(assumptions: tuple[Assumption, ...]) -> list[dict[str, Any]
         {"name": check.name, "verdict": check.verdict.value, "sentence": check.sentence, "judged": check.judged}
         for check in assumptions
     ]
+
+
+def audit_json(audit: Audit | None) -> dict[str, Any] | None:
+    """Return the excess loss measured from labels, with a sentence."""
+    if audit is None:
+        return None
+    return {
+        "measured": number(audit.measured),
+        "error": number(audit.error),
+        "mean": number(audit.mean),
+        "mean_error": number(audit.mean_error),
+        "promised": number(audit.promised),
+        "periods": audit.periods,
+        "interval": [number(end) for end in audit.interval],
+        "all_periods": audit.all_periods,
+        "aim": number(audit.aim),
+        "sentence": audit.sentence,
+    }
 
 
 def decision_json(decision: Decision | None) -> dict[str, Any] | None:

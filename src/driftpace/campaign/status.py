@@ -39,6 +39,8 @@ def todo(campaign: "CampaignState") -> str:
         return f"All rows that the budget covers for {which} are received: close it, add money, or override the order."
     if order.code == EXHAUSTED:
         return f"The budget cannot pay for the rows that {which} needs: close it without labels, add money, or override the order."
+    if order.unsupported:
+        return f"All rows of {which} are labelled, but they do not support the target: override the order, or close it."
     if order.received:
         return f"All rows of {which} are labelled: close it."
     return f"No rows to label in {which}: close it at its end."

@@ -5,10 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from driftpace.formatting import known_number, plural
+from driftpace.records.requests import MEASURED_RISK
 
 if TYPE_CHECKING:
     from driftpace.campaign.records import Order, Receipt
-    from driftpace.records import Assumption, StepReport
+    from driftpace.records import Assumption, Audit, Outcome, StepReport
 
 Line = tuple[str, str]
 """A label and its text."""
@@ -36,6 +37,8 @@ def order_sentence(order: "Order") -> str:
     unaffordable = order.overridden is None and order.request.outcome.value == "budget"
     if order.received and unaffordable:
         return f"All rows that the budget covers for {period} are received; nothing more to label."
+    if order.unsupported:
+        return f"All rows of {period} are received, and they do not support the target."
     if order.received:
         return f"Enough rows received for {period}; nothing more to label."
     if unaffordable:
@@ -53,14 +56,30 @@ def order_lines(order: "Order") -> list[Line]:
         lines.append(("Cost", f"{order.cost} for the missing rows; {request.money_left} left before paying for them"))
         if request.money_left < order.cost:
             lines.append(("Warning", f"budget: the order costs {order.cost - request.money_left} more than is left"))
-    lines.append(("Accuracy", _expected(order)))
+    lines.append(("Failed" if order.unsupported else "Accuracy", _expected(order)))
     for label, decision in (("Approved", order.approved), ("Overridden", order.overridden)):
         if decision is not None:
             by = f" by {decision.who}" if decision.who else ""
             reason = f": {decision.reason}" if decision.reason else ""
             instead = f" instead of {decision.asked:,}" if decision.asked != decision.samples else ""
             lines.append((label, f"{plural(decision.samples, 'row')}{instead}{by}{reason}"))
-    return lines + check_lines(request.assumptions, resolved=order.resolves)
+    return lines + measured_lines(request.assumptions) + check_lines(request.assumptions, resolved=order.resolves)
+
+
+def measured_check(checks: Iterable["Assumption"]) -> "Assumption | None":
+    """Return the check of the measured excess loss against the target, None where nothing was measured yet."""
+    return next((check for check in checks if check.name == MEASURED_RISK and check.judged), None)
+
+
+def measured_lines(checks: Iterable["Assumption"], audit: "Audit | None" = None) -> list[Line]:
+    """Return what was promised and measured; nothing where the check speaks for itself, in :func:`check_lines`.
+
+    Of few periods, which the check does not judge, ``audit`` has the numbers.
+    """
+    check = measured_check(checks)
+    if check is not None:
+        return [("Measured", check.sentence.rstrip("."))] if check.verdict.value == "pass" else []
+    return [] if audit is None else [("Measured", capitalized(audit.sentence))]
 
 
 def check_lines(checks: Iterable["Assumption"], *, resolved: Iterable[str] = ()) -> list[Line]:
@@ -85,6 +104,7 @@ def report_lines(report: "StepReport", key: str | None) -> list[Line]:
     if report.certificate is not None:
         rows = "the rows of this period" if report.samples else "the rows of earlier periods"
         lines.append(("Certified", f"excess loss at most {known_number(report.certificate)}, measured on {rows}"))
+    lines += measured_lines(report.assumptions, report.audit)
     if report.status is not None and report.samples:
         lines.append(("Drift", f"{report.status}{_drift_cost(report)}"))
     if report.selected is not None:
@@ -140,7 +160,8 @@ def _expected(order: "Order") -> str:
         return f"expected excess loss {known_number(order.risk_bound)}{override} ({target})"
     if override and math.isfinite(order.risk_bound):
         return f"not expected to meet the target: expected excess loss {known_number(order.risk_bound)}{override} ({target})"
-    return f"not guaranteed: {_without_period(order.outcome.sentence)} ({target})"
+    known = f"; expected excess loss {known_number(order.risk_bound)}" if math.isfinite(order.risk_bound) else ""
+    return f"{_missed(order.outcome)}: {_without_period(order.outcome.sentence)}{known} ({target})"
 
 
 def _achieved(report: "StepReport") -> str:
@@ -148,7 +169,12 @@ def _achieved(report: "StepReport") -> str:
     loss = f"expected excess loss {known_number(report.risk_bound)} (target {known_number(report.epsilon)})"
     if report.outcome.promised:
         return f"expected to be within the target: {loss}"
-    return f"not guaranteed: {_without_period(report.outcome.sentence)}; {loss}"
+    return f"{_missed(report.outcome)}: {_without_period(report.outcome.sentence)}; {loss}"
+
+
+def _missed(outcome: "Outcome") -> str:
+    """Return how a target is missed: rows spoke against it, or nothing supports it."""
+    return "not met" if outcome.value == "unsupported" else "not guaranteed"
 
 
 def _drift_cost(report: "StepReport") -> str:

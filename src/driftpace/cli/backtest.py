@@ -203,12 +203,13 @@ def _require_target(epsilon: float | None, tolerance: float | None) -> None:
 
 def _print(result: "BacktestResult", written: Mapping[str, Path], form: ListForm, stopwatch: "Stopwatch") -> None:
     """Print the result; in JSON and CSV, everything else goes to stderr."""
-    from driftpace.backtest import render, to_json
+    from driftpace.backtest import to_json
+    from driftpace.backtest.text import render_table
 
     notes = "".join(f"\nNote: {note}" for note in result.notes) + ("\n" if result.notes else "")
     if form is ListForm.TABLE:
         answer = "\n".join(f"{label:<10} {text}" for label, text in answer_lines(result, written))
-        print(f"{answer}\n\n{render(result)}\n{check_text(result)}{notes}\n{stopwatch.sentence()}")
+        print(f"{answer}\n\n{render_table(result)}\n{check_text(result)}{notes}\n{stopwatch.sentence()}")
         return
     print(to_json(result) if form is ListForm.JSON else to_csv(result))
     for what, path in written.items():
@@ -217,8 +218,9 @@ def _print(result: "BacktestResult", written: Mapping[str, Path], form: ListForm
 
 
 def answer_lines(result: "BacktestResult", written: Mapping[str, Path]) -> list["Line"]:
-    """Return the answer in a few lines; a missed target comes first."""
+    """Return the answer in a few lines; a missed target comes first, with where and why."""
     from driftpace.backtest import text
+    from driftpace.backtest.breach import audit_text, breach_lines
     from driftpace.backtest.judgement import judge_strategy, total_labels
     from driftpace.formatting import number, plural
 
@@ -231,7 +233,10 @@ def answer_lines(result: "BacktestResult", written: Mapping[str, Path]) -> list[
         ("Cost", f"{text.labels_text(result, total)}, {number(total / periods)} per period"),
         ("Otherwise", ("\n" + " " * 11).join(text.alternatives(result))),
     ]
-    lines = [*lines, verdict] if judgement.kept else [verdict, *lines]
+    lines = [*lines, verdict] if judgement.kept else [verdict, *breach_lines(result), *lines]
+    audit = audit_text(result)
+    if audit:
+        lines.append(("Audit", audit))
     if result.choices is not None:
         lines.append(("Selected", text.choices_text(result.choices)))
     return lines + [(what.capitalize(), str(written[what])) for what in ("report", "numbers") if what in written]

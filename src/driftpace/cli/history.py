@@ -2,28 +2,12 @@
 
 import json
 import math
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from driftpace.cli.options import Name, ShownList, Storage
 from driftpace.cli.output import ListForm
-
-if TYPE_CHECKING:
-    from driftpace.campaign.records import LedgerRow
-
-_LEDGER_HEADS = (
-    "period",
-    "key",
-    "rows",
-    "cost",
-    "target",
-    "expected",
-    "upper bound",
-    "prior loss",
-    "prior accuracy",
-    "outcome",
-)
 
 
 def ledger(
@@ -34,11 +18,13 @@ def ledger(
 ) -> None:
     """Show the closed periods: predicted and measured loss.
 
-    target is the excess loss allowed, expected the excess loss of the fitted model, upper bound its certificate; prior loss and
-    prior accuracy are those of the previous model on the new rows, before it was updated.
+    target is the excess loss allowed, expected excess that of the fitted model, upper bound its certificate; measured excess is
+    measured on rows that had no part in the decisions, measured mean over the last periods; prior loss and prior accuracy are
+    those of the previous model on the new rows, before it was updated.
 
     Example: driftpace ledger churn --last 12 --format csv
     """
+    from driftpace.campaign.ledger import ledger_columns
     from driftpace.cli.output import print_csv, print_json, print_table
     from driftpace.cli.stores import opened_campaign
 
@@ -48,7 +34,8 @@ def ledger(
         if not rows:
             print("No period is closed yet.")
             return
-        print_table(_LEDGER_HEADS, [_ledger_cells(row) for row in rows], right=(0, 2, 3, 4, 5, 6, 7, 8))
+        right = [place for place, column in enumerate(ledger_columns(rows, shown=True)) if column.right]
+        print_table(*rows.table(), right=right)
         return
     if form is ListForm.CSV:
         columns = rows.columns()
@@ -57,24 +44,6 @@ def ledger(
     from driftpace.campaign.serialization import ledger_json
 
     print_json([ledger_json(row) for row in rows])
-
-
-def _ledger_cells(row: "LedgerRow") -> list[str]:
-    from driftpace.formatting import known_number
-
-    report, served = row.report, row.served
-    return [
-        str(report.period),
-        row.key or "",
-        f"{report.samples:,}",
-        "" if report.cost is None else str(report.cost),
-        known_number(report.epsilon),
-        known_number(report.risk_bound),
-        "" if report.certificate is None else known_number(report.certificate),
-        "" if served is None else f"{served.loss:.3g} ± {served.error:.2g}",
-        "" if served is None or served.accuracy is None else f"{served.accuracy:.0%}",
-        report.outcome.sentence,
-    ]
 
 
 def _finite(cell: Any) -> Any:

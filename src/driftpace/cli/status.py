@@ -47,7 +47,7 @@ def status(
 
 def status_lines(snapshot: "StatusSnapshot") -> list["Line"]:
     """Return the details of a campaign's state."""
-    from driftpace.campaign.text import order_lines, report_lines
+    from driftpace.campaign.text import check_lines, measured_check, measured_lines, order_lines, report_lines
     from driftpace.formatting import plural
 
     summary = snapshot.head.summary
@@ -58,6 +58,10 @@ def status_lines(snapshot: "StatusSnapshot") -> list["Line"]:
     if snapshot.last is not None:
         last = dict(report_lines(snapshot.last, snapshot.last_key))
         lines += [("Last", last["Closed"]), ("", last["Accuracy"])]
+        if snapshot.order is None or measured_check(snapshot.order.request.assumptions) is None:
+            check = measured_check(snapshot.last.assumptions)
+            lines += measured_lines(snapshot.last.assumptions, snapshot.last.audit)
+            lines += check_lines(() if check is None else (check,))
     total = f"{plural(summary['period'] - 1, 'period')} closed, {plural(summary['rows'], 'row')}"
     lines.append(("So far", f"{total}{_money(summary)}"))
     lines.append(("Updated", f"{snapshot.head.updated_at}, log entry {snapshot.head.seq}"))

@@ -67,6 +67,10 @@ class Verdict(Enum):
     FAIL = "fail"
 
 
+MEASURED_RISK = "measured risk"
+"""The name of the check that compares the excess risk measured from labels with the target."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Assumption:
     """An assumption behind a prediction, and whether the data are consistent with it.

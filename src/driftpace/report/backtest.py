@@ -6,6 +6,7 @@ from importlib.metadata import version
 
 import numpy as np
 
+from driftpace.backtest.breach import audit_text, breach_lines
 from driftpace.backtest.judgement import find_strategy, judge_strategy, nan_mean, shows_money, total_labels
 from driftpace.backtest.result import BacktestResult, Strategy
 from driftpace.backtest.text import (
@@ -59,6 +60,7 @@ def backtest_report(result: BacktestResult) -> str:
     ]
     body = [
         header_html(f"driftpace backtest · {result.table}", headline(result)),
+        _breach(result),
         summary_html(_cards(result)),
         *(section_html(section) for section in sections),
         _strategies(result),
@@ -100,6 +102,13 @@ GLOSSARY = (
         "The excess risk that driftpace predicted before it saw the labels of the period.",
     ),
     (
+        "Audit (measured from labels)",
+        (
+            "The excess risk that driftpace measures from its own labels, on rows that had no part in its decisions. It is "
+            "unbiased but noisy in a single period; the true excess risk is known in a backtest only."
+        ),
+    ),
+    (
         "Certificate",
         (
             "An upper bound on the excess risk of the period, computed from its labels. It should be above the truth as "
@@ -123,6 +132,17 @@ GLOSSARY = (
 )
 
 
+def _breach(result: BacktestResult) -> str:
+    """Return where and why the target was missed; nothing where it was met."""
+    lines = breach_lines(result)
+    if not lines:
+        return ""
+    return (
+        '<section aria-labelledby="missed-title"><h2 id="missed-title">Where and why the target was missed</h2>'
+        f"{facts_html(lines)}</section>"
+    )
+
+
 def _cards(result: BacktestResult) -> str:
     own = result.strategies[0]
     total, judgement = total_labels(own), judge_strategy(own, result.epsilon, result.confidence)
@@ -133,6 +153,7 @@ def _cards(result: BacktestResult) -> str:
             note=judgement_text(judgement),
             tone="good" if judgement.kept else "bad",
         ),
+        *_audit_card(result),
         Card(title="Labels", value=count(total), note=f"{number(total / len(result.periods))} a period on average"),
     ]
     if shows_money(result):
@@ -147,6 +168,12 @@ def _cards(result: BacktestResult) -> str:
         note = "; ".join(f"{each.title}: {labels_text(result, total_labels(each))}" for each in cheaper)
         cards.append(Card(title="Met the target with fewer labels", value=count(len(cheaper)), note=note))
     return cards_html(cards)
+
+
+def _audit_card(result: BacktestResult) -> list[Card]:
+    """Return what was promised and measured from labels beside the truth; nothing where nothing was measured."""
+    text, ledger = audit_text(result), result.ledger
+    return [Card(title="Audit", value=number(nan_mean(ledger.measured)), note=text)] if text else []
 
 
 def _strategies(result: BacktestResult) -> str:

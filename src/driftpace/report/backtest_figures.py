@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from driftpace.backtest.breach import audit_text, audited_cells
 from driftpace.backtest.judgement import period_means, period_quantiles, total_labels
 from driftpace.backtest.result import BacktestResult, Strategy
 from driftpace.backtest.text import target_text
@@ -101,7 +102,7 @@ def drift_section(result: BacktestResult) -> Section:
 
 
 def ledger_section(result: BacktestResult) -> Section:
-    """Return the predicted and the measured risk of each period."""
+    """Return the predicted, the measured and the true risk of each period."""
     risk = result.strategies[0].excess_risk
     low, mean, high = period_quantiles(risk, 0.1), period_means(risk), period_quantiles(risk, 0.9)
     bound, certificate = (
@@ -111,7 +112,10 @@ def ledger_section(result: BacktestResult) -> Section:
     top = _top([highest(mean), highest(result.epsilon)], highest(high, certificate, bound))
     figure = ReportFigure(periods=result.periods, axis="excess risk", top=top)
     figure.band("variation over runs (10–90 %)", low, high, colour="own")
-    figure.line("measured (mean)", mean, colour="own", width=2.5, markers=True)
+    figure.line("true (mean)", mean, colour="own", width=2.5, markers=True)
+    audited, error = period_means(result.ledger.measured), _period_errors(result.ledger.measured)
+    pooled = period_means(result.ledger.measured_mean)
+    figure.line("measured from labels (mean of the last periods)", pooled, colour="slate", width=1.5)
     figure.line("predicted (risk bound)", bound, colour="plum", dash="dashdot")
     figure.line(f"certificate ({share(result.certificate_level)})", certificate, colour="teal", dash="dot")
     figure.line("the target", result.epsilon, colour="bad", dash="dash", width=1.5)
@@ -119,28 +123,55 @@ def ledger_section(result: BacktestResult) -> Section:
     covered = float((risk <= result.ledger.certificate)[pairs].mean()) if pairs.any() else np.nan
     beyond = int(np.sum(certificate > top))
     held = (
-        f"The certificate was above the measured risk in {share(covered)} of runs and periods; its level is "
+        f"The certificate was above the true risk in {share(covered)} of runs and periods; its level is "
         f"{share(result.certificate_level)}."
         if pairs.any()
         else "There is no certificate."
     )
     text = (
-        f"Target: {target_text(result)}. The thick line is the measured mean, the band its variation over runs. {held}"
+        f"Target: {target_text(result)}. The thick line is the true mean, the band its variation over runs. {held}"
+        + _audited_text(result)
         + (f" In {plural(beyond, 'period')} the certificate is too high for this figure." if beyond else "")
     )
     rows = [
-        (name, number(mean[i]), number(bound[i]), number(certificate[i]), number(result.epsilon[i]))
+        (
+            name,
+            number(mean[i]),
+            number(bound[i]),
+            f"{number(audited[i])} ± {error[i]:.2g}" if np.isfinite(audited[i]) else "–",
+            number(certificate[i]),
+            number(result.epsilon[i]),
+        )
         for i, name in enumerate(result.periods)
     ]
     return Section(
         key="ledger",
-        title="Predicted and measured risk",
+        title="Predicted, measured and true risk",
         text=text,
-        alt="Measured excess risk in each period beside the prediction, the certificate and the target.",
+        alt="True excess risk in each period beside the prediction, the measurement, the certificate and the target.",
         figure=figure,
-        columns=("Period", "Measured", "Predicted", "Certificate", "Target"),
+        columns=("Period", "True", "Predicted", "Measured from labels", "Certificate", "Target"),
         rows=rows,
     )
+
+
+def _audited_text(result: BacktestResult) -> str:
+    """Return how well the tracker measured the true risk from its labels."""
+    cells, ledger = audited_cells(result), result.ledger
+    if not cells.any():
+        return ""
+    off = np.abs(ledger.measured - result.strategies[0].excess_risk)[cells]
+    within = float((off <= 2.0 * ledger.measured_error[cells]).mean())
+    return (
+        f" The tracker's own measurement: {audit_text(result)}; the true risk was within two of its standard errors in "
+        f"{share(within)} of runs and periods."
+    )
+
+
+def _period_errors(array: FloatArray) -> FloatArray:
+    """Return the standard error over runs of the mean of each period; NaN with fewer than two runs."""
+    known = [column[~np.isnan(column)] for column in array.T]
+    return np.array([values.std(ddof=1) / np.sqrt(values.size) if values.size > 1 else np.nan for values in known])
 
 
 def loss_section(result: BacktestResult) -> Section:

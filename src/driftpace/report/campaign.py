@@ -5,9 +5,9 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from driftpace.campaign.log_text import describe_entry
-from driftpace.campaign.text import order_lines, order_sentence, period_name
+from driftpace.campaign.text import measured_check, order_lines, order_sentence, period_name
 from driftpace.formatting import known_number, plural
-from driftpace.records import Assumption, Money, Verdict
+from driftpace.records import Assumption, Audit, Money, Verdict
 from driftpace.report import campaign_figures
 from driftpace.report.page import (
     Card,
@@ -95,14 +95,30 @@ def _cards(status: "Status", ledger: tuple["LedgerRow", ...]) -> str:
         cards.append(
             Card(
                 title="Last period",
-                value="Within the target" if met else "Above the target",
-                note=f"expected excess loss {known_number(last.risk_bound)} (target {known_number(last.epsilon)})",
+                value="Within the target" if met else "Target not met",
+                note=f"expected excess loss {known_number(last.risk_bound)} (target {known_number(last.epsilon)})"
+                + ("" if met else f": {last.outcome.sentence}"),
                 tone="good" if met else "bad",
             )
         )
+        if last.audit is not None:
+            cards.append(_measured_card(status, last.audit))
     if status.spent is not None and status.money_left is not None:
         cards.append(Card(title="Money left", value=str(status.money_left), note=f"{status.spent} spent"))
     return cards_html(cards)
+
+
+def _measured_card(status: "Status", audit: Audit) -> Card:
+    """Return the measured excess loss, coloured by the verdict of the latest check."""
+    order, last = status.order, status.last
+    check = measured_check(() if order is None else order.request.assumptions)
+    check = check or measured_check(() if last is None else last.assumptions)
+    return Card(
+        title="Measured excess loss",
+        value=f"{max(audit.mean, 0.0):.2g} ± {audit.mean_error:.2g}",
+        note=audit.sentence,
+        tone="" if check is None else _TONES[check.verdict],
+    )
 
 
 def _order(status: "Status") -> str:

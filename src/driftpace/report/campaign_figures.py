@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from driftpace.campaign.records import LedgerRow, Order
+from driftpace.campaign.text import capitalized
 from driftpace.formatting import known_number, plural
 from driftpace.records import Money, Plan
 from driftpace.report.figures import ReportFigure, fits, highest
@@ -92,28 +93,40 @@ def drift_section(ledger: Sequence[LedgerRow]) -> Section:
 
 
 def risk_section(ledger: Sequence[LedgerRow]) -> Section:
-    """Return the expected excess risk of each period beside its certificate."""
+    """Return the expected and the measured excess risk of each period beside its certificate."""
     names, epsilon = period_names(ledger), _epsilon(ledger)
     bound = np.array([row.report.risk_bound for row in ledger])
     found = [row.report.certificate for row in ledger]
     certificate = np.array([math.nan if one is None else one for one in found])
     top = _top([highest(bound[np.isfinite(bound)]), highest(epsilon)], highest(certificate))
     figure = ReportFigure(periods=names, axis="excess risk", top=top)
+    audits = [row.report.audit for row in ledger]
+    single = [(math.nan, math.nan) if one is None else (one.measured, one.error) for one in audits]
+    mean, error = np.array([(math.nan,) * 2 if one is None else (one.mean, one.mean_error) for one in audits]).T
+    figure.band(
+        "measured ± two standard errors", np.maximum(mean - 2.0 * error, 0.0), mean + 2.0 * error, colour="slate"
+    )
+    figure.line("measured, mean of the last periods", mean, colour="slate")
     figure.line("expected", bound, colour="own", width=2.5, markers=True)
     figure.line("certificate", certificate, colour="teal", dash="dot")
     figure.line("the target", epsilon, colour="bad", dash="dash", width=1.5)
     kept = sum(row.report.outcome.promised for row in ledger)
+    last = next((one for one in reversed(audits) if one is not None), None)
+    measured = "" if last is None else f" {capitalized(last.sentence)}."
     return Section(
         key="risk",
-        title="Expected risk and certificate",
-        text=f"The model was expected to be within the target in {kept} of {plural(len(ledger), 'period')}. The certificate is an "
+        title="Expected and measured risk, and certificate",
+        text=f"The model was expected to be within the target in {kept} of {plural(len(ledger), 'period')}.{measured} "
+        "The certificate is an "
         "upper bound computed from the rows; it is above the true risk as often as its level says, and mostly far above it.",
-        alt="Expected excess risk of each period, the certificate and the target.",
+        alt="Expected and measured excess risk of each period, the certificate and the target.",
         figure=figure,
-        columns=("Period", "Expected", "Certificate", "Target", "Outcome"),
+        columns=("Period", "Expected", "Measured", "Measured mean", "Certificate", "Target", "Outcome"),
         rows=[
-            (name, _cell(b), _cell(c), _cell(e), row.report.outcome.sentence)
-            for name, b, c, e, row in zip(names, bound, certificate, epsilon, ledger, strict=True)
+            (name, _cell(b), _pair(*s), _pair(m, r), _cell(c), _cell(e), row.report.outcome.sentence)
+            for name, b, s, m, r, c, e, row in zip(
+                names, bound, single, mean, error, certificate, epsilon, ledger, strict=True
+            )
         ],
     )
 
@@ -186,6 +199,13 @@ def _epsilon(ledger: Sequence[LedgerRow]) -> FloatArray:
 
 def _cell(value: float) -> str:
     return f"{value:.3g}" if math.isfinite(value) else "–"
+
+
+def _pair(value: float | None, error: float | None) -> str:
+    """Return a measured number with its standard error."""
+    if value is None or error is None or not math.isfinite(value):
+        return "–"
+    return f"{value:.3g} ± {error:.2g}"
 
 
 def _amount(value: float) -> str:

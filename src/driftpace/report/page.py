@@ -60,7 +60,7 @@ def _plotly(owner: str) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Card:
-    """A number that matters, in a box: ``tone`` is "good", "bad" or empty."""
+    """A number that matters, in a box: ``tone`` is "good", "warn", "bad" or empty."""
 
     title: str
     value: str

@@ -115,6 +115,24 @@ class SelectedResponse(ResponseModel):
     scores: list[float | None]
 
 
+class AuditResponse(ResponseModel):
+    """The excess loss measured from labels: of the period, and the mean of the last ``periods`` beside the promised one.
+
+    ``interval`` is for the mean of all measured periods; orders aim at ``aim`` times their usual share of the target.
+    """
+
+    measured: float | None
+    error: float | None
+    mean: float | None
+    mean_error: float | None
+    promised: float | None
+    periods: int
+    interval: list[float | None]
+    all_periods: int
+    aim: float | None
+    sentence: str
+
+
 class ReportResponse(ResponseModel):
     """One closed period."""
 
@@ -133,6 +151,7 @@ class ReportResponse(ResponseModel):
     promised: bool
     status: str | None
     assumptions: list[AssumptionResponse]
+    audit: AuditResponse | None
     cost: MoneyResponse | None
     selected: SelectedResponse | None
     seconds: float | None

@@ -13,6 +13,17 @@ from driftpace.records import Outcome, StepReport
 
 _BACKENDS = ("polars", "pandas", "pyarrow")
 
+AUDITED = {
+    "measured": "measured",
+    "measured_error": "error",
+    "measured_mean": "mean",
+    "measured_mean_error": "mean_error",
+    "promised_mean": "promised",
+    "measured_periods": "periods",
+    "aim": "aim",
+}
+"""Columns of what the audit measured, with the field of :class:`~driftpace.records.Audit` that each holds."""
+
 
 class History(tuple[StepReport, ...]):
     """A tuple of reports, one for each closed period, that can be turned into a table."""
@@ -25,9 +36,16 @@ class History(tuple[StepReport, ...]):
         return History(item) if isinstance(index, slice) else item
 
     def columns(self) -> dict[str, list[Any]]:
-        """Return the reports as columns of plain values; the outcome is its name, a cost is a number beside its currency."""
-        names = [field.name for field in fields(StepReport) if field.name not in ("cost", "selected")]
+        """Return the reports as columns of plain values.
+
+        The outcome is its name, a cost a number beside its currency; the audit has a column for each of :data:`AUDITED`.
+        """
+        names = [field.name for field in fields(StepReport) if field.name not in ("audit", "cost", "selected")]
         columns = {name: [_plain(getattr(report, name)) for report in self] for name in names}
+        audits = [report.audit for report in self]
+        if any(audit is not None for audit in audits):
+            for column, name in AUDITED.items():
+                columns[column] = [None if audit is None else getattr(audit, name) for audit in audits]
         costs = [report.cost for report in self]
         if any(cost is not None for cost in costs):
             columns["cost"] = [None if cost is None else float(cost) for cost in costs]

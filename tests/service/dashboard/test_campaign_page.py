@@ -9,11 +9,20 @@ import numpy as np
 import pytest
 
 from driftpace.campaign import Campaign
-from driftpace.records import Money
-from driftpace.service.dashboard.campaign_page import LOG_PAGE_SIZE, load_page, read_log, tally
+from driftpace.records import Money, Verdict
+from driftpace.service.dashboard.campaign_page import (
+    LOG_PAGE_SIZE,
+    MEASURED_TEXTS,
+    load_page,
+    measured_badge,
+    read_log,
+    tally,
+)
 from driftpace.service.dashboard.charts import LATEST, PageFigure
+from driftpace.service.dashboard.figures import excess_loss_figure
 from driftpace.service.templating import render
 from driftpace.storage import MemoryStore
+from tests.reference import audits
 from tests.service.dashboard.examples import BUDGET, World, one, through
 
 
@@ -251,3 +260,37 @@ def test_requested_rows_are_not_received_rows() -> None:
     planned.override(500, reason="a census")
     planned.tell(*world.rows(100), final=False)
     assert load_page(planned).asked == asked
+
+
+@pytest.mark.parametrize(
+    ("verdict", "words"),
+    [
+        (Verdict.PASS, "agrees with the target"),
+        (Verdict.WARN, "above the target lately"),
+        (Verdict.FAIL, "target not met"),
+    ],
+)
+def test_the_measured_excess_loss_has_the_colour_of_its_verdict(verdict: Verdict, words: str) -> None:
+    badge = measured_badge(audits.status(audits.report(verdict)))
+    assert badge is not None
+    assert (badge.verdict, MEASURED_TEXTS[badge.verdict]) == (verdict.value, words)
+    assert badge.sentence == f"P{audits.WORDS} (target 0.02)."
+
+
+def test_few_measured_periods_are_shown_without_a_verdict() -> None:
+    badge = measured_badge(audits.status(audits.report(Verdict.PASS, judged=False)))
+    assert badge is not None
+    assert (badge.verdict, badge.sentence) == ("open", f"p{audits.WORDS}.")
+    assert measured_badge(audits.status(audits.report(judged=False, audit=None))) is None
+    assert measured_badge(audits.status(None)) is None
+
+
+def test_the_loss_chart_has_a_band_of_what_was_measured() -> None:
+    drawn = excess_loss_figure([audits.ledger_row(31), audits.ledger_row(32)])
+    bare = excess_loss_figure([audits.ledger_row(31, None), audits.ledger_row(32, None)])
+    assert drawn is not None
+    assert bare is not None
+    assert 'class="band teal"' in drawn.panels[0].wide
+    assert any("measured, mean of the last periods" in text for _, text in drawn.panels[0].legend)
+    assert "teal" not in bare.panels[0].wide
+    assert "✗ the rows kept from sizing" in drawn.rows[0][-1]

@@ -1,6 +1,7 @@
 """The page of one campaign: status, figures, assumptions, log and definition."""
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,7 +10,9 @@ from driftpace.campaign.definition import Definition
 from driftpace.campaign.log_text import EntryText, describe_entry
 from driftpace.campaign.records import EXHAUSTED, FAILED, LedgerRow, Order, Status
 from driftpace.campaign.serialization import ledger_json
+from driftpace.campaign.text import measured_check
 from driftpace.records import Assumption, Money, Outcome
+from driftpace.records.requests import MEASURED_RISK
 from driftpace.service.dashboard.campaign_list import NEEDS
 from driftpace.service.dashboard.charts import PageFigure
 from driftpace.service.dashboard.figures import drift_figure, excess_loss_figure, rows_figure, spending_figure
@@ -27,6 +30,14 @@ _VERDICTS = {
     "open": ("–", "untested", "untested"),
 }
 """Verdicts, worst first: symbol, label, and label after a count."""
+
+MEASURED_TEXTS = {
+    "fail": "target not met",
+    "warn": "above the target lately",
+    "pass": "agrees with the target",
+    "open": "too early to judge",
+}
+"""Verdicts on the measured excess loss."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,6 +75,19 @@ def badges(assumptions: Sequence[Assumption]) -> tuple[AssumptionBadge, ...]:
     return tuple(sorted(items, key=lambda item: order.index(item.verdict)))
 
 
+def measured_badge(status: Status) -> AssumptionBadge | None:
+    """Return what was promised and measured with the verdict of its check; None before anything was measured.
+
+    The open order has the latest verdict, and the last report the numbers of periods that are too few to judge.
+    """
+    assumptions = status.order.request.assumptions if status.order else ()
+    check = measured_check(assumptions) or measured_check(status.last.assumptions if status.last else ())
+    if check is not None:
+        return badges([check])[0]
+    audit = None if status.last is None else status.last.audit
+    return None if audit is None else AssumptionBadge(name=MEASURED_RISK, sentence=f"{audit.sentence}.", verdict="open")
+
+
 def tally(assumptions: Sequence[AssumptionBadge]) -> str:
     """Return the number of assumptions with each verdict.
 
@@ -89,9 +113,10 @@ class LogPage:
 class CampaignPage:
     """The content of the page of one campaign.
 
-    ``cost`` is the cost of the missing rows, ``over`` the amount by which the whole order exceeds the budget. ``prices`` (JSON)
-    and ``purse`` (the money for the open period) let the page compute the cost of an override. ``budget`` describes the budget,
-    "" without one, ``last`` is its last period, and ``short`` says that the money or the periods do not suffice.
+    ``measured`` is the measured excess loss beside the promised one, with its verdict. ``cost`` is the cost of the missing rows,
+    ``over`` the amount by which the whole order exceeds the budget. ``prices`` (JSON) and ``purse`` (the money for the open period)
+    let the page compute the cost of an override. ``budget`` describes the budget, "" without one, ``last`` is its last period, and
+    ``short`` says that the money or the periods do not suffice.
     """
 
     status: Status
@@ -102,6 +127,7 @@ class CampaignPage:
     log: LogPage
     facts: tuple[tuple[str, str], ...]
     cost: Money | None
+    measured: AssumptionBadge | None = None
     over: Money | None = None
     prices: str = ""
     purse: str = ""
@@ -139,6 +165,16 @@ class CampaignPage:
         return bool(self.short) and (self.need == "money" or self.status.period > (self.last or 0))
 
     @property
+    def bounded(self) -> bool:
+        """Whether the excess loss of the open order can be predicted."""
+        return self.order is not None and math.isfinite(self.order.risk_bound)
+
+    @property
+    def measured_text(self) -> str:
+        """The verdict on the measured excess loss in a few words."""
+        return "" if self.measured is None else MEASURED_TEXTS[self.measured.verdict]
+
+    @property
     def need_text(self) -> str:
         """The state of the campaign in two words."""
         return NEEDS[self.need]
@@ -173,6 +209,7 @@ def load_page(campaign: Campaign, *, log_page: int = 1) -> CampaignPage:
         log=read_log(campaign, entries=status.entries, page=log_page),
         facts=definition_facts(definition, status),
         cost=None if order is None else order.cost,
+        measured=measured_badge(status),
         over=price - purse if price is not None and purse is not None and purse < price else None,
         prices=_prices(definition),
         purse="" if purse is None else format(purse.amount, "f"),

@@ -25,7 +25,7 @@ _DRIFT_VERDICTS = {
 
 
 def excess_loss_figure(ledger: Sequence[LedgerRow]) -> PageFigure | None:
-    """Return expected excess loss, certificate and target of each closed period, and the measured loss on new rows."""
+    """Return expected, certified and measured excess loss and target of each closed period, and the loss on new rows."""
     if not ledger:
         return None
     latest = ledger[-LATEST:]
@@ -34,10 +34,16 @@ def excess_loss_figure(ledger: Sequence[LedgerRow]) -> PageFigure | None:
     bounds = [finite(row.report.risk_bound) for row in latest]
     certificates = [finite(row.report.certificate) for row in latest]
     targets = [finite(row.report.epsilon) for row in latest]
+    audits = [row.report.audit for row in latest]
+    means = [None if audit is None else max(audit.mean, 0.0) for audit in audits]
+    lower = [None if audit is None else max(audit.mean - 2.0 * audit.mean_error, 0.0) for audit in audits]
+    upper = [None if audit is None else max(audit.mean + 2.0 * audit.mean_error, 0.0) for audit in audits]
     typical = highest(bounds[1:] or bounds, targets, certificates[1:] or certificates)
     top = min(highest(bounds, certificates, targets), 2.5 * typical)  # the first period must not flatten the others
 
     def draw_excess(chart: Chart) -> None:
+        chart.band(lower, upper, "teal")
+        chart.line(means, "teal", dots=False)
         chart.line(certificates, "slate", look="dash")
         chart.line(bounds, "own")
         if len(set(targets)) == 1 and targets[0] is not None:
@@ -45,21 +51,21 @@ def excess_loss_figure(ledger: Sequence[LedgerRow]) -> PageFigure | None:
         else:
             chart.line(targets, "bad", dots=False, look="limit-line")
 
-    legend = (
+    legend = [
         ("own line", "expected excess loss"),
         ("slate dash", "certificate (upper bound)"),
         ("bad limit-line", "target"),
-    )
-    panels = [panel("loss-excess", "excess loss", names, top, draw_excess, legend)]
+    ]
+    if any(audit is not None for audit in audits):
+        legend.append(("teal line", "measured, mean of the last periods ± 2 standard errors"))
+    panels = [panel("loss-excess", "excess loss", names, top, draw_excess, tuple(legend))]
     losses = [None if row.served is None else finite(row.served.loss) for row in latest]
     errors = [None if row.served is None else finite(row.served.error) for row in latest]
     if any(loss is not None for loss in losses):
-        upper = [(loss or 0.0) + 2.0 * (error or 0.0) for loss, error in zip(losses, errors, strict=True)]
+        ends = [(loss or 0.0) + 2.0 * (error or 0.0) for loss, error in zip(losses, errors, strict=True)]
         prior = (("teal dotkey", "prior loss: the model in use on new rows, ± 2 standard errors"),)
         panels.append(
-            panel(
-                "loss-prior", "loss", names, highest(upper), lambda chart: chart.errors(losses, errors, "teal"), prior
-            )
+            panel("loss-prior", "loss", names, highest(ends), lambda chart: chart.errors(losses, errors, "teal"), prior)
         )
     met = sum(row.report.outcome.promised for row in ledger)
     last = ledger[-1].report
