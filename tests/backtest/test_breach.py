@@ -67,6 +67,14 @@ def test_a_silent_check_is_named_as_the_one_that_should_have_spoken() -> None:
     assert "should have" not in text
 
 
+def test_no_check_had_to_speak_where_the_tracker_stated_the_miss_itself() -> None:
+    result = missed()
+    honest = replace(result, ledger=replace(result.ledger, risk_bound=np.full_like(result.ledger.risk_bound, 0.05)))
+    text = dict(breach_lines(honest))["Checks"]
+    assert text.startswith("the target was stated as met there in 0 % of runs and periods")
+    assert "should have" not in text
+
+
 def test_where_and_why_come_first_in_text_and_page() -> None:
     result = missed()
     labels = [line.split()[0] for line in render(result).splitlines()[:4]]

@@ -126,10 +126,13 @@ def _moved(result: BacktestResult, breach: Breach) -> str:
 
 
 def _checks(result: BacktestResult, breach: Breach) -> str:
-    """Return which checks spoke in those periods, and whether the one on the measured risk did."""
+    """Return whether the target was stated as met in those periods, which checks spoke, and which one should have.
+
+    Where the tracker itself stated that it missed the target, no check had to.
+    """
     ledger, target = result.ledger, np.array(result.epsilon)
     stated = float((ledger.risk_bound <= target)[:, breach.periods].mean())
-    texts = [f"the target was stated as met there in {share(stated)} of runs"]
+    texts = [f"the target was stated as met there in {share(stated)} of runs and periods"]
     spoke: dict[str, float] = {}
     if result.checks is not None:
         for name, verdicts in zip(result.checks.names, result.checks.verdicts, strict=True):
@@ -137,7 +140,7 @@ def _checks(result: BacktestResult, breach: Breach) -> str:
     loud = sorted((name for name in spoke if spoke[name] >= _SPOKE), key=lambda name: -spoke[name])[:_NAMED]
     spoken = ", ".join(f"“{name}” in {share(spoke[name])}" for name in loud)
     texts.append(f"{spoken} did warn or fail" if loud else "no check warned or failed in half of them")
-    if MEASURED_RISK in spoke and MEASURED_RISK not in loud:
+    if MEASURED_RISK in spoke and MEASURED_RISK not in loud and stated >= _SPOKE:
         cells = audited_cells(result) & breach.periods
         true = result.strategies[0].excess_risk
         numbers = (
