@@ -56,7 +56,7 @@ def cheapest_plan(problem: Problem, *, accuracy: float = ACCURACY) -> Plan:
     return replace(plan, budget=plan.spent)
 
 
-def tightest_plan(problem: Problem, *, accuracy: float = ACCURACY) -> Plan:
+def tightest_plan(problem: Problem, *, accuracy: float = ACCURACY, start: Plan | None = None) -> Plan:
     """Return the plan that meets the lowest target within the budget.
 
     Parameters
@@ -65,13 +65,15 @@ def tightest_plan(problem: Problem, *, accuracy: float = ACCURACY) -> Plan:
         Its ``epsilon`` and objective are ignored.
     accuracy : float, default 0.01
         The relative optimality gap at which the search stops.
+    start : Plan, optional
+        A plan for the same periods; the search starts from it, and tries few order sizes first.
 
     Returns
     -------
     Plan
         Its ``epsilon`` is its largest risk bound.
     """
-    plan, lower = _least_risk(problem, accuracy)
+    plan, lower = _least_risk(problem, accuracy, start)
     target = plan.largest_risk
     return replace(
         plan,
@@ -83,10 +85,14 @@ def tightest_plan(problem: Problem, *, accuracy: float = ACCURACY) -> Plan:
     )
 
 
-def _least_risk(problem: Problem, accuracy: float) -> tuple[Plan, float]:
+def _least_risk(problem: Problem, accuracy: float, start: Plan | None = None) -> tuple[Plan, float]:
     """Minimise the largest risk, as the largest gap above a negligible target; return the plan and a lower bound."""
     tiny = max(1e-9 * problem.outlook.bound(max(problem.outlook.first_distance(0), 1e-9), 0), 1e-300)
-    plan = plan_exact(replace(problem, epsilon=tiny, gap=LargestGap()), accuracy=accuracy)
+    least = replace(problem, epsilon=tiny, gap=LargestGap())
+    if start is None:
+        plan = plan_exact(least, accuracy=accuracy)
+    else:
+        plan = plan_exact(least, accuracy=accuracy, quick=True, start=(start.samples, None))
     return plan, plan.lower
 
 

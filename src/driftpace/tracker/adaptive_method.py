@@ -337,7 +337,7 @@ class AdaptiveMethod(ModelMethod):
         look = self.look(state)
         adaptive, rows, judged = look.adaptive, look.rows, look.judged
         decision = Decision(
-            judged=self.look(state, decision=True).judged,
+            judged=self.look(replace(state, look=look), decision=True).judged,
             first=order.first,
             decided=order.decided,
             kept=not early(adaptive) and not self.budgeted,
@@ -447,7 +447,8 @@ class AdaptiveMethod(ModelMethod):
         outlook, seen = outlook_from_here(self.config, adaptive, rows, judged)
         needed = PILOT * adaptive.size - adaptive.memory.rows
         supply = PeriodSupply(limit=limit, beyond=beyond, gathered=gathered, seen=seen, needed=needed)
-        plan, outcome, verdict = plan_period(spending, outlook, judged.epsilon, supply)
+        earlier = None if state.order is None else state.order.plan
+        plan, outcome, verdict = plan_period(spending, outlook, judged.epsilon, supply, earlier)
         period, risk = plan.samples[0], plan.risks[0]
         if in_pilot(adaptive, period):
             outcome, risk = beyond, math.inf

@@ -4,6 +4,7 @@ Cost-to-go (section IV-A, corrected as theory I13, I14): in every period the rem
 periods, with what is known by then. What was spent is the true price of the rows delivered, and only future gaps are minimised.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
@@ -23,6 +24,12 @@ from driftpace.records import Assumption, Money, Outcome, Plan, Verdict
 
 ACCURACY = 0.02
 """How far the value of a plan may lie above the best one, as a share: the next period plans again, and knows more."""
+
+NEGLIGIBLE = 1e-3
+"""The same as a share of the target: of a plan that nearly meets the target, the rest of the gap need not be proven least."""
+
+TIGHTEST_ACCURACY = 0.05
+"""How far the target that money can meet, which a sentence names, may lie above the tightest one; a plan meets it."""
 
 UNLIMITED = 10**9
 """More rows than any period has: what is missing is computed as it is, and the cap or the pool is reported apart from it."""
@@ -121,12 +128,18 @@ class PeriodSupply:
 
 
 def plan_period(
-    spending: Spending, outlook: Outlook, epsilon: float, supply: PeriodSupply
+    spending: Spending, outlook: Outlook, epsilon: float, supply: PeriodSupply, last: Plan | None = None
 ) -> tuple[Plan, Outcome, Assumption]:
-    """Return the plan as the period can follow it, its outcome, and the verdict on the money."""
+    """Return the plan as the period can follow it, its outcome, and the verdict on the money.
+
+    The search starts from the ``last`` plan of the same period, if any.
+    """
     seen = supply.seen
     problem = spending.problem(outlook, epsilon, seen)
-    plan = spending.with_rows(plan_ahead(problem), seen)
+    start = None
+    if last is not None and last.horizon == problem.horizon:
+        start = (max(last.samples[0] - seen, 0), *last.samples[1:]), last.price
+    plan = spending.with_rows(plan_ahead(problem, start), seen)
     most = spending.most(supply.limit)
     rows = max(plan.samples[0], min(supply.needed, most))
     if rows > 0:
@@ -148,9 +161,9 @@ def plan_period(
     return plan, outcome, verdict(spending, problem, plan, gathered=supply.gathered, seen=seen)
 
 
-def plan_ahead(problem: Problem) -> Plan:
-    """Return the plan of a period and those after it."""
-    return plan_exact(problem, accuracy=ACCURACY)
+def plan_ahead(problem: Problem, start: tuple[Sequence[int], float | None] | None = None) -> Plan:
+    """Return the plan of a period and those after it; the search starts from the samples and the price of an earlier one."""
+    return plan_exact(problem, accuracy=ACCURACY, quick=True, negligible=NEGLIGIBLE * problem.epsilon, start=start)
 
 
 def plan_around(problem: Problem, rows: int, money: Money) -> Plan:
@@ -213,7 +226,10 @@ def verdict(spending: Spending, problem: Problem, plan: Plan, *, gathered: int, 
             f"The remaining budget meets the target of {plan.epsilon:.3g} over {over}, with {spare} to spare.",
         )
     where = f"the expected excess loss is {plan.risks[index]:.4g} in period {plan.first_period + index}"
-    best = tightest_plan(replace(problem, budget=spending.left_after(seen)), accuracy=ACCURACY).epsilon
+    known = replace(plan, samples=(max(plan.samples[0] - seen, 0), *plan.samples[1:]))
+    best = tightest_plan(
+        replace(problem, budget=spending.left_after(seen)), accuracy=TIGHTEST_ACCURACY, start=known
+    ).epsilon
     if spending.most(gathered + 1) <= gathered:
         return budget_check(
             Verdict.FAIL,

@@ -27,6 +27,7 @@ from driftpace.typing import BoolArray, FloatArray, IntArray
 
 _SIZES = (160, 400, 1000, 2000)
 _TARGET_SIZES = (160, 640)
+_QUICK_SIZES = (96, 160)
 _MAX_NODES = 600_000
 _MAX_CLASSES = 48
 
@@ -130,10 +131,17 @@ class LevelProgramme:
         )
 
 
-def meet_target(search: Search, sizes: OrderSizes) -> None:
-    """Decide whether the budget meets the target in every period, and minimise the cost of doing so."""
-    for size in _TARGET_SIZES:
-        distances = spread_distances(search.problem, search.arrays, sizes, size)
+def meet_target(search: Search, sizes: OrderSizes, *, quick: bool = False) -> None:
+    """Decide whether the budget meets the target in every period, and minimise the cost of doing so.
+
+    If ``quick``, the finer grid is concentrated around the plan of the coarser one, and nothing is labelled.
+    """
+    for size in _QUICK_SIZES if quick else _TARGET_SIZES:
+        distances = spread_distances(
+            search.problem, search.arrays, sizes, min(size, _TARGET_SIZES[0]) if quick else size
+        )
+        if quick and search.value == 0.0:
+            distances = concentrated_distances(distances, search.visited(), size)
         down = _level_programme(search, sizes, distances, runs=False, up=False)
         floor = down.min_cost(0.0)
         search.money_lower = max(search.money_lower, floor.money)
@@ -142,7 +150,7 @@ def meet_target(search: Search, sizes: OrderSizes) -> None:
         _offer_level(search, _level_programme(search, sizes, distances, runs=False, up=True), 0.0)
         if search.value == 0.0 and search.money <= floor.money * (1.0 + search.accuracy):
             return
-    if search.value == 0.0 and search.money > floor.money:
+    if search.value == 0.0 and search.money > floor.money and not quick:
         cutoff = search.money
 
         def prune(n: int, distances: FloatArray, money: FloatArray, values: FloatArray) -> BoolArray:
@@ -153,13 +161,14 @@ def meet_target(search: Search, sizes: OrderSizes) -> None:
             search.money_lower = search.money
 
 
-def minimise_level(search: Search, sizes: OrderSizes) -> None:
-    """Bracket the least level that is within the budget."""
+def minimise_level(search: Search, sizes: OrderSizes, *, quick: bool = False) -> None:
+    """Bracket the least level that is within the budget; if ``quick``, on the first two grids only."""
     problem = search.problem
     runs = isinstance(problem.gap, LargestRun)
-    _offer_mean_plans(search)
+    if not (quick and search.started):
+        _offer_mean_plans(search)
     wide = spread_distances(problem, search.arrays, sizes, _SIZES[0])
-    for size in _SIZES:
+    for size in _QUICK_SIZES if quick else _SIZES:
         distances = concentrated_distances(wide, search.visited(), size)
         down = _level_programme(search, sizes, distances, runs=runs, up=False)
         search.raise_lower(_infeasible_level(search, down) * ROUNDING_MARGIN)
@@ -172,7 +181,7 @@ def minimise_level(search: Search, sizes: OrderSizes) -> None:
         enough = search.lower * (1.0 + search.accuracy / 4.0)
         _, better = local.improve(up.grid.sizes.entries(search.samples), enough=enough, rounds=40)
         search.offer(up.grid.sizes.samples(better))
-        if search.done:
+        if search.done or (quick and size == _QUICK_SIZES[-1]):
             return
         if problem.horizon * size > _MAX_NODES:
             break
@@ -229,9 +238,11 @@ def _offer_mean_plans(search: Search) -> None:
 def _infeasible_level(search: Search, down: LevelProgramme) -> float:
     """Return the highest level that this grid proves to exceed the budget."""
     low, high = search.lower, search.value
-    if down.min_cost(low).money <= search.budget:
+    if search.quick and down.min_cost(0.9 * high).money > search.budget:
+        low = max(low, 0.9 * high)
+    elif down.min_cost(low).money <= search.budget:
         return low
-    while high - low > max(search.accuracy / 8.0, 1e-7) * high:
+    while high - low > max(search.accuracy / (4.0 if search.quick else 8.0), 1e-7) * high:
         middle = 0.5 * (low + high)
         low, high = (middle, high) if down.min_cost(middle).money > search.budget else (low, middle)
     return low
@@ -240,7 +251,7 @@ def _infeasible_level(search: Search, down: LevelProgramme) -> float:
 def _offer_lower_levels(search: Search, up: LevelProgramme) -> None:
     """Offer plans for lower and lower levels."""
     low, high = search.lower, search.value
-    while high - low > max(search.accuracy / 8.0, 1e-7) * high:
+    while high - low > max(search.accuracy / (4.0 if search.quick else 8.0), 1e-7) * high:
         middle = 0.5 * (low + high)
         feasible = _offer_level(search, up, middle) <= search.budget
         low, high = (low, middle) if feasible else (middle, high)

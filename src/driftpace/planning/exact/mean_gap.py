@@ -23,6 +23,7 @@ from driftpace.typing import BoolArray, FloatArray
 
 _COARSE = 48
 _WIDE = 96
+_QUICK, _QUICK_EXCHANGES = 32, 2
 _SIZES = (128, 256, 512)
 _SHORT = 60  # periods; label setting handles these, so the finest grid is skipped
 _MAX_LAYERS = 2_000
@@ -35,14 +36,23 @@ _EARLY = 0.3  # before the grid is concentrated around the plan, the gap must be
 _LONG = 250  # periods; beyond, exchanges wait until the grid is concentrated around the plan
 
 
-def minimise_mean_gap(search: Search, sizes: OrderSizes) -> None:
-    """Close the gap between dual bound and incumbent on finer and finer grids."""
-    problem = search.problem
-    coarse = search.order_sizes(fine=False)
-    guess = _dual(
-        search, _programme(search, coarse, spread_distances(problem, search.arrays, coarse, _COARSE)), guess=None
-    ).price
-    programme = _programme(search, sizes, spread_distances(problem, search.arrays, sizes, _WIDE))
+def minimise_mean_gap(search: Search, sizes: OrderSizes, *, quick: bool = False) -> None:
+    """Close the gap between dual bound and incumbent on finer and finer grids.
+
+    If ``quick``, on two grids only; or on a coarse one, if the price of money is not known yet.
+    """
+    problem, guess = search.problem, search.price if quick else None
+    if guess is None:
+        coarse = sizes if quick else search.order_sizes(fine=False)
+        distances = spread_distances(problem, search.arrays, coarse, _QUICK if quick else _COARSE)
+        programme = _programme(search, coarse, distances)
+        dual = _dual(search, programme, guess=None)
+        guess = dual.price
+        if quick:
+            local = LocalSearch.of(problem, search.arrays, programme.grid, search.budget)
+            _improve(search, local, dual, rounds=_QUICK_EXCHANGES)
+            return
+    programme = _programme(search, sizes, spread_distances(problem, search.arrays, sizes, _COARSE if quick else _WIDE))
     dual = _dual(search, programme, guess=guess)
     _improve(
         search,
@@ -52,14 +62,14 @@ def minimise_mean_gap(search: Search, sizes: OrderSizes) -> None:
     )
     few = spread_distances(problem, search.arrays, sizes, _COARSE)
     for size in _SIZES:
-        if search.gap <= search.accuracy * (_EARLY if size == _SIZES[0] else 1.0):
+        if search.within(_EARLY if size == _SIZES[0] and not quick else 1.0):
             return
         programme = _programme(search, sizes, concentrated_distances(few, search.visited(), size))
         dual = _dual(search, programme, guess=dual.price)
         _improve(search, LocalSearch.of(problem, search.arrays, programme.grid, search.budget), dual, rounds=_ROUNDS)
-        if problem.horizon <= _SHORT and size == _SIZES[1]:
+        if quick or (problem.horizon <= _SHORT and size == _SIZES[1]):
             break
-    if not search.done:
+    if not (search.done or quick):
         _bound_by_order_count(search, sizes, programme, dual.price)
 
 
@@ -70,7 +80,9 @@ def _programme(search: Search, sizes: OrderSizes, distances: FloatArray) -> Pric
 
 
 def _dual(search: Search, programme: PricedProgramme, *, guess: float | None) -> DualBound[PricedSolution]:
-    dual = maximise_dual(programme, search.budget, guess=guess, accuracy=max(search.accuracy / 20.0, 1e-5))
+    dual = maximise_dual(
+        programme, search.budget, guess=guess, accuracy=max(search.accuracy / (5.0 if search.quick else 20.0), 1e-5)
+    )
     if dual.lower * ROUNDING_MARGIN > search.lower:
         search.raise_lower(dual.lower * ROUNDING_MARGIN)
         search.price = dual.price
@@ -89,7 +101,10 @@ def _improve(search: Search, local: LocalSearch, dual: DualBound[PricedSolution]
             tried += [local.splice(left, right), local.splice(right, left)]
     nothing = np.full(search.problem.horizon, -1)
     tried = [each for each in tried if np.isfinite(each[0])] or [(np.inf, nothing)]
-    enough = search.lower * (1.0 + search.accuracy / (4.0 if search.problem.horizon <= _LONG else 1.5))
+    enough = search.lower * (
+        1.0 + search.accuracy / (4.0 if search.problem.horizon <= _LONG and not search.quick else 1.5)
+    )
+    enough = max(enough, search.lower + 0.7 * search.negligible)
     for _, plan in sorted(tried, key=lambda each: each[0])[:_TRIED]:
         _, better = local.improve(plan, enough=enough, rounds=rounds)
         search.offer(local.grid.sizes.samples(better))

@@ -6,6 +6,7 @@ search improves the plans; on small problems label setting proves optimality.
 """
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -27,11 +28,19 @@ ACCURACY = 0.01
 _MAX_CUSTOM_PLANS = 20_000  # custom objectives with no more plans are enumerated
 _MAX_LABELLED_PLANS = 400_000  # problems with no more plans are solved by label setting at once
 _EXCHANGES = 20_000
+_QUICK_ROUNDS = 2  # the order sizes of the second are those near the plan of the first
 
 _STANDARD_GAPS = (MeanGap(), LargestGap(), LargestRun())  # their plans are starting points for custom objectives
 
 
-def plan_exact(problem: Problem, *, accuracy: float = ACCURACY) -> Plan:
+def plan_exact(
+    problem: Problem,
+    *,
+    accuracy: float = ACCURACY,
+    quick: bool = False,
+    negligible: float = 0.0,
+    start: tuple[Sequence[int], float | None] | None = None,
+) -> Plan:
     """Minimise the objective of a problem to a proven relative optimality gap.
 
     Parameters
@@ -40,6 +49,12 @@ def plan_exact(problem: Problem, *, accuracy: float = ACCURACY) -> Plan:
         The problem.
     accuracy : float, default 0.01
         The relative optimality gap at which the search stops; 0 searches until the optimum is proven, if possible.
+    quick : bool, default False
+        Try few order sizes first, and all of them only where these do not prove the accuracy. The plan may differ, within it.
+    negligible : float, default 0.0
+        The absolute optimality gap at which the search stops as well.
+    start : tuple, optional
+        The samples of an earlier plan for the same periods, and its price of money if known: the search starts from them.
 
     Returns
     -------
@@ -61,13 +76,19 @@ def plan_exact(problem: Problem, *, accuracy: float = ACCURACY) -> Plan:
     ((19, 13, 14, 14, 13, 14, 23, 0), 0.0148865, 0.0)
     """
     validation.nonnegative("plan", accuracy=accuracy)
-    return _plan(Search.of(problem, accuracy))
+    validation.nonnegative("plan", negligible=negligible)
+    quick = quick and accuracy > 0.0 and problem.outlook.steps != "printed"
+    search = Search.of(problem, accuracy, negligible, quick=quick)
+    if start is not None and len(start[0]) == problem.horizon:
+        price = None if start[1] is None else start[1] * float(problem.cost.unit)
+        search.start_from(np.array(start[0], np.int64), price)
+    return _plan(search)
 
 
 def _plan(search: Search) -> Plan:
-    problem, gap = search.problem, search.problem.gap
-    sizes = search.order_sizes(fine=True)
-    if search.value == 0.0:
+    problem, gap, quick = search.problem, search.problem.gap, search.quick
+    sizes = search.few_order_sizes() if quick else search.order_sizes(fine=True)
+    if search.value == 0.0 and not search.samples.any():
         search.proof = "the target is met in every period without samples"
     elif len(sizes.counts) == 0:
         search.raise_lower(search.value)
@@ -82,12 +103,16 @@ def _plan(search: Search) -> Plan:
     elif problem.outlook.steps == "printed":
         largest = _plan(_corrected_search(search, LargestGap(gap.weights))) if isinstance(gap, LargestRun) else None
         _plan_printed_form(search, sizes, _plan(_corrected_search(search, gap)), largest)
+    elif not quick:
+        _minimise(search, sizes)
     else:
-        meet_target(search, sizes)
-        if search.value > 0.0 and isinstance(gap, MeanGap):
-            minimise_mean_gap(search, sizes)
-        elif search.value > 0.0:
-            minimise_level(search, sizes)
+        for _ in range(_QUICK_ROUNDS):
+            _minimise(search, search.few_order_sizes(), quick=True)
+            if search.settled:
+                break
+        else:
+            search.quick = False
+            _minimise(search, search.order_sizes(fine=True))
     return evaluate_plan(
         problem,
         search.samples.tolist(),
@@ -96,6 +121,16 @@ def _plan(search: Search) -> Plan:
         lower=search.lower,
         price=None if search.price is None else search.price / float(problem.cost.unit),
     )
+
+
+def _minimise(search: Search, sizes: OrderSizes, *, quick: bool = False) -> None:
+    """Improve the plan and its lower bounds; the objective is one of the paper's three."""
+    if search.money_lower <= search.budget:
+        meet_target(search, sizes, quick=quick)
+    if search.value > 0.0 and isinstance(search.problem.gap, MeanGap):
+        minimise_mean_gap(search, sizes, quick=quick)
+    elif search.value > 0.0:
+        minimise_level(search, sizes, quick=quick)
 
 
 def plan_for_target(problem: Problem, *, accuracy: float = ACCURACY) -> tuple[Plan | None, bool]:

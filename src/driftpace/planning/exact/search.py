@@ -211,6 +211,8 @@ ROUNDING_MARGIN = 1.0 - 1e-9
 
 _SAME = 1e-12
 _MAX_LABELS = 150_000
+_FEW, _FEW_RATIO = 24, 1.06
+_NEAR, _MANY = 1.4, 160
 _MAX_RUN_LABELS = 400_000
 _MAX_RUN_HORIZON = 12  # labels of runs do not dominate each other: beyond this there are too many
 
@@ -220,7 +222,8 @@ class Search:
     """A search for a plan, with an incumbent ``samples`` of some ``value`` and a proven bound ``lower``.
 
     ``least`` is the smallest value found; ``money`` breaks ties between values that differ by rounding. ``money_lower`` is a
-    lower bound on the cost of meeting the target in every period.
+    lower bound on the cost of meeting the target in every period. A value within ``negligible`` of ``lower`` is good enough.
+    ``quick`` trades time for plans that may differ within the accuracy.
     """
 
     problem: Problem
@@ -235,9 +238,12 @@ class Search:
     money_lower: float = 0.0
     price: float | None = None
     proof: str = ""
+    negligible: float = 0.0
+    quick: bool = False
+    started: bool = False
 
     @classmethod
-    def of(cls, problem: Problem, accuracy: float) -> "Search":
+    def of(cls, problem: Problem, accuracy: float, negligible: float = 0.0, *, quick: bool = False) -> "Search":
         """Return a search whose incumbent buys nothing."""
         nothing = np.zeros(problem.horizon, np.int64)
         value = objective_value(problem, nothing)
@@ -249,6 +255,8 @@ class Search:
             samples=nothing,
             value=value,
             least=value,
+            negligible=negligible,
+            quick=quick,
         )
 
     @property
@@ -259,7 +267,18 @@ class Search:
     @property
     def done(self) -> bool:
         """Whether the optimality gap is within the accuracy."""
-        return self.gap <= self.accuracy
+        return self.within(1.0)
+
+    def within(self, share: float) -> bool:
+        """Whether the optimality gap is within this share of the accuracy, or negligible."""
+        return self.gap <= share * self.accuracy or self.value - self.lower <= self.negligible
+
+    @property
+    def settled(self) -> bool:
+        """Whether the plan is within the accuracy: in its cost if it meets the target, else in its value."""
+        if self.value > 0.0:
+            return self.done
+        return self.money <= self.money_lower * (1.0 + self.accuracy)
 
     @property
     def cutoff(self) -> float:
@@ -275,6 +294,29 @@ class Search:
     def order_sizes(self, *, fine: bool) -> OrderSizes:
         """Return the order sizes to consider: all up to 2,000 and a geometric sequence, or a coarser choice."""
         return order_sizes(self.problem, self.arrays, each=2000 if fine else 64, ratio=1.01 if fine else 1.03)
+
+    def few_order_sizes(self) -> OrderSizes:
+        """Return about a hundred order sizes: a geometric sequence, and the numbers in the range of the incumbent's orders."""
+        sizes = order_sizes(self.problem, self.arrays, each=_FEW, ratio=_FEW_RATIO)
+        orders = np.unique(self.samples[self.samples > 0])
+        if len(orders) == 0:
+            return sizes
+        low, high = int(orders[0] / _NEAR), int(np.ceil(orders[-1] * _NEAR))
+        near = np.arange(low, high + 1)
+        if len(near) > _MANY:
+            near = np.rint(np.geomspace(max(low, 1), high, _MANY)).astype(np.int64)
+        counts = np.union1d(sizes.counts, near)
+        counts = counts[(counts >= 1) & (counts <= sizes.counts[-1])]
+        return OrderSizes.of(self.problem.cost, counts, beyond=sizes.beyond)
+
+    def start_from(self, samples: IntArray, price: float | None) -> None:
+        """Offer an earlier plan, its last orders left out as far as the budget requires, and its price of money."""
+        samples = samples.copy()
+        costs = np.cumsum(np.where(samples > 0, self.problem.cost.units(np.maximum(samples, 1)), 0))
+        samples[costs > self.budget] = 0
+        self.offer(samples)
+        self.price = price
+        self.started = True
 
     def offer(self, samples: IntArray) -> None:
         """Make a plan the incumbent if it is feasible and better."""
