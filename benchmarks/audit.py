@@ -8,8 +8,9 @@ Numbers do not depend on workers. Variants of the method are made by setting its
 import argparse
 import math
 import os
+import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -311,6 +312,13 @@ def report_feedback(asked: argparse.Namespace) -> None:
     print(markdown(heads, lines))
 
 
+def _announced(results: Iterable[Runs]) -> Iterator[Runs]:
+    """Yield the results, printing the name of each as it comes."""
+    for runs in results:
+        print(f"{runs.name}, epsilon {runs.epsilon:g}", file=sys.stderr, flush=True)
+        yield runs
+
+
 def main(arguments: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks audit", description=__doc__)
     parser.add_argument("--runs", type=int, default=20)
@@ -323,9 +331,9 @@ def main(arguments: Sequence[str] = ()) -> None:
     began, every = time.perf_counter(), list[Runs]()
     if "scenarios" in asked.parts:
         chosen = [one for one in scenarios() if asked.only is None or asked.only in one.name]
-        every += run_scenarios(chosen, runs=asked.runs, periods=asked.periods, workers=asked.workers)
+        every += _announced(run_scenarios(chosen, runs=asked.runs, periods=asked.periods, workers=asked.workers))
     if "tables" in asked.parts:
-        every += run_tables(asked.runs, asked.only)
+        every += _announced(run_tables(asked.runs, asked.only))
     if every:
         report_bias(every, asked)
     if "feedback" in asked.parts:
@@ -334,6 +342,4 @@ def main(arguments: Sequence[str] = ()) -> None:
 
 
 if __name__ == "__main__":
-    import sys
-
     main(sys.argv[1:])
