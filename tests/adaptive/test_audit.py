@@ -15,6 +15,7 @@ from driftpace.adaptive.audit import (
     mean_product,
     with_measured_risk,
 )
+from driftpace.adaptive.rows import number_groups
 from driftpace.typing import FloatArray
 
 
@@ -121,3 +122,50 @@ def test_a_report_has_what_was_measured() -> None:
     assert last.interval[0] <= last.mean + 4 * last.mean_error
     assert "promised" in last.sentence
     assert f"over {last.periods} periods" in last.sentence
+
+
+@pytest.mark.statistical
+def test_pairs_within_a_group_do_not_count(seed: int) -> None:
+    """Unbiased within 4.5 standard errors of 8,000 runs where rows of a group share noise; pairs of all rows must fail."""
+    rng, error, groups = (
+        np.random.default_rng(seed),
+        np.array([0.3, -0.1, 0.2]),
+        np.array([0, 0, 0, 1, 1, 2, 3, 3, 4, 0]),
+    )
+    truth = 0.5 * float(error @ error)
+    measured, naive, stated = [], [], []
+    for _ in range(8_000):
+        Z = rng.standard_normal((10, 3))
+        Z[:, 0] = 1.0
+        noise = 0.8 * rng.standard_normal(5)[groups] + 0.6 * rng.standard_normal(10)
+        drawn = Z * (Z @ error - noise)[:, None]
+        one, all_rows = mean_product(drawn, 1.0, groups), mean_product(drawn, 1.0)
+        assert one is not None
+        assert all_rows is not None
+        measured.append(one.excess)
+        stated.append(one.variance)
+        naive.append(all_rows.excess)
+    standard_error = np.std(measured, ddof=1) / math.sqrt(8_000)
+    assert abs(np.mean(measured) - truth) < 4.5 * standard_error
+    assert np.mean(naive) - truth > 4.5 * np.std(naive, ddof=1) / math.sqrt(8_000)
+    assert 0.9 * np.var(measured, ddof=1) <= np.mean(stated) <= 2.5 * np.var(measured, ddof=1)
+    assert mean_product(drawn, 1.0, np.arange(10) // 5) is None, "two groups have one pair"
+
+
+def test_groups_of_one_row_are_rows(seed: int) -> None:
+    drawn = gradients(1, 12, np.array([0.3, 0.1]), np.random.default_rng(seed))[0]
+    assert mean_product(drawn, 1.0) == mean_product(drawn, 1.0, np.arange(12))
+
+
+def test_whole_groups_are_kept_from_decisions(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for _ in range(50):
+        groups = number_groups(rng.integers(0, 12, 40))
+        assert groups is not None
+        decided = int(rng.integers(0, 41))
+        kept = audit_rows(40, 5, decided, groups)
+        for group in range(groups.max() + 1):
+            assert len(set(kept[groups == group].tolist())) == 1
+        assert not kept[: min(5, decided)].any()
+        assert not set(groups[:decided][~kept[:decided]]) & set(groups[kept])
+    assert audit_rows(12, 2, 12, np.arange(12) // 2).tolist() == [False] * 4 + [True] * 2 + [False] * 4 + [True] * 2

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, chi2
 
 from driftpace import LogisticLoss, SquaredLoss, Tracker
-from driftpace.adaptive import Supply, status
+from driftpace.adaptive import AdaptiveConfig, Supply, advance, judge, status
 from driftpace.losses import LinearLoss
 from driftpace.records import Verdict
 from driftpace.synthetic import Shape, ShapedRegression
@@ -189,3 +189,28 @@ def test_a_stationary_world_is_called_stable(runs: int, periods: int, seed: int)
         error = max(share.mean(axis=1).std(ddof=1), np.sqrt(level / (periods - 1))) / np.sqrt(runs)
         assert share.mean() <= level + 3.0 * error
     assert (called(2.0, "jump", 3)[:, JUMP_AT - 2] == "drift").any()
+
+
+@pytest.mark.statistical
+def test_a_column_that_begins_to_vary_is_not_an_order_of_rows(rng: np.random.Generator) -> None:
+    """Constant in earlier periods, it has no noise there, so the gap between halves is judged by the noise of this period.
+
+    At most 1 % of 300 looks are doubted (binomial quantile, 1e-6). The noise of earlier periods alone, the control, doubts more.
+    """
+    doubted, control = 0, 0
+    config, size = AdaptiveConfig(epsilon=0.05), 4
+    for _ in range(300):
+        X = rng.standard_normal((60, 3))
+        X[:, 2] = 0.0
+        rows = make_rows(X, X.sum(axis=1) + rng.standard_normal(60), intercept=True)
+        state, first = first_look(rows, intercept=True)
+        state = advance(state, rows, first)
+        later = rng.standard_normal((30, 3))
+        rows = make_rows(later, later.sum(axis=1) + rng.standard_normal(30), intercept=True)
+        look = judge(config, state, rows)
+        doubted += verdicts(state, rows, look)["exchangeable rows"].verdict is not PASS
+        assert look.fit is not None
+        gap = (look.fit.slopes * np.repeat([1.0, -1.0], 15)) @ look.coordinates.white_rows(rows.X) / 15
+        control += float((gap**2 / (np.diag(look.fit.scatter) * 2 / 15)).max()) > chi2.ppf(1.0 - 0.01 / size, 1)
+    assert doubted <= binom.ppf(1.0 - 1e-6, 300, 0.01)
+    assert control > binom.ppf(1.0 - 1e-6, 300, 0.01)

@@ -71,3 +71,14 @@ def test_old_noise_fades(rng: np.random.Generator) -> None:
     for _ in range(60):
         sums = sums.with_rows(NoiseSums(rows=40.0, total=120.0, squares=800.0))
     assert sums.mean == pytest.approx(3.0, rel=0.02)
+
+
+def test_the_error_of_the_noise_counts_groups(rng: np.random.Generator) -> None:
+    """Twenty groups of five rows: the error of the mean of a row is that of the mean of a group over five."""
+    values = rng.exponential(5.0, 20)
+    sums = NoiseSums(rows=100.0, total=float(values.sum()), squares=float(values @ values), together=80.0)
+    assert sums.units == 20.0
+    assert sums.mean == pytest.approx(values.mean() / 5.0)
+    assert sums.error == pytest.approx(values.std() / np.sqrt(20) / 5.0)
+    many = NoiseSums(rows=4_000.0, total=1.0, squares=1.0, together=3_200.0).with_rows(sums)
+    assert many.units == pytest.approx(400.0 + 20.0)

@@ -1,6 +1,7 @@
 """A backtest whose tracker chooses its penalty: the choices come back, are shown, and survive JSON."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -104,6 +105,9 @@ def test_rows_of_one_person_stay_together() -> None:
     assert [len(set(whose.tolist())) for whose in panel.groups] == [20, 20]
     result = replay(panel, epsilon=0.5, runs=1, workers=1, baselines=(), l2=GRID)
     assert result.choices is not None
+    ungrouped = replace(panel, groups=None)
+    risks = [replay(each, epsilon=0.5, runs=1, workers=1, baselines=()).ledger for each in (panel, ungrouped)]
+    assert risks[0] != risks[1], "groups count without candidates too"
     with pytest.raises(ParameterError, match="got 'who', which is the group"):
         read_table(table, period="year", target="y", groups="who", features=["x", "who"])
     with pytest.raises(

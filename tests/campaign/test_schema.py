@@ -277,3 +277,24 @@ def test_ids_with_leading_zeros_in_a_file_are_those_that_were_drawn(tmp_path: Pa
     (tmp_path / "rows.csv").write_text("row,a,y\n" + "\n".join(f"{row_id},1.0,2.0" for row_id in drawn))
     campaign.tell_table(tmp_path / "rows.csv", final=False)
     assert not campaign.awaited()
+
+
+def test_a_column_of_groups_counts_rows_together_with_one_penalty_too(rng: np.random.Generator) -> None:
+    """The same table with groups that share their noise, and without: the risk is larger where rows belong together."""
+    shop = np.repeat(np.arange(30), 5)
+    visits = rng.standard_normal(150)
+    spent = visits + rng.standard_normal(30)[shop] + 0.3 * rng.standard_normal(150)
+    risks = []
+    for groups in ({}, {"groups": "shop"}):
+        values = {"name": "shops", "target": "spent", "features": ["visits"], "epsilon": 0.05, "seed": 0, **groups}
+        campaign = Campaign.create(values, storage=MemoryStore())
+        campaign.ask()
+        table = {"shop": shop, "visits": visits, "spent": spent}
+        receipt = campaign.tell_table(read_columns(table, owner="test"), final=True)
+        assert receipt.report is not None
+        risks.append(receipt.report.risk_bound)
+    assert risks[1] > 1.5 * risks[0]
+    nameless = {"shop": [None, *shop[1:].tolist()], "visits": visits, "spent": spent}
+    campaign.ask()
+    with pytest.raises(DataError, match="shop"):
+        campaign.tell_table(read_columns(nameless, owner="test"))

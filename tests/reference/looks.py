@@ -17,19 +17,26 @@ from driftpace.adaptive.fit import AdaptiveFit, fit_period, metric
 from driftpace.adaptive.memory import Memory, NoiseSums, no_memory
 from driftpace.losses import LinearLoss, SquaredLoss
 from driftpace.records import Assumption
-from driftpace.typing import FloatArray
+from driftpace.typing import FloatArray, IntArray
 
 SQUARED = SquaredLoss()
 
 
-def make_rows(X: FloatArray, y: FloatArray, *, intercept: bool = False, loss: LinearLoss = SQUARED) -> DesignRows:
+def make_rows(
+    X: FloatArray,
+    y: FloatArray,
+    *,
+    intercept: bool = False,
+    loss: LinearLoss = SQUARED,
+    groups: IntArray | None = None,
+) -> DesignRows:
     """Rows without a penalty on the intercept, which comes first."""
     if intercept:
         X = np.column_stack([np.ones(len(X)), X])
     penalty = np.full(X.shape[1], loss.l2)
     if intercept:
         penalty[0] = 0.0
-    return DesignRows(loss=loss, X=X, y=y, penalty=penalty)
+    return DesignRows(loss=loss, X=X, y=y, penalty=penalty, groups=groups)
 
 
 def foresee(mean: FloatArray, variance: float) -> Prediction:

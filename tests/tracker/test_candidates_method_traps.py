@@ -241,7 +241,7 @@ def test_candidates_are_as_if_alone_whatever_happens(run: int, tmp_path: Path) -
             continue
         final = bool(rng.random() < 0.6)
         report = together.tell(X, y, groups=groups, final=final)
-        reports = [tracker.tell(X, y, final=final) for tracker in alone]
+        reports = [tracker.tell(X, y, groups=groups, final=final) for tracker in alone]
         if report is not None:
             assert report.selected is not None
             other = reports[report.selected.index]
@@ -305,6 +305,7 @@ def test_a_loss_given_again_does_not_take_the_penalties_away(tmp_path: Path, rng
 
 _METHOD, _STATE = ("method", "fields"), ("state", "fields")
 _SECOND = (*_STATE, "states", "items", 1, "fields")
+_GROUPS = (*_SECOND, "batches", "items", 0, "fields")
 _MANGLED: dict[str, tuple[tuple[Any, ...], Any]] = {
     "no selection": ((*_METHOD, "selection"), None),
     "labels missing": ((*_METHOD, "selection", "labels"), ["a", "b"]),
@@ -317,9 +318,9 @@ _MANGLED: dict[str, tuple[tuple[Any, ...], Any]] = {
     "no state": (("state",), None),
     "choice beyond": ((*_STATE, "chosen"), 7),
     "choice true": ((*_STATE, "chosen"), True),
-    "no groups": ((*_STATE, "groups"), None),
-    "groups missing": ((*_STATE, "groups"), {"!": "tuple", "items": []}),
-    "groups short": ((*_STATE, "groups"), {"!": "tuple", "items": [{"!": "tuple", "items": [1, 2]}]}),
+    "groups missing": ((*_GROUPS, "groups"), {"!": "tuple", "items": []}),
+    "groups short": ((*_GROUPS, "groups"), {"!": "tuple", "items": [1, 2]}),
+    "groups a number": ((*_GROUPS, "groups"), 3),
     "places short": ((*_STATE, "places"), {"!": "tuple", "items": [None]}),
     "tally": ((*_STATE, "tally"), 3),
     "order": ((*_SECOND, "order"), None),

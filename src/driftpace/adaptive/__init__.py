@@ -4,7 +4,7 @@ from driftpace.adaptive.audit import AuditState, ErrorRecord, audit_of, audit_ro
 from driftpace.adaptive.certificate import certificate
 from driftpace.adaptive.checks import Supply, checks, counted, measured_risk, status
 from driftpace.adaptive.outlook import PredictedBound, outlook_from_here, outlook_of
-from driftpace.adaptive.rows import DesignRows
+from driftpace.adaptive.rows import DesignRows, number_groups
 from driftpace.adaptive.sample_size import RowsNeeded, next_batch, risk_after, rows_missing
 from driftpace.adaptive.state import (
     FIRST_ROWS,
@@ -49,6 +49,7 @@ __all__ = [
     "judge",
     "measured_risk",
     "next_batch",
+    "number_groups",
     "outlook_from_here",
     "outlook_of",
     "risk_after",

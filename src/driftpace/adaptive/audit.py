@@ -11,6 +11,8 @@ stop there. Two sets of rows qualify, and neither is bought for the audit:
 * every third row of a period is kept from the decisions to ask for more (it enters the fit when the period is closed). These
   rows measure the model that was decided on, and the fit that includes them follows from it linearly.
 
+Where rows belong together, only rows of different groups are paired, and whole groups are kept from decisions.
+
 When measured and promised risk disagree, the share of the target that orders aim at is corrected, with steps that fall to a
 constant: the weighted mean of the measured risks then approaches the goal at the rate 1/periods, whatever the drift does.
 """
@@ -22,12 +24,12 @@ import numpy as np
 
 from driftpace.adaptive.bank import Prediction
 from driftpace.adaptive.coordinates import Coordinates
-from driftpace.adaptive.rows import DesignRows
+from driftpace.adaptive.rows import DesignRows, group_sums, number_groups
 from driftpace.records import Audit
-from driftpace.typing import BoolArray, FloatArray
+from driftpace.typing import BoolArray, FloatArray, IntArray
 
 EVERY = 3
-"""One row in so many is kept from the decisions of its period."""
+"""One row, or group, in so many is kept from the decisions of its period."""
 
 GOAL = 0.85
 """The share of the target that the mean of the measured risks is steered to."""
@@ -116,37 +118,63 @@ class Measured:
     expected_variance: float
 
 
-def audit_rows(count: int, size: int, decided: int) -> BoolArray:
+def audit_rows(count: int, size: int, decided: int, groups: IntArray | None = None) -> BoolArray:
     """Return which of ``count`` rows of a period had no part in its decisions, the last of which saw the first ``decided`` rows.
 
-    The first ``size`` rows, as many as there are coefficients, are never kept from a decision: without them it sees nothing.
+    The first ``size`` rows, as many as there are coefficients, are never kept from a decision: without them it sees nothing. With
+    ``groups``, numbered in the order of their first rows, a group is kept whole, or had a part in decisions as a whole.
 
     >>> audit_rows(8, 2, 6).tolist()
     [False, False, True, False, False, True, True, True]
     """
-    at = np.arange(count)
-    return np.asarray(((at % EVERY == EVERY - 1) & (at >= size)) | (at >= decided))
+    return fresh_rows(count, decided, groups) | _every_third(count, size, groups)
 
 
-def mean_product(gradients: FloatArray, noise: float) -> Measured | None:
-    """Return half the mean product of the gradients of two different rows; None for fewer than three rows.
+def fresh_rows(count: int, decided: int, groups: IntArray | None = None) -> BoolArray:
+    """Return which of ``count`` rows are later than the first ``decided``, and of groups that have no row among these.
 
-    The variance is that of the jackknife, less the part of products of noise, which the jackknife counts twice. The expected
-    variance is that of pure noise.
+    >>> fresh_rows(4, 2, np.array([0, 1, 1, 2])).tolist()
+    [False, False, False, True]
     """
-    count, size = gradients.shape
+    return np.asarray(_first_of_group(count, groups) >= decided)
+
+
+def _every_third(count: int, size: int, groups: IntArray | None) -> BoolArray:
+    rank = np.arange(count) if groups is None else groups
+    return np.asarray((rank % EVERY == EVERY - 1) & (_first_of_group(count, groups) >= size))
+
+
+def _first_of_group(count: int, groups: IntArray | None) -> IntArray:
+    """Return for each row the place of the first row of its group."""
+    if groups is None:
+        return np.arange(count)
+    return np.asarray(np.unique(groups, return_index=True)[1][groups])
+
+
+def mean_product(gradients: FloatArray, noise: float, groups: IntArray | None = None) -> Measured | None:
+    """Return half the mean product of the gradients of two rows of different groups; None for fewer than three groups.
+
+    Without ``groups`` each row is one. The variance is that of the jackknife over groups, less the part of products of noise,
+    which the jackknife counts twice. The expected variance is that of pure noise.
+    """
+    rows, size = gradients.shape
+    groups = None if groups is None else number_groups(groups)
+    sums = group_sums(gradients, groups)
+    count = len(sums)
     if count < 3:
         return None
-    total = gradients.sum(axis=0)
-    lengths = np.einsum("ij,ij->i", gradients, gradients)
-    pairs = float(total @ total - lengths.sum())
-    excess = 0.5 * pairs / (count * (count - 1))
-    without = 0.5 * (pairs - 2.0 * (gradients @ total - lengths)) / ((count - 1) * (count - 2))
+    sizes = np.ones(count, dtype=np.int64) if groups is None else np.bincount(groups)
+    pairs = rows * rows - int(sizes @ sizes)
+    total = sums.sum(axis=0)
+    lengths = np.einsum("ij,ij->i", sums, sums)
+    product = float(total @ total - lengths.sum())
+    excess = 0.5 * product / pairs
+    without = 0.5 * (product - 2.0 * (sums @ total - lengths)) / (pairs - 2 * sizes * (rows - sizes))
     jackknife = (count - 1) / count * float(np.square(without - without.mean()).sum())
-    products = float(np.square(gradients.T @ gradients).sum() - lengths @ lengths)
-    pure = 0.5 * products / (count * (count - 1)) ** 2
+    products = float(np.square(sums.T @ sums).sum() - lengths @ lengths)
+    pure = 0.5 * products / pairs**2
     variance = max(jackknife - pure, 0.5 * pure)
-    expected = 0.5 * noise * noise * size / (count * (count - 1))
+    expected = 0.5 * noise * noise * size / pairs
     return Measured(excess=excess, variance=variance, expected_variance=expected)
 
 
@@ -194,10 +222,11 @@ def with_prediction_errors(
     count = min(first, len(rows))
     predicted = np.concatenate([view.moments(view.shares)[0] for view in views])
     gradients = gradients_at(rows, slice(0, count), white, white.plain(predicted))
+    groups = None if rows.groups is None else rows.groups[:count]
     records = state.records or tuple(ErrorRecord() for _ in parts)
     after = []
     for record, part in zip(records, parts, strict=True):
-        measured = mean_product(gradients[:, part], noise)
+        measured = mean_product(gradients[:, part], noise, groups)
         after.append(record if measured is None else record.with_measured(measured, epsilon))
     return replace(state, records=tuple(after))
 

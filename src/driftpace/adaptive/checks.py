@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driftpace.adaptive.rows import DesignRows
-from driftpace.adaptive.state import AdaptiveState, PeriodJudgement
+from driftpace.adaptive.dependence import standard_products
+from driftpace.adaptive.rows import DesignRows, group_sums
+from driftpace.adaptive.state import AdaptiveState, PeriodJudgement, products_with
 from driftpace.losses import SquaredLoss
 from driftpace.records import Assumption, Audit, Verdict
 from driftpace.records.requests import MEASURED_RISK
@@ -17,6 +18,8 @@ _JUMP_WARNING, _JUMP = 0.2, 0.5
 _ROWS_WARN, _ROWS_FAIL = 10.0, 4.0
 _SLOW = 10.0
 _ORDER_WARN, _ORDER_FAIL = 1e-2, 1e-4
+_NEIGHBOURS_WARN = 5e-4
+_GROUPS_WARN = 10.0
 _MEASURED = 5
 
 
@@ -65,6 +68,7 @@ def checks(state: AdaptiveState, rows: DesignRows, judged: PeriodJudgement, supp
         _curvature(state, rows, judged),
         _tails(rows, judged),
         _exchangeable(rows, judged),
+        _independent(state, rows, judged),
         _enough_rows(state, supply),
         _pool(supply),
         _slow_drift(state, judged),
@@ -122,28 +126,32 @@ def _curvature(state: AdaptiveState, rows: DesignRows, judged: PeriodJudgement) 
 
 def _tails(rows: DesignRows, judged: PeriodJudgement) -> Assumption:
     """Check whether a few rows dominate the noise: then its mean cannot be estimated from such rows."""
-    name, count = "tails", len(rows)
-    if judged.fit is not None and judged.fit.sums.total <= 1e-6 * judged.epsilon * count:
+    name, count = "tails", rows.units
+    kind = "row" if rows.groups is None else "group"
+    if judged.fit is not None and judged.fit.sums.total <= 1e-6 * judged.epsilon * len(rows):
         return _assumption(
             name,
             Verdict.WARN,
-            f"There is no noise in the {counted(count)} of this period; if later rows have some, more are needed.",
+            f"There is no noise in the {counted(len(rows))} of this period; if later rows have some, more are needed.",
         )
     if judged.fit is None or count < 40:
         return _assumption(
-            name, Verdict.PASS, f"Not checked: {counted(count)} are too few to judge tails.", judged=False
+            name,
+            Verdict.PASS,
+            f"Not checked: {count} {kind}{'s' if count != 1 else ''} are too few to judge tails.",
+            judged=False,
         )
     largest = judged.fit.largest
     usual = min(4.0 * math.log(count) / count, 0.5)  # what the largest of so many squared Gaussian scores has
-    share = f"{100 * largest:.0f} % of the noise in {count} rows"
+    share = f"{100 * largest:.0f} % of the noise in {count} {kind}s"
     if largest > 0.5:
-        advice = "check that row, or use HuberLoss" if isinstance(rows.loss, SquaredLoss) else "check that row"
+        advice = f"check that {kind}" + (", or use HuberLoss" if isinstance(rows.loss, SquaredLoss) else "")
         sentence = f"One outlier dominates the variance ({share}), so the noise cannot be estimated: {advice}."
         return _assumption(name, Verdict.FAIL, sentence)
     if largest > 2.5 * usual:
-        sentence = f"Tails are heavy: one row has {share}, where {100 * usual:.0f} % is usual."
+        sentence = f"Tails are heavy: one {kind} has {share}, where {100 * usual:.0f} % is usual."
         return _assumption(name, Verdict.WARN, sentence)
-    return _assumption(name, Verdict.PASS, f"No outlier dominates: the largest row has {share}.")
+    return _assumption(name, Verdict.PASS, f"No outlier dominates: the largest {kind} has {share}.")
 
 
 def _exchangeable(rows: DesignRows, judged: PeriodJudgement) -> Assumption:
@@ -156,9 +164,10 @@ def _exchangeable(rows: DesignRows, judged: PeriodJudgement) -> Assumption:
         return _assumption(name, Verdict.PASS, sentence, judged=False)
     slopes, rest = judged.fit.slopes, len(rows) - half
     gap = slopes[:half] @ rows.X[:half] / half - slopes[half:] @ rows.X[half:] / rest
-    standard = np.square(judged.coordinates.inverse @ gap) / (
-        np.maximum(np.diag(judged.fit.scatter), 1e-300) * (1.0 / half + 1.0 / rest)
-    )
+    gradients = group_sums(judged.coordinates.white_rows(rows.X) * slopes[:, None], rows.groups)
+    own = np.square(gradients).sum(axis=0) / len(rows)  # a column that varies only now has no noise in earlier periods
+    spread = np.maximum(np.maximum(np.diag(judged.fit.scatter), own), 1e-300)
+    standard = np.square(judged.coordinates.inverse @ gap) / (spread * (1.0 / half + 1.0 / rest))
     chance = min(1.0, gap.size * float(gammaincc(0.5, 0.5 * float(standard.max()))))
     if chance < _ORDER_FAIL:
         return _assumption(
@@ -173,6 +182,31 @@ def _exchangeable(rows: DesignRows, judged: PeriodJudgement) -> Assumption:
             "The first rows of the period may differ from the last: draw rows at random from it.",
         )
     return _assumption(name, Verdict.PASS, "The first and the last rows of the period are alike.")
+
+
+def _independent(state: AdaptiveState, rows: DesignRows, judged: PeriodJudgement) -> Assumption:
+    """Check whether neighbouring rows, or groups, resemble each other: then the noise is larger than it looks."""
+    from scipy.special import ndtr  # slow to import, and not always needed
+
+    name, what = "independent rows", "rows" if rows.groups is None else "groups of rows"
+    if rows.groups is not None:
+        groups = state.memory.noise.units + rows.units
+        if groups < _GROUPS_WARN:
+            seen = f"{groups:.0f} {'group' if groups == 1 else 'groups'} of rows were seen"
+            sentence = f"Only {seen}: the noise of a group is only roughly known."
+            return _assumption(name, Verdict.WARN, sentence)
+    standard = standard_products(products_with(state, rows, judged))
+    if judged.fit is None or not standard.any():
+        return _assumption(name, Verdict.PASS, "Not checked: too few rows were seen.", judged=False)
+    chance = standard.size * float(ndtr(-float(standard.max())))
+    if chance < _NEIGHBOURS_WARN:
+        advice = "draw them at random" + (", or give groups where rows belong together" if rows.groups is None else "")
+        sentence = (
+            f"Neighbouring {what} resemble each other, so that the noise is larger than it looks and the target may be "
+            f"missed: {advice}."
+        )
+        return _assumption(name, Verdict.WARN, sentence)
+    return _assumption(name, Verdict.PASS, f"Neighbouring {what} are not more alike than chance allows.")
 
 
 def _enough_rows(state: AdaptiveState, supply: Supply) -> Assumption:

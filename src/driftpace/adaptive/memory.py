@@ -19,22 +19,33 @@ NOISE_ROWS = 400.0
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NoiseSums:
-    """Rows, sum and sum of squares of the noise of rows, and the sum of their losses at the best model."""
+    """Rows, sum and sum of squares of the noise of rows, and the sum of their losses at the best model.
+
+    Rows of a group act as one: their gradients are added before they are squared. ``together`` counts the rows beyond the first
+    of each group, so that ``rows - together`` is the number of groups.
+    """
 
     rows: float = 0.0
     total: float = 0.0
     squares: float = 0.0
     losses: float = 0.0
+    together: float = 0.0
 
     def with_rows(self, other: "NoiseSums") -> "NoiseSums":
-        """Return the sums after more rows, the old ones scaled down to the cap."""
-        keep = min(1.0, NOISE_ROWS / self.rows) if self.rows > 0.0 else 0.0
+        """Return the sums after more rows, the old ones scaled down to the cap of rows, or of groups."""
+        keep = min(1.0, NOISE_ROWS / self.units) if self.rows > 0.0 else 0.0
         return NoiseSums(
             rows=keep * self.rows + other.rows,
             total=keep * self.total + other.total,
             squares=keep * self.squares + other.squares,
             losses=keep * self.losses + other.losses,
+            together=keep * self.together + other.together,
         )
+
+    @property
+    def units(self) -> float:
+        """The number of independent terms: groups, or rows where each is alone."""
+        return self.rows - self.together
 
     @property
     def mean(self) -> float:
@@ -43,8 +54,10 @@ class NoiseSums:
 
     @property
     def error(self) -> float:
-        """The standard error of the mean."""
-        return math.sqrt(max(self.squares / self.rows - self.mean**2, 0.0) / self.rows)
+        """The standard error of the mean, from the spread between groups."""
+        units = self.units
+        spread = max(self.squares / units - (self.total / units) ** 2, 0.0)
+        return math.sqrt(spread / units) * (units / self.rows)
 
     @property
     def best_loss(self) -> float:

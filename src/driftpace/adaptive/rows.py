@@ -3,23 +3,43 @@
 import numpy as np
 
 from driftpace.losses import LinearLoss, SquaredLoss
-from driftpace.typing import FloatArray
+from driftpace.typing import BoolArray, FloatArray, IntArray
 
 
 class DesignRows:
     """Rows with the intercept's column first. ``penalty`` is the diagonal of the loss's penalty.
 
-    For the squared loss second derivatives do not depend on the model, so their sum is kept.
+    ``groups`` are the groups of rows that belong together, numbered from 0 in the order of their first rows; None where each row
+    is alone. For the squared loss second derivatives do not depend on the model, so their sum is kept.
     """
 
-    __slots__ = ("X", "_gram", "loss", "penalty", "y")
+    __slots__ = ("X", "_gram", "groups", "loss", "penalty", "y")
 
-    def __init__(self, *, loss: LinearLoss, X: FloatArray, y: FloatArray, penalty: FloatArray) -> None:
+    def __init__(
+        self,
+        *,
+        loss: LinearLoss,
+        X: FloatArray,
+        y: FloatArray,
+        penalty: FloatArray,
+        groups: IntArray | None = None,
+    ) -> None:
         self.loss, self.X, self.y, self.penalty = loss, X, y, penalty
+        self.groups = None if groups is None else number_groups(groups)
         self._gram: FloatArray | None = X.T @ X if isinstance(loss, SquaredLoss) else None
 
     def __len__(self) -> int:
         return len(self.y)
+
+    @property
+    def units(self) -> int:
+        """The number of groups, or of rows where each is alone."""
+        return len(self) if self.groups is None or not len(self) else int(self.groups.max()) + 1
+
+    def select(self, chosen: BoolArray) -> "DesignRows":
+        """Return some of the rows."""
+        groups = None if self.groups is None else self.groups[chosen]
+        return DesignRows(loss=self.loss, X=self.X[chosen], y=self.y[chosen], penalty=self.penalty, groups=groups)
 
     @property
     def quadratic(self) -> bool:
@@ -53,3 +73,29 @@ class DesignRows:
         """Return the sum of outer products of rows, each times the square of its weight."""
         scaled = self.X * weights[:, None]
         return np.asarray(scaled.T @ scaled)
+
+
+def number_groups(groups: IntArray) -> IntArray | None:
+    """Return groups numbered from 0 in the order of their first rows; None where no two rows belong together.
+
+    >>> number_groups(np.array([7, 3, 7, 9])).tolist(), number_groups(np.array([7, 3, 9]))
+    ([0, 1, 0, 2], None)
+    """
+    names, first, of_row = np.unique(groups, return_index=True, return_inverse=True)
+    if len(names) == len(groups):
+        return None
+    rank = np.empty(len(names), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(names))
+    return rank[of_row]
+
+
+def group_sums(values: FloatArray, groups: IntArray | None) -> FloatArray:
+    """Return the sum of the values (rows, columns) of each group; the values themselves where each row is alone.
+
+    >>> group_sums(np.array([[1.0], [2.0], [4.0]]), np.array([0, 1, 0])).tolist()
+    [[5.0], [2.0]]
+    """
+    if groups is None or not len(groups):
+        return values
+    order = np.argsort(groups, kind="stable")
+    return np.asarray(np.add.reduceat(values[order], np.searchsorted(groups[order], np.arange(groups.max() + 1))))

@@ -10,6 +10,7 @@ from driftpace.adaptive.audit import (
     AuditState,
     Measured,
     audit_rows,
+    fresh_rows,
     gradients_at,
     mean_product,
     with_measured_risk,
@@ -18,9 +19,10 @@ from driftpace.adaptive.audit import (
 )
 from driftpace.adaptive.bank import Bank, Prediction, first_bank, predict, prediction_of, skip, step_costs, update
 from driftpace.adaptive.coordinates import Coordinates, blocks
+from driftpace.adaptive.dependence import no_products, with_products
 from driftpace.adaptive.fit import FIRST_METRIC_ROWS, AdaptiveFit, Posterior, first_metric, fit_period, metric, noise_of
 from driftpace.adaptive.memory import Memory, NoiseSums, no_memory
-from driftpace.adaptive.rows import DesignRows
+from driftpace.adaptive.rows import DesignRows, group_sums
 from driftpace.adaptive.sizing import Criterion
 from driftpace.typing import FloatArray
 
@@ -87,7 +89,7 @@ class AdaptiveState:
 
     ``model`` are the coefficients of the last period, the intercept first; ``banks`` what is known of each block in
     ``coordinates`` (None before the first rows were closed). ``place`` is what columns are counted from, with an intercept.
-    ``audit`` is what was measured of past predictions and models.
+    ``audit`` is what was measured of past predictions and models, ``products`` what :mod:`driftpace.adaptive.dependence` adds up.
     """
 
     model: FloatArray
@@ -97,6 +99,7 @@ class AdaptiveState:
     coordinates: Coordinates | None = None
     banks: tuple[Bank, ...] = ()
     audit: AuditState = field(default_factory=AuditState)
+    products: FloatArray | None = None
 
     @property
     def size(self) -> int:
@@ -217,8 +220,12 @@ def _level_free(state: AdaptiveState, rows: DesignRows, white: Coordinates, floo
     free = 1.0
     if state.intercept and count > 1:
         slopes, free = slopes - slopes.mean(), count / (count - 1.0)
-    each = np.square(white.white_rows(rows.X)).sum(axis=1) * slopes**2
-    return max(free * float(each.mean()) / state.size, floor)
+    whitened = white.white_rows(rows.X)
+    if rows.groups is None:
+        each = np.square(whitened).sum(axis=1) * slopes**2
+        return max(free * float(each.mean()) / state.size, floor)
+    total = float(np.square(group_sums(whitened * slopes[:, None], rows.groups)).sum())
+    return max(free * total / count / state.size, floor)
 
 
 def _with_all_as_noise(fit: AdaptiveFit, most: float) -> AdaptiveFit:
@@ -365,7 +372,22 @@ def advance(state: AdaptiveState, rows: DesignRows, judged: PeriodJudgement) -> 
             for part, variance in zip(state.parts, fit.variances, strict=True)
         )
     memory = state.memory.with_rows(len(rows), rows.hessian_sum(fit.model), fit.scores, fit.sums)
-    return replace(state, model=fit.model, coordinates=judged.coordinates, banks=banks, memory=memory)
+    return replace(
+        state,
+        model=fit.model,
+        coordinates=judged.coordinates,
+        banks=banks,
+        memory=memory,
+        products=products_with(state, rows, judged),
+    )
+
+
+def products_with(state: AdaptiveState, rows: DesignRows, judged: PeriodJudgement) -> FloatArray:
+    """Return the sums of products of neighbouring gradients, those of this period included."""
+    sums = no_products(len(state.parts)) if state.products is None else state.products
+    if judged.fit is None:
+        return sums
+    return with_products(sums, rows, judged.fit.slopes, judged.coordinates, state.parts)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -407,15 +429,15 @@ def audit_period(
         epsilon=judged.epsilon,
     )
     chosen = (
-        audit_rows(len(rows), state.size, decision.decided)
+        audit_rows(len(rows), state.size, decision.decided, rows.groups)
         if decision.kept
-        else np.arange(len(rows)) >= decision.decided
+        else fresh_rows(len(rows), decision.decided, rows.groups)
     )
     start = decision.judged.model
-    measured = mean_product(gradients_at(rows, chosen, white, start), noise)
+    fresh = rows.select(chosen)
+    measured = mean_product(gradients_at(rows, chosen, white, start), noise, fresh.groups)
     if measured is None:
         return audit, None
-    fresh = DesignRows(loss=rows.loss, X=rows.X[chosen], y=rows.y[chosen], penalty=rows.penalty)
     count, penalty = len(fresh), np.diag(rows.penalty)
     hessian = white.white_matrix(rows.hessian_sum(fit.model) + len(rows) * penalty)
     inverse = np.linalg.inv(hessian + np.diag(fit.strength))

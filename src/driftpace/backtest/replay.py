@@ -130,7 +130,8 @@ def backtest(  # noqa: PLR0913  public API
         Penalties to choose from by cross-validation in every period. The loss then has none of its own, and excess risks are
         those of the loss without a penalty.
     groups : str, optional
-        Column with the group of a row: rows of one person or shop stay together, in the folds and in the test rows.
+        Column with the group of a row: rows of one person or shop stay together, in the folds and in the test
+        rows, and their noise is counted by group.
 
     Returns
     -------

@@ -87,7 +87,8 @@ def read_table(  # noqa: PLR0913  public API
     features : sequence of str, optional
         Columns to predict from: by default those that a ``Table`` recommends, else all other numeric columns.
     groups : str, optional
-        Column with the group of a row, such as a person or a shop: cross-validation keeps groups together.
+        Column with the group of a row, such as a person or a shop: cross-validation keeps groups together, and their noise is
+        counted by group.
     name : str, optional
         Name of the table, by default that of the file.
     standardise : bool

@@ -9,6 +9,7 @@ import numpy as np
 from driftpace.backtest.job import SplitRows
 from driftpace.records import Assumption, StepReport
 from driftpace.tracker import Tracker
+from driftpace.tracker.builder import uses_groups
 from driftpace.typing import FloatArray
 
 STATUS = {"stable": 0.0, "warning": 1.0, "drift": 2.0}
@@ -66,7 +67,7 @@ def run_tracker(tracker: Tracker, rows: tuple[SplitRows, ...]) -> TrackerRun:
     reports: list[StepReport] = []
     coefs = []
     for now in rows:
-        reports.append(tracker.step(RowSource(now, grouped=tracker.selected is not None), pool=now.pool))
+        reports.append(tracker.step(RowSource(now, grouped=uses_groups(tracker.snapshot()[0])), pool=now.pool))
         coefs.append(np.append(tracker.coef, tracker.intercept))
     return TrackerRun(
         coefs=np.array(coefs),

@@ -167,7 +167,7 @@ class Campaign(CampaignReader):
         X, y : array-like, optional
             Features and targets. ``tell()`` without rows closes the period.
         groups : array-like, optional
-            Group of each row, kept together in cross-validation.
+            Group of each row, where rows belong together (a person, a shop); see :meth:`Tracker.tell`.
         ids : sequence, optional
             Ids of the rows; a row delivered twice in a period counts once.
         final : bool, optional

@@ -51,7 +51,8 @@ class Definition:
     id : str, optional
         Column that identifies rows.
     groups : str, optional
-        Column of groups that are kept together in cross-validation.
+        Column of groups of rows that belong together, such as a person: their noise is counted by group, and cross-validation
+        keeps them together.
     loss : str
         One of :func:`driftpace.losses.loss_names`; logistic if ``classes`` are given, else squared.
     l2 : float or sequence of float

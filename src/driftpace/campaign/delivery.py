@@ -28,7 +28,7 @@ from driftpace.campaign.state import CampaignState
 from driftpace.campaign.transitions import PackedRows, pack_rows, rows_content
 from driftpace.errors import DataError, ParameterError
 from driftpace.storage.base import Entry, Store
-from driftpace.tracker.candidates_method import CandidatesMethod
+from driftpace.tracker.builder import uses_groups
 from driftpace.tracker.inputs import read_groups, read_rows, read_targets
 from driftpace.tracker.method import TellEvent
 
@@ -216,8 +216,8 @@ def _read(state: CampaignState, delivery: Delivery) -> PackedRows | None:
 def _read_groups(state: CampaignState, groups: Any, rows: int) -> Any:
     if groups is None:
         return None
-    if not isinstance(state.method, CandidatesMethod):
-        problem = "must be None without candidates to compare (l2 is one number)."
+    if not uses_groups(state.method):
+        problem = "must be None with learner=, drift= and rule=, unless there are candidates to compare."
         raise ParameterError(problem, owner=_OWNER, name="groups")
     values = np.array(groups, dtype=object) if isinstance(groups, list | tuple) else groups
     return read_groups(values, owner=_OWNER, rows=rows)

@@ -105,7 +105,7 @@ def labelled(
     if name is not None:
         ids = _words(_column(columns, name, owner), keep, name, owner)
     groups = None
-    if definition.groups is not None and isinstance(definition.l2, tuple):
+    if definition.groups is not None:
         groups = _words(_column(columns, definition.groups, owner), keep, definition.groups, owner)
     return TableRows(
         rows=rows,
@@ -232,7 +232,7 @@ def invalid_rows(
                 bad = ~(np.abs(numbers_each(column)) <= LARGEST)
             invalid[f"with a non-numeric {name}"] = bad & ~column.missing
         invalid[f"without {name}"] = column.missing
-    if definition.groups is not None and isinstance(definition.l2, tuple):
+    if definition.groups is not None:
         invalid[f"without {definition.groups}"] = _column(columns, definition.groups, owner).missing
     return {why: rows for why, rows in sorted(invalid.items(), reverse=True) if rows.any()}
 

@@ -20,7 +20,7 @@ target = {target}
 {categories}
 # Category that stands in for unknown ones; it must be listed above. Default: rows with an unknown category are refused.
 {unknown_categories}
-# Column with the row ID (a row delivered twice counts once), and column with the group (not split in cross-validation).
+# Column with the row ID (a row delivered twice counts once), and column with the group of rows that belong together.
 {id}
 {groups}
 # {numbers} for numbers, {two_classes} for classes. l2 is the penalty, or a list to select from in every period.

@@ -65,7 +65,9 @@ def backtest(
     ] = None,
     groups: Annotated[
         str | None,
-        typer.Option(help="Column with the group of a row: a group is not split in tests and cross-validation."),
+        typer.Option(
+            help="Column with the group of a row: not split in tests and cross-validation; its rows count together."
+        ),
     ] = None,
     epsilon: Annotated[
         float | None, typer.Option(help="The target: the excess loss allowed over the best model of its kind.")

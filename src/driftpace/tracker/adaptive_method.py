@@ -31,6 +31,7 @@ from driftpace.adaptive import (
     judge,
     measured_risk,
     next_batch,
+    number_groups,
     outlook_from_here,
     outlook_of,
     risk_after,
@@ -45,7 +46,7 @@ from driftpace.records import Assumption, Outcome, Request, StepReport
 from driftpace.selection import Design, Held, left_out, losses_left_out
 from driftpace.tracker.method import Folds, ModelMethod, check_pool, require_order
 from driftpace.tracker.spending import PeriodSupply, Spending, not_known_yet, plan_period, reason
-from driftpace.tracker.state import MethodState, ModelSpec, PeriodOrder, RowBatch
+from driftpace.tracker.state import MethodState, ModelSpec, PeriodOrder, RowBatch, groups_of
 from driftpace.typing import BoolArray, FloatArray
 
 
@@ -85,6 +86,7 @@ class AdaptiveMethod(ModelMethod):
     budgeted: bool = False
 
     decides_again = True
+    uses_groups = True
     linear = True
     state_type = AdaptiveMethodState
 
@@ -187,7 +189,7 @@ class AdaptiveMethod(ModelMethod):
             return state.look
         adaptive, rows = self._period_rows(state, adaptive)
         if decision:
-            rows = DesignRows(loss=rows.loss, X=rows.X[~kept], y=rows.y[~kept], penalty=rows.penalty)
+            rows = rows.select(~kept)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             judged = judge(self.config, adaptive, rows)
         return PeriodLook(
@@ -200,7 +202,9 @@ class AdaptiveMethod(ModelMethod):
         assert adaptive is not None
         if early(adaptive) or self.budgeted:
             return np.zeros(gathered, dtype=np.bool_)
-        return audit_rows(gathered, adaptive.size, order.decided if self._settled(state) and order else gathered)
+        decided = order.decided if self._settled(state) and order else gathered
+        groups = groups_of(state.batches)
+        return audit_rows(gathered, adaptive.size, decided, None if groups is None else number_groups(groups))
 
     def _settled(self, state: AdaptiveMethodState) -> bool:
         """Whether the period has had all its orders."""
@@ -507,10 +511,11 @@ class AdaptiveMethod(ModelMethod):
         assert isinstance(loss, LinearLoss)
         X = np.empty((state.gathered, adaptive.size))
         y = np.concatenate([np.empty(0), *(batch.y for batch in state.batches)])
+        groups = groups_of(state.batches)
         penalty: FloatArray = self.spec.objective.penalty_weights(adaptive.size)  # type: ignore[attr-defined]
         if not self.spec.fit_intercept:
             np.concatenate([np.empty((0, adaptive.size)), *(batch.X for batch in state.batches)], out=X)
-            return adaptive, DesignRows(loss=loss, X=X, y=y, penalty=penalty)
+            return adaptive, DesignRows(loss=loss, X=X, y=y, penalty=penalty, groups=groups)
         X[:, 0] = 1.0
         at = 0
         for batch in state.batches:
@@ -519,7 +524,7 @@ class AdaptiveMethod(ModelMethod):
         center = _middle(X[:, 1:]) if adaptive.place is None else adaptive.place
         adaptive = adaptive if adaptive.place is not None else centered_at(adaptive, center)
         X[:, 1:] -= center
-        return adaptive, DesignRows(loss=loss, X=X, y=y, penalty=np.roll(penalty, 1))
+        return adaptive, DesignRows(loss=loss, X=X, y=y, penalty=np.roll(penalty, 1), groups=groups)
 
     def _coefficients(self, adaptive: AdaptiveState, model: FloatArray) -> FloatArray:
         """Return the model in the units of X, the intercept last."""

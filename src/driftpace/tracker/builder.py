@@ -195,6 +195,11 @@ def model_method(method: Any) -> ModelMethod:
     return inner
 
 
+def uses_groups(method: Any) -> bool:
+    """Whether a method has a use for groups of rows: to compare candidates, or to know its model."""
+    return isinstance(method, CandidatesMethod) or model_method(method).uses_groups
+
+
 def check_method(owner: str, method: Any) -> None:
     """Refuse a method that cannot work with the loss and the set; of candidates, each."""
     if isinstance(method, CandidatesMethod):

@@ -18,7 +18,7 @@ from driftpace.records import Assumption, Request, Selected, StepReport, Verdict
 from driftpace.selection import Selection, Tally, choose, divisible, make_folds, most_folds
 from driftpace.tracker.method import Folds, Method, TellEvent, require_order
 from driftpace.tracker.spending import Spending
-from driftpace.tracker.state import ModelSpec, PeriodOrder
+from driftpace.tracker.state import ModelSpec, PeriodOrder, groups_of
 from driftpace.typing import FloatArray, IntArray
 
 
@@ -27,8 +27,7 @@ class CandidatesState:
     """The ``states`` of the candidates, and which of them was ``chosen`` last.
 
     ``features`` and ``columns`` are those of the rows delivered; ``places`` are the columns that each candidate sees, None for
-    all. ``groups`` has one entry for each batch of the open period: the group of each row, or None. ``tally`` are the losses of
-    earlier periods on rows that were not fitted, where they count.
+    all. ``tally`` are the losses of earlier periods on rows that were not fitted, where they count.
     """
 
     states: tuple[Any, ...]
@@ -36,7 +35,6 @@ class CandidatesState:
     features: int | None = None
     columns: tuple[str, ...] | None = None
     places: tuple[tuple[int, ...] | None, ...] = ()
-    groups: tuple[IntArray | None, ...] = ()
     tally: Tally | None = None
 
     @property
@@ -95,7 +93,7 @@ class CandidatesState:
 
     def without_rows(self) -> Self:
         """Return the state without the rows of the open period."""
-        return replace(self, states=tuple(state.without_rows() for state in self.states), groups=())
+        return replace(self, states=tuple(state.without_rows() for state in self.states))
 
     def without_order(self) -> Self:
         """Return the state before the open period was sized."""
@@ -195,7 +193,6 @@ class CandidatesMethod:
             features=event.X.shape[1],
             columns=columns,
             places=places,
-            groups=(*state.groups, event.groups),
         )
 
     def forget(self, state: CandidatesState) -> CandidatesState:
@@ -203,13 +200,13 @@ class CandidatesMethod:
         pairs = zip(self.methods, state.states, strict=True)
         states = tuple(method.forget(now) for method, now in pairs)
         if state.period > 1:
-            return replace(state, states=states, groups=())
+            return replace(state, states=states)
         return replace(self.begin(), states=states)
 
     def close(self, state: CandidatesState) -> tuple[CandidatesState, StepReport]:
         """Compare the candidates on rows they did not see, fit all of them, and report the one that is chosen."""
         require_order(state)
-        groups = _groups(state)
+        groups = groups_of(state.state.batches)
         selected, tally, doubt = self._select(state, groups)
         states, reports = [], []
         for label, method, now in zip(self.selection.labels, self.methods, state.states, strict=True):
@@ -227,7 +224,7 @@ class CandidatesMethod:
             selected=selected,
             assumptions=(*reports[index].assumptions, self._check(selected, reports, doubt)),
         )
-        return replace(state, states=tuple(states), chosen=index, groups=(), tally=tally), report
+        return replace(state, states=tuple(states), chosen=index, tally=tally), report
 
     def outlook(self, state: CandidatesState) -> Outlook:
         """Return the outlook of the chosen candidate."""
@@ -320,21 +317,6 @@ def _for_candidate(error: DataError, label: str) -> DataError:
     copy.problem = f"{error.problem.rstrip('.')} (the candidate {label!r})."
     copy.args = (copy.problem,)
     return copy
-
-
-def _groups(state: CandidatesState) -> IntArray | None:
-    """Return the group of each row of the period, or None; a row without one is a group by itself."""
-    if all(part is None for part in state.groups):
-        return None
-    sizes = [len(batch.y) for batch in state.state.batches]
-    whole, alone = [], 0
-    for size, part in zip(sizes, state.groups, strict=True):
-        if part is None:
-            whole.append(-1 - alone - np.arange(size, dtype=np.int64))
-            alone += size
-        else:
-            whole.append(part)
-    return np.concatenate(whole)
 
 
 def _places_of(

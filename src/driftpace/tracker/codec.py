@@ -275,6 +275,8 @@ def _check_kind(method: Any, state: Any) -> None:
     elif isinstance(method, BudgetMethod) == isinstance(state, BudgetState):
         inner = state.inner if isinstance(state, BudgetState) else state
         if type(inner) is model_method(method).state_type:
+            if any(batch.groups is not None and len(batch.groups) != len(batch.y) for batch in inner.batches):
+                raise StateFileError("the groups of the state do not fit the rows delivered.")
             return
     raise StateFileError(f"the state is a {type(state).__name__}, and its method a {type(method).__name__}.")
 
@@ -289,10 +291,7 @@ def _check_together(state: CandidatesState) -> None:
         raise StateFileError("the candidates of the state have different rows.")
     if type(chosen) is not int or not 0 <= chosen < len(states):
         raise StateFileError(f"the state has {len(states)} candidates, and chose number {chosen!r}.")
-    sizes = [None if groups is None else len(groups) for groups in state.groups]
-    if len(sizes) != len(states[0].batches) or len(state.places) not in (0, len(states)):
+    if len(state.places) not in (0, len(states)):
         raise StateFileError("the candidates of the state do not fit the rows delivered.")
-    if any(size not in (None, len(batch.y)) for size, batch in zip(sizes, states[0].batches, strict=True)):
-        raise StateFileError("the groups of the state do not fit the rows delivered.")
     if tally is not None and (not isinstance(tally, Tally) or tally.squares.shape != (len(states), len(states))):
         raise StateFileError("the state remembers a comparison of other candidates.")

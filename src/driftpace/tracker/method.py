@@ -196,6 +196,9 @@ class ModelMethod(ABC):
     decides_again: ClassVar[bool] = False
     """Whether a period is sized again when rows were delivered."""
 
+    uses_groups: ClassVar[bool] = False
+    """Whether groups of rows that belong together change what is known of the model."""
+
     linear: ClassVar[bool] = False
     """Whether only linear losses can be fitted and compared."""
 
@@ -271,7 +274,7 @@ class ModelMethod(ABC):
             state = replace(state, columns=event.columns)
         if self.spec.fit_intercept:
             X = np.column_stack([X, np.ones(len(X))])
-        return replace(state, batches=(*state.batches, RowBatch(X=X, y=y)))
+        return replace(state, batches=(*state.batches, RowBatch(X=X, y=y, groups=event.groups)))
 
     def forget(self, state: Any) -> Any:
         """Withdraw the rows. What was decided with them is decided again.

@@ -3,10 +3,12 @@
 from dataclasses import dataclass, replace
 from typing import Self
 
+import numpy as np
+
 from driftpace.constraints import ConstraintSet
 from driftpace.losses import Loss
 from driftpace.records import Assumption, Outcome, Plan
-from driftpace.typing import FloatArray
+from driftpace.typing import FloatArray, IntArray
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -80,10 +82,28 @@ class PeriodOrder:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class RowBatch:
-    """Rows of the open period, not fitted yet; ``y`` is encoded, and a column of ones for the intercept is last in ``X``."""
+    """Rows of the open period, not fitted yet; ``y`` is encoded, and a column of ones for the intercept is last in ``X``.
+
+    ``groups`` are the groups of the rows; None where none were given.
+    """
 
     X: FloatArray
     y: FloatArray
+    groups: IntArray | None = None
+
+
+def groups_of(batches: tuple[RowBatch, ...]) -> IntArray | None:
+    """Return the group of each row of the batches, or None; a row without one is a group by itself."""
+    if all(batch.groups is None for batch in batches):
+        return None
+    whole, alone = [], 0
+    for batch in batches:
+        if batch.groups is None:
+            whole.append(-1 - alone - np.arange(len(batch.y), dtype=np.int64))
+            alone += len(batch.y)
+        else:
+            whole.append(batch.groups)
+    return np.concatenate(whole)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

@@ -21,7 +21,7 @@ from driftpace.records import Constants, Money, Plan, Request, StepReport
 from driftpace.rules import Rule
 from driftpace.selection import Selection
 from driftpace.storage import read_state, write_state
-from driftpace.tracker.builder import MEMORY, build_candidates, build_method, selection_of
+from driftpace.tracker.builder import MEMORY, build_candidates, build_method, selection_of, uses_groups
 from driftpace.tracker.candidates_method import CandidatesMethod
 from driftpace.tracker.codec import from_body, to_body
 from driftpace.tracker.history import History
@@ -291,7 +291,8 @@ class Tracker:
         y : array-like, optional
             Targets, one for each row.
         groups : array-like, optional
-            The group of each row (a person, a shop), which cross-validation keeps together; only with candidates.
+            The group of each row (a person, a shop), where rows belong together: their noise is counted by group, and
+            cross-validation keeps groups together. Rows of one group in several deliveries of a period belong together.
         final : bool, default True
             Whether the period is closed; with False it stays open for more rows.
 
@@ -656,9 +657,9 @@ class Tracker:
     def _groups(self, groups: Any, rows: int) -> Any:
         if groups is None:
             return None
-        if not isinstance(self._method, CandidatesMethod):
+        if not uses_groups(self._method):
             raise ParameterError(
-                "must be None without candidates to compare (l2=[...] or select=).",
+                "must be None with learner=, drift= and rule=, unless there are candidates to compare (l2=[...] or select=).",
                 owner="Tracker.tell",
                 name="groups",
             )

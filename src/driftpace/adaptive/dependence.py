@@ -1,0 +1,59 @@
+"""Whether rows that were delivered one after the other resemble each other more than chance allows.
+
+The gradients of independent rows are uncorrelated, whatever the noise. Rows that belong together (visits of one person, days in a
+row) usually arrive together, and then the products of the gradients of neighbours are positive on average. The sum of these
+products over its own size is a standard normal variable for independent rows; it is added up over periods.
+"""
+
+import numpy as np
+
+from driftpace.adaptive.coordinates import Coordinates
+from driftpace.adaptive.rows import DesignRows, group_sums
+from driftpace.typing import FloatArray
+
+_WEIGHTS = (1.0, 0.75, 0.5, 0.25)
+"""What neighbours at distance 1, 2, ... count for."""
+
+_FEWEST = 8
+"""A period with fewer rows says nothing."""
+
+KEPT = 0.95
+"""What the sums keep from period to period: twenty periods' worth."""
+
+
+def no_products(blocks: int) -> FloatArray:
+    """Return the sums before any row."""
+    return np.zeros((2, blocks))
+
+
+def with_products(
+    sums: FloatArray, rows: DesignRows, slopes: FloatArray, white: Coordinates, parts: tuple[slice, ...]
+) -> FloatArray:
+    """Return the sums (2, blocks) after a period: products of the gradients of neighbours, and their squares.
+
+    ``slopes`` are those of the rows at the model of the period. Gradients are counted from their mean, which makes products of
+    different rows slightly negative; that is taken off, so that the mean over all orders of the rows is zero. Where rows are
+    grouped the neighbours are groups.
+    """
+    gradients = group_sums(white.white_rows(rows.X) * slopes[:, None], rows.groups)
+    count = len(gradients)
+    if count < _FEWEST:
+        return sums
+    gradients = gradients - gradients.mean(axis=0)
+    before = np.zeros_like(gradients)
+    pairs = 0.0
+    for distance, weight in enumerate(_WEIGHTS, start=1):
+        before[distance:] += weight * gradients[:-distance]
+        pairs += weight * (count - distance)
+    products, squares = gradients * before, np.square(gradients)
+    added = np.empty_like(sums)
+    for block, part in enumerate(parts):
+        each = products[:, part].sum(axis=1)
+        added[0, block] = each.sum() + pairs * squares[:, part].sum() / (count * (count - 1.0))
+        added[1, block] = each @ each
+    return np.asarray(sums * [[KEPT], [KEPT * KEPT]] + added)
+
+
+def standard_products(sums: FloatArray) -> FloatArray:
+    """Return the sums of products in standard units, one for each block; zero before any row."""
+    return np.asarray(sums[0] / np.sqrt(np.maximum(sums[1], 1e-300)))
