@@ -53,7 +53,7 @@ class PlainTracker:
             risk_bound=0.05,
             certificate=None if first else 0.08,
             status="stable" if first else "warning",
-            assumptions=(Assumption(name="pool", verdict=verdict, sentence=f"{len(y)} of {wanted} came."),),
+            assumptions=(Assumption(name="pool", verdict=verdict, sentence=f"{len(y)} of {wanted} were delivered."),),
         )
 
 

@@ -13,9 +13,9 @@ from driftpace.backtest.metrics import auc
 def test_it_is_the_share_of_pairs_in_order(rows: list[tuple[int, bool]]) -> None:
     ups = [score for score, up in rows if up]
     downs = [score for score, up in rows if not up]
-    found = auc(np.array([float(score) for score, _ in rows]), np.array([1.0 if up else -1.0 for _, up in rows]))
+    area = auc(np.array([float(score) for score, _ in rows]), np.array([1.0 if up else -1.0 for _, up in rows]))
     if not ups or not downs:
-        assert math.isnan(found)
+        assert math.isnan(area)
         return
     pairs = [1.0 if up > down else 0.5 if up == down else 0.0 for up in ups for down in downs]
-    assert abs(found - sum(pairs) / len(pairs)) < 1e-12
+    assert abs(area - sum(pairs) / len(pairs)) < 1e-12

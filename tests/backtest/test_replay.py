@@ -20,7 +20,7 @@ from tests.backtest.plain_tracker import SIZE, plain_tracker
 NAMES = ["driftpace", "up_front", "even", "from_scratch", "first_model", "paper", "best_constant"]
 
 
-def found(panel: Panel, **given: Any) -> BacktestResult:
+def replayed(panel: Panel, **given: Any) -> BacktestResult:
     settings: dict[str, Any] = {"epsilon": 0.05, "runs": 3, "workers": 1, "tracker": plain_tracker} | given
     return replay(panel, **settings)
 
@@ -33,7 +33,7 @@ def numbers(result: BacktestResult) -> str:
 
 def test_the_tracker_is_judged_as_by_hand() -> None:
     panel = drifting_panel(periods=3, rows=50)
-    result = found(panel, baselines=())
+    result = replayed(panel, baselines=())
     assert [one.name for one in result.strategies] == ["driftpace"]
     ours = result.strategies[0]
     for run in range(3):
@@ -51,7 +51,7 @@ def test_the_tracker_is_judged_as_by_hand() -> None:
 
 
 def test_the_ledger_says_what_the_reports_said() -> None:
-    ledger = found(drifting_panel(), baselines=()).ledger
+    ledger = replayed(drifting_panel(), baselines=()).ledger
     assert ledger.samples_theory[:, :2].tolist() == [[4 * SIZE, 2 * SIZE]] * 3
     assert np.isnan(ledger.drift[:, 0]).all()
     assert np.isnan(ledger.certificate[:, 0]).all()
@@ -63,8 +63,8 @@ def test_the_ledger_says_what_the_reports_said() -> None:
 
 def test_assumptions_are_told_at_their_worst_with_their_share() -> None:
     small = drifting_panel(periods=5, rows=20)  # 16 for training: the first period wants 24
-    ((worst, share),) = found(small, baselines=()).assumptions
-    assert (worst.name, worst.verdict, worst.sentence) == ("pool", Verdict.WARN, "16 of 24 came.")
+    ((worst, share),) = replayed(small, baselines=()).assumptions
+    assert (worst.name, worst.verdict, worst.sentence) == ("pool", Verdict.WARN, "16 of 24 were delivered.")
     assert share == pytest.approx(1.0 / 5.0)
 
 
@@ -72,7 +72,7 @@ def test_assumptions_are_told_at_their_worst_with_their_share() -> None:
     "asked", [{}, {"epsilon": None, "tolerance": 0.2}, {"confidence": 0.9, "certificate_level": 0.8}]
 )
 def test_the_default_tracker_says_everything(asked: dict[str, Any]) -> None:
-    result = found(drifting_panel(rows=300), tracker=None, baselines=(), **asked)
+    result = replayed(drifting_panel(rows=300), tracker=None, baselines=(), **asked)
     ours, ledger = result.strategies[0], result.ledger
     assert (ours.samples[:, 0] > 0.0).all()
     assert (ours.samples <= 240.0).all()
@@ -86,7 +86,7 @@ def test_the_default_tracker_says_everything(asked: dict[str, Any]) -> None:
 
 
 def test_every_strategy_has_every_number() -> None:
-    result = found(drifting_panel())
+    result = replayed(drifting_panel())
     assert [one.name for one in result.strategies] == NAMES
     for one in result.strategies:
         for array in (one.samples, one.excess_risk, one.test_loss):
@@ -100,7 +100,7 @@ def test_every_strategy_has_every_number() -> None:
 
 
 def test_what_is_bought_once_is_bought_in_the_first_period() -> None:
-    ours, up_front, even, _, first, *_ = found(drifting_panel()).strategies
+    ours, up_front, even, _, first, *_ = replayed(drifting_panel()).strategies
     total = 7 * SIZE
     assert up_front.samples[0].tolist() == [48.0, 0.0, 0.0, 0.0, 0.0, 0.0]  # all there is, less than the total
     assert "only 48 rows" in up_front.note
@@ -111,7 +111,7 @@ def test_what_is_bought_once_is_bought_in_the_first_period() -> None:
 
 
 def test_classes_have_an_auc() -> None:
-    result = found(classes_panel(), loss=SmoothedHinge(l2=0.1))
+    result = replayed(classes_panel(), loss=SmoothedHinge(l2=0.1))
     assert result.classification
     for one in result.strategies:
         assert one.auc is not None
@@ -122,13 +122,13 @@ def test_classes_have_an_auc() -> None:
 
 
 def test_the_loss_follows_the_target() -> None:
-    assert found(classes_panel(), baselines=()).loss.startswith("LogisticLoss(l2=0.001")
-    assert found(drifting_panel(), baselines=()).loss.startswith("SquaredLoss(")
+    assert replayed(classes_panel(), baselines=()).loss.startswith("LogisticLoss(l2=0.001")
+    assert replayed(drifting_panel(), baselines=()).loss.startswith("SquaredLoss(")
 
 
 def test_the_best_loss_is_that_of_least_squares_on_all_rows() -> None:
     panel = drifting_panel()
-    for X, y, best in zip(panel.X, panel.y, found(panel, baselines=()).best_loss, strict=True):
+    for X, y, best in zip(panel.X, panel.y, replayed(panel, baselines=()).best_loss, strict=True):
         rows = np.column_stack([X, np.ones(len(y))])
         left = y - rows @ np.linalg.lstsq(rows, y, rcond=None)[0]
         assert best == pytest.approx(0.5 * np.mean(left**2))
@@ -136,7 +136,7 @@ def test_the_best_loss_is_that_of_least_squares_on_all_rows() -> None:
 
 def test_a_tolerance_is_a_share_of_the_least_loss() -> None:
     panel = drifting_panel()
-    result = found(panel, epsilon=None, tolerance=0.1, baselines=())
+    result = replayed(panel, epsilon=None, tolerance=0.1, baselines=())
     for X, y, epsilon in zip(panel.X, panel.y, result.epsilon, strict=True):
         rows = np.column_stack([X, np.ones(len(y))])
         best = np.linalg.lstsq(rows, y, rcond=None)[0]
@@ -145,22 +145,22 @@ def test_a_tolerance_is_a_share_of_the_least_loss() -> None:
 
 @pytest.mark.parametrize("panel", [drifting_panel(periods=5, rows=40), classes_panel(periods=4, rows=60)])
 def test_numbers_do_not_depend_on_the_workers(panel: Panel) -> None:
-    alone = found(panel, tracker=None)
-    together = found(panel, tracker=None, workers=2)
+    alone = replayed(panel, tracker=None)
+    together = replayed(panel, tracker=None, workers=2)
     assert numbers(together) == numbers(alone)
     assert not any("One core" in note for note in together.notes)
 
 
 def test_runs_do_not_depend_on_how_many_there_are() -> None:
-    few, many = found(drifting_panel(), baselines=(), runs=2), found(drifting_panel(), baselines=(), runs=4)
+    few, many = replayed(drifting_panel(), baselines=(), runs=2), replayed(drifting_panel(), baselines=(), runs=4)
     assert (many.strategies[0].excess_risk[:2] == few.strategies[0].excess_risk).all()
 
 
 def test_a_tracker_that_cannot_travel_stays_here_and_says_so() -> None:
     panel = drifting_panel()
-    result = found(panel, workers=2, baselines=(), tracker=lambda *given: plain_tracker(*given))
+    result = replayed(panel, workers=2, baselines=(), tracker=lambda *given: plain_tracker(*given))
     assert any("One core was used" in note for note in result.notes)
-    assert (result.strategies[0].excess_risk == found(panel, baselines=()).strategies[0].excess_risk).all()
+    assert (result.strategies[0].excess_risk == replayed(panel, baselines=()).strategies[0].excess_risk).all()
 
 
 def test_the_package_is_the_function() -> None:
@@ -197,7 +197,7 @@ def test_the_package_is_the_function() -> None:
 )
 def test_parameters_out_of_range_are_refused_in_a_sentence(given: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ParameterError, match=sentence):
-        found(drifting_panel(), **given)
+        replayed(drifting_panel(), **given)
 
 
 def test_a_period_that_is_too_small_is_refused_in_a_sentence() -> None:
@@ -205,40 +205,40 @@ def test_a_period_that_is_too_small_is_refused_in_a_sentence() -> None:
     with pytest.raises(
         DataError, match="than the 3 coefficients; period '2002' has 4 rows, of which 3 are for training"
     ):
-        found(panel_of(X, y))
+        replayed(panel_of(X, y))
 
 
 def test_features_that_say_the_same_twice_are_refused_by_name() -> None:
     panel = drifting_panel(features=3)
     copied = panel_of([np.column_stack([X, X[:, 2] - 2.0 * X[:, 0]]) for X in panel.X], list(panel.y))
     with pytest.raises(DataError, match=r"'x0', 'x2' and 'x3' are collinear"):
-        found(copied)
-    assert found(copied, loss=SquaredLoss(l2=0.1), baselines=()).features == ("x0", "x1", "x2", "x3")
+        replayed(copied)
+    assert replayed(copied, loss=SquaredLoss(l2=0.1), baselines=()).features == ("x0", "x1", "x2", "x3")
     nearly = [np.column_stack([X, X[:, 0] + 1e-6 * X[:, 1] ** 2]) for X in panel.X]
-    assert len(found(panel_of(nearly, list(panel.y)), baselines=()).features) == 4
+    assert len(replayed(panel_of(nearly, list(panel.y)), baselines=()).features) == 4
 
 
 def test_a_loss_that_does_not_fit_is_refused_in_a_sentence() -> None:
     with pytest.raises(ParameterError, match=r"loss=\.\.\.\) must be a loss such as SquaredLoss\(\); got 'squared'"):
-        found(drifting_panel(), loss="squared")
+        replayed(drifting_panel(), loss="squared")
     with pytest.raises(DataError, match=r"for target 'y'; SmoothedHinge is for two classes, and there are 360"):
-        found(drifting_panel(), loss=SmoothedHinge(l2=0.1))
+        replayed(drifting_panel(), loss=SmoothedHinge(l2=0.1))
 
 
 def test_a_share_of_nothing_is_refused() -> None:
     panel = drifting_panel(noise=0.0)
     with pytest.raises(DataError, match="period '2001' fits every row exactly: give epsilon instead"):
-        found(panel, epsilon=None, tolerance=0.05)
-    assert found(panel, baselines=()).epsilon == (0.05,) * 6
+        replayed(panel, epsilon=None, tolerance=0.05)
+    assert replayed(panel, baselines=()).epsilon == (0.05,) * 6
 
 
 def test_one_period_is_refused_in_a_sentence() -> None:
     with pytest.raises(DataError, match="at least two periods; got 1"):
-        found(drifting_panel(periods=1))
+        replayed(drifting_panel(periods=1))
 
 
 def test_the_contract_is_whole() -> None:
-    result = found(drifting_panel(), baselines=())
+    result = replayed(drifting_panel(), baselines=())
     assert {field.name for field in fields(result)} >= {"strategies", "ledger", "assumptions", "notes", "seconds"}
     assert result.notes[0] == "Made up."
     assert result.seconds > 0.0

@@ -123,12 +123,12 @@ def test_every_kind_of_table_gives_the_same_panel(
 ) -> None:
     columns = _columns(rng)
     arrays = {name: np.array(values) for name, values in columns.items()}
-    found = read_table(SOURCES[kind](columns, tmp_path), period=period, target=target, features=FEATURES)
+    table_read = read_table(SOURCES[kind](columns, tmp_path), period=period, target=target, features=FEATURES)
     expected = read_table(arrays, period=period, target=target, features=FEATURES)
     if kind in DATES_ARE_TEXT and period == "month":  # dates are texts there, and the notes say so
-        assert found.notes[-2] == "Periods are texts, in this order: 2009-03-01, 2010-03-01, 2011-03-01."
-        found = _without_note(found, -2)
-    _same(found, expected)
+        assert table_read.notes[-2] == "Periods are texts, in this order: 2009-03-01, 2010-03-01, 2011-03-01."
+        table_read = _without_note(table_read, -2)
+    _same(table_read, expected)
 
 
 def _without_note(panel: Panel, index: int) -> Panel:
@@ -144,12 +144,12 @@ def test_every_kind_of_table_says_the_same_of_holes(
 ) -> None:
     columns = _with_holes(_columns(rng))
     options: dict[str, Any] = {"period": "year", "target": target, "features": FEATURES, "missing": "drop"}
-    found = read_table(SOURCES[kind](columns, tmp_path), **options)
-    assert found.features[:3] == ("x", "count", "member")
-    _same(found, read_table(columns, **options))
-    assert sum(found.sizes) == 49 - (7 if target == "y" else 6)
-    assert found.notes[0] == f"{2 if target == 'y' else 1} of 49 rows left out: {target} is missing."
-    assert found.notes[1] == "1 of 49 rows left out: year is missing."
+    table_read = read_table(SOURCES[kind](columns, tmp_path), **options)
+    assert table_read.features[:3] == ("x", "count", "member")
+    _same(table_read, read_table(columns, **options))
+    assert sum(table_read.sizes) == 49 - (7 if target == "y" else 6)
+    assert table_read.notes[0] == f"{2 if target == 'y' else 1} of 49 rows left out: {target} is missing."
+    assert table_read.notes[1] == "1 of 49 rows left out: year is missing."
 
 
 def test_the_numbers_are_right(rng: np.random.Generator) -> None:

@@ -36,7 +36,7 @@ def by_brute_force(job: Job, epsilon: float) -> int | None:
 
 
 def slow_risks(job: Job, run: int, size: int, strength: float) -> list[float]:
-    coef, found = np.zeros(3), []
+    coef, risks = np.zeros(3), []
     for period, now in enumerate(job.rows(run)):
         X, y = now.bought(0, 30 if period < 2 else size)
         if period == 0 or (np.isfinite(strength) and len(y) > 0):
@@ -45,8 +45,8 @@ def slow_risks(job: Job, run: int, size: int, strength: float) -> list[float]:
             pull = max(0.0 if period == 0 else strength, LEAST)
             scaled, _, _ = minimise(now.population.loss, WholeSpace(), coef * root, X / root, y, pull)
             coef = scaled / root
-        found.append(float(now.population.excess_risk(coef)[0]))
-    return found
+        risks.append(float(now.population.excess_risk(coef)[0]))
+    return risks
 
 
 @pytest.mark.parametrize("epsilon", [pytest.param(0.03, marks=pytest.mark.slow), 0.08])

@@ -46,8 +46,8 @@ def test_a_campaign_does_what_a_tracker_does(store: Store, shape: str) -> None:
         done = run_period(campaign, period, parts=2).report
         while missing := tracker.ask().samples:
             size = max(1, missing // 2)
-            came = tracker.snapshot()[1].gathered
-            tracker.tell(*rows_of(period, came, min(size, missing)), final=False)
+            gathered = tracker.snapshot()[1].gathered
+            tracker.tell(*rows_of(period, gathered, min(size, missing)), final=False)
         assert done == tracker.tell()
     again = Campaign.open("prices", storage=store)
     assert np.array_equal(again.tracker().coef, tracker.coef)
@@ -65,10 +65,10 @@ def test_the_log_folds_to_where_the_campaign_stands(store: Store, shape: str) ->
     campaign.override(30, reason="a holiday", who="Ada")
     campaign.tell(*rows_of(3, 0, 4), final=False)
     *_, (_, folded) = campaign.replay()
-    found = store.checkpoint("prices")
-    assert found is not None
-    assert found[0] == folded.seq == campaign.status().entries
-    assert to_checkpoint(folded) == found[1]
+    saved = store.checkpoint("prices")
+    assert saved is not None
+    assert saved[0] == folded.seq == campaign.status().entries
+    assert to_checkpoint(folded) == saved[1]
     assert folded.order == Campaign.open("prices", storage=store).status().order
 
 
@@ -77,8 +77,8 @@ class _Edited(MemoryStore):
 
     def entries(self, *args: Any, **more: Any) -> list[Entry]:
         """Return the log as it was edited."""
-        found = super().entries(*args, **more)
-        return [replace(one, body=self.edited(one.body)) if one.kind == "fitted" else one for one in found]
+        saved = super().entries(*args, **more)
+        return [replace(one, body=self.edited(one.body)) if one.kind == "fitted" else one for one in saved]
 
     def edited(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return another model."""
@@ -98,8 +98,8 @@ class _Damaged(MemoryStore):
 
     def checkpoint(self, name: str) -> tuple[int, bytes] | None:
         """Return what is left of it."""
-        found = super().checkpoint(name)
-        return None if found is None else (found[0], b"damaged")
+        saved = super().checkpoint(name)
+        return None if saved is None else (saved[0], b"damaged")
 
 
 def test_an_edited_log_is_noticed_by_its_replay() -> None:
@@ -119,17 +119,17 @@ def test_a_log_that_another_machine_wrote_differs_in_the_last_digit_and_is_no_ot
 def test_a_damaged_checkpoint_is_said_so_and_the_replay_still_knows() -> None:
     whole, damaged = MemoryStore(), _Damaged()
     run_period(begun(whole), 1)
-    found = whole.checkpoint("prices")
+    saved = whole.checkpoint("prices")
     log = whole.entries("prices")
     rows = whole.rows("prices", range(len(log) + 1))
-    assert found is not None
-    change = Change(entries=log, checkpoint=found[1], summary={}, rows={seq - 1: data for seq, data in rows.items()})
+    assert saved is not None
+    change = Change(entries=log, checkpoint=saved[1], summary={}, rows={seq - 1: data for seq, data in rows.items()})
     damaged.create("prices", change)
     campaign = Campaign.open("prices", storage=damaged)
     with pytest.raises(StateFileError, match="the checkpoint of the campaign cannot be read"):
         campaign.status()
     *_, (_, again) = campaign.replay()
-    assert to_checkpoint(again) == found[1]
+    assert to_checkpoint(again) == saved[1]
 
 
 def test_rows_that_are_not_to_be_kept_are_dropped_when_the_period_closes(store: Store) -> None:

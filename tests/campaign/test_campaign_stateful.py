@@ -16,7 +16,7 @@ from tests.reference.campaigns import begun, rows_of
 
 
 class Anything(RuleBasedStateMachine):
-    """Two people with a handle each, and what must have come by what they were told."""
+    """Two people with a handle each, and the rows that must have been delivered by what they were answered."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -72,13 +72,13 @@ class Anything(RuleBasedStateMachine):
         asked = campaign.status().order
         ids = [str(place) for place in range(start, start + count)]
 
-        def told() -> Any:
+        def deliver() -> Any:
             return campaign.tell(X, y, ids=ids, final=final)
 
         if asked is None:
-            self._refused(told, count)
+            self._refused(deliver, count)
             return
-        receipt = told()
+        receipt = deliver()
         if receipt.duplicate is not None:
             assert receipt.rows == 0
             assert (receipt.report is not None) == (final is True and not receipt.order.period <= self.closed)
@@ -92,9 +92,9 @@ class Anything(RuleBasedStateMachine):
             assert receipt.report.samples == len(here)
             self.closed += 1
 
-    def _refused(self, told: Callable[[], Any], count: int) -> None:
+    def _refused(self, deliver: Callable[[], Any], count: int) -> None:
         try:
-            receipt = told()
+            receipt = deliver()
         except ProtocolError:
             return
         assert count > 0
@@ -109,14 +109,14 @@ class Anything(RuleBasedStateMachine):
 
     @rule(who=st.integers(0, 1))
     def forget(self, who: int) -> None:
-        """Take back what was told."""
+        """Withdraw the rows of the open period."""
         if self.handles[who].status().order is not None:
             assert self.handles[who].forget(reason="wrong").received == 0
             self.received[self.period] = set()
 
     @rule(who=st.integers(0, 1))
     def close(self, who: int) -> None:
-        """Close the period with what came."""
+        """Close the period with the rows delivered."""
         if self.handles[who].status().order is not None:
             report = self.handles[who].tell().report
             assert report is not None
@@ -124,7 +124,7 @@ class Anything(RuleBasedStateMachine):
 
     @invariant()
     def the_log_folds_to_where_it_stands(self) -> None:
-        """Both handles stand where the log leads to, and as many rows count as came."""
+        """Both handles stand where the log leads to, and every row delivered counts."""
         if not self.handles:
             return
         one, two = (handle.status() for handle in self.handles)
@@ -133,11 +133,11 @@ class Anything(RuleBasedStateMachine):
         assert one.rows == sum(len(self.received.get(period, ())) for period in range(1, self.period))
         if one.order is not None:
             assert one.order.received == len(self.received.get(self.period, ()))
-        found = self.store.checkpoint("prices")
-        assert found is not None
+        saved = self.store.checkpoint("prices")
+        assert saved is not None
         if self.keep_rows:
             *_, (_, folded) = self.handles[0].replay()
-            assert to_checkpoint(folded) == found[1]
+            assert to_checkpoint(folded) == saved[1]
 
 
 TestAnything = Anything.TestCase

@@ -23,7 +23,7 @@ from tests.reference.campaigns import begun, rows_of, run_period
 
 @pytest.fixture
 def carried(tmp_path: Path) -> Path:
-    """The file of a campaign with two closed periods and one half told."""
+    """The file of a campaign with two closed periods and one half delivered."""
     campaign = begun(MemoryStore())
     for period in (1, 2):
         run_period(campaign, period)

@@ -50,12 +50,12 @@ def crowd(target: Any, url: str, workers: int, *more: Any) -> list[Any]:
     processes = [FORK.Process(target=run, args=(worker,)) for worker in range(workers)]
     for process in processes:
         process.start()
-    found = sorted((answers.get(timeout=PATIENCE) for _ in processes), key=lambda answer: int(answer[0]))
+    collected = sorted((answers.get(timeout=PATIENCE) for _ in processes), key=lambda answer: int(answer[0]))
     for process in processes:
         process.join(timeout=PATIENCE)
     answers.close()
-    assert [failed for _, _, failed in found if failed is not None] == []
-    return [answer for _, answer, _ in found]
+    assert [failed for _, _, failed in collected if failed is not None] == []
+    return [answer for _, answer, _ in collected]
 
 
 def folds(url: str) -> None:

@@ -46,7 +46,7 @@ def _warm(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 @dataclass
 class Acknowledged:
-    """What a worker said before it was killed."""
+    """What a worker reported before it was killed."""
 
     done: list[tuple[Command, Any]] = field(default_factory=list)
     interrupted: Counter[str] = field(default_factory=Counter)
@@ -61,9 +61,9 @@ class Acknowledged:
 
     def read(self, lines: bytes) -> None:
         for line in lines.splitlines():
-            what, given, said = json.loads(line)
+            what, given, answer = json.loads(line)
             command: Command = tuple(given or ("", 0, 0, 0))
-            assert what != "failed", said
+            assert what != "failed", answer
             if what == "ready":
                 self.ready += 1
             elif what == "begun":
@@ -71,7 +71,7 @@ class Acknowledged:
             else:
                 assert self.pending == command
                 self.pending = None
-                self.done.append((command, said))
+                self.done.append((command, answer))
 
 
 @dataclass
@@ -80,18 +80,18 @@ class Worker:
 
     pid: int
     pipe: int
-    said: bytes = b""
+    answer: bytes = b""
 
     def hear(self, lines: int) -> None:
         """Wait until it has written so many lines, or has ended."""
         deadline = time.monotonic() + PATIENCE
-        while self.said.count(b"\n") < lines:
+        while self.answer.count(b"\n") < lines:
             ready, _, _ = select.select([self.pipe], [], [], max(0.0, deadline - time.monotonic()))
             assert ready
             more = os.read(self.pipe, 1 << 16)
             if not more:
                 return
-            self.said += more
+            self.answer += more
 
 
 def a_life(
@@ -103,8 +103,8 @@ def a_life(
     if pid == 0:
         os.close(reading)
 
-        def note(what: str, command: Command | None, said: Any) -> None:
-            os.write(writing, json.dumps([what, command, said]).encode() + b"\n")  # one write, whole or not at all
+        def note(what: str, command: Command | None, answer: Any) -> None:
+            os.write(writing, json.dumps([what, command, answer]).encode() + b"\n")  # one write, whole or not at all
 
         try:
             before()
@@ -124,7 +124,7 @@ def a_life(
         code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         worker.hear(1 << 30)
         os.close(reading)
-    so_far.read(worker.said)
+    so_far.read(worker.answer)
     assert code == -signal.SIGKILL
     so_far.kills += 1
     if so_far.pending is not None:
@@ -145,16 +145,18 @@ def examined(url: str, so_far: Acknowledged) -> None:
     assert timeless(log) == timeless(undisturbed.log())
 
     asked = {entry.key: entry for entry in log if entry.kind == "asked" and entry.key is not None}
-    told = Counter((entry.body["period"], entry.body["rows"], entry.key) for entry in log if entry.kind == "delivered")
+    deliveries = Counter(
+        (entry.body["period"], entry.body["rows"], entry.key) for entry in log if entry.kind == "delivered"
+    )
     reports = {row.report.period: row.report for row in campaign.ledger()}
-    assert set(told.values()) <= {1}
-    for (verb, period, came, rows), said in so_far.done:
-        if verb == "ask" and said[2] == 0:
-            assert said[:2] == [period, asked[f"W{period}"].body["samples"]]
+    assert set(deliveries.values()) <= {1}
+    for (verb, period, gathered, rows), answer in so_far.done:
+        if verb == "ask" and answer[2] == 0:
+            assert answer[:2] == [period, asked[f"W{period}"].body["samples"]]
         if verb == "tell" and period % 2:
-            assert told[period, rows, f"{period}:{came}"] == 1
+            assert deliveries[period, rows, f"{period}:{gathered}"] == 1
         if verb == "close":
-            assert said == [period, reports[period].samples, digest_of(reports[period])]
+            assert answer == [period, reports[period].samples, digest_of(reports[period])]
 
     *_, (_, folded) = campaign.replay()
     assert store.checkpoint("prices") == (len(log), to_checkpoint(folded))
@@ -180,9 +182,9 @@ def test_kills_at_random_instants(
         assert so_far.kills < 10 * kills
     examined(url, so_far)
     if "DRIFTPACE_KILLS" in os.environ:
-        said = f"{len(so_far.done)} acknowledged, {so_far.period - 1} periods, interrupted {dict(so_far.interrupted)}"
+        answer = f"{len(so_far.done)} acknowledged, {so_far.period - 1} periods, interrupted {dict(so_far.interrupted)}"
         with capsys.disabled():
-            print(f"\n{url.partition(':')[0]}: {so_far.kills} kills, {said}")
+            print(f"\n{url.partition(':')[0]}: {so_far.kills} kills, {answer}")
 
 
 def _ends_at(boundary: int) -> None:

@@ -81,7 +81,7 @@ def test_rows_that_nobody_asked_for_are_not_called_asked_for(store: Store) -> No
         order = campaign.tell(*rows_of(2, order.received, order.missing), final=False).order
     report = campaign.tell().report
     assert report is not None
-    assert report.asked == report.samples, "what came was asked for, in one go or in several"
+    assert report.asked == report.samples, "all rows delivered were requested, in one order or in several"
 
 
 def test_a_closed_period_leaves_nothing_to_do_for_a_script(store: Store) -> None:

@@ -1,4 +1,4 @@
-"""A word that a campaign does not list counts as one that it does, where somebody said so: at its beginning, or later."""
+"""A category that a campaign does not list counts as one that it does, where the definition or an amendment says so."""
 
 from pathlib import Path
 from typing import Any
@@ -54,11 +54,11 @@ def test_a_new_word_is_refused_with_both_ways_out(store: Store) -> None:
         campaign.tell_table(flats(0, 30, others=3))
 
 
-@pytest.mark.parametrize("said", ["at the beginning", "later"])
-def test_other_words_count_as_the_one_that_was_said(store: Store, said: str) -> None:
-    campaign = begun(store, **({"unknown_categories": {"city": "Milan"}} if said == "at the beginning" else {}))
+@pytest.mark.parametrize("chosen", ["at the beginning", "later"])
+def test_unknown_categories_count_as_the_chosen_one(store: Store, chosen: str) -> None:
+    campaign = begun(store, **({"unknown_categories": {"city": "Milan"}} if chosen == "at the beginning" else {}))
     campaign.ask()
-    if said == "later":
+    if chosen == "later":
         campaign.amend(unknown_categories={"city": "Milan"}, reason="a new shop", who="Ada")
     receipt = campaign.tell_table(flats(0, 40, others=3), final=True)
     (counted,) = receipt.unknown_categories
@@ -74,9 +74,9 @@ def test_other_words_count_as_the_one_that_was_said(store: Store, said: str) -> 
     assert plain.unknown_categories == ()
     assert np.array_equal(campaign.tracker().coef, as_milan.tracker().coef)
     there = {"size": [1.0, 1.0, 1.0], "city": ["Oslo", "Milan", "Bari"]}
-    found = campaign.predict_table(read_columns(there, owner="test"))
-    assert found.values[0] == found.values[1] == found.values[2]
-    assert [one.sentence for one in found.unknown_categories] == [
+    predicted = campaign.predict_table(read_columns(there, owner="test"))
+    assert predicted.values[0] == predicted.values[1] == predicted.values[2]
+    assert [one.sentence for one in predicted.unknown_categories] == [
         "2 rows with an unknown city (Oslo, Bari) count as Milan"
     ]
 
@@ -153,8 +153,8 @@ def test_the_campaign_file_offers_the_first_word_and_keeps_what_was_said() -> No
     text = template(VALUES)
     assert '\n# unknown_categories = { city = "Rome" }\n' in text
     assert Definition.of_toml(text).unknown_categories == {}
-    said = {**VALUES, "unknown_categories": {"city": "Turin"}}
-    assert Definition.of_toml(template(said)) == Definition.of(said)
+    chosen = {**VALUES, "unknown_categories": {"city": "Turin"}}
+    assert Definition.of_toml(template(chosen)) == Definition.of(chosen)
 
 
 def test_a_history_with_an_amendment_folds_to_the_same_bits(store: Store, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""An override says what its own number of rows promises: as the tracker would say it, or that nothing can be said."""
+"""An override predicts the risk for its number of rows as the tracker would, or has no prediction."""
 
 import json
 import math
@@ -44,8 +44,8 @@ def test_before_anything_is_known_nothing_is_promised_for_any_number() -> None:
     mine = campaign.override(500, reason="plenty")
     assert mine.overridden is not None
     assert (mine.overridden.risk_bound, mine.risk_bound, mine.outcome) == (None, math.inf, Outcome.PILOT)
-    said = order_json(mine)
-    assert (said["risk_bound"], said["promised"], said["overridden"]["risk_bound"]) == (None, False, None)
+    fields = order_json(mine)
+    assert (fields["risk_bound"], fields["promised"], fields["overridden"]["risk_bound"]) == (None, False, None)
 
 
 def test_fewer_rows_promise_less_and_enough_rows_promise_the_target() -> None:
@@ -77,10 +77,10 @@ def test_what_is_foretold_follows_the_rows_that_come_and_ends_near_what_is_repor
         risks.append(receipt.order.risk_bound)
         assert receipt.order.overridden is not None
         assert receipt.order.risk_bound == _foretold(campaign, 60)
-    assert len(set(risks)) == 3, "every look at more rows says it anew"
+    assert len(set(risks)) == 3, "every look at more rows predicts again"
     report = campaign.tell(final=True).report
     assert report is not None
-    assert report.risk_bound == risks[-1], "when all came, what was foretold is what is"
+    assert report.risk_bound == risks[-1], "with all rows delivered, the report has the predicted risk"
 
 
 def test_whoever_chooses_the_number_of_the_plan_is_promised_what_it_promises() -> None:
@@ -99,13 +99,13 @@ def test_whoever_chooses_the_number_of_the_plan_is_promised_what_it_promises() -
 @pytest.mark.parametrize("fixed", [0, 5])
 def test_that_is_so_in_a_first_period_when_its_pilot_came(fixed: int) -> None:
     campaign = begun(MemoryStore(), budget={**BUDGET, "fixed": fixed})
-    order, came = campaign.ask(), 0
+    order, delivered = campaign.ask(), 0
     while order.request.plan is None:
         rows = order.missing
-        order = campaign.tell(*rows_of(1, came, rows), final=False).order
-        came += rows
+        order = campaign.tell(*rows_of(1, delivered, rows), final=False).order
+        delivered += rows
     plan = order.request.plan
-    assert plan.samples[0] > came
+    assert plan.samples[0] > delivered
     assert campaign.override(plan.samples[0], reason="as planned").risk_bound == plan.risks[0]
 
 
@@ -196,11 +196,11 @@ def test_what_was_written_before_there_was_such_a_number_opens_and_says_it_when_
     run_period(campaign, 1)
     campaign.ask()
     order = campaign.override(25, reason="a trial")
-    found = store.checkpoint("prices")
-    assert found is not None
-    body = json.loads(zlib.decompress(found[1]))
+    saved = store.checkpoint("prices")
+    assert saved is not None
+    body = json.loads(zlib.decompress(saved[1]))
     del body["opened"]["overridden"]["risk_bound"]
-    old = from_checkpoint(found[0], zlib.compress(json.dumps(body).encode())).order
+    old = from_checkpoint(saved[0], zlib.compress(json.dumps(body).encode())).order
     assert old is not None
     assert old.overridden is not None
     assert (old.samples, old.overridden.risk_bound, old.outcome) == (25, None, Outcome.PILOT)

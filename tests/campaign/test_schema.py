@@ -41,12 +41,12 @@ def _columns(**changes: Any) -> Any:
 
 
 def test_words_become_columns_and_unlabelled_rows_wait() -> None:
-    found = labelled(Definition.of(VALUES), _columns(), period=1, known=None, owner="tell")
-    assert found.rows.columns == ("age", "region=south", "region=west")
-    assert found.rows.X.tolist() == [[20.0, 1.0, 0.0], [40.0, 0.0, 1.0], [50.0, 0.0, 0.0]]
-    assert found.y.tolist() == [1.0, 0.0, 0.0]
-    assert found.ids == ["1", "3", "4"]
-    assert found.unlabelled == 1
+    parsed = labelled(Definition.of(VALUES), _columns(), period=1, known=None, owner="tell")
+    assert parsed.rows.columns == ("age", "region=south", "region=west")
+    assert parsed.rows.X.tolist() == [[20.0, 1.0, 0.0], [40.0, 0.0, 1.0], [50.0, 0.0, 0.0]]
+    assert parsed.y.tolist() == [1.0, 0.0, 0.0]
+    assert parsed.ids == ["1", "3", "4"]
+    assert parsed.unlabelled == 1
 
 
 def test_without_features_the_numeric_columns_of_the_first_delivery_are_taken() -> None:
@@ -66,19 +66,19 @@ def test_without_features_the_numeric_columns_of_the_first_delivery_are_taken() 
 def test_rows_that_were_drawn_are_told_apart_without_a_column_of_ones_own() -> None:
     definition = Definition.of({"name": "churn", "target": "y", "epsilon": 0.1})
     table = {ROW_ID: ["7", "9"], "x": [1.0, 2.0], "y": [0.5, 0.7]}
-    found = labelled(definition, read_columns(table, owner="test"), period=1, known=None, owner="tell")
-    assert found.ids == ["7", "9"]
-    assert found.rows.columns == ("x",)
+    parsed = labelled(definition, read_columns(table, owner="test"), period=1, known=None, owner="tell")
+    assert parsed.ids == ["7", "9"]
+    assert parsed.rows.columns == ("x",)
 
 
 def test_a_label_of_another_period_is_none_of_this() -> None:
     definition = Definition.of({"name": "churn", "target": "y", "epsilon": 0.1})
     made_for = [row_for("churn", 1), row_for("churn", 2), row_for("price", 2), None, row_for("churn", 2)]
     table = {ROW_ID: list("abcde"), ROW_FOR: made_for, "x": range(5), "y": [0.1, 0.2, 0.3, 0.4, None]}
-    found = labelled(definition, read_columns(table, owner="test"), period=2, known=None, owner="tell")
-    assert found.ids == ["b", "d"]
-    assert (found.other_period_rows, found.unlabelled) == (2, 1)
-    assert found.rows.columns == ("x",)
+    parsed = labelled(definition, read_columns(table, owner="test"), period=2, known=None, owner="tell")
+    assert parsed.ids == ["b", "d"]
+    assert (parsed.other_period_rows, parsed.unlabelled) == (2, 1)
+    assert parsed.rows.columns == ("x",)
 
 
 @pytest.mark.parametrize(
@@ -112,8 +112,8 @@ def test_what_does_not_fit_the_definition_is_named(changes: dict[str, Any], sent
 
 @pytest.mark.parametrize("age", [["20", "30.50", "40", "5e1"], ["20", "-", 40, "50.0"], ["020", None, "40", 50]])
 def test_a_number_is_one_whether_its_file_has_it_as_a_number_or_as_text(age: list[Any]) -> None:
-    found = labelled(Definition.of(VALUES), _columns(age=age), period=1, known=None, owner="tell")
-    assert found.rows.X[:, 0].tolist() == [20.0, 40.0, 50.0]
+    parsed = labelled(Definition.of(VALUES), _columns(age=age), period=1, known=None, owner="tell")
+    assert parsed.rows.X[:, 0].tolist() == [20.0, 40.0, 50.0]
     prices = Definition.of({"name": "a", "target": "age", "features": ["customer"], "epsilon": 0.1})
     kept = labelled(prices, _columns(age=[*age[:1], "NA", *age[2:]]), period=1, known=None, owner="tell")
     assert (kept.y.tolist(), kept.unlabelled) == ([20.0, 40.0, 50.0], 1)
@@ -121,8 +121,8 @@ def test_a_number_is_one_whether_its_file_has_it_as_a_number_or_as_text(age: lis
 
 def test_an_id_is_the_same_however_a_file_writes_it() -> None:
     for written in (["1", "2", "3", "4"], ["1.0", "2.0", "3.00", "4"], [1.0, 2.0, 3.0, 4.0]):
-        found = labelled(Definition.of(VALUES), _columns(customer=written), period=1, known=None, owner="tell")
-        assert found.ids == ["1", "3", "4"]
+        parsed = labelled(Definition.of(VALUES), _columns(customer=written), period=1, known=None, owner="tell")
+        assert parsed.ids == ["1", "3", "4"]
     codes = labelled(
         Definition.of(VALUES), _columns(customer=["01.0", "b", "007", "7"]), period=1, known=None, owner="tell"
     )
@@ -131,8 +131,8 @@ def test_an_id_is_the_same_however_a_file_writes_it() -> None:
 
 def test_a_label_that_says_nothing_is_none_unless_it_is_a_class() -> None:
     waiting = _columns(left=["yes", "NA", "no", "none"])
-    found = labelled(Definition.of(VALUES), waiting, period=1, known=None, owner="tell")
-    assert (found.y.tolist(), found.unlabelled) == ([1.0, 0.0], 2)
+    parsed = labelled(Definition.of(VALUES), waiting, period=1, known=None, owner="tell")
+    assert (parsed.y.tolist(), parsed.unlabelled) == ([1.0, 0.0], 2)
     class_of_its_own = Definition.of({**VALUES, "classes": ["none", "yes"]})
     named = labelled(class_of_its_own, _columns(left=["yes", "NA", "none", "none"]), period=1, known=None, owner="tell")
     assert (named.y.tolist(), named.unlabelled) == ([1.0, 0.0, 0.0], 1)
@@ -151,9 +151,9 @@ def test_a_label_that_says_nothing_is_none_unless_it_is_a_class() -> None:
 def test_numbers_and_truths_are_known_however_a_file_writes_them(classes: list[str], written: list[Any]) -> None:
     definition = Definition.of({**VALUES, "classes": classes, "categories": {"region": classes}})
     regions = [written[0], *written[2:], written[2]]
-    found = labelled(definition, _columns(left=written, region=regions), period=1, known=None, owner="tell")
-    assert found.y.tolist() == [1.0, 0.0, 0.0]
-    assert found.rows.X[:, 1].tolist() == [1.0, 0.0, 0.0]
+    parsed = labelled(definition, _columns(left=written, region=regions), period=1, known=None, owner="tell")
+    assert parsed.y.tolist() == [1.0, 0.0, 0.0]
+    assert parsed.rows.X[:, 1].tolist() == [1.0, 0.0, 0.0]
 
 
 def test_a_word_that_may_be_two_is_none() -> None:
@@ -178,8 +178,8 @@ def test_a_missing_column_is_named_with_the_nearest() -> None:
 
 
 def test_a_missing_value_in_a_row_that_is_not_labelled_yet_does_no_harm() -> None:
-    found = labelled(Definition.of(VALUES), _columns(age=[20, None, 40, 50]), period=1, known=None, owner="tell")
-    assert len(found.y) == 3
+    parsed = labelled(Definition.of(VALUES), _columns(age=[20, None, 40, 50]), period=1, known=None, owner="tell")
+    assert len(parsed.y) == 3
 
 
 def test_words_for_a_target_without_classes_are_refused_with_the_line_to_write() -> None:

@@ -1,4 +1,4 @@
-"""States that came out the same up to rounding, and those that did not."""
+"""States that agree up to rounding, and states that do not."""
 
 import json
 import zlib
@@ -21,12 +21,12 @@ def _stands(change: Callable[[Any], Any] | None = None, **more: Any) -> Campaign
         run_period(campaign, period)
     campaign.ask()
     campaign.tell(*rows_of(3, 0, 4), final=False)
-    found = store.checkpoint("prices")
-    assert found is not None
-    body = json.loads(zlib.decompress(found[1]))
+    saved = store.checkpoint("prices")
+    assert saved is not None
+    body = json.loads(zlib.decompress(saved[1]))
     if change is not None:
         body["tracker"] = _changed(body["tracker"], change)
-    return from_checkpoint(found[0], zlib.compress(json.dumps(body).encode()))
+    return from_checkpoint(saved[0], zlib.compress(json.dumps(body).encode()))
 
 
 def _changed(plain: Any, change: Callable[[Any], Any]) -> Any:
@@ -54,6 +54,6 @@ def test_another_delivery_is_another_place() -> None:
     for period in (1, 2):
         run_period(campaign, period)
     campaign.ask()
-    found = store.checkpoint("prices")
-    assert found is not None
-    assert not states_agree(_stands(), from_checkpoint(*found))
+    saved = store.checkpoint("prices")
+    assert saved is not None
+    assert not states_agree(_stands(), from_checkpoint(*saved))

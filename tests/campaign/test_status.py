@@ -1,4 +1,4 @@
-"""The money of a campaign: one meaning, the same through every door, whatever came and whatever a person decided."""
+"""The money of a campaign: one meaning, the same in every interface, whatever was delivered and whatever a person decided."""
 
 import json
 
@@ -21,13 +21,13 @@ def euros(amount: float) -> Money:
 
 @pytest.fixture
 def campaign(store: Store) -> Campaign:
-    """A campaign with a closed period of 40 rows, and an open one of which 12 came."""
-    found = begun(store, budget=BUDGET)
-    found.ask()
-    found.tell(*rows_of(1, 0, 40), final=True)
-    found.ask()
-    found.tell(*rows_of(2, 0, 12), final=False)
-    return found
+    """A campaign with a closed period of 40 rows, and an open one with 12 rows."""
+    opened = begun(store, budget=BUDGET)
+    opened.ask()
+    opened.tell(*rows_of(1, 0, 40), final=True)
+    opened.ask()
+    opened.tell(*rows_of(2, 0, 12), final=False)
+    return opened
 
 
 def test_what_was_spent_committed_and_left_is_the_whole_budget(campaign: Campaign) -> None:
@@ -51,7 +51,7 @@ def test_an_override_costs_what_its_own_rows_cost(campaign: Campaign) -> None:
     assert asked.cost == asked.request.cost
     mine = campaign.override(100, reason="a fair")
     assert mine.missing == 88
-    assert mine.cost == euros(1.5 * 88), "the order is one, and its fixed price is paid by the rows that came"
+    assert mine.cost == euros(1.5 * 88), "it is one order, and its fixed price was paid with the rows delivered"
     assert mine.overridden is not None
     assert mine.overridden.asked == asked.samples
     assert order_json(mine)["cost"] == {"amount": "132.0", "currency": "EUR"}
@@ -60,7 +60,9 @@ def test_an_override_costs_what_its_own_rows_cost(campaign: Campaign) -> None:
     later = campaign.status().order
     assert later is not None
     assert later.overridden is not None
-    assert later.overridden.asked == asked.samples, "what was asked for when it was decided, whatever came since"
+    assert later.overridden.asked == asked.samples, (
+        "what was requested when it was decided, whatever was delivered since"
+    )
     assert Campaign.open("prices", storage=campaign.store).status().order == later
 
 
@@ -80,13 +82,13 @@ def test_money_that_is_gone_is_said_in_the_list(store: Store) -> None:
 
 
 def test_money_that_is_kept_for_later_periods_is_not_called_enough(store: Store) -> None:
-    """All that the plan has for a period came, and the target is out of reach: that is said, and the script is told."""
+    """All rows that the plan has for a period were delivered, and the target is out of reach: order and exit code say so."""
     campaign = begun(store, epsilon=0.001, budget={"total": 120, "horizon": 6, "fixed": 10, "per_sample": 1})
-    order, came = campaign.ask(), 0
+    order, delivered = campaign.ask(), 0
     while order.missing:
         rows = order.missing
-        order = campaign.tell(*rows_of(1, came, rows), final=False).order
-        came += rows
+        order = campaign.tell(*rows_of(1, delivered, rows), final=False).order
+        delivered += rows
     left = campaign.status().money_left
     assert left is not None
     assert left.amount > 20

@@ -40,9 +40,9 @@ WORDS = (*NUMBERS, *TEXTS, *NAMES, *FILES, *PLACES, *FORMS)
 def commands() -> Iterator[tuple[tuple[str, ...], Any]]:
     for name in COMMANDS:
         if name not in SLOW:
-            found = load(name)
-            inner = getattr(found, "commands", None)
-            yield from (((name, one), each) for one, each in inner.items()) if inner else [((name,), found)]
+            command = load(name)
+            inner = getattr(command, "commands", None)
+            yield from (((name, one), each) for one, each in inner.items()) if inner else [((name,), command)]
 
 
 def line(rng: np.random.Generator, name: tuple[str, ...], command: Any) -> list[str]:

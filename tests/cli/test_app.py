@@ -21,8 +21,8 @@ def test_a_switch_takes_no_value(words: list[str], run: Run) -> None:
 
 @pytest.mark.parametrize("name", list(COMMANDS))
 def test_everything_that_can_be_given_is_explained(name: str) -> None:
-    found = load(name)
-    commands = getattr(found, "commands", {name: found})
+    loaded = load(name)
+    commands = getattr(loaded, "commands", {name: loaded})
     for command in commands.values():
         assert [one.name for one in command.params if not one.help] == []
         assert [one.help for one in command.params if not one.help.rstrip().endswith((".", "?"))] == []

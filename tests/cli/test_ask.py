@@ -27,12 +27,12 @@ def test_the_first_order_says_how_many_and_why(churn: Path, run: Run) -> None:
     assert (code, err) == (0, "")
     first, *lines = out.splitlines()
     assert first == f"churn: Label {order['missing']} rows for period 1 (2026-W46)."
-    said = {line[:10].strip(): line[11:] for line in lines}
-    assert said["Reason"][1:] == order["reason"][1:]
-    assert said["Range"].startswith(f"at least {order['interval'][0]} rows")
-    assert said["Cost"].startswith("11 EUR for the missing rows; 500 EUR left")
-    assert said["Accuracy"].startswith("not guaranteed: not enough data yet")
-    assert said["Warning"].startswith("budget: ")
+    fields = {line[:10].strip(): line[11:] for line in lines}
+    assert fields["Reason"][1:] == order["reason"][1:]
+    assert fields["Range"].startswith(f"at least {order['interval'][0]} rows")
+    assert fields["Cost"].startswith("11 EUR for the missing rows; 500 EUR left")
+    assert fields["Accuracy"].startswith("not guaranteed: not enough data yet")
+    assert fields["Warning"].startswith("budget: ")
 
 
 def test_asking_again_says_the_same_and_writes_nothing(churn: Path, run: Run) -> None:
@@ -57,9 +57,9 @@ def test_a_quick_look_finds_what_the_campaign_finds_whatever_was_decided(churn: 
     for decided in (("override", "churn", "17", "--reason", "holidays"), ("approve", "churn")):
         run(*decided)
         code, out, _ = run("ask", "churn", "--format", "json")
-        found = as_campaign()
-        assert json.loads(out) == found
-        assert code == found["code"]
+        expected = as_campaign()
+        assert json.loads(out) == expected
+        assert code == expected["code"]
     assert json.loads(out)["plan"] is not None
 
 
@@ -110,8 +110,8 @@ def test_an_assumption_that_fails_ends_with_thirty(folder: Path, run: Run) -> No
     assert run("init", "twins", "--target", "y", "--features", "a,b", "--epsilon", "0.5", "--seed", "1")[0] == 0
     run("ask", "twins")
     pairs = np.random.default_rng(0).normal(size=(40, 2))
-    Path("told.csv").write_text("a,b,y\n" + "".join(f"{a},{2 * a},{a + e}\n" for a, e in pairs))
-    assert run("tell", "twins", "told.csv", "--close")[0] == 0
+    Path("labelled.csv").write_text("a,b,y\n" + "".join(f"{a},{2 * a},{a + e}\n" for a, e in pairs))
+    assert run("tell", "twins", "labelled.csv", "--close")[0] == 0
     code, out, _ = run("ask", "twins", "--format", "json")
     failed = [one["name"] for one in json.loads(out)["assumptions"] if one["verdict"] == "fail"]
     assert (code, bool(failed)) == (30, True)

@@ -95,14 +95,14 @@ def test_strata_give_their_share(churn: Path, run: Run) -> None:
 
 
 def test_another_seed_draws_other_rows_and_the_same_seed_the_same(folder: Path, run: Run) -> None:
-    found = []
+    files = []
     for place, seed in enumerate(("1", "1", "2")):
         store = ("--storage", f"{place}.db")
         assert run(*INIT[:-1], seed, *store)[0] == 0
         Path("churn.toml").unlink()
         run(*SELECT, f"{place}.csv", *store)
-        found.append(Path(f"{place}.csv").read_bytes())
-    assert found[0] == found[1] != found[2]
+        files.append(Path(f"{place}.csv").read_bytes())
+    assert files[0] == files[1] != files[2]
 
 
 def test_without_an_id_rows_get_one(folder: Path, run: Run) -> None:
@@ -295,8 +295,8 @@ def test_a_file_that_only_grows_brings_the_new_rows_alone(churn: Path, run: Run)
         writer.writerows(rows)
     receipt = json.loads(run("tell", "churn", "all.csv", "--part", "--format", "json")[1])
     assert (receipt["rows"], receipt["other_period_rows"]) == (fresh, 12 - len(again))
-    told = json.loads(run("tell", "churn", "all.csv", "--part", "--format", "json")[1])
-    assert told["duplicate"] is not None
+    answer = json.loads(run("tell", "churn", "all.csv", "--part", "--format", "json")[1])
+    assert answer["duplicate"] is not None
 
 
 def test_rows_that_could_not_be_told_are_not_drawn_and_counted(churn: Path, run: Run) -> None:

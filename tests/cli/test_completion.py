@@ -15,11 +15,15 @@ Complete = Callable[[str], list[str]]
 RUN = "import sys; from driftpace.cli import main; sys.exit(main())"
 
 
-def started(words: list[str], **told: str) -> str:
+def started(words: list[str], **variables: str) -> str:
     """Run the command under its own name, and return what it printed."""
     code = f"import sys; sys.argv = ['driftpace', *sys.argv[1:]]; {RUN}"
     done = subprocess.run(
-        [sys.executable, "-c", code, *words], capture_output=True, text=True, check=False, env={**os.environ, **told}
+        [sys.executable, "-c", code, *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **variables},
     )
     assert done.stderr == ""
     return done.stdout
@@ -50,14 +54,14 @@ def in_bash(line: str) -> list[str]:
 
 
 def in_zsh(line: str) -> list[str]:
-    said = started([], _DRIFTPACE_COMPLETE="complete_zsh", _TYPER_COMPLETE_ARGS=line)
-    return re.findall(r'^(?:_arguments .*\(\()?"([^"]+)"', said, re.MULTILINE)
+    output = started([], _DRIFTPACE_COMPLETE="complete_zsh", _TYPER_COMPLETE_ARGS=line)
+    return re.findall(r'^(?:_arguments .*\(\()?"([^"]+)"', output, re.MULTILINE)
 
 
 def in_fish(line: str) -> list[str]:
-    told = {"_DRIFTPACE_COMPLETE": "complete_fish", "_TYPER_COMPLETE_ARGS": line}
-    said = started([], _TYPER_COMPLETE_FISH_ACTION="get-args", **told)
-    return [one.split("\t")[0] for one in said.splitlines() if one]
+    variables = {"_DRIFTPACE_COMPLETE": "complete_fish", "_TYPER_COMPLETE_ARGS": line}
+    output = started([], _TYPER_COMPLETE_FISH_ACTION="get-args", **variables)
+    return [one.split("\t")[0] for one in output.splitlines() if one]
 
 
 @pytest.mark.parametrize("complete", [in_bash, in_zsh, in_fish])
@@ -101,6 +105,6 @@ def test_nobody_wants_a_sentence_behind_a_tab_key(folder: Path, place: str) -> N
     ("shell", "word"), [("bash", "complete_bash"), ("zsh", "complete_zsh"), ("fish", "complete_fish")]
 )
 def test_every_shell_has_a_script(shell: str, word: str) -> None:
-    said = script(shell)
-    assert f"_DRIFTPACE_COMPLETE={word}" in said
-    assert "driftpace" in said.splitlines()[-1]
+    output = script(shell)
+    assert f"_DRIFTPACE_COMPLETE={word}" in output
+    assert "driftpace" in output.splitlines()[-1]

@@ -53,10 +53,10 @@ def test_predictions_say_so_too_beside_the_rows(churn: Path, run: Run) -> None:
     assert run("predict", "churn", "new.csv")[0] == 2
     run("amend", "churn", "--unknown-category", "plan=basic", "--reason", "r")
     code, out, err = run("predict", "churn", "new.csv")
-    said = "3 rows with an unknown plan (platinum) count as basic"
-    assert (code, len(out.splitlines()), err) == (0, 601, f"Unknown: {said}\n")
+    notice = "3 rows with an unknown plan (platinum) count as basic"
+    assert (code, len(out.splitlines()), err) == (0, 601, f"Unknown: {notice}\n")
     code, out, err = run("predict", "churn", "new.csv", "--out", "p.csv", "--format", "json")
-    assert (code, json.loads(out)["rows"], err) == (0, 600, f"Unknown: {said}\n")
+    assert (code, json.loads(out)["rows"], err) == (0, 600, f"Unknown: {notice}\n")
     assert "platinum" in Path("p.csv").read_text()
 
 

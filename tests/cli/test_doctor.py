@@ -25,11 +25,11 @@ def change(statement: str) -> None:
 
 def test_a_store_that_is_whole(churn: Path, run: Run) -> None:
     period(run, "W1")
-    code, found = verdicts(run)
+    code, results = verdicts(run)
     assert code == 0
-    assert {verdict for verdict, _ in found.values()} == {"pass"}
-    assert list(found) == ["store", "file", "churn"]
-    assert "recomputed: identical" in found["churn"][1]
+    assert {verdict for verdict, _ in results.values()} == {"pass"}
+    assert list(results) == ["store", "file", "churn"]
+    assert "recomputed: identical" in results["churn"][1]
     code, out, _ = run("doctor", "churn")
     assert code == 0
     assert out.splitlines()[-1].startswith("pass    churn  ")
@@ -57,25 +57,25 @@ def test_a_store_that_was_tampered_with(churn: Path, run: Run, statement: str, s
     run("override", "churn", "9", "--reason", "why")
     for part in statement.split(";"):
         change(part)
-    code, found = verdicts(run)
+    code, results = verdicts(run)
     assert code == 30
-    assert found["churn"][0] == "fail"
-    assert sentence in found["churn"][1]
+    assert results["churn"][0] == "fail"
+    assert sentence in results["churn"][1]
 
 
 def test_rows_that_were_not_to_be_kept_are_no_failure(folder: Path, run: Run) -> None:
     assert run(*INIT, "--forget-rows")[0] == 0
     period(run, "W1")
-    code, found = verdicts(run)
-    assert (code, found["churn"][0]) == (0, "warn")
+    code, results = verdicts(run)
+    assert (code, results["churn"][0]) == (0, "warn")
     run("ask", "churn", "--key", "W2", "--select", "pool.csv", "--out", "more.csv")
     label(Path("more.csv"), Path("done.csv"), only=1)
     run("tell", "churn", "done.csv", "--part")
     assert verdicts(run)[1]["churn"][0] == "warn"
     change("DELETE FROM driftpace_rows")
-    code, found = verdicts(run)
-    assert (code, found["churn"][0]) == (30, "fail")
-    assert found["churn"][1].startswith("Rows of the open period are missing")
+    code, results = verdicts(run)
+    assert (code, results["churn"][0]) == (30, "fail")
+    assert results["churn"][1].startswith("Rows of the open period are missing")
 
 
 def test_nothing_there_yet_and_tokens_that_ran_out(folder: Path, run: Run) -> None:
@@ -84,10 +84,10 @@ def test_nothing_there_yet_and_tokens_that_ran_out(folder: Path, run: Run) -> No
     store = open_store("driftpace.db")
     make_token(store, "old", ["read"], 1.0, now=datetime(2020, 1, 1, tzinfo=UTC))
     store.close()
-    code, found = verdicts(run)
+    code, results = verdicts(run)
     assert code == 0
-    assert found["campaigns"][0] == "warn"
-    assert found["tokens"] == ("warn", "Expired: old; remove with driftpace token remove.")
+    assert results["campaigns"][0] == "warn"
+    assert results["tokens"] == ("warn", "Expired: old; remove with driftpace token remove.")
 
 
 def test_no_store_is_refused(folder: Path, run: Run) -> None:

@@ -1,4 +1,4 @@
-"""A dry run says what would happen and changes no byte, of the store or of any other file; then the command does what it said."""
+"""A dry run says what would happen and changes no byte, of the store or of any other file; then the command does exactly that."""
 
 import json
 from pathlib import Path
@@ -61,13 +61,13 @@ def busy(churn: Path, run: Run) -> Path:
 
 
 def test_no_command_is_forgotten() -> None:
-    found = set()
+    with_dry_run = set()
     for name in COMMANDS:
         command = load(name)
         inner: dict[str, Any] = getattr(command, "commands", {})
         every = {f"{name} {one}": each for one, each in inner.items()} or {name: command}
-        found |= {one for one, each in every.items() if any("--dry-run" in param.opts for param in each.params)}
-    assert found == set(EACH)
+        with_dry_run |= {one for one, each in every.items() if any("--dry-run" in param.opts for param in each.params)}
+    assert with_dry_run == set(EACH)
 
 
 def test_no_byte_is_changed(busy: Path, run: Run) -> None:

@@ -1,4 +1,4 @@
-"""Every command that answers something answers a machine too: one JSON value on stdout, whatever else is to be said beside it."""
+"""Every command that answers something answers a machine too: one JSON value on stdout, whatever notes there are beside it."""
 
 import json
 from collections.abc import Iterator
@@ -21,13 +21,13 @@ LISTS = {"list", "ledger", "log", "doctor", "token list", "predict", "plan", "ba
 
 def every_command() -> Iterator[tuple[str, Any]]:
     for name in COMMANDS:
-        found = load(name)
-        inner = getattr(found, "commands", None)
-        yield from ((f"{name} {one}", command) for one, command in inner.items()) if inner else [(name, found)]
+        loaded = load(name)
+        inner = getattr(loaded, "commands", None)
+        yield from ((f"{name} {one}", command) for one, command in inner.items()) if inner else [(name, loaded)]
 
 
 def answered(run: Run, *words: object) -> tuple[Any, str]:
-    """Run a command for a machine: its answer, and what was said beside it."""
+    """Run a command for a machine: its answer, and the notes beside it."""
     code, out, err = run(*words, "--format", "json")
     assert code == 0, err
     assert out.endswith("\n")
@@ -134,9 +134,9 @@ def test_tokens(churn: Path, run: Run) -> None:
     assert err == "Nothing was written.\n"
     made, err = answered(run, "token", "make", "nightly", "--days", "3")
     store = open_store("driftpace.db")
-    found = find_token(store, made["secret"])
+    loaded = find_token(store, made["secret"])
     store.close()
-    assert found is not None
+    assert loaded is not None
     (listed,), _ = answered(run, "token", "list")
     assert made == {**listed, "secret": made["secret"], "dry_run": False}
     assert made["secret"] not in err
@@ -145,14 +145,14 @@ def test_tokens(churn: Path, run: Run) -> None:
 
 def test_predictions_in_a_file_and_in_words(churn: Path, run: Run) -> None:
     period(run, "W1")
-    said, err = answered(run, "predict", "churn", "pool.csv", "--out", "told.csv")
+    answer, err = answered(run, "predict", "churn", "pool.csv", "--out", "predictions.csv")
     assert err == ""
-    assert said == {
+    assert answer == {
         "name": "churn",
         "period": 1,
         "rows": 600,
         "columns": ["churned_predicted", "churned_probability"],
-        "file": "told.csv",
+        "file": "predictions.csv",
         "dry_run": False,
     }
     rows, _ = answered(run, "predict", "churn", "pool.csv")
@@ -168,5 +168,5 @@ def test_the_doctor_in_rows(churn: Path, run: Run) -> None:
     import csv
     import io
 
-    found, _ = answered(run, "doctor")
-    assert list(csv.DictReader(io.StringIO(run("doctor", "--format", "csv")[1]))) == found
+    loaded, _ = answered(run, "doctor")
+    assert list(csv.DictReader(io.StringIO(run("doctor", "--format", "csv")[1]))) == loaded

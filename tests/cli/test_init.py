@@ -26,12 +26,17 @@ def definition(name: str, store: str = "driftpace.db") -> Definition:
 def test_a_few_words_and_a_table(folder: Path, run: Run) -> None:
     code, out, err = run(*INIT, *MONEY)
     assert (code, err) == (0, "")
-    found = definition("churn")
-    assert found.features == ("age", "visits", "plan")
-    assert dict(found.categories) == {"plan": ("basic", "gold")}
-    assert (found.target, found.classes, found.id, found.loss) == ("churned", ("no", "yes"), "customer_id", "logistic")
-    assert found.budget is not None
-    assert (found.budget["total"], found.budget["horizon"], found.budget["currency"]) == ("500", 12, "EUR")
+    created = definition("churn")
+    assert created.features == ("age", "visits", "plan")
+    assert dict(created.categories) == {"plan": ("basic", "gold")}
+    assert (created.target, created.classes, created.id, created.loss) == (
+        "churned",
+        ("no", "yes"),
+        "customer_id",
+        "logistic",
+    )
+    assert created.budget is not None
+    assert (created.budget["total"], created.budget["horizon"], created.budget["currency"]) == ("500", 12, "EUR")
     assert out.splitlines() == [
         f"churn: created in sqlite:///{folder.resolve()}/driftpace.db.",
         "Predicts   churned (no, yes), by logistic regression",
@@ -56,8 +61,13 @@ def test_the_file_begins_the_same_campaign_elsewhere(folder: Path, run: Run) -> 
 
 def test_numbers_need_no_table(folder: Path, run: Run) -> None:
     assert run("init", "prices", "--target", "price", "--epsilon", "0.1", "--features", "size, rooms")[0] == 0
-    found = definition("prices")
-    assert (found.features, found.epsilon, found.loss, found.keep_rows) == (("size", "rooms"), 0.1, "squared", True)
+    created = definition("prices")
+    assert (created.features, created.epsilon, created.loss, created.keep_rows) == (
+        ("size", "rooms"),
+        0.1,
+        "squared",
+        True,
+    )
 
 
 @pytest.mark.parametrize("table", [(), ("--table", "pool.csv")])
@@ -73,9 +83,9 @@ def test_what_a_table_shows(folder: Path, run: Run) -> None:
     )
     code, out, _ = run("init", "t", "--target", "left", "--epsilon", "0.1", "--table", "t.csv")
     assert code == 0
-    found = definition("t")
-    assert (found.id, found.classes, found.features) == ("id", ("n", "y"), ("a", "grade"))
-    assert dict(found.categories) == {"grade": ("a", "b", "c")}
+    created = definition("t")
+    assert (created.id, created.classes, created.features) == ("id", ("n", "y"), ("a", "grade"))
+    assert dict(created.categories) == {"grade": ("a", "b", "c")}
     assert "Left out   note: more than 20 categories" in out
     assert "Classes    n (negative) and y (positive) in left" in out
 
@@ -282,8 +292,8 @@ def test_questions_at_a_terminal(folder: Path, run: Run, monkeypatch: pytest.Mon
     asked = answering(monkeypatch, "churn", "pool.csv", "churned", "no,yes", "5%")
     code, out, err = run("init")
     assert (code, err) == (0, "")
-    found = definition("churn")
-    assert (found.tolerance, found.classes, found.features) == (0.05, ("no", "yes"), ("age", "visits", "plan"))
+    created = definition("churn")
+    assert (created.tolerance, created.classes, created.features) == (0.05, ("no", "yes"), ("age", "visits", "plan"))
     assert "Columns: customer_id, age, visits, plan." in out
     assert len(asked) == 5
 
@@ -291,8 +301,8 @@ def test_questions_at_a_terminal(folder: Path, run: Run, monkeypatch: pytest.Mon
 def test_questions_without_a_table(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     answering(monkeypatch, "", "price", "", "size,rooms", "0.1")
     assert run("init", "prices")[0] == 0
-    found = definition("prices")
-    assert (found.epsilon, found.features, found.loss) == (0.1, ("size", "rooms"), "squared")
+    created = definition("prices")
+    assert (created.epsilon, created.features, created.loss) == (0.1, ("size", "rooms"), "squared")
 
 
 def test_only_what_is_missing_is_asked(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

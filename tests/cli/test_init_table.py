@@ -1,4 +1,4 @@
-"""What a table shows is what the campaign will take, and what it will not take is said before anything is paid for."""
+"""What a table shows is what the campaign will take, and what it will not take is reported before anything is paid for."""
 
 import json
 from pathlib import Path
@@ -24,8 +24,8 @@ def begin(run: Run, text: str, *more: str, target: str = "y") -> tuple[Definitio
 def test_words_such_as_none_are_words_from_init_to_tell(folder: Path, run: Run, word: str) -> None:
     kinds = (word, "Attached", "Carport")
     lines = [f"r{n},{kinds[n % 3]},{n * 7 % 11}" for n in range(60)]
-    found, _ = begin(run, "\n".join(["id,garage,x", *lines]), "--classes", "no,yes", target="sold")
-    assert found.categories["garage"] == tuple(sorted(kinds))
+    created, _ = begin(run, "\n".join(["id,garage,x", *lines]), "--classes", "no,yes", target="sold")
+    assert created.categories["garage"] == tuple(sorted(kinds))
     assert run("ask", "t", "--select", "t.csv", "--out", "tasks.csv")[0] == 0
     drawn = Path("tasks.csv").read_text().splitlines()
     assert {line.removesuffix(",") for line in drawn[1:]} < set(lines)
@@ -68,14 +68,14 @@ def test_what_was_drawn_can_be_told_in_every_kind_of_file(folder: Path, run: Run
     assert [[row["a"], row["b"], row["c"]] for row in rows] == [
         [float(a), float(b), c == "TRUE"] for _, a, b, c in (line.split(",") for line in drawn)
     ]
-    told = {"csv": "\n".join(["id,a,b,c,y", *(f"{line},{place}" for place, line in enumerate(drawn))])}
-    told["jsonl"] = "\n".join(json.dumps({**row, "y": place}) for place, row in enumerate(rows))
-    found = [
+    labelled = {"csv": "\n".join(["id,a,b,c,y", *(f"{line},{place}" for place, line in enumerate(drawn))])}
+    labelled["jsonl"] = "\n".join(json.dumps({**row, "y": place}) for place, row in enumerate(rows))
+    tasks = [
         {"id": place, "data": task["data"], "annotations": [_answer(place)]}
         for place, task in enumerate(json.loads(texts["json"]))
     ]
-    told["json"] = json.dumps(found)
-    for ending, text in told.items():
+    labelled["json"] = json.dumps(tasks)
+    for ending, text in labelled.items():
         Path(f"done.{ending}").write_text(text)
         code, out, err = run("tell", "t", f"done.{ending}", "--part", "--dry-run", "--format", "json")
         assert (code, err) == (0, "Nothing was written.\n")
@@ -85,26 +85,26 @@ def test_what_was_drawn_can_be_told_in_every_kind_of_file(folder: Path, run: Run
 def test_columns_that_say_nothing_new_are_left_out_and_named(folder: Path, run: Run) -> None:
     lines = [f"{n % 7},3,{n % 7}.0,{'ab'[n % 2]},{'xy'[n % 2]},x,{n % 5}" for n in range(60)]
     text = "\n".join(["a,period,again,grade,letter,kind,b", *lines])
-    found, out = begin(run, text)
-    assert found.features == ("a", "grade", "b")
-    said = "Left out   period, kind: the same value in every row; again: the same values as a; letter: the same values as grade"
-    assert said in out
+    created, out = begin(run, text)
+    assert created.features == ("a", "grade", "b")
+    notice = "Left out   period, kind: the same value in every row; again: the same values as a; letter: the same values as grade"
+    assert notice in out
     run("ask", "t")
     assert run("ask", "t", "--select", "t.csv", "--out", "tasks.csv")[0] == 0
 
 
 def test_a_column_that_was_named_is_kept_and_warned_of(folder: Path, run: Run) -> None:
     lines = [f"{n % 7},3" for n in range(60)]
-    found, out = begin(run, "\n".join(["a,period", *lines]), "--features", "a,period")
-    assert found.features == ("a", "period")
+    created, out = begin(run, "\n".join(["a,period", *lines]), "--features", "a,period")
+    assert created.features == ("a", "period")
     assert "Warning    period has the same value in every row and adds no information" in out
 
 
 def test_codes_are_no_numbers_unless_they_are_named(folder: Path, run: Run) -> None:
     lines = [f"{n % 7},{n % 30:03}" for n in range(60)]
     text = "\n".join(["a,zip", *lines])
-    found, out = begin(run, text)
-    assert found.features == ("a",)
+    created, out = begin(run, text)
+    assert created.features == ("a",)
     assert "Left out   zip: more than 20 categories" in out
     Path("t.toml").unlink()
     Path("driftpace.db").unlink()
@@ -113,8 +113,8 @@ def test_codes_are_no_numbers_unless_they_are_named(folder: Path, run: Run) -> N
 
 @pytest.mark.parametrize("days", [("2026-11-16", "2026-11-17"), ("16.11.2026", "1.12.2026"), ("2026-W46", "2026-W47")])
 def test_dates_are_no_words(folder: Path, run: Run, days: tuple[str, str]) -> None:
-    found, out = begin(run, "\n".join(["a,day", *(f"{n % 7},{days[n % 2]}" for n in range(60))]))
-    assert (found.features, dict(found.categories)) == (("a",), {})
+    created, out = begin(run, "\n".join(["a,day", *(f"{n % 7},{days[n % 2]}" for n in range(60))]))
+    assert (created.features, dict(created.categories)) == (("a",), {})
     assert "Left out   day: dates" in out
 
 

@@ -1,4 +1,4 @@
-"""What is predicted is said at the beginning; a target that can never be told is refused then, not after labels are bought."""
+"""What is predicted is stated at the beginning; a target that no label can have is refused then, not after labels are bought."""
 
 from pathlib import Path
 
@@ -31,8 +31,8 @@ def table(*labels: str) -> str:
 def test_two_values_are_classes_and_can_be_told(
     folder: Path, run: Run, labels: tuple[str, ...], classes: tuple[str, str]
 ) -> None:
-    found, out = begin(run, table(*labels))
-    assert (found.classes, found.loss) == (classes, "logistic")
+    created, out = begin(run, table(*labels))
+    assert (created.classes, created.loss) == (classes, "logistic")
     assert f"Predicts   y ({classes[0]}, {classes[1]}), by logistic regression" in out
     run("ask", "t")
     assert run("tell", "t", "t.csv", "--part", "--dry-run")[0] == 0
@@ -42,14 +42,14 @@ def test_two_values_are_classes_and_can_be_told(
     ("more", "how"), [(("--loss", "squared"), "least squares"), (("--loss", "huber"), "Huber regression")]
 )
 def test_two_numbers_may_be_numbers(folder: Path, run: Run, more: tuple[str, ...], how: str) -> None:
-    found, out = begin(run, table("1", "0"), *more)
-    assert (found.classes, found.loss) == (None, more[1])
+    created, out = begin(run, table("1", "0"), *more)
+    assert (created.classes, created.loss) == (None, more[1])
     assert f"Predicts   y (a number), by {how}" in out
 
 
 def test_numbers_are_numbers(folder: Path, run: Run) -> None:
-    found, out = begin(run, table("1.5", "0.25", "7"))
-    assert (found.classes, found.loss) == (None, "squared")
+    created, out = begin(run, table("1.5", "0.25", "7"))
+    assert (created.classes, created.loss) == (None, "squared")
     assert "Predicts   y (a number), by least squares" in out
 
 
@@ -103,6 +103,6 @@ def test_a_target_that_is_nearly_a_column_is_a_slip(folder: Path, run: Run, targ
 
 def test_a_target_may_be_missing_in_the_table(folder: Path, run: Run) -> None:
     text = table("1", "0", "5").replace("y", "score1")
-    found, out = begin(run, text, target="score2")
-    assert found.features == ("a", "b", "score1")
+    created, out = begin(run, text, target="score2")
+    assert created.features == ("a", "b", "score1")
     assert "Target     score2 is not a column of t.csv; labellers will add it" in out

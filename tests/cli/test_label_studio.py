@@ -23,8 +23,8 @@ class Studio(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         query = parse_qs(urlsplit(self.path).query)
         only = "total_annotations" in query.get("query", [""])[0]
-        found = [task for task in self.tasks if task["annotations"] or not only]
-        self._answer({"tasks": found, "total": len(found)})
+        selected = [task for task in self.tasks if task["annotations"] or not only]
+        self._answer({"tasks": selected, "total": len(selected)})
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))

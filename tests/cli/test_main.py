@@ -23,9 +23,9 @@ def command(*words: str, **more: Any) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("name", list(COMMANDS))
 def test_the_line_of_a_command_is_the_first_line_of_its_help(name: str, run: Run) -> None:
-    found = load(name)
-    assert found.name == name
-    assert (found.help or "").split("\n")[0] == COMMANDS[name].summary
+    loaded = load(name)
+    assert loaded.name == name
+    assert (loaded.help or "").split("\n")[0] == COMMANDS[name].summary
     code, out, err = run(name, "--help")
     assert (code, err) == (0, "")
     assert f"driftpace {name}" in out

@@ -29,7 +29,7 @@ def test_a_plan_of_what_is_left(churn: Path, run: Run) -> None:
     assert status.money_left is not None
     assert status.last is not None
     assert Decimal(plan["budget"]) == status.money_left.amount
-    assert plan["epsilon"] == status.last.epsilon  # what the tolerance came to
+    assert plan["epsilon"] == status.last.epsilon  # what the tolerance amounts to
     assert len(plan["periods"]) == 10
     assert content() == before
 

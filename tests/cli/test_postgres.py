@@ -11,9 +11,9 @@ from tests.reference.postgres import PASSWORD
 
 def test_the_loop_on_a_server(folder: Path, run: Run, postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DRIFTPACE_STORAGE", postgres_url)
-    said = [run(*INIT)]
+    answers = [run(*INIT)]
     period(run, "W1")
-    said += [
+    answers += [
         run(*words)
         for words in (
             ("ask", "churn", "--key", "W2"),
@@ -26,13 +26,13 @@ def test_the_loop_on_a_server(folder: Path, run: Run, postgres_url: str, monkeyp
             ("list", "--search", "COP"),
         )
     ]
-    assert {code for code, _, _ in said} <= {0, 30}
-    assert [err for _, _, err in said] == [""] * len(said)
+    assert {code for code, _, _ in answers} <= {0, 30}
+    assert [err for _, _, err in answers] == [""] * len(answers)
     assert json.loads(run("status", "copy", "--format", "json")[1])["period"] == 2
-    said.append(run("status", "chrun"))
-    assert said[-1][0] == 2
+    answers.append(run("status", "chrun"))
+    assert answers[-1][0] == 2
     assert PASSWORD in postgres_url
-    assert not any(PASSWORD in out + err for _, out, err in said)
+    assert not any(PASSWORD in out + err for _, out, err in answers)
     assert not Path("driftpace.db").exists()
 
 

@@ -23,39 +23,45 @@ def fitted(churn: Path, run: Run) -> Path:
 
 def test_predictions_are_the_models(fitted: Path, run: Run) -> None:
     before = content()
-    code, out, err = run("predict", "churn", "pool.csv", "--out", "said.csv")
+    code, out, err = run("predict", "churn", "pool.csv", "--out", "predictions.csv")
     assert (code, err) == (0, "")
-    assert out == "churn: 600 rows predicted by the model of period 1, written to said.csv, column churned_predicted.\n"
-    with Path("said.csv").open(newline="") as file:
+    assert (
+        out
+        == "churn: 600 rows predicted by the model of period 1, written to predictions.csv, column churned_predicted.\n"
+    )
+    with Path("predictions.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     store = open_store("driftpace.db")
-    found = Campaign.open("churn", storage=store).predict_table(read_columns("pool.csv"))
+    predicted = Campaign.open("churn", storage=store).predict_table(read_columns("pool.csv"))
     store.close()
     assert list(rows[0]) == ["customer_id", "age", "visits", "plan", "churned_predicted", "churned_probability"]
-    assert [row["churned_predicted"] for row in rows] == found.values
-    assert found.probability is not None
-    assert np.allclose([float(row["churned_probability"]) for row in rows], found.probability)
+    assert [row["churned_predicted"] for row in rows] == predicted.values
+    assert predicted.probability is not None
+    assert np.allclose([float(row["churned_probability"]) for row in rows], predicted.probability)
     assert content() == before
     assert list(csv.DictReader(io.StringIO(run("predict", "churn", "pool.csv")[1]))) == rows
-    told = json.loads(run("predict", "churn", "pool.csv", "--format", "json")[1])
-    assert [one["churned_predicted"] for one in told] == found.values
+    answer = json.loads(run("predict", "churn", "pool.csv", "--format", "json")[1])
+    assert [one["churned_predicted"] for one in answer] == predicted.values
 
 
 def test_a_file_is_replaced_only_on_request(fitted: Path, run: Run) -> None:
-    Path("said.csv").write_text("mine")
-    code, _, err = run("predict", "churn", "pool.csv", "--out", "said.csv")
-    assert (code, err) == (2, "driftpace: --out must be a new file unless --force is given; 'said.csv' exists.\n")
-    assert run("predict", "churn", "pool.csv", "--out", "said.csv", "--force")[0] == 0
-    assert Path("said.csv").read_text() != "mine"
+    Path("predictions.csv").write_text("mine")
+    code, _, err = run("predict", "churn", "pool.csv", "--out", "predictions.csv")
+    assert (code, err) == (
+        2,
+        "driftpace: --out must be a new file unless --force is given; 'predictions.csv' exists.\n",
+    )
+    assert run("predict", "churn", "pool.csv", "--out", "predictions.csv", "--force")[0] == 0
+    assert Path("predictions.csv").read_text() != "mine"
 
 
 def test_a_dry_run_writes_nothing(fitted: Path, run: Run) -> None:
     before = sorted(os.listdir())
-    code, out, err = run("predict", "churn", "pool.csv", "--out", "said.csv", "--dry-run")
+    code, out, err = run("predict", "churn", "pool.csv", "--out", "predictions.csv", "--dry-run")
     assert (code, err) == (0, "Nothing was written.\n")
     assert (
         out
-        == "churn: 600 rows predicted by the model of period 1, would be written to said.csv, column churned_predicted.\n"
+        == "churn: 600 rows predicted by the model of period 1, would be written to predictions.csv, column churned_predicted.\n"
     )
     assert sorted(os.listdir()) == before
 
@@ -95,10 +101,10 @@ def test_columns_that_the_model_does_not_know_come_back_as_they_were(fitted: Pat
     first, second = csv.DictReader(io.StringIO(run("predict", "churn", "rows.csv")[1]))
     assert (first["customer_id"], first["postcode"], first["account"]) == ("007", "01234", "12345678901234567890")
     assert (second["age"], second["account"]) == ("41.5", "12345678901234567891")
-    found = json.loads(run("predict", "churn", "rows.csv", "--format", "json")[1])
-    assert [row["ratio"] for row in found] == [0.5, 2]
-    assert [row["limit"] for row in found] == [None, 7]
-    run("predict", "churn", "rows.csv", "--out", "said.jsonl")
+    predicted = json.loads(run("predict", "churn", "rows.csv", "--format", "json")[1])
+    assert [row["ratio"] for row in predicted] == [0.5, 2]
+    assert [row["limit"] for row in predicted] == [None, 7]
+    run("predict", "churn", "rows.csv", "--out", "predictions.jsonl")
     assert [
-        json.loads(line, parse_constant=pytest.fail) for line in Path("said.jsonl").read_text().splitlines()
-    ] == found
+        json.loads(line, parse_constant=pytest.fail) for line in Path("predictions.jsonl").read_text().splitlines()
+    ] == predicted

@@ -76,10 +76,10 @@ def test_whatever_looks_works_as_ever(shop: Path, run: Run) -> None:
     assert {code for code, _, _ in expected.values()} == {0}
     shut(shop)
     before = everything(shop)
-    for words, said in expected.items():
-        found = as_nobody(lambda words=words: run(*words))  # type: ignore[misc]
-        assert found[:2] == said[:2], words
-        assert words[0] == "plan" or found[2] == said[2], words  # a plan says how long it took
+    for words, as_owner in expected.items():
+        result = as_nobody(lambda words=words: run(*words))  # type: ignore[misc]
+        assert result[:2] == as_owner[:2], words
+        assert words[0] == "plan" or result[2] == as_owner[2], words  # a plan says how long it took
     assert everything(shop) == before
 
 

@@ -13,9 +13,9 @@ from tests.cli.loop import Run, content, period
 
 
 def figures(text: str) -> dict[str, Any]:
-    found = re.search(r'<script type="application/json" id="figures">(.*?)</script>', text, re.DOTALL)
-    assert found is not None
-    return dict(json.loads(found[1]))
+    match = re.search(r'<script type="application/json" id="figures">(.*?)</script>', text, re.DOTALL)
+    assert match is not None
+    return dict(json.loads(match[1]))
 
 
 def test_a_page_after_some_periods(churn: Path, run: Run) -> None:
@@ -35,9 +35,9 @@ def test_a_page_after_some_periods(churn: Path, run: Run) -> None:
     assert status.order is not None
     drawn = figures(text)
     assert list(drawn) == ["labels", "drift", "risk", "served", "money"]
-    came = next(one for one in drawn["labels"]["data"] if one["name"] == "received")
-    assert came["x"] == ["W1", "W2", "W3", "W4"]
-    assert came["y"] == [*(row.report.samples for row in ledger), None]
+    received = next(one for one in drawn["labels"]["data"] if one["name"] == "received")
+    assert received["x"] == ["W1", "W2", "W3", "W4"]
+    assert received["y"] == [*(row.report.samples for row in ledger), None]
     expected = next(one for one in drawn["risk"]["data"] if one["name"] == "expected")
     assert expected["y"] == pytest.approx([row.report.risk_bound for row in ledger])
     spent = [

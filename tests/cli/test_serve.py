@@ -1,4 +1,4 @@
-"""The service starts on this machine from the command line, says where, answers, and stops when it is told to."""
+"""The service starts on this machine from the command line, says where, answers, and stops on a signal."""
 
 import json
 import os
@@ -20,9 +20,9 @@ def test_it_serves_and_stops(churn: Path) -> None:
         assert process.stdout is not None
         try:
             line = process.stdout.readline()
-            found = re.search(r"http://127\.0\.0\.1:\d+", line)
-            assert found is not None, line
-            with urlopen(f"{found[0]}/api/campaigns", timeout=60) as answer:
+            address = re.search(r"http://127\.0\.0\.1:\d+", line)
+            assert address is not None, line
+            with urlopen(f"{address[0]}/api/campaigns", timeout=60) as answer:
                 body = json.load(answer)
             process.send_signal(signal.SIGINT)
             process.wait(120)
@@ -40,15 +40,15 @@ def test_a_machine_learns_where(churn: Path, host: str, shown: str) -> None:
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ) as process:
         assert process.stdout is not None
         try:
-            said = json.loads(process.stdout.readline())
-            with urlopen(f"{said['url']}/api/campaigns", timeout=60) as answer:
+            announced = json.loads(process.stdout.readline())
+            with urlopen(f"{announced['url']}/api/campaigns", timeout=60) as answer:
                 body = json.load(answer)
             process.send_signal(signal.SIGINT)
             rest = process.communicate(timeout=120)[0]
         finally:
             process.kill()
-    assert (said.keys(), said["storage"]) == ({"storage", "url"}, f"sqlite:///{churn.resolve()}/driftpace.db")
-    assert re.fullmatch(rf"http://{re.escape(shown)}:\d+", said["url"])
+    assert (announced.keys(), announced["storage"]) == ({"storage", "url"}, f"sqlite:///{churn.resolve()}/driftpace.db")
+    assert re.fullmatch(rf"http://{re.escape(shown)}:\d+", announced["url"])
     assert (body["total"], rest) == (1, "")
 
 

@@ -23,11 +23,11 @@ def test_status_says_what_to_do_and_what_stands_behind_it(two: Path, run: Run) -
     status = in_store(lambda store: Campaign.open("churn", storage=store).status())
     first, *lines = out.splitlines()
     assert first == f"churn: {status.todo}"
-    said = {line[:10].strip(): line[11:] for line in lines}
-    assert said["Target"] == status.target
-    assert said["Last"].startswith(f"period 1 (W1), with {status.last.samples} rows")
-    assert said["So far"] == f"1 period closed, {status.rows} rows, {status.spent} spent, {status.money_left} left"
-    assert said["Updated"].startswith(f"{status.updated_at}, log entry {status.entries}")
+    fields = {line[:10].strip(): line[11:] for line in lines}
+    assert fields["Target"] == status.target
+    assert fields["Last"].startswith(f"period 1 (W1), with {status.last.samples} rows")
+    assert fields["So far"] == f"1 period closed, {status.rows} rows, {status.spent} spent, {status.money_left} left"
+    assert fields["Updated"].startswith(f"{status.updated_at}, log entry {status.entries}")
 
 
 @pytest.mark.parametrize("name", ["churn", "Prices"])
@@ -37,11 +37,11 @@ def test_a_quick_look_says_what_the_campaign_says(
     quick = run("status", name)[1]
     glance = SqliteReader.at("driftpace.db")
     assert glance is not None
-    found = glance.head_and_checkpoint(name)
+    saved = glance.head_and_checkpoint(name)
     glance.close()
-    assert found is not None
+    assert saved is not None
     slow = _snapshot(None, name)
-    assert slow.head == found[0]
+    assert slow.head == saved[0]
     monkeypatch.setattr(SqliteReader, "at", classmethod(lambda cls, place: None))
     assert run("status", name)[1] == quick
 

@@ -91,10 +91,10 @@ def test_closing_reports_and_says_it_in_json_as_the_campaign_does(asked: Path, r
     run("ask", "churn", "--key", "W2", "--select", "pool.csv", "--out", "tasks2.csv")
     label(Path("tasks2.csv"), Path("done2.csv"))
     code, out, _ = run("tell", "churn", "done2.csv", "--close")
-    said = {line[:10].strip(): line[11:] for line in out.splitlines()[1:]}
+    fields = {line[:10].strip(): line[11:] for line in out.splitlines()[1:]}
     assert code == 0
-    assert said["Closed"].startswith("period 2 (W2), with ")
-    assert {"Accuracy", "Certified", "Drift", "Cost"} <= said.keys()
+    assert fields["Closed"].startswith("period 2 (W2), with ")
+    assert {"Accuracy", "Certified", "Drift", "Cost"} <= fields.keys()
 
 
 def test_a_period_may_be_left_open(asked: Path, run: Run) -> None:
