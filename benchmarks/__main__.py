@@ -19,7 +19,8 @@ NAMES = (
     "selection",
     "service",
 )
-"""Run when no name is given. synthetic_study takes hours and batches one hour: run them by name, or with make study."""
+"""Run when no name is given. synthetic_study takes hours, batches one hour and orders a quarter:
+run them by name, or with make study."""
 
 
 def main() -> None:

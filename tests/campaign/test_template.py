@@ -31,6 +31,7 @@ def test_whatever_is_filled_in_is_read_back(
         "certificate_level": 0.8,
         "pool": 70,
         "cap": 500,
+        "orders": 2,
         "fit_intercept": False,
         "seed": 5,
         "budget": {"total": 10, "horizon": 3, "per_sample": "0.5", "currency": "EUR"} if budget else None,
@@ -48,4 +49,4 @@ def test_every_setting_that_is_only_a_comment_is_one_that_exists() -> None:
     whole = f"{both}\n[budget]\n" + "\n".join(settings[table:])
     definition = Definition.of_toml(whole.replace('loss = "squared"', 'loss = "logistic"').replace("region", "age"))
     assert definition.budget is not None
-    assert definition.confidence == 0.9
+    assert (definition.confidence, definition.orders) == (0.9, 1)

@@ -19,6 +19,7 @@ SHAPES: dict[str, dict[str, Any]] = {
     "budget": {"budget": BUDGET},
     "batches": {"budget": {**BUDGET, "fixed": 0}},
     "confidence": {"confidence": 0.9},
+    "one order": {"orders": 1},
     "forgetful": {"keep_rows": False},
 }
 

@@ -1,6 +1,6 @@
 """The adaptive method: follow every plausible drift at once, and ask for rows until the remaining risk meets the target."""
 
-from driftpace.adaptive.audit import AuditState, ErrorRecord, audit_of, audit_rows
+from driftpace.adaptive.audit import AuditState, ErrorRecord, audit_of, audit_rows, fresh_rows
 from driftpace.adaptive.certificate import certificate
 from driftpace.adaptive.checks import Supply, checks, counted, measured_risk, status
 from driftpace.adaptive.outlook import PredictedBound, outlook_from_here, outlook_of
@@ -46,6 +46,7 @@ __all__ = [
     "drift",
     "early",
     "first_state",
+    "fresh_rows",
     "judge",
     "measured_risk",
     "next_batch",

@@ -23,11 +23,11 @@ BATCHES, SHARE = 2, 0.5
 EARLY_BATCHES, EARLY_SHARE = 8, 0.3
 """The same in early periods, when the drift models still disagree."""
 
-ONE_ORDER = 0.8
-"""The share of the usual aim where a period has a single order, which no row of the period can correct."""
+ONE_ORDER, TWO_ORDERS = 0.7, 0.9
+"""The share of the usual aim where a period has a single order, which no row of the period can correct, or two."""
 
-TWO_ORDERS = 0.6
-"""The share of what seems missing in the first of two orders."""
+FIRST_ORDER = 0.6
+"""The share of what seems missing in an order that another one follows."""
 
 MOST = 10**9
 """More rows than any period has."""
@@ -57,8 +57,9 @@ def rows_missing(
 ) -> RowsNeeded:
     """Return how many rows are missing after ``gathered`` of them, of which the judgement has ``seen`` some."""
     criterion, kept = config.criterion(judged, state.audit), gathered - seen
-    if config.orders == 1 and state.banks:
-        criterion = Criterion(epsilon=ONE_ORDER * criterion.epsilon, confidence=criterion.confidence)
+    if config.orders in (1, 2):
+        share = ONE_ORDER if config.orders == 1 else TWO_ORDERS
+        criterion = Criterion(epsilon=share * criterion.epsilon, confidence=criterion.confidence)
     pilot = PILOT * state.size - state.memory.rows - gathered  # a model passes through fewer, and looks certain
     missing = max(_needed(criterion, state, judged) - kept, pilot, 0)
     low, high = (missing, missing) if not state.banks else _range(criterion, judged, state.sizes, kept)
@@ -97,10 +98,13 @@ def next_batch(state: AdaptiveState, missing: int, *, gathered: int, batch: int,
     least = max(LEAST, gathered // 10)
     if missing == 0:
         return 0
+    if orders is not None:
+        pilot = PILOT * state.size - gathered
+        if not state.banks and pilot > 0:  # the initial sample is no order: before it the noise is not known
+            return pilot
+        return max(math.ceil(FIRST_ORDER * missing) if batch + 1 < orders else missing, least)
     if not state.banks:
         return max(min(missing, gathered), least)
-    if orders is not None:
-        return max(math.ceil(TWO_ORDERS * missing) if batch + 1 < orders else missing, least)
     batches, share = (EARLY_BATCHES, EARLY_SHARE) if early(state) else (BATCHES, SHARE)
     return max(math.ceil(share * missing) if batch < batches else missing, least)
 

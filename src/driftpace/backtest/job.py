@@ -25,12 +25,14 @@ class TrackerConfig:
     """The target, and how to make a tracker.
 
     ``maker`` makes a custom tracker from loss, features and seed. ``l2`` are the penalties to choose from, if any.
+    ``orders`` is the most orders of a period, None for batches.
     """
 
     epsilon: float | None = None
     tolerance: float | None = None
     confidence: float | None = None
     certificate_level: float = 0.95
+    orders: int | None = None
     maker: TrackerMaker | None = None
     l2: tuple[float, ...] | None = None
 
@@ -38,7 +40,7 @@ class TrackerConfig:
         """Return a new tracker."""
         if self.maker is not None:
             return self.maker(loss, features, seed)
-        asked = {"epsilon": self.epsilon, "tolerance": self.tolerance, "confidence": self.confidence, "l2": self.l2}
+        asked = {name: getattr(self, name) for name in ("epsilon", "tolerance", "confidence", "orders", "l2")}
         given: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
         return Tracker(loss, certificate_level=self.certificate_level, features=features, rng=seed, **given)
 

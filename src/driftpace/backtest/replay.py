@@ -26,6 +26,7 @@ from driftpace.backtest.run import (
 from driftpace.backtest.table import Panel, read_table
 from driftpace.backtest.workers import Workers, one_thread
 from driftpace.errors import CollinearColumnsError, ParameterError
+from driftpace.formatting import plural
 from driftpace.losses import Loss
 from driftpace.selection import read_l2
 
@@ -67,6 +68,7 @@ def backtest(  # noqa: PLR0913  public API
     tolerance: float | None = None,
     confidence: float | None = None,
     certificate_level: float = 0.95,
+    orders: int | None = None,
     runs: int = 20,
     test_fraction: float = 0.2,
     seed: int = 0,
@@ -106,6 +108,8 @@ def backtest(  # noqa: PLR0913  public API
         Meet the target in this share of periods instead of on average.
     certificate_level : float
         The level of the tracker's certificates.
+    orders : int, optional
+        The most orders of a period, as in :class:`~driftpace.Tracker`; by default batches.
     runs : int
         How many times to replay the table.
     test_fraction : float
@@ -165,7 +169,15 @@ def backtest(  # noqa: PLR0913  public API
         owner=_OWNER,
     )
     config = BacktestConfig(
-        tracker=_tracker_config(epsilon, tolerance, confidence, certificate_level, tracker, l2),
+        tracker=_tracker_config(
+            tracker,
+            l2,
+            epsilon=epsilon,
+            tolerance=tolerance,
+            confidence=confidence,
+            certificate_level=certificate_level,
+            orders=orders,
+        ),
         loss=loss,
         runs=runs,
         test_fraction=test_fraction,
@@ -187,6 +199,7 @@ def replay(  # noqa: PLR0913  public API
     tolerance: float | None = None,
     confidence: float | None = None,
     certificate_level: float = 0.95,
+    orders: int | None = None,
     runs: int = 20,
     test_fraction: float = 0.2,
     seed: int = 0,
@@ -200,7 +213,15 @@ def replay(  # noqa: PLR0913  public API
 ) -> BacktestResult:
     """Replay a panel that :func:`read_table` returned; the parameters are those of :func:`backtest`."""
     config = BacktestConfig(
-        tracker=_tracker_config(epsilon, tolerance, confidence, certificate_level, tracker, l2),
+        tracker=_tracker_config(
+            tracker,
+            l2,
+            epsilon=epsilon,
+            tolerance=tolerance,
+            confidence=confidence,
+            certificate_level=certificate_level,
+            orders=orders,
+        ),
         loss=loss,
         runs=runs,
         test_fraction=test_fraction,
@@ -267,6 +288,10 @@ def _notes(panel: Panel, config: BacktestConfig, *, alone: bool) -> list[str]:
         notes.append("One core was used: the loss or the tracker is defined where other processes cannot import it.")
     if config.tracker.tolerance is not None:
         notes.append("The target of a period is the tolerance times the best loss on all its rows.")
+    if config.tracker.orders is not None:
+        notes.append(
+            f"A period has at most {plural(config.tracker.orders, 'order')}, and an initial sample at the start."
+        )
     if panel.groups is not None:
         notes.append("Groups are kept together: in a period, no group is both trained and tested on.")
     if config.runs == 1:
@@ -275,22 +300,29 @@ def _notes(panel: Panel, config: BacktestConfig, *, alone: bool) -> list[str]:
 
 
 def _tracker_config(
+    tracker: TrackerMaker | None,
+    l2: Sequence[float] | None,
+    *,
     epsilon: float | None,
     tolerance: float | None,
     confidence: float | None,
     certificate_level: float,
-    tracker: TrackerMaker | None,
-    l2: Sequence[float] | None,
+    orders: int | None,
 ) -> TrackerConfig:
     _check_target(epsilon, tolerance, confidence)
     validation.fraction(_OWNER, certificate_level=certificate_level)
     if l2 is not None and tracker is not None:
         raise ParameterError("must be None with a custom tracker; got both.", owner=_OWNER, name="l2")
+    if orders is not None:
+        validation.count(_OWNER, least=1, orders=orders)
+        if tracker is not None:
+            raise ParameterError("must be None with a custom tracker; got both.", owner=_OWNER, name="orders")
     return TrackerConfig(
         epsilon=epsilon,
         tolerance=tolerance,
         confidence=confidence,
         certificate_level=certificate_level,
+        orders=orders,
         maker=tracker,
         l2=None if l2 is None else read_l2(_OWNER, l2),
     )

@@ -40,6 +40,8 @@ class Definition:
         Meet the target in each period with this probability instead of on average.
     certificate_level : float, default 0.95
         Confidence of the upper bounds in reports.
+    orders : int, optional
+        The most orders of a period; by default rows are ordered in batches, as many as are useful.
     features : sequence of str, optional
         Feature columns; by default every numeric column of the first delivery.
     classes : pair of str, optional
@@ -89,6 +91,7 @@ class Definition:
     tolerance: float | None = None
     confidence: float | None = None
     certificate_level: float = 0.95
+    orders: int | None = None
     features: tuple[str, ...] | None = None
     classes: tuple[str, str] | None = None
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -229,6 +232,7 @@ class Definition:
                 tolerance=self.tolerance,
                 confidence=self.confidence,
                 certificate_level=self.certificate_level,
+                orders=self.orders,
                 features=features,
                 fit_intercept=self.fit_intercept,
                 cap=self.cap,

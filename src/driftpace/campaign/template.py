@@ -36,6 +36,8 @@ target = {target}
 {certificate_level}
 {pool}
 {cap}
+# Maximum number of orders in a period, such as 1 where labels are ordered once a month. Default: batches, which cost fewer labels.
+{orders}
 # Whether to fit an intercept, and the random seed of draws.
 {fit_intercept}
 {seed}
@@ -59,6 +61,7 @@ _EXAMPLES: Mapping[str, Any] = {
     "certificate_level": 0.95,
     "pool": 5000,
     "cap": 1000000,
+    "orders": 1,
     "fit_intercept": True,
     "seed": 1,
 }

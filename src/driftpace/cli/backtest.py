@@ -78,6 +78,9 @@ def backtest(
     confidence: Annotated[
         float | None, typer.Option(help="Meet the target in this share of periods, instead of on average.")
     ] = None,
+    orders: Annotated[
+        int | None, typer.Option(help="The most orders of a period. Default: batches, as many as are useful.")
+    ] = None,
     runs: Annotated[int, typer.Option(help="How many times to replay the table.", max=10**5)] = 20,
     test_fraction: Annotated[float, typer.Option(help="Share of the rows of a period kept for testing.")] = 0.2,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
@@ -137,6 +140,7 @@ def backtest(
         epsilon=epsilon,
         tolerance=tolerance,
         confidence=confidence,
+        orders=orders,
         runs=runs,
         test_fraction=test_fraction,
         seed=seed,

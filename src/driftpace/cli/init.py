@@ -92,6 +92,16 @@ def init(
             rich_help_panel=_TARGET,
         ),
     ] = None,
+    orders: Annotated[
+        int | None,
+        typer.Option(
+            help="The most orders of a period, such as 1 for one order a month. Default: batches, which need fewer labels.",
+            min=1,
+            max=1000,
+            show_default=False,
+            rich_help_panel=_TARGET,
+        ),
+    ] = None,
     budget: Annotated[
         str | None,
         typer.Option(metavar="AMOUNT", help="The total budget.", show_default=False, rich_help_panel=_BUDGET),
@@ -168,6 +178,7 @@ def init(
         "id": row_id,
         "epsilon": epsilon,
         "tolerance": tolerance,
+        "orders": orders,
         "budget": budget,
         "horizon": horizon,
         "per_sample": per_sample,
@@ -315,7 +326,7 @@ def infer(name: str, given: dict[str, Any]) -> "tuple[dict[str, Any], list[Line]
     from driftpace.cli.options import split_names
 
     settings: dict[str, Any] = {"name": name}
-    for option in ("target", "loss", "id", "epsilon", "tolerance", "seed", "keep_rows"):
+    for option in ("target", "loss", "id", "epsilon", "tolerance", "orders", "seed", "keep_rows"):
         if option in given:
             settings[option] = given[option]
     for option in ("features", "classes"):

@@ -139,6 +139,7 @@ class DefinitionRequest(RequestModel):
     tolerance: Annotated[float, Field(gt=0, le=1e6)] | None = None
     confidence: Share | None = None
     certificate_level: Share | None = None
+    orders: Annotated[int, Field(ge=1, le=1000)] | None = None
     features: Annotated[list[Word], Field(min_length=1, max_length=1000)] | None = None
     classes: Annotated[list[Word], Field(min_length=2, max_length=2)] | None = None
     categories: (

@@ -28,6 +28,7 @@ from driftpace.adaptive import (
     drift,
     early,
     first_state,
+    fresh_rows,
     judge,
     measured_risk,
     next_batch,
@@ -54,12 +55,13 @@ from driftpace.typing import BoolArray, FloatArray
 class PeriodLook:
     """What the rows of the open period show: the state with its center, the rows as they are fitted, and the judgement.
 
-    A look that a decision is taken on may have fewer rows than ``gathered``: the others are kept for the audit.
+    A look that a decision is taken on may have fewer rows than ``gathered``: the others are kept for the audit. ``decided`` is
+    the number of rows that the decision could have seen, None for a look at all rows.
     """
 
     batches: tuple[RowBatch, ...]
     gathered: int
-    decision: bool
+    decided: int | None
     adaptive: AdaptiveState
     rows: DesignRows
     judged: PeriodJudgement
@@ -154,10 +156,13 @@ class AdaptiveMethod(ModelMethod):
         """Return how many rows to bring next; the same answer until rows are delivered or withdrawn."""
         check_pool(state, pool)
         order = state.order
-        if order is None or order.after != state.gathered:
+        if order is not None and self.sized(state) and not self._settled(state):
+            order = _undelivered(order, state.gathered)
+            state = replace(state, order=order)
+        elif order is None or order.after != state.gathered:
             pool = (self.spec.pool if pool is None else pool) if order is None else order.pool
             unknown = state.adaptive is None or (state.gathered == 0 and not state.adaptive.banks)
-            look = None if unknown else self.look(state, decision=True)
+            look = None if unknown else self.look(state, decided=None if self._settled(state) else state.gathered)
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
                 decided = self._decide(state, look, pool, 0 if order is None else order.batch + 1)
             order = decided.following(order, state.gathered)
@@ -175,43 +180,52 @@ class AdaptiveMethod(ModelMethod):
             status=order.status,
         )
 
-    def look(self, state: AdaptiveMethodState, *, decision: bool = False) -> PeriodLook:
+    def look(self, state: AdaptiveMethodState, *, decided: int | None = None) -> PeriodLook:
         """Return what the rows of the open period show, which may be none; computed once for the same rows.
 
-        A look that a ``decision`` is taken on has the rows that are not kept for the audit, and of a period whose size is no
-        longer open those that its last decision had.
+        A look that a decision is taken on has the first ``decided`` rows without those that are kept for the audit.
         """
         adaptive, gathered = state.adaptive, state.gathered
         assert adaptive is not None
-        kept = self._kept(state) if decision else np.zeros(gathered, dtype=np.bool_)
-        decision = bool(kept.any())
-        if state.look is not None and state.look.batches is state.batches and state.look.decision == decision:
+        kept = np.zeros(gathered, dtype=np.bool_) if decided is None else self._kept(state, decided)
+        if not kept.any():
+            decided = None
+        if state.look is not None and state.look.batches is state.batches and state.look.decided == decided:
             return state.look
         adaptive, rows = self._period_rows(state, adaptive)
-        if decision:
+        if decided is not None:
             rows = rows.select(~kept)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             judged = judge(self.config, adaptive, rows)
         return PeriodLook(
-            batches=state.batches, gathered=gathered, decision=decision, adaptive=adaptive, rows=rows, judged=judged
+            batches=state.batches, gathered=gathered, decided=decided, adaptive=adaptive, rows=rows, judged=judged
         )
 
-    def _kept(self, state: AdaptiveMethodState) -> BoolArray:
-        """Return which rows of the open period its decisions do not see: none in early periods, or under a budget."""
-        gathered, adaptive, order = state.gathered, state.adaptive, state.order
+    def _kept(self, state: AdaptiveMethodState, decided: int) -> BoolArray:
+        """Return which rows of the open period its decisions did not see, the last of which could see ``decided`` rows.
+
+        In early periods and under a budget decisions see every row that is there; a first period has nothing to audit.
+        """
+        gathered, adaptive = state.gathered, state.adaptive
         assert adaptive is not None
-        if early(adaptive) or self.budgeted:
+        if not adaptive.banks:
             return np.zeros(gathered, dtype=np.bool_)
-        decided = order.decided if self._settled(state) and order else gathered
         groups = groups_of(state.batches)
-        return audit_rows(gathered, adaptive.size, decided, None if groups is None else number_groups(groups))
+        numbered = None if groups is None else number_groups(groups)
+        if early(adaptive) or self.budgeted:
+            return fresh_rows(gathered, decided, numbered)
+        return audit_rows(gathered, adaptive.size, decided, numbered)
+
+    def sized(self, state: AdaptiveMethodState) -> bool:
+        """Whether an order is being delivered, or the period had all its orders; never where their number is not limited."""
+        orders, order = self.config.orders, state.order
+        if orders is None or order is None or order.placed == 0:
+            return False
+        return state.gathered < order.total or order.placed >= orders
 
     def _settled(self, state: AdaptiveMethodState) -> bool:
-        """Whether the period has had all its orders."""
-        orders, order, adaptive = self.config.orders, state.order, state.adaptive
-        if orders is None or order is None or adaptive is None or not adaptive.banks:
-            return False
-        return order.batch + 1 >= orders and state.gathered >= order.total
+        """Whether the period had all its orders, and they were delivered."""
+        return self.sized(state) and state.order is not None and state.gathered >= state.order.total
 
     def _decide(self, state: AdaptiveMethodState, look: PeriodLook | None, pool: int | None, batch: int) -> PeriodOrder:
         gathered = state.gathered
@@ -221,14 +235,16 @@ class AdaptiveMethod(ModelMethod):
         adaptive, judged = look.adaptive, look.judged
         if not finite(judged):
             return _overflow(pool, gathered, batch, judged.epsilon)
-        wanted = self._rows_missing(look, batch)
+        placed = 0 if state.order is None else state.order.placed
+        wanted = self._rows_missing(look, placed if self.config.orders is not None else batch)
         left = max(limit - gathered, 0)
-        decided = gathered
-        if self._settled(state):
+        decided, settled = gathered, self._settled(state)
+        if settled:
             assert state.order is not None
             left, decided = 0, state.order.decided
             wanted = replace(wanted, now=0, all=0, risk=self._risk_after(look, gathered))
         now = min(wanted.now, left)
+        initial = not adaptive.banks and in_pilot(adaptive, gathered)
         short = wanted.all > left
         outcome = Outcome.ENOUGH if wanted.all == 0 and gathered == 0 else Outcome.MET
         risk = wanted.risk
@@ -246,7 +262,9 @@ class AdaptiveMethod(ModelMethod):
             risk=risk,
             interval=(min(wanted.low, gathered + left), min(max(wanted.high, gathered + now), gathered + left)),
             outcome=outcome,
-            reason=self._reason(look, wanted, gathered, limit if short else None, first_step=state.period == 2),
+            reason=self._had_orders(look, placed)
+            if settled
+            else self._reason(look, wanted, gathered, limit if short else None, first_step=state.period == 2),
             epsilon=judged.epsilon,
             assumptions=(
                 *checks(adaptive, look.rows, judged, supply),
@@ -255,6 +273,7 @@ class AdaptiveMethod(ModelMethod):
             after=gathered,
             batch=batch,
             decided=decided,
+            placed=placed if now == 0 or initial else placed + 1,
             status=status(judged),
         )
 
@@ -299,13 +318,9 @@ class AdaptiveMethod(ModelMethod):
 
         In the ``first_step``, before any row of the second period, the drift is a guess.
         """
-        adaptive, judged, config = look.adaptive, look.judged, self.config
+        adaptive, judged = look.adaptive, look.judged
         risk = self._risk_after(look, gathered)
-        loss = (
-            f"expected excess loss {risk:.2g}"
-            if config.confidence is None
-            else f"excess loss at most {risk:.2g} with probability {config.confidence:g}"
-        )
+        loss = self._loss_in_words(risk)
         known = f"{loss} with {counted(gathered)} so far" if gathered else f"{loss} with the last model"
         if first_step and not gathered:
             known = f"{known} (the drift is not known yet, so a fast one is assumed)"
@@ -328,6 +343,18 @@ class AdaptiveMethod(ModelMethod):
             return f"{sentence}; {wanted.now} of them first, since fewer may turn out to be enough"
         return sentence
 
+    def _loss_in_words(self, risk: float) -> str:
+        confidence = self.config.confidence
+        if confidence is None:
+            return f"expected excess loss {risk:.2g}"
+        return f"excess loss at most {risk:.2g} with probability {confidence:g}"
+
+    def _had_orders(self, look: PeriodLook, orders: int) -> str:
+        """Return why a period that had all its orders requests no more rows."""
+        loss = self._loss_in_words(self._risk_after(look, look.gathered))
+        had = "its one order" if orders == 1 else f"its {orders} orders"
+        return f"{loss} with {counted(look.gathered)}; target {look.judged.epsilon:.3g}: the period has had {had}"
+
     def close(self, state: AdaptiveMethodState) -> tuple[AdaptiveMethodState, StepReport]:
         """Return the state after the period is fitted on the rows delivered, and the report."""
         require_order(state)
@@ -341,7 +368,7 @@ class AdaptiveMethod(ModelMethod):
         look = self.look(state)
         adaptive, rows, judged = look.adaptive, look.rows, look.judged
         decision = Decision(
-            judged=self.look(replace(state, look=look), decision=True).judged,
+            judged=self.look(replace(state, look=look), decided=order.decided).judged,
             first=order.first,
             decided=order.decided,
             kept=not early(adaptive) and not self.budgeted,
@@ -363,7 +390,7 @@ class AdaptiveMethod(ModelMethod):
         audit, measured = audit_period(adaptive, rows, judged, decision)
         advanced = replace(advance(adaptive, rows, judged), audit=audit)
         report = _report(state.period, order, gathered, risk, judged, outcome)
-        wanted = self._rows_missing(look, order.batch)
+        wanted = self._rows_missing(look, order.batch if self.config.orders is None else order.placed)
         missing = 0 if met else max(wanted.all, 1)
         rho, rho_upper = drift(advanced.banks) if adaptive.banks else (None, None)
         supply = Supply(gathered=gathered, missing=missing, exhausted=outcome is Outcome.POOL)
@@ -419,7 +446,8 @@ class AdaptiveMethod(ModelMethod):
         if adaptive is None or in_pilot(adaptive, rows) or (not adaptive.banks and in_pilot(adaptive, gathered)):
             return None  # a model passes through so few rows, and looks certain
         with np.errstate(all="ignore"):
-            look = self.look(state, decision=True)
+            sized = self.sized(state) and state.order is not None
+            look = self.look(state, decided=state.order.decided if sized and state.order else gathered)
             if not finite(look.judged):
                 return None
             if self.budgeted:
@@ -459,9 +487,11 @@ class AdaptiveMethod(ModelMethod):
         wanted = self._rows_missing(look, batch)
         exhausted = outcome is Outcome.POOL and period == gathered
         total, interval = period, (period, period)
-        if spending.budget.in_batches:
+        orders, placed = self.config.orders, 0 if state.order is None else state.order.placed
+        if spending.budget.in_batches and orders != 1:
             last = batch > 0 and plan.gaps[0] > 0.0  # too little money is spent anyway: one look is enough
-            more = next_batch(adaptive, period - gathered, gathered=gathered, batch=batch)
+            done = batch if orders is None else placed
+            more = next_batch(adaptive, period - gathered, gathered=gathered, batch=done, orders=orders)
             total = period if last else min(gathered + more, period)
             interval = (min(wanted.low, total), max(total, period, min(wanted.high, limit)))
         have = Supply(gathered=gathered, missing=wanted.all, exhausted=exhausted)
@@ -478,6 +508,7 @@ class AdaptiveMethod(ModelMethod):
             after=gathered,
             batch=batch,
             decided=gathered,
+            placed=placed + (total > gathered),
             status=status(judged),
             plan=plan,
         )
@@ -543,6 +574,15 @@ def finite(judged: PeriodJudgement) -> bool:
     """Whether the numbers can be used: columns that differ in size beyond rounding even give negative variances."""
     variances = judged.variances
     return bool(np.isfinite(judged.model).all() and np.isfinite(variances).all() and (variances >= 0.0).all())
+
+
+def _undelivered(order: PeriodOrder, gathered: int) -> PeriodOrder:
+    """Return an order of which some rows were delivered: the others are still to come."""
+    if order.after == gathered:
+        return order
+    missing = order.total - gathered
+    rows = "row completes" if missing == 1 else "rows complete"
+    return replace(order, after=gathered, reason=f"{missing} more {rows} the order of {order.total - order.decided}")
 
 
 def _overflow(pool: int | None, gathered: int, batch: int, epsilon: float) -> PeriodOrder:

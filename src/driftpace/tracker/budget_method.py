@@ -134,7 +134,7 @@ class BudgetMethod:
 
     def _outdated(self, state: BudgetState, order: PeriodOrder) -> bool:
         """Whether rows were delivered since an initial sample or a batch was requested, or were withdrawn."""
-        if not self.inner.decides_again or order.after == state.gathered:
+        if not self.inner.decides_again or order.after == state.gathered or self.inner.sized(state.inner):
             return False
         return order.plan is None or self.budget.in_batches
 
@@ -198,7 +198,7 @@ class BudgetMethod:
         if inner is state.inner or order is None:
             return state
         if order.after != 0:
-            order = replace(order, after=-1, batch=-1, plan=None)
+            order = replace(order, after=-1, batch=-1, decided=0, placed=0, plan=None)
         return replace(state, inner=replace(inner, order=order))
 
     def close(self, state: BudgetState) -> tuple[BudgetState, StepReport]:

@@ -173,7 +173,15 @@ class CandidatesMethod:
             risk_bound=max(request.risk_bound for request in requests),
             reason=f"{who}: {most.reason}" if differ or not most.samples else most.reason,
         )
-        return replace(state, states=tuple(after for after, _ in answers)), merged
+        return replace(state, states=self._with_common_order([after for after, _ in answers])), merged
+
+    def _with_common_order(self, states: list[Any]) -> tuple[Any, ...]:
+        """Return the states with the largest of their orders: where their number is limited, it is that of the period for all."""
+        limited = [getattr(getattr(method, "config", None), "orders", None) is not None for method in self.methods]
+        if not all(limited):
+            return tuple(states)
+        total, placed = (max(getattr(state.order, name) for state in states) for name in ("total", "placed"))
+        return tuple(replace(state, order=replace(state.order, total=total, placed=placed)) for state in states)
 
     def gather(self, state: CandidatesState, event: TellEvent) -> CandidatesState:
         """Add rows for every candidate, the columns that it sees of them."""

@@ -284,7 +284,11 @@ class ModelMethod(ABC):
         if state.order is None or not state.batches:
             return state
         fresh = replace(self.begin(), order=state.order) if state.period == 1 else state.without_rows()
-        return replace(fresh, order=replace(state.order, after=-1, batch=-1))
+        return replace(fresh, order=replace(state.order, after=-1, batch=-1, decided=0, placed=0))
+
+    def sized(self, state: Any) -> bool:  # noqa: ARG002
+        """Whether the size of the open period is no longer decided again: never, unless the number of orders is limited."""
+        return False
 
     def spending(self, state: Any) -> Spending | None:  # noqa: ARG002
         """Return None: there is no budget."""

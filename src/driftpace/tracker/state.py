@@ -53,8 +53,9 @@ class PeriodOrder:
     ``total`` is the number of rows of the period and ``theory`` what the rule asks for, before the pool and the drift estimate
     are considered; ``risk`` is the risk that they leave. A method that decides again as rows arrive keeps in ``after`` how many
     there were when it decided, in ``batch`` the number of the decision, and in ``asked`` how many rows were requested in all,
-    without those that were delivered on top; in ``first`` how many rows the first order of the period had, and in ``decided``
-    how many there were when the size was last open. ``plan`` is the plan of a budget, this period first.
+    without those that were delivered on top; in ``first`` how many rows the first order of the period had, in ``decided`` how
+    many there were when the size was last open, and in ``placed`` how many orders the period had, this one included and
+    initial samples left out. ``plan`` is the plan of a budget, this period first.
     """
 
     total: int
@@ -71,6 +72,7 @@ class PeriodOrder:
     asked: int = 0
     first: int = 0
     decided: int = 0
+    placed: int = 0
     status: str | None = None
     plan: Plan | None = None
 

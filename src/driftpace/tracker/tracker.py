@@ -52,6 +52,10 @@ class Tracker:
         Meet the target in each period with this probability instead of on average.
     certificate_level : float, default 0.95
         The confidence of the upper bounds in reports.
+    orders : int, optional
+        The most orders of a period, for labels that are ordered once or twice a period: a single order is larger, since no row
+        of the period can correct it. The first period has an initial sample besides. By default rows are requested in batches,
+        as many as are useful.
     learner, drift, rule, constants, constants_estimator : optional
         Parts of a composed method in place of the default one: the learner knows its bound, ``drift`` estimates how fast the best
         model moves, ``rule`` turns both into a number of rows, ``constants`` are known properties of the problem, and
@@ -117,6 +121,7 @@ class Tracker:
         tolerance: float | None = None,
         confidence: float | None = None,
         certificate_level: float = 0.95,
+        orders: int | None = None,
         learner: Learner | None = None,
         drift: DriftEstimator | None = None,
         rule: Rule | None = None,
@@ -139,6 +144,8 @@ class Tracker:
             validation.count("Tracker", least=1, features=features)
         if pool is not None:
             validation.count("Tracker", least=0, pool=pool)
+        if orders is not None:
+            validation.count("Tracker", least=1, orders=orders)
         parts: dict[str, Any] = {
             "learner": learner,
             "drift": drift,
@@ -149,7 +156,11 @@ class Tracker:
         each = constants if l2 is not None else None
         entropy = _entropy(rng)
         config = AdaptiveConfig(
-            epsilon=epsilon, tolerance=tolerance, confidence=confidence, certificate_level=certificate_level
+            epsilon=epsilon,
+            tolerance=tolerance,
+            confidence=confidence,
+            certificate_level=certificate_level,
+            orders=None if orders is None else int(orders),
         )
 
         def build(loss: Loss, parts: dict[str, Any], seen: int | None) -> Any:
