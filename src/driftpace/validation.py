@@ -62,11 +62,12 @@ def fraction(owner: str, **named: float) -> None:
             raise _refuse(owner, name, "strictly between 0 and 1", value)
 
 
-def count(owner: str, *, least: int = 0, **named: int) -> None:
-    """Raise ParameterError unless the values are whole numbers of at least ``least``."""
+def count(owner: str, *, least: int = 0, most: int | None = None, **named: int) -> None:
+    """Raise ParameterError unless the values are whole numbers of at least ``least`` and at most ``most``."""
+    allowed = f"a whole number of at least {least}" if most is None else f"a whole number from {least} to {most}"
     for name, value in named.items():
-        if not (_is_whole(value) and value >= least):
-            raise _refuse(owner, name, f"a whole number of at least {least}", value)
+        if not (_is_whole(value) and value >= least and (most is None or value <= most)):
+            raise _refuse(owner, name, allowed, value)
 
 
 def counts(owner: str, *, least: int = 0, **named: object) -> tuple[int, ...]:

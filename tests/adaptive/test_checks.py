@@ -204,7 +204,7 @@ def test_a_column_that_begins_to_vary_is_not_an_order_of_rows(rng: np.random.Gen
         X[:, 2] = 0.0
         rows = make_rows(X, X.sum(axis=1) + rng.standard_normal(60), intercept=True)
         state, first = first_look(rows, intercept=True)
-        state = advance(state, rows, first)
+        state = advance(config, state, rows, first)
         later = rng.standard_normal((30, 3))
         rows = make_rows(later, later.sum(axis=1) + rng.standard_normal(30), intercept=True)
         look = judge(config, state, rows)

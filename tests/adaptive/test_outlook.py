@@ -124,7 +124,7 @@ def drawn(count: int, seed: int, coef: tuple[float, ...] = (0.0, 1.0, -1.0)) -> 
 
 def later(pacing: AdaptiveConfig) -> AdaptiveState:
     pace, rows = first_state(np.zeros(3), True), drawn(60, 0)
-    return advance(pace, rows, judge(pacing, pace, rows))
+    return advance(pacing, pace, rows, judge(pacing, pace, rows))
 
 
 def test_later_periods_start_from_their_prediction() -> None:

@@ -11,6 +11,7 @@ from driftpace import Ball, LogisticLoss, SquaredLoss, Tracker
 from driftpace.adaptive import judge
 from driftpace.errors import DataError, ParameterError
 from driftpace.records import Outcome
+from driftpace.rules import DoNotUpdate
 from driftpace.tracker import adaptive_method
 from tests.tracker.test_adaptive_method import TRUTH, default, rows
 from tests.tracker.test_tracker import OwnLoss, fingerprint
@@ -109,3 +110,14 @@ def test_columns_that_only_a_bad_delivery_had_are_forgotten_with_it(l2: list[flo
     report = tracker.tell(rng.normal(size=(30, 2)), rng.normal(size=30))
     assert report is not None
     assert tracker.coef.shape == (2,)
+
+
+@pytest.mark.parametrize("season", [1, 0, -12, 2.5, "12", True, 1001])
+def test_a_season_is_a_whole_number_of_periods(season: object) -> None:
+    with pytest.raises(ParameterError, match=r"Tracker\(season=\.\.\.\) must be a whole number from 2 to 1000; got"):
+        Tracker(SquaredLoss(), epsilon=0.1, season=season)  # type: ignore[arg-type]
+
+
+def test_a_season_is_refused_with_parts() -> None:
+    with pytest.raises(ParameterError, match="season"):
+        Tracker(SquaredLoss(), epsilon=0.1, season=12, rule=DoNotUpdate())

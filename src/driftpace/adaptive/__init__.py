@@ -6,6 +6,7 @@ from driftpace.adaptive.checks import Supply, checks, counted, measured_risk, st
 from driftpace.adaptive.outlook import PredictedBound, outlook_from_here, outlook_of
 from driftpace.adaptive.rows import DesignRows, number_groups
 from driftpace.adaptive.sample_size import RowsNeeded, next_batch, risk_after, rows_missing
+from driftpace.adaptive.season import MOST_SEASON
 from driftpace.adaptive.state import (
     FIRST_ROWS,
     PILOT,
@@ -24,6 +25,7 @@ from driftpace.adaptive.state import (
 
 __all__ = [
     "FIRST_ROWS",
+    "MOST_SEASON",
     "PILOT",
     "AdaptiveConfig",
     "AdaptiveState",

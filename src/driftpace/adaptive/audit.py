@@ -31,11 +31,14 @@ from driftpace.typing import BoolArray, FloatArray, IntArray
 EVERY = 3
 """One row, or group, in so many is kept from the decisions of its period."""
 
-GOAL = 0.85
-"""The share of the target that the mean of the measured risks is steered to."""
+GOAL = 0.75
+"""The share of the target that the weighted mean of measured risks is steered to: small orders weigh less, and risk more."""
 
-FIRST_STEP, LAST_STEP = 1.0 / 16.0, 1.0 / 64.0
-"""Steps of the correction: as if sixteen periods of full weight had agreed beforehand, and never less than one in sixty-four."""
+FIRST_STEP, LAST_STEP = 1.0 / 64.0, 1.0 / 128.0
+"""Steps of the correction: as if sixty-four periods of full weight had agreed beforehand, and never less than half of that."""
+
+_FLAT = 10.0
+"""Measurements that are exact to about three targets weigh alike: by weights that follow orders, small ones would be missed."""
 
 LEAST_AIM, MOST_AIM = 0.5, 1.3
 """The limits of the correction. With the least one orders are about twice as large."""
@@ -58,14 +61,20 @@ TRUST = 0.9
 _BELIEVED = 2.0
 """The weight of a record at which it has half of that share, and the weight of the drift models in its mean."""
 
+_FEW = 10
+"""Fewer rows than this do not know their own variance: it is then at least the expected one."""
+
 WINDOW = 20
 """The number of last periods that a report pools."""
+
+_ENOUGH = 3.0
+"""Periods of equal weight from which on their spread is looked at, besides the stated variances."""
 
 LEVEL = 0.95
 """The confidence of the interval that is valid at every period at once."""
 
-_MIXTURE = 1.0
-"""The variance at which that interval is tightest, in targets squared times weights: about twenty periods of weight 0.05 to 1."""
+_MIXTURE = 20.0
+"""The variance at which that interval is tightest, in targets squared times weights squared: twenty to forty periods."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -155,7 +164,8 @@ def mean_product(gradients: FloatArray, noise: float, groups: IntArray | None = 
     """Return half the mean product of the gradients of two rows of different groups; None for fewer than three groups.
 
     Without ``groups`` each row is one. The variance is that of the jackknife over groups, less the part of products of noise,
-    which the jackknife counts twice. The expected variance is that of pure noise.
+    which the jackknife counts twice. The expected variance is that of pure noise, and of few groups the least
+    that is stated.
     """
     rows, size = gradients.shape
     groups = None if groups is None else number_groups(groups)
@@ -174,7 +184,7 @@ def mean_product(gradients: FloatArray, noise: float, groups: IntArray | None = 
     products = float(np.square(sums.T @ sums).sum() - lengths @ lengths)
     pure = 0.5 * products / pairs**2
     expected = 0.5 * noise * noise * size / pairs
-    variance = max(jackknife - pure, 0.5 * pure, 0.5 * expected)  # three rows can agree by chance
+    variance = max(jackknife - pure, 0.5 * pure, expected if count < _FEW else 0.0)
     return Measured(excess=excess, variance=variance, expected_variance=expected)
 
 
@@ -233,7 +243,7 @@ def with_prediction_errors(
 
 def with_measured_risk(state: AuditState, measured: Measured, promised: float, epsilon: float) -> AuditState:
     """Return the audit after a period whose risk was measured, with the aim corrected."""
-    weight = 1.0 / (1.0 + measured.expected_variance / epsilon**2)
+    weight = 1.0 / (1.0 + measured.expected_variance / (_FLAT * epsilon**2))
     ratio = measured.excess / epsilon
     step = max(1.0 / (1.0 / FIRST_STEP + state.weight), LAST_STEP)
     surplus = min(max(ratio - GOAL, -_MOST_RATIO), _MOST_RATIO)
@@ -260,14 +270,17 @@ def audit_of(state: AuditState, measured: Measured | None, epsilon: float) -> Au
         return None
     weight, excess, variance, promised, _ = state.recent.T
     mean = float(weight @ excess / weight.sum())
-    spread = np.square(excess - mean) if len(excess) >= 5 else variance
+    effective = float(weight.sum() ** 2 / (weight @ weight))
+    stated = float((weight * weight) @ variance)
+    if effective >= _ENOUGH:
+        stated = max(stated, float((weight * weight) @ np.square(excess - mean)) * effective / (effective - 1.0))
     radius = _radius(state)
     middle = state.total / state.weight
     return Audit(
         measured=None if measured is None else measured.excess,
         error=None if measured is None else math.sqrt(measured.variance),
         mean=mean,
-        mean_error=float(math.sqrt((weight * weight) @ spread) / weight.sum()),
+        mean_error=math.sqrt(stated) / float(weight.sum()),
         promised=float(weight @ promised / weight.sum()),
         periods=len(excess),
         interval=(max(epsilon * (middle - radius), 0.0), epsilon * (middle + radius)),

@@ -57,13 +57,14 @@ class Bank:
 class Prediction:
     """What is known of w*_n before the period's rows: a Gaussian for each model of a bank, and last one for a jump.
 
-    The first ``recorded`` components are those of the record of prediction errors.
+    The first ``recorded`` components are those of the record of prediction errors and, before them, the ``seasonal`` ones.
     """
 
     weights: FloatArray
     mean: FloatArray
     variance: FloatArray
     recorded: int = 0
+    seasonal: int = 0
 
     @property
     def shares(self) -> FloatArray:
@@ -137,7 +138,7 @@ def update(bank: Bank, before: Prediction, shares: FloatArray, mean: FloatArray,
     if before.recorded:  # the models are weighed among themselves
         shares, mean, variance = (values[before.recorded :] for values in (shares, mean, variance))
         shares = np.maximum(shares, 1e-300) / max(float(shares.sum()), 1e-300)
-        before = replace(before, weights=before.weights[before.recorded :], recorded=0)
+        before = replace(before, weights=before.weights[before.recorded :], recorded=0, seasonal=0)
     prior = before.shares
     likelihood = shares / np.maximum(prior, 1e-300)
     jump = max(float(shares[-1] - prior[-1]), 0.0)

@@ -110,7 +110,7 @@ def outlook_of(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows, j
     them, the pilot included; and the drift is what is plausible before any was seen.
     """
     squared = float(state.sizes @ np.array([view.moments(view.shares)[1] for view in judged.views]))
-    return _outlook(config, state, judged, squared, judged.banks or advance(state, rows, judged).banks)
+    return _outlook(config, state, judged, squared, judged.banks or advance(config, state, rows, judged).banks)
 
 
 def outlook_from_here(
@@ -124,7 +124,7 @@ def outlook_from_here(
     if not state.banks or len(rows) == 0:
         return outlook_of(config, state, rows, judged), 0
     squared = float(state.sizes @ judged.variances)
-    return _outlook(config, state, judged, squared, advance(state, rows, judged).banks), len(rows)
+    return _outlook(config, state, judged, squared, advance(config, state, rows, judged).banks), len(rows)
 
 
 def _outlook(

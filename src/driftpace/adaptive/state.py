@@ -23,6 +23,7 @@ from driftpace.adaptive.dependence import no_products, with_products
 from driftpace.adaptive.fit import FIRST_METRIC_ROWS, AdaptiveFit, Posterior, first_metric, fit_period, metric, noise_of
 from driftpace.adaptive.memory import Memory, NoiseSums, no_memory
 from driftpace.adaptive.rows import DesignRows, group_sums
+from driftpace.adaptive.season import SeasonState, after_period, first_season, with_season, with_season_error
 from driftpace.adaptive.sizing import Criterion
 from driftpace.typing import FloatArray
 
@@ -33,7 +34,7 @@ PILOT = 3
 """Rows for each coefficient in the first batch of all: with two, leverages average a half, and one first period in a hundred of a
 table with rare values looked known when it was not; with three none did."""
 
-AIM = 0.9
+AIM = 0.85
 """The share of the target that a mean is aimed at, since a risk that is estimated is met on average only."""
 
 AIM_CURVED = 0.7
@@ -58,7 +59,7 @@ class AdaptiveConfig:
     """What the user asked for: a target, absolute or as a share of the best loss, in the mean or with a confidence.
 
     ``certificate_level`` is the confidence of certificates. ``orders`` is the most orders of a period, None for as many batches
-    as are useful.
+    as are useful. ``season`` is the number of periods after which the drift may repeat itself.
     """
 
     epsilon: float | None = None
@@ -66,6 +67,7 @@ class AdaptiveConfig:
     confidence: float | None = None
     certificate_level: float = 0.95
     orders: int | None = None
+    season: int | None = None
 
     @property
     def noise_margin(self) -> float:
@@ -89,7 +91,8 @@ class AdaptiveState:
 
     ``model`` are the coefficients of the last period, the intercept first; ``banks`` what is known of each block in
     ``coordinates`` (None before the first rows were closed). ``place`` is what columns are counted from, with an intercept.
-    ``audit`` is what was measured of past predictions and models, ``products`` what :mod:`driftpace.adaptive.dependence` adds up.
+    ``audit`` is what was measured of past predictions and models, ``season`` what is remembered of earlier cycles, ``products``
+    what :mod:`driftpace.adaptive.dependence` adds up.
     """
 
     model: FloatArray
@@ -99,6 +102,7 @@ class AdaptiveState:
     coordinates: Coordinates | None = None
     banks: tuple[Bank, ...] = ()
     audit: AuditState = field(default_factory=AuditState)
+    season: SeasonState | None = None
     products: FloatArray | None = None
 
     @property
@@ -261,6 +265,15 @@ def _judge_later(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows)
             with_record(view, record, bank.size)
             for view, record, bank in zip(views, state.audit.records, banks, strict=True)
         )
+    remembered = None if state.season is None else state.season.remembered(banks[0].periods)
+    if remembered is not None and state.season is not None:
+        center = white.white(remembered)
+        views = tuple(
+            with_season(view, center[part], record, odds)
+            for view, part, record, odds in zip(
+                views, state.parts, state.season.records, state.season.odds, strict=True
+            )
+        )
     if len(rows) == 0:
         moments = [view.moments(view.shares) for view in views]
         return PeriodJudgement(
@@ -351,15 +364,18 @@ def share_quantile(values: FloatArray, shares: FloatArray, level: float) -> floa
     return float(values[order[min(int(reached), len(order) - 1)]])
 
 
-def advance(state: AdaptiveState, rows: DesignRows, judged: PeriodJudgement) -> AdaptiveState:
+def advance(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows, judged: PeriodJudgement) -> AdaptiveState:
     """Return the state after the period."""
-    fit = judged.fit
+    fit, season = judged.fit, state.season
+    if season is None and config.season is not None:
+        season = first_season(config.season, state.size, len(state.parts))
     if fit is None:
         return replace(
             state,
             model=judged.model,
             coordinates=judged.coordinates,
             banks=tuple(skip(bank) for bank in judged.banks),
+            season=season,
         )
     if state.banks:
         banks = tuple(
@@ -371,6 +387,9 @@ def advance(state: AdaptiveState, rows: DesignRows, judged: PeriodJudgement) -> 
             first_bank(fit.center[part], float(variance), 2.0 * judged.epsilon / (part.stop - part.start))
             for part, variance in zip(state.parts, fit.variances, strict=True)
         )
+    if season is not None:
+        periods = state.banks[0].periods if state.banks else 0
+        season = after_period(season, periods, fit.model, judged.views, fit.posteriors)
     memory = state.memory.with_rows(len(rows), rows.hessian_sum(fit.model), fit.scores, fit.sums)
     return replace(
         state,
@@ -378,6 +397,7 @@ def advance(state: AdaptiveState, rows: DesignRows, judged: PeriodJudgement) -> 
         coordinates=judged.coordinates,
         banks=banks,
         memory=memory,
+        season=season,
         products=products_with(state, rows, judged),
     )
 
@@ -405,17 +425,17 @@ class Decision:
 
 
 def audit_period(
-    state: AdaptiveState, rows: DesignRows, judged: PeriodJudgement, decision: Decision
-) -> tuple[AuditState, Measured | None]:
-    """Return the audit after a period, and the excess risk that was measured; None where no rows were fresh.
+    state: AdaptiveState, after: AdaptiveState, rows: DesignRows, judged: PeriodJudgement, decision: Decision
+) -> tuple[AdaptiveState, Measured | None]:
+    """Return the state ``after`` a period with its audit, and the excess risk that was measured; None where no rows were fresh.
 
     The fit u of all rows follows from the model u_0 of the decision by e = (I - P G_a) e_0 + P noise, with P the inverse
     Hessian of the fit and G_a that of the fresh rows: the measured excess risk of u_0 is carried over by the mean square of
     I - P G_a, and the noise of the fresh rows is added.
     """
-    fit, audit = judged.fit, state.audit
+    fit, audit, season = judged.fit, state.audit, after.season
     if fit is None or not state.banks:
-        return audit, None
+        return after, None
     white = judged.coordinates
     noise, _ = noise_of(state.memory.noise, _SMALLEST_NOISE * judged.epsilon, 0.0)
     audit = with_prediction_errors(
@@ -428,6 +448,12 @@ def audit_period(
         first=decision.first,
         epsilon=judged.epsilon,
     )
+    remembered = None if state.season is None else state.season.remembered(state.banks[0].periods)
+    if season is not None and remembered is not None:
+        season = with_season_error(
+            season, rows, white, remembered, state.parts, noise, first=decision.first, epsilon=judged.epsilon
+        )
+    after = replace(after, audit=audit, season=season)
     chosen = (
         audit_rows(len(rows), state.size, decision.decided, rows.groups)
         if decision.kept
@@ -437,7 +463,7 @@ def audit_period(
     fresh = rows.select(chosen)
     measured = mean_product(gradients_at(rows, chosen, white, start), noise, fresh.groups)
     if measured is None:
-        return audit, None
+        return after, None
     count, penalty = len(fresh), np.diag(rows.penalty)
     hessian = white.white_matrix(rows.hessian_sum(fit.model) + len(rows) * penalty)
     inverse = np.linalg.inv(hessian + np.diag(fit.strength))
@@ -450,4 +476,4 @@ def audit_period(
         expected_variance=share**2 * measured.expected_variance,
     )
     promised = 0.5 * float(state.sizes @ judged.variances)
-    return with_measured_risk(audit, measured, promised, judged.epsilon), measured
+    return replace(after, audit=with_measured_risk(audit, measured, promised, judged.epsilon)), measured

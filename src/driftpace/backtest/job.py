@@ -33,6 +33,7 @@ class TrackerConfig:
     confidence: float | None = None
     certificate_level: float = 0.95
     orders: int | None = None
+    season: int | None = None
     maker: TrackerMaker | None = None
     l2: tuple[float, ...] | None = None
 
@@ -40,7 +41,7 @@ class TrackerConfig:
         """Return a new tracker."""
         if self.maker is not None:
             return self.maker(loss, features, seed)
-        asked = {name: getattr(self, name) for name in ("epsilon", "tolerance", "confidence", "orders", "l2")}
+        asked = {name: getattr(self, name) for name in ("epsilon", "tolerance", "confidence", "orders", "season", "l2")}
         given: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
         return Tracker(loss, certificate_level=self.certificate_level, features=features, rng=seed, **given)
 

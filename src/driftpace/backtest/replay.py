@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from driftpace import validation
+from driftpace.adaptive import MOST_SEASON
 from driftpace.backtest.baselines import feature_error
 from driftpace.backtest.job import Job, TrackerConfig, TrackerMaker, prepare
 from driftpace.backtest.progress import Progress
@@ -69,6 +70,7 @@ def backtest(  # noqa: PLR0913  public API
     confidence: float | None = None,
     certificate_level: float = 0.95,
     orders: int | None = None,
+    season: int | None = None,
     runs: int = 20,
     test_fraction: float = 0.2,
     seed: int = 0,
@@ -110,6 +112,8 @@ def backtest(  # noqa: PLR0913  public API
         The level of the tracker's certificates.
     orders : int, optional
         The most orders of a period, as in :class:`~driftpace.Tracker`; by default batches.
+    season : int, optional
+        After how many periods the drift may repeat itself, as in :class:`~driftpace.Tracker`.
     runs : int
         How many times to replay the table.
     test_fraction : float
@@ -177,6 +181,7 @@ def backtest(  # noqa: PLR0913  public API
             confidence=confidence,
             certificate_level=certificate_level,
             orders=orders,
+            season=season,
         ),
         loss=loss,
         runs=runs,
@@ -200,6 +205,7 @@ def replay(  # noqa: PLR0913  public API
     confidence: float | None = None,
     certificate_level: float = 0.95,
     orders: int | None = None,
+    season: int | None = None,
     runs: int = 20,
     test_fraction: float = 0.2,
     seed: int = 0,
@@ -221,6 +227,7 @@ def replay(  # noqa: PLR0913  public API
             confidence=confidence,
             certificate_level=certificate_level,
             orders=orders,
+            season=season,
         ),
         loss=loss,
         runs=runs,
@@ -292,6 +299,8 @@ def _notes(panel: Panel, config: BacktestConfig, *, alone: bool) -> list[str]:
         notes.append(
             f"A period has at most {plural(config.tracker.orders, 'order')}, and an initial sample at the start."
         )
+    if config.tracker.season is not None:
+        notes.append(f"The drift may repeat itself after {plural(config.tracker.season, 'period')}.")
     if panel.groups is not None:
         notes.append("Groups are kept together: in a period, no group is both trained and tested on.")
     if config.runs == 1:
@@ -308,6 +317,7 @@ def _tracker_config(
     confidence: float | None,
     certificate_level: float,
     orders: int | None,
+    season: int | None,
 ) -> TrackerConfig:
     _check_target(epsilon, tolerance, confidence)
     validation.fraction(_OWNER, certificate_level=certificate_level)
@@ -317,12 +327,17 @@ def _tracker_config(
         validation.count(_OWNER, least=1, orders=orders)
         if tracker is not None:
             raise ParameterError("must be None with a custom tracker; got both.", owner=_OWNER, name="orders")
+    if season is not None:
+        validation.count(_OWNER, least=2, most=MOST_SEASON, season=season)
+        if tracker is not None:
+            raise ParameterError("must be None with a custom tracker; got both.", owner=_OWNER, name="season")
     return TrackerConfig(
         epsilon=epsilon,
         tolerance=tolerance,
         confidence=confidence,
         certificate_level=certificate_level,
         orders=orders,
+        season=season,
         maker=tracker,
         l2=None if l2 is None else read_l2(_OWNER, l2),
     )

@@ -42,6 +42,8 @@ class Definition:
         Confidence of the upper bounds in reports.
     orders : int, optional
         The most orders of a period; by default rows are ordered in batches, as many as are useful.
+    season : int, optional
+        After how many periods the drift may repeat itself, such as 12 for months of a year.
     features : sequence of str, optional
         Feature columns; by default every numeric column of the first delivery.
     classes : pair of str, optional
@@ -92,6 +94,7 @@ class Definition:
     confidence: float | None = None
     certificate_level: float = 0.95
     orders: int | None = None
+    season: int | None = None
     features: tuple[str, ...] | None = None
     classes: tuple[str, str] | None = None
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -233,6 +236,7 @@ class Definition:
                 confidence=self.confidence,
                 certificate_level=self.certificate_level,
                 orders=self.orders,
+                season=self.season,
                 features=features,
                 fit_intercept=self.fit_intercept,
                 cap=self.cap,

@@ -38,6 +38,8 @@ target = {target}
 {cap}
 # Maximum number of orders in a period, such as 1 where labels are ordered once a month. Default: batches, which cost fewer labels.
 {orders}
+# Number of periods after which the drift may repeat itself, such as 12 for months of a year. Default: none.
+{season}
 # Whether to fit an intercept, and the random seed of draws.
 {fit_intercept}
 {seed}
@@ -62,6 +64,7 @@ _EXAMPLES: Mapping[str, Any] = {
     "pool": 5000,
     "cap": 1000000,
     "orders": 1,
+    "season": 12,
     "fit_intercept": True,
     "seed": 1,
 }

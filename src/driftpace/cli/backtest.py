@@ -81,6 +81,9 @@ def backtest(
     orders: Annotated[
         int | None, typer.Option(help="The most orders of a period. Default: batches, as many as are useful.")
     ] = None,
+    season: Annotated[
+        int | None, typer.Option(help="Periods after which the drift may repeat itself, such as 12 for months.")
+    ] = None,
     runs: Annotated[int, typer.Option(help="How many times to replay the table.", max=10**5)] = 20,
     test_fraction: Annotated[float, typer.Option(help="Share of the rows of a period kept for testing.")] = 0.2,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
@@ -141,6 +144,7 @@ def backtest(
         tolerance=tolerance,
         confidence=confidence,
         orders=orders,
+        season=season,
         runs=runs,
         test_fraction=test_fraction,
         seed=seed,

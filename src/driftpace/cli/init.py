@@ -102,6 +102,16 @@ def init(
             rich_help_panel=_TARGET,
         ),
     ] = None,
+    season: Annotated[
+        int | None,
+        typer.Option(
+            help="Periods after which the drift may repeat itself, such as 12 for months of a year.",
+            min=2,
+            max=1000,
+            show_default=False,
+            rich_help_panel=_TARGET,
+        ),
+    ] = None,
     budget: Annotated[
         str | None,
         typer.Option(metavar="AMOUNT", help="The total budget.", show_default=False, rich_help_panel=_BUDGET),
@@ -179,6 +189,7 @@ def init(
         "epsilon": epsilon,
         "tolerance": tolerance,
         "orders": orders,
+        "season": season,
         "budget": budget,
         "horizon": horizon,
         "per_sample": per_sample,
@@ -326,7 +337,7 @@ def infer(name: str, given: dict[str, Any]) -> "tuple[dict[str, Any], list[Line]
     from driftpace.cli.options import split_names
 
     settings: dict[str, Any] = {"name": name}
-    for option in ("target", "loss", "id", "epsilon", "tolerance", "orders", "seed", "keep_rows"):
+    for option in ("target", "loss", "id", "epsilon", "tolerance", "orders", "season", "seed", "keep_rows"):
         if option in given:
             settings[option] = given[option]
     for option in ("features", "classes"):

@@ -140,6 +140,7 @@ class DefinitionRequest(RequestModel):
     confidence: Share | None = None
     certificate_level: Share | None = None
     orders: Annotated[int, Field(ge=1, le=1000)] | None = None
+    season: Annotated[int, Field(ge=2, le=1000)] | None = None
     features: Annotated[list[Word], Field(min_length=1, max_length=1000)] | None = None
     classes: Annotated[list[Word], Field(min_length=2, max_length=2)] | None = None
     categories: (

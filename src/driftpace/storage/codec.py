@@ -111,6 +111,7 @@ TYPES: dict[str, str] = {
     "adaptive.state": "driftpace.adaptive:AdaptiveState",
     "adaptive.audit": "driftpace.adaptive:AuditState",
     "adaptive.audit.record": "driftpace.adaptive:ErrorRecord",
+    "adaptive.season": "driftpace.adaptive.season:SeasonState",
     "adaptive.bank": "driftpace.adaptive.bank:Bank",
     "adaptive.coordinates": "driftpace.adaptive.coordinates:Coordinates",
     "adaptive.drift-models": "driftpace.adaptive.models:DriftModels",

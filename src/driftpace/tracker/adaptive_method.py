@@ -387,14 +387,14 @@ class AdaptiveMethod(ModelMethod):
             outcome = Outcome.MET if gathered else Outcome.ENOUGH
         else:
             outcome = self._missed(order, gathered, limit, beyond)
-        audit, measured = audit_period(adaptive, rows, judged, decision)
-        advanced = replace(advance(adaptive, rows, judged), audit=audit)
+        advanced = advance(self.config, adaptive, rows, judged)
+        advanced, measured = audit_period(adaptive, advanced, rows, judged, decision)
         report = _report(state.period, order, gathered, risk, judged, outcome)
         wanted = self._rows_missing(look, order.batch if self.config.orders is None else order.placed)
         missing = 0 if met else max(wanted.all, 1)
         rho, rho_upper = drift(advanced.banks) if adaptive.banks else (None, None)
         supply = Supply(gathered=gathered, missing=missing, exhausted=outcome is Outcome.POOL)
-        audited = audit_of(audit, measured, judged.epsilon)
+        audited = audit_of(advanced.audit, measured, judged.epsilon)
         report = replace(
             report,
             samples_theory=order.theory if adaptive.banks else wanted.theory,

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from driftpace import validation
-from driftpace.adaptive import AdaptiveConfig
+from driftpace.adaptive import MOST_SEASON, AdaptiveConfig
 from driftpace.constants import ConstantsEstimator
 from driftpace.constraints import ConstraintSet, WholeSpace
 from driftpace.drift import DriftEstimator
@@ -56,6 +56,9 @@ class Tracker:
         The most orders of a period, for labels that are ordered once or twice a period: a single order is larger, since no row
         of the period can correct it. The first period has an initial sample besides. By default rows are requested in batches,
         as many as are useful.
+    season : int, optional
+        After how many periods the drift may repeat itself, such as 12 for months of a year: the model of the same period in earlier
+        cycles is then one more prediction, believed as far as it proved right. By default none.
     learner, drift, rule, constants, constants_estimator : optional
         Parts of a composed method in place of the default one: the learner knows its bound, ``drift`` estimates how fast the best
         model moves, ``rule`` turns both into a number of rows, ``constants`` are known properties of the problem, and
@@ -122,6 +125,7 @@ class Tracker:
         confidence: float | None = None,
         certificate_level: float = 0.95,
         orders: int | None = None,
+        season: int | None = None,
         learner: Learner | None = None,
         drift: DriftEstimator | None = None,
         rule: Rule | None = None,
@@ -146,6 +150,8 @@ class Tracker:
             validation.count("Tracker", least=0, pool=pool)
         if orders is not None:
             validation.count("Tracker", least=1, orders=orders)
+        if season is not None:
+            validation.count("Tracker", least=2, most=MOST_SEASON, season=season)
         parts: dict[str, Any] = {
             "learner": learner,
             "drift": drift,
@@ -161,6 +167,7 @@ class Tracker:
             confidence=confidence,
             certificate_level=certificate_level,
             orders=None if orders is None else int(orders),
+            season=None if season is None else int(season),
         )
 
         def build(loss: Loss, parts: dict[str, Any], seen: int | None) -> Any:

@@ -286,6 +286,8 @@ def definition_facts(definition: Definition, status: Status) -> tuple[tuple[str,
         facts.append(("Budget", _budget_text(definition)))
     if definition.orders is not None:
         facts.append(("Orders in a period", f"at most {definition.orders}"))
+    if definition.season is not None:
+        facts.append(("Season", f"{definition.season} periods"))
     if definition.pool is not None:
         facts.append(("Rows available per period", f"{definition.pool:,}"))
     facts.append(("Rows", "kept" if definition.keep_rows else "deleted when a period is closed"))

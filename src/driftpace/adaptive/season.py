@@ -1,0 +1,126 @@
+"""The season: what the models of the same period in earlier cycles say of this one.
+
+With a season of L periods, the model of period n - L is a prediction of its own beside those of the drift models. How far off it
+usually is comes from a record of measured errors, as for the prediction of the drift models; how much it is believed comes from how
+well it predicted before.
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from driftpace.adaptive.audit import SPREAD, ErrorRecord, gradients_at, mean_product
+from driftpace.adaptive.bank import Prediction
+from driftpace.adaptive.coordinates import Coordinates
+from driftpace.adaptive.fit import Posterior
+from driftpace.adaptive.rows import DesignRows
+from driftpace.typing import FloatArray
+
+FIRST_ODDS = math.log(0.2 / 0.8)
+"""The log odds of the season against the drift models before it has predicted anything."""
+
+MOST_SEASON = 1000
+"""The longest season: the model of each of its periods is remembered."""
+
+_MOST_ODDS = 6.0
+_LEAST_GAIN = 0.5
+"""What the last cycle counts for in the remembered model, at least: a season may change slowly."""
+
+_BELIEVED = 1.0
+"""The weight of the drift models' variance in the recorded error of the season."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class SeasonState:
+    """What is remembered of earlier cycles.
+
+    ``models`` has the model of each place of the cycle, intercept first, ``counts`` how often it was fitted. By block,
+    ``records`` are measured errors of the prediction and ``odds`` its log odds against the drift models.
+    """
+
+    models: FloatArray
+    counts: FloatArray
+    records: tuple[ErrorRecord, ...]
+    odds: tuple[float, ...]
+
+    @property
+    def length(self) -> int:
+        """The number of periods in a cycle."""
+        return len(self.models)
+
+    def remembered(self, periods: int) -> FloatArray | None:
+        """Return the model for the period after ``periods`` periods; None in the first cycle."""
+        place = periods % self.length
+        return self.models[place] if self.counts[place] > 0.0 else None
+
+
+def first_season(length: int, size: int, blocks: int) -> SeasonState:
+    """Return the season before the first period."""
+    return SeasonState(
+        models=np.zeros((length, size)),
+        counts=np.zeros(length),
+        records=tuple(ErrorRecord() for _ in range(blocks)),
+        odds=(FIRST_ODDS,) * blocks,
+    )
+
+
+def with_season(view: Prediction, mean: FloatArray, record: ErrorRecord, odds: float) -> Prediction:
+    """Return a prediction with that of the season among its components, first of all."""
+    share = 1.0 / (1.0 + math.exp(-odds))
+    sizes, parts = np.array(SPREAD).T
+    _, modelled = view.moments(view.shares)
+    variance = (2.0 / mean.size * max(record.total, 0.0) + _BELIEVED * modelled) / (record.weight + _BELIEVED)
+    return Prediction(
+        weights=np.concatenate([np.log(share * parts / parts.sum()), np.log((1.0 - share) * view.shares + 1e-300)]),
+        mean=np.vstack([np.tile(mean, (len(sizes), 1)), view.mean]),
+        variance=np.concatenate([variance * sizes, view.variance]),
+        recorded=view.recorded + len(sizes),
+        seasonal=len(sizes),
+    )
+
+
+def after_period(
+    season: SeasonState,
+    periods: int,
+    model: FloatArray,
+    views: tuple[Prediction, ...],
+    posteriors: tuple[Posterior, ...],
+) -> SeasonState:
+    """Return the season after a period that was fitted: its model is remembered, and the odds follow the evidence."""
+    place = periods % season.length
+    models, counts = season.models.copy(), season.counts.copy()
+    gain = max(1.0 / (counts[place] + 1.0), _LEAST_GAIN)
+    models[place] = (1.0 - gain) * models[place] + gain * model
+    counts[place] += 1.0
+    odds = []
+    for before, view, posterior in zip(season.odds, views, posteriors, strict=True):
+        evidence = 0.0
+        if view.seasonal:
+            prior = float(view.shares[: view.seasonal].sum())
+            after = min(max(float(posterior.shares[: view.seasonal].sum()), 1e-12), 1.0 - 1e-12)
+            evidence = math.log(after / (1.0 - after)) - math.log(prior / (1.0 - prior))
+        odds.append(min(max(before + evidence, -_MOST_ODDS), _MOST_ODDS))
+    return replace(season, models=models, counts=counts, odds=tuple(odds))
+
+
+def with_season_error(
+    season: SeasonState,
+    rows: DesignRows,
+    white: Coordinates,
+    model: FloatArray,
+    parts: tuple[slice, ...],
+    noise: float,
+    *,
+    first: int,
+    epsilon: float,
+) -> SeasonState:
+    """Return the season after the first order of a period measured how far its prediction was off."""
+    count = min(first, len(rows))
+    gradients = gradients_at(rows, slice(0, count), white, model)
+    groups = None if rows.groups is None else rows.groups[:count]
+    records = []
+    for record, part in zip(season.records, parts, strict=True):
+        measured = mean_product(gradients[:, part], noise, groups)
+        records.append(record if measured is None else record.with_measured(measured, epsilon))
+    return replace(season, records=tuple(records))
