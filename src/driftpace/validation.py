@@ -62,11 +62,11 @@ def fraction(owner: str, **named: float) -> None:
             raise _refuse(owner, name, "strictly between 0 and 1", value)
 
 
-def count(owner: str, *, least: int = 0, most: int | None = None, **named: int) -> None:
-    """Raise ParameterError unless the values are whole numbers of at least ``least`` and at most ``most``."""
-    allowed = f"a whole number of at least {least}" if most is None else f"a whole number from {least} to {most}"
+def count(owner: str, *, least: int = 0, at_most: int | None = None, **named: int) -> None:
+    """Raise ParameterError unless the values are whole numbers of at least ``least``, and at most ``at_most`` if given."""
+    allowed = f"a whole number of at least {least}" if at_most is None else f"a whole number from {least} to {at_most}"
     for name, value in named.items():
-        if not (_is_whole(value) and value >= least and (most is None or value <= most)):
+        if not (_is_whole(value) and value >= least and (at_most is None or value <= at_most)):
             raise _refuse(owner, name, allowed, value)
 
 

@@ -20,6 +20,7 @@ from driftpace.adaptive import (
     outlook_of,
 )
 from driftpace.adaptive.sizing import gamma_quantile, variances_after
+from driftpace.adaptive.state import AIM
 from driftpace.errors import ParameterError
 from driftpace.losses import SquaredLoss
 from driftpace.testing import check_bound
@@ -137,7 +138,7 @@ def test_later_periods_start_from_their_prediction() -> None:
     assert outlook.steps == "walk"
     assert isinstance(outlook.bound, PredictedBound)
     assert (outlook.bound.noise, outlook.bound.size) == (judged.noise_upper, 3)
-    assert outlook.bound.scale == pytest.approx(1.0 / 0.9)  # aimed at 0.9 of the target
+    assert outlook.bound.scale == pytest.approx(1.0 / AIM)
 
 
 def test_a_first_period_starts_from_nowhere_and_counts_its_pilot() -> None:
@@ -145,7 +146,7 @@ def test_a_first_period_starts_from_nowhere_and_counts_its_pilot() -> None:
     pacing, pace, rows = AdaptiveConfig(epsilon=0.1), first_state(np.zeros(3), True), drawn(12, 3)
     judged = judge(pacing, pace, rows)
     outlook = outlook_of(pacing, pace, rows, judged)
-    least_squares = 0.5 * judged.noise_upper * 3 / (200 - 4) / 0.9
+    least_squares = 0.5 * judged.noise_upper * 3 / (200 - 4) / AIM
     assert outlook.bound(outlook.start, 200) == pytest.approx(least_squares, rel=0.05)
     assert outlook.bound(outlook.start, 0) > 10.0 * pacing.epsilon  # type: ignore[operator]
 

@@ -15,7 +15,7 @@ from driftpace.service.auth import find_token
 from driftpace.storage import open_store
 from tests.cli.loop import INIT, Run, content, period
 
-LISTS = {"list", "ledger", "log", "doctor", "token list", "predict", "plan", "backtest", "demo"}
+LISTS = {"list", "ledger", "log", "doctor", "token list", "predict", "plan", "backtest", "demo", "warm"}
 """What is answered in rows, and so as CSV too."""
 
 

@@ -4,6 +4,7 @@ from driftpace.adaptive.audit import AuditState, ErrorRecord, audit_of, audit_ro
 from driftpace.adaptive.certificate import certificate
 from driftpace.adaptive.checks import Supply, checks, counted, measured_risk, status
 from driftpace.adaptive.outlook import PredictedBound, outlook_from_here, outlook_of
+from driftpace.adaptive.period_audit import Decision, audit_period
 from driftpace.adaptive.rows import DesignRows, number_groups
 from driftpace.adaptive.sample_size import RowsNeeded, next_batch, risk_after, rows_missing
 from driftpace.adaptive.season import MOST_SEASON
@@ -12,10 +13,8 @@ from driftpace.adaptive.state import (
     PILOT,
     AdaptiveConfig,
     AdaptiveState,
-    Decision,
     PeriodJudgement,
     advance,
-    audit_period,
     centered_at,
     drift,
     early,

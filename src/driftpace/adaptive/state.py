@@ -8,13 +8,6 @@ import numpy as np
 
 from driftpace.adaptive.audit import (
     AuditState,
-    Measured,
-    audit_rows,
-    fresh_rows,
-    gradients_at,
-    mean_product,
-    with_measured_risk,
-    with_prediction_errors,
     with_record,
 )
 from driftpace.adaptive.bank import Bank, Prediction, first_bank, predict, prediction_of, skip, step_costs, update
@@ -23,7 +16,7 @@ from driftpace.adaptive.dependence import no_products, with_products
 from driftpace.adaptive.fit import FIRST_METRIC_ROWS, AdaptiveFit, Posterior, first_metric, fit_period, metric, noise_of
 from driftpace.adaptive.memory import Memory, NoiseSums, no_memory
 from driftpace.adaptive.rows import DesignRows, group_sums
-from driftpace.adaptive.season import SeasonState, after_period, first_season, with_season, with_season_error
+from driftpace.adaptive.season import SeasonState, after_period, first_season, with_season
 from driftpace.adaptive.sizing import Criterion
 from driftpace.typing import FloatArray
 
@@ -51,7 +44,7 @@ JUMP_SIZE = 0.7
 
 _ROUNDS = 4
 _VAGUE = 4.0
-_SMALLEST_NOISE = 1e-6
+SMALLEST_NOISE = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -168,7 +161,7 @@ def judge(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows) -> Per
 
 def noise_floor(config: AdaptiveConfig) -> float:
     """Return the least noise that is believed in, so that nothing is divided by zero."""
-    return _SMALLEST_NOISE * (config.epsilon if config.epsilon is not None else 1e-9)
+    return SMALLEST_NOISE * (config.epsilon if config.epsilon is not None else 1e-9)
 
 
 def _judge_first(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows) -> PeriodJudgement:
@@ -408,72 +401,3 @@ def products_with(state: AdaptiveState, rows: DesignRows, judged: PeriodJudgemen
     if judged.fit is None:
         return sums
     return with_products(sums, rows, judged.fit.slopes, judged.coordinates, state.parts)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Decision:
-    """What the size of a period was decided on: the judgement of the rows that the last decision saw.
-
-    The first order of the period had ``first`` rows, and the last decision was taken after ``decided`` rows. Where all rows
-    take part in decisions, ``kept`` is False: then only rows after the last decision are fresh.
-    """
-
-    judged: PeriodJudgement
-    first: int
-    decided: int
-    kept: bool
-
-
-def audit_period(
-    state: AdaptiveState, after: AdaptiveState, rows: DesignRows, judged: PeriodJudgement, decision: Decision
-) -> tuple[AdaptiveState, Measured | None]:
-    """Return the state ``after`` a period with its audit, and the excess risk that was measured; None where no rows were fresh.
-
-    The fit u of all rows follows from the model u_0 of the decision by e = (I - P G_a) e_0 + P noise, with P the inverse
-    Hessian of the fit and G_a that of the fresh rows: the measured excess risk of u_0 is carried over by the mean square of
-    I - P G_a, and the noise of the fresh rows is added.
-    """
-    fit, audit, season = judged.fit, state.audit, after.season
-    if fit is None or not state.banks:
-        return after, None
-    white = judged.coordinates
-    noise, _ = noise_of(state.memory.noise, _SMALLEST_NOISE * judged.epsilon, 0.0)
-    audit = with_prediction_errors(
-        audit,
-        rows,
-        white,
-        judged.views,
-        state.parts,
-        noise,
-        first=decision.first,
-        epsilon=judged.epsilon,
-    )
-    remembered = None if state.season is None else state.season.remembered(state.banks[0].periods)
-    if season is not None and remembered is not None:
-        season = with_season_error(
-            season, rows, white, remembered, state.parts, noise, first=decision.first, epsilon=judged.epsilon
-        )
-    after = replace(after, audit=audit, season=season)
-    chosen = (
-        audit_rows(len(rows), state.size, decision.decided, rows.groups)
-        if decision.kept
-        else fresh_rows(len(rows), decision.decided, rows.groups)
-    )
-    start = decision.judged.model
-    fresh = rows.select(chosen)
-    measured = mean_product(gradients_at(rows, chosen, white, start), noise, fresh.groups)
-    if measured is None:
-        return after, None
-    count, penalty = len(fresh), np.diag(rows.penalty)
-    hessian = white.white_matrix(rows.hessian_sum(fit.model) + len(rows) * penalty)
-    inverse = np.linalg.inv(hessian + np.diag(fit.strength))
-    carried = np.eye(state.size) - inverse @ white.white_matrix(fresh.hessian_sum(start) + count * penalty)
-    share = float(np.square(carried).sum()) / state.size
-    added = 0.5 * count * float(np.sum((inverse @ fit.scatter) * inverse))
-    measured = Measured(
-        excess=added + share * measured.excess,
-        variance=share**2 * measured.variance,
-        expected_variance=share**2 * measured.expected_variance,
-    )
-    promised = 0.5 * float(state.sizes @ judged.variances)
-    return replace(after, audit=with_measured_risk(audit, measured, promised, judged.epsilon)), measured

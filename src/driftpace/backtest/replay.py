@@ -328,7 +328,7 @@ def _tracker_config(
         if tracker is not None:
             raise ParameterError("must be None with a custom tracker; got both.", owner=_OWNER, name="orders")
     if season is not None:
-        validation.count(_OWNER, least=2, most=MOST_SEASON, season=season)
+        validation.count(_OWNER, least=2, at_most=MOST_SEASON, season=season)
         if tracker is not None:
             raise ParameterError("must be None with a custom tracker; got both.", owner=_OWNER, name="season")
     return TrackerConfig(

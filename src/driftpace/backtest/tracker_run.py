@@ -66,8 +66,9 @@ def run_tracker(tracker: Tracker, rows: tuple[SplitRows, ...]) -> TrackerRun:
     """Run a tracker over all periods."""
     reports: list[StepReport] = []
     coefs = []
+    grouped = isinstance(tracker, Tracker) and uses_groups(tracker.snapshot()[0])
     for now in rows:
-        reports.append(tracker.step(RowSource(now, grouped=uses_groups(tracker.snapshot()[0])), pool=now.pool))
+        reports.append(tracker.step(RowSource(now, grouped=grouped), pool=now.pool))
         coefs.append(np.append(tracker.coef, tracker.intercept))
     return TrackerRun(
         coefs=np.array(coefs),

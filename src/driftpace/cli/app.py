@@ -55,7 +55,7 @@ COMMANDS = {
         "Replay a labelled table: what would the labels have cost, and would the target have been met?",
         STANDALONE,
     ),
-    "warm": CommandSpec("warm", "warm", "Compile and cache the numerical kernels, for container images.", STANDALONE),
+    "warm": CommandSpec("warm", "warm", "Compile and cache the numerical kernels.", STANDALONE),
 }
 
 

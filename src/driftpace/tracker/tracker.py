@@ -151,7 +151,7 @@ class Tracker:
         if orders is not None:
             validation.count("Tracker", least=1, orders=orders)
         if season is not None:
-            validation.count("Tracker", least=2, most=MOST_SEASON, season=season)
+            validation.count("Tracker", least=2, at_most=MOST_SEASON, season=season)
         parts: dict[str, Any] = {
             "learner": learner,
             "drift": drift,

@@ -1,0 +1,89 @@
+"""The audit of a closed period: what its fresh rows measured of the prediction and of the model that was fitted."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from driftpace.adaptive.audit import (
+    Measured,
+    audit_rows,
+    fresh_rows,
+    gradients_at,
+    mean_product,
+    with_measured_risk,
+    with_prediction_errors,
+)
+from driftpace.adaptive.fit import noise_of
+from driftpace.adaptive.rows import DesignRows
+from driftpace.adaptive.season import with_season_error
+from driftpace.adaptive.state import SMALLEST_NOISE, AdaptiveState, PeriodJudgement
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Decision:
+    """What the size of a period was decided on: the judgement of the rows that the last decision saw.
+
+    The first order of the period had ``first`` rows, and the last decision was taken after ``decided`` rows. Where all rows
+    take part in decisions, ``kept`` is False: then only rows after the last decision are fresh.
+    """
+
+    judged: PeriodJudgement
+    first: int
+    decided: int
+    kept: bool
+
+
+def audit_period(
+    state: AdaptiveState, after: AdaptiveState, rows: DesignRows, judged: PeriodJudgement, decision: Decision
+) -> tuple[AdaptiveState, Measured | None]:
+    """Return the state ``after`` a period with its audit, and the excess risk that was measured; None where no rows were fresh.
+
+    The fit u of all rows follows from the model u_0 of the decision by e = (I - P G_a) e_0 + P noise, with P the inverse
+    Hessian of the fit and G_a that of the fresh rows: the measured excess risk of u_0 is carried over by the mean square of
+    I - P G_a, and the noise of the fresh rows is added.
+    """
+    fit, audit, season = judged.fit, state.audit, after.season
+    if fit is None or not state.banks:
+        return after, None
+    white = judged.coordinates
+    noise, _ = noise_of(state.memory.noise, SMALLEST_NOISE * judged.epsilon, 0.0)
+    audit = with_prediction_errors(
+        audit,
+        rows,
+        white,
+        judged.views,
+        state.parts,
+        noise,
+        first=decision.first,
+        epsilon=judged.epsilon,
+    )
+    remembered = None if state.season is None else state.season.remembered(state.banks[0].periods)
+    if season is not None and remembered is not None:
+        season = with_season_error(
+            season, rows, white, remembered, state.parts, noise, first=decision.first, epsilon=judged.epsilon
+        )
+    after = replace(after, audit=audit, season=season)
+    chosen = (
+        audit_rows(len(rows), state.size, decision.decided, rows.groups)
+        if decision.kept
+        else fresh_rows(len(rows), decision.decided, rows.groups)
+    )
+    start = decision.judged.model
+    fresh = rows.select(chosen)
+    measured = mean_product(gradients_at(rows, chosen, white, start), noise, fresh.groups)
+    if measured is None:
+        return after, None
+    count, penalty = len(fresh), np.diag(rows.penalty)
+    hessian = white.white_matrix(rows.hessian_sum(fit.model) + len(rows) * penalty)
+    inverse = np.linalg.inv(hessian + np.diag(fit.strength))
+    carried = np.eye(state.size) - inverse @ white.white_matrix(fresh.hessian_sum(start) + count * penalty)
+    share = float(np.square(carried).sum()) / state.size
+    sums = state.memory.noise.with_rows(fit.sums)
+    added = 0.5 * count * float(np.sum((inverse @ fit.scatter) * inverse))
+    measured = Measured(
+        excess=added + share * measured.excess,
+        variance=share**2 * measured.variance + (added * sums.error / max(sums.mean, 1e-300)) ** 2,
+        expected_variance=share**2 * measured.expected_variance,
+    )
+    promised = 0.5 * float(state.sizes @ judged.variances)
+    return replace(after, audit=with_measured_risk(audit, measured, promised, judged.epsilon)), measured
