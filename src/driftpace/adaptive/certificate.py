@@ -6,7 +6,7 @@ from driftpace.adaptive.fit import noise_of
 from driftpace.adaptive.state import AdaptiveConfig, AdaptiveState, PeriodJudgement, noise_floor
 from driftpace.typing import FloatArray
 
-MARGIN, MARGIN_CURVED = 1.1, 1.2
+MARGIN, MARGIN_CURVED = 1.25, 1.3
 """By how much a certificate is widened, and where the loss is a quadratic only near its minimiser: the banks do not hold every
 drift there is, and in many dimensions quantiles are too near the mean to forgive that."""
 
