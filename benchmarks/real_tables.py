@@ -136,8 +136,8 @@ def own_line(shown: Shown) -> list[str]:
         f"{shown.batches:.0f}",
         f"{coverage:.3f}" if coverage >= LEVEL else f"**{coverage:.3f}**",
         f"{tightness:.1f}",
-        brief(named["from_scratch"], epsilon),
-        brief(named["paper"], epsilon),
+        brief(named.get("from_scratch"), epsilon),
+        brief(named.get("paper"), epsilon),
         f"{named['up_front'].test_loss.mean() / own.test_loss.mean():.2f}",
     ]
 
@@ -150,8 +150,10 @@ def certified(certificate: FloatArray, risk: FloatArray) -> tuple[float, float]:
     return float((risk[known] <= certificate[known]).mean()), float(certificate[known].mean() / risk[known].mean())
 
 
-def brief(strategy: Strategy, epsilon: float) -> str:
-    """Return labels a period and the verdict."""
+def brief(strategy: Strategy | None, epsilon: float) -> str:
+    """Return labels a period and the verdict; a dash for a baseline that cannot run on the table."""
+    if strategy is None:
+        return "-"
     return f"{strategy.samples.mean():.0f}, {'kept' if promise(strategy.excess_risk, epsilon).kept else 'broken'}"
 
 
