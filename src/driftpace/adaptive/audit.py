@@ -205,40 +205,43 @@ def with_record(view: Prediction, record: ErrorRecord, size: int) -> Prediction:
         return view
     share = TRUST * record.weight / (record.weight + _BELIEVED)
     mean, _ = view.moments(view.shares)
-    sizes, parts = np.array(SPREAD).T
     models = view.shares[:-1] / view.shares[:-1].sum()
     modelled = float(models @ (view.variance[:-1] + np.square(view.mean[:-1] - mean).mean(axis=1)))
     variance = (2.0 / size * max(record.total, 0.0) + _BELIEVED * modelled) / (record.weight + _BELIEVED)
+    return with_spread(view, mean, variance, share)
+
+
+def with_spread(view: Prediction, mean: FloatArray, variance: float, share: float) -> Prediction:
+    """Return a prediction with components about ``mean`` put first: ``variance`` in the sizes of :data:`SPREAD`."""
+    sizes, parts = np.array(SPREAD).T
     return Prediction(
         weights=np.concatenate([np.log(share * parts / parts.sum()), np.log((1.0 - share) * view.shares + 1e-300)]),
         mean=np.vstack([np.tile(mean, (len(sizes), 1)), view.mean]),
         variance=np.concatenate([variance * sizes, view.variance]),
-        recorded=len(sizes),
+        recorded=view.recorded + len(sizes),
     )
 
 
-def with_prediction_errors(
-    state: AuditState,
+def with_errors(
+    records: tuple[ErrorRecord, ...],
     rows: DesignRows,
     white: Coordinates,
-    views: tuple[Prediction, ...],
+    model: FloatArray,
     parts: tuple[slice, ...],
     noise: float,
     *,
     first: int,
     epsilon: float,
-) -> AuditState:
-    """Return the audit after the first order of a period, which had ``first`` rows, measured the error of its prediction."""
+) -> tuple[ErrorRecord, ...]:
+    """Return the records of the blocks after the first order of a period, of ``first`` rows, measured a predicted ``model``."""
     count = min(first, len(rows))
-    predicted = np.concatenate([view.moments(view.shares)[0] for view in views])
-    gradients = gradients_at(rows, slice(0, count), white, white.plain(predicted))
+    gradients = gradients_at(rows, slice(0, count), white, model)
     groups = None if rows.groups is None else rows.groups[:count]
-    records = state.records or tuple(ErrorRecord() for _ in parts)
     after = []
     for record, part in zip(records, parts, strict=True):
         measured = mean_product(gradients[:, part], noise, groups)
         after.append(record if measured is None else record.with_measured(measured, epsilon))
-    return replace(state, records=tuple(after))
+    return tuple(after)
 
 
 def with_measured_risk(state: AuditState, measured: Measured, promised: float, epsilon: float) -> AuditState:

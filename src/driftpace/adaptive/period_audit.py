@@ -5,18 +5,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from driftpace.adaptive.audit import (
+    ErrorRecord,
     Measured,
     audit_rows,
     fresh_rows,
     gradients_at,
     mean_product,
+    with_errors,
     with_measured_risk,
-    with_prediction_errors,
 )
 from driftpace.adaptive.fit import noise_of
 from driftpace.adaptive.rows import DesignRows
-from driftpace.adaptive.season import with_season_error
 from driftpace.adaptive.state import SMALLEST_NOISE, AdaptiveState, PeriodJudgement
+from driftpace.typing import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -47,21 +48,17 @@ def audit_period(
         return after, None
     white = judged.coordinates
     noise, _ = noise_of(state.memory.noise, SMALLEST_NOISE * judged.epsilon, 0.0)
-    audit = with_prediction_errors(
-        audit,
-        rows,
-        white,
-        judged.views,
-        state.parts,
-        noise,
-        first=decision.first,
-        epsilon=judged.epsilon,
-    )
+    predicted = white.plain(np.concatenate([view.moments(view.shares)[0] for view in judged.views]))
+
+    def measured_errors(records: tuple[ErrorRecord, ...], model: FloatArray) -> tuple[ErrorRecord, ...]:
+        return with_errors(
+            records, rows, white, model, state.parts, noise, first=decision.first, epsilon=judged.epsilon
+        )
+
+    audit = replace(audit, records=measured_errors(audit.records or (ErrorRecord(),) * len(state.parts), predicted))
     remembered = None if state.season is None else state.season.remembered(state.banks[0].periods)
     if season is not None and remembered is not None:
-        season = with_season_error(
-            season, rows, white, remembered, state.parts, noise, first=decision.first, epsilon=judged.epsilon
-        )
+        season = replace(season, records=measured_errors(season.records, remembered))
     after = replace(after, audit=audit, season=season)
     chosen = (
         audit_rows(len(rows), state.size, decision.decided, rows.groups)

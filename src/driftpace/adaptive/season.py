@@ -1,6 +1,6 @@
 """The season: what the models of the same period in earlier cycles say of this one.
 
-With a season of L periods, the model of period n - L is a prediction of its own beside those of the drift models. How far off it
+With a season of L periods, the model of period n - L is a further prediction beside those of the drift models. How far off it
 usually is comes from a record of measured errors, as for the prediction of the drift models; how much it is believed comes from how
 well it predicted before.
 """
@@ -10,11 +10,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from driftpace.adaptive.audit import SPREAD, ErrorRecord, gradients_at, mean_product
+from driftpace.adaptive.audit import ErrorRecord, with_spread
 from driftpace.adaptive.bank import Prediction
-from driftpace.adaptive.coordinates import Coordinates
 from driftpace.adaptive.fit import Posterior
-from driftpace.adaptive.rows import DesignRows
 from driftpace.typing import FloatArray
 
 FIRST_ODDS = math.log(0.2 / 0.8)
@@ -68,16 +66,10 @@ def first_season(length: int, size: int, blocks: int) -> SeasonState:
 def with_season(view: Prediction, mean: FloatArray, record: ErrorRecord, odds: float) -> Prediction:
     """Return a prediction with that of the season among its components, first of all."""
     share = 1.0 / (1.0 + math.exp(-odds))
-    sizes, parts = np.array(SPREAD).T
     _, modelled = view.moments(view.shares)
     variance = (2.0 / mean.size * max(record.total, 0.0) + _BELIEVED * modelled) / (record.weight + _BELIEVED)
-    return Prediction(
-        weights=np.concatenate([np.log(share * parts / parts.sum()), np.log((1.0 - share) * view.shares + 1e-300)]),
-        mean=np.vstack([np.tile(mean, (len(sizes), 1)), view.mean]),
-        variance=np.concatenate([variance * sizes, view.variance]),
-        recorded=view.recorded + len(sizes),
-        seasonal=len(sizes),
-    )
+    both = with_spread(view, mean, variance, share)
+    return replace(both, seasonal=both.recorded - view.recorded)
 
 
 def after_period(
@@ -102,25 +94,3 @@ def after_period(
             evidence = math.log(after / (1.0 - after)) - math.log(prior / (1.0 - prior))
         odds.append(min(max(before + evidence, -_MOST_ODDS), _MOST_ODDS))
     return replace(season, models=models, counts=counts, odds=tuple(odds))
-
-
-def with_season_error(
-    season: SeasonState,
-    rows: DesignRows,
-    white: Coordinates,
-    model: FloatArray,
-    parts: tuple[slice, ...],
-    noise: float,
-    *,
-    first: int,
-    epsilon: float,
-) -> SeasonState:
-    """Return the season after the first order of a period measured how far its prediction was off."""
-    count = min(first, len(rows))
-    gradients = gradients_at(rows, slice(0, count), white, model)
-    groups = None if rows.groups is None else rows.groups[:count]
-    records = []
-    for record, part in zip(season.records, parts, strict=True):
-        measured = mean_product(gradients[:, part], noise, groups)
-        records.append(record if measured is None else record.with_measured(measured, epsilon))
-    return replace(season, records=tuple(records))

@@ -84,7 +84,7 @@ class Outlook:
             )
 
     def _check_convexity(self, m: float) -> None:
-        """Reject an m above M: the risk bound of a model would be below that of its own distance."""
+        """Reject an m above M: the risk bound of a model would then be smaller than the bound at its distance."""
         start = self.bound(math.sqrt(2.0 / m), 0)
         if start < 1.0 - 1e-9:
             raise ParameterError(
