@@ -8,14 +8,11 @@ import numpy as np
 
 from driftpace import validation
 from driftpace.adaptive import (
-    FIRST_ROWS,
-    PILOT,
     AdaptiveConfig,
     AdaptiveState,
     Decision,
     DesignRows,
     PeriodJudgement,
-    RowsNeeded,
     Supply,
     advance,
     audit_of,
@@ -24,19 +21,15 @@ from driftpace.adaptive import (
     centered_at,
     certificate,
     checks,
-    counted,
     drift,
     early,
     first_state,
     fresh_rows,
     judge,
     measured_risk,
-    next_batch,
     number_groups,
     outlook_from_here,
     outlook_of,
-    risk_after,
-    rows_missing,
     status,
 )
 from driftpace.constraints import WholeSpace
@@ -45,26 +38,19 @@ from driftpace.losses import LinearLoss
 from driftpace.planning import Outlook
 from driftpace.records import Assumption, Outcome, Request, StepReport
 from driftpace.selection import Design, Held, left_out, losses_left_out
+from driftpace.tracker.adaptive_order import (
+    OpenPeriod,
+    PeriodLook,
+    finite,
+    in_pilot,
+    next_order,
+    planned_order,
+    undelivered,
+)
 from driftpace.tracker.method import Folds, ModelMethod, check_pool, require_order
-from driftpace.tracker.spending import PeriodSupply, Spending, not_known_yet, plan_period, reason
-from driftpace.tracker.state import MethodState, ModelSpec, PeriodOrder, RowBatch, groups_of
+from driftpace.tracker.spending import Spending
+from driftpace.tracker.state import MethodState, ModelSpec, PeriodOrder, groups_of
 from driftpace.typing import BoolArray, FloatArray
-
-
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class PeriodLook:
-    """What the rows of the open period show: the state with its center, the rows as they are fitted, and the judgement.
-
-    A look that a decision is taken on may have fewer rows than ``gathered``: the others are kept for the audit. ``decided`` is
-    the number of rows that the decision could have seen, None for a look at all rows.
-    """
-
-    batches: tuple[RowBatch, ...]
-    gathered: int
-    decided: int | None
-    adaptive: AdaptiveState
-    rows: DesignRows
-    judged: PeriodJudgement
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -157,14 +143,14 @@ class AdaptiveMethod(ModelMethod):
         check_pool(state, pool)
         order = state.order
         if order is not None and self.sized(state) and not self._settled(state):
-            order = _undelivered(order, state.gathered)
+            order = undelivered(order, state.gathered)
             state = replace(state, order=order)
         elif order is None or order.after != state.gathered:
             pool = (self.spec.pool if pool is None else pool) if order is None else order.pool
             unknown = state.adaptive is None or (state.gathered == 0 and not state.adaptive.banks)
             look = None if unknown else self.look(state, decided=None if self._settled(state) else state.gathered)
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-                decided = self._decide(state, look, pool, 0 if order is None else order.batch + 1)
+                decided = next_order(self._open_period(state, pool), state.adaptive, look)
             order = decided.following(order, state.gathered)
             state = replace(state, order=order, look=look)
         return state, Request(
@@ -227,133 +213,18 @@ class AdaptiveMethod(ModelMethod):
         """Whether the period had all its orders, and they were delivered."""
         return self.sized(state) and state.order is not None and state.gathered >= state.order.total
 
-    def _decide(self, state: AdaptiveMethodState, look: PeriodLook | None, pool: int | None, batch: int) -> PeriodOrder:
-        gathered = state.gathered
+    def _open_period(self, state: AdaptiveMethodState, pool: int | None) -> OpenPeriod:
         limit, beyond = self.spec.limit(pool)
-        if look is None:
-            return self._pilot(state.adaptive, pool, limit, beyond, batch)
-        adaptive, judged = look.adaptive, look.judged
-        if not finite(judged):
-            return _overflow(pool, gathered, batch, judged.epsilon)
-        placed = 0 if state.order is None else state.order.placed
-        wanted = self._rows_missing(look, placed if self.config.orders is not None else batch)
-        left = max(limit - gathered, 0)
-        decided, settled = gathered, self._settled(state)
-        if settled:
-            assert state.order is not None
-            left, decided = 0, state.order.decided
-            wanted = replace(wanted, now=0, all=0, risk=self._risk_after(look, gathered))
-        now = min(wanted.now, left)
-        initial = not adaptive.banks and in_pilot(adaptive, gathered)
-        short = wanted.all > left
-        outcome = Outcome.ENOUGH if wanted.all == 0 and gathered == 0 else Outcome.MET
-        risk = wanted.risk
-        if short:
-            outcome, risk = beyond, self._risk_after(look, gathered + left)
-        elif risk > judged.epsilon:
-            outcome = Outcome.UNSUPPORTED
-        if not short and in_pilot(adaptive, gathered):
-            outcome, risk = Outcome.PILOT, math.inf
-        supply = Supply(gathered=gathered, missing=wanted.all, exhausted=outcome is Outcome.POOL and now == 0)
-        return PeriodOrder(
-            total=gathered + now,
-            theory=wanted.theory,
+        return OpenPeriod(
+            config=self.config,
+            period=state.period,
             pool=pool,
-            risk=risk,
-            interval=(min(wanted.low, gathered + left), min(max(wanted.high, gathered + now), gathered + left)),
-            outcome=outcome,
-            reason=self._had_orders(look, placed)
-            if settled
-            else self._reason(look, wanted, gathered, limit if short else None, first_step=state.period == 2),
-            epsilon=judged.epsilon,
-            assumptions=(
-                *checks(adaptive, look.rows, judged, supply),
-                measured_risk(audit_of(adaptive.audit, None, judged.epsilon), judged.epsilon),
-            ),
-            after=gathered,
-            batch=batch,
-            decided=decided,
-            placed=placed if now == 0 or initial else placed + 1,
-            status=status(judged),
+            limit=limit,
+            beyond=beyond,
+            gathered=state.gathered,
+            last=state.order,
+            settled=self._settled(state),
         )
-
-    def _pilot(
-        self, adaptive: AdaptiveState | None, pool: int | None, limit: int, beyond: Outcome, batch: int
-    ) -> PeriodOrder:
-        """Return the first batch of all, when nothing is known."""
-        wanted = FIRST_ROWS if adaptive is None else PILOT * adaptive.size
-        purpose = (
-            "the number of columns"
-            if adaptive is None
-            else f"the noise ({PILOT} for each of {adaptive.size} coefficients)"
-        )
-        gives = "the budget pays for" if beyond is Outcome.BUDGET else "this period can have"
-        then = "more are requested afterwards" if limit > wanted else f"{gives} {limit} in all"
-        return PeriodOrder(
-            total=min(wanted, limit),
-            theory=wanted,
-            pool=pool,
-            risk=math.inf,
-            interval=(min(wanted, limit), limit),
-            outcome=Outcome.PILOT if limit >= wanted else beyond,
-            reason=f"no initial labels yet: {wanted} rows show {purpose}; {then}",
-            epsilon=math.nan if self.config.epsilon is None else self.config.epsilon,
-            batch=batch,
-        )
-
-    def _rows_missing(self, look: PeriodLook, batch: int) -> RowsNeeded:
-        return rows_missing(
-            self.config, look.adaptive, look.judged, gathered=look.gathered, seen=len(look.rows), batch=batch
-        )
-
-    def _risk_after(self, look: PeriodLook, rows: int) -> float:
-        """Return the risk that so many rows in all leave."""
-        criterion = self.config.judged_by(look.judged.epsilon)
-        return risk_after(criterion, look.adaptive, look.judged, max(rows - len(look.rows), 0))
-
-    def _reason(
-        self, look: PeriodLook, wanted: RowsNeeded, gathered: int, limit: int | None, *, first_step: bool
-    ) -> str:
-        """Return the decision in a sentence. What is compared with the target is a mean, or a quantile at the confidence.
-
-        In the ``first_step``, before any row of the second period, the drift is a guess.
-        """
-        adaptive, judged = look.adaptive, look.judged
-        risk = self._risk_after(look, gathered)
-        loss = self._loss_in_words(risk)
-        known = f"{loss} with {counted(gathered)} so far" if gathered else f"{loss} with the last model"
-        if first_step and not gathered:
-            known = f"{known} (the drift is not known yet, so a fast one is assumed)"
-        target = f"target {judged.epsilon:.3g}"
-        if wanted.all == 0:
-            return f"{known}; {target}: no {'more ' if gathered else ''}rows needed"
-        rows = max(wanted.all, wanted.now)
-        more = f"{rows} more {'row' if rows == 1 else 'rows'}" if gathered else counted(rows)
-        if risk > judged.epsilon:
-            sentence = f"{known}; {more} to reach the {target}"
-        elif in_pilot(adaptive, gathered):
-            return (
-                f"{known}, too few rows to estimate {adaptive.size} coefficients: {more} to complete the initial sample"
-            )
-        else:
-            sentence = f"{known}, too close to the {target}; {more} for a margin"
-        if limit is not None:
-            return f"{sentence}, and this period can have {limit} in all"
-        if wanted.now < wanted.all:
-            return f"{sentence}; {wanted.now} of them first, since fewer may turn out to be enough"
-        return sentence
-
-    def _loss_in_words(self, risk: float) -> str:
-        confidence = self.config.confidence
-        if confidence is None:
-            return f"expected excess loss {risk:.2g}"
-        return f"excess loss at most {risk:.2g} with probability {confidence:g}"
-
-    def _had_orders(self, look: PeriodLook, orders: int) -> str:
-        """Return why a period that had all its orders requests no more rows."""
-        loss = self._loss_in_words(self._risk_after(look, look.gathered))
-        had = "its one order" if orders == 1 else f"its {orders} orders"
-        return f"{loss} with {counted(look.gathered)}; target {look.judged.epsilon:.3g}: the period has had {had}"
 
     def close(self, state: AdaptiveMethodState) -> tuple[AdaptiveMethodState, StepReport]:
         """Return the state after the period is fitted on the rows delivered, and the report."""
@@ -390,7 +261,7 @@ class AdaptiveMethod(ModelMethod):
         advanced = advance(self.config, adaptive, rows, judged)
         advanced, measured = audit_period(adaptive, advanced, rows, judged, decision)
         report = _report(state.period, order, gathered, risk, judged, outcome)
-        wanted = self._rows_missing(look, order.batch if self.config.orders is None else order.placed)
+        wanted = look.rows_missing(self.config, order.batch if self.config.orders is None else order.placed)
         missing = 0 if met else max(wanted.all, 1)
         rho, rho_upper = drift(advanced.banks) if adaptive.banks else (None, None)
         supply = Supply(gathered=gathered, missing=missing, exhausted=outcome is Outcome.POOL)
@@ -454,64 +325,20 @@ class AdaptiveMethod(ModelMethod):
                 outlook, seen = outlook_from_here(self.config, look.adaptive, look.rows, look.judged)
                 risk = outlook.bound(outlook.start, rows - seen)
             else:
-                risk = self._risk_after(look, rows)
+                risk = look.risk_after(self.config, rows)
         return risk if math.isfinite(risk) else None
 
     def order_within_budget(self, state: AdaptiveMethodState, spending: Spending, pool: int | None) -> PeriodOrder:
         """Return what the plan for the money left says; as long as nothing is known, the initial sample that it pays for."""
+        adaptive, gathered = state.adaptive, state.gathered
+        period = self._open_period(state, pool)
+        most = spending.most(period.limit)
+        if most < period.limit:
+            period = replace(period, limit=most, beyond=Outcome.BUDGET)
+        unknown = adaptive is None or (not adaptive.banks and in_pilot(adaptive, gathered) and gathered < period.limit)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            return self._planned_order(state, spending, pool)
-
-    def _planned_order(self, state: AdaptiveMethodState, spending: Spending, pool: int | None) -> PeriodOrder:
-        gathered, adaptive = state.gathered, state.adaptive
-        limit, beyond = self.spec.limit(pool)
-        most = spending.most(limit)
-        batch = 0 if state.order is None else state.order.batch + 1
-        if most < limit:
-            limit, beyond = most, Outcome.BUDGET
-        if adaptive is None or (not adaptive.banks and in_pilot(adaptive, gathered) and gathered < limit):
-            order = self._pilot(adaptive, pool, limit, beyond, batch)
-            return replace(order, after=gathered, assumptions=(not_known_yet("there are no initial labels yet"),))
-        look = self.look(replace(state, look=None))
-        adaptive, rows, judged = look.adaptive, look.rows, look.judged
-        if not finite(judged):
-            return _overflow(pool, gathered, batch, judged.epsilon)
-        outlook, seen = outlook_from_here(self.config, adaptive, rows, judged)
-        needed = PILOT * adaptive.size - adaptive.memory.rows
-        supply = PeriodSupply(limit=limit, beyond=beyond, gathered=gathered, seen=seen, needed=needed)
-        earlier = None if state.order is None else state.order.plan
-        plan, outcome, verdict = plan_period(spending, outlook, judged.epsilon, supply, earlier)
-        period, risk = plan.samples[0], plan.risks[0]
-        if in_pilot(adaptive, period):
-            outcome, risk = beyond, math.inf
-        wanted = self._rows_missing(look, batch)
-        exhausted = outcome is Outcome.POOL and period == gathered
-        total, interval = period, (period, period)
-        orders, placed = self.config.orders, 0 if state.order is None else state.order.placed
-        if spending.budget.in_batches and orders != 1:
-            last = batch > 0 and plan.gaps[0] > 0.0  # too little money is spent anyway: one look is enough
-            done = batch if orders is None else placed
-            more = next_batch(adaptive, period - gathered, gathered=gathered, batch=done, orders=orders)
-            total = period if last else min(gathered + more, period)
-            interval = (min(wanted.low, total), max(total, period, min(wanted.high, limit)))
-        have = Supply(gathered=gathered, missing=wanted.all, exhausted=exhausted)
-        return PeriodOrder(
-            total=total,
-            theory=wanted.theory,
-            pool=pool,
-            risk=risk,
-            interval=interval,
-            outcome=outcome,
-            reason=reason(spending, plan, gathered, total - gathered),
-            epsilon=judged.epsilon,
-            assumptions=(*checks(adaptive, rows, judged, have), verdict),
-            after=gathered,
-            batch=batch,
-            decided=gathered,
-            placed=placed + (total > gathered),
-            status=status(judged),
-            plan=plan,
-        )
+            look = None if unknown else self.look(replace(state, look=None))
+            return planned_order(period, adaptive, look, spending)
 
     def losses_left_out(self, state: AdaptiveMethodState, folds: Folds) -> FloatArray:
         """Leave folds out of the fit in closed form, or nearly: held to the past as strongly as the whole period was.
@@ -563,42 +390,6 @@ class AdaptiveMethod(ModelMethod):
             return model
         assert adaptive.place is not None
         return np.append(model[1:], model[0] - adaptive.place @ model[1:])
-
-
-def in_pilot(adaptive: AdaptiveState, rows: int) -> bool:
-    """Whether fewer rows were ever seen than an initial sample has: a model can pass through them and look certain."""
-    return adaptive.memory.rows + rows < PILOT * adaptive.size
-
-
-def finite(judged: PeriodJudgement) -> bool:
-    """Whether the numbers can be used: columns that differ in size beyond rounding even give negative variances."""
-    variances = judged.variances
-    return bool(np.isfinite(judged.model).all() and np.isfinite(variances).all() and (variances >= 0.0).all())
-
-
-def _undelivered(order: PeriodOrder, gathered: int) -> PeriodOrder:
-    """Return an order of which some rows were delivered: the others are still to come."""
-    if order.after == gathered:
-        return order
-    missing = order.total - gathered
-    rows = "row completes" if missing == 1 else "rows complete"
-    return replace(order, after=gathered, reason=f"{missing} more {rows} the order of {order.total - order.decided}")
-
-
-def _overflow(pool: int | None, gathered: int, batch: int, epsilon: float) -> PeriodOrder:
-    """Return an order for no more rows: those delivered cannot be fitted, and closing the period refuses them."""
-    return PeriodOrder(
-        total=gathered,
-        theory=gathered,
-        pool=pool,
-        risk=math.inf,
-        interval=(gathered, gathered),
-        outcome=Outcome.NONFINITE,
-        reason=f"a number overflowed with the {gathered} rows delivered: rescale the columns, or withdraw the rows",
-        epsilon=epsilon,
-        after=gathered,
-        batch=batch,
-    )
 
 
 def _middle(X: FloatArray) -> FloatArray:

@@ -1,0 +1,281 @@
+"""The orders of the adaptive method: how many rows to bring next in the open period, and why."""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from driftpace.adaptive import (
+    FIRST_ROWS,
+    PILOT,
+    AdaptiveConfig,
+    AdaptiveState,
+    DesignRows,
+    PeriodJudgement,
+    RowsNeeded,
+    Supply,
+    audit_of,
+    checks,
+    counted,
+    measured_risk,
+    next_batch,
+    outlook_from_here,
+    risk_after,
+    rows_missing,
+    status,
+)
+from driftpace.records import Outcome
+from driftpace.tracker.spending import PeriodSupply, Spending, not_known_yet, plan_period, reason
+from driftpace.tracker.state import PeriodOrder, RowBatch
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class PeriodLook:
+    """What the rows of the open period show: the state with its center, the rows as they are fitted, and the judgement.
+
+    A look that a decision is taken on may have fewer rows than ``gathered``: the others are kept for the audit. ``decided`` is
+    the number of rows that the decision could have seen, None for a look at all rows.
+    """
+
+    batches: tuple[RowBatch, ...]
+    gathered: int
+    decided: int | None
+    adaptive: AdaptiveState
+    rows: DesignRows
+    judged: PeriodJudgement
+
+    def rows_missing(self, config: AdaptiveConfig, batch: int) -> RowsNeeded:
+        """Return how many rows are missing, the number of batches or orders before this one given."""
+        return rows_missing(
+            config, self.adaptive, self.judged, gathered=self.gathered, seen=len(self.rows), batch=batch
+        )
+
+    def risk_after(self, config: AdaptiveConfig, rows: int) -> float:
+        """Return the risk that so many rows in all leave."""
+        criterion = config.judged_by(self.judged.epsilon)
+        return risk_after(criterion, self.adaptive, self.judged, max(rows - len(self.rows), 0))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class OpenPeriod:
+    """The open period as its next order needs it: what it can have, the rows delivered, and its last order, if any.
+
+    It can have ``limit`` rows at most; ``beyond`` is the outcome when they are too few. A ``settled`` period had all its orders.
+    """
+
+    config: AdaptiveConfig
+    period: int
+    pool: int | None
+    limit: int
+    beyond: Outcome
+    gathered: int
+    last: PeriodOrder | None
+    settled: bool = False
+
+    @property
+    def batch(self) -> int:
+        """The number of the decision, from 0."""
+        return 0 if self.last is None else self.last.batch + 1
+
+    @property
+    def placed(self) -> int:
+        """The number of orders so far."""
+        return 0 if self.last is None else self.last.placed
+
+
+def next_order(period: OpenPeriod, adaptive: AdaptiveState | None, look: PeriodLook | None) -> PeriodOrder:
+    """Return the order after what was seen; ``look`` is None while nothing is known."""
+    if look is None:
+        return _initial_order(period, adaptive)
+    config, gathered, placed = period.config, period.gathered, period.placed
+    adaptive, judged = look.adaptive, look.judged
+    if not finite(judged):
+        return _overflow(period, judged.epsilon)
+    wanted = look.rows_missing(config, placed if config.orders is not None else period.batch)
+    left = max(period.limit - gathered, 0)
+    decided = gathered
+    if period.settled:
+        assert period.last is not None
+        left, decided = 0, period.last.decided
+        wanted = replace(wanted, now=0, all=0, risk=look.risk_after(config, gathered))
+    now = min(wanted.now, left)
+    initial = not adaptive.banks and in_pilot(adaptive, gathered)
+    short = wanted.all > left
+    outcome = Outcome.ENOUGH if wanted.all == 0 and gathered == 0 else Outcome.MET
+    risk = wanted.risk
+    if short:
+        outcome, risk = period.beyond, look.risk_after(config, gathered + left)
+    elif risk > judged.epsilon:
+        outcome = Outcome.UNSUPPORTED
+    if not short and in_pilot(adaptive, gathered):
+        outcome, risk = Outcome.PILOT, math.inf
+    supply = Supply(gathered=gathered, missing=wanted.all, exhausted=outcome is Outcome.POOL and now == 0)
+    return PeriodOrder(
+        total=gathered + now,
+        theory=wanted.theory,
+        pool=period.pool,
+        risk=risk,
+        interval=(min(wanted.low, gathered + left), min(max(wanted.high, gathered + now), gathered + left)),
+        outcome=outcome,
+        reason=_had_orders(period, look) if period.settled else _reason(period, look, wanted, short=short),
+        epsilon=judged.epsilon,
+        assumptions=(
+            *checks(adaptive, look.rows, judged, supply),
+            measured_risk(audit_of(adaptive.audit, None, judged.epsilon), judged.epsilon),
+        ),
+        after=gathered,
+        batch=period.batch,
+        decided=decided,
+        placed=placed if now == 0 or initial else placed + 1,
+        status=status(judged),
+    )
+
+
+def _initial_order(period: OpenPeriod, adaptive: AdaptiveState | None) -> PeriodOrder:
+    """Return the first batch of all, when nothing is known; ``adaptive`` is None before the number of columns is."""
+    limit, beyond = period.limit, period.beyond
+    wanted = FIRST_ROWS if adaptive is None else PILOT * adaptive.size
+    purpose = (
+        "the number of columns" if adaptive is None else f"the noise ({PILOT} for each of {adaptive.size} coefficients)"
+    )
+    gives = "the budget pays for" if beyond is Outcome.BUDGET else "this period can have"
+    then = "more are requested afterwards" if limit > wanted else f"{gives} {limit} in all"
+    return PeriodOrder(
+        total=min(wanted, limit),
+        theory=wanted,
+        pool=period.pool,
+        risk=math.inf,
+        interval=(min(wanted, limit), limit),
+        outcome=Outcome.PILOT if limit >= wanted else beyond,
+        reason=f"no initial labels yet: {wanted} rows show {purpose}; {then}",
+        epsilon=math.nan if period.config.epsilon is None else period.config.epsilon,
+        batch=period.batch,
+    )
+
+
+def planned_order(
+    period: OpenPeriod, adaptive: AdaptiveState | None, look: PeriodLook | None, spending: Spending
+) -> PeriodOrder:
+    """Return what the plan for the money left says; ``look`` is None before the initial sample is complete."""
+    gathered, limit, beyond = period.gathered, period.limit, period.beyond
+    if look is None:
+        order = _initial_order(period, adaptive)
+        return replace(order, after=gathered, assumptions=(not_known_yet("there are no initial labels yet"),))
+    config, batch, placed = period.config, period.batch, period.placed
+    adaptive, rows, judged = look.adaptive, look.rows, look.judged
+    if not finite(judged):
+        return _overflow(period, judged.epsilon)
+    outlook, seen = outlook_from_here(config, adaptive, rows, judged)
+    needed = PILOT * adaptive.size - adaptive.memory.rows
+    supply = PeriodSupply(limit=limit, beyond=beyond, gathered=gathered, seen=seen, needed=needed)
+    earlier = None if period.last is None else period.last.plan
+    plan, outcome, verdict = plan_period(spending, outlook, judged.epsilon, supply, earlier)
+    samples, risk = plan.samples[0], plan.risks[0]
+    if in_pilot(adaptive, samples):
+        outcome, risk = beyond, math.inf
+    wanted = look.rows_missing(config, batch)
+    exhausted = outcome is Outcome.POOL and samples == gathered
+    total, interval = samples, (samples, samples)
+    if spending.budget.in_batches and config.orders != 1:
+        last = batch > 0 and plan.gaps[0] > 0.0  # too little money is spent anyway: one look is enough
+        done = batch if config.orders is None else placed
+        more = next_batch(adaptive, samples - gathered, gathered=gathered, batch=done, orders=config.orders)
+        total = samples if last else min(gathered + more, samples)
+        interval = (min(wanted.low, total), max(total, samples, min(wanted.high, limit)))
+    have = Supply(gathered=gathered, missing=wanted.all, exhausted=exhausted)
+    return PeriodOrder(
+        total=total,
+        theory=wanted.theory,
+        pool=period.pool,
+        risk=risk,
+        interval=interval,
+        outcome=outcome,
+        reason=reason(spending, plan, gathered, total - gathered),
+        epsilon=judged.epsilon,
+        assumptions=(*checks(adaptive, rows, judged, have), verdict),
+        after=gathered,
+        batch=batch,
+        decided=gathered,
+        placed=placed + (total > gathered),
+        status=status(judged),
+        plan=plan,
+    )
+
+
+def undelivered(order: PeriodOrder, gathered: int) -> PeriodOrder:
+    """Return an order of which some rows were delivered: the others are still to come."""
+    if order.after == gathered:
+        return order
+    missing = order.total - gathered
+    rows = "row completes" if missing == 1 else "rows complete"
+    return replace(order, after=gathered, reason=f"{missing} more {rows} the order of {order.total - order.decided}")
+
+
+def in_pilot(adaptive: AdaptiveState, rows: int) -> bool:
+    """Whether fewer rows were ever seen than an initial sample has: a model can pass through them and look certain."""
+    return adaptive.memory.rows + rows < PILOT * adaptive.size
+
+
+def finite(judged: PeriodJudgement) -> bool:
+    """Whether the numbers can be used: columns that differ in size beyond rounding even give negative variances."""
+    variances = judged.variances
+    return bool(np.isfinite(judged.model).all() and np.isfinite(variances).all() and (variances >= 0.0).all())
+
+
+def _overflow(period: OpenPeriod, epsilon: float) -> PeriodOrder:
+    """Return an order for no more rows: those delivered cannot be fitted, and closing the period refuses them."""
+    gathered = period.gathered
+    return PeriodOrder(
+        total=gathered,
+        theory=gathered,
+        pool=period.pool,
+        risk=math.inf,
+        interval=(gathered, gathered),
+        outcome=Outcome.NONFINITE,
+        reason=f"a number overflowed with the {gathered} rows delivered: rescale the columns, or withdraw the rows",
+        epsilon=epsilon,
+        after=gathered,
+        batch=period.batch,
+    )
+
+
+def _reason(period: OpenPeriod, look: PeriodLook, wanted: RowsNeeded, *, short: bool) -> str:
+    """Return the decision in a sentence. What is compared with the target is a mean, or a quantile at the confidence.
+
+    Before any row of the second period the drift is a guess. A period that falls ``short`` cannot have what it needs.
+    """
+    gathered, adaptive, judged = period.gathered, look.adaptive, look.judged
+    risk = look.risk_after(period.config, gathered)
+    loss = _loss_in_words(period.config, risk)
+    known = f"{loss} with {counted(gathered)} so far" if gathered else f"{loss} with the last model"
+    if period.period == 2 and not gathered:
+        known = f"{known} (the drift is not known yet, so a fast one is assumed)"
+    target = f"target {judged.epsilon:.3g}"
+    if wanted.all == 0:
+        return f"{known}; {target}: no {'more ' if gathered else ''}rows needed"
+    rows = max(wanted.all, wanted.now)
+    more = f"{rows} more {'row' if rows == 1 else 'rows'}" if gathered else counted(rows)
+    if risk > judged.epsilon:
+        sentence = f"{known}; {more} to reach the {target}"
+    elif in_pilot(adaptive, gathered):
+        return f"{known}, too few rows to estimate {adaptive.size} coefficients: {more} to complete the initial sample"
+    else:
+        sentence = f"{known}, too close to the {target}; {more} for a margin"
+    if short:
+        return f"{sentence}, and this period can have {period.limit} in all"
+    if wanted.now < wanted.all:
+        return f"{sentence}; {wanted.now} of them first, since fewer may turn out to be enough"
+    return sentence
+
+
+def _loss_in_words(config: AdaptiveConfig, risk: float) -> str:
+    if config.confidence is None:
+        return f"expected excess loss {risk:.2g}"
+    return f"excess loss at most {risk:.2g} with probability {config.confidence:g}"
+
+
+def _had_orders(period: OpenPeriod, look: PeriodLook) -> str:
+    """Return why a period that had all its orders requests no more rows."""
+    loss = _loss_in_words(period.config, look.risk_after(period.config, look.gathered))
+    had = "its one order" if period.placed == 1 else f"its {period.placed} orders"
+    return f"{loss} with {counted(look.gathered)}; target {look.judged.epsilon:.3g}: the period has had {had}"
