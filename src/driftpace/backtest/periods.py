@@ -1,28 +1,179 @@
-"""Group rows by period, from a column of numbers, dates or texts."""
+"""Group rows by period: by the values of a column, by the calendar, or by a number of rows."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from driftpace.errors import DataError
-from driftpace.tables.columns import Kind
+from driftpace.tables.calendar import UNITS, Unit, end_dates, floor_dates, label_dates
+from driftpace.tables.columns import Column, Kind
+from driftpace.tables.dates import Dates, Misfit, find_dates, not_dates
 from driftpace.typing import IntArray
 
 FEWEST_ROWS = 5
 """The least number of rows of a period: fewer cannot be split into training and test rows."""
 
+Groups = tuple[tuple[str, ...], tuple[IntArray, ...]]
+"""The labels of the periods in order, and the rows of each."""
 
-def group_by_period(
-    name: str, kind: Kind, values: np.ndarray[Any, Any], *, owner: str, notes: list[str]
-) -> tuple[tuple[str, ...], tuple[IntArray, ...]]:
-    """Return the label of each period in order, and the rows of each.
 
-    >>> weeks = np.array(["week 10", "week 9"] * 5, dtype=object)
-    >>> group_by_period("week", "text", weeks, owner="read_table", notes=[])[0]
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PeriodRule:
+    """How rows are put into periods: by a column's values, by a ``unit`` of its dates, or ``rows`` rows at a time.
+
+    Without a column, rows are taken in the order of the file.
+    """
+
+    column: str | None
+    unit: Unit | None = None
+    rows: int | None = None
+
+    @property
+    def dated(self) -> bool:
+        """Whether the column is read as dates."""
+        return self.column is not None and (self.unit is not None or self.rows is not None)
+
+    @classmethod
+    def of(cls, text: str, columns: Collection[str]) -> "PeriodRule | None":
+        """Return the rule that a text states, None where its column is not in the table; a column of that name wins.
+
+        >>> PeriodRule.of("date:month", ["date"])
+        PeriodRule(column='date', unit='month', rows=None)
+        >>> PeriodRule.of(":500", ["date"]).rows, PeriodRule.of("date:month", ["date:month"]).unit
+        (500, None)
+        """
+        if text in columns:
+            return cls(column=text)
+        column, colon, how = text.rpartition(":")
+        if not colon or (column and column not in columns):
+            return None
+        if how.isdecimal() and int(how) >= FEWEST_ROWS:
+            return cls(column=column or None, rows=int(how))
+        return cls(column=column, unit=how) if column and how in UNITS else None
+
+
+def group_rows(rule: PeriodRule, column: Column | None, rows: int, *, owner: str, notes: list[str]) -> Groups:
+    """Return the labels of the periods in order, and the rows of each.
+
+    Parameters
+    ----------
+    rule : PeriodRule
+        How rows are put into periods.
+    column : Column or None
+        The column of the rule without missing cells, of times where ``rule.dated``.
+    rows : int
+        The number of rows.
+    owner : str
+        The function that messages name.
+    notes : list of str
+        What was done is added to them.
+
+    Examples
+    --------
+    >>> weeks = Column(kind="text", values=np.array(["week 10", "week 9"] * 5, dtype=object), missing=np.zeros(10, np.bool_))
+    >>> group_rows(PeriodRule(column="week"), weeks, 10, owner="read_table", notes=[])[0]
     ('week 9', 'week 10')
     """
+    if rule.rows is not None:
+        return _by_count(rule, None if column is None else column.values, rows, owner=owner, notes=notes)
+    assert column is not None
+    if rule.unit is not None:
+        return _by_unit(rule, column.values, owner=owner, notes=notes)
+    return _by_value(str(rule.column), column.kind, column.values, owner=owner, notes=notes)
+
+
+def _by_count(
+    rule: PeriodRule, moments: np.ndarray[Any, Any] | None, rows: int, *, owner: str, notes: list[str]
+) -> Groups:
+    assert rule.rows is not None
+    if rows < 2 * rule.rows:
+        raise DataError(f"{rule.rows:,} rows a period must leave two periods; got {rows:,} rows.", owner=owner)
+    order = np.arange(rows) if moments is None else np.argsort(moments, kind="stable")
+    groups = np.split(order, np.arange(rule.rows, rows, rule.rows))
+    rest = groups[-1].size
+    if rest < FEWEST_ROWS:
+        groups[-2:] = [np.concatenate(groups[-2:])]
+    labels = [str(number) for number in range(1, len(groups) + 1)]
+    sequence = "the file" if moments is None else str(rule.column)
+    notes.append(f"Periods are {rule.rows:,} rows each, in the order of {sequence}.")
+    if rest < FEWEST_ROWS:
+        notes.append(f"The last period has {groups[-1].size:,} rows.")
+    elif rest < rule.rows:
+        notes.append(f"The last period is partial: it has {rest:,} rows.")
+    if moments is not None:
+        starts = moments[[group[0] for group in groups]]
+        for unit in ("datetime64[D]", "datetime64[m]"):
+            begins = np.datetime_as_string(starts.astype(unit)).tolist()
+            if len(set(begins)) == len(begins):
+                labels = [begin.replace("T", " ") for begin in begins]
+                break
+    return tuple(labels), tuple(groups)
+
+
+def _by_unit(rule: PeriodRule, moments: np.ndarray[Any, Any], *, owner: str, notes: list[str]) -> Groups:
+    assert rule.unit is not None
+    starts, codes = np.unique(floor_dates(moments, rule.unit), return_inverse=True)
+    if starts.size == 1:
+        raise DataError(
+            f"{rule.column}:{rule.unit} must give at least two periods; all rows are in {label_dates(starts, rule.unit)[0]}.",
+            owner=owner,
+        )
+    if starts.size > moments.size / FEWEST_ROWS:
+        coarser = UNITS[UNITS.index(rule.unit) + 1 :]
+        hint = f": use {rule.column}:{coarser[0]}" if coarser else ""
+        raise DataError(
+            f"{rule.column}:{rule.unit} must give at least {FEWEST_ROWS} rows a period; got {starts.size:,} periods for "
+            f"{moments.size:,} rows{hint}.",
+            owner=owner,
+        )
+    labels = label_dates(starts, rule.unit)
+    notes.append(f"Periods are {rule.unit}s of {rule.column}: {labels[0]} to {labels[-1]}.")
+    notes += _partial(labels, starts, moments, rule.unit)
+    groups = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
+    names, joined = _join_small(labels, groups)
+    small = [label for label in labels if label not in names]
+    if small:
+        listed = ", ".join(small[:6]) + (", ..." if len(small) > 6 else "")
+        notes.append(f"Joined to the period before, because fewer than {FEWEST_ROWS} rows: {listed}.")
+    return tuple(names), tuple(joined)
+
+
+def _join_small(labels: list[str], groups: list[IntArray]) -> tuple[list[str], list[IntArray]]:
+    """Join periods of too few rows to the one before; the first to the one after, in its name."""
+    names: list[str] = []
+    joined: list[IntArray] = []
+    waiting: list[IntArray] = []
+    for label, group in zip(labels, groups, strict=True):
+        if group.size < FEWEST_ROWS and joined:
+            joined[-1] = np.concatenate([joined[-1], group])
+        elif group.size < FEWEST_ROWS:
+            waiting.append(group)
+        else:
+            names.append(label)
+            joined.append(np.concatenate([*waiting, group]))
+            waiting = []
+    return names, joined
+
+
+def _partial(labels: list[str], starts: np.ndarray[Any, Any], moments: np.ndarray[Any, Any], unit: Unit) -> list[str]:
+    """Return notes on a first or last period that does not have all of its days.
+
+    A day is missed where the gap to the edge is longer than nearly all gaps between the days of the table.
+    """
+    days = np.unique(moments.astype("datetime64[D]"))
+    usual = np.quantile(np.diff(days).astype(np.int64), 0.95)
+    notes = []
+    if (days[0] - starts[0]).astype(np.int64) > usual:
+        notes.append(f"The first period, {labels[0]}, is partial: it begins on {days[0]}.")
+    if (end_dates(starts[-1:], unit)[0] - days[-1]).astype(np.int64) > usual + 1:
+        notes.append(f"The last period, {labels[-1]}, is partial: it ends on {days[-1]}.")
+    return notes
+
+
+def _by_value(name: str, kind: Kind, values: np.ndarray[Any, Any], *, owner: str, notes: list[str]) -> Groups:
     if kind == "other":
         raise DataError(f"period {name!r} must be numbers, dates or texts; it is of another type.", owner=owner)
     if kind in ("number", "flag") and np.isinf(values).any():
@@ -37,11 +188,11 @@ def group_by_period(
     if count > rows / FEWEST_ROWS:
         raise DataError(
             f"period {name!r} must have at least {FEWEST_ROWS} rows for each value; "
-            f"got {count:,} values in {rows:,} rows: make a coarser column, such as the month or the year.",
+            f"got {count:,} values in {rows:,} rows: {_coarser(name, kind, distinct)}.",
             owner=owner,
         )
     labels = _labels(kind, distinct)
-    order = sorted(range(count), key=_text_order(labels)) if kind == "text" else range(count)
+    order: list[int] = _text_order(name, labels, owner=owner) if kind == "text" else list(range(count))
     sizes = np.bincount(codes, minlength=count)
     for code in order:
         if sizes[code] < FEWEST_ROWS:
@@ -58,6 +209,14 @@ def group_by_period(
     return tuple(labels[code] for code in order), tuple(groups[code] for code in order)
 
 
+def _coarser(name: str, kind: Kind, distinct: np.ndarray[Any, Any]) -> str:
+    """Return how to get fewer periods from a column of that many values."""
+    column = Column(kind=kind, values=distinct, missing=np.zeros(distinct.size, dtype=np.bool_))
+    if isinstance(find_dates(column, name), Dates):
+        return f"use {name}:month, or day, week, quarter or year"
+    return "make a coarser column, such as the month or the year"
+
+
 def _labels(kind: Kind, distinct: np.ndarray[Any, Any]) -> list[str]:
     if kind == "number":
         return [f"{value:.0f}" if value == np.trunc(value) else repr(value) for value in distinct.tolist()]
@@ -70,13 +229,26 @@ def _labels(kind: Kind, distinct: np.ndarray[Any, Any]) -> list[str]:
     return [str(value) for value in distinct]
 
 
-def _text_order(labels: list[str]) -> Callable[[int], Any]:
-    """Return a sort key: by value where all texts are numbers, otherwise natural order (digits compared as numbers)."""
+def _text_order(name: str, labels: list[str], *, owner: str) -> list[int]:
+    """Return the order of texts: by value where all are numbers, in time where all are dates, otherwise natural order.
+
+    Texts that are mostly dates, or whose order of day and month is not known, are refused: natural order would be wrong.
+    """
+    places = range(len(labels))
     try:
         numbers = [float(label) for label in labels]
     except ValueError:
         numbers = [np.nan]
     if np.isfinite(numbers).all():
-        return lambda code: (numbers[code], labels[code])
+        return sorted(places, key=lambda code: (numbers[code], labels[code]))
+    column = Column(kind="text", values=np.array(labels, dtype=object), missing=np.zeros(len(labels), dtype=np.bool_))
+    dates = find_dates(column, name)
+    if isinstance(dates, Dates):
+        moments = dates.values.astype(np.int64)
+        return sorted(places, key=lambda code: (moments[code], labels[code]))
+    if isinstance(dates, Misfit) and dates.share > 0.5:
+        raise not_dates(name, dates, owner)
     runs = [re.split(r"(\d+)", label) for label in labels]  # text and digits by turns
-    return lambda code: ([int(run) if at % 2 else run for at, run in enumerate(runs[code])], labels[code])
+    return sorted(
+        places, key=lambda code: ([int(run) if at % 2 else run for at, run in enumerate(runs[code])], labels[code])
+    )

@@ -86,6 +86,8 @@ def backtest(  # noqa: PLR0913  public API
     name: str | None = None,
     categories: str = "one-hot",
     missing: str = "refuse",
+    calendar: Sequence[str] = (),
+    dayfirst: bool | None = None,
 ) -> BacktestResult:
     """Replay a table as if its labels were still to be bought.
 
@@ -97,7 +99,8 @@ def backtest(  # noqa: PLR0913  public API
     frame : path, bytes, mapping, frame or Table
         Anything that :func:`driftpace.tables.read_columns` reads, or a bundled table.
     period, target : str, optional
-        Columns with the period and the value to predict; a ``Table`` knows its own.
+        Columns with the period and the value to predict; a ``Table`` knows its own. ``period="date:month"`` and
+        ``period=":500"`` make periods as described in :func:`read_table`.
     features : sequence of str, optional
         Columns to predict from; all numeric ones by default.
     loss : Loss, optional
@@ -128,7 +131,7 @@ def backtest(  # noqa: PLR0913  public API
         The currency of the price.
     progress : bool, optional
         Show a progress bar; by default on a terminal.
-    standardise, categories, missing, name
+    standardise, categories, missing, calendar, dayfirst, name
         As in :func:`read_table`.
     baselines : sequence of str, optional
         Names of ``BASELINES`` to compare with, all by default. One that cannot run on the table is listed in ``skipped``.
@@ -170,6 +173,8 @@ def backtest(  # noqa: PLR0913  public API
         standardise=standardise,
         categories=categories,
         missing=missing,
+        calendar=calendar,
+        dayfirst=dayfirst,
         owner=_OWNER,
     )
     config = BacktestConfig(

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from driftpace import validation
-from driftpace.backtest.periods import group_by_period
+from driftpace.backtest.periods import PeriodRule, group_rows
 from driftpace.datasets import Table
 from driftpace.errors import DataError, ParameterError
 from driftpace.tables import LOCAL_LIMITS, MAX_CATEGORIES, Column, read_columns
+from driftpace.tables.calendar import UNITS, calendar_column, calendar_names, check_precision
 from driftpace.tables.cells import without_marks
+from driftpace.tables.dates import parse_dates
 from driftpace.tracker.inputs import LARGEST
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
@@ -67,6 +69,8 @@ def read_table(  # noqa: PLR0913  public API
     standardise: bool = True,
     categories: str = "one-hot",
     missing: str = "refuse",
+    calendar: Sequence[str] = (),
+    dayfirst: bool | None = None,
     owner: str = "read_table",
 ) -> Panel:
     """Read a table and group its rows by period.
@@ -81,7 +85,9 @@ def read_table(  # noqa: PLR0913  public API
         Anything that :func:`driftpace.tables.read_columns` reads, or a ``Table``.
     period : str, optional
         Column with the period; a ``Table`` knows its own. Each distinct value is one period: numbers by value, dates by time,
-        texts in natural order ("week 9" before "week 10").
+        texts in natural order ("week 9" before "week 10"). ``"date:month"`` makes a period of each month of the column
+        ``date``, and so do day, week, quarter and year; ``"date:500"`` of 500 rows in the order of the dates, and ``":500"``
+        in the order of the table. Dates are read as in :func:`driftpace.tables.dates.parse_dates`.
     target : str, optional
         Column to predict; a ``Table`` knows its own.
     features : sequence of str, optional
@@ -97,6 +103,11 @@ def read_table(  # noqa: PLR0913  public API
         What to do with text features.
     missing : {"refuse", "drop"}
         What to do with rows without a feature or a period.
+    calendar : sequence of str
+        Features to make of dates: ``"month"`` and ``"weekday"`` are categories, ``"hour"`` is two waves a day and two of half a
+        day. They are made of the column of the period, or of the only column of dates, or of a named one: ``"date:month"``.
+    dayfirst : bool, optional
+        Whether 03/04/2010 is 3 April; by default the other dates of the column decide.
     owner : str
         The function that error messages name.
 
@@ -119,10 +130,11 @@ def read_table(  # noqa: PLR0913  public API
     validation.choice(owner, ("refuse", "drop"), missing=missing)
     given, columns = _read(frame, owner)
     notes = list(frame.notes) if isinstance(frame, Table) else []
-    period = _named(columns, period, frame, "period", owner)
+    rule = _period_rule(columns, period, frame, owner)
+    period = rule.column or ""
     target = _named(columns, target, frame, "target", owner)
     if isinstance(frame, str | PathLike):  # a file says NA where nobody gave a label yet; among features it is a word
-        columns |= {name: without_marks(columns[name], ()) for name in (period, target)}
+        columns |= {name: without_marks(columns[name], ()) for name in (period, target) if name}
     if period == target:
         raise ParameterError(
             f"must be another column than the period; got {target!r} for both.",
@@ -138,13 +150,14 @@ def read_table(  # noqa: PLR0913  public API
                 name="groups",
             )
     chosen = _features(columns, features, frame, period, target, owner, notes, groups)
+    chosen += _add_calendar(columns, calendar, rule, dayfirst, owner)
+    if rule.dated:
+        columns[period] = _dates(columns[period], rule, dayfirst, owner)
 
     keep = _kept(columns, period, target, [*chosen, *([groups] if groups else [])], missing, owner, notes)
     names, X = _design(columns, chosen, keep, categories, owner, notes)
     y, classes = _target(target, columns[target].values[keep], columns[target].kind, owner, notes)
-    labels, by_period = group_by_period(
-        period, columns[period].kind, columns[period].values[keep], owner=owner, notes=notes
-    )
+    labels, by_period = group_rows(rule, _rows(columns.get(period), keep), int(keep.sum()), owner=owner, notes=notes)
     names, X = _without_constants(names, X, owner, notes)
     _notice_copies(names, X, target, y, notes)
     mean, scale = np.zeros(len(names)), np.ones(len(names))
@@ -209,6 +222,53 @@ def _named(columns: dict[str, Column], name: str | None, source: object, role: s
     return name
 
 
+def _period_rule(columns: dict[str, Column], period: str | None, source: object, owner: str) -> PeriodRule:
+    rule = None if period is None else PeriodRule.of(str(period), columns)
+    if rule is not None:
+        return rule
+    column, colon, unit = str(period).rpartition(":")
+    if period is not None and colon and (column in columns or not column):
+        near = get_close_matches(unit, UNITS, n=1)
+        hint = f": did you mean '{column}:{near[0]}'?" if near and column else "."
+        raise ParameterError(
+            f"must be a column, or a column of dates with {', '.join(UNITS)} or a number of rows of at least 5, such as "
+            f"{column or 'date'}:month; got {period!r}{hint}",
+            owner=owner,
+            name="period",
+        )
+    if period is not None and column:
+        _named(columns, column, source, "period", owner)
+    return PeriodRule(column=_named(columns, period, source, "period", owner))
+
+
+def _dates(column: Column, rule: PeriodRule, dayfirst: bool | None, owner: str) -> Column:
+    """Return the column of a period as dates that are as precise as its unit."""
+    dates = parse_dates(column, str(rule.column), owner=owner, dayfirst=dayfirst)
+    if rule.unit is not None:
+        check_precision(dates, str(rule.column), rule.unit, owner=owner)
+    return dates.column
+
+
+def _add_calendar(
+    columns: dict[str, Column], calendar: Sequence[str], rule: PeriodRule, dayfirst: bool | None, owner: str
+) -> list[str]:
+    """Add the features made of dates to the columns, and return their names."""
+    if not calendar:
+        return []
+    names = calendar_names(calendar, columns, dated=rule.column if rule.dated else None, owner=owner)
+    for name in names:
+        made = calendar_column(name, columns, owner=owner, dayfirst=dayfirst)
+        columns[name] = columns[name] if made is None else made
+    return names
+
+
+def _rows(column: Column | None, keep: BoolArray) -> Column | None:
+    """Return the kept rows of a column."""
+    if column is None:
+        return None
+    return Column(kind=column.kind, values=column.values[keep], missing=column.missing[keep])
+
+
 def _features(
     columns: dict[str, Column],
     features: Sequence[str] | None,
@@ -253,7 +313,7 @@ def _kept(
     """Return which rows are used: those with a target and nothing missing."""
     rows = columns[target].values.size
     keep = np.ones(rows, dtype=np.bool_)
-    for name in (target, period, *chosen):
+    for name in filter(None, (target, period, *chosen)):
         gone = keep & columns[name].missing
         count = int(gone.sum())
         if count and name != target and missing == "refuse":

@@ -40,7 +40,13 @@ def backtest(
             metavar="FILE", help="A CSV, JSON, Arrow or Parquet file, or a bundled table: gss_income, psid7682."
         ),
     ],
-    period: Annotated[str | None, typer.Option(help="Column with the period of a row.")] = None,
+    period: Annotated[
+        str | None,
+        typer.Option(
+            help="Column with the period of a row; or date:month (day, week, quarter, year) of a column of dates; or date:500 or "
+            ":500, that many rows a period in the order of the dates or of the file."
+        ),
+    ] = None,
     target: Annotated[str | None, typer.Option(help="Column to predict.")] = None,
     features: Annotated[
         str | None, typer.Option(help="Columns to predict from, separated by commas. Default: all numeric ones.")
@@ -100,6 +106,16 @@ def backtest(
     price: Annotated[float, typer.Option(help="Price of one label.")] = 1.0,
     currency: Annotated[str, typer.Option(help="Currency of the price, such as EUR or $.")] = "",
     missing: Annotated[Missing, typer.Option(help="What to do with rows with missing values.")] = Missing.REFUSE,
+    calendar: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PART[,PART...]", help="Features to make of the dates: month, weekday, hour, or such as date:month."
+        ),
+    ] = None,
+    dayfirst: Annotated[
+        bool | None,
+        typer.Option("--dayfirst/--monthfirst", help="Whether 03/04/2010 is 3 April. Default: the other dates decide."),
+    ] = None,
     out: Annotated[Path, typer.Option(help="Directory for report.html and backtest.json.")] = Path("out"),
     form: ShownList = ListForm.TABLE,
     report: Annotated[bool, typer.Option("--report/--no-report", help="Write report.html.")] = True,
@@ -133,6 +149,8 @@ def backtest(
         features=split_names(features),
         groups=groups,
         missing=missing.value,
+        calendar=split_names(calendar) or (),
+        dayfirst=dayfirst,
         owner="backtest",
     )
     penalty = penalties[0] if len(penalties) == 1 else 0.0 if penalties else None
