@@ -5,7 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from driftpace.adaptive.bank import Bank, Prediction, first_bank, predict, prediction_of, skip, step_costs, update
+from driftpace.adaptive.bank import (
+    Bank,
+    Mixture,
+    Prediction,
+    first_bank,
+    predict,
+    prediction_of,
+    skip,
+    step_costs,
+    update,
+)
 from driftpace.adaptive.coordinates import coordinates
 from driftpace.adaptive.fit import fit_period
 from driftpace.adaptive.memory import no_memory
@@ -52,7 +62,7 @@ def matches(bank: Bank, filters: list[Dense]) -> None:
 
 
 def test_the_bank_is_a_dense_kalman_filter_for_each_model(rng: np.random.Generator) -> None:
-    """Places, velocities, variances and weights, over periods with many rows, few rows and none; jumps left out."""
+    """Places, velocities, variances and shares, over periods with many rows, few rows and none; jumps left out."""
     d, start = 3, 0.4
     place = rng.standard_normal(d)
     bank = first_bank(place, start, 0.5)
@@ -61,7 +71,6 @@ def test_the_bank_is_a_dense_kalman_filter_for_each_model(rng: np.random.Generat
         begun(place, start + float(wobble), float(step))
         for step, wobble in zip(models.step, models.wobble, strict=True)
     ]
-    chances = models.prior.copy()
     for each in (5, 40, 1, 0, 12, 200):
         bank = predict(bank)
         filters = [
@@ -71,7 +80,6 @@ def test_the_bank_is_a_dense_kalman_filter_for_each_model(rng: np.random.Generat
         matches(bank, filters)
         if each == 0:
             bank = skip(bank)
-            chances = bank.weights.copy()
             continue
         before = bank.shares
         z = rng.standard_normal(d) * 2.0
@@ -134,16 +142,16 @@ def test_a_prediction_keeps_mean_and_variance_of_the_bank(rng: np.random.Generat
     view = prediction_of(bank, 5.0)
     assert view.shares.sum() == pytest.approx(1.0)
     assert view.shares[-1] == pytest.approx(bank.chance_of_jump)
-    mean, variance = view.moments(np.append(bank.shares, 0.0))
-    np.testing.assert_allclose(view.mean[-1], mean, rtol=1e-12)
-    assert view.variance[-1] == pytest.approx(variance + 5.0)
-    np.testing.assert_allclose(view.moments(view.shares)[0], mean, rtol=1e-12)
+    models = Mixture(shares=np.append(bank.shares, 0.0), mean=view.mean, variance=view.variance)
+    np.testing.assert_allclose(view.mean[-1], models.center, rtol=1e-12)
+    assert view.variance[-1] == pytest.approx(models.total + 5.0)
+    np.testing.assert_allclose(view.center, models.center, rtol=1e-12)
 
 
-def test_weights_return_to_the_prior_and_never_to_nothing() -> None:
+def test_shares_return_to_the_prior_and_never_to_nothing() -> None:
     """A model that was ruled out comes back slowly, so that a change of regime is followed."""
     bank = first_bank(np.zeros(2), 0.3, 0.2)
-    bank = replace(bank, weights=np.where(np.arange(len(bank.weights)) == 0, 0.0, -1e6))
+    bank = replace(bank, shares=np.where(np.arange(len(bank.shares)) == 0, 1.0, 0.0))
     once = predict(bank)
     assert once.shares.min() > 0.0
     later = predict(replace(once, periods=100))
@@ -166,7 +174,7 @@ def test_an_idle_period_only_counts() -> None:
     after = skip(bank)
     assert after.periods == bank.periods + 1
     np.testing.assert_array_equal(after.place, bank.place)
-    np.testing.assert_array_equal(after.weights, bank.weights)
+    np.testing.assert_array_equal(after.shares, bank.shares)
 
 
 def test_a_step_is_as_long_as_simulated(rng: np.random.Generator) -> None:

@@ -78,7 +78,7 @@ def test_the_first_cycle_has_no_season(seed: int) -> None:
     seasonal = followed(CYCLE, CYCLE, np.random.default_rng(seed))
     np.testing.assert_array_equal(plain.model, seasonal.model)
     for one, other in zip(plain.banks, seasonal.banks, strict=True):
-        np.testing.assert_array_equal(one.weights, other.weights)
+        np.testing.assert_array_equal(one.shares, other.shares)
 
 
 @pytest.mark.parametrize("odds", [-3.0, 0.0, 3.0])

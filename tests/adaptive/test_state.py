@@ -39,7 +39,7 @@ def test_new_coordinates_say_the_same_of_every_coefficient(intercept: bool, rng:
                 bank,
                 place=bank.place + rng.standard_normal(bank.place.shape),
                 velocity=bank.velocity + rng.standard_normal(bank.place.shape),
-                weights=rng.standard_normal(len(bank.weights)),
+                shares=rng.dirichlet(np.ones(len(bank.shares))),
             )
             for bank in pace.banks
         ),
@@ -57,7 +57,7 @@ def test_new_coordinates_say_the_same_of_every_coefficient(intercept: bool, rng:
         before = coefficients(pace.banks, name, pace.coordinates.plain)
         np.testing.assert_allclose(coefficients(moved, name, white.plain), before, rtol=1e-6, atol=1e-8)
     for old, new in zip(pace.banks, moved, strict=True):
-        np.testing.assert_array_equal(old.weights, new.weights)
+        np.testing.assert_array_equal(old.shares, new.shares)
 
 
 def test_the_better_it_is_known_the_fewer_rows_are_asked(rng: np.random.Generator) -> None:

@@ -41,7 +41,7 @@ def make_rows(
 
 def foresee(mean: FloatArray, variance: float) -> Prediction:
     """One model, sure of its mean and variance."""
-    return Prediction(weights=np.zeros(1), mean=np.asarray(mean, dtype=float)[None], variance=np.array([variance]))
+    return Prediction(shares=np.ones(1), mean=np.asarray(mean, dtype=float)[None], variance=np.array([variance]))
 
 
 def remembered(size: int, noise: float, rng: np.random.Generator) -> Memory:

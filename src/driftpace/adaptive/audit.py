@@ -188,11 +188,9 @@ def mean_product(gradients: FloatArray, noise: float, groups: IntArray | None = 
     return Measured(excess=excess, variance=variance, expected_variance=expected)
 
 
-def gradients_at(rows: DesignRows, chosen: BoolArray | slice, white: Coordinates, model: FloatArray) -> FloatArray:
-    """Return the gradients of the chosen rows at a model, the penalty included, in whitened coordinates."""
-    X, y = rows.X[chosen], rows.y[chosen]
-    slopes = rows.loss.curve.slope(X @ model, y)
-    return np.asarray(white.white_rows(X) * slopes[:, None] + white.inverse @ (rows.penalty * model))
+def gradients_at(rows: DesignRows, whitened: FloatArray, white: Coordinates, model: FloatArray) -> FloatArray:
+    """Return the gradients of rows at a model, the penalty included, in the coordinates in which they are ``whitened``."""
+    return np.asarray(whitened * rows.slopes(model)[:, None] + white.inverse @ (rows.penalty * model))
 
 
 def with_record(view: Prediction, record: ErrorRecord, size: int) -> Prediction:
@@ -204,19 +202,17 @@ def with_record(view: Prediction, record: ErrorRecord, size: int) -> Prediction:
     if record.weight <= 0.0:
         return view
     share = TRUST * record.weight / (record.weight + _BELIEVED)
-    mean, _ = view.moments(view.shares)
-    models = view.shares[:-1] / view.shares[:-1].sum()
-    modelled = float(models @ (view.variance[:-1] + np.square(view.mean[:-1] - mean).mean(axis=1)))
+    modelled = float(view.shares[:-1] @ view.around[:-1]) / float(view.shares[:-1].sum())
     variance = (2.0 / size * max(record.total, 0.0) + _BELIEVED * modelled) / (record.weight + _BELIEVED)
-    return with_spread(view, mean, variance, share)
+    return with_spread(view, view.center, variance, share)
 
 
 def with_spread(view: Prediction, mean: FloatArray, variance: float, share: float) -> Prediction:
     """Return a prediction with components about ``mean`` put first: ``variance`` in the sizes of :data:`SPREAD`."""
     sizes, parts = np.array(SPREAD).T
     return Prediction(
-        weights=np.concatenate([np.log(share * parts / parts.sum()), np.log((1.0 - share) * view.shares + 1e-300)]),
-        mean=np.vstack([np.tile(mean, (len(sizes), 1)), view.mean]),
+        shares=np.concatenate([share * parts / parts.sum(), (1.0 - share) * view.shares]),
+        mean=np.concatenate([np.broadcast_to(mean, (len(sizes), mean.size)), view.mean]),
         variance=np.concatenate([variance * sizes, view.variance]),
         recorded=view.recorded + len(sizes),
     )
@@ -224,19 +220,13 @@ def with_spread(view: Prediction, mean: FloatArray, variance: float, share: floa
 
 def with_errors(
     records: tuple[ErrorRecord, ...],
-    rows: DesignRows,
-    white: Coordinates,
-    model: FloatArray,
+    gradients: FloatArray,
+    groups: IntArray | None,
     parts: tuple[slice, ...],
     noise: float,
-    *,
-    first: int,
     epsilon: float,
 ) -> tuple[ErrorRecord, ...]:
-    """Return the records of the blocks after the first order of a period, of ``first`` rows, measured a predicted ``model``."""
-    count = min(first, len(rows))
-    gradients = gradients_at(rows, slice(0, count), white, model)
-    groups = None if rows.groups is None else rows.groups[:count]
+    """Return the records of the blocks after a period, the rows of whose first order had these gradients at a prediction."""
     after = []
     for record, part in zip(records, parts, strict=True):
         measured = mean_product(gradients[:, part], noise, groups)

@@ -4,7 +4,7 @@ Within a block the coordinates are whitened and alike, so each model keeps a vec
 variance, not a matrix: O(models x coordinates) memory, whatever the number of periods.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -23,7 +23,7 @@ class Bank:
     """What is known of a block after some periods.
 
     For model j: ``place[j]`` and ``velocity[j]`` are the means of theta and v, ``spread[j]``, ``cross[j]``, ``speed[j]``
-    their variances and covariance in each coordinate, ``weights[j]`` its log weight. ``jumps`` counts the jumps seen,
+    their variances and covariance in each coordinate, ``shares[j]`` its probability. ``jumps`` counts the jumps seen,
     as far as rows spoke for them.
     """
 
@@ -33,7 +33,7 @@ class Bank:
     spread: FloatArray
     cross: FloatArray
     speed: FloatArray
-    weights: FloatArray
+    shares: FloatArray
     jumps: float
     periods: int
 
@@ -43,44 +43,47 @@ class Bank:
         return int(self.place.shape[1])
 
     @property
-    def shares(self) -> FloatArray:
-        """The weights as probabilities."""
-        return as_shares(self.weights)
-
-    @property
     def chance_of_jump(self) -> float:
         """How likely a jump is in a period, as far as the past tells."""
         return (JUMPS[0] + self.jumps) / (JUMPS[1] + self.periods)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Prediction:
+class Mixture:
+    """A Gaussian for each component, with the same variance in every coordinate.
+
+    ``center`` is the mean of all, ``around`` the variance of each component about it, and ``total`` that of all.
+
+    >>> both = Mixture(shares=np.array([0.5, 0.5]), mean=np.array([[0.0], [2.0]]), variance=np.array([1.0, 2.0]))
+    >>> both.center, both.around, both.total
+    (array([1.]), array([2., 3.]), 2.5)
+    """
+
+    shares: FloatArray
+    mean: FloatArray
+    variance: FloatArray
+    center: FloatArray = field(init=False)
+    around: FloatArray = field(init=False)
+    total: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        from driftpace.adaptive.kernels import mixture_moments
+
+        center, around = np.empty(self.mean.shape[1]), np.empty(len(self.shares))
+        total = mixture_moments(self.shares, self.mean, self.variance, center, around)
+        for name, value in (("center", center), ("around", around), ("total", total)):
+            object.__setattr__(self, name, value)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Prediction(Mixture):
     """What is known of w*_n before the period's rows: a Gaussian for each model of a bank, and last one for a jump.
 
     The first ``recorded`` components are those of the record of prediction errors and, before them, the ``seasonal`` ones.
     """
 
-    weights: FloatArray
-    mean: FloatArray
-    variance: FloatArray
     recorded: int = 0
     seasonal: int = 0
-
-    @property
-    def shares(self) -> FloatArray:
-        """The weights as probabilities."""
-        return as_shares(self.weights)
-
-    def moments(self, shares: FloatArray) -> tuple[FloatArray, float]:
-        """Return the mean and the variance in each coordinate of the mixture with these shares."""
-        mean = shares @ self.mean
-        return mean, float(shares @ (self.variance + np.square(self.mean - mean).mean(axis=1)))
-
-
-def as_shares(weights: FloatArray) -> FloatArray:
-    """Return log weights as probabilities."""
-    shares = np.exp(weights - weights.max())
-    return np.asarray(shares / shares.sum())
 
 
 def first_bank(mean: FloatArray, variance: float, unit: float) -> Bank:
@@ -94,7 +97,7 @@ def first_bank(mean: FloatArray, variance: float, unit: float) -> Bank:
         spread=variance + models.wobble,  # the place is seen through the wobble of its first period
         cross=np.zeros(count),
         speed=models.step.copy(),
-        weights=models.prior.copy(),
+        shares=np.exp(models.prior),
         jumps=0.0,
         periods=1,
     )
@@ -105,27 +108,28 @@ def predict(bank: Bank) -> Bank:
     models = bank.models
     share = FORGETTING / (bank.periods + 1)
     keeps = models.persistence
-    return replace(
-        bank,
+    return Bank(
+        models=models,
         place=bank.place + bank.velocity,
         velocity=keeps[:, None] * bank.velocity,
         spread=bank.spread + 2.0 * bank.cross + bank.speed,
         cross=keeps * (bank.cross + bank.speed),
         speed=keeps**2 * bank.speed + (1.0 - keeps**2) * models.step,
-        weights=np.log((1.0 - share) * bank.shares + share * np.exp(models.prior)),
+        shares=(1.0 - share) * bank.shares + share * np.exp(models.prior),
+        jumps=bank.jumps,
+        periods=bank.periods,
     )
 
 
 def prediction_of(bank: Bank, jump: float) -> Prediction:
     """Return what the bank says of this period's w*; a jump adds the variance ``jump`` in each coordinate."""
-    shares, chance = bank.shares, bank.chance_of_jump
+    chance = bank.chance_of_jump
     variance = bank.spread + bank.models.wobble
-    mean = shares @ bank.place
-    common = float(shares @ (variance + np.square(bank.place - mean).mean(axis=1)))
+    common = Mixture(shares=bank.shares, mean=bank.place, variance=variance)
     return Prediction(
-        weights=np.append(np.log(shares * (1.0 - chance) + 1e-300), np.log(chance)),
-        mean=np.vstack([bank.place, mean]),
-        variance=np.append(variance, common + jump),
+        shares=np.concatenate([bank.shares * (1.0 - chance), [chance]]),
+        mean=np.concatenate([bank.place, common.center[None]]),
+        variance=np.concatenate([variance, [common.total + jump]]),
     )
 
 
@@ -135,16 +139,14 @@ def update(bank: Bank, before: Prediction, shares: FloatArray, mean: FloatArray,
     Given w*, theta and v follow by regression on it. A jump is mixed into every model by the share that the rows added to
     its chance: a jump that nothing speaks for leaves no trace, or a still world would stay uncertain for ever.
     """
-    if before.recorded:  # the models are weighed among themselves
-        shares, mean, variance = (values[before.recorded :] for values in (shares, mean, variance))
-        shares = np.maximum(shares, 1e-300) / max(float(shares.sum()), 1e-300)
-        before = replace(before, weights=before.weights[before.recorded :], recorded=0, seasonal=0)
     prior = before.shares
+    if before.recorded:  # the models are weighed among themselves
+        prior, shares, mean, variance = (values[before.recorded :] for values in (prior, shares, mean, variance))
+        prior = prior / prior.sum()
+        shares = np.maximum(shares, 1e-300) / max(float(shares.sum()), 1e-300)
     likelihood = shares / np.maximum(prior, 1e-300)
     jump = max(float(shares[-1] - prior[-1]), 0.0)
-    weights = np.log(bank.shares + 1e-300) + np.log(
-        (1.0 - prior[-1]) * likelihood[:-1] + prior[-1] * likelihood[-1] + 1e-300
-    )
+    weights = (bank.shares + 1e-300) * ((1.0 - prior[-1]) * likelihood[:-1] + prior[-1] * likelihood[-1] + 1e-300)
     total = bank.spread + bank.models.wobble
     with np.errstate(invalid="ignore", divide="ignore"):
         to_place = np.where(total > 0.0, bank.spread / total, 0.0)
@@ -153,15 +155,15 @@ def update(bank: Bank, before: Prediction, shares: FloatArray, mean: FloatArray,
     place = bank.place + to_place[:, None] * change
     spread = bank.spread - to_place * bank.spread + to_place**2 * left
     mixed = (1.0 - jump) * place + jump * mean[-1]
-    return replace(
-        bank,
+    return Bank(
+        models=bank.models,
         place=mixed,
         velocity=bank.velocity + to_speed[:, None] * change,
         spread=(1.0 - jump) * (spread + np.square(place - mixed).mean(axis=1))
         + jump * (variance[-1] + bank.models.wobble + np.square(mean[-1] - mixed).mean(axis=1)),
         cross=(1.0 - jump) * (bank.cross - to_place * bank.cross + to_place * to_speed * left),
         speed=bank.speed - to_speed * bank.cross + to_speed**2 * left,
-        weights=weights - weights.max(),
+        shares=weights / weights.sum(),
         jumps=bank.jumps + jump,
         periods=bank.periods + 1,
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from driftpace.adaptive.dependence import standard_products
-from driftpace.adaptive.rows import DesignRows, group_sums
+from driftpace.adaptive.rows import DesignRows
 from driftpace.adaptive.state import AdaptiveState, PeriodJudgement, products_with
 from driftpace.losses import SquaredLoss
 from driftpace.records import Assumption, Audit, Verdict
@@ -156,19 +156,19 @@ def _tails(rows: DesignRows, judged: PeriodJudgement) -> Assumption:
 
 def _exchangeable(rows: DesignRows, judged: PeriodJudgement) -> Assumption:
     """Check whether the order of rows matters: the mean gradient of the first half against that of the second."""
-    from scipy.special import gammaincc  # slow to import, and not always needed
-
     name, half = "exchangeable rows", len(rows) // 2
     if judged.fit is None or half < 10:
         sentence = f"Not checked: {counted(len(rows))} are too few to judge their order."
         return _assumption(name, Verdict.PASS, sentence, judged=False)
     slopes, rest = judged.fit.slopes, len(rows) - half
     gap = slopes[:half] @ rows.X[:half] / half - slopes[half:] @ rows.X[half:] / rest
-    gradients = group_sums(judged.coordinates.white_rows(rows.X) * slopes[:, None], rows.groups)
-    own = np.square(gradients).sum(axis=0) / len(rows)  # a column that varies only now has no noise in earlier periods
+    gradients = judged.fit.gradients
+    own = np.einsum("ij,ij->j", gradients, gradients) / len(
+        rows
+    )  # a column that varies only now has no noise in earlier periods
     spread = np.maximum(np.maximum(np.diag(judged.fit.scatter), own), 1e-300)
     standard = np.square(judged.coordinates.inverse @ gap) / (spread * (1.0 / half + 1.0 / rest))
-    chance = min(1.0, gap.size * float(gammaincc(0.5, 0.5 * float(standard.max()))))
+    chance = min(1.0, gap.size * math.erfc(math.sqrt(0.5 * float(standard.max()))))
     if chance < _ORDER_FAIL:
         return _assumption(
             name,
@@ -186,8 +186,6 @@ def _exchangeable(rows: DesignRows, judged: PeriodJudgement) -> Assumption:
 
 def _independent(state: AdaptiveState, rows: DesignRows, judged: PeriodJudgement) -> Assumption:
     """Check whether neighbouring rows, or groups, resemble each other: then the noise is larger than it looks."""
-    from scipy.special import ndtr  # slow to import, and not always needed
-
     name, what = "independent rows", "rows" if rows.groups is None else "groups of rows"
     if rows.groups is not None:
         groups = state.memory.noise.units + rows.units
@@ -195,10 +193,10 @@ def _independent(state: AdaptiveState, rows: DesignRows, judged: PeriodJudgement
             seen = f"{groups:.0f} {'group' if groups == 1 else 'groups'} of rows were seen"
             sentence = f"Only {seen}: the noise of a group is only roughly known."
             return _assumption(name, Verdict.WARN, sentence)
-    standard = standard_products(products_with(state, rows, judged))
+    standard = standard_products(products_with(state, judged))
     if judged.fit is None or not standard.any():
         return _assumption(name, Verdict.PASS, "Not checked: too few rows were seen.", judged=False)
-    chance = standard.size * float(ndtr(-float(standard.max())))
+    chance = standard.size * 0.5 * math.erfc(math.sqrt(0.5) * float(standard.max()))
     if chance < _NEIGHBOURS_WARN:
         advice = "draw them at random" + (", or give groups where rows belong together" if rows.groups is None else "")
         sentence = (
@@ -235,7 +233,7 @@ def _slow_drift(state: AdaptiveState, judged: PeriodJudgement) -> Assumption:
     name = "slow drift"
     if not judged.banks:
         return _assumption(name, Verdict.PASS, "This is the first period: there is no drift yet.")
-    variances = np.array([view.moments(view.shares)[1] for view in judged.views])
+    variances = np.array([view.total for view in judged.views])
     cost = 0.5 * float(state.sizes @ variances)
     times = cost / judged.epsilon
     if times > _SLOW:

@@ -47,21 +47,29 @@ def coordinates(hessian: FloatArray) -> Coordinates:
     array([[1., 0.],
            [0., 1.]])
     """
-    from scipy.linalg import solve_triangular  # slow to import, and not always needed
+    from scipy.linalg.lapack import dpotrf, dtrtri  # slow to import, and not always needed
 
-    scale = np.sqrt(np.diag(hessian))
-    scale = np.where(scale > 0.0, scale, 1.0)
-    correlation = hessian / np.outer(scale, scale)
+    scale = np.sqrt(hessian.diagonal())
+    scale[~(scale > 0.0)] = 1.0
+    correlation = hessian / np.multiply.outer(scale, scale)
+    diagonal = correlation.ravel()[:: len(scale) + 1]
+    own = diagonal.copy()
     for power in range(8):
-        try:
-            factor = np.linalg.cholesky(correlation + _RIDGE * 10.0**power * np.eye(len(scale)))
+        diagonal[:] = own + _RIDGE * 10.0**power
+        factor, failed = dpotrf(correlation, lower=True)
+        if not failed and np.isfinite(factor[-1]).all():
             break
-        except np.linalg.LinAlgError:
-            continue
     else:
         raise ValueError("the Hessian is not finite")
-    inverse = solve_triangular(factor, np.eye(len(scale)), lower=True)
+    inverse, _ = dtrtri(factor, lower=True)
     return Coordinates(factor=factor * scale[:, None], inverse=inverse / scale[None, :])
+
+
+def with_diagonal(matrix: FloatArray, added: FloatArray | float) -> FloatArray:
+    """Return a square matrix with numbers added to its diagonal."""
+    result = matrix.copy(order="C")
+    result.ravel()[:: len(result) + 1] += added
+    return result
 
 
 def blocks(size: int, intercept: bool) -> tuple[slice, ...]:

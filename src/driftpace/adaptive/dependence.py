@@ -7,11 +7,9 @@ products over its own size is a standard normal variable for independent rows; i
 
 import numpy as np
 
-from driftpace.adaptive.coordinates import Coordinates
-from driftpace.adaptive.rows import DesignRows, group_sums
 from driftpace.typing import FloatArray
 
-_WEIGHTS = (1.0, 0.75, 0.5, 0.25)
+_WEIGHTS = np.array([1.0, 0.75, 0.5, 0.25])
 """What neighbours at distance 1, 2, ... count for."""
 
 _FEWEST = 8
@@ -26,31 +24,25 @@ def no_products(blocks: int) -> FloatArray:
     return np.zeros((2, blocks))
 
 
-def with_products(
-    sums: FloatArray, rows: DesignRows, slopes: FloatArray, white: Coordinates, parts: tuple[slice, ...]
-) -> FloatArray:
+def with_products(sums: FloatArray, gradients: FloatArray, parts: tuple[slice, ...]) -> FloatArray:
     """Return the sums (2, blocks) after a period: products of the gradients of neighbours, and their squares.
 
-    ``slopes`` are those of the rows at the model of the period. Gradients are counted from their mean, which makes products of
-    different rows slightly negative; that is taken off, so that the mean over all orders of the rows is zero. Where rows are
-    grouped the neighbours are groups.
+    ``gradients`` are those of the rows, or groups, at the model of the period, in whitened coordinates. They are counted from
+    their mean, which makes products of different rows slightly negative; that is taken off, so that the mean over all orders of
+    the rows is zero.
     """
-    gradients = group_sums(white.white_rows(rows.X) * slopes[:, None], rows.groups)
+    from driftpace.adaptive.kernels import neighbour_products
+
     count = len(gradients)
     if count < _FEWEST:
         return sums
-    gradients = gradients - gradients.mean(axis=0)
-    before = np.zeros_like(gradients)
-    pairs = 0.0
-    for distance, weight in enumerate(_WEIGHTS, start=1):
-        before[distance:] += weight * gradients[:-distance]
-        pairs += weight * (count - distance)
-    products, squares = gradients * before, np.square(gradients)
-    added = np.empty_like(sums)
+    mean = gradients.mean(axis=0)
+    pairs = float(_WEIGHTS @ (count - 1.0 - np.arange(len(_WEIGHTS))))
+    added, found = np.empty_like(sums), np.empty(3)
     for block, part in enumerate(parts):
-        each = products[:, part].sum(axis=1)
-        added[0, block] = each.sum() + pairs * squares[:, part].sum() / (count * (count - 1.0))
-        added[1, block] = each @ each
+        neighbour_products(gradients, mean, _WEIGHTS, part.start, part.stop, found)
+        added[0, block] = found[0] + pairs * found[2] / (count * (count - 1.0))
+        added[1, block] = found[1]
     return np.asarray(sums * [[KEPT], [KEPT * KEPT]] + added)
 
 

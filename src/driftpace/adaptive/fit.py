@@ -11,12 +11,13 @@ may depend on the features. Where rows belong together, the gradients of a group
 row is then what it adds to the error of the model, the design effect included.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from driftpace.adaptive.bank import Prediction, as_shares
-from driftpace.adaptive.coordinates import Coordinates, coordinates
+from driftpace.adaptive.bank import Mixture, Prediction
+from driftpace.adaptive.coordinates import Coordinates, coordinates, with_diagonal
 from driftpace.adaptive.memory import Memory, NoiseSums, no_memory
 from driftpace.adaptive.rows import DesignRows, group_sums
 from driftpace.typing import BoolArray, FloatArray, IntArray
@@ -39,17 +40,11 @@ _LEAST_RATIO = 1e-3
 _NOTHING = 1e-300
 _VAGUEST = 1e12
 
-Moments = list[tuple[FloatArray, float]]
-"""The mean and the variance in each coordinate predicted for each block."""
-
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Posterior:
-    """What a block's components became: their shares, means and variances; ``information`` are the eigenvalues of G."""
+class Posterior(Mixture):
+    """What a block's components became; ``information`` are the eigenvalues of the Hessian G of the rows."""
 
-    shares: FloatArray
-    mean: FloatArray
-    variance: FloatArray
     information: FloatArray
 
 
@@ -60,8 +55,9 @@ class AdaptiveFit:
     ``model`` are coefficients, ``center`` the same in whitened ``coordinates``. ``variances`` are those of each block, the
     uncertainty of the noise included; ``covariance`` is of all coordinates. ``sums`` and ``scores`` are what the rows add to
     the memory, ``scatter`` the covariance of gradients in whitened coordinates, ``largest`` the share of the noise that one
-    row, or group, carries. ``strength`` is how strongly each coordinate is held to its prediction. ``surprise`` is the squared
-    length of the difference between the rows and the prediction, in standard units, with ``freedom`` degrees of freedom.
+    row, or group, carries. ``whitened`` are the rows, and ``gradients`` those of the rows, or groups, at the model. ``strength``
+    is how strongly each coordinate is held to its prediction. ``surprise`` is the squared length of the difference between the
+    rows and the prediction, in standard units, with ``freedom`` degrees of freedom.
     """
 
     coordinates: Coordinates
@@ -75,6 +71,8 @@ class AdaptiveFit:
     scores: FloatArray
     scatter: FloatArray
     slopes: FloatArray
+    whitened: FloatArray
+    gradients: FloatArray
     largest: float
     strength: FloatArray
     posteriors: tuple[Posterior, ...]
@@ -92,7 +90,7 @@ def metric(rows: DesignRows, memory: Memory, at: FloatArray) -> Coordinates:
     """Return the whitened coordinates of everything seen, this period's rows included."""
     old, count = memory.kept_hessian
     total = (rows.hessian_sum(at) + old) / max(len(rows) + count, 1.0)
-    return coordinates(total + np.diag(rows.penalty))
+    return coordinates(with_diagonal(total, rows.penalty))
 
 
 def first_metric(rows: DesignRows, start: FloatArray, at: FloatArray) -> Coordinates:
@@ -104,7 +102,7 @@ def first_metric(rows: DesignRows, start: FloatArray, at: FloatArray) -> Coordin
         return metric(rows, no_memory(at.size), at)
     early = FIRST_METRIC_ROWS * at.size
     total = rows.hessian_sum(at) + rows.hessian_sum(start) * (early / len(rows))
-    return coordinates(total / (len(rows) + early) + np.diag(rows.penalty))
+    return coordinates(with_diagonal(total / (len(rows) + early), rows.penalty))
 
 
 def fit_period(
@@ -123,27 +121,32 @@ def fit_period(
     ``predictions`` are in the coordinates ``white``; ``parts`` are the blocks.
     """
     noises = _noises(memory, white, parts, noise)
-    priors = [view.shares for view in predictions]
-    shares = priors
-    moments = _moments(predictions, shares)
-    center = np.concatenate([mean for mean, _ in moments])
+    mixtures: Sequence[Mixture] = predictions
+    center = np.concatenate([view.center for view in predictions])
     surprise, freedom = 0.0, 0
-    for attempt in range(1 if rows.quadratic else _ROUNDS):
+    for attempt in range(_ROUNDS):
         if not rows.quadratic:  # a quadratic loss says the same everywhere
-            center = _fitted(rows, white, center, moments, parts, noises)
+            center = _fitted(rows, white, center, mixtures, parts, noises)
         hessian, score = _quadratic(rows, white, center)
         posteriors = []
         for index, view in enumerate(predictions):
-            block = _of_block(hessian, score, parts, moments, index, noises)
-            posterior, one, count = _weighed(*block, view, priors[index], moments[index], noises[index])
+            block = _of_block(hessian, score, parts, mixtures, index, noises)
+            posterior, one, count = _weighed(*block, view, mixtures[index], noises[index])
             posteriors.append(posterior)
             if attempt == 0:
                 surprise, freedom = surprise + one, freedom + count
-        before, shares = shares, [posterior.shares for posterior in posteriors]
-        moments = _moments(predictions, shares)
-        if max(float(np.abs(new - old).max()) for new, old in zip(shares, before, strict=True)) < _SETTLED:
+        if rows.quadratic:
             break
-    center = np.concatenate([posterior.shares @ posterior.mean for posterior in posteriors])
+        before, mixtures = (
+            mixtures,
+            [
+                Mixture(shares=posterior.shares, mean=view.mean, variance=view.variance)
+                for posterior, view in zip(posteriors, predictions, strict=True)
+            ],
+        )
+        if all(np.abs(new.shares - old.shares).max() < _SETTLED for new, old in zip(mixtures, before, strict=True)):
+            break
+    center = np.concatenate([posterior.center for posterior in posteriors])
     held = [_equivalent(posterior, each) for posterior, each in zip(posteriors, noises, strict=True)]
     fitted = _Fitted(
         rows=rows,
@@ -169,6 +172,8 @@ def fit_period(
         scores=accuracy.scores,
         scatter=accuracy.scatter,
         slopes=accuracy.slopes,
+        whitened=accuracy.whitened,
+        gradients=accuracy.gradients,
         largest=accuracy.largest,
         strength=fitted.strength,
         posteriors=tuple(posteriors),
@@ -198,13 +203,8 @@ def _equivalent(posterior: Posterior, noise: float) -> float:
     """
     from driftpace.adaptive.kernels import variance_that_leaves
 
-    mean = posterior.shares @ posterior.mean
-    left = float(posterior.shares @ (posterior.variance + np.square(posterior.mean - mean).mean(axis=1)))
+    left = posterior.total
     return float(variance_that_leaves(posterior.information, noise, left, max(left, _NOTHING) * _VAGUEST))
-
-
-def _moments(predictions: tuple[Prediction, ...], shares: list[FloatArray]) -> Moments:
-    return [view.moments(share) for view, share in zip(predictions, shares, strict=True)]
 
 
 def _strength(parts: tuple[slice, ...], variances: list[float], noises: list[float]) -> FloatArray:
@@ -220,28 +220,33 @@ def _strength(parts: tuple[slice, ...], variances: list[float], noises: list[flo
 def _quadratic(rows: DesignRows, white: Coordinates, center: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the Hessian G of the rows' loss in whitened coordinates, and r = G u - gradient(u), at u = center."""
     w = white.plain(center)
-    hessian = white.white_matrix(rows.hessian_sum(w) + np.diag(len(rows) * rows.penalty))
+    hessian = white.white_matrix(with_diagonal(rows.hessian_sum(w), len(rows) * rows.penalty))
     return hessian, np.asarray(hessian @ center - white.inverse @ rows.gradient(w))
 
 
-def _solved(matrix: FloatArray, right: FloatArray) -> FloatArray:
+def solved(matrix: FloatArray, right: FloatArray) -> FloatArray:
     """Return the solution of a symmetric positive system, also where rounding has cost it its smallest eigenvalues."""
-    from scipy.linalg import cho_factor, cho_solve  # slow to import, and not always needed
+    from scipy.linalg.lapack import dpotrf, dpotrs  # slow to import, and not always needed
 
-    try:
-        return np.asarray(cho_solve(cho_factor(matrix), right))
-    except np.linalg.LinAlgError:
-        values, basis = np.linalg.eigh(0.5 * (matrix + matrix.T))
-        values = np.maximum(values, 1e-14 * max(float(values[-1]), _NOTHING))
-        return np.asarray((basis / values) @ (basis.T @ right))
+    factor, failed = dpotrf(matrix)
+    if not failed:
+        return np.asarray(dpotrs(factor, right)[0])
+    values, basis = np.linalg.eigh(0.5 * (matrix + matrix.T))
+    values = np.maximum(values, 1e-14 * max(float(values[-1]), _NOTHING))
+    return np.asarray((basis / values) @ (basis.T @ right))
 
 
 def _fitted(
-    rows: DesignRows, white: Coordinates, u: FloatArray, moments: Moments, parts: tuple[slice, ...], noises: list[float]
+    rows: DesignRows,
+    white: Coordinates,
+    u: FloatArray,
+    mixtures: Sequence[Mixture],
+    parts: tuple[slice, ...],
+    noises: list[float],
 ) -> FloatArray:
     """Return the minimiser of the rows' loss + 1/2 sum strength (u - predicted)^2, by Newton's method."""
-    anchor = np.concatenate([mean for mean, _ in moments])
-    strength = _strength(parts, [variance for _, variance in moments], noises)
+    anchor = np.concatenate([mixture.center for mixture in mixtures])
+    strength = _strength(parts, [mixture.total for mixture in mixtures], noises)
 
     def objective(at: FloatArray) -> float:
         return rows.value(white.plain(at)) + 0.5 * float(strength @ np.square(at - anchor))
@@ -249,7 +254,7 @@ def _fitted(
     now = None
     for _ in range(_NEWTON):
         hessian, score = _quadratic(rows, white, u)
-        step = _solved(hessian + np.diag(strength), score - hessian @ u + strength * (anchor - u))
+        step = solved(with_diagonal(hessian, strength), score - hessian @ u + strength * (anchor - u))
         if rows.quadratic:
             return np.asarray(u + step)
         now = objective(u) if now is None else now
@@ -268,16 +273,21 @@ def _fitted(
 
 
 def _of_block(
-    hessian: FloatArray, score: FloatArray, parts: tuple[slice, ...], moments: Moments, index: int, noises: list[float]
+    hessian: FloatArray,
+    score: FloatArray,
+    parts: tuple[slice, ...],
+    mixtures: Sequence[Mixture],
+    index: int,
+    noises: list[float],
 ) -> tuple[FloatArray, FloatArray]:
     """Return what the rows say of one block alone, the other block integrated out under its prediction."""
     part = parts[index]
     if len(parts) == 1:
         return hessian, score
     other = parts[1 - index]
-    mean, variance = moments[1 - index]
-    inner = hessian[other, other] + noises[1 - index] / variance * np.eye(other.stop - other.start)
-    through = _solved(inner, hessian[other, part])
+    mean, variance = mixtures[1 - index].center, mixtures[1 - index].total
+    inner = with_diagonal(hessian[other, other], noises[1 - index] / variance)
+    through = solved(inner, hessian[other, part])
     rest = score[other] - hessian[other, other] @ mean
     return (
         hessian[part, part] - hessian[part, other] @ through,
@@ -289,33 +299,26 @@ def _weighed(
     information: FloatArray,
     pull: FloatArray,
     view: Prediction,
-    prior: FloatArray,
-    moments: tuple[FloatArray, float],
+    mixture: Mixture,
     noise: float,
 ) -> tuple[Posterior, float, int]:
-    """Return what became of each component, the surprise against all of them together, and its degrees of freedom.
+    """Return what became of each component of the view, the surprise against the mixture, and its degrees of freedom.
 
     With delta = u* - mean ~ N(0, t), the gradient at the mean is N(G delta, s^2 G): in the eigenbasis of G one Gaussian for
     each direction.
     """
+    from driftpace.adaptive.kernels import weigh
+
     values, basis = np.linalg.eigh(0.5 * (information + information.T))
     values = np.maximum(values, 0.0)
-    seen = values > 1e-9 * max(float(values[-1]), _NOTHING)
+    least = 1e-9 * max(float(values[-1]), _NOTHING)
     pull = pull @ basis
-    means = view.mean @ basis
-    gaps = pull - means * values
-    variance = view.variance[:, None]
-    expected = np.where(seen, noise * values + variance * values**2, 1.0)
-    terms = np.log1p(variance * values / noise) + np.where(seen, gaps**2, 0.0) / expected
-    posterior = Posterior(
-        shares=as_shares(np.log(prior + _NOTHING) - 0.5 * terms.sum(axis=1)),
-        mean=(means + variance * gaps / (noise + variance * values)) @ basis.T,
-        variance=(noise * variance / (noise + variance * values)).mean(axis=1),
-        information=values,
-    )
-    mean, spread = moments
-    gap, kept = (pull - (mean @ basis) * values)[seen], values[seen]
-    return posterior, float((gap**2 / (noise * kept + spread * kept**2)).sum()), int(seen.sum())
+    means, shares, left = view.mean @ basis, view.shares.copy(), np.empty(len(view.shares))
+    weigh(values, pull, means, view.variance, shares, noise, least, left)
+    posterior = Posterior(shares=shares, mean=means @ basis.T, variance=left, information=values)
+    seen = values > least
+    gap, kept = (pull - (mixture.center @ basis) * values)[seen], values[seen]
+    return posterior, float((gap**2 / (noise * kept + mixture.total * kept**2)).sum()), len(kept)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -345,6 +348,8 @@ class _Accuracy:
     scores: FloatArray
     scatter: FloatArray
     slopes: FloatArray
+    whitened: FloatArray
+    gradients: FloatArray
     largest: float
 
 
@@ -389,7 +394,7 @@ def _accuracy(fitted: _Fitted, memory: Memory, *, floor: float, margin: float) -
     scores = rows.X @ model
     curve = rows.loss.curve
     slopes, bends = curve.slope(scores, rows.y), curve.bend(scores, rows.y)
-    inverse = _solved(hessian + np.diag(strength), np.eye(size))
+    inverse = solved(with_diagonal(hessian, strength), np.eye(size))
     whitened = white.white_rows(rows.X)
     reach = np.einsum("ij,ij->i", whitened @ inverse, whitened)
     lengths = np.einsum("ij,ij->i", whitened, whitened)
@@ -418,10 +423,10 @@ def _accuracy(fitted: _Fitted, memory: Memory, *, floor: float, margin: float) -
     scatter = white.white_matrix(old_scores + added) / (count + score_rows)
     total = float(np.trace(scatter))
     scatter = scatter * (upper * size / total) if total > 0.0 else upper * np.eye(size)
-    covariance = inverse @ (count * scatter + np.diag(upper * fitted.noise_ratio * strength)) @ inverse
+    covariance = inverse @ with_diagonal(count * scatter, upper * fitted.noise_ratio * strength) @ inverse
     old, old_rows = memory.hessian_up_to(METRIC_ROWS * size)
     fresh = rows.outer_sum(np.sqrt(bends / (1.0 - leverage)))
-    seen = (fresh + old) / (count + old_rows) + np.diag(rows.penalty)
+    seen = with_diagonal((fresh + old) / (count + old_rows), rows.penalty)
     cost = float(np.sum(white.white_matrix(seen) * covariance))
     covariance *= cost / float(np.trace(covariance))
     return _Accuracy(
@@ -433,5 +438,7 @@ def _accuracy(fitted: _Fitted, memory: Memory, *, floor: float, margin: float) -
         scores=added,
         scatter=scatter,
         slopes=slopes,
+        whitened=whitened,
+        gradients=group_sums(whitened * slopes[:, None], rows.groups),
         largest=float(each.max() / max(sums.total, _NOTHING)),
     )

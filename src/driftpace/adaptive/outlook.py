@@ -109,7 +109,7 @@ def outlook_of(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows, j
     must have its pilot rows, the start is as far away as the pilot leaves possible, so that the samples of the period are all of
     them, the pilot included; and the drift is what is plausible before any was seen.
     """
-    squared = float(state.sizes @ np.array([view.moments(view.shares)[1] for view in judged.views]))
+    squared = float(state.sizes @ np.array([view.total for view in judged.views]))
     return _outlook(config, state, judged, squared, judged.banks or advance(config, state, rows, judged).banks)
 
 

@@ -7,31 +7,28 @@ import numpy as np
 from driftpace.adaptive.audit import (
     ErrorRecord,
     Measured,
-    audit_rows,
-    fresh_rows,
     gradients_at,
     mean_product,
     with_errors,
     with_measured_risk,
 )
-from driftpace.adaptive.fit import noise_of
+from driftpace.adaptive.coordinates import with_diagonal
+from driftpace.adaptive.fit import noise_of, solved
 from driftpace.adaptive.rows import DesignRows
 from driftpace.adaptive.state import SMALLEST_NOISE, AdaptiveState, PeriodJudgement
-from driftpace.typing import FloatArray
+from driftpace.typing import BoolArray, FloatArray
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Decision:
     """What the size of a period was decided on: the judgement of the rows that the last decision saw.
 
-    The first order of the period had ``first`` rows, and the last decision was taken after ``decided`` rows. Where all rows
-    take part in decisions, ``kept`` is False: then only rows after the last decision are fresh.
+    The first order of the period had ``first`` rows; ``fresh`` are those rows that no decision saw.
     """
 
     judged: PeriodJudgement
     first: int
-    decided: int
-    kept: bool
+    fresh: BoolArray
 
 
 def audit_period(
@@ -48,32 +45,28 @@ def audit_period(
         return after, None
     white = judged.coordinates
     noise, _ = noise_of(state.memory.noise, SMALLEST_NOISE * judged.epsilon, 0.0)
-    predicted = white.plain(np.concatenate([view.moments(view.shares)[0] for view in judged.views]))
+    predicted = white.plain(np.concatenate([view.center for view in judged.views]))
+    first = slice(0, decision.first)
 
     def measured_errors(records: tuple[ErrorRecord, ...], model: FloatArray) -> tuple[ErrorRecord, ...]:
-        return with_errors(
-            records, rows, white, model, state.parts, noise, first=decision.first, epsilon=judged.epsilon
-        )
+        gradients = gradients_at(rows.select(first), fit.whitened[first], white, model)
+        groups = None if rows.groups is None else rows.groups[first]
+        return with_errors(records, gradients, groups, state.parts, noise, judged.epsilon)
 
     audit = replace(audit, records=measured_errors(audit.records or (ErrorRecord(),) * len(state.parts), predicted))
     remembered = None if state.season is None else state.season.remembered(state.banks[0].periods)
     if season is not None and remembered is not None:
         season = replace(season, records=measured_errors(season.records, remembered))
     after = replace(after, audit=audit, season=season)
-    chosen = (
-        audit_rows(len(rows), state.size, decision.decided, rows.groups)
-        if decision.kept
-        else fresh_rows(len(rows), decision.decided, rows.groups)
-    )
-    start = decision.judged.model
-    fresh = rows.select(chosen)
-    measured = mean_product(gradients_at(rows, chosen, white, start), noise, fresh.groups)
+    start, fresh = decision.judged.model, rows.select(decision.fresh)
+    measured = mean_product(gradients_at(fresh, fit.whitened[decision.fresh], white, start), noise, fresh.groups)
     if measured is None:
         return after, None
-    count, penalty = len(fresh), np.diag(rows.penalty)
-    hessian = white.white_matrix(rows.hessian_sum(fit.model) + len(rows) * penalty)
-    inverse = np.linalg.inv(hessian + np.diag(fit.strength))
-    carried = np.eye(state.size) - inverse @ white.white_matrix(fresh.hessian_sum(start) + count * penalty)
+    count, identity = len(fresh), np.eye(state.size)
+    hessian = white.white_matrix(with_diagonal(rows.hessian_sum(fit.model), len(rows) * rows.penalty))
+    inverse = solved(with_diagonal(hessian, fit.strength), identity)
+    seen = white.white_matrix(with_diagonal(fresh.hessian_sum(start), count * rows.penalty))
+    carried = identity - inverse @ seen
     share = float(np.square(carried).sum()) / state.size
     sums = state.memory.noise.with_rows(fit.sums)
     added = 0.5 * count * float(np.sum((inverse @ fit.scatter) * inverse))

@@ -26,7 +26,7 @@ class DesignRows:
     ) -> None:
         self.loss, self.X, self.y, self.penalty = loss, X, y, penalty
         self.groups = None if groups is None else number_groups(groups)
-        self._gram: FloatArray | None = X.T @ X if isinstance(loss, SquaredLoss) else None
+        self._gram: FloatArray | None = None
 
     def __len__(self) -> int:
         return len(self.y)
@@ -36,15 +36,17 @@ class DesignRows:
         """The number of groups, or of rows where each is alone."""
         return len(self) if self.groups is None or not len(self) else int(self.groups.max()) + 1
 
-    def select(self, chosen: BoolArray) -> "DesignRows":
+    def select(self, chosen: BoolArray | slice) -> "DesignRows":
         """Return some of the rows."""
+        if chosen.stop >= len(self) if isinstance(chosen, slice) else chosen.all():
+            return self
         groups = None if self.groups is None else self.groups[chosen]
         return DesignRows(loss=self.loss, X=self.X[chosen], y=self.y[chosen], penalty=self.penalty, groups=groups)
 
     @property
     def quadratic(self) -> bool:
         """Whether the loss of the rows is a quadratic of the model."""
-        return self._gram is not None
+        return isinstance(self.loss, SquaredLoss)
 
     def slopes(self, w: FloatArray) -> FloatArray:
         """Return the derivative of each row's loss in its score."""
@@ -64,7 +66,9 @@ class DesignRows:
 
     def hessian_sum(self, w: FloatArray) -> FloatArray:
         """Return the sum of the second derivatives of the rows, without the penalty."""
-        if self._gram is not None:
+        if self.quadratic:
+            if self._gram is None:
+                self._gram = self.X.T @ self.X
             return self._gram
         scaled = self.X * np.sqrt(self.bends(w))[:, None]
         return np.asarray(scaled.T @ scaled)

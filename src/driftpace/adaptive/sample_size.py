@@ -6,15 +6,12 @@ corrected by few rows, so the average of what the models leave is below what the
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from driftpace.adaptive.bank import Prediction
-from driftpace.adaptive.fit import Posterior
 from driftpace.adaptive.sizing import Criterion, proven_samples, rows_needed, variances_after
-from driftpace.adaptive.state import PILOT, AdaptiveConfig, AdaptiveState, PeriodJudgement, drift, early, share_quantile
+from driftpace.adaptive.state import PILOT, AdaptiveConfig, AdaptiveState, PeriodJudgement, drift, early
 from driftpace.typing import FloatArray
 
 BATCHES, SHARE = 2, 0.5
@@ -88,9 +85,9 @@ def _needed(criterion: Criterion, state: AdaptiveState, judged: PeriodJudgement)
     noise = float(judged.noise_upper)
     if criterion.confidence is not None or not state.banks:
         return rows_needed(criterion, state.sizes, judged.variances, noise, MOST)
-    from driftpace.adaptive.kernels import fewest_rows_on_average
+    from driftpace.adaptive.kernels import fewest_rows
 
-    return int(fewest_rows_on_average(state.sizes, *judged.components(), noise, criterion.epsilon, MOST))
+    return int(fewest_rows(state.sizes, *judged.components(), noise, criterion.epsilon, MOST))
 
 
 def next_batch(state: AdaptiveState, missing: int, *, gathered: int, batch: int, orders: int | None = None) -> int:
@@ -111,10 +108,11 @@ def next_batch(state: AdaptiveState, missing: int, *, gathered: int, batch: int,
 
 def _range(criterion: Criterion, judged: PeriodJudgement, sizes: FloatArray, kept: int) -> tuple[int, int]:
     """Return the rows missing if the drift is as small, or as large, as nine models in ten allow."""
-    blocks: Sequence[Prediction | Posterior] = judged.views if judged.fit is None else judged.fit.posteriors
+    from driftpace.adaptive.kernels import share_quantile
+
     ends = []
     for level in (0.1, 0.9):
-        variances = np.array([share_quantile(block.variance, block.shares, level) for block in blocks])
+        variances = np.array([share_quantile(each.variance, each.shares, level) for each in judged.mixtures])
         ends.append(max(rows_needed(criterion, sizes, variances, judged.noise_upper, MOST) - kept, 0))
     return ends[0], ends[1]
 

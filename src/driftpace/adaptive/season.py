@@ -66,8 +66,7 @@ def first_season(length: int, size: int, blocks: int) -> SeasonState:
 def with_season(view: Prediction, mean: FloatArray, record: ErrorRecord, odds: float) -> Prediction:
     """Return a prediction with that of the season among its components, first of all."""
     share = 1.0 / (1.0 + math.exp(-odds))
-    _, modelled = view.moments(view.shares)
-    variance = (2.0 / mean.size * max(record.total, 0.0) + _BELIEVED * modelled) / (record.weight + _BELIEVED)
+    variance = (2.0 / mean.size * max(record.total, 0.0) + _BELIEVED * view.total) / (record.weight + _BELIEVED)
     both = with_spread(view, mean, variance, share)
     return replace(both, seasonal=both.recorded - view.recorded)
 

@@ -60,9 +60,10 @@ def variances_after(sizes: FloatArray, variances: FloatArray, noise: float, rows
     >>> variances_after(np.array([3.0]), np.array([1e12]), 1.0, 14).round(4)  # least squares: 1 / (14 - 3 - 1)
     array([0.1])
     """
-    from driftpace.adaptive.kernels import shrunk
+    from driftpace.adaptive.kernels import mean_risk
 
-    return np.asarray(shrunk(sizes, variances, float(noise), float(rows)))
+    left = 2.0 * mean_risk(sizes, *_certain(variances), float(noise), float(rows))
+    return np.asarray(variances / (1.0 + variances * (rows / (noise + (1.0 + 1.0 / sizes.sum()) * left))))
 
 
 def rows_needed(criterion: Criterion, sizes: FloatArray, variances: FloatArray, noise: float, most: int) -> int:
@@ -75,7 +76,7 @@ def rows_needed(criterion: Criterion, sizes: FloatArray, variances: FloatArray, 
     if criterion.confidence is None:
         from driftpace.adaptive.kernels import fewest_rows
 
-        return int(fewest_rows(sizes, variances, float(noise), criterion.epsilon, int(most)))
+        return int(fewest_rows(sizes, *_certain(variances), float(noise), criterion.epsilon, int(most)))
 
     def met(rows: int) -> bool:
         return criterion.risk(sizes, variances_after(sizes, variances, noise, rows)) <= criterion.epsilon
@@ -91,6 +92,11 @@ def rows_needed(criterion: Criterion, sizes: FloatArray, variances: FloatArray, 
         middle = (low + high) // 2
         low, high = (low, middle) if met(middle) else (middle, high)
     return high
+
+
+def _certain(variances: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the variances of blocks as mixtures of a single component: shares and variances, (blocks, 1)."""
+    return np.ones((len(variances), 1)), variances[:, None]
 
 
 def proven_samples(epsilon: float, size: int, noise: float, distance: float) -> int:

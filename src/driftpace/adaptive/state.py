@@ -10,10 +10,20 @@ from driftpace.adaptive.audit import (
     AuditState,
     with_record,
 )
-from driftpace.adaptive.bank import Bank, Prediction, first_bank, predict, prediction_of, skip, step_costs, update
+from driftpace.adaptive.bank import (
+    Bank,
+    Mixture,
+    Prediction,
+    first_bank,
+    predict,
+    prediction_of,
+    skip,
+    step_costs,
+    update,
+)
 from driftpace.adaptive.coordinates import Coordinates, blocks
 from driftpace.adaptive.dependence import no_products, with_products
-from driftpace.adaptive.fit import FIRST_METRIC_ROWS, AdaptiveFit, Posterior, first_metric, fit_period, metric, noise_of
+from driftpace.adaptive.fit import FIRST_METRIC_ROWS, AdaptiveFit, first_metric, fit_period, metric, noise_of
 from driftpace.adaptive.memory import Memory, NoiseSums, no_memory
 from driftpace.adaptive.rows import DesignRows, group_sums
 from driftpace.adaptive.season import SeasonState, after_period, first_season, with_season
@@ -129,18 +139,20 @@ class PeriodJudgement:
     banks: tuple[Bank, ...]
     views: tuple[Prediction, ...]
 
+    @property
+    def mixtures(self) -> Sequence[Mixture]:
+        """The components of each block, after the rows if there are any."""
+        return self.views if self.fit is None else self.fit.posteriors
+
     def components(self) -> tuple[FloatArray, FloatArray]:
         """Return the shares and the variances of the components of each block, (blocks, components).
 
         A variance includes how far the mean of the component is from that of all; together they have the variance of the block.
         """
-        blocks: Sequence[Prediction | Posterior] = self.views if self.fit is None else self.fit.posteriors
-        shares = np.stack([block.shares for block in blocks])
-        variances = np.empty_like(shares)
-        for row, (block, known) in enumerate(zip(blocks, self.variances, strict=True)):
-            each = block.variance + np.square(block.mean - block.shares @ block.mean).mean(axis=1)
-            variances[row] = each * (known / max(float(block.shares @ each), 1e-300))
-        return shares, variances
+        mixtures = self.mixtures
+        known = self.variances / np.maximum([mixture.total for mixture in mixtures], 1e-300)
+        shares = np.array([mixture.shares for mixture in mixtures])
+        return shares, np.array([mixture.around for mixture in mixtures]) * known[:, None]
 
 
 def first_state(start: FloatArray, intercept: bool) -> AdaptiveState:
@@ -184,7 +196,7 @@ def _judge_first(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows)
     for _ in range(_ROUNDS):
         start = white.white(state.model)
         views = tuple(
-            Prediction(weights=np.zeros(1), mean=start[None, part], variance=np.array([_VAGUE * early]))
+            Prediction(shares=np.ones(1), mean=start[None, part], variance=np.array([_VAGUE * early]))
             for part in state.parts
         )
         fit = fit_period(rows, memory, white, views, state.parts, noise, floor=floor, margin=config.noise_margin)
@@ -268,14 +280,13 @@ def _judge_later(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows)
             )
         )
     if len(rows) == 0:
-        moments = [view.moments(view.shares) for view in views]
         return PeriodJudgement(
             epsilon=_epsilon(config, memory.noise),
             quadratic=rows.quadratic,
-            variances=np.array([variance for _, variance in moments]),
+            variances=np.array([view.total for view in views]),
             noise=noise,
             noise_upper=upper,
-            model=white.plain(np.concatenate([mean for mean, _ in moments])),
+            model=white.plain(np.concatenate([view.center for view in views])),
             coordinates=white,
             fit=None,
             banks=banks,
@@ -337,6 +348,8 @@ def in_coordinates(banks: tuple[Bank, ...], state: AdaptiveState, white: Coordin
 
 def drift(banks: tuple[Bank, ...]) -> tuple[float, float]:
     """Return how far the best model moves in a period, in the norm of the Hessian: as expected, and at its upper end."""
+    from driftpace.adaptive.kernels import share_quantile
+
     mean = upper = 0.0
     for bank in banks:
         each, shares = step_costs(bank)
@@ -348,13 +361,6 @@ def drift(banks: tuple[Bank, ...]) -> tuple[float, float]:
 def early(state: AdaptiveState) -> bool:
     """Whether so little is known of the drift that decisions must see every row."""
     return not state.banks or state.banks[0].periods < EARLY
-
-
-def share_quantile(values: FloatArray, shares: FloatArray, level: float) -> float:
-    """Return the least value that at least ``level`` of the shares do not exceed."""
-    order = np.argsort(values)
-    reached = np.searchsorted(np.cumsum(shares[order]), level * (1.0 - 1e-12))
-    return float(values[order[min(int(reached), len(order) - 1)]])
 
 
 def advance(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows, judged: PeriodJudgement) -> AdaptiveState:
@@ -391,13 +397,13 @@ def advance(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows, judg
         banks=banks,
         memory=memory,
         season=season,
-        products=products_with(state, rows, judged),
+        products=products_with(state, judged),
     )
 
 
-def products_with(state: AdaptiveState, rows: DesignRows, judged: PeriodJudgement) -> FloatArray:
+def products_with(state: AdaptiveState, judged: PeriodJudgement) -> FloatArray:
     """Return the sums of products of neighbouring gradients, those of this period included."""
     sums = no_products(len(state.parts)) if state.products is None else state.products
     if judged.fit is None:
         return sums
-    return with_products(sums, rows, judged.fit.slopes, judged.coordinates, state.parts)
+    return with_products(sums, judged.fit.gradients, state.parts)

@@ -148,10 +148,11 @@ class AdaptiveMethod(ModelMethod):
         elif order is None or order.after != state.gathered:
             pool = (self.spec.pool if pool is None else pool) if order is None else order.pool
             unknown = state.adaptive is None or (state.gathered == 0 and not state.adaptive.banks)
-            look = None if unknown else self.look(state, decided=None if self._settled(state) else state.gathered)
+            decided = None if self._settled(state) else state.gathered
+            look = None if unknown else self.look(state, decided=decided)
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-                decided = next_order(self._open_period(state, pool), state.adaptive, look)
-            order = decided.following(order, state.gathered)
+                new = next_order(self._open_period(state, pool), state.adaptive, look)
+            order = new.following(order, state.gathered)
             state = replace(state, order=order, look=look)
         return state, Request(
             period=state.period,
@@ -166,26 +167,28 @@ class AdaptiveMethod(ModelMethod):
             status=order.status,
         )
 
-    def look(self, state: AdaptiveMethodState, *, decided: int | None = None) -> PeriodLook:
+    def look(
+        self, state: AdaptiveMethodState, *, decided: int | None = None, whole: PeriodLook | None = None
+    ) -> PeriodLook:
         """Return what the rows of the open period show, which may be none; computed once for the same rows.
 
-        A look that a decision is taken on has the first ``decided`` rows without those that are kept for the audit.
+        A look that a decision is taken on has the first ``decided`` rows without those that are kept for the audit. ``whole`` is a
+        look at all rows, where there is one.
         """
         adaptive, gathered = state.adaptive, state.gathered
         assert adaptive is not None
-        kept = np.zeros(gathered, dtype=np.bool_) if decided is None else self._kept(state, decided)
-        if not kept.any():
-            decided = None
-        if state.look is not None and state.look.batches is state.batches and state.look.decided == decided:
-            return state.look
-        adaptive, rows = self._period_rows(state, adaptive)
-        if decided is not None:
+        kept = None if decided is None else self._kept(state, decided)
+        seen = gathered if kept is None else gathered - int(np.count_nonzero(kept))
+        until = gathered if decided is None or seen == gathered else decided
+        for known in (state.look, whole):
+            if known is not None and known.same_rows(state.batches, until, seen):
+                return known
+        adaptive, rows = (whole.adaptive, whole.rows) if whole is not None else self._period_rows(state, adaptive)
+        if kept is not None:
             rows = rows.select(~kept)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             judged = judge(self.config, adaptive, rows)
-        return PeriodLook(
-            batches=state.batches, gathered=gathered, decided=decided, adaptive=adaptive, rows=rows, judged=judged
-        )
+        return PeriodLook(batches=state.batches, gathered=until, adaptive=adaptive, rows=rows, judged=judged)
 
     def _kept(self, state: AdaptiveMethodState, decided: int) -> BoolArray:
         """Return which rows of the open period its decisions did not see, the last of which could see ``decided`` rows.
@@ -239,10 +242,9 @@ class AdaptiveMethod(ModelMethod):
         look = self.look(state)
         adaptive, rows, judged = look.adaptive, look.rows, look.judged
         decision = Decision(
-            judged=self.look(replace(state, look=look), decided=order.decided).judged,
+            judged=self.look(state, decided=order.decided, whole=look).judged,
             first=order.first,
-            decided=order.decided,
-            kept=not early(adaptive) and not self.budgeted,
+            fresh=self._kept(state, order.decided),
         )
         if not finite(judged):
             raise DataError(

@@ -33,16 +33,23 @@ from driftpace.tracker.state import PeriodOrder, RowBatch
 class PeriodLook:
     """What the rows of the open period show: the state with its center, the rows as they are fitted, and the judgement.
 
-    A look that a decision is taken on may have fewer rows than ``gathered``: the others are kept for the audit. ``decided`` is
-    the number of rows that the decision could have seen, None for a look at all rows.
+    A look that a decision is taken on may have fewer rows than the ``gathered`` ones that it could have seen: the others are kept
+    for the audit.
     """
 
     batches: tuple[RowBatch, ...]
     gathered: int
-    decided: int | None
     adaptive: AdaptiveState
     rows: DesignRows
     judged: PeriodJudgement
+
+    def same_rows(self, batches: tuple[RowBatch, ...], gathered: int, seen: int) -> bool:
+        """Whether it has the rows of a look at ``seen`` of the first ``gathered`` rows of these batches."""
+        return (
+            self.gathered == gathered
+            and len(self.rows) == seen
+            and all(one is other for one, other in zip(self.batches, batches, strict=False))
+        )
 
     def rows_missing(self, config: AdaptiveConfig, batch: int) -> RowsNeeded:
         """Return how many rows are missing, the number of batches or orders before this one given."""
