@@ -19,6 +19,7 @@ def test_every_kind_of_entry_has_a_sentence() -> None:
     campaign.tell(*world.rows(2), final=False, unlabelled=3)
     campaign.forget(reason="wrong week", who="Ada")
     campaign.tell(final=True)
+    campaign.undo(campaign.log(kinds=("delivered",))[0].seq, reason="wrong week")
     copied = {"name": "a", "source": "a.campaign", "entries": 9, "who": "Bo"}
     campaign.add_money(50, periods=3, reason="next quarter", who="Ada", per_sample=1)
     imported = Entry(kind="imported", at="2026-11-15T10:00:00Z", body=copied)

@@ -30,6 +30,11 @@ EACH: dict[str, list[tuple[str, ...]]] = {
     "override": [("override", "churn", "3", "--reason", "r")],
     "approve": [("approve", "churn")],
     "forget": [("forget", "churn", "--reason", "r")],
+    "undo": [
+        ("undo", "churn", "--delivery", "some.csv", "--reason", "r"),
+        ("undo", "churn", "--entry", "3", "--reason", "r"),
+    ],
+    "release": [("release", "churn", "--reason", "r")],
     "export": [("export", "churn", "new.driftpace")],
     "import": [("import", "old.driftpace", "--as", "copy"), ("import", "old.driftpace", "--storage", "n.db")],
     "remove": [("remove", "churn"), ("remove", "churn", "--yes")],

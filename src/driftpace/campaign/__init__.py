@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from driftpace.campaign.definition import Definition
     from driftpace.campaign.export_import import export_campaign, import_campaign
     from driftpace.campaign.ledger import LEDGER_COLUMNS, Ledger, LedgerColumn
-    from driftpace.campaign.records import LedgerRow, Order, Receipt, Served, Stage, Status
+    from driftpace.campaign.records import LedgerRow, Order, Receipt, Revision, Served, Stage, Status, Undone
 
 __all__ = [
     "LEDGER_COLUMNS",
@@ -20,9 +20,11 @@ __all__ = [
     "LedgerRow",
     "Order",
     "Receipt",
+    "Revision",
     "Served",
     "Stage",
     "Status",
+    "Undone",
     "export_campaign",
     "import_campaign",
 ]
@@ -39,9 +41,11 @@ if not TYPE_CHECKING:  # type checkers use the imports above and reject other na
             "LedgerRow": "records",
             "Order": "records",
             "Receipt": "records",
+            "Revision": "records",
             "Served": "records",
             "Stage": "records",
             "Status": "records",
+            "Undone": "records",
             "export_campaign": "export_import",
             "import_campaign": "export_import",
         },

@@ -17,11 +17,12 @@ from driftpace.campaign.delivery import Delivery, Target, forget, read_delivery,
 from driftpace.campaign.handle import Draft, check_key, check_reason, check_text, first_change
 from driftpace.campaign.orders import amend, ask, decide, fund, open_order
 from driftpace.campaign.reader import CampaignReader
-from driftpace.campaign.records import Order, Receipt, Status
+from driftpace.campaign.records import Order, Receipt, Status, Undone
 from driftpace.campaign.sampling import Draw, Sample, draw_sample, find_shortfall, record_draw
 from driftpace.campaign.schema import read_table
 from driftpace.campaign.state import CampaignState
 from driftpace.campaign.status import status
+from driftpace.campaign.undo import UndoTarget, undo
 from driftpace.errors import ConflictError, ParameterError
 from driftpace.storage import open_store
 from driftpace.tracker import Tracker
@@ -269,6 +270,76 @@ class Campaign(CampaignReader):
 
         return self._handle.change(
             lambda state, draft: forget(state, draft, period=period, reason=reason, who=who), dry_run=dry_run
+        )
+
+    def undo(
+        self,
+        entry: int | None = None,
+        *,
+        delivery: str | None = None,
+        period: int | str | None = None,
+        reason: str,
+        refund: bool = False,
+        who: str = "",
+        dry_run: bool = False,
+    ) -> Undone:
+        """Take back a delivery, a decision, a draw or the closing of a period; the log keeps it and its undo.
+
+        The state becomes the one that the log leads to without what is undone: closed periods are absorbed again from the first
+        that changed, with the orders that were placed, and the open order is computed again. An undo can be undone.
+
+        Parameters
+        ----------
+        entry : int, optional
+            Number of the log entry to undo. Give this, ``delivery`` or ``period``.
+        delivery : str, optional
+            Name or source of a delivery; the last one that counts.
+        period : int or str, optional
+            Number or key of the period closed last, which is opened again.
+        reason : str
+            Recorded in the log.
+        refund : bool, default False
+            Whether the money for the rows of a delivery comes back, because it was recorded in error. By default labels that
+            were paid for stay paid.
+        who, dry_run
+            See the class.
+
+        Raises
+        ------
+        ProtocolError
+            If later entries depend on it, or the rows were not kept.
+
+        Examples
+        --------
+        >>> from driftpace.storage import MemoryStore
+        >>> campaign = Campaign.create({"name": "a", "epsilon": 0.1, "seed": 0}, storage=MemoryStore())
+        >>> order = campaign.ask()
+        >>> receipt = campaign.tell([[1.0], [2.0]], [1.0, 2.5], delivery="monday")
+        >>> undone = campaign.undo(delivery="monday", reason="wrong week")
+        >>> undone.rows, undone.order.received
+        (2, 0)
+        """
+        validation.switch("Campaign.undo", refund=refund)
+        why = check_reason("Campaign.undo", reason)
+        target = UndoTarget(entry=entry, delivery=delivery, period=period, refund=refund)
+        return self._handle.change(
+            lambda state, draft: undo(self._store, state, draft, target, reason=why, who=who), dry_run=dry_run
+        )
+
+    def release(self, *, reason: str, who: str = "", dry_run: bool = False) -> Undone:
+        """Release the rows drawn for labelling in the open period, such as those of a wrong pool; labels that arrived stay.
+
+        Parameters
+        ----------
+        reason : str
+            Recorded in the log.
+        who, dry_run
+            See the class.
+        """
+        why = check_reason("Campaign.release", reason)
+        return self._handle.change(
+            lambda state, draft: undo(self._store, state, draft, UndoTarget(draws=True), reason=why, who=who),
+            dry_run=dry_run,
         )
 
     def override(

@@ -25,7 +25,7 @@ from driftpace.campaign.records import MappedCategories, Order, Receipt
 from driftpace.campaign.schema import Columns, Unlisted, labelled, map_categories
 from driftpace.campaign.serialization import mapped_categories_json
 from driftpace.campaign.state import CampaignState
-from driftpace.campaign.transitions import PackedRows, pack_rows, rows_content
+from driftpace.campaign.transitions import PackedRows, pack_rows, rows_content, undone_by
 from driftpace.errors import DataError, ParameterError
 from driftpace.storage.base import Entry, Store
 from driftpace.tracker.builder import uses_groups
@@ -270,10 +270,9 @@ def digest_of(packed: PackedRows) -> str:
 def _delivered_before(
     store: Store, state: CampaignState, known_by: str, digest: str | None
 ) -> tuple[int, Order] | None:
-    """Return the entry with the same delivery and its order; None where it is new or was forgotten."""
-    name = state.definition.name
-    entry = store.find(name, "delivered", known_by)
-    if entry is None or _is_forgotten(store, name, entry):
+    """Return the entry with the same delivery and its order; None where it is new, or no longer counts."""
+    entry = _counted_delivery(store, state.definition.name, known_by)
+    if entry is None:
         return None
     period = entry.body["period"]
     if digest is not None and entry.body.get("digest") not in (None, digest):
@@ -290,6 +289,18 @@ def _delivered_before(
     return None if past is None else (entry.seq, past)
 
 
-def _is_forgotten(store: Store, name: str, delivered: Entry) -> bool:
-    later = store.entries(name, after=delivered.seq, kinds=("forgotten",), limit=1)
-    return bool(later) and later[0].body["period"] == delivered.body["period"]
+def _counted_delivery(store: Store, name: str, known_by: str) -> Entry | None:
+    """Return the last delivery of a name that was neither forgotten nor undone."""
+    if store.find(name, "delivered", known_by) is None:
+        return None
+    log = store.entries(name, kinds=("delivered", "forgotten", "undone"))
+    gone = undone_by(log)
+    last: Entry | None = None
+    for entry in log:
+        if entry.seq in gone:
+            continue
+        if entry.kind == "forgotten" and last is not None and last.body["period"] == entry.body["period"]:
+            last = None
+        elif entry.kind == "delivered" and entry.key == known_by:
+            last = entry
+    return last

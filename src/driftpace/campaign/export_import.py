@@ -22,6 +22,7 @@ from driftpace.campaign import transitions
 from driftpace.campaign.campaign import Campaign
 from driftpace.campaign.definition import Definition, check_name
 from driftpace.campaign.handle import unknown_campaign, utc_now, with_rows
+from driftpace.campaign.replay import replay
 from driftpace.campaign.state import CampaignState, from_checkpoint, states_agree, to_checkpoint
 from driftpace.campaign.status import summary
 from driftpace.errors import ConflictError, ParameterError, StateFileError
@@ -227,7 +228,7 @@ def _checked(entries: list[Entry], rows: dict[int, bytes], checkpoint: bytes, fi
         return state
     if entries[0].body["tracker"]["numbers"]["method"] != METHOD:  # another version computed other numbers
         return state
-    ((_, again),) = deque(transitions.replay((entry, rows.get(entry.seq - 1)) for entry in entries), maxlen=1)
+    ((_, again),) = deque(replay(entries, lambda seq: rows.get(seq - 1)), maxlen=1)
     if to_checkpoint(again) != checkpoint and not states_agree(state, again):
         raise StateFileError(f"{file_name!r} was edited: its log leads to another state than its checkpoint.")
     return state

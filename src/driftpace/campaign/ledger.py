@@ -7,12 +7,15 @@ name, heading, value and format everywhere.
 import csv
 import io
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
 from driftpace.campaign.records import Decision, LedgerRow, Served
+from driftpace.campaign.transitions import undone_by
+from driftpace.records import StepReport
 from driftpace.storage.base import Store
 from driftpace.storage.codec import decode
 
@@ -326,6 +329,24 @@ LEDGER_COLUMNS: tuple[LedgerColumn, ...] = (
         description="Expected excess loss for the number of rows that a person ordered.",
         value=_overridden("risk_bound"),
     ),
+    LedgerColumn(
+        key="late",
+        heading="late rows",
+        description="Rows that arrived after the period was closed, and were absorbed into it.",
+        value=lambda row: row.late or None,
+        kind="integer",
+        shown=True,
+        optional=True,
+    ),
+    LedgerColumn(
+        key="revised",
+        heading="revised",
+        description="Whether the period was absorbed again because rows arrived late or something was undone.",
+        value=lambda row: "yes" if row.revised else None,
+        kind="text",
+        shown=True,
+        optional=True,
+    ),
     LedgerColumn(key="seconds", heading="seconds", description="Time to close the period.", value=_report("seconds")),
 )
 """All columns in their order; files hold all of them, tables for people those with ``shown``."""
@@ -426,26 +447,41 @@ def _csv_cell(column: LedgerColumn, row: LedgerRow) -> Any:
 
 
 def read_ledger(store: Store, name: str) -> Ledger:
-    """Return the closed periods in order; the history of an adopted tracker first."""
-    rows: list[LedgerRow] = []
-    key: str | None = None
-    override: dict[str, Any] | None = None
-    for entry in store.entries(name, kinds=("created", "closed", "certified")):
+    """Return the closed periods in order, as they were last absorbed; the history of an adopted tracker first."""
+    adopted: list[LedgerRow] = []
+    rows: dict[int, LedgerRow] = {}
+    closing: dict[str, Any] = {}
+    log = store.entries(name, kinds=("created", "delivered", "closed", "certified", "revised", "undone"))
+    gone = undone_by(log)
+    late: Counter[int] = Counter()
+    for entry in log:
+        body = entry.body
         if entry.kind == "created":
-            rows += [LedgerRow(key=None, closed_at=entry.at, report=decode(report)) for report in entry.body["history"]]
+            adopted = [LedgerRow(key=None, closed_at=entry.at, report=decode(report)) for report in body["history"]]
+        elif entry.seq in gone:
+            continue
+        elif entry.kind == "delivered":
+            late[body["period"]] += body["rows"] if body.get("late") else 0
         elif entry.kind == "closed":
-            key, override = entry.body["key"], entry.body.get("overridden")
-        else:
-            rows.append(
-                LedgerRow(
-                    key=key,
-                    closed_at=entry.at,
-                    report=decode(entry.body["report"]),
-                    served=_served_from_plain(entry.body["served"]),
-                    overridden=None if override is None else Decision(**override),
-                )
+            closing = {"key": body["key"], "overridden": body.get("overridden")}
+        elif entry.kind == "certified":
+            override = closing["overridden"]
+            report: StepReport = decode(body["report"])
+            rows[report.period] = LedgerRow(
+                key=closing["key"],
+                closed_at=entry.at,
+                report=report,
+                served=_served_from_plain(body["served"]),
+                overridden=None if override is None else Decision(**override),
             )
-    return Ledger(rows)
+        elif entry.kind == "revised":
+            for encoded, served in zip(body["reports"], body["served"], strict=True):
+                report = decode(encoded)
+                if report.period in rows:
+                    rows[report.period] = replace(
+                        rows[report.period], report=report, served=_served_from_plain(served), revised=True
+                    )
+    return Ledger([*adopted, *(replace(row, late=late[period]) for period, row in sorted(rows.items()))])
 
 
 def _served_from_plain(plain: Any) -> Served | None:

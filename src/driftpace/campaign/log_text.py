@@ -27,6 +27,8 @@ TITLES = {
     "fitted": "Fitted",
     "certified": "Certified",
     "imported": "Imported",
+    "undone": "Undone",
+    "revised": "Revised",
 }
 MAX_QUOTE = 600
 """Characters of a user's text that a description has; the JSON has all of it."""
@@ -232,6 +234,52 @@ def _imported(entry: "Entry") -> Parts:
     return f"{plural(body['entries'], 'entry', 'entries')}{name} imported{_from_source(body)}", ""
 
 
+_UNDONE = {
+    "approved": "approval",
+    "overridden": "override",
+    "budgeted": "change of the budget",
+    "amended": "mapping of categories",
+    "closed": "closing",
+}
+
+
+def undone_text(kind: str, *, rows: int, period: int) -> str:
+    """Return what was undone, as a phrase.
+
+    >>> undone_text("delivered", rows=12, period=3), undone_text("closed", rows=12, period=3)
+    ('Delivery of 12 rows for period 3 undone', 'Closing of period 3 undone')
+    """
+    if kind == "delivered":
+        return f"Delivery of {plural(rows, 'row')} for period {period} undone"
+    if kind == "selected":
+        return f"Draw of {plural(rows, 'row')} for period {period} released"
+    if kind == "forgotten":
+        return f"{plural(rows, 'withdrawn row')} of period {period} restored"
+    if kind == "undone":
+        return f"Undo in period {period} undone"
+    what = capitalized(_UNDONE.get(kind, kind))
+    return f"{what} {'of' if kind == 'closed' else 'in'} period {period} undone"
+
+
+def _undone(entry: "Entry") -> Parts:
+    body = entry.body
+    first, last = min(body["entries"]), max(body["entries"])
+    which = f"entry {first}" if first == last else f"entries {first} to {last}"
+    paid = f"; {body['written_off']} {body['currency']}".rstrip() + " stays paid" if body.get("written_off") else ""
+    return f"{undone_text(body['what'], rows=body['rows'], period=body['of_period'])} ({which}){paid}", _because(body)
+
+
+def _revised(entry: "Entry") -> Parts:
+    from driftpace.campaign.records import Revision
+    from driftpace.storage.codec import decode
+
+    body = entry.body
+    revision = Revision(
+        periods=tuple(body["periods"]), risk_before=decode(body["risk_before"]), risk_after=decode(body["risk_after"])
+    )
+    return capitalized(revision.sentence), ""
+
+
 def _unknown(entry: "Entry") -> Parts:
     return f"Entry of an unknown kind: {quoted(entry.kind)}", ""
 
@@ -249,4 +297,6 @@ _PARTS: dict[str, Callable[["Entry"], Parts]] = {
     "closed": _closed,
     "fitted": _fitted,
     "imported": _imported,
+    "undone": _undone,
+    "revised": _revised,
 }

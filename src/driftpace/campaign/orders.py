@@ -22,12 +22,13 @@ from driftpace.campaign.state import (
     request_to_plain,
 )
 from driftpace.campaign.text import period_name
-from driftpace.campaign.transitions import amended, budgeted, unpack_ids, unpack_rows
+from driftpace.campaign.transitions import amended, budgeted, undone_by, unpack_ids, unpack_rows
 from driftpace.errors import ParameterError, ProtocolError
 from driftpace.losses import classifies
 from driftpace.records import Money, StepReport
 from driftpace.storage.base import Store
 from driftpace.storage.codec import decode, encode
+from driftpace.tracker.revision import orders_of
 
 _ADD_MONEY = "Campaign.add_money"
 _AMEND = "Campaign.amend"
@@ -110,6 +111,7 @@ def close(state: CampaignState, draft: Draft, *, who: str, why: str) -> tuple[Ca
             "samples": order.samples,
             "received": order.received,
             "request": request_to_plain(opened.request),
+            "orders": [encode(order) for order in orders_of(state.state)],
             **{name: decision_to_plain(getattr(opened, name)) for name in DECISIONS if getattr(opened, name)},
             "why": why,
             "who": who,
@@ -131,7 +133,7 @@ def close(state: CampaignState, draft: Draft, *, who: str, why: str) -> tuple[Ca
         },
         key=period,
     )
-    draft.add("certified", {"report": encode(report), "served": _served_to_plain(served)}, key=period)
+    draft.add("certified", {"report": encode(report), "served": served_to_plain(served)}, key=period)
     if not state.definition.keep_rows:
         draft.drop((*opened.deliveries, *opened.draws))
     return after, report
@@ -155,7 +157,8 @@ def evaluate(state: CampaignState) -> Served | None:
     return Served(rows=len(y), loss=mean, error=error, accuracy=accuracy)
 
 
-def _served_to_plain(served: Served | None) -> dict[str, Any] | None:
+def served_to_plain(served: Served | None) -> dict[str, Any] | None:
+    """Encode an evaluation as JSON values."""
     if served is None:
         return None
     values = {name: getattr(served, name) for name in Served.__slots__}
@@ -232,6 +235,9 @@ def order_of_period(store: Store, state: CampaignState, period: int) -> Order | 
     if certified is None or closed is None:
         return None
     report: StepReport = decode(certified.body["report"])
+    for entry in store.entries(name, after=certified.seq, kinds=("revised",)):
+        if period in entry.body["periods"]:
+            report = decode(entry.body["reports"][entry.body["periods"].index(period)])
     return Order(
         campaign=name,
         period=period,
@@ -279,8 +285,12 @@ def drawn_before(store: Store, state: CampaignState, ids: set[str]) -> set[str]:
     if not candidates:
         return set()
     name = state.definition.name
+    draws = store.entries(name, kinds=("selected", "undone"))
+    gone = undone_by(draws)
     earlier = [
-        entry.seq for entry in store.entries(name, kinds=("selected",)) if entry.body["period"] < state.state.period
+        entry.seq
+        for entry in draws
+        if entry.kind == "selected" and entry.seq not in gone and entry.body["period"] < state.state.period
     ]
     late: set[str] = set()
     for seq in reversed(earlier):  # most late rows are from the previous period
@@ -355,7 +365,8 @@ def fund(
     """Change the budget, and compute the order of an open period again."""
     values = values_with(state, money, periods, prices)
     order = state.state.order
-    body = {"period": state.state.period, "budget": values, "money": str(money), "periods": periods}
+    given = {name: value for name, value in prices.items() if value is not None}
+    body = {"period": state.state.period, "budget": values, "money": str(money), "periods": periods, "prices": given}
     draft.add("budgeted", {**body, "reason": reason, "who": who})
     state = budgeted(state, values)
     if state.opened is None:

@@ -5,12 +5,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from driftpace.campaign import transitions
 from driftpace.campaign.definition import Definition, check_name
 from driftpace.campaign.handle import CampaignHandle, unknown_campaign
 from driftpace.campaign.ledger import Ledger, read_ledger
 from driftpace.campaign.orders import awaited_in, drawn_in, not_open, open_order, order_of_period, past_order
 from driftpace.campaign.records import MappedCategories, Order, Predicted, Status
+from driftpace.campaign.replay import replay
 from driftpace.campaign.sampling import Shortfall, find_shortfall
 from driftpace.campaign.schema import feature_rows, map_categories, read_table, unlisted
 from driftpace.campaign.state import CampaignState, arrays_agree, fingerprint
@@ -243,8 +243,8 @@ class CampaignReader:
         """
         log = self.log()
         verified = log[0].kind == "created" and log[0].body["tracker"]["numbers"]["method"] == METHOD
-        for entry, state in transitions.replay((entry, self._rows_of(entry)) for entry in log):
-            if verified and entry.kind == "fitted" and not _leads_to(entry, state):
+        for entry, state in replay(log, self._rows_of):
+            if verified and entry.kind in ("fitted", "revised") and not _leads_to(entry, state):
                 raise StateFileError(f"entry {entry.seq} led to another state than its replay does.")
             yield entry, state
 
@@ -265,8 +265,8 @@ class CampaignReader:
         if self._store.head(self._name) is None:
             raise unknown_campaign(self._name, self._store)
 
-    def _rows_of(self, entry: Entry) -> bytes | None:
-        return self._store.rows(self._name, [entry.seq]).get(entry.seq) if entry.kind == "delivered" else None
+    def _rows_of(self, seq: int) -> bytes | None:
+        return self._store.rows(self._name, [seq]).get(seq)
 
 
 def predicted(

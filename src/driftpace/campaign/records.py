@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from driftpace.formatting import known_number
 from driftpace.records import Money, Outcome, Request, StepReport, Verdict
 from driftpace.typing import FloatArray
 
@@ -178,6 +179,70 @@ class MappedCategories:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Revision:
+    """Closed periods that were absorbed again, and what that did to the current model.
+
+    Parameters
+    ----------
+    periods : tuple of int
+        The periods, in order.
+    risk_before, risk_after : float, optional
+        Expected excess loss of the current model before and after; None where there was none.
+    """
+
+    periods: tuple[int, ...]
+    risk_before: float | None
+    risk_after: float | None
+
+    @property
+    def sentence(self) -> str:
+        """The revision as a sentence, without a full stop."""
+        first, last = self.periods[0], self.periods[-1]
+        which = f"period {first}" if first == last else f"periods {first} to {last}"
+        before, after = (
+            known_number(risk) if risk is not None else "unknown" for risk in (self.risk_before, self.risk_after)
+        )
+        return f"{which} absorbed again: expected excess loss of the current model {before} before, {after} now"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Undone:
+    """The result of an undo.
+
+    Parameters
+    ----------
+    entry : int
+        Number of the log entry that records the undo; undoing that entry restores what was undone.
+    entries : tuple of int
+        Numbers of the entries that no longer count.
+    kind : str
+        What was undone, as the kind of its log entry, such as ``"delivered"``.
+    period : int
+        The period it belonged to.
+    rows : int
+        Rows that it had delivered or drawn.
+    reopened : int, optional
+        The period that is open again.
+    written_off : Money, optional
+        What was paid for rows that no longer count, and stays paid.
+    revision : Revision, optional
+        Closed periods that were absorbed again.
+    order : Order, optional
+        The open order afterwards.
+    """
+
+    entry: int
+    entries: tuple[int, ...]
+    kind: str
+    period: int
+    rows: int = 0
+    reopened: int | None = None
+    written_off: Money | None = None
+    revision: Revision | None = None
+    order: Order | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Receipt:
     """The result of a delivery.
 
@@ -233,13 +298,18 @@ class Served:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LedgerRow:
-    """One closed period: the report, the evaluation of the previous model, and an override if there was one."""
+    """One closed period: the report, the evaluation of the previous model, and an override if there was one.
+
+    ``late`` are its rows that arrived after it was closed, ``revised`` says that it was absorbed again since.
+    """
 
     key: str | None
     closed_at: str
     report: StepReport
     served: Served | None = None
     overridden: Decision | None = None
+    late: int = 0
+    revised: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -6,11 +6,21 @@ Numbers that are not finite become null, money an exact decimal string with its 
 import math
 from typing import Any
 
-from driftpace.campaign.records import Decision, LedgerRow, MappedCategories, Order, Receipt, Served, Status
+from driftpace.campaign.records import (
+    Decision,
+    LedgerRow,
+    MappedCategories,
+    Order,
+    Receipt,
+    Revision,
+    Served,
+    Status,
+    Undone,
+)
 from driftpace.records import Assumption, Audit, Money, Plan, Request, StepReport
 from driftpace.storage.base import Entry, Head
 
-_LEFT_OUT = ("tracker", "request", "report", "history")
+_LEFT_OUT = ("tracker", "request", "report", "reports", "orders", "history")
 """Parts of a log entry that only a replay needs, or that have their own JSON form."""
 
 
@@ -69,6 +79,33 @@ def receipt_json(receipt: Receipt) -> dict[str, Any]:
     }
 
 
+def undone_json(undone: Undone) -> dict[str, Any]:
+    """Return the result of an undo."""
+    return {
+        "entry": undone.entry,
+        "entries": list(undone.entries),
+        "kind": undone.kind,
+        "period": undone.period,
+        "rows": undone.rows,
+        "reopened": undone.reopened,
+        "written_off": money_json(undone.written_off),
+        "revision": revision_json(undone.revision),
+        "order": None if undone.order is None else order_json(undone.order),
+    }
+
+
+def revision_json(revision: Revision | None) -> dict[str, Any] | None:
+    """Return the closed periods that were absorbed again."""
+    if revision is None:
+        return None
+    return {
+        "periods": list(revision.periods),
+        "risk_before": number(revision.risk_before),
+        "risk_after": number(revision.risk_after),
+        "sentence": revision.sentence,
+    }
+
+
 def mapped_categories_json(mapped: MappedCategories) -> dict[str, Any]:
     """Return rows with unknown categories."""
     return {
@@ -120,6 +157,8 @@ def ledger_json(row: LedgerRow) -> dict[str, Any]:
         **report_json(row.report),
         "served": served_json(row.served),
         "overridden": decision_json(row.overridden),
+        "late": row.late,
+        "revised": row.revised,
     }
 
 
@@ -172,7 +211,12 @@ def entry_json(entry: Entry) -> dict[str, Any]:
     """Return an entry of the log without the parts that only a replay needs."""
     body = {name: value for name, value in entry.body.items() if name not in _LEFT_OUT}
     served = body.get("served")
-    if served is not None and isinstance(served["error"], dict):
+    if entry.kind == "revised":
+        from driftpace.storage.codec import decode
+
+        del body["served"]
+        body |= {name: number(decode(body[name])) for name in ("risk_before", "risk_after")}
+    elif served is not None and isinstance(served["error"], dict):
         body["served"] = {**served, "error": None}  # the standard error of one row
     return {"seq": entry.seq, "at": entry.at, "kind": entry.kind, "key": entry.key, **body}
 

@@ -147,12 +147,12 @@ class StatusSnapshot:
     def of_campaign(cls, campaign: Any) -> "StatusSnapshot":
         """Return the snapshot of an opened :class:`~driftpace.campaign.Campaign`."""
         status = campaign.status()
-        closed = campaign.store.latest(campaign.name, limit=1, kinds=("closed",))
+        ledger = campaign.ledger()
         return cls(
             head=campaign.store.head(campaign.name),
             order=status.order,
             last=status.last,
-            last_key=closed[0].body["key"] if closed else None,
+            last_key=ledger[-1].key if ledger else None,
         )
 
 

@@ -8,7 +8,7 @@ from driftpace.formatting import known_number, plural
 from driftpace.records.requests import MEASURED_RISK
 
 if TYPE_CHECKING:
-    from driftpace.campaign.records import Order, Receipt
+    from driftpace.campaign.records import Order, Receipt, Undone
     from driftpace.records import Assumption, Audit, Outcome, StepReport
 
 Line = tuple[str, str]
@@ -130,6 +130,21 @@ def receipt_sentence(receipt: "Receipt", source: str) -> str:
         return f"Nothing new in {source}: {_pending(order)}."
     rows = f"Added {plural(receipt.rows, 'row')}" if receipt.rows or source else "Added no rows"
     return f"{rows} to {period}" + (f"; skipped {skipped}." if skipped else ".")
+
+
+def undone_lines(undone: "Undone") -> list[Line]:
+    """Return what an undo changed."""
+    lines: list[Line] = []
+    if undone.reopened is not None:
+        key = None if undone.order is None else undone.order.key
+        lines.append(("Open", f"{period_name(undone.reopened, key)} is open again"))
+    if undone.revision is not None:
+        lines.append(("Revised", undone.revision.sentence))
+    if undone.written_off is not None:
+        lines.append(("Paid", f"{undone.written_off} stays paid for rows that no longer count"))
+    if undone.order is not None:
+        lines.append(("Next", order_sentence(undone.order)))
+    return [*lines, ("Restore", f"undo entry {undone.entry} of the log")]
 
 
 def _pending(order: "Order") -> str:

@@ -1,12 +1,12 @@
 """Pure transitions of the campaign state, one for each kind of log entry, and the rows of deliveries as bytes.
 
-A campaign applies the transitions when something happens and :func:`replay` applies the same ones to the log, so both give the same
+A campaign applies the transitions when something happens and a replay applies the same ones to the log, so both give the same
 bits. Rows are exact to the bit too: a line of JSON that describes the arrays, then the arrays, compressed.
 """
 
 import json
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -200,56 +200,15 @@ def closed(campaign: CampaignState) -> tuple[CampaignState, StepReport]:
     ), report
 
 
-def after(campaign: CampaignState, entry: Entry, rows: bytes | None) -> CampaignState:
-    """Return the state after one more entry of the log; ``rows`` are those of a delivery."""
-    body = entry.body
-    if entry.kind == "delivered":
-        if rows is None:
-            raise StateFileError(f"entry {entry.seq} delivered rows that were not kept: keep_rows is off.")
-        campaign = delivered(campaign, unpack_rows(rows).event, seq=entry.seq)
-    elif entry.kind in _TRANSITIONS:
-        campaign = _TRANSITIONS[entry.kind](campaign, entry, body)
-    else:
-        raise StateFileError(f"entry {entry.seq} is {entry.kind!r}, which this version cannot read.")
-    return replace(campaign, seq=entry.seq)
-
-
-def _certified(campaign: CampaignState, body: Mapping[str, Any]) -> CampaignState:
-    """Take the time to close the period from the log, which a replay cannot know."""
-    if campaign.last is None:
-        return campaign
-    return replace(campaign, last=replace(campaign.last, seconds=decode(body["report"]).seconds))
-
-
-_TRANSITIONS: Mapping[str, Callable[[CampaignState, Entry, Mapping[str, Any]], CampaignState]] = {
-    "asked": lambda campaign, entry, body: asked(campaign, pool=body["pool"], key=entry.key)[0],
-    "forgotten": lambda campaign, _, __: forgotten(campaign),
-    "selected": lambda campaign, entry, _: selected(campaign, seq=entry.seq),
-    "approved": lambda campaign, entry, body: approved(campaign, decision_of(body, entry.at)),
-    "overridden": lambda campaign, entry, body: overridden(campaign, decision_of(body, entry.at)),
-    "budgeted": lambda campaign, _, body: budgeted(campaign, body["budget"]),
-    "amended": lambda campaign, _, body: amended(campaign, body["unknown_categories"]),
-    "closed": lambda campaign, _, __: closed(campaign)[0],
-    "fitted": lambda campaign, _, __: campaign,
-    "certified": lambda campaign, _, body: _certified(campaign, body),
-    "imported": lambda campaign, _, body: imported(campaign, body["name"]),
-}
-"""The state after each kind of entry, but "delivered", which needs its rows."""
-
-
 def decision_of(body: Mapping[str, Any], at: str) -> Decision:
     """Return the decision of a log entry."""
     return Decision(samples=body["samples"], reason=body["reason"], who=body["who"], at=at, asked=body["asked"])
 
 
-def replay(log: Iterable[tuple[Entry, bytes | None]]) -> Iterable[tuple[Entry, CampaignState]]:
-    """Yield each entry of a log with the state it leads to."""
-    campaign = None
-    for entry, rows in log:
-        if campaign is None:
-            if entry.kind != "created":
-                raise StateFileError(f"the log begins with {entry.kind!r} and not with 'created'.")
-            campaign = created(entry)
-        else:
-            campaign = after(campaign, entry, rows)
-        yield entry, campaign
+def undone_by(log: Iterable[Entry]) -> dict[int, int]:
+    """Return for each entry that is taken back the number of the entry that does so; an undo can be undone too."""
+    gone: dict[int, int] = {}
+    for entry in sorted((entry for entry in log if entry.kind == "undone"), key=lambda entry: -entry.seq):
+        if entry.seq not in gone:
+            gone.update(dict.fromkeys(entry.body["entries"], entry.seq))
+    return gone

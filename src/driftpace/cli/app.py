@@ -35,6 +35,8 @@ COMMANDS = {
     "override": CommandSpec("decisions", "override", "Replace the number of rows to label by your own.", PERIOD),
     "approve": CommandSpec("decisions", "approve", "Approve the computed order.", PERIOD),
     "forget": CommandSpec("decisions", "forget", "Discard the rows received so far in the open period.", PERIOD),
+    "undo": CommandSpec("undo", "undo", "Take back a delivery, a decision, a draw or the closing of a period.", PERIOD),
+    "release": CommandSpec("undo", "release", "Release the rows drawn for labelling in the open period.", PERIOD),
     "list": CommandSpec(
         "campaigns", "list_campaigns", "List the campaigns of a store and their next steps.", CAMPAIGNS
     ),

@@ -215,6 +215,22 @@ class ForgetRequest(RequestModel):
     period: Period | None = None
 
 
+class UndoRequest(RequestModel):
+    """What to undo (a log entry, a delivery by its name, or the period closed last), and why."""
+
+    entry: Annotated[int, Field(ge=1, le=10**12)] | None = None
+    delivery: Key | None = None
+    period: Period | Key | None = None
+    refund: bool = False
+    reason: Reason
+
+
+class ReleaseRequest(RequestModel):
+    """The reason for releasing the rows drawn in the open period."""
+
+    reason: Reason
+
+
 class PlanRequest(PricesRequest):
     """A target, budget, prices and horizon to plan with; nothing is changed."""
 

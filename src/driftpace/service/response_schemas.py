@@ -173,6 +173,8 @@ class LedgerResponse(ReportResponse):
     closed_at: str
     served: ServedResponse | None
     overridden: DecisionResponse | None
+    late: int
+    revised: bool
 
 
 class ReportsResponse(ResponseModel):
@@ -208,6 +210,29 @@ class MappedCategoriesResponse(ResponseModel):
     rows: int
     distinct: int
     examples: list[str]
+
+
+class RevisionResponse(ResponseModel):
+    """Closed periods that were absorbed again, and the expected excess loss of the current model before and after."""
+
+    periods: list[int]
+    risk_before: float | None
+    risk_after: float | None
+    sentence: str
+
+
+class UndoneResponse(ResponseModel):
+    """The result of an undo; ``entry`` is its log entry, which can be undone too."""
+
+    entry: int
+    entries: list[int]
+    kind: str
+    period: int
+    rows: int
+    reopened: int | None
+    written_off: MoneyResponse | None
+    revision: RevisionResponse | None
+    order: OrderResponse | None
 
 
 class ReceiptResponse(ResponseModel):

@@ -158,6 +158,23 @@ def test_decisions_are_recorded_with_their_reason(served: Serving, store: Store,
     assert client.get(f"{place}/orders/current").status_code == 404
 
 
+def test_what_was_delivered_can_be_undone(served: Serving, store: Store, rng: np.random.Generator) -> None:
+    begun(store, "churn").ask(key="one")
+    place, client = "/api/campaigns/churn", served.client
+    told = {**CSV, "Idempotency-Key": "monday"}
+    client.post(f"{place}/deliveries?final=true", content=as_csv(*rows(rng, 30)), headers=told)
+    undone = client.post(f"{place}/undo", json={"delivery": "monday", "reason": "wrong week"}).json()
+    assert (undone["rows"], undone["revision"]["periods"]) == (30, [1])
+    again = client.post(f"{place}/undo", json={"entry": undone["entry"], "reason": "it was right"}).json()
+    assert again["revision"]["risk_after"] == undone["revision"]["risk_before"]
+    assert client.post(f"{place}/undo", json={"period": 1, "reason": "more"}).json()["reopened"] == 1
+    refused = client.post(f"{place}/orders/current/release", json={"reason": "wrong pool"})
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "out_of_order")
+    log = client.get(f"{place}/log").json()["entries"]
+    assert [entry["kind"] for entry in log].count("undone") == 3
+    assert client.get(f"{place}/reports").json()["reports"] == []
+
+
 def test_decisions_about_a_closed_period_are_refused(served: Serving, store: Store) -> None:
     campaign = begun(store, "churn")
     address = "/api/campaigns/churn"

@@ -1,4 +1,4 @@
-"""Routes of orders: ask, approve, override, withdraw rows, add to the budget, plan."""
+"""Routes of orders: ask, approve, override, withdraw rows, undo, add to the budget, plan."""
 
 from typing import Annotated
 
@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from driftpace.campaign import Campaign
 from driftpace.campaign.definition import make_cost
-from driftpace.campaign.serialization import order_json, plan_json, status_json
+from driftpace.campaign.serialization import order_json, plan_json, status_json, undone_json
 from driftpace.errors import ParameterError
 from driftpace.service.errors import ApiError, error_responses
 from driftpace.service.limits import plan_within
@@ -19,8 +19,16 @@ from driftpace.service.request_schemas import (
     MoneyRequest,
     OverrideRequest,
     PlanRequest,
+    ReleaseRequest,
+    UndoRequest,
 )
-from driftpace.service.response_schemas import OrderResponse, PlanResponse, StatusResponse, json_response
+from driftpace.service.response_schemas import (
+    OrderResponse,
+    PlanResponse,
+    StatusResponse,
+    UndoneResponse,
+    json_response,
+)
 from driftpace.service.state import caller_name, service_of
 from driftpace.service.workers import run_cancellable
 
@@ -85,6 +93,31 @@ async def forget(request: Request, name: CampaignName, body: Annotated[ForgetReq
 
     def change(campaign: Campaign) -> Response:
         return json_response(order_json(campaign.forget(reason=body.reason, period=body.period, who=who)))
+
+    return await service_of(request).change(name, change)
+
+
+@router.post("/undo", tags=["log"], response_model=UndoneResponse, responses=_WRITE_ERRORS)
+async def undo(request: Request, name: CampaignName, body: Annotated[UndoRequest, Body()]) -> Response:
+    """Undo a delivery, a decision, a draw or the closing of a period, with a reason; the log keeps both."""
+    who = caller_name(request)
+
+    def change(campaign: Campaign) -> Response:
+        undone = campaign.undo(
+            body.entry, delivery=body.delivery, period=body.period, refund=body.refund, reason=body.reason, who=who
+        )
+        return json_response(undone_json(undone))
+
+    return await service_of(request).change(name, change)
+
+
+@router.post("/orders/current/release", tags=["orders"], response_model=UndoneResponse, responses=_WRITE_ERRORS)
+async def release(request: Request, name: CampaignName, body: Annotated[ReleaseRequest, Body()]) -> Response:
+    """Release the rows drawn for labelling in the open period, with a reason."""
+    who = caller_name(request)
+
+    def change(campaign: Campaign) -> Response:
+        return json_response(undone_json(campaign.release(reason=body.reason, who=who)))
 
     return await service_of(request).change(name, change)
 

@@ -1,0 +1,318 @@
+"""Rebuild the state of a campaign from its log, entry by entry, and revise it where the log changes the past.
+
+An entry "undone" takes earlier entries back, and a late delivery adds rows to a closed period. The state is then the one that the
+log in force leads to: every closed period is absorbed again from the first that changed, with the rows that count and the orders
+that were placed. The same function runs when it happens and in a replay, so both give the same bits.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import Any
+
+from driftpace.campaign import transitions
+from driftpace.campaign.orders import evaluate, values_with
+from driftpace.campaign.records import Served
+from driftpace.campaign.state import CampaignState, OpenPeriod, request_from_plain
+from driftpace.campaign.transitions import decision_of, undone_by, unpack_rows
+from driftpace.errors import StateFileError
+from driftpace.records import StepReport
+from driftpace.storage.base import Entry
+from driftpace.storage.codec import decode
+from driftpace.tracker.revision import Orders, charged, orders_of, to_decide_again, with_orders
+
+RowsOf = Callable[[int], bytes | None]
+"""Returns the rows of a log entry by its number; None where they were not kept."""
+
+KEPT_STATES = 16
+"""States at the start of a period that are kept for the next revision."""
+
+
+def replay(log: Iterable[Entry], rows_of: RowsOf) -> Iterator[tuple[Entry, CampaignState]]:
+    """Yield each entry of a log with the state it leads to."""
+    campaign = None
+    past: list[Entry] = []
+    cache = StateCache()
+    for entry in log:
+        past.append(entry)
+        if campaign is None:
+            if entry.kind != "created":
+                raise StateFileError(f"the log begins with {entry.kind!r} and not with 'created'.")
+            campaign = transitions.created(entry)
+        elif revises(entry):
+            campaign = revise(campaign, past, rows_of, cache).state
+        else:
+            campaign = after(campaign, entry, rows_of)
+        yield entry, campaign
+
+
+def after(campaign: CampaignState, entry: Entry, rows_of: RowsOf) -> CampaignState:
+    """Return the state after one more entry that does not change the past."""
+    if entry.kind == "delivered":
+        campaign = transitions.delivered(campaign, unpack_rows(_kept(rows_of, entry.seq)).event, seq=entry.seq)
+    elif entry.kind in _TRANSITIONS:
+        campaign = _TRANSITIONS[entry.kind](campaign, entry, entry.body)
+    else:
+        raise StateFileError(f"entry {entry.seq} is {entry.kind!r}, which this version cannot read.")
+    return replace(campaign, seq=entry.seq)
+
+
+def _kept(rows_of: RowsOf, seq: int) -> bytes:
+    rows = rows_of(seq)
+    if rows is None:
+        raise StateFileError(f"entry {seq} delivered rows that were not kept: keep_rows is off.")
+    return rows
+
+
+def _certified(campaign: CampaignState, body: Mapping[str, Any]) -> CampaignState:
+    """Take the time to close the period from the log, which a replay cannot know."""
+    if campaign.last is None:
+        return campaign
+    return replace(campaign, last=replace(campaign.last, seconds=decode(body["report"]).seconds))
+
+
+_TRANSITIONS: Mapping[str, Callable[[CampaignState, Entry, Mapping[str, Any]], CampaignState]] = {
+    "asked": lambda campaign, entry, body: transitions.asked(campaign, pool=body["pool"], key=entry.key)[0],
+    "forgotten": lambda campaign, _, __: transitions.forgotten(campaign),
+    "selected": lambda campaign, entry, _: transitions.selected(campaign, seq=entry.seq),
+    "approved": lambda campaign, entry, body: transitions.approved(campaign, decision_of(body, entry.at)),
+    "overridden": lambda campaign, entry, body: transitions.overridden(campaign, decision_of(body, entry.at)),
+    "budgeted": lambda campaign, _, body: transitions.budgeted(campaign, body["budget"]),
+    "amended": lambda campaign, _, body: transitions.amended(campaign, body["unknown_categories"]),
+    "closed": lambda campaign, _, __: transitions.closed(campaign)[0],
+    "fitted": lambda campaign, _, __: campaign,
+    "certified": lambda campaign, _, body: _certified(campaign, body),
+    "imported": lambda campaign, _, body: transitions.imported(campaign, body["name"]),
+    "revised": lambda campaign, _, __: campaign,
+}
+"""The state after each kind of entry, but "delivered", which needs its rows, and those that change the past."""
+
+
+def revises(entry: Entry) -> bool:
+    """Return whether an entry changes the past: an undo, or rows for a closed period."""
+    return entry.kind == "undone" or (entry.kind == "delivered" and bool(entry.body.get("late")))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LogInForce:
+    """The entries that count: ``deliveries`` and ``draws`` by period, the last closing and its ``seconds`` by period."""
+
+    entries: tuple[Entry, ...]
+    deliveries: Mapping[int, tuple[int, ...]]
+    draws: Mapping[int, tuple[int, ...]]
+    closings: Mapping[int, Entry]
+    seconds: Mapping[int, float]
+    names: Mapping[int, tuple[str, ...]]
+    written_off: Decimal
+
+    @classmethod
+    def of(cls, log: Sequence[Entry]) -> "LogInForce":
+        """Return the entries of a log that are in force."""
+        gone = undone_by(log)
+        entries = tuple(entry for entry in log if entry.seq not in gone)
+        deliveries: dict[int, tuple[int, ...]] = {}
+        draws: dict[int, tuple[int, ...]] = {}
+        names: dict[int, tuple[str, ...]] = {}
+        closings: dict[int, Entry] = {}
+        seconds: dict[int, float] = {}
+        written_off = Decimal(0)
+        opened: int | None = None
+        for entry in entries:
+            body = entry.body
+            period = body.get("period", 0)
+            match entry.kind:
+                case "asked":
+                    opened = period
+                case "delivered":
+                    deliveries[period] = (*deliveries.get(period, ()), entry.seq)
+                case "selected":
+                    draws[period] = (*draws.get(period, ()), entry.seq)
+                case "forgotten":
+                    deliveries[period] = tuple(seq for seq in deliveries.get(period, ()) if seq > entry.seq)
+                case "closed":
+                    closings[period], opened = entry, None
+                case "certified":
+                    report: StepReport = decode(body["report"])
+                    seconds[report.period] = report.seconds
+                case "imported" if opened is not None:
+                    names[opened] = (*names.get(opened, ()), body["name"])
+                case "undone":
+                    written_off += Decimal(body.get("written_off") or 0)
+        return cls(
+            entries=entries,
+            deliveries=deliveries,
+            draws=draws,
+            closings=closings,
+            seconds=seconds,
+            names=names,
+            written_off=written_off,
+        )
+
+
+@dataclass(slots=True)
+class StateCache:
+    """The last states between two periods, by the entries that led to them, so that the next revision starts at one of them."""
+
+    states: "OrderedDict[tuple[Any, ...], CampaignState]" = field(default_factory=OrderedDict)
+
+    def add(self, path: tuple[Any, ...], state: CampaignState) -> None:
+        """Keep a state, and drop the oldest."""
+        self.states[path] = state
+        self.states.move_to_end(path)
+        if len(self.states) > KEPT_STATES:
+            self.states.popitem(last=False)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Revised:
+    """The state after a revision, and the reports of the periods that were absorbed again, with their evaluations."""
+
+    state: CampaignState
+    reports: tuple[StepReport, ...] = ()
+    served: tuple[Served | None, ...] = ()
+
+
+def revise(before: CampaignState, log: Sequence[Entry], rows_of: RowsOf, cache: StateCache | None = None) -> Revised:
+    """Return the state after a log whose last entry changes the past; ``before`` is the state before that entry.
+
+    ``from_period`` of the entry is the first period whose rows or money change; None where none do.
+    """
+    entry, force = log[-1], LogInForce.of(log)
+    first = entry.body["from_period"] if entry.kind == "undone" else entry.body["period"]
+    reports: tuple[tuple[StepReport, Served | None], ...] = ()
+    if first is None:
+        state = replace(before, definition=_definition(log[0], before, force))
+    elif before.opened is not None and first == before.state.period and first not in force.closings:
+        state = _open_again(before, force, rows_of)
+        earlier = LogInForce.of(log[:-1]).written_off
+        state = replace(state, state=charged(state.state, force.written_off - earlier))
+    else:
+        state, reports = _absorb_all(log, force, rows_of, StateCache() if cache is None else cache, first)
+        state = _reopened(state, before, log, force, rows_of)
+        state = replace(state, state=charged(state.state, force.written_off))
+    return Revised(
+        state=replace(_decided(state, force), seq=entry.seq),
+        reports=tuple(report for report, _ in reports),
+        served=tuple(served for _, served in reports),
+    )
+
+
+def _definition(created: Entry, before: CampaignState, force: LogInForce) -> Any:
+    """Return the definition with the categories that are mapped by the amendments in force."""
+    mapped = transitions.created(created).definition.unknown_categories
+    for entry in force.entries:
+        if entry.kind == "amended":
+            mapped = {**mapped, **entry.body["unknown_categories"]}
+    return replace(before.definition, unknown_categories=mapped)
+
+
+def _open_again(before: CampaignState, force: LogInForce, rows_of: RowsOf) -> CampaignState:
+    """Return the open period with the deliveries that are in force; closed periods do not change."""
+    assert before.opened is not None
+    orders = to_decide_again(orders_of(before.state))
+    empty = with_orders(before.method.forget(before.state), orders)
+    state = replace(before, state=empty, opened=replace(before.opened, deliveries=()))
+    return _gathered(state, force.deliveries.get(before.state.period, ()), rows_of)
+
+
+def _gathered(state: CampaignState, seqs: Iterable[int], rows_of: RowsOf) -> CampaignState:
+    for seq in seqs:
+        state = transitions.delivered(state, unpack_rows(_kept(rows_of, seq)).event, seq=seq)
+    return state
+
+
+def _absorb_all(
+    log: Sequence[Entry], force: LogInForce, rows_of: RowsOf, cache: StateCache, first: int
+) -> tuple[CampaignState, tuple[tuple[StepReport, Served | None], ...]]:
+    """Absorb the closed periods again; return the state after them, and the reports from period ``first`` on."""
+    steps: list[tuple[Entry, tuple[Any, ...]]] = []
+    path: tuple[Any, ...] = ()
+    for entry in force.entries:
+        if entry.kind == "closed" and force.closings[entry.body["period"]] is entry:
+            path = (*path, entry.seq, force.deliveries.get(entry.body["period"], ()))
+        elif entry.kind in ("budgeted", "amended"):
+            path = (*path, entry.seq)
+        else:
+            continue
+        steps.append((entry, path))
+    state, start = transitions.created(log[0]), 0
+    for place in range(len(steps), 0, -1):
+        entry, path = steps[place - 1]
+        if path in cache.states and not (entry.kind == "closed" and entry.body["period"] >= first):
+            state, start = cache.states[path], place
+            break
+    reports: list[tuple[StepReport, Served | None]] = []
+    for entry, path in steps[start:]:
+        body = entry.body
+        if entry.kind == "amended":
+            state = transitions.amended(state, body["unknown_categories"])
+        elif entry.kind == "budgeted":
+            values = values_with(state, body["money"], body["periods"], body["prices"])
+            state = transitions.budgeted(state, values)
+        else:
+            state, served = _absorbed(state, entry, force, rows_of)
+            cache.add(path, state)
+            if body["period"] >= first and state.last is not None:
+                reports.append((state.last, served))
+    return state, tuple(reports)
+
+
+def _absorbed(
+    state: CampaignState, closing: Entry, force: LogInForce, rows_of: RowsOf
+) -> tuple[CampaignState, Served | None]:
+    """Return the state after a closed period, with the rows in force and the orders that were placed."""
+    body = closing.body
+    period = body["period"]
+    state = _with_period(state, body["key"], body["request"], _placed(closing))
+    state = _gathered(state, force.deliveries.get(period, ()), rows_of)
+    served = evaluate(state)
+    state, report = transitions.closed(state)
+    return replace(state, last=replace(report, seconds=force.seconds.get(period, 0.0))), served
+
+
+def _placed(closing: Entry) -> Orders:
+    return tuple(decode(order) for order in closing.body["orders"])
+
+
+def _with_period(state: CampaignState, key: str | None, request: Any, orders: Orders) -> CampaignState:
+    opened = OpenPeriod(key=key, request=request_from_plain(request), received=0)
+    return replace(state, state=with_orders(state.state, orders), opened=opened)
+
+
+def _reopened(
+    state: CampaignState, before: CampaignState, log: Sequence[Entry], force: LogInForce, rows_of: RowsOf
+) -> CampaignState:
+    """Return the state with its open period, if there is one: its order is kept, and its missing rows are computed again."""
+    period = state.state.period
+    asks = [entry for entry in force.entries if entry.kind == "asked" and entry.body["period"] == period]
+    if not asks:
+        return state
+    key = next((entry.key for entry in asks if entry.key is not None), None)
+    closings = [entry for entry in log if entry.kind == "closed" and entry.body["period"] == period]
+    if before.opened is not None and before.state.period == period:
+        orders = orders_of(before.state)
+    elif closings:
+        orders = _placed(closings[-1])
+    else:
+        return transitions.asked(state, pool=asks[0].body["pool"], key=key)[0]
+    state = _with_period(state, key, asks[-1].body["request"], to_decide_again(orders))
+    state = _gathered(state, force.deliveries.get(period, ()), rows_of)
+    if state.definition.budget != before.definition.budget:
+        state = replace(state, state=state.state.without_order())
+    return state
+
+
+def _decided(state: CampaignState, force: LogInForce) -> CampaignState:
+    """Return the state with the draws and decisions of the open period that are in force."""
+    if state.opened is None:
+        return state
+    period = state.state.period
+    draws, names = force.draws.get(period, ()), force.names.get(period, ())
+    opened = replace(state.opened, draws=draws, names=names, approved=None, overridden=None)
+    state = replace(state, opened=replace(opened, received=state.state.gathered))
+    for entry in force.entries:
+        if entry.kind in ("approved", "overridden") and entry.body["period"] == period:
+            apply = transitions.approved if entry.kind == "approved" else transitions.overridden
+            state = apply(state, decision_of(entry.body, entry.at))
+    return state
