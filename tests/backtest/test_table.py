@@ -148,7 +148,9 @@ def test_every_kind_of_table_says_the_same_of_holes(
     assert table_read.features[:3] == ("x", "count", "member")
     _same(table_read, read_table(columns, **options))
     assert sum(table_read.sizes) == 49 - (7 if target == "y" else 6)
-    assert table_read.notes[0] == f"{2 if target == 'y' else 1} of 49 rows left out: {target} is missing."
+    assert table_read.notes[0] == (
+        f"{2 if target == 'y' else 1} of 49 rows left out: {target} is missing, so they are not labelled yet."
+    )
     assert table_read.notes[1] == "1 of 49 rows left out: year is missing."
 
 
@@ -170,7 +172,7 @@ def test_the_numbers_are_right(rng: np.random.Generator) -> None:
     pooled = np.concatenate(panel.X)
     np.testing.assert_allclose(pooled.mean(axis=0), 0.0, atol=1e-14)
     np.testing.assert_allclose(pooled.std(axis=0), 1.0, rtol=1e-14)
-    assert f"city became 2 columns of 0 and 1; its most frequent value {most!r} is all zeros." in panel.notes
+    assert f"city became 2 columns of 0 and 1, and {most!r} is all zeros." in panel.notes
 
 
 def test_without_standardising_values_stay(rng: np.random.Generator) -> None:
@@ -180,14 +182,13 @@ def test_without_standardising_values_stay(rng: np.random.Generator) -> None:
     assert (panel.mean.tolist(), panel.scale.tolist()) == ([0.0], [1.0])
 
 
-def test_features_are_all_numeric_columns_and_the_notes_say_which(rng: np.random.Generator) -> None:
-    panel = read_table(_columns(rng), period="year", target="y", name="mine")
+def test_features_are_all_columns_but_dates_and_free_text_and_the_notes_say_which(rng: np.random.Generator) -> None:
+    columns = {name: list(values) * 2 for name, values in _columns(rng).items()}
+    columns["remark"] = [f"remark {row}" for row in range(98)]
+    panel = read_table(columns, period="year", target="y", name="mine")
     assert panel.name == "mine"
-    assert panel.features == ("x", "count", "member")
-    assert panel.notes[:2] == (
-        "Features are all numeric columns: x, count, member.",
-        "Not among the features, because not numeric: month (time), bought (text), city (text).",
-    )
+    assert {name.split("=")[0] for name in panel.features} == {"x", "count", "member", "bought", "city"}
+    assert panel.notes[1] == "Not among the features: month (dates); remark (free text or ids)."
 
 
 @pytest.mark.parametrize("load", [load_gss_income, load_psid7682])
@@ -263,7 +264,7 @@ def test_constants_and_copies_are_noticed() -> None:
     panel = read_table(columns, period="t", target="y", features=["x", "copy", "one", "word"])
     assert panel.features == ("x", "copy")
     assert "Left out because constant: one." in panel.notes
-    assert "word became 0 columns of 0 and 1; its most frequent value 'same' is all zeros." in panel.notes
+    assert "word became 0 columns of 0 and 1, and 'same' is all zeros." in panel.notes
     assert "Nearly a copy of the target, so it may give the answer away: copy." in panel.notes
     still = read_table({"t": [0, 1] * 10, "y": np.ones(20), "x": y}, period="t", target="y")
     assert "Target y is the same in every row." in still.notes
@@ -300,8 +301,8 @@ def test_names_are_checked() -> None:
     _refused(ParameterError, different + "'rain', twice.", features=["rain", "rain"])
     _refused(ParameterError, different + "'y', which is the target.", features=["y"])
     _refused(ParameterError, different + "'t', which is the period.", features=["t"])
-    _refused(ParameterError, "(missing=...) must be one of 'refuse', 'drop'; got 'fill'.", missing="fill")
-    _refused(ParameterError, "(categories=...) must be one of 'one-hot', 'refuse'; got 'codes'.", categories="codes")
+    _refused(ParameterError, "(missing=...) must be one of 'impute', 'drop', 'refuse'; got 'fill'.", missing="fill")
+    _refused(ParameterError, "(max_categories=...) must be a whole number of at least 2; got 1.", max_categories=1)
     _refused(ParameterError, "(standardise=...) must be True or False; got 1.", standardise=1)
 
 
@@ -310,26 +311,58 @@ def test_the_sentence_names_the_function_that_was_called() -> None:
         read_table({"t": [1]}, period="u", target="y", owner="backtest")
 
 
-def test_missing_values_are_refused_or_dropped() -> None:
+def test_missing_values_are_refused_if_asked() -> None:
     hole = np.where(np.arange(20) < 3, np.nan, np.arange(20.0))
-    ask = "3 of 20 are missing (missing='drop', or --missing drop, leaves these rows out)."
-    _refused(DataError, f": column 'rain' must have no missing values; {ask}", {"rain": hole})
-    _refused(DataError, f": column 't' must have no missing values; {ask}", {"t": [None] * 3 + [0] * 7 + [1] * 10})
+    features = 'must have a value in every row with missing="refuse"; row 1 has none.'
+    _refused(DataError, f": column 'rain' {features}", {"rain": hole}, missing="refuse")
+    _refused(DataError, f": column 'city' {features}", {"city": [None] * 3 + ["a", "b"] * 8 + ["b"]}, missing="refuse")
     _refused(
         DataError,
-        f": column 'city' must have no missing values; {ask}",
-        {"city": [None] * 3 + ["a"] * 17},
-        features=["city"],
+        ": column 't' must have a value in every row with missing=\"refuse\"; 3 of 20 are missing, the first in row 1.",
+        {"t": [None] * 3 + [0] * 7 + [1] * 10},
+        missing="refuse",
     )
     _refused(DataError, ": the table must have rows that can be used; got none of 20.", {"y": [None] * 20})
     masked = np.ma.masked_less(np.arange(20.0), 3.0)
-    _refused(DataError, f": column 'rain' must have no missing values; {ask}", {"rain": masked})
+    _refused(DataError, f": column 'rain' {features}", {"rain": masked}, missing="refuse")
+
+
+def test_missing_values_are_filled_and_marked() -> None:
+    hole = np.where(np.arange(20) < 3, np.nan, np.arange(20.0))
+    columns = {"t": [None] + [0] * 9 + [1] * 10, "y": np.arange(20.0), "rain": hole, "who": ["a", None] * 10}
+    panel = read_table(columns, period="t", target="y", groups="who", standardise=False)
+    assert panel.features == ("rain", "rain=missing")
+    assert panel.sizes == (9, 10)
+    np.testing.assert_array_equal(np.concatenate(panel.X)[:3], [[11.0, 1.0], [11.0, 1.0], [3.0, 0.0]])
+    assert "1 of 20 rows left out: t is missing." in panel.notes
+    assert "rain: 2 of 19 cells are missing; filled with the mean 11, and rain=missing says where." in panel.notes
+    assert panel.groups is not None
+    assert len(set(np.concatenate(panel.groups).tolist())) == 1 + 10  # a row without a group is one by itself
+    dropped = read_table(columns, period="t", target="y", missing="drop", features=["rain"])
+    assert dropped.sizes == (7, 10)
+    assert "2 of 20 rows left out: rain is missing." in dropped.notes
+
+
+def test_codes_of_classes_are_not_regressed_in_silence() -> None:
+    columns = {"t": [0] * 15 + [1] * 15, "x": np.arange(30.0)}
+    with pytest.raises(
+        DataError, match=r"target 'y' must be numbers or two classes; its values 0 to 2 look like codes"
+    ):
+        read_table({**columns, "y": [0, 1, 2] * 10}, period="t", target="y")
+    panel = read_table({**columns, "y": [0, 1, 2] * 10}, period="t", target="y", class_codes=False)
+    assert panel.notes[1].startswith("Features have")
+    rated = read_table({**columns, "y": [1, 2, 3, 4, 5] * 6}, period="t", target="y")
+    assert any(
+        note.startswith("Target y has 5 whole values, 1 to 5, and is treated as a number") for note in rated.notes
+    )
+    counted = read_table({**columns, "y": range(30)}, period="t", target="y")
+    assert any(note.startswith("Target y holds whole numbers, 0 to 29, such as counts") for note in counted.notes)
 
 
 @pytest.mark.parametrize("value", [np.inf, -np.inf, 1e80])
 def test_wild_numbers_are_refused(value: float) -> None:
     wild = np.r_[value, np.arange(19.0)]
-    _refused(DataError, f": column 'rain' must be finite and below 1e+75 in size; got {value:g}.", {"rain": wild})
+    _refused(DataError, f": column 'rain' must be finite and below 1e+75 in size; row 1 has {value:g}.", {"rain": wild})
     _refused(DataError, f": column 'y' must be finite and below 1e+75 in size; got {value:g}.", {"y": wild})
 
 
@@ -351,38 +384,26 @@ def test_periods_that_are_none_are_refused() -> None:
 
 
 def test_columns_of_the_wrong_kind_are_refused() -> None:
-    many = [f"level {index}" for index in range(20)]
-    many[0] = "another"
-    _refused(
-        DataError,
-        ": text column 'city' must have at most 20 categories to be a feature; got 21.",
-        source={"t": [0] * 11 + [1] * 11, "y": range(22), "city": [*many, "more", "more"]},
-        features=["city"],
-    )
-    _refused(
-        DataError,
-        ": feature 'city' must be numeric; it is text (categories=\"one-hot\" makes numbers of texts).",
-        features=["city"],
-        categories="refuse",
-    )
     days = [date(2020, 1, 1)] * 20
-    _refused(DataError, ": feature 'day' must be numeric; it is a date or time.", {"day": days}, features=["day"])
-    _refused(
-        DataError,
-        ": feature 'odd' must be numeric; it is neither a number nor a text or date.",
-        {"odd": [1, "a"] * 10},
-        features=["odd"],
-    )
+    feature = "must be numbers or categories; it has"
+    _refused(DataError, f": feature 'day' {feature} dates.", {"day": days}, features=["day"])
+    odd = f": feature 'odd' {feature} values that are neither numbers nor texts."
+    _refused(DataError, odd, {"odd": [1, b"a"] * 10}, features=["odd"])
     _refused(DataError, ": target 'y' must be numbers or two classes; it is a date or time.", {"y": days})
     _refused(
         DataError,
         ": target 'y' must be numbers or two classes; got 4 texts, such as 'a'.",
         {"y": list("abcd") * 5},
     )
-    _refused(DataError, ": at least one feature must change from row to row; got none that does.", {"rain": [1.0] * 20})
     _refused(
         DataError,
-        ": features must have different names; got 'city=b' twice, once from a column of texts.",
+        ": at least one feature must change from row to row; got none that does.",
+        {"rain": [1.0] * 20},
+        features=["rain"],
+    )
+    _refused(
+        DataError,
+        ": column 'city=b' has the name of a category of another column; rename it.",
         {"city=b": range(20)},
         features=["city", "city=b"],
     )
@@ -427,7 +448,7 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path, monkeypatch: pyte
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.CSV.gz", "rows"])
 def test_a_file_gives_the_table_its_name(tmp_path: Path, name: str) -> None:
-    lines = [f"{row // 5},{row},{row % 3}" for row in range(20)]
+    lines = [f"{row // 5},{row},{row % 3 + 0.5}" for row in range(20)]
     path = _text("\n".join(["t,x,y", *lines]), tmp_path / name)
     assert read_table(path, period="t", target="y").name == "rows"
     assert read_table(path, period="t", target="y", name="mine").name == "mine"
@@ -447,12 +468,12 @@ def test_a_mark_is_a_word_among_features_and_no_label(tmp_path: Path) -> None:
     path = _written(tmp_path / "a.csv", "None", target, months)
     panel = read_table(path, period="month", target="sold", features=["garage", "size"])
     assert (panel.classes, sum(panel.sizes)) == (("no", "yes"), 60 - target.count("NA"))
-    assert f"{target.count('NA')} of 60 rows left out: sold is missing." in panel.notes
+    assert f"{target.count('NA')} of 60 rows left out: sold is missing, so they are not labelled yet." in panel.notes
     assert any("garage became 2 columns of 0 and 1" in note for note in panel.notes)
     months[3] = "NA"
     path = _written(path, "None", target, months)
-    with pytest.raises(DataError, match="column 'month' must have no missing values; 1 of"):
-        read_table(path, period="month", target="sold", features=["size"])
+    panel = read_table(path, period="month", target="sold", features=["size"])
+    assert "1 of 60 rows left out: month is missing." in panel.notes
 
 
 def test_words_of_a_frame_are_its_own() -> None:

@@ -194,10 +194,10 @@ def test_refusals_are_one_sentence_and_code_two(
     assert not Path("out").exists()
 
 
-def test_a_hole_is_refused_with_the_option_that_helps(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    given = "--period week --target y --features x --epsilon 0.1 --no-report"
+def test_a_hole_is_refused_if_asked(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = "--period week --target y --features x --epsilon 0.1 --no-report --missing refuse"
     assert main(["backtest", str(small), *given.split()]) == 2
-    assert "--missing drop, leaves these rows out" in capsys.readouterr().err
+    assert "column 'x' must have a value in every row with missing=" in capsys.readouterr().err
 
 
 def test_a_missing_period_is_named_with_the_columns(small: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -30,6 +30,8 @@ from driftpace.errors import CollinearColumnsError, ParameterError
 from driftpace.formatting import plural
 from driftpace.losses import Loss
 from driftpace.selection import read_l2
+from driftpace.tables.encoding import MissingPolicy
+from driftpace.tables.limits import MAX_CATEGORIES
 
 _OWNER = "backtest"
 
@@ -84,8 +86,8 @@ def backtest(  # noqa: PLR0913  public API
     l2: Sequence[float] | None = None,
     groups: str | None = None,
     name: str | None = None,
-    categories: str = "one-hot",
-    missing: str = "refuse",
+    missing: MissingPolicy = "impute",
+    max_categories: int = MAX_CATEGORIES,
     calendar: Sequence[str] = (),
     dayfirst: bool | None = None,
 ) -> BacktestResult:
@@ -102,7 +104,7 @@ def backtest(  # noqa: PLR0913  public API
         Columns with the period and the value to predict; a ``Table`` knows its own. ``period="date:month"`` and
         ``period=":500"`` make periods as described in :func:`read_table`.
     features : sequence of str, optional
-        Columns to predict from; all numeric ones by default.
+        Columns to predict from; by default all but dates, free text and ids.
     loss : Loss, optional
         By default the squared loss for numbers, and the logistic loss with a small penalty for two classes.
     epsilon : float, optional
@@ -131,7 +133,7 @@ def backtest(  # noqa: PLR0913  public API
         The currency of the price.
     progress : bool, optional
         Show a progress bar; by default on a terminal.
-    standardise, categories, missing, calendar, dayfirst, name
+    standardise, missing, max_categories, calendar, dayfirst, name
         As in :func:`read_table`.
     baselines : sequence of str, optional
         Names of ``BASELINES`` to compare with, all by default. One that cannot run on the table is listed in ``skipped``.
@@ -171,8 +173,9 @@ def backtest(  # noqa: PLR0913  public API
         groups=groups,
         name=name,
         standardise=standardise,
-        categories=categories,
         missing=missing,
+        max_categories=max_categories,
+        class_codes=loss is None,
         calendar=calendar,
         dayfirst=dayfirst,
         owner=_OWNER,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from driftpace import validation
+from driftpace.backtest.features import EncodingOptions, encode_features, grouped_rows, labelled_rows
 from driftpace.backtest.periods import PeriodRule, group_rows
 from driftpace.datasets import Table
 from driftpace.errors import DataError, ParameterError
@@ -17,7 +18,8 @@ from driftpace.tables import LOCAL_LIMITS, MAX_CATEGORIES, Column, read_columns
 from driftpace.tables.calendar import UNITS, calendar_column, calendar_names, check_precision
 from driftpace.tables.cells import without_marks
 from driftpace.tables.dates import parse_dates
-from driftpace.tracker.inputs import LARGEST
+from driftpace.tables.encoding import LARGEST, MISSING_POLICIES, MissingPolicy
+from driftpace.tables.targets import describe_target
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
 _A_COPY = 0.999
@@ -67,17 +69,19 @@ def read_table(  # noqa: PLR0913  public API
     groups: str | None = None,
     name: str | None = None,
     standardise: bool = True,
-    categories: str = "one-hot",
-    missing: str = "refuse",
+    missing: MissingPolicy = "impute",
+    max_categories: int = MAX_CATEGORIES,
+    class_codes: bool = True,
     calendar: Sequence[str] = (),
     dayfirst: bool | None = None,
     owner: str = "read_table",
 ) -> Panel:
     """Read a table and group its rows by period.
 
-    Rows without a target are left out and counted; in a file, marks such as NA are missing targets and periods. Text features
-    are one-hot encoded without their most frequent value. Constant columns are left out. A target of two texts or flags becomes
-    0 and 1. The ``notes`` of the panel list what was done.
+    Rows without a target are not labelled yet: they are left out and counted; in a file, marks such as NA are missing targets and
+    periods. Features are encoded by :func:`driftpace.tables.learn_encoding`: missing numbers are filled, texts become columns of
+    0 and 1. Constant columns are left out. A target of two texts or flags becomes 0 and 1. The ``notes`` of the panel list what
+    was done.
 
     Parameters
     ----------
@@ -91,7 +95,7 @@ def read_table(  # noqa: PLR0913  public API
     target : str, optional
         Column to predict; a ``Table`` knows its own.
     features : sequence of str, optional
-        Columns to predict from: by default those that a ``Table`` recommends, else all other numeric columns.
+        Columns to predict from: by default those that a ``Table`` recommends, else all others but dates, free text and ids.
     groups : str, optional
         Column with the group of a row, such as a person or a shop: cross-validation keeps groups together, and their noise is
         counted by group.
@@ -99,10 +103,13 @@ def read_table(  # noqa: PLR0913  public API
         Name of the table, by default that of the file.
     standardise : bool
         Give every feature mean 0 and standard deviation 1 over all periods together.
-    categories : {"one-hot", "refuse"}
-        What to do with text features.
-    missing : {"refuse", "drop"}
-        What to do with rows without a feature or a period.
+    missing : {"impute", "drop", "refuse"}
+        Whether missing features are filled, their rows are left out, or the table is refused. Rows without a period are left out
+        or refused.
+    max_categories : int
+        The most categories of a text feature that get a column of their own.
+    class_codes : bool
+        Refuse a target such as 0, 1, 2 that looks like codes of more than two classes; False treats it as a number.
     calendar : sequence of str
         Features to make of dates: ``"month"`` and ``"weekday"`` are categories, ``"hour"`` is two waves a day and two of half a
         day. They are made of the column of the period, or of the only column of dates, or of a named one: ``"date:month"``.
@@ -126,8 +133,7 @@ def read_table(  # noqa: PLR0913  public API
     (('1', '2'), ('x',), (5, 5))
     """
     validation.switch(owner, standardise=standardise)
-    validation.choice(owner, ("one-hot", "refuse"), categories=categories)
-    validation.choice(owner, ("refuse", "drop"), missing=missing)
+    validation.choice(owner, MISSING_POLICIES, missing=missing)
     given, columns = _read(frame, owner)
     notes = list(frame.notes) if isinstance(frame, Table) else []
     rule = _period_rule(columns, period, frame, owner)
@@ -149,14 +155,19 @@ def read_table(  # noqa: PLR0913  public API
                 owner=owner,
                 name="groups",
             )
-    chosen = _features(columns, features, frame, period, target, owner, notes, groups)
-    chosen += _add_calendar(columns, calendar, rule, dayfirst, owner)
+    apart = [period, target, *([] if groups is None else [groups])]
+    chosen = _named_features(columns, features, frame, apart, owner)
+    made = _add_calendar(columns, calendar, rule, dayfirst, owner)
+    chosen = None if chosen is None else [*chosen, *made]
     if rule.dated:
         columns[period] = _dates(columns[period], rule, dayfirst, owner)
-
-    keep = _kept(columns, period, target, [*chosen, *([groups] if groups else [])], missing, owner, notes)
-    names, X = _design(columns, chosen, keep, categories, owner, notes)
-    y, classes = _target(target, columns[target].values[keep], columns[target].kind, owner, notes)
+    keep = labelled_rows(columns, period, target, missing, owner=owner, notes=notes)
+    keep = grouped_rows(columns, groups, keep, missing, owner=owner, notes=notes)
+    limits = EncodingOptions(missing=missing, max_categories=max_categories, owner=owner)
+    names, X, keep = encode_features(columns, chosen, apart, keep, limits, notes)
+    y, classes = _target(
+        target, columns[target].values[keep], columns[target].kind, owner, notes, class_codes=class_codes
+    )
     labels, by_period = group_rows(rule, _rows(columns.get(period), keep), int(keep.sum()), owner=owner, notes=notes)
     names, X = _without_constants(names, X, owner, notes)
     _notice_copies(names, X, target, y, notes)
@@ -175,7 +186,7 @@ def read_table(  # noqa: PLR0913  public API
         mean=mean,
         scale=scale,
         classes=classes,
-        groups=None if groups is None else _whose(columns[groups].values[keep], by_period),
+        groups=None if groups is None else _whose(columns[groups], keep, by_period),
         notes=tuple(notes),
     )
 
@@ -200,9 +211,11 @@ def _stem(path: Path) -> str:
     return Path(path.stem).stem if path.suffix.lower() == ".gz" else path.stem
 
 
-def _whose(values: np.ndarray[Any, Any], by_period: Sequence[IntArray]) -> tuple[IntArray, ...]:
-    """Return the number of the group of each row."""
-    codes = np.unique(values.astype(np.str_), return_inverse=True)[1].astype(np.int64)
+def _whose(column: Column, keep: BoolArray, by_period: Sequence[IntArray]) -> tuple[IntArray, ...]:
+    """Return the number of the group of each row; a row without one is a group by itself."""
+    alone = column.missing[keep]
+    codes = np.unique(np.where(alone, "", column.values[keep].astype(np.str_)), return_inverse=True)[1].astype(np.int64)
+    codes[alone] = codes.max(initial=0) + 1 + np.arange(int(alone.sum()))
     return tuple(codes[rows] for rows in by_period)
 
 
@@ -269,33 +282,19 @@ def _rows(column: Column | None, keep: BoolArray) -> Column | None:
     return Column(kind=column.kind, values=column.values[keep], missing=column.missing[keep])
 
 
-def _features(
-    columns: dict[str, Column],
-    features: Sequence[str] | None,
-    source: object,
-    period: str,
-    target: str,
-    owner: str,
-    notes: list[str],
-    groups: str | None,
-) -> list[str]:
-    apart = (period, target) if groups is None else (period, target, groups)
-    if features is None and isinstance(source, Table) and source.features:
-        return [name for name in source.features if name not in apart]
+def _named_features(
+    columns: dict[str, Column], features: Sequence[str] | None, source: object, apart: Sequence[str], owner: str
+) -> list[str] | None:
+    """Return the features that were named, or that a bundled table recommends; None where they are to be chosen."""
     if features is None:
-        others = [name for name in columns if name not in apart]
-        chosen = [name for name in others if columns[name].kind in ("number", "flag")]
-        left = [f"{name} ({columns[name].kind})" for name in others if name not in chosen]
-        notes.append(f"Features are all numeric columns: {', '.join(chosen)}.")
-        if left:
-            notes.append(f"Not among the features, because not numeric: {', '.join(left)}.")
-    else:
-        if isinstance(features, str):
-            raise ParameterError(f"must be a list of names; got the text {features!r}.", owner=owner, name="features")
-        chosen = [_named(columns, name, source, "features", owner) for name in features]
+        recommended = source.features if isinstance(source, Table) else ()
+        return [name for name in recommended if name not in apart] or None
+    if isinstance(features, str):
+        raise ParameterError(f"must be a list of names; got the text {features!r}.", owner=owner, name="features")
+    chosen = [_named(columns, name, source, "features", owner) for name in features]
     for name in chosen:
         if name in apart or chosen.count(name) > 1:
-            role = "period" if name == period else "target" if name == target else "group"
+            role = ("period", "target", "group")[apart.index(name)] if name in apart else ""
             what = "twice" if chosen.count(name) > 1 else f"which is the {role}"
             raise ParameterError(
                 f"must be different columns, neither period nor target; got {name!r}, {what}.",
@@ -307,73 +306,8 @@ def _features(
     return chosen
 
 
-def _kept(
-    columns: dict[str, Column], period: str, target: str, chosen: list[str], missing: str, owner: str, notes: list[str]
-) -> BoolArray:
-    """Return which rows are used: those with a target and nothing missing."""
-    rows = columns[target].values.size
-    keep = np.ones(rows, dtype=np.bool_)
-    for name in filter(None, (target, period, *chosen)):
-        gone = keep & columns[name].missing
-        count = int(gone.sum())
-        if count and name != target and missing == "refuse":
-            raise DataError(
-                f"column {name!r} must have no missing values; {count:,} of {int(keep.sum()):,} are missing "
-                "(missing='drop', or --missing drop, leaves these rows out).",
-                owner=owner,
-            )
-        if count:
-            notes.append(f"{count:,} of {rows:,} rows left out: {name} is missing.")
-        keep &= ~gone
-    if not keep.any():
-        raise DataError(f"the table must have rows that can be used; got none of {rows:,}.", owner=owner)
-    return keep
-
-
-def _design(
-    columns: dict[str, Column], chosen: list[str], keep: BoolArray, categories: str, owner: str, notes: list[str]
-) -> tuple[tuple[str, ...], FloatArray]:
-    names: list[str] = []
-    parts: list[FloatArray] = []
-    for name in chosen:
-        column = columns[name]
-        values = column.values[keep]
-        if column.kind in ("number", "flag"):
-            _refuse_wild(name, values, owner)
-            names.append(name)
-            parts.append(values)
-        elif column.kind == "text" and categories == "one-hot":
-            levels = _levels(name, values, owner)
-            names += [f"{name}={level}" for level in levels[1:]]
-            parts += [(values == level).astype(np.float64) for level in levels[1:]]
-            notes.append(
-                f"{name} became {len(levels) - 1} columns of 0 and 1; its most frequent value {levels[0]!r} is all zeros."
-            )
-        else:
-            hint = ' (categories="one-hot" makes numbers of texts)' if column.kind == "text" else ""
-            raise DataError(f"feature {name!r} must be numeric; it is {_words(column.kind)}{hint}.", owner=owner)
-    twins = [name for name in names if names.count(name) > 1]
-    if twins:
-        raise DataError(
-            f"features must have different names; got {twins[0]!r} twice, once from a column of texts.", owner=owner
-        )
-    return tuple(names), np.column_stack([np.empty((int(keep.sum()), 0)), *parts])
-
-
 def _words(kind: str) -> str:
     return {"text": "text", "time": "a date or time", "other": "neither a number nor a text or date"}[kind]
-
-
-def _levels(name: str, values: np.ndarray[Any, Any], owner: str) -> list[str]:
-    """Return the distinct texts, the most frequent first and the others sorted."""
-    levels, counts = np.unique(values.astype(np.str_), return_counts=True)
-    if levels.size > MAX_CATEGORIES:
-        raise DataError(
-            f"text column {name!r} must have at most {MAX_CATEGORIES} categories to be a feature; got {levels.size:,}.",
-            owner=owner,
-        )
-    first = int(np.argmax(counts))
-    return [str(levels[first]), *(str(level) for index, level in enumerate(levels) if index != first)]
 
 
 def _refuse_wild(name: str, values: FloatArray, owner: str) -> None:
@@ -385,10 +319,20 @@ def _refuse_wild(name: str, values: FloatArray, owner: str) -> None:
 
 
 def _target(
-    name: str, values: np.ndarray[Any, Any], kind: str, owner: str, notes: list[str]
+    name: str, values: np.ndarray[Any, Any], kind: str, owner: str, notes: list[str], *, class_codes: bool
 ) -> tuple[FloatArray, tuple[str, str] | None]:
     if kind == "number":
         _refuse_wild(name, values, owner)
+        described = describe_target(name, values)
+        if described.classes and class_codes:
+            raise DataError(
+                f"target {name!r} must be numbers or two classes; its values 0 to {described.classes - 1} look like codes of "
+                f"{described.classes} classes, and more than two are not supported yet (--loss squared, or loss=SquaredLoss(), "
+                "treats them as a number).",
+                owner=owner,
+            )
+        if described.sentence is not None:
+            notes.append(described.sentence)
         return values.astype(np.float64), None
     if kind == "flag":
         return values.astype(np.float64), ("False", "True")

@@ -27,10 +27,11 @@ BUNDLED_TABLES = ("gss_income", "psid7682")
 
 
 class Missing(StrEnum):
-    """What to do with rows that lack a feature or a period."""
+    """What to do with missing features."""
 
-    REFUSE = "refuse"
+    IMPUTE = "impute"
     DROP = "drop"
+    REFUSE = "refuse"
 
 
 def backtest(
@@ -49,7 +50,8 @@ def backtest(
     ] = None,
     target: Annotated[str | None, typer.Option(help="Column to predict.")] = None,
     features: Annotated[
-        str | None, typer.Option(help="Columns to predict from, separated by commas. Default: all numeric ones.")
+        str | None,
+        typer.Option(help="Columns to predict from, separated by commas. Default: all but dates, free text and ids."),
     ] = None,
     loss: Annotated[
         str | None,
@@ -105,7 +107,15 @@ def backtest(
     ] = None,
     price: Annotated[float, typer.Option(help="Price of one label.")] = 1.0,
     currency: Annotated[str, typer.Option(help="Currency of the price, such as EUR or $.")] = "",
-    missing: Annotated[Missing, typer.Option(help="What to do with rows with missing values.")] = Missing.REFUSE,
+    missing: Annotated[
+        Missing, typer.Option(help="Fill missing features, drop their rows, or refuse the table.")
+    ] = Missing.IMPUTE,
+    max_categories: Annotated[
+        int,
+        typer.Option(
+            help="The most categories of a text column with a column of their own; the others are pooled.", min=2
+        ),
+    ] = 20,
     calendar: Annotated[
         str | None,
         typer.Option(
@@ -149,6 +159,8 @@ def backtest(
         features=split_names(features),
         groups=groups,
         missing=missing.value,
+        max_categories=max_categories,
+        class_codes=loss is None,
         calendar=split_names(calendar) or (),
         dayfirst=dayfirst,
         owner="backtest",

@@ -4,7 +4,9 @@ Nothing here knows of periods or models. :func:`read_columns` reads every format
 """
 
 from driftpace.tables.columns import Column, to_arrays
+from driftpace.tables.encoding import CategoryColumn, EncodedRows, Encoding, NumberColumn
 from driftpace.tables.label_studio import ROW_FOR, ROW_ID, row_for, rows_of_export
+from driftpace.tables.learn import LearnedEncoding, learn_encoding
 from driftpace.tables.limits import LOCAL_LIMITS, MAX_CATEGORIES, TableLimits
 from driftpace.tables.read import FileKind, read_columns
 from driftpace.tables.sample import DrawnRows, draw_rows, row_ids
@@ -15,11 +17,17 @@ __all__ = [
     "MAX_CATEGORIES",
     "ROW_FOR",
     "ROW_ID",
+    "CategoryColumn",
     "Column",
     "DrawnRows",
+    "EncodedRows",
+    "Encoding",
     "FileKind",
+    "LearnedEncoding",
+    "NumberColumn",
     "TableLimits",
     "draw_rows",
+    "learn_encoding",
     "read_columns",
     "row_for",
     "row_ids",

@@ -20,9 +20,9 @@ LARGEST_WHOLE = 2**53
 _MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "."})
 _FLAGS = {"true": 1.0, "false": 0.0}
 _COMMA = re.compile(r"[+-]?\d+(?:,\d+)?(?:[eE][+-]?\d+)?")
-_PADDED = re.compile(r"^\s*[+-]?0\d+\s*$", re.MULTILINE)
+_PADDED = re.compile(r"^[^\S\n]*[+-]?0\d+[^\S\n]*$", re.MULTILINE)
 _WHOLE = re.compile(r"([+-]?(?:0|[1-9]\d*))\.0+")
-_LONG = re.compile(r"^\s*[+-]?(\d{16,})\s*$", re.MULTILINE)
+_LONG = re.compile(r"^[^\S\n]*[+-]?(\d{16,})[^\S\n]*$", re.MULTILINE)
 
 
 def is_mark(text: object) -> bool:
@@ -96,7 +96,7 @@ def are_codes(cells: Sequence[str], numbers: FloatArray) -> bool:
     with np.errstate(invalid="ignore"):
         if not there.size or not np.all(there == np.trunc(there)):
             return False
-    joined = "\n".join(cells)
+    joined = "\n".join(set(cells))
     if _PADDED.search(joined) is not None:
         return True
     large = bool(np.abs(there).max() >= LARGEST_WHOLE)
@@ -153,13 +153,29 @@ def numbers_each(column: Column) -> FloatArray:
     >>> numbers_each(column_of(["4", "purple", ""])).tolist()
     [4.0, nan, nan]
     """
+    return numbers_and_texts(column)[0]
+
+
+def numbers_and_texts(column: Column) -> tuple[FloatArray, list[str | None] | None]:
+    """Return each cell as a number, NaN where it is none, and the texts that are neither numbers nor marks of missing values.
+
+    >>> numbers_and_texts(column_of(["4", "purple", "NA", ""]))[1]
+    [None, 'purple', None, None]
+    """
     if column.kind in ("number", "flag"):
-        return column.values
+        return column.values, None
     if column.kind == "time":
-        return np.full(column.values.size, np.nan)
-    texts = ["" if gone else _text(cell) for cell, gone in zip(column.values, column.missing, strict=True)]
-    known = {text: numbers_of([text]) for text in set(texts)}
-    return np.array([np.nan if (one := known[text]) is None else one[0] for text in texts], dtype=np.float64)
+        moments = [None if gone else str(cell) for cell, gone in zip(column.values, column.missing, strict=True)]
+        return np.full(column.values.size, np.nan), moments
+    cells = ["" if gone else _text(cell) for cell, gone in zip(column.values.tolist(), column.missing, strict=True)]
+    numbers: dict[str, float] = {}
+    texts: dict[str, str | None] = {}
+    for cell in set(cells):
+        one = numbers_of([cell])
+        numbers[cell] = float("nan") if one is None else float(one[0])
+        texts[cell] = cell if one is None else None
+    words = None if not any(texts.values()) else [texts[cell] for cell in cells]
+    return np.array([numbers[cell] for cell in cells], dtype=np.float64), words
 
 
 def with_commas(cells: Sequence[str]) -> Column | None:

@@ -1,0 +1,121 @@
+"""The rows of a table that a backtest uses, and their features as numbers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from driftpace.errors import DataError
+from driftpace.tables import Column, Encoding, LearnedEncoding, learn_encoding
+from driftpace.tables.encoding import MissingPolicy
+from driftpace.typing import BoolArray, FloatArray
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EncodingOptions:
+    """How features are encoded, and the function that error messages name."""
+
+    missing: MissingPolicy
+    max_categories: int
+    owner: str
+
+
+def encode_features(
+    columns: dict[str, Column],
+    features: Sequence[str] | None,
+    apart: Sequence[str],
+    keep: BoolArray,
+    options: EncodingOptions,
+    notes: list[str],
+) -> tuple[tuple[str, ...], FloatArray, BoolArray]:
+    """Return the names and values of the encoded features, and the rows that are used; ``notes`` say what was done."""
+    owner, missing = options.owner, options.missing
+    learned = learn_encoding(
+        columns,
+        features,
+        apart=apart,
+        keep=keep,
+        missing=missing,
+        max_categories=options.max_categories,
+        owner=owner,
+    )
+    if not learned.encoding.columns:
+        raise DataError(f"the table must have a column to predict from; it has {', '.join(columns)}.", owner=owner)
+    if missing == "drop":
+        keep = keep & ~_dropped_cells(learned.encoding, columns, keep, owner, notes)
+    notes += _feature_notes(learned, features is None)
+    encoded = learned.encoding.encode(columns, keep=keep, owner=owner)
+    return encoded.names, encoded.X, keep
+
+
+def grouped_rows(
+    columns: dict[str, Column], groups: str | None, keep: BoolArray, missing: str, *, owner: str, notes: list[str]
+) -> BoolArray:
+    """Return the rows to use where some have no group: such a row is a group by itself, unless asked otherwise."""
+    if groups is None or missing == "impute":
+        return keep
+    gone = keep & columns[groups].missing
+    if gone.any() and missing == "refuse":
+        raise _refuse_missing(groups, gone, keep, owner)
+    return keep & ~_dropped(gone, keep, groups, notes)
+
+
+def labelled_rows(
+    columns: dict[str, Column], period: str, target: str, missing: str, *, owner: str, notes: list[str]
+) -> BoolArray:
+    """Return which rows have a target and a period."""
+    rows = columns[target].values.size
+    keep = ~columns[target].missing
+    if not keep.all():
+        notes.append(
+            f"{rows - int(keep.sum()):,} of {rows:,} rows left out: {target} is missing, so they are not labelled yet."
+        )
+    gone = keep & columns[period].missing if period else ~keep & keep
+    if gone.any() and missing == "refuse":
+        raise _refuse_missing(period, gone, keep, owner)
+    keep &= ~_dropped(gone, keep, period, notes)
+    if not keep.any():
+        raise DataError(f"the table must have rows that can be used; got none of {rows:,}.", owner=owner)
+    return keep
+
+
+def _dropped(missing: BoolArray, keep: BoolArray, name: str, notes: list[str]) -> BoolArray:
+    """Return the rows to leave out because of a missing cell, and say how many."""
+    gone = keep & missing
+    if gone.any():
+        notes.append(f"{int(gone.sum()):,} of {gone.size:,} rows left out: {name} is missing.")
+    return gone
+
+
+def _dropped_cells(
+    encoding: Encoding, columns: dict[str, Column], keep: BoolArray, owner: str, notes: list[str]
+) -> BoolArray:
+    """Return the rows with a missing feature, and say how many for each column."""
+    gone = np.zeros(keep.size, dtype=np.bool_)
+    for column in encoding.columns:
+        alone = Encoding(columns=(column,)).incomplete(columns, owner=owner)
+        gone |= _dropped(alone, keep & ~gone, column.name, notes)
+    if not (keep & ~gone).any():
+        raise DataError(f"the table must have rows that can be used; got none of {keep.size:,}.", owner=owner)
+    return gone
+
+
+def _refuse_missing(name: str, gone: BoolArray, keep: BoolArray, owner: str) -> DataError:
+    row = int(np.argmax(gone)) + 1
+    return DataError(
+        f'column {name!r} must have a value in every row with missing="refuse"; {int(gone.sum()):,} of '
+        f"{int(keep.sum()):,} are missing, the first in row {row:,}.",
+        owner=owner,
+    )
+
+
+def _feature_notes(learned: LearnedEncoding, chosen: bool) -> list[str]:
+    """Return what the features are, where nobody named them, and what became of their cells."""
+    notes = [f"Features: {', '.join(learned.encoding.sources)}."] if chosen else []
+    if learned.left_out:
+        reasons: dict[str, list[str]] = {}
+        for name, reason in learned.left_out.items():
+            reasons.setdefault(reason, []).append(name)
+        listed = "; ".join(f"{', '.join(names)} ({reason})" for reason, names in reasons.items())
+        notes.append(f"Not among the features: {listed}.")
+    return [*notes, *learned.notes]

@@ -1,0 +1,474 @@
+"""Encode columns with missing cells and categories as finite numbers, in the same way in every period.
+
+An :class:`Encoding` is learned once, without labels, by :func:`driftpace.tables.learn_encoding`, and then fixed, so that the
+coefficients of a model keep their meaning. Each row is encoded by itself.
+"""
+
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, Literal
+
+import numpy as np
+
+from driftpace.errors import DataError
+from driftpace.tables.cells import numbers_and_texts, numbers_each
+from driftpace.tables.columns import Column
+from driftpace.typing import BoolArray, FloatArray, IntArray
+
+MissingPolicy = Literal["impute", "drop", "refuse"]
+MISSING_POLICIES: tuple[MissingPolicy, ...] = ("impute", "drop", "refuse")
+MISSING, OTHER = "missing", "other"
+"""The categories of missing cells, and of rare or unknown categories."""
+LARGEST = 1e75
+"""Beyond this a fourth power overflows, and the estimates of the constants need fourth powers."""
+NUMERIC_SHARE = 0.95
+"""A column is numeric where at least this share of its cells are numbers; the others are missing."""
+SHOWN = 5
+"""Unknown categories named in messages and in the log, which must not hold a column of free text."""
+LONGEST = 80
+"""Characters of each of them."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NumberColumn:
+    """A numeric column: missing cells are ``fill``, and 1 in a column of their own where ``indicator`` is set."""
+
+    name: str
+    fill: float
+    indicator: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the encoded columns."""
+        return (self.name, f"{self.name}={MISSING}") if self.indicator else (self.name,)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CategoryColumn:
+    """A categorical column: a column of 0 and 1 for each of ``levels`` but the first, the reference category.
+
+    Other categories count as the one in ``unknown``; where it lists several, each category counts as the one that its hash
+    selects. Missing cells are the category ``missing`` where it is listed, and the reference category elsewhere.
+    """
+
+    name: str
+    levels: tuple[str, ...]
+    unknown: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the encoded columns."""
+        return tuple(f"{self.name}={level}" for level in self.levels[1:])
+
+    def category_of(self, word: str) -> str:
+        """Return the category that an unlisted one counts as.
+
+        >>> CategoryColumn(name="city", levels=("Oslo", "other"), unknown=("other",)).category_of("Rome")
+        'other'
+        """
+        return self.unknown[zlib.crc32(word.encode("utf-8", "surrogatepass")) % len(self.unknown)]
+
+
+EncodedColumn = NumberColumn | CategoryColumn
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FilledCells:
+    """Missing cells of a column and what they count as.
+
+    Parameters
+    ----------
+    column : str
+        The column.
+    cells : int
+        Number of cells.
+    value : str
+        The number or category that they count as.
+    not_numbers : int
+        How many of them hold a text in place of a number.
+    example : str
+        The first such text.
+
+    Examples
+    --------
+    >>> FilledCells(column="age", cells=3, value="41.2", not_numbers=1, example="old").sentence
+    "3 cells of age are missing (1 is not a number: 'old') and count as 41.2"
+    """
+
+    column: str
+    cells: int
+    value: str
+    not_numbers: int = 0
+    example: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """The cells as a sentence."""
+        texts = ""
+        if self.not_numbers:
+            are = "is not a number" if self.not_numbers == 1 else "are not numbers"
+            texts = f" ({self.not_numbers:,} {are}: {self.example!r})"
+        cells, count = ("cell", "is missing") if self.cells == 1 else ("cells", "are missing")
+        return (
+            f"{self.cells:,} {cells} of {self.column} {count}{texts} and count{'s' * (self.cells == 1)} as {self.value}"
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MappedCategories:
+    """Rows with categories that are not listed, mapped to a listed one.
+
+    Parameters
+    ----------
+    column : str
+        The categorical column.
+    category : str
+        The listed category that unknown ones count as.
+    rows : int
+        Number of rows.
+    distinct : int
+        Number of distinct unknown categories.
+    examples : tuple of str
+        The first few of them.
+
+    Examples
+    --------
+    >>> MappedCategories(column="city", category="Milan", rows=3, distinct=2, examples=("Bari", "Turin")).sentence
+    '3 rows with an unknown city (Bari, Turin) count as Milan'
+    """
+
+    column: str
+    category: str
+    rows: int
+    distinct: int
+    examples: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        """The mapping as a sentence."""
+        more = f" and {self.distinct - len(self.examples):,} more" if self.distinct > len(self.examples) else ""
+        rows, count = ("row", "counts") if self.rows == 1 else ("rows", "count")
+        unknown = f"an unknown {self.column} ({', '.join(self.examples)}{more})"
+        return f"{self.rows:,} {rows} with {unknown} {count} as {self.category}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class EncodedRows:
+    """Encoded rows: ``X`` has a column for each of ``names``, all finite.
+
+    ``filled`` marks the missing cells of each column that has some, and ``texts`` holds those of them that are not numbers.
+    ``unknown`` holds the unlisted categories of each column that has some; None elsewhere.
+    """
+
+    X: FloatArray
+    names: tuple[str, ...]
+    encoding: "Encoding"
+    filled: Mapping[str, BoolArray]
+    texts: Mapping[str, np.ndarray[Any, Any]]
+    unknown: Mapping[str, np.ndarray[Any, Any]]
+
+    def take(self, places: IntArray | Sequence[int]) -> "EncodedRows":
+        """Return the rows in those places."""
+        index = np.asarray(places, dtype=np.int64)
+        return EncodedRows(
+            X=np.ascontiguousarray(self.X[index]),
+            names=self.names,
+            encoding=self.encoding,
+            filled={name: cells[index] for name, cells in self.filled.items()},
+            texts={name: cells[index] for name, cells in self.texts.items()},
+            unknown={name: cells[index] for name, cells in self.unknown.items()},
+        )
+
+    def filled_cells(self) -> tuple[FilledCells, ...]:
+        """Return the missing cells by column."""
+        counted = []
+        for column in self.encoding.columns:
+            count = int(self.filled[column.name].sum()) if column.name in self.filled else 0
+            if count:
+                words = [] if column.name not in self.texts else _present(self.texts[column.name])
+                counted.append(
+                    FilledCells(
+                        column=column.name,
+                        cells=count,
+                        value=_fill_text(column),
+                        not_numbers=len(words),
+                        example=_shown(words[0]) if words else "",
+                    )
+                )
+        return tuple(counted)
+
+    def mapped_categories(self) -> tuple[MappedCategories, ...]:
+        """Return the unlisted categories by column."""
+        mapped = []
+        for column in self.encoding.columns:
+            words = _present(self.unknown[column.name]) if column.name in self.unknown else []
+            if words and isinstance(column, CategoryColumn):
+                different = list(dict.fromkeys(words))
+                mapped.append(
+                    MappedCategories(
+                        column=column.name,
+                        category=column.unknown[0] if len(column.unknown) == 1 else f"{OTHER}, by their hash",
+                        rows=len(words),
+                        distinct=len(different),
+                        examples=tuple(_shown(word) for word in different[:SHOWN]),
+                    )
+                )
+        return tuple(mapped)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Encoding:
+    """What each column of a table becomes.
+
+    Parameters
+    ----------
+    columns : tuple of NumberColumn or CategoryColumn
+        The source columns in order.
+    missing : {"impute", "drop", "refuse"}
+        Whether missing cells are filled, their rows are left out, or the table is refused.
+
+    Examples
+    --------
+    >>> from driftpace.tables import read_columns
+    >>> encoding = Encoding(columns=(
+    ...     NumberColumn(name="age", fill=40.0, indicator=True),
+    ...     CategoryColumn(name="city", levels=("Oslo", "Rome"), unknown=("Oslo",)),
+    ... ))
+    >>> rows = encoding.encode(read_columns({"age": [30, None], "city": ["Rome", "Bari"]}))
+    >>> rows.names, rows.X.tolist()
+    (('age', 'age=missing', 'city=Rome'), [[30.0, 0.0, 1.0], [40.0, 1.0, 0.0]])
+    >>> rows.mapped_categories()[0].sentence
+    '1 row with an unknown city (Bari) counts as Oslo'
+    """
+
+    columns: tuple[EncodedColumn, ...]
+    missing: MissingPolicy = "impute"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the encoded columns."""
+        return tuple(name for column in self.columns for name in column.names)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The names of the source columns."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def text_columns(self) -> tuple[str, ...]:
+        """The columns to be read as text, so that the categories 7 and 007 differ."""
+        return tuple(column.name for column in self.columns if isinstance(column, CategoryColumn))
+
+    def incomplete(self, columns: Mapping[str, Column], *, owner: str = "Encoding") -> BoolArray:
+        """Return which rows have a missing cell."""
+        gone = np.zeros(next(iter(columns.values())).missing.size, dtype=np.bool_)
+        for spec in self.columns:
+            column = find_column(columns, spec.name, owner)
+            gone |= np.isnan(numbers_each(column)) if isinstance(spec, NumberColumn) else column.missing
+        return gone
+
+    def encode(
+        self, columns: Mapping[str, Column], *, keep: BoolArray | None = None, owner: str = "Encoding"
+    ) -> EncodedRows:
+        """Encode the rows of a table.
+
+        Parameters
+        ----------
+        columns : mapping of str to Column
+            The table; other columns than those of the encoding are ignored.
+        keep : array of bool, optional
+            The rows to encode; all by default.
+        owner : str
+            The function that error messages name.
+
+        Returns
+        -------
+        EncodedRows
+
+        Raises
+        ------
+        DataError
+            If a column is absent, is not numeric where it was, has an infinite number, or has a missing cell with
+            ``missing="refuse"``.
+        """
+        parts: list[FloatArray] = []
+        filled: dict[str, BoolArray] = {}
+        texts: dict[str, np.ndarray[Any, Any]] = {}
+        unknown: dict[str, np.ndarray[Any, Any]] = {}
+        rows = next(iter(columns.values())).missing.size if columns else 0
+        places = np.arange(rows) if keep is None else np.flatnonzero(keep)
+        for spec in self.columns:
+            column = find_column(columns, spec.name, owner)
+            if isinstance(spec, NumberColumn):
+                numbers, words = numeric_cells(column, places, spec.name, owner)
+                gone = np.isnan(numbers)
+                parts.append(np.where(gone, spec.fill, numbers))
+                if spec.indicator:
+                    parts.append(gone.astype(np.float64))
+                if words is not None:
+                    texts[spec.name] = words
+            else:
+                gone = column.missing[places]
+                codes, unlisted = _category_codes(spec, column, places)
+                parts += [(codes == place).astype(np.float64) for place in range(1, len(spec.levels))]
+                if unlisted is not None:
+                    unknown[spec.name] = unlisted
+            if gone.any():
+                if self.missing == "refuse":
+                    row = int(places[np.argmax(gone)]) + 1
+                    raise DataError(
+                        f'column {spec.name!r} must have a value in every row with missing="refuse"; row {row:,} has none.',
+                        owner=owner,
+                    )
+                filled[spec.name] = gone
+        check_names(self.names, owner)
+        X = np.column_stack([np.empty((places.size, 0)), *parts])
+        return EncodedRows(X=X, names=self.names, encoding=self, filled=filled, texts=texts, unknown=unknown)
+
+    def to_values(self) -> dict[str, Any]:
+        """Return plain values that :meth:`of` reads, such as JSON holds."""
+        columns = [
+            {"name": column.name, "fill": column.fill, "indicator": column.indicator}
+            if isinstance(column, NumberColumn)
+            else {"name": column.name, "levels": list(column.levels), "unknown": list(column.unknown)}
+            for column in self.columns
+        ]
+        return {"missing": self.missing, "columns": columns}
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> "Encoding":
+        """Return the encoding of plain values."""
+        columns = tuple(
+            NumberColumn(name=item["name"], fill=float(item["fill"]), indicator=bool(item["indicator"]))
+            if "fill" in item
+            else CategoryColumn(name=item["name"], levels=tuple(item["levels"]), unknown=tuple(item["unknown"]))
+            for item in values["columns"]
+        )
+        return cls(columns=columns, missing=values["missing"])
+
+
+def find_column(columns: Mapping[str, Column], name: str, owner: str) -> Column:
+    """Return the column of that name, or raise DataError."""
+    if name not in columns:
+        near = get_close_matches(name, columns, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(columns) or 'none'}."
+        raise DataError(f"the table must have the column {name!r}; {hint}", owner=owner)
+    return columns[name]
+
+
+def check_names(names: Sequence[str], owner: str) -> None:
+    """Refuse encoded columns of one name."""
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DataError(f"column {twice!r} has the name of a category of another column; rename it.", owner=owner)
+
+
+def numeric_cells(
+    column: Column, places: IntArray, name: str, owner: str
+) -> tuple[FloatArray, np.ndarray[Any, Any] | None]:
+    """Return numbers, NaN where missing, and the cells that hold other texts; DataError where these are many."""
+    every, words = numbers_and_texts(column)
+    numbers = every[places]
+    with np.errstate(invalid="ignore"):
+        wild = np.abs(numbers) > LARGEST
+    if wild.any():
+        at = int(np.argmax(wild))
+        raise DataError(
+            f"column {name!r} must be finite and below {LARGEST:g} in size; row {int(places[at]) + 1:,} has {numbers[at]:g}.",
+            owner=owner,
+        )
+    if words is None:
+        return numbers, None
+    texts = np.array([None, *words], dtype=object)[1:][places]
+    count = sum(text is not None for text in texts.tolist())
+    if count > (1.0 - NUMERIC_SHARE) * int((~column.missing[places]).sum()):
+        raise DataError(f"feature {name!r} must be numeric; {_describe(column, texts, places)}.", owner=owner)
+    return numbers, texts if count else None
+
+
+def _describe(column: Column, texts: np.ndarray[Any, Any], places: IntArray) -> str:
+    if column.kind == "time":
+        return "it holds dates"
+    at = next(index for index, text in enumerate(texts) if text is not None)
+    comma = "; use a point for decimals" if texts[at].replace(",", "").strip("+-").isdigit() else ""
+    return f"row {int(places[at]) + 1:,} has {_shown(texts[at])!r}{comma}"
+
+
+def _category_codes(
+    spec: CategoryColumn, column: Column, places: IntArray
+) -> tuple[IntArray, np.ndarray[Any, Any] | None]:
+    """Return the place of the category of each row among the levels, and the unlisted categories."""
+    words = category_words(column)[places]
+    where = {level: place for place, level in enumerate(spec.levels)}
+    meant = meanings([word for word in dict.fromkeys(words.tolist()) if word is not None], spec.levels)
+    code_of = {word: where[spec.category_of(word) if level is None else level] for word, level in meant.items()}
+    code_of[None] = where.get(MISSING, 0)  # type: ignore[index]
+    codes = np.array([code_of[word] for word in words.tolist()], dtype=np.int64)
+    strange = {word for word, level in meant.items() if level is None}
+    if not strange:
+        return codes, None
+    return codes, np.array([None, *(word if word in strange else None for word in words.tolist())], dtype=object)[1:]
+
+
+def category_words(column: Column) -> np.ndarray[Any, Any]:
+    """Return the cells of a column as texts, None where missing."""
+    if column.kind == "text":
+        words = column.values.copy()
+        words[column.missing] = None
+        return words
+    cells = [
+        None if gone else word_of(value, column.kind)
+        for value, gone in zip(column.values.tolist(), column.missing, strict=True)
+    ]
+    return np.array([None, *cells], dtype=object)[1:]
+
+
+def meanings(written: Sequence[str], words: Sequence[str]) -> dict[str, str | None]:
+    """Return which of ``words`` each distinct text in a file stands for; None where it is none of them.
+
+    A text stands for itself, or else for the only one that is the same number or truth value: files write 1 as 1.0 where some
+    values are missing, and true as True.
+    """
+    alike: dict[str, list[str]] = {}
+    for candidate in words:
+        alike.setdefault(_plainly(candidate), []).append(candidate)
+    exact = frozenset(words)
+    meaning_of: dict[str, str | None] = {}
+    for word in dict.fromkeys(written):
+        same = [word] if word in exact else alike.get(_plainly(word), [])
+        meaning_of[word] = same[0] if len(same) == 1 else None
+    return meaning_of
+
+
+def _plainly(word: str) -> str:
+    if word.lower() in ("true", "false"):
+        return word.lower()
+    try:
+        return repr(float(word) + 0.0)
+    except ValueError:
+        return word
+
+
+def word_of(value: Any, kind: str) -> str:
+    """Return the text of a cell."""
+    if kind == "flag":
+        return "true" if value else "false"
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def _fill_text(column: EncodedColumn) -> str:
+    if isinstance(column, NumberColumn):
+        return f"{column.fill:.6g}"
+    return MISSING if MISSING in column.levels else column.levels[0]
+
+
+def _present(cells: np.ndarray[Any, Any]) -> list[str]:
+    return [cell for cell in cells.tolist() if cell is not None]
+
+
+def _shown(word: str) -> str:
+    return word.encode("utf-8", "replace").decode()[:LONGEST]
