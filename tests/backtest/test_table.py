@@ -435,7 +435,10 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path, monkeypatch: pyte
     )
     workbook = tmp_path / "rows.xlsx"
     workbook.write_bytes(b"PK\x03\x04")
-    with pytest.raises(DataError, match=r"^read_table: rows\.xlsx must be a CSV, .* it is a zip archive or a workbook"):
+    with pytest.raises(
+        DataError,
+        match=r"^read_table: rows\.xlsx must be a whole workbook; it cannot be read: File is not a zip file\.$",
+    ):
         read_table(workbook, period="t", target="y")
     broken = tmp_path / "broken.parquet"
     broken.write_bytes(b"nothing of the kind")

@@ -3,6 +3,7 @@
 import gzip
 import io
 import struct
+import zipfile
 import zlib
 from collections.abc import Callable
 
@@ -172,6 +173,69 @@ def csv_of_many_cells() -> bytes:
     return b",".join(b"c%d" % at for at in range(900)) + b"\n" + (b"," * 899 + b"\n") * 60_000
 
 
+_SHEET = "xl/worksheets/sheet1.xml"
+_SPREADSHEET = b'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+_SHARED = (
+    b'<Override PartName="/xl/sharedStrings.xml" '
+    b'ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.sharedStrings+xml"/>'
+)
+
+
+def _workbook(parts: dict[str, bytes]) -> bytes:
+    """Return a small workbook with some of its parts replaced."""
+    import openpyxl
+
+    book, plain = openpyxl.Workbook(), io.BytesIO()
+    for row in (["a", "b"], ["x", 1], ["y", 2]):
+        book.active.append(row)
+    book.save(plain)
+    sink = io.BytesIO()
+    with zipfile.ZipFile(plain) as source, zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for name in {*source.namelist(), *parts}:
+            content = parts[name] if name in parts else source.read(name)
+            archive.writestr(name, content.replace(b"</Types>", _SHARED + b"</Types>"))
+    return sink.getvalue()
+
+
+def _sheet(rows: bytes) -> bytes:
+    return _workbook({_SHEET: b"<worksheet " + _SPREADSHEET + b"><sheetData>" + rows + b"</sheetData></worksheet>"})
+
+
+def excel_of_many_bytes() -> bytes:
+    return _sheet(b" " * 200 * _MIB)
+
+
+def excel_of_many_elements() -> bytes:
+    return _sheet(b"<a/>" * (8 * _MIB))
+
+
+def excel_of_one_long_row() -> bytes:
+    return _sheet(b"<row>" + b"<c/>" * (8 * _MIB) + b"</row>")
+
+
+def excel_of_many_rows() -> bytes:
+    return _sheet(b"<row/>" * (8 * _MIB))
+
+
+def excel_of_a_far_row() -> bytes:
+    return _sheet(b'<row r="1"><c r="A1"><v>1</v></c></row><row r="900000000"><c r="A900000000"><v>1</v></c></row>')
+
+
+def excel_of_many_styles() -> bytes:
+    styles = b"<styleSheet " + _SPREADSHEET + b"><cellXfs>" + b"<xf/>" * (4 * _MIB) + b"</cellXfs></styleSheet>"
+    return _workbook({"xl/styles.xml": styles})
+
+
+def excel_of_many_texts() -> bytes:
+    texts = b"<sst " + _SPREADSHEET + b">" + b"<si><t>a</t></si>" * (6 * _MIB) + b"</sst>"
+    return _workbook({"xl/sharedStrings.xml": texts})
+
+
+def excel_of_entities() -> bytes:
+    entities = b"".join(b'<!ENTITY e%d "%s">' % (level, b"&e%d;" % (level - 1) * 50) for level in range(1, 9))
+    return _workbook({_SHEET: b"<!DOCTYPE a [<!ENTITY e0 'lol'>" + entities + b"]><a>&e8;</a>"})
+
+
 REFUSED: tuple[Callable[[], bytes], ...] = (
     gzip_of_zeros,
     gzip_in_gzip,
@@ -197,6 +261,14 @@ REFUSED: tuple[Callable[[], bytes], ...] = (
     csv_of_many_rows,
     csv_of_empty_lines,
     csv_of_many_cells,
+    excel_of_many_bytes,
+    excel_of_many_elements,
+    excel_of_one_long_row,
+    excel_of_many_rows,
+    excel_of_a_far_row,
+    excel_of_many_styles,
+    excel_of_many_texts,
+    excel_of_entities,
 )
 """Too much, whatever is done with it."""
 READ: tuple[Callable[[], bytes], ...] = (parquet_of_a_long_text_many_times,)

@@ -74,6 +74,7 @@ def read_table(  # noqa: PLR0913  public API
     class_codes: bool = True,
     calendar: Sequence[str] = (),
     dayfirst: bool | None = None,
+    sheet: str | int | None = None,
     owner: str = "read_table",
 ) -> Panel:
     """Read a table and group its rows by period.
@@ -115,6 +116,8 @@ def read_table(  # noqa: PLR0913  public API
         day. They are made of the column of the period, or of the only column of dates, or of a named one: ``"date:month"``.
     dayfirst : bool, optional
         Whether 03/04/2010 is 3 April; by default the other dates of the column decide.
+    sheet : str or int, optional
+        The sheet of an Excel workbook, by its name or its place from 0; the first by default.
     owner : str
         The function that error messages name.
 
@@ -134,7 +137,7 @@ def read_table(  # noqa: PLR0913  public API
     """
     validation.switch(owner, standardise=standardise)
     validation.choice(owner, MISSING_POLICIES, missing=missing)
-    given, columns = _read(frame, owner)
+    given, columns = _read(frame, owner, sheet)
     notes = list(frame.notes) if isinstance(frame, Table) else []
     rule = _period_rule(columns, period, frame, owner)
     period = rule.column or ""
@@ -191,12 +194,12 @@ def read_table(  # noqa: PLR0913  public API
     )
 
 
-def _read(frame: Any, owner: str) -> tuple[str, dict[str, Column]]:
+def _read(frame: Any, owner: str, sheet: str | int | None) -> tuple[str, dict[str, Column]]:
     """Return a name for the table, and its columns."""
     if isinstance(frame, Table):
         return frame.name, read_columns(frame.columns, owner=owner)
     try:
-        columns = read_columns(frame, limits=LOCAL_LIMITS, owner=owner)
+        columns = read_columns(frame, limits=LOCAL_LIMITS, owner=owner, sheet=sheet)
     except ParameterError as error:
         raise (error.renamed(name="frame") if error.name == "source" else error) from None
     return _stem(Path(frame)) if isinstance(frame, str | PathLike) else "table", columns

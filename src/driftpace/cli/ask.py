@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from driftpace.cli.options import STUDIO, DryRun, Key, Name, Project, Shown, Storage, Who
+from driftpace.cli.options import STUDIO, DryRun, Key, Name, Project, Sheet, Shown, Storage, Who
 from driftpace.cli.output import Form
 from driftpace.errors import ParameterError
 
@@ -37,6 +37,7 @@ def ask(
         Path | None,
         typer.Option(metavar="FILE", help="The pool: draw the rows to label from it.", rich_help_panel=_ROWS),
     ] = None,
+    sheet: Sheet = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -82,6 +83,7 @@ def ask(
 
     task = _Task.of(
         select=select,
+        sheet=sheet,
         out=out,
         stratify=stratify,
         task_format=task_format,
@@ -125,6 +127,7 @@ class _Task:
     """Draw the rows to label and write them to a file or to Label Studio."""
 
     select: Path
+    sheet: str | None
     out: Path | None
     stratify: str | None
     task_format: TaskFormat
@@ -200,7 +203,10 @@ class _Task:
         if not self.pools:
             from driftpace.cli.files import read_rows
 
-            self.pools.append(read_rows(campaign.definition, self._source, self.select, option="--select", exact=True))
+            pool = read_rows(
+                campaign.definition, self._source, self.select, option="--select", exact=True, sheet=self.sheet
+            )
+            self.pools.append(pool)
         return self.pools[0]
 
     def _write(self, campaign: "Campaign", order: "Order", sample: "Sample") -> list["Line"]:
@@ -235,6 +241,7 @@ class _Task:
 def _refuse_without_select(options: dict[str, Any]) -> None:
     given = {
         "--out": options["out"],
+        "--sheet": options["sheet"],
         "--stratify": options["stratify"],
         "--instead": options["instead"] or None,
         "--label-studio": options["label_studio"],

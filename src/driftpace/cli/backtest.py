@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from driftpace.cli.options import ShownList, loss_completion
+from driftpace.cli.options import Sheet, ShownList, loss_completion
 from driftpace.cli.output import ListForm
 from driftpace.errors import ParameterError
 from driftpace.losses import loss_names
@@ -38,7 +38,7 @@ def backtest(
     file: Annotated[
         str,
         typer.Argument(
-            metavar="FILE", help="A CSV, JSON, Arrow or Parquet file, or a bundled table: gss_income, psid7682."
+            metavar="FILE", help="A CSV, JSON, Arrow, Parquet or Excel file, or a bundled table: gss_income, psid7682."
         ),
     ],
     period: Annotated[
@@ -126,6 +126,7 @@ def backtest(
         bool | None,
         typer.Option("--dayfirst/--monthfirst", help="Whether 03/04/2010 is 3 April. Default: the other dates decide."),
     ] = None,
+    sheet: Sheet = None,
     out: Annotated[Path, typer.Option(help="Directory for report.html and backtest.json.")] = Path("out"),
     form: ShownList = ListForm.TABLE,
     report: Annotated[bool, typer.Option("--report/--no-report", help="Write report.html.")] = True,
@@ -163,6 +164,7 @@ def backtest(
         class_codes=loss is None,
         calendar=split_names(calendar) or (),
         dayfirst=dayfirst,
+        sheet=sheet,
         owner="backtest",
     )
     penalty = penalties[0] if len(penalties) == 1 else 0.0 if penalties else None

@@ -82,7 +82,13 @@ def printable(text: str) -> str:
 
 
 def read_rows(
-    definition: "Definition", name: str, data: bytes | Path, *, option: str = "FILE", exact: bool = False
+    definition: "Definition",
+    name: str,
+    data: bytes | Path,
+    *,
+    option: str = "FILE",
+    exact: bool = False,
+    sheet: str | None = None,
 ) -> "dict[str, Column]":
     """Return the columns of a file: ids and categories as text, and with ``exact`` how every cell was written."""
     from driftpace.campaign.schema import text_columns
@@ -96,12 +102,13 @@ def read_rows(
         as_text=text_columns(definition),
         exact=exact,
         target=definition.target,
+        sheet=sheet,
     )
 
 
-def read_table_option(path: Path) -> "dict[str, Column]":
+def read_table_option(path: Path, sheet: str | None = None) -> "dict[str, Column]":
     """Return the columns of the file given by ``--table``."""
     from driftpace.tables import LOCAL_LIMITS, read_columns
 
     require_table(path, "--table")
-    return read_columns(path, owner="--table", limits=LOCAL_LIMITS)
+    return read_columns(path, owner="--table", limits=LOCAL_LIMITS, sheet=sheet)

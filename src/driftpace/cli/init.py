@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from driftpace.cli.options import DryRun, Shown, Storage, Who, loss_completion
+from driftpace.cli.options import DryRun, Sheet, Shown, Storage, Who, loss_completion
 from driftpace.cli.output import Form
 from driftpace.errors import DriftpaceError, ParameterError
 from driftpace.losses import loss_names
@@ -37,6 +37,7 @@ def init(
             rich_help_panel=_DATA,
         ),
     ] = None,
+    sheet: Sheet = None,
     features: Annotated[
         str | None,
         typer.Option(
@@ -182,6 +183,7 @@ def init(
     options: dict[str, Any] = {
         "target": target,
         "table": table,
+        "sheet": sheet,
         "features": features,
         "classes": classes,
         "loss": loss,
@@ -355,7 +357,9 @@ def infer(name: str, given: dict[str, Any]) -> "tuple[dict[str, Any], list[Line]
     from driftpace.campaign.inference import infer_settings
     from driftpace.cli.files import read_table_option
 
-    settings, notes = infer_settings(settings, read_table_option(given["table"]), source=given["table"].name)
+    settings, notes = infer_settings(
+        settings, read_table_option(given["table"], given.get("sheet")), source=given["table"].name
+    )
     return settings, [(note.topic, note.text) for note in notes]
 
 

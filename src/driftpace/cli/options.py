@@ -96,6 +96,11 @@ Key = Annotated[
     typer.Option("--key", metavar="NAME", help="Your name of the period, such as 2026-W46.", show_default=False),
 ]
 
+Sheet = Annotated[
+    str | None,
+    typer.Option("--sheet", metavar="NAME", help="The sheet of an Excel file. Default: the first.", show_default=False),
+]
+
 
 def user_name(given: str | None) -> str:
     """Return who runs the command, for the log: as given, else the login name, else nothing."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from driftpace.cli.options import DryRun, Name, Storage
+from driftpace.cli.options import DryRun, Name, Sheet, Storage
 from driftpace.cli.output import Form, ListForm
 from driftpace.errors import ParameterError, ProtocolError
 
@@ -39,6 +39,7 @@ def predict(
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file of --out.")] = False,
+    sheet: Sheet = None,
     dry_run: DryRun = False,
     storage: Storage = None,
 ) -> None:
@@ -63,7 +64,7 @@ def predict(
         status = campaign.status()
         if status.last is None:
             raise ProtocolError("there is no model yet because no period is closed; run ask and tell first.")
-        columns, predictions = _predict(campaign, file)
+        columns, predictions = _predict(campaign, file, sheet)
         target = campaign.definition.target or "target"
     rows, added = _with_predictions(columns, predictions, target)
     notes = [("Unknown", counted.sentence) for counted in predictions.unknown_categories]
@@ -87,14 +88,14 @@ def predict(
     )
 
 
-def _predict(campaign: "Campaign", file: str) -> "tuple[dict[str, Column], Predicted]":
+def _predict(campaign: "Campaign", file: str, sheet: str | None) -> "tuple[dict[str, Column], Predicted]":
     """Return the columns of a file, codes as they were written, and their predictions."""
     from driftpace.cli.files import read_bytes, read_rows
 
     name, data = read_bytes(file)
-    columns = read_rows(campaign.definition, name, data)
+    columns = read_rows(campaign.definition, name, data, sheet=sheet)
     predictions = campaign.predict_table(columns)
-    written = read_rows(campaign.definition, name, data, exact=True)
+    written = read_rows(campaign.definition, name, data, exact=True, sheet=sheet)
     return columns | {name: column for name, column in written.items() if _is_code(column)}, predictions
 
 

@@ -21,7 +21,7 @@ def prompt_for(name: str | None, given: dict[str, Any]) -> tuple[str, dict[str, 
     if "table" in given:
         from driftpace.cli.files import read_table_option
 
-        columns = list(read_table_option(given["table"]))
+        columns = list(read_table_option(given["table"], given.get("sheet")))
         typer.echo(f"  Columns: {', '.join(columns)}.")
     if "target" not in given:
         given["target"] = str(typer.prompt("Column to predict"))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from driftpace.cli.options import STUDIO, DryRun, Key, Name, Project, Shown, Storage, Who
+from driftpace.cli.options import STUDIO, DryRun, Key, Name, Project, Sheet, Shown, Storage, Who
 from driftpace.cli.output import Form
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def tell(
         str | None,
         typer.Argument(
             metavar="FILE",
-            help="Labelled rows: CSV, Parquet, JSON, JSON Lines, Arrow or a Label Studio export; - reads stdin.",
+            help="Labelled rows: CSV, Parquet, JSON, JSON Lines, Arrow, Excel or a Label Studio export; - reads stdin.",
         ),
     ] = None,
     key: Key = None,
@@ -28,6 +28,7 @@ def tell(
         bool, typer.Option("--close", help="Close the period with the rows received, even if some are missing.")
     ] = False,
     part: Annotated[bool, typer.Option("--part", help="Keep the period open, even if no rows are missing.")] = False,
+    sheet: Sheet = None,
     again: Annotated[bool, typer.Option("--again", help="Count a file again that was added before.")] = False,
     label_studio: Annotated[
         str | None,
@@ -75,15 +76,15 @@ def tell(
             del options["again"]
             receipt, source = campaign.tell(**options), ""
         else:
-            receipt, source = _tell_file(campaign, file, options), "stdin" if file == "-" else Path(file).name
+            receipt, source = _tell_file(campaign, file, sheet, options), "stdin" if file == "-" else Path(file).name
     _print(receipt, source, form, dry_run=dry_run)
 
 
-def _tell_file(campaign: "Campaign", file: str, options: dict[str, Any]) -> "Receipt":
+def _tell_file(campaign: "Campaign", file: str, sheet: str | None, options: dict[str, Any]) -> "Receipt":
     from driftpace.cli.files import read_bytes, read_rows
 
     name, data = read_bytes(file)
-    return campaign.tell_table(read_rows(campaign.definition, name, data), source=name, **options)
+    return campaign.tell_table(read_rows(campaign.definition, name, data, sheet=sheet), source=name, **options)
 
 
 def _print(receipt: "Receipt", source: str, form: Form, *, dry_run: bool) -> None:

@@ -26,6 +26,7 @@ KINDS: dict[str, FileKind | None] = {
     "application/vnd.apache.arrow.stream": "arrow",
     "application/vnd.apache.arrow.file": "arrow",
     "application/vnd.apache.parquet": "parquet",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "excel",
     "multipart/form-data": None,
 }
 _CELL = {"anyOf": [{"type": "number"}, {"type": "string"}, {"type": "boolean"}, {"type": "null"}]}
@@ -220,6 +221,7 @@ def table_body(required: bool) -> dict[str, Any]:
                 "application/vnd.apache.arrow.stream": _BYTES,
                 "application/vnd.apache.arrow.file": _BYTES,
                 "application/vnd.apache.parquet": _BYTES,
+                "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": _BYTES,
                 "multipart/form-data": {"schema": form},
             },
         }

@@ -17,6 +17,7 @@ from driftpace.tables import arrow_format, json_format
 from driftpace.tables.cells import column_of
 from driftpace.tables.columns import Column, from_arrays, from_frame
 from driftpace.tables.csv_format import read_csv, read_csv_cells
+from driftpace.tables.excel_format import is_workbook, read_excel
 from driftpace.tables.label_studio import (
     ROW_FOR,
     ROW_ID,
@@ -29,7 +30,7 @@ from driftpace.tables.label_studio import (
 from driftpace.tables.limits import TableLimits, check_unpacked, clip, size
 from driftpace.tables.parquet_format import read_parquet
 
-FileKind = Literal["csv", "parquet", "jsonl", "json", "arrow", "label-studio"]
+FileKind = Literal["csv", "parquet", "jsonl", "json", "arrow", "excel", "label-studio"]
 
 Source = bytes | bytearray | memoryview | BinaryIO | str | PathLike[str]
 _FILES = (bytes, bytearray, memoryview, str, PathLike)
@@ -46,11 +47,13 @@ _ENDINGS: dict[str, FileKind] = {
     ".arrows": "arrow",
     ".feather": "arrow",
     ".ipc": "arrow",
+    ".xlsx": "excel",
+    ".xlsm": "excel",
 }
 _GZIP = b"\x1f\x8b"
 _PIECE = 2**16
 _MEMBERS = 10_000
-_ALLOWED = "a CSV, Parquet, JSON, JSON lines or Arrow file, or an export of Label Studio"
+_ALLOWED = "a CSV, Parquet, JSON, JSON lines, Arrow or Excel (.xlsx) file, or an export of Label Studio"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,11 +80,12 @@ def read_columns(  # noqa: PLR0913  public API
     exact: bool = False,
     target: str | None = None,
     several: AnnotationPolicy = "latest",
+    sheet: str | int | None = None,
 ) -> dict[str, Column]:
     r"""Read a table from a file, bytes, arrays or a data frame.
 
     Backtests, campaigns, the service and the command line all read tables with this function. CSV (any of comma, semicolon
-    and tab), JSON, JSON lines, Arrow and Parquet files are read, gzipped or not, and so are exports of Label Studio, as
+    and tab), JSON, JSON lines, Arrow, Parquet and Excel files are read, gzipped or not, and so are exports of Label Studio, as
     described in :func:`~driftpace.tables.label_studio.rows_of_export`. Text cells are interpreted as described in
     :mod:`driftpace.tables.cells`. Codes, whole numbers with leading zeros or beyond 2**53, stay texts.
 
@@ -104,6 +108,8 @@ def read_columns(  # noqa: PLR0913  public API
         Keep the original text of numbers and flags of a text file in ``Column.written``.
     target, several
         Passed to ``rows_of_export`` for an export of Label Studio.
+    sheet : str or int, optional
+        The sheet of an Excel workbook, by its name or its place from 0; the first by default.
 
     Returns
     -------
@@ -120,11 +126,11 @@ def read_columns(  # noqa: PLR0913  public API
     {'id': ['7', '8'], 'age': [41.0, nan], 'churned': ['yes', 'no']}
     >>> read_columns({"city": ["Rome", None]})["city"].missing.tolist()
     [False, True]
-    >>> read_columns(b"PK...", name="rows.xlsx")
+    >>> read_columns(b"PK...", name="rows.zip")
     Traceback (most recent call last):
         ...
-    driftpace.errors.DataError: read_columns: rows.xlsx must be a CSV, Parquet, JSON, JSON lines or Arrow file, or an export of
-    Label Studio; it is a zip archive or a workbook: unpack it, or save it as CSV.
+    driftpace.errors.DataError: read_columns: rows.zip must be a CSV, Parquet, JSON, JSON lines, Arrow or Excel (.xlsx) file, or an
+    export of Label Studio; it is a zip archive: unpack it.
     """
     if kind is not None:
         validation.choice(owner, get_args(FileKind), kind=kind)
@@ -149,6 +155,8 @@ def read_columns(  # noqa: PLR0913  public API
             return read_parquet(raw, limits, what, as_text=names, owner=owner)
         if file_kind == "arrow":
             return arrow_format.read_ipc(raw, limits, what, as_text=names, owner=owner)
+        if file_kind == "excel":
+            return read_excel(raw, limits, what, sheet=sheet, as_text=names, owner=owner)
         if file_kind == "csv" or (file_kind == "label-studio" and raw.lstrip()[:1] not in (b"[", b"{")):
             return _csv_columns(raw, file_kind, how)
         return _json_columns(raw, file_kind, how)
@@ -162,6 +170,8 @@ def _guess(raw: bytes, label: str) -> FileKind | None:
         return "parquet"
     if raw[:6] == arrow_format.MAGIC or raw[:4] == b"\xff\xff\xff\xff":
         return "arrow"
+    if is_workbook(raw):
+        return "excel"
     endings = [ending.lower() for ending in PurePath(label).suffixes if ending.lower() != ".gz"]
     if endings and endings[-1] in _ENDINGS:
         file_kind = _ENDINGS[endings[-1]]
@@ -188,7 +198,11 @@ def _is_text(beginning: bytes) -> bool:
 
 def _unknown(raw: bytes, what: str) -> DataError:
     if raw[:2] == b"PK":
-        return DataError(f"{what} must be {_ALLOWED}; it is a zip archive or a workbook: unpack it, or save it as CSV.")
+        return DataError(f"{what} must be {_ALLOWED}; it is a zip archive: unpack it.")
+    if raw[:4] == b"\xd0\xcf\x11\xe0":
+        return DataError(
+            f"{what} must be {_ALLOWED}; it is an old or a protected workbook: save it as .xlsx without a password."
+        )
     return DataError(f"{what} must be {_ALLOWED}; it begins with {raw[:8]!r}.")
 
 
