@@ -1,6 +1,6 @@
 """The rows of a table that a backtest uses, and their features as numbers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +8,8 @@ import numpy as np
 from driftpace.errors import DataError
 from driftpace.tables import Column, Encoding, LearnedEncoding, learn_encoding
 from driftpace.tables.encoding import MissingPolicy
-from driftpace.typing import BoolArray, FloatArray
+from driftpace.tables.identity import CLOCK, find_ids, follows_time
+from driftpace.typing import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -20,6 +21,38 @@ class EncodingOptions:
     owner: str
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class EncodedFeatures:
+    """Encoded features: their names and values in the ``keep`` rows, and the columns they were made of."""
+
+    names: tuple[str, ...]
+    X: FloatArray
+    keep: BoolArray
+    sources: tuple[str, ...]
+    chosen: bool
+
+    def without_clocks(
+        self, columns: Mapping[str, Column], by_period: Sequence[IntArray], notes: list[str]
+    ) -> "EncodedFeatures":
+        """Return the features without those that only follow time, unless the user named them; ``notes`` say which."""
+        clocks = [
+            name
+            for name in (self.sources if self.chosen else ())
+            if columns[name].kind == "number" and follows_time(self.X[:, self.names.index(name)], by_period)
+        ]
+        if not clocks or len(clocks) == len(self.sources):
+            return self
+        notes.append(f"Not among the features: {', '.join(clocks)} ({CLOCK}).")
+        left = [index for index, name in enumerate(self.names) if name not in clocks]
+        return EncodedFeatures(
+            names=tuple(self.names[index] for index in left),
+            X=self.X[:, left],
+            keep=self.keep,
+            sources=tuple(name for name in self.sources if name not in clocks),
+            chosen=self.chosen,
+        )
+
+
 def encode_features(
     columns: dict[str, Column],
     features: Sequence[str] | None,
@@ -27,13 +60,16 @@ def encode_features(
     keep: BoolArray,
     options: EncodingOptions,
     notes: list[str],
-) -> tuple[tuple[str, ...], FloatArray, BoolArray]:
-    """Return the names and values of the encoded features, and the rows that are used; ``notes`` say what was done."""
+) -> EncodedFeatures:
+    """Return the encoded features; ``notes`` say what was done. Ids are left out where features are not named."""
     owner, missing = options.owner, options.missing
+    others = [name for name in columns if name not in apart]
+    ids = find_ids(columns, others, keep) if features is None else {}
+    ids = ids if len(ids) < len(others) else {}
     learned = learn_encoding(
         columns,
         features,
-        apart=apart,
+        apart=[*apart, *ids],
         keep=keep,
         missing=missing,
         max_categories=options.max_categories,
@@ -43,9 +79,15 @@ def encode_features(
         raise DataError(f"the table must have a column to predict from; it has {', '.join(columns)}.", owner=owner)
     if missing == "drop":
         keep = keep & ~_dropped_cells(learned.encoding, columns, keep, owner, notes)
-    notes += _feature_notes(learned, features is None)
+    notes += _feature_notes(learned, ids, chosen=features is None)
     encoded = learned.encoding.encode(columns, keep=keep, owner=owner)
-    return encoded.names, encoded.X, keep
+    return EncodedFeatures(
+        names=encoded.names,
+        X=encoded.X,
+        keep=keep,
+        sources=tuple(learned.encoding.sources),
+        chosen=features is None,
+    )
 
 
 def grouped_rows(
@@ -109,12 +151,12 @@ def _refuse_missing(name: str, gone: BoolArray, keep: BoolArray, owner: str) -> 
     )
 
 
-def _feature_notes(learned: LearnedEncoding, chosen: bool) -> list[str]:
+def _feature_notes(learned: LearnedEncoding, ids: Mapping[str, str], *, chosen: bool) -> list[str]:
     """Return what the features are, where nobody named them, and what became of their cells."""
     notes = [f"Features: {', '.join(learned.encoding.sources)}."] if chosen else []
-    if learned.left_out:
+    if learned.left_out or ids:
         reasons: dict[str, list[str]] = {}
-        for name, reason in learned.left_out.items():
+        for name, reason in (*ids.items(), *learned.left_out.items()):
             reasons.setdefault(reason, []).append(name)
         listed = "; ".join(f"{', '.join(names)} ({reason})" for reason, names in reasons.items())
         notes.append(f"Not among the features: {listed}.")

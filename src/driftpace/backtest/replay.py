@@ -90,6 +90,7 @@ def backtest(  # noqa: PLR0913  public API
     max_categories: int = MAX_CATEGORIES,
     calendar: Sequence[str] = (),
     dayfirst: bool | None = None,
+    exclude: Sequence[str] = (),
     sheet: str | int | None = None,
 ) -> BacktestResult:
     """Replay a table as if its labels were still to be bought.
@@ -134,7 +135,7 @@ def backtest(  # noqa: PLR0913  public API
         The currency of the price.
     progress : bool, optional
         Show a progress bar; by default on a terminal.
-    standardise, missing, max_categories, calendar, dayfirst, sheet, name
+    standardise, missing, max_categories, calendar, dayfirst, exclude, sheet, name
         As in :func:`read_table`.
     baselines : sequence of str, optional
         Names of ``BASELINES`` to compare with, all by default. One that cannot run on the table is listed in ``skipped``.
@@ -179,6 +180,7 @@ def backtest(  # noqa: PLR0913  public API
         class_codes=loss is None,
         calendar=calendar,
         dayfirst=dayfirst,
+        exclude=exclude,
         sheet=sheet,
         owner=_OWNER,
     )

@@ -19,10 +19,9 @@ from driftpace.tables.calendar import UNITS, calendar_column, calendar_names, ch
 from driftpace.tables.cells import without_marks
 from driftpace.tables.dates import parse_dates
 from driftpace.tables.encoding import LARGEST, MISSING_POLICIES, MissingPolicy
+from driftpace.tables.leakage import find_leaks
 from driftpace.tables.targets import describe_target
 from driftpace.typing import BoolArray, FloatArray, IntArray
-
-_A_COPY = 0.999
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -66,6 +65,7 @@ def read_table(  # noqa: PLR0913  public API
     period: str | None = None,
     target: str | None = None,
     features: Sequence[str] | None = None,
+    exclude: Sequence[str] = (),
     groups: str | None = None,
     name: str | None = None,
     standardise: bool = True,
@@ -96,7 +96,10 @@ def read_table(  # noqa: PLR0913  public API
     target : str, optional
         Column to predict; a ``Table`` knows its own.
     features : sequence of str, optional
-        Columns to predict from: by default those that a ``Table`` recommends, else all others but dates, free text and ids.
+        Columns to predict from: by default those that a ``Table`` recommends, else all others but dates, free text,
+        ids, and numbers that only follow time.
+    exclude : sequence of str
+        Columns not to predict from, such as those that are known only after the target.
     groups : str, optional
         Column with the group of a row, such as a person or a shop: cross-validation keeps groups together, and their noise is
         counted by group.
@@ -161,19 +164,25 @@ def read_table(  # noqa: PLR0913  public API
     apart = [period, target, *([] if groups is None else [groups])]
     chosen = _named_features(columns, features, frame, apart, owner)
     made = _add_calendar(columns, calendar, rule, dayfirst, owner)
-    chosen = None if chosen is None else [*chosen, *made]
+    chosen = None if chosen is None else [name for name in (*chosen, *made) if name not in exclude]
     if rule.dated:
         columns[period] = _dates(columns[period], rule, dayfirst, owner)
     keep = labelled_rows(columns, period, target, missing, owner=owner, notes=notes)
     keep = grouped_rows(columns, groups, keep, missing, owner=owner, notes=notes)
     limits = EncodingOptions(missing=missing, max_categories=max_categories, owner=owner)
-    names, X, keep = encode_features(columns, chosen, apart, keep, limits, notes)
+    encoded = encode_features(
+        columns, chosen, [*apart, *_excluded(columns, exclude, frame, owner)], keep, limits, notes
+    )
+    keep = encoded.keep
     y, classes = _target(
         target, columns[target].values[keep], columns[target].kind, owner, notes, class_codes=class_codes
     )
     labels, by_period = group_rows(rule, _rows(columns.get(period), keep), int(keep.sum()), owner=owner, notes=notes)
-    names, X = _without_constants(names, X, owner, notes)
-    _notice_copies(names, X, target, y, notes)
+    encoded = encoded.without_clocks(columns, by_period, notes)
+    names, X = _without_constants(encoded.names, encoded.X, owner, notes)
+    if np.ptp(y) == 0.0:
+        notes.append(f"Target {target} is the same in every row.")
+    notes += [f"Leakage: {leak.sentence}" for leak in find_leaks(columns, encoded.sources, target, y, keep)]
     mean, scale = np.zeros(len(names)), np.ones(len(names))
     if standardise:
         mean, scale = X.mean(axis=0), X.std(axis=0)
@@ -309,6 +318,12 @@ def _named_features(
     return chosen
 
 
+def _excluded(columns: dict[str, Column], exclude: Sequence[str], source: object, owner: str) -> list[str]:
+    if isinstance(exclude, str):
+        raise ParameterError(f"must be a list of names; got the text {exclude!r}.", owner=owner, name="exclude")
+    return [_named(columns, name, source, "exclude", owner) for name in exclude]
+
+
 def _words(kind: str) -> str:
     return {"text": "text", "time": "a date or time", "other": "neither a number nor a text or date"}[kind]
 
@@ -362,14 +377,3 @@ def _without_constants(
     if not moves.any():
         raise DataError("at least one feature must change from row to row; got none that does.", owner=owner)
     return tuple(name for name, moving in zip(names, moves, strict=True) if moving), X[:, moves]
-
-
-def _notice_copies(names: tuple[str, ...], X: FloatArray, target: str, y: FloatArray, notes: list[str]) -> None:
-    spread = y.std()
-    if spread == 0.0:
-        notes.append(f"Target {target} is the same in every row.")
-        return
-    likeness = np.abs((X - X.mean(axis=0)).T @ (y - y.mean())) / (y.size * X.std(axis=0) * spread)
-    copies = [name for name, like in zip(names, likeness, strict=True) if like > _A_COPY]
-    if copies:
-        notes.append(f"Nearly a copy of the target, so it may give the answer away: {', '.join(copies)}.")

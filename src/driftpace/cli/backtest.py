@@ -53,6 +53,7 @@ def backtest(
         str | None,
         typer.Option(help="Columns to predict from, separated by commas. Default: all but dates, free text and ids."),
     ] = None,
+    exclude: Annotated[str | None, typer.Option(help="Columns not to predict from, separated by commas.")] = None,
     loss: Annotated[
         str | None,
         typer.Option(
@@ -164,6 +165,7 @@ def backtest(
         class_codes=loss is None,
         calendar=split_names(calendar) or (),
         dayfirst=dayfirst,
+        exclude=split_names(exclude) or (),
         sheet=sheet,
         owner="backtest",
     )

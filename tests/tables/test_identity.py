@@ -1,0 +1,69 @@
+"""Columns that identify rows or only follow time are left out by default, and said."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from driftpace.backtest import read_table
+from driftpace.backtest.table import Panel
+from driftpace.tables import read_columns
+from driftpace.tables.identity import find_ids, named_like_id
+
+ROWS = 120
+
+
+def _ids(**columns: Any) -> dict[str, str]:
+    table = read_columns(columns)
+    return find_ids(table, list(table), np.ones(next(iter(table.values())).values.size, dtype=np.bool_))
+
+
+def test_ids_are_known_by_their_names_or_their_numbers(rng: np.random.Generator) -> None:
+    found = _ids(
+        id=rng.integers(0, 9, ROWS),
+        nr=rng.permutation(ROWS),
+        rising=np.cumsum(rng.integers(1, 9, ROWS)),
+        count=rng.integers(0, 9, ROWS),
+        income=rng.integers(10**4, 10**6, ROWS),
+        share=np.linspace(0, 1, ROWS),
+        shop_id=np.array(["a", "b"] * (ROWS // 2), dtype=object),
+    )
+    assert found == {"id": "named like an id", "nr": "numbers the rows", "rising": "numbers the rows"}
+
+
+@pytest.mark.parametrize("name", ["id", "ID", "customer_id", "customerId", "row_number", "Unnamed: 0", "uuid", "index"])
+def test_names(name: str) -> None:
+    assert named_like_id(name)
+
+
+@pytest.mark.parametrize("name", ["paid", "grid", "humid", "monkey", "idle", "side", "index_of_prices"])
+def test_other_names(name: str) -> None:
+    assert not named_like_id(name)
+
+
+def _panel(rng: np.random.Generator, **options: Any) -> Panel:
+    table = {
+        "month": np.repeat(np.arange(6), 20),
+        "year": np.repeat([2010, 2011, 2012], 40),
+        "record_id": rng.integers(0, 99, ROWS),
+        "row": np.arange(ROWS),
+        "x": rng.normal(size=ROWS),
+        "y": rng.normal(size=ROWS),
+    }
+    return read_table(table, period="month", target="y", **options)
+
+
+def test_they_are_left_out_and_said(rng: np.random.Generator) -> None:
+    panel = _panel(rng)
+    assert panel.features == ("x",)
+    assert "Not among the features: record_id (named like an id); row (numbers the rows)." in panel.notes
+    assert "Not among the features: year (follows time)." in panel.notes
+
+
+def test_they_are_used_where_they_are_named(rng: np.random.Generator) -> None:
+    assert _panel(rng, features=["x", "record_id", "year", "row"]).features == ("x", "record_id", "year", "row")
+
+
+def test_excluded_columns_are_left_out(rng: np.random.Generator) -> None:
+    assert _panel(rng, features=["x", "year"], exclude=["year"]).features == ("x",)
+    assert _panel(rng, exclude=["x"], features=None).features == ("year",)  # the last columns are not left out

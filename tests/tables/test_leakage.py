@@ -1,0 +1,127 @@
+"""Features that give the target away are named; strong honest ones are not."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from driftpace.tables import read_columns
+from driftpace.tables.leakage import Leak, find_leaks
+from driftpace.typing import FloatArray
+
+ROWS = 2000
+
+
+def _leaks(columns: dict[str, Any], y: FloatArray, target: Any = None) -> list[Leak]:
+    table = read_columns({**columns, "y": y if target is None else target})
+    keep = ~table["y"].missing
+    return find_leaks(table, list(columns), "y", y[keep], keep)
+
+
+def _names(columns: dict[str, Any], y: FloatArray) -> list[str]:
+    return [leak.feature for leak in _leaks(columns, y)]
+
+
+def _near(y: FloatArray, correlation: float, rng: np.random.Generator) -> FloatArray:
+    """Return a column of that correlation with the target."""
+    noise = rng.normal(size=y.size)
+    noise -= noise.mean() + (noise @ (y - y.mean())) / ((y - y.mean()) @ (y - y.mean())) * (y - y.mean())
+    return np.asarray(correlation * (y - y.mean()) / y.std() + np.sqrt(1.0 - correlation**2) * noise / noise.std())
+
+
+@pytest.fixture
+def data(rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    x = rng.normal(size=ROWS)
+    return x, x + rng.normal(size=ROWS)
+
+
+def test_near_copies_are_named(data: tuple[FloatArray, FloatArray], rng: np.random.Generator) -> None:
+    x, y = data
+    assert _names({"x": x, "copy": _near(y, 0.985, rng)}, y) == ["copy"]
+    assert _names({"x": x, "copy": -3.0 * y + 2.0, "other": np.exp(y)}, y) == [
+        "copy",
+        "other",
+    ]  # two copies do not excuse each other
+    leak = _leaks({"x": x, "grown": np.exp(3.0 * y)}, y)[0]
+    assert (leak.measure, leak.kind) == ("rank correlation", "copy")
+
+
+def test_a_strong_honest_feature_is_not_named(data: tuple[FloatArray, FloatArray], rng: np.random.Generator) -> None:
+    x, y = data
+    assert _names({"x": x, "strong": _near(y, 0.95, rng)}, y) == []
+
+
+def test_a_strong_feature_among_strong_ones_is_not_named(rng: np.random.Generator) -> None:
+    parts = rng.normal(size=(4, ROWS))
+    y = parts.sum(axis=0) + 0.2 * rng.normal(size=ROWS)
+    nearly = y + 0.3 * rng.normal(size=ROWS)  # correlation 0.99, but the parts together reach 0.995
+    assert np.corrcoef(nearly, y)[0, 1] > 0.98
+    assert _names({"nearly": nearly, **{f"part {k}": part for k, part in enumerate(parts)}}, y) == []
+    assert _names({"nearly": nearly, "part": parts[0]}, y) == ["nearly"]
+
+
+def test_two_classes(rng: np.random.Generator) -> None:
+    x = rng.normal(size=ROWS)
+    late = (x + rng.logistic(size=ROWS) > 1.0).astype(float)
+    minutes = np.where(late == 1.0, 15.0, 0.0) + rng.exponential(5.0, ROWS) * np.where(late == 1.0, 1.0, 0.5)
+    honest = late * 2.7 + rng.normal(size=ROWS)  # an AUC of 0.97
+    assert _names({"x": x, "minutes": minutes, "honest": honest}, late) == ["minutes"]
+    assert _names({"x": x, "honest": honest}, late) == []
+    leak = _leaks({"x": x, "minutes": minutes}, late)[0]
+    assert leak.measure == "AUC"
+    assert leak.score > 0.995
+    assert 0.5 < leak.others < 0.9
+
+
+def test_categories_that_determine_the_target(rng: np.random.Generator) -> None:
+    x = rng.normal(size=ROWS)
+    codes = rng.integers(0, 12, ROWS)
+    y = (codes * 7 % 5).astype(float) + 0.05 * rng.normal(size=ROWS)
+    words = np.array([f"code {code}" for code in codes], dtype=object)
+    assert _names({"x": x, "word": words}, y) == ["word"]
+    assert _names({"x": x, "code": codes}, y) == ["code"]  # numbers of few values may be codes
+    assert _leaks({"x": x, "word": words}, y)[0].kind == "determines"
+    outcome = np.where(y > 2.0, "late", "on time").astype(object)
+    assert _names({"x": x, "outcome": outcome}, (y > 2.0).astype(float)) == ["outcome"]
+
+
+def test_categories_that_are_all_different_determine_nothing(rng: np.random.Generator) -> None:
+    y = rng.normal(size=ROWS)
+    assert _names({"name": [f"row {row}" for row in range(ROWS)]}, y) == []
+    assert _names({"pair": [f"pair {row // 2}" for row in range(ROWS)]}, y) == []
+
+
+def test_columns_known_only_after_the_target(data: tuple[FloatArray, FloatArray], rng: np.random.Generator) -> None:
+    x, y = data
+    waiting = np.arange(ROWS) >= ROWS - 200
+    target = np.where(waiting, np.nan, y)
+    fee = np.where(waiting, np.nan, rng.normal(size=ROWS))
+    often = np.where(rng.random(ROWS) < 0.3, np.nan, rng.normal(size=ROWS))
+    leaks = _leaks({"x": x, "fee": fee, "often": often}, y, target)
+    assert [(leak.feature, leak.kind) for leak in leaks] == [("fee", "after")]
+    assert leaks[0].sentence == (
+        "fee is empty exactly where y is, in 200 rows: exclude it if it is known only after y."
+    )
+
+
+def test_few_rows_prove_nothing(rng: np.random.Generator) -> None:
+    assert _names({"x": [1.0, 2.0, 3.0]}, np.array([1.0, 2.0, 3.0])) == []
+    rare = np.zeros(200)
+    rare[7] = 1.0
+    top = rng.normal(size=200)
+    top[7] = 10.0
+    assert _names({"x": top}, rare) == []
+    assert _names({"x": np.arange(50.0)}, np.ones(50)) == []
+
+
+def test_odd_columns_are_no_trouble(data: tuple[FloatArray, FloatArray]) -> None:
+    x, y = data
+    odd = {
+        "empty": [None] * ROWS,
+        "constant": np.ones(ROWS),
+        "large": np.where(x > 0, 1e300, -1e300),
+        "when": np.arange(ROWS).astype("datetime64[D]"),
+        "flag": x > 0,
+        "half": np.where(x > 1, np.nan, x),
+    }
+    assert _names(odd, y) == []
