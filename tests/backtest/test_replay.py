@@ -69,7 +69,13 @@ def test_assumptions_are_told_at_their_worst_with_their_share() -> None:
 
 
 @pytest.mark.parametrize(
-    "asked", [{}, {"epsilon": None, "tolerance": 0.2}, {"confidence": 0.9, "certificate_level": 0.8}]
+    "asked",
+    [
+        {},
+        {"epsilon": None, "tolerance": 0.2},
+        {"confidence": 0.9, "certificate_level": 0.8},
+        {"audit": 0.2, "season": "quarter"},
+    ],
 )
 def test_the_default_tracker_says_everything(asked: dict[str, Any]) -> None:
     result = replayed(drifting_panel(rows=300), tracker=None, baselines=(), **asked)
@@ -184,6 +190,9 @@ def test_the_package_is_the_function() -> None:
         ({"epsilon": None, "tolerance": 0.0}, r"backtest\(tolerance=\.\.\.\) must be positive"),
         ({"confidence": 1.0}, r"backtest\(confidence=\.\.\.\) must be strictly between 0 and 1; got 1.0"),
         ({"certificate_level": 0.0}, r"backtest\(certificate_level=\.\.\.\) must be strictly between 0 and 1; got 0.0"),
+        ({"audit": 0.7}, r"backtest\(audit=\.\.\.\) must be a share of each order, above 0 and at most 0.5; got 0.7"),
+        ({"audit": 0.1}, r"backtest\(audit=\.\.\.\) must be None with a custom tracker; got both"),
+        ({"season": "year"}, r"backtest\(season=\.\.\.\) must be a whole number from 2 to 1000, or one of 'quarter'"),
         ({"runs": 0}, r"backtest\(runs=\.\.\.\) must be a whole number of at least 1; got 0"),
         ({"workers": 0}, r"backtest\(workers=\.\.\.\) must be a whole number of at least 1; got 0"),
         ({"seed": -1}, r"backtest\(seed=\.\.\.\) must be a whole number of at least 0; got -1"),

@@ -32,6 +32,8 @@ def test_whatever_is_filled_in_is_read_back(
         "pool": 70,
         "cap": 500,
         "orders": 2,
+        "season": "month",
+        "audit": 0.2,
         "fit_intercept": False,
         "seed": 5,
         "budget": {"total": 10, "horizon": 3, "per_sample": "0.5", "currency": "EUR"} if budget else None,

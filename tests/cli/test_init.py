@@ -59,6 +59,12 @@ def test_the_file_begins_the_same_campaign_elsewhere(folder: Path, run: Run) -> 
     assert here == there
 
 
+def test_a_season_and_a_share_for_the_audit(folder: Path, run: Run) -> None:
+    code, _, err = run(*INIT, "--season", "month", "--audit", "0.1")
+    assert (code, err) == (0, "")
+    assert (definition("churn").season, definition("churn").audit) == (12, 0.1)
+
+
 def test_numbers_need_no_table(folder: Path, run: Run) -> None:
     assert run("init", "prices", "--target", "price", "--epsilon", "0.1", "--features", "size, rooms")[0] == 0
     created = definition("prices")
@@ -170,6 +176,14 @@ def test_a_dry_run_refuses_what_would_be_refused(churn: Path, run: Run) -> None:
         (
             ("churn", "--target", "y", "--epsilon", "1", "--table", "pool.csv", "--loss", "logstic"),
             "--loss must be one of 'squared', 'huber', 'logistic', 'hinge'; got 'logstic': did you mean 'logistic'?",
+        ),
+        (
+            ("churn", "--target", "y", "--epsilon", "1", "--audit", "0.9"),
+            "--audit must be a share of each order, above 0 and at most 0.5; got 0.9.",
+        ),
+        (
+            ("churn", "--target", "y", "--epsilon", "1", "--season", "year"),
+            "--season must be a whole number from 2 to 1000, or one of 'quarter', 'weekday', 'month', 'week'; got 'year'.",
         ),
         (("--file", "no.toml"), "--file must be a configuration file in TOML; 'no.toml' does not exist."),
         (("--file", "pool.csv"), "--file must be TOML; "),

@@ -20,6 +20,7 @@ SHAPES: dict[str, dict[str, Any]] = {
     "batches": {"budget": {**BUDGET, "fixed": 0}},
     "confidence": {"confidence": 0.9},
     "one order": {"orders": 1},
+    "audited": {"audit": 0.2},
     "forgetful": {"keep_rows": False},
 }
 

@@ -41,7 +41,7 @@ NOT_SAVED = {
     # intermediate results of one call
     "Design", "Held", "Fit", "PeriodData", "Sizing", "SgdConfig", "Combined", "KnownSizes", "RuleContext", "RuleDecision",
     "Prediction", "AdaptiveFit", "Posterior", "Supply", "RowsNeeded", "PredictedBound", "PeriodJudgement", "Criterion",
-    "PeriodLook", "Measured", "Decision",
+    "PeriodLook", "OpenPeriod", "RowCounts", "Mixture", "Measured", "Decision",
     "HeldOutBound", "Spending", "PeriodSupply", "Folds", "DesignRows", "InputRows",
     # events: a campaign saves them as rows, pools and kinds of entries
     "AskEvent", "TellEvent", "CloseEvent", "ForgetEvent",

@@ -3,11 +3,13 @@
 from driftpace.adaptive.audit import AuditState, ErrorRecord, audit_of, audit_rows, fresh_rows
 from driftpace.adaptive.certificate import certificate
 from driftpace.adaptive.checks import Supply, checks, counted, measured_risk, status
+from driftpace.adaptive.held_out import LEAST as LEAST_HELD_OUT
+from driftpace.adaptive.held_out import MOST_SHARE, RowCounts, check_audit, count_rows, held_out_rows
 from driftpace.adaptive.outlook import PredictedBound, outlook_from_here, outlook_of
 from driftpace.adaptive.period_audit import Decision, audit_period
 from driftpace.adaptive.rows import DesignRows, number_groups
 from driftpace.adaptive.sample_size import RowsNeeded, next_batch, risk_after, rows_missing
-from driftpace.adaptive.season import MOST_SEASON
+from driftpace.adaptive.season import MOST_SEASON, SEASONS, season_length
 from driftpace.adaptive.state import (
     FIRST_ROWS,
     PILOT,
@@ -24,8 +26,11 @@ from driftpace.adaptive.state import (
 
 __all__ = [
     "FIRST_ROWS",
+    "LEAST_HELD_OUT",
     "MOST_SEASON",
+    "MOST_SHARE",
     "PILOT",
+    "SEASONS",
     "AdaptiveConfig",
     "AdaptiveState",
     "AuditState",
@@ -34,6 +39,7 @@ __all__ = [
     "ErrorRecord",
     "PeriodJudgement",
     "PredictedBound",
+    "RowCounts",
     "RowsNeeded",
     "Supply",
     "advance",
@@ -42,12 +48,15 @@ __all__ = [
     "audit_rows",
     "centered_at",
     "certificate",
+    "check_audit",
     "checks",
+    "count_rows",
     "counted",
     "drift",
     "early",
     "first_state",
     "fresh_rows",
+    "held_out_rows",
     "judge",
     "measured_risk",
     "next_batch",
@@ -56,5 +65,6 @@ __all__ = [
     "outlook_of",
     "risk_after",
     "rows_missing",
+    "season_length",
     "status",
 ]

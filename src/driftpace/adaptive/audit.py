@@ -100,8 +100,8 @@ class AuditState:
 
     ``records`` are those of the blocks. ``log_aim`` is the logarithm of the correction. ``weight``, ``total`` and ``squares`` are
     sums over all measured periods of the weights, the weighted measured risks in targets, and the squared weighted deviations
-    from the running mean. ``recent`` has a row (weight, measured, variance, promised, target) for each of the last periods that
-    were measured.
+    from the running mean. ``recent`` has a row (weight, measured, variance, promised, target, held-out rows) for each of the last
+    periods that were measured.
     """
 
     records: tuple[ErrorRecord, ...] = ()
@@ -110,7 +110,7 @@ class AuditState:
     weight: float = 0.0
     total: float = 0.0
     squares: float = 0.0
-    recent: FloatArray = field(default_factory=lambda: np.zeros((0, 5)))
+    recent: FloatArray = field(default_factory=lambda: np.zeros((0, 6)))
 
     @property
     def aim(self) -> float:
@@ -234,8 +234,10 @@ def with_errors(
     return tuple(after)
 
 
-def with_measured_risk(state: AuditState, measured: Measured, promised: float, epsilon: float) -> AuditState:
-    """Return the audit after a period whose risk was measured, with the aim corrected."""
+def with_measured_risk(
+    state: AuditState, measured: Measured, promised: float, epsilon: float, held_out: int = 0
+) -> AuditState:
+    """Return the audit after a period whose risk was measured, on ``held_out`` rows if any, with the aim corrected."""
     weight = 1.0 / (1.0 + measured.expected_variance / (_FLAT * epsilon**2))
     ratio = measured.excess / epsilon
     step = max(1.0 / (1.0 / FIRST_STEP + state.weight), LAST_STEP)
@@ -244,7 +246,7 @@ def with_measured_risk(state: AuditState, measured: Measured, promised: float, e
     total, all_weight = state.total + weight * ratio, state.weight + weight
     before = state.total / state.weight if state.weight > 0.0 else ratio
     deviation = (ratio - before) * (ratio - total / all_weight)
-    line = np.array([[weight, measured.excess, measured.variance, promised, epsilon]])
+    line = np.array([[weight, measured.excess, measured.variance, promised, epsilon, held_out]])
     return replace(
         state,
         log_aim=log_aim,
@@ -261,7 +263,7 @@ def audit_of(state: AuditState, measured: Measured | None, epsilon: float) -> Au
     """Return what a report says of the audit; None before anything was measured."""
     if state.periods == 0:
         return None
-    weight, excess, variance, promised, _ = state.recent.T
+    weight, excess, variance, promised, _, held_out = state.recent.T
     mean = float(weight @ excess / weight.sum())
     effective = float(weight.sum() ** 2 / (weight @ weight))
     stated = float((weight * weight) @ variance)
@@ -279,6 +281,7 @@ def audit_of(state: AuditState, measured: Measured | None, epsilon: float) -> Au
         interval=(max(epsilon * (middle - radius), 0.0), epsilon * (middle + radius)),
         all_periods=state.periods,
         aim=state.aim,
+        held_out=int(held_out.sum()),
     )
 
 

@@ -130,7 +130,8 @@ def outlook_from_here(
 def _outlook(
     config: AdaptiveConfig, state: AdaptiveState, judged: PeriodJudgement, squared: float, banks: tuple[Bank, ...]
 ) -> Outlook:
-    bound = PredictedBound(noise=judged.noise_upper, size=state.size, scale=_scale(config, state, judged))
+    fitted = 1.0 - (config.audit or 0.0)  # rows held out are bought too: each row is worth so much of one
+    bound = PredictedBound(noise=judged.noise_upper / fitted, size=state.size, scale=_scale(config, state, judged))
     return Outlook(bound=bound, rho=drift(banks)[0], start=math.sqrt(squared), steps="walk")
 
 

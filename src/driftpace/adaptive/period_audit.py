@@ -14,6 +14,7 @@ from driftpace.adaptive.audit import (
 )
 from driftpace.adaptive.coordinates import with_diagonal
 from driftpace.adaptive.fit import noise_of, solved
+from driftpace.adaptive.held_out import measured_on
 from driftpace.adaptive.rows import DesignRows
 from driftpace.adaptive.state import SMALLEST_NOISE, AdaptiveState, PeriodJudgement
 from driftpace.typing import BoolArray, FloatArray
@@ -32,19 +33,39 @@ class Decision:
 
 
 def audit_period(
-    state: AdaptiveState, after: AdaptiveState, rows: DesignRows, judged: PeriodJudgement, decision: Decision
+    state: AdaptiveState,
+    after: AdaptiveState,
+    rows: DesignRows,
+    judged: PeriodJudgement,
+    decision: Decision,
+    held_out: DesignRows | None = None,
 ) -> tuple[AdaptiveState, Measured | None]:
-    """Return the state ``after`` a period with its audit, and the excess risk that was measured; None where no rows were fresh.
+    """Return the state ``after`` a period with its audit, and the excess risk that was measured; None where no rows measure it.
+
+    Rows that are ``held_out`` measure the model of the period directly. Without them the rows that were kept from decisions do:
 
     The fit u of all rows follows from the model u_0 of the decision by e = (I - P G_a) e_0 + P noise, with P the inverse
     Hessian of the fit and G_a that of the fresh rows: the measured excess risk of u_0 is carried over by the mean square of
     I - P G_a, and the noise of the fresh rows is added.
     """
-    fit, audit, season = judged.fit, state.audit, after.season
-    if fit is None or not state.banks:
+    if judged.fit is None:
         return after, None
-    white = judged.coordinates
-    noise, _ = noise_of(state.memory.noise, SMALLEST_NOISE * judged.epsilon, 0.0)
+    after = _with_errors(state, after, rows, judged, decision) if state.banks else after
+    measured = _carried_over(state, rows, judged, decision) if held_out is None else measured_on(held_out, judged)
+    if measured is None:
+        return after, None
+    promised = 0.5 * float(state.sizes @ judged.variances)
+    count = 0 if held_out is None else len(held_out)
+    return replace(after, audit=with_measured_risk(after.audit, measured, promised, judged.epsilon, count)), measured
+
+
+def _with_errors(
+    state: AdaptiveState, after: AdaptiveState, rows: DesignRows, judged: PeriodJudgement, decision: Decision
+) -> AdaptiveState:
+    """Return the state with the errors of the predictions, measured on the first order."""
+    audit, season, fit = state.audit, after.season, judged.fit
+    assert fit is not None
+    white, noise = judged.coordinates, _known_noise(state, judged)
     predicted = white.plain(np.concatenate([view.center for view in judged.views]))
     first = slice(0, decision.first)
 
@@ -57,11 +78,26 @@ def audit_period(
     remembered = None if state.season is None else state.season.remembered(state.banks[0].periods)
     if season is not None and remembered is not None:
         season = replace(season, records=measured_errors(season.records, remembered))
-    after = replace(after, audit=audit, season=season)
+    return replace(after, audit=audit, season=season)
+
+
+def _known_noise(state: AdaptiveState, judged: PeriodJudgement) -> float:
+    """Return the noise as it was known before the rows of the period."""
+    return noise_of(state.memory.noise, SMALLEST_NOISE * judged.epsilon, 0.0)[0]
+
+
+def _carried_over(
+    state: AdaptiveState, rows: DesignRows, judged: PeriodJudgement, decision: Decision
+) -> Measured | None:
+    """Return the risk of the model that was decided on, measured on the rows that were kept, carried over to the fit."""
+    fit, white = judged.fit, judged.coordinates
+    if fit is None or not state.banks:
+        return None
     start, fresh = decision.judged.model, rows.select(decision.fresh)
-    measured = mean_product(gradients_at(fresh, fit.whitened[decision.fresh], white, start), noise, fresh.groups)
+    gradients = gradients_at(fresh, fit.whitened[decision.fresh], white, start)
+    measured = mean_product(gradients, _known_noise(state, judged), fresh.groups)
     if measured is None:
-        return after, None
+        return None
     count, identity = len(fresh), np.eye(state.size)
     hessian = white.white_matrix(with_diagonal(rows.hessian_sum(fit.model), len(rows) * rows.penalty))
     inverse = solved(with_diagonal(hessian, fit.strength), identity)
@@ -70,10 +106,8 @@ def audit_period(
     share = float(np.square(carried).sum()) / state.size
     sums = state.memory.noise.with_rows(fit.sums)
     added = 0.5 * count * float(np.sum((inverse @ fit.scatter) * inverse))
-    measured = Measured(
+    return Measured(
         excess=added + share * measured.excess,
         variance=share**2 * measured.variance + (added * sums.error / max(sums.mean, 1e-300)) ** 2,
         expected_variance=share**2 * measured.expected_variance,
     )
-    promised = 0.5 * float(state.sizes @ judged.variances)
-    return replace(after, audit=with_measured_risk(audit, measured, promised, judged.epsilon)), measured

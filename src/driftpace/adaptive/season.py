@@ -7,12 +7,15 @@ well it predicted before.
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from driftpace import validation
 from driftpace.adaptive.audit import ErrorRecord, with_spread
 from driftpace.adaptive.bank import Prediction
 from driftpace.adaptive.fit import Posterior
+from driftpace.errors import ParameterError
 from driftpace.typing import FloatArray
 
 FIRST_ODDS = math.log(0.2 / 0.8)
@@ -21,12 +24,37 @@ FIRST_ODDS = math.log(0.2 / 0.8)
 MOST_SEASON = 1000
 """The longest season: the model of each of its periods is remembered."""
 
+SEASONS = {"quarter": 4, "weekday": 7, "month": 12, "week": 52}
+"""The seasons that have names: quarters, months and weeks of a year, and days of a week."""
+
 _MOST_ODDS = 6.0
 _LEAST_GAIN = 0.5
 """What the last cycle counts for in the remembered model, at least: a season may change slowly."""
 
 _BELIEVED = 1.0
 """The weight of the drift models' variance in the recorded error of the season."""
+
+
+def season_length(owner: str, season: Any) -> int | None:
+    """Return the number of periods of a season, which may have a name, or refuse it.
+
+    >>> season_length("Tracker", "month"), season_length("Tracker", 24), season_length("Tracker", None)
+    (12, 24, None)
+    """
+    if season is None:
+        return None
+    if isinstance(season, str) and season in SEASONS:
+        return SEASONS[season]
+    try:
+        validation.count(owner, least=2, at_most=MOST_SEASON, season=season)
+    except ParameterError:
+        names = ", ".join(repr(name) for name in SEASONS)
+        raise ParameterError(
+            f"must be a whole number from 2 to {MOST_SEASON}, or one of {names}; got {season!r}.",
+            owner=owner,
+            name="season",
+        ) from None
+    return int(season)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

@@ -62,7 +62,8 @@ class AdaptiveConfig:
     """What the user asked for: a target, absolute or as a share of the best loss, in the mean or with a confidence.
 
     ``certificate_level`` is the confidence of certificates. ``orders`` is the most orders of a period, None for as many batches
-    as are useful. ``season`` is the number of periods after which the drift may repeat itself.
+    as are useful. ``season`` is the number of periods after which the drift may repeat itself. ``audit`` is the share of each
+    order that is held out for the audit, None for none.
     """
 
     epsilon: float | None = None
@@ -71,6 +72,7 @@ class AdaptiveConfig:
     certificate_level: float = 0.95
     orders: int | None = None
     season: int | None = None
+    audit: float | None = None
 
     @property
     def noise_margin(self) -> float:

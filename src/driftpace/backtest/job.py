@@ -25,7 +25,7 @@ class TrackerConfig:
     """The target, and how to make a tracker.
 
     ``maker`` makes a custom tracker from loss, features and seed. ``l2`` are the penalties to choose from, if any.
-    ``orders`` is the most orders of a period, None for batches.
+    ``orders`` is the most orders of a period, None for batches. ``audit`` is the share of each order that is held out.
     """
 
     epsilon: float | None = None
@@ -34,6 +34,7 @@ class TrackerConfig:
     certificate_level: float = 0.95
     orders: int | None = None
     season: int | None = None
+    audit: float | None = None
     maker: TrackerMaker | None = None
     l2: tuple[float, ...] | None = None
 
@@ -41,7 +42,10 @@ class TrackerConfig:
         """Return a new tracker."""
         if self.maker is not None:
             return self.maker(loss, features, seed)
-        asked = {name: getattr(self, name) for name in ("epsilon", "tolerance", "confidence", "orders", "season", "l2")}
+        asked = {
+            name: getattr(self, name)
+            for name in ("epsilon", "tolerance", "confidence", "orders", "season", "audit", "l2")
+        }
         given: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
         return Tracker(loss, certificate_level=self.certificate_level, features=features, rng=seed, **given)
 

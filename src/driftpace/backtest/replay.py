@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from driftpace import validation
-from driftpace.adaptive import MOST_SEASON
+from driftpace.adaptive import check_audit, season_length
 from driftpace.backtest.baselines import feature_error
 from driftpace.backtest.job import Job, TrackerConfig, TrackerMaker, prepare
 from driftpace.backtest.progress import Progress
@@ -72,7 +72,8 @@ def backtest(  # noqa: PLR0913  public API
     confidence: float | None = None,
     certificate_level: float = 0.95,
     orders: int | None = None,
-    season: int | None = None,
+    season: int | str | None = None,
+    audit: float | None = None,
     runs: int = 20,
     test_fraction: float = 0.2,
     seed: int = 0,
@@ -119,8 +120,10 @@ def backtest(  # noqa: PLR0913  public API
         The level of the tracker's certificates.
     orders : int, optional
         The most orders of a period, as in :class:`~driftpace.Tracker`; by default batches.
-    season : int, optional
+    season : int or str, optional
         After how many periods the drift may repeat itself, as in :class:`~driftpace.Tracker`.
+    audit : float, optional
+        The share of each order that is held out for the audit, as in :class:`~driftpace.Tracker`.
     runs : int
         How many times to replay the table.
     test_fraction : float
@@ -185,15 +188,18 @@ def backtest(  # noqa: PLR0913  public API
         owner=_OWNER,
     )
     config = BacktestConfig(
-        tracker=_tracker_config(
-            tracker,
-            l2,
-            epsilon=epsilon,
-            tolerance=tolerance,
-            confidence=confidence,
-            certificate_level=certificate_level,
-            orders=orders,
-            season=season,
+        tracker=_checked(
+            TrackerConfig(
+                epsilon=epsilon,
+                tolerance=tolerance,
+                confidence=confidence,
+                certificate_level=certificate_level,
+                orders=orders,
+                season=season_length(_OWNER, season),
+                audit=audit,
+                maker=tracker,
+                l2=None if l2 is None else read_l2(_OWNER, l2),
+            )
         ),
         loss=loss,
         runs=runs,
@@ -217,7 +223,8 @@ def replay(  # noqa: PLR0913  public API
     confidence: float | None = None,
     certificate_level: float = 0.95,
     orders: int | None = None,
-    season: int | None = None,
+    season: int | str | None = None,
+    audit: float | None = None,
     runs: int = 20,
     test_fraction: float = 0.2,
     seed: int = 0,
@@ -231,15 +238,18 @@ def replay(  # noqa: PLR0913  public API
 ) -> BacktestResult:
     """Replay a panel that :func:`read_table` returned; the parameters are those of :func:`backtest`."""
     config = BacktestConfig(
-        tracker=_tracker_config(
-            tracker,
-            l2,
-            epsilon=epsilon,
-            tolerance=tolerance,
-            confidence=confidence,
-            certificate_level=certificate_level,
-            orders=orders,
-            season=season,
+        tracker=_checked(
+            TrackerConfig(
+                epsilon=epsilon,
+                tolerance=tolerance,
+                confidence=confidence,
+                certificate_level=certificate_level,
+                orders=orders,
+                season=season_length(_OWNER, season),
+                audit=audit,
+                maker=tracker,
+                l2=None if l2 is None else read_l2(_OWNER, l2),
+            )
         ),
         loss=loss,
         runs=runs,
@@ -313,6 +323,10 @@ def _notes(panel: Panel, config: BacktestConfig, *, alone: bool) -> list[str]:
         )
     if config.tracker.season is not None:
         notes.append(f"The drift may repeat itself after {plural(config.tracker.season, 'period')}.")
+    if config.tracker.audit is not None:
+        notes.append(
+            f"Of each order {100 * config.tracker.audit:.0f} % is held out for the audit, and counts as bought."
+        )
     if panel.groups is not None:
         notes.append("Groups are kept together: in a period, no group is both trained and tested on.")
     if config.runs == 1:
@@ -320,39 +334,17 @@ def _notes(panel: Panel, config: BacktestConfig, *, alone: bool) -> list[str]:
     return notes
 
 
-def _tracker_config(
-    tracker: TrackerMaker | None,
-    l2: Sequence[float] | None,
-    *,
-    epsilon: float | None,
-    tolerance: float | None,
-    confidence: float | None,
-    certificate_level: float,
-    orders: int | None,
-    season: int | None,
-) -> TrackerConfig:
-    _check_target(epsilon, tolerance, confidence)
-    validation.fraction(_OWNER, certificate_level=certificate_level)
-    if l2 is not None and tracker is not None:
-        raise ParameterError("must be None with a custom tracker; got both.", owner=_OWNER, name="l2")
-    if orders is not None:
-        validation.count(_OWNER, least=1, orders=orders)
-        if tracker is not None:
-            raise ParameterError("must be None with a custom tracker; got both.", owner=_OWNER, name="orders")
-    if season is not None:
-        validation.count(_OWNER, least=2, at_most=MOST_SEASON, season=season)
-        if tracker is not None:
-            raise ParameterError("must be None with a custom tracker; got both.", owner=_OWNER, name="season")
-    return TrackerConfig(
-        epsilon=epsilon,
-        tolerance=tolerance,
-        confidence=confidence,
-        certificate_level=certificate_level,
-        orders=orders,
-        season=season,
-        maker=tracker,
-        l2=None if l2 is None else read_l2(_OWNER, l2),
-    )
+def _checked(asked: TrackerConfig) -> TrackerConfig:
+    """Return what a tracker is asked for, or refuse it."""
+    _check_target(asked.epsilon, asked.tolerance, asked.confidence)
+    validation.fraction(_OWNER, certificate_level=asked.certificate_level)
+    if asked.orders is not None:
+        validation.count(_OWNER, least=1, orders=asked.orders)
+    check_audit(_OWNER, asked.audit)
+    for name in ("l2", "orders", "season", "audit"):
+        if getattr(asked, name) is not None and asked.maker is not None:
+            raise ParameterError("must be None with a custom tracker; got both.", owner=_OWNER, name=name)
+    return asked
 
 
 def _replay_all(

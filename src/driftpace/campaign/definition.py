@@ -42,8 +42,10 @@ class Definition:
         Confidence of the upper bounds in reports.
     orders : int, optional
         The most orders of a period; by default rows are ordered in batches, as many as are useful.
-    season : int, optional
-        After how many periods the drift may repeat itself, such as 12 for months of a year.
+    season : int or {"quarter", "weekday", "month", "week"}, optional
+        After how many periods the drift may repeat itself, such as 12 or "month" for months of a year.
+    audit : float, optional
+        The share of each order that is held out for the audit, such as 0.1; by default none.
     features : sequence of str, optional
         Feature columns; by default every numeric column of the first delivery.
     classes : pair of str, optional
@@ -95,6 +97,7 @@ class Definition:
     certificate_level: float = 0.95
     orders: int | None = None
     season: int | None = None
+    audit: float | None = None
     features: tuple[str, ...] | None = None
     classes: tuple[str, str] | None = None
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -159,6 +162,10 @@ class Definition:
         given["l2"] = _penalty(given)
         if "budget" in given:
             given["budget"] = _budget(given["budget"])
+        if "season" in given:
+            from driftpace.adaptive import season_length
+
+            given["season"] = season_length("Campaign", given["season"])
         definition = cls(**given)
         definition._check_columns()
         return definition
@@ -237,6 +244,7 @@ class Definition:
                 certificate_level=self.certificate_level,
                 orders=self.orders,
                 season=self.season,
+                audit=self.audit,
                 features=features,
                 fit_intercept=self.fit_intercept,
                 cap=self.cap,

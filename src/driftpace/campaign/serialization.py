@@ -272,6 +272,7 @@ def audit_json(audit: Audit | None) -> dict[str, Any] | None:
         "interval": [number(end) for end in audit.interval],
         "all_periods": audit.all_periods,
         "aim": number(audit.aim),
+        "held_out": audit.held_out,
         "sentence": audit.sentence,
     }
 

@@ -38,8 +38,10 @@ target = {target}
 {cap}
 # Maximum number of orders in a period, such as 1 where labels are ordered once a month. Default: batches, which cost fewer labels.
 {orders}
-# Number of periods after which the drift may repeat itself, such as 12 for months of a year. Default: none.
+# Number of periods after which the drift may repeat itself, or "quarter", "weekday", "month" or "week". Default: none.
 {season}
+# Share of each order that is held out to measure the excess loss really reached, such as 0.1. Default: none.
+{audit}
 # Whether to fit an intercept, and the random seed of draws.
 {fit_intercept}
 {seed}
@@ -65,6 +67,7 @@ _EXAMPLES: Mapping[str, Any] = {
     "cap": 1000000,
     "orders": 1,
     "season": 12,
+    "audit": 0.1,
     "fit_intercept": True,
     "seed": 1,
 }

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from driftpace.cli.options import Sheet, ShownList, loss_completion
+from driftpace.cli.options import Sheet, ShownList, loss_completion, parse_season
 from driftpace.cli.output import ListForm
 from driftpace.errors import ParameterError
 from driftpace.losses import loss_names
@@ -91,7 +91,18 @@ def backtest(
         int | None, typer.Option(help="The most orders of a period. Default: batches, as many as are useful.")
     ] = None,
     season: Annotated[
-        int | None, typer.Option(help="Periods after which the drift may repeat itself, such as 12 for months.")
+        str | None,
+        typer.Option(
+            metavar="NUMBER|NAME",
+            help="Periods after which the drift may repeat itself, such as 12; or quarter, weekday, month, week.",
+            show_default=False,
+        ),
+    ] = None,
+    audit: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE", help="Share of each order held out for the audit. Default: none.", show_default=False
+        ),
     ] = None,
     runs: Annotated[int, typer.Option(help="How many times to replay the table.", max=10**5)] = 20,
     test_fraction: Annotated[float, typer.Option(help="Share of the rows of a period kept for testing.")] = 0.2,
@@ -178,7 +189,8 @@ def backtest(
         tolerance=tolerance,
         confidence=confidence,
         orders=orders,
-        season=season,
+        season=parse_season(season),
+        audit=audit,
         runs=runs,
         test_fraction=test_fraction,
         seed=seed,

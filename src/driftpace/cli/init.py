@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from driftpace.cli.options import DryRun, Sheet, Shown, Storage, Who, loss_completion
+from driftpace.cli.options import DryRun, Sheet, Shown, Storage, Who, loss_completion, parse_season
 from driftpace.cli.output import Form
 from driftpace.errors import DriftpaceError, ParameterError
 from driftpace.losses import loss_names
@@ -104,11 +104,19 @@ def init(
         ),
     ] = None,
     season: Annotated[
-        int | None,
+        str | None,
         typer.Option(
-            help="Periods after which the drift may repeat itself, such as 12 for months of a year.",
-            min=2,
-            max=1000,
+            metavar="NUMBER|NAME",
+            help="Periods after which the drift may repeat itself, such as 12; or quarter, weekday, month, week.",
+            show_default=False,
+            rich_help_panel=_TARGET,
+        ),
+    ] = None,
+    audit: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Share of each order held out to measure the excess loss really reached, such as 0.1. Default: none.",
             show_default=False,
             rich_help_panel=_TARGET,
         ),
@@ -191,7 +199,8 @@ def init(
         "epsilon": epsilon,
         "tolerance": tolerance,
         "orders": orders,
-        "season": season,
+        "season": parse_season(season),
+        "audit": audit,
         "budget": budget,
         "horizon": horizon,
         "per_sample": per_sample,
@@ -339,7 +348,7 @@ def infer(name: str, given: dict[str, Any]) -> "tuple[dict[str, Any], list[Line]
     from driftpace.cli.options import split_names
 
     settings: dict[str, Any] = {"name": name}
-    for option in ("target", "loss", "id", "epsilon", "tolerance", "orders", "season", "seed", "keep_rows"):
+    for option in ("target", "loss", "id", "epsilon", "tolerance", "orders", "season", "audit", "seed", "keep_rows"):
         if option in given:
             settings[option] = given[option]
     for option in ("features", "classes"):

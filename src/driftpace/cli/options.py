@@ -116,6 +116,15 @@ def user_name(given: str | None) -> str:
         return ""
 
 
+def parse_season(text: str | None) -> int | str | None:
+    """Return a season as it was given: a number of periods, or its name.
+
+    >>> parse_season("12"), parse_season("month"), parse_season(None)
+    (12, 'month', None)
+    """
+    return int(text) if text is not None and text.isascii() and text.isdigit() else text
+
+
 def split_names(text: str | None) -> list[str] | None:
     """Return names separated by commas.
 

@@ -132,6 +132,8 @@ class Audit:
         The number of measured periods so far.
     aim : float
         The correction of the orders: they aim at so many times their usual share of the target.
+    held_out : int, default 0
+        The rows held out in the pooled periods, where ``audit=`` asks for them; they entered no fit and no decision.
 
     Examples
     --------
@@ -152,6 +154,7 @@ class Audit:
     interval: tuple[float, float]
     all_periods: int
     aim: float
+    held_out: int = 0
 
     @property
     def sentence(self) -> str:
@@ -159,7 +162,9 @@ class Audit:
         over = "1 period" if self.periods == 1 else f"{self.periods} periods"
         change = round(100.0 * abs(self.aim - 1.0))
         corrected = f"; orders aim {change} % {'lower' if self.aim < 1.0 else 'higher'}" if change >= 5 else ""
-        return f"promised {self.promised:#.2g}, measured {max(self.mean, 0.0):#.2g} ± {self.mean_error:#.2g} over {over}{corrected}"
+        measured = f"measured {max(self.mean, 0.0):#.2g} ± {self.mean_error:#.2g} over {over}"
+        rows = f" on {self.held_out:,} held-out rows" if self.held_out else ""
+        return f"promised {self.promised:#.2g}, {measured}{rows}{corrected}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,6 +1,6 @@
 """Request bodies and parameters: strict types, no unknown names, bounded lengths."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import Path, Query
 from pydantic import (
@@ -140,7 +140,8 @@ class DefinitionRequest(RequestModel):
     confidence: Share | None = None
     certificate_level: Share | None = None
     orders: Annotated[int, Field(ge=1, le=1000)] | None = None
-    season: Annotated[int, Field(ge=2, le=1000)] | None = None
+    season: Annotated[int, Field(ge=2, le=1000)] | Literal["quarter", "weekday", "month", "week"] | None = None
+    audit: Annotated[float, Field(gt=0, le=0.5)] | None = None
     features: Annotated[list[Word], Field(min_length=1, max_length=1000)] | None = None
     classes: Annotated[list[Word], Field(min_length=2, max_length=2)] | None = None
     categories: (

@@ -119,6 +119,7 @@ class AuditResponse(ResponseModel):
     """The excess loss measured from labels: of the period, and the mean of the last ``periods`` beside the promised one.
 
     ``interval`` is for the mean of all measured periods; orders aim at ``aim`` times their usual share of the target.
+    ``held_out`` are the rows held out in the last ``periods``.
     """
 
     measured: float | None
@@ -130,6 +131,7 @@ class AuditResponse(ResponseModel):
     interval: list[float | None]
     all_periods: int
     aim: float | None
+    held_out: int
     sentence: str
 
 

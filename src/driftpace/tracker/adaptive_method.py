@@ -13,6 +13,7 @@ from driftpace.adaptive import (
     Decision,
     DesignRows,
     PeriodJudgement,
+    RowCounts,
     Supply,
     advance,
     audit_of,
@@ -21,10 +22,12 @@ from driftpace.adaptive import (
     centered_at,
     certificate,
     checks,
+    count_rows,
     drift,
     early,
     first_state,
     fresh_rows,
+    held_out_rows,
     judge,
     measured_risk,
     number_groups,
@@ -49,8 +52,8 @@ from driftpace.tracker.adaptive_order import (
 )
 from driftpace.tracker.method import Folds, ModelMethod, check_pool, require_order
 from driftpace.tracker.spending import Spending
-from driftpace.tracker.state import MethodState, ModelSpec, PeriodOrder, groups_of
-from driftpace.typing import BoolArray, FloatArray
+from driftpace.tracker.state import MethodState, ModelSpec, PeriodOrder, RowBatch, groups_of
+from driftpace.typing import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -172,38 +175,60 @@ class AdaptiveMethod(ModelMethod):
     ) -> PeriodLook:
         """Return what the rows of the open period show, which may be none; computed once for the same rows.
 
-        A look that a decision is taken on has the first ``decided`` rows without those that are kept for the audit. ``whole`` is a
-        look at all rows, where there is one.
+        A look that a decision is taken on has the first ``decided`` rows without those that are kept for the audit. Rows that are
+        held out are in none. ``whole`` is a look at all others, where there is one.
         """
-        adaptive, gathered = state.adaptive, state.gathered
+        adaptive = state.adaptive
         assert adaptive is not None
-        kept = None if decided is None else self._kept(state, decided)
-        seen = gathered if kept is None else gathered - int(np.count_nonzero(kept))
-        until = gathered if decided is None or seen == gathered else decided
+        fitted = ~self._held_out_rows(state)
+        count = int(np.count_nonzero(fitted))
+        kept = None if decided is None else self._kept(state, fitted, decided)
+        seen = count if kept is None else count - int(np.count_nonzero(kept))
+        until = count if decided is None or seen == count else int(np.count_nonzero(fitted[:decided]))
         for known in (state.look, whole):
             if known is not None and known.same_rows(state.batches, until, seen):
                 return known
-        adaptive, rows = (whole.adaptive, whole.rows) if whole is not None else self._period_rows(state, adaptive)
+        if whole is not None:
+            adaptive, rows = whole.adaptive, whole.rows
+        else:
+            adaptive, rows = self._period_rows(state, adaptive, fitted)
         if kept is not None:
             rows = rows.select(~kept)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             judged = judge(self.config, adaptive, rows)
-        return PeriodLook(batches=state.batches, gathered=until, adaptive=adaptive, rows=rows, judged=judged)
+        return PeriodLook(batches=state.batches, fitted=until, adaptive=adaptive, rows=rows, judged=judged)
 
-    def _kept(self, state: AdaptiveMethodState, decided: int) -> BoolArray:
-        """Return which rows of the open period its decisions did not see, the last of which could see ``decided`` rows.
+    def held_out(self, state: AdaptiveMethodState) -> BoolArray | None:
+        """Return which rows of the open period are held out for the audit; None where none ever are."""
+        return None if self.config.audit is None else self._held_out_rows(state)
+
+    def _held_out_rows(self, state: AdaptiveMethodState) -> BoolArray:
+        if self.config.audit is None:
+            return np.zeros(state.gathered, dtype=np.bool_)
+        return held_out_rows(state.gathered, self.config.audit, _numbered_groups(state))
+
+    def _counts(self, state: AdaptiveMethodState) -> RowCounts:
+        """Return how many rows of the open period were delivered, and how many of them are fitted."""
+        seen = None if state.adaptive is None else state.adaptive.memory.noise
+        usual = 1.0 if seen is None or seen.rows == 0.0 else seen.rows / seen.units
+        groups = None if self.config.audit is None else _numbered_groups(state)
+        return count_rows(self.config.audit, state.gathered, groups, usual)
+
+    def _kept(self, state: AdaptiveMethodState, fitted: BoolArray, decided: int) -> BoolArray:
+        """Return which of the ``fitted`` rows its decisions did not see, the last of which could see ``decided`` rows of all.
 
         In early periods and under a budget decisions see every row that is there; a first period has nothing to audit.
         """
-        gathered, adaptive = state.gathered, state.adaptive
+        adaptive, count = state.adaptive, int(fitted.sum())
         assert adaptive is not None
         if not adaptive.banks:
-            return np.zeros(gathered, dtype=np.bool_)
+            return np.zeros(count, dtype=np.bool_)
         groups = groups_of(state.batches)
-        numbered = None if groups is None else number_groups(groups)
+        numbered = None if groups is None else number_groups(groups[fitted])
+        decided = int(fitted[:decided].sum())
         if early(adaptive) or self.budgeted:
-            return fresh_rows(gathered, decided, numbered)
-        return audit_rows(gathered, adaptive.size, decided, numbered)
+            return fresh_rows(count, decided, numbered)
+        return audit_rows(count, adaptive.size, decided, numbered)
 
     def sized(self, state: AdaptiveMethodState) -> bool:
         """Whether an order is being delivered, or the period had all its orders; never where their number is not limited."""
@@ -224,7 +249,7 @@ class AdaptiveMethod(ModelMethod):
             pool=pool,
             limit=limit,
             beyond=beyond,
-            gathered=state.gathered,
+            counts=self._counts(state),
             last=state.order,
             settled=self._settled(state),
         )
@@ -241,10 +266,11 @@ class AdaptiveMethod(ModelMethod):
             return after, _report(state.period, order, gathered, math.inf, None, outcome)
         look = self.look(state)
         adaptive, rows, judged = look.adaptive, look.rows, look.judged
+        fitted, held = look.fitted, self._held_out_rows(state)
         decision = Decision(
             judged=self.look(state, decided=order.decided, whole=look).judged,
-            first=order.first,
-            fresh=self._kept(state, order.decided),
+            first=order.first - int(np.count_nonzero(held[: order.first])),
+            fresh=self._kept(state, ~held, order.decided),
         )
         if not finite(judged):
             raise DataError(
@@ -253,7 +279,7 @@ class AdaptiveMethod(ModelMethod):
                 name="X",
             )
         risk = self.config.judged_by(judged.epsilon).risk(adaptive.sizes, judged.variances)
-        if risk <= judged.epsilon and in_pilot(adaptive, gathered):
+        if risk <= judged.epsilon and in_pilot(adaptive, fitted):
             risk = math.inf
         met = risk <= judged.epsilon
         if met:
@@ -261,12 +287,13 @@ class AdaptiveMethod(ModelMethod):
         else:
             outcome = self._missed(order, gathered, limit, beyond)
         advanced = advance(self.config, adaptive, rows, judged)
-        advanced, measured = audit_period(adaptive, advanced, rows, judged, decision)
+        held_out = None if self.config.audit is None else self._period_rows(state, adaptive, held)[1]
+        advanced, measured = audit_period(adaptive, advanced, rows, judged, decision, held_out)
         report = _report(state.period, order, gathered, risk, judged, outcome)
         wanted = look.rows_missing(self.config, order.batch if self.config.orders is None else order.placed)
         missing = 0 if met else max(wanted.all, 1)
         rho, rho_upper = drift(advanced.banks) if adaptive.banks else (None, None)
-        supply = Supply(gathered=gathered, missing=missing, exhausted=outcome is Outcome.POOL)
+        supply = Supply(gathered=fitted, missing=missing, exhausted=outcome is Outcome.POOL)
         audited = audit_of(advanced.audit, measured, judged.epsilon)
         report = replace(
             report,
@@ -280,7 +307,7 @@ class AdaptiveMethod(ModelMethod):
             assumptions=(*checks(adaptive, rows, judged, supply), measured_risk(audited, judged.epsilon)),
         )
         coef = self._coefficients(adaptive, judged.model)
-        return replace(after, adaptive=advanced, coef=coef, rows_seen=state.rows_seen + gathered), report
+        return replace(after, adaptive=advanced, coef=coef, rows_seen=state.rows_seen + fitted), report
 
     def _missed(self, order: PeriodOrder, gathered: int, limit: int, beyond: Outcome) -> Outcome:
         """Return why a target was missed: too few rows, or all that the period can have; with a budget, all that were planned."""
@@ -305,7 +332,7 @@ class AdaptiveMethod(ModelMethod):
         adaptive = state.adaptive
         if adaptive is not None and adaptive.banks:
             state = state.without_rows()
-        if adaptive is None or (not adaptive.banks and in_pilot(adaptive, state.gathered)):
+        if adaptive is None or (not adaptive.banks and in_pilot(adaptive, self._counts(state).fitted)):
             raise TooEarlyError("there are no initial labels yet, which show the noise")
         look = self.look(replace(state, look=None))
         if not finite(look.judged):
@@ -314,9 +341,9 @@ class AdaptiveMethod(ModelMethod):
 
     def forecast(self, state: AdaptiveMethodState, samples: int) -> float | None:
         """Return the risk predicted for a period of ``samples`` rows in all, computed as that of an order is."""
-        gathered, adaptive = state.gathered, state.adaptive
-        rows = max(samples, gathered)
-        if adaptive is None or in_pilot(adaptive, rows) or (not adaptive.banks and in_pilot(adaptive, gathered)):
+        gathered, adaptive, counts = state.gathered, state.adaptive, self._counts(state)
+        rows = counts.to_fitted(samples)
+        if adaptive is None or in_pilot(adaptive, rows) or (not adaptive.banks and in_pilot(adaptive, counts.fitted)):
             return None  # a model passes through so few rows, and looks certain
         with np.errstate(all="ignore"):
             sized = self.sized(state) and state.order is not None
@@ -325,19 +352,20 @@ class AdaptiveMethod(ModelMethod):
                 return None
             if self.budgeted:
                 outlook, seen = outlook_from_here(self.config, look.adaptive, look.rows, look.judged)
-                risk = outlook.bound(outlook.start, rows - seen)
+                risk = outlook.bound(outlook.start, max(samples, gathered) - (gathered if seen else 0))
             else:
                 risk = look.risk_after(self.config, rows)
         return risk if math.isfinite(risk) else None
 
     def order_within_budget(self, state: AdaptiveMethodState, spending: Spending, pool: int | None) -> PeriodOrder:
         """Return what the plan for the money left says; as long as nothing is known, the initial sample that it pays for."""
-        adaptive, gathered = state.adaptive, state.gathered
+        adaptive = state.adaptive
         period = self._open_period(state, pool)
         most = spending.most(period.limit)
         if most < period.limit:
             period = replace(period, limit=most, beyond=Outcome.BUDGET)
-        unknown = adaptive is None or (not adaptive.banks and in_pilot(adaptive, gathered) and gathered < period.limit)
+        pilot = adaptive is not None and not adaptive.banks and in_pilot(adaptive, period.counts.fitted)
+        unknown = adaptive is None or (pilot and period.gathered < period.limit)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             look = None if unknown else self.look(replace(state, look=None))
             return planned_order(period, adaptive, look, spending)
@@ -361,26 +389,30 @@ class AdaptiveMethod(ModelMethod):
         held = Held(loss=self.spec.loss, model=judged.model, strength=strength, penalty=rows.penalty)
         return losses_left_out(design, left_out(design, held), folds.loss)
 
-    def _period_rows(self, state: AdaptiveMethodState, adaptive: AdaptiveState) -> tuple[AdaptiveState, DesignRows]:
-        """Return the rows of the open period, the intercept's column first, and the state with the center of the columns.
+    def _period_rows(
+        self, state: AdaptiveMethodState, adaptive: AdaptiveState, chosen: BoolArray
+    ) -> tuple[AdaptiveState, DesignRows]:
+        """Return chosen rows of the open period, the intercept's column first, and the state with the center of the columns.
 
         With an intercept every column is centered at its mean in the first period, for ever: a column of years then loses no
         digits, and the problem stays the same.
         """
         loss = self.spec.loss
         assert isinstance(loss, LinearLoss)
-        X = np.empty((state.gathered, adaptive.size))
-        y = np.concatenate([np.empty(0), *(batch.y for batch in state.batches)])
         groups = groups_of(state.batches)
+        groups = None if groups is None else groups[chosen]
+        parts = _chosen_rows(state.batches, chosen)
+        X = np.empty((sum(len(y) for _, y in parts), adaptive.size))
+        y = np.concatenate([np.empty(0), *(y for _, y in parts)])
         penalty: FloatArray = self.spec.objective.penalty_weights(adaptive.size)  # type: ignore[attr-defined]
         if not self.spec.fit_intercept:
-            np.concatenate([np.empty((0, adaptive.size)), *(batch.X for batch in state.batches)], out=X)
+            np.concatenate([np.empty((0, adaptive.size)), *(rows for rows, _ in parts)], out=X)
             return adaptive, DesignRows(loss=loss, X=X, y=y, penalty=penalty, groups=groups)
         X[:, 0] = 1.0
         at = 0
-        for batch in state.batches:
-            X[at : at + len(batch.y), 1:] = batch.X[:, :-1]
-            at += len(batch.y)
+        for rows, _ in parts:
+            X[at : at + len(rows), 1:] = rows[:, :-1]
+            at += len(rows)
         center = _middle(X[:, 1:]) if adaptive.place is None else adaptive.place
         adaptive = adaptive if adaptive.place is not None else centered_at(adaptive, center)
         X[:, 1:] -= center
@@ -392,6 +424,21 @@ class AdaptiveMethod(ModelMethod):
             return model
         assert adaptive.place is not None
         return np.append(model[1:], model[0] - adaptive.place @ model[1:])
+
+
+def _chosen_rows(batches: tuple[RowBatch, ...], chosen: BoolArray) -> list[tuple[FloatArray, FloatArray]]:
+    """Return the chosen rows of each batch; not copied where all are."""
+    if chosen.all():
+        return [(batch.X, batch.y) for batch in batches]
+    ends = np.cumsum([len(batch.y) for batch in batches])[:-1]
+    pieces = np.split(chosen, ends)
+    return [(batch.X[piece], batch.y[piece]) for batch, piece in zip(batches, pieces, strict=True)]
+
+
+def _numbered_groups(state: AdaptiveMethodState) -> IntArray | None:
+    """Return the groups of the rows of the open period, numbered in the order of their first rows; None where rows are alone."""
+    groups = groups_of(state.batches)
+    return None if groups is None else number_groups(groups)
 
 
 def _middle(X: FloatArray) -> FloatArray:

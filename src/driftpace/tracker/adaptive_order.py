@@ -7,11 +7,13 @@ import numpy as np
 
 from driftpace.adaptive import (
     FIRST_ROWS,
+    LEAST_HELD_OUT,
     PILOT,
     AdaptiveConfig,
     AdaptiveState,
     DesignRows,
     PeriodJudgement,
+    RowCounts,
     RowsNeeded,
     Supply,
     audit_of,
@@ -33,39 +35,37 @@ from driftpace.tracker.state import PeriodOrder, RowBatch
 class PeriodLook:
     """What the rows of the open period show: the state with its center, the rows as they are fitted, and the judgement.
 
-    A look that a decision is taken on may have fewer rows than the ``gathered`` ones that it could have seen: the others are kept
-    for the audit.
+    A look that a decision is taken on may have fewer rows than it could have seen, which are ``fitted`` when the period is closed:
+    the others are kept for the audit. Rows that are held out are in none.
     """
 
     batches: tuple[RowBatch, ...]
-    gathered: int
+    fitted: int
     adaptive: AdaptiveState
     rows: DesignRows
     judged: PeriodJudgement
 
-    def same_rows(self, batches: tuple[RowBatch, ...], gathered: int, seen: int) -> bool:
-        """Whether it has the rows of a look at ``seen`` of the first ``gathered`` rows of these batches."""
+    def same_rows(self, batches: tuple[RowBatch, ...], fitted: int, seen: int) -> bool:
+        """Whether it has the rows of a look at ``seen`` of the first ``fitted`` rows of these batches."""
         return (
-            self.gathered == gathered
+            self.fitted == fitted
             and len(self.rows) == seen
             and all(one is other for one, other in zip(self.batches, batches, strict=False))
         )
 
     def rows_missing(self, config: AdaptiveConfig, batch: int) -> RowsNeeded:
         """Return how many rows are missing, the number of batches or orders before this one given."""
-        return rows_missing(
-            config, self.adaptive, self.judged, gathered=self.gathered, seen=len(self.rows), batch=batch
-        )
+        return rows_missing(config, self.adaptive, self.judged, gathered=self.fitted, seen=len(self.rows), batch=batch)
 
     def risk_after(self, config: AdaptiveConfig, rows: int) -> float:
-        """Return the risk that so many rows in all leave."""
+        """Return the risk that so many fitted rows in all leave."""
         criterion = config.judged_by(self.judged.epsilon)
         return risk_after(criterion, self.adaptive, self.judged, max(rows - len(self.rows), 0))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class OpenPeriod:
-    """The open period as its next order needs it: what it can have, the rows delivered, and its last order, if any.
+    """The open period as its next order needs it: what it can have, the counts of rows delivered, and its last order, if any.
 
     It can have ``limit`` rows at most; ``beyond`` is the outcome when they are too few. A ``settled`` period had all its orders.
     """
@@ -75,9 +75,14 @@ class OpenPeriod:
     pool: int | None
     limit: int
     beyond: Outcome
-    gathered: int
+    counts: RowCounts
     last: PeriodOrder | None
     settled: bool = False
+
+    @property
+    def gathered(self) -> int:
+        """The number of rows delivered."""
+        return self.counts.gathered
 
     @property
     def batch(self) -> int:
@@ -94,37 +99,43 @@ def next_order(period: OpenPeriod, adaptive: AdaptiveState | None, look: PeriodL
     """Return the order after what was seen; ``look`` is None while nothing is known."""
     if look is None:
         return _initial_order(period, adaptive)
-    config, gathered, placed = period.config, period.gathered, period.placed
+    config, counts, placed = period.config, period.counts, period.placed
+    gathered, fitted = counts.gathered, counts.fitted
     adaptive, judged = look.adaptive, look.judged
     if not finite(judged):
         return _overflow(period, judged.epsilon)
     wanted = look.rows_missing(config, placed if config.orders is not None else period.batch)
-    left = max(period.limit - gathered, 0)
+    left = max(counts.to_fitted(period.limit) - fitted, 0)
     decided = gathered
     if period.settled:
         assert period.last is not None
         left, decided = 0, period.last.decided
-        wanted = replace(wanted, now=0, all=0, risk=look.risk_after(config, gathered))
+        wanted = replace(wanted, now=0, all=0, risk=look.risk_after(config, fitted))
     now = min(wanted.now, left)
-    initial = not adaptive.banks and in_pilot(adaptive, gathered)
+    total = _within(period, fitted + now)
+    initial = not adaptive.banks and in_pilot(adaptive, fitted)
     short = wanted.all > left
     outcome = Outcome.ENOUGH if wanted.all == 0 and gathered == 0 else Outcome.MET
     risk = wanted.risk
     if short:
-        outcome, risk = period.beyond, look.risk_after(config, gathered + left)
+        outcome, risk = period.beyond, look.risk_after(config, fitted + left)
     elif risk > judged.epsilon:
         outcome = Outcome.UNSUPPORTED
-    if not short and in_pilot(adaptive, gathered):
+    if not short and in_pilot(adaptive, fitted):
         outcome, risk = Outcome.PILOT, math.inf
-    supply = Supply(gathered=gathered, missing=wanted.all, exhausted=outcome is Outcome.POOL and now == 0)
+    reason = _had_orders(period, look) if period.settled else _reason(period, look, wanted, short=short)
+    supply = Supply(gathered=fitted, missing=wanted.all, exhausted=outcome is Outcome.POOL and now == 0)
     return PeriodOrder(
-        total=gathered + now,
+        total=total,
         theory=wanted.theory,
         pool=period.pool,
         risk=risk,
-        interval=(min(wanted.low, gathered + left), min(max(wanted.high, gathered + now), gathered + left)),
+        interval=(
+            _within(period, min(wanted.low, fitted + left)),
+            _within(period, min(max(wanted.high, fitted + now), fitted + left)),
+        ),
         outcome=outcome,
-        reason=_had_orders(period, look) if period.settled else _reason(period, look, wanted, short=short),
+        reason=reason + _held_out(total - gathered - now),
         epsilon=judged.epsilon,
         assumptions=(
             *checks(adaptive, look.rows, judged, supply),
@@ -138,6 +149,22 @@ def next_order(period: OpenPeriod, adaptive: AdaptiveState | None, look: PeriodL
     )
 
 
+def _within(period: OpenPeriod, fitted: int) -> int:
+    """Return how many rows in all so many fitted ones are, within what the period can have."""
+    return min(period.counts.to_total(fitted), max(period.limit, period.gathered))
+
+
+def _held_out(rows: int) -> str:
+    """Return the end of a sentence on an order of which some rows are held out."""
+    return f"; {rows} more {'is' if rows == 1 else 'are'} held out for the audit" if rows > 0 else ""
+
+
+def _of_them(counts: RowCounts, total: int) -> str:
+    """Return the same where the rows held out are among those of the sentence."""
+    rows = total - counts.gathered - (counts.to_fitted(total) - counts.fitted)
+    return f"; {rows} of the rows requested {'is' if rows == 1 else 'are'} held out for the audit" if rows > 0 else ""
+
+
 def _initial_order(period: OpenPeriod, adaptive: AdaptiveState | None) -> PeriodOrder:
     """Return the first batch of all, when nothing is known; ``adaptive`` is None before the number of columns is."""
     limit, beyond = period.limit, period.beyond
@@ -145,16 +172,18 @@ def _initial_order(period: OpenPeriod, adaptive: AdaptiveState | None) -> Period
     purpose = (
         "the number of columns" if adaptive is None else f"the noise ({PILOT} for each of {adaptive.size} coefficients)"
     )
+    total = _within(period, wanted)
     gives = "the budget pays for" if beyond is Outcome.BUDGET else "this period can have"
-    then = "more are requested afterwards" if limit > wanted else f"{gives} {limit} in all"
+    enough = period.counts.to_fitted(limit) >= wanted
+    then = "more are requested afterwards" if limit > total else f"{gives} {limit} in all"
     return PeriodOrder(
-        total=min(wanted, limit),
+        total=total,
         theory=wanted,
         pool=period.pool,
         risk=math.inf,
-        interval=(min(wanted, limit), limit),
-        outcome=Outcome.PILOT if limit >= wanted else beyond,
-        reason=f"no initial labels yet: {wanted} rows show {purpose}; {then}",
+        interval=(total, limit),
+        outcome=Outcome.PILOT if enough else beyond,
+        reason=f"no initial labels yet: {wanted} rows show {purpose}; {then}{_held_out(total - wanted)}",
         epsilon=math.nan if period.config.epsilon is None else period.config.epsilon,
         batch=period.batch,
     )
@@ -164,7 +193,8 @@ def planned_order(
     period: OpenPeriod, adaptive: AdaptiveState | None, look: PeriodLook | None, spending: Spending
 ) -> PeriodOrder:
     """Return what the plan for the money left says; ``look`` is None before the initial sample is complete."""
-    gathered, limit, beyond = period.gathered, period.limit, period.beyond
+    counts, limit, beyond = period.counts, period.limit, period.beyond
+    gathered = counts.gathered
     if look is None:
         order = _initial_order(period, adaptive)
         return replace(order, after=gathered, assumptions=(not_known_yet("there are no initial labels yet"),))
@@ -173,12 +203,18 @@ def planned_order(
     if not finite(judged):
         return _overflow(period, judged.epsilon)
     outlook, seen = outlook_from_here(config, adaptive, rows, judged)
-    needed = PILOT * adaptive.size - adaptive.memory.rows
-    supply = PeriodSupply(limit=limit, beyond=beyond, gathered=gathered, seen=seen, needed=needed)
+    supply = PeriodSupply(
+        limit=limit,
+        beyond=beyond,
+        gathered=gathered,
+        seen=gathered if seen else 0,
+        least=0 if config.audit is None else 2 * LEAST_HELD_OUT,
+        needed=counts.to_total(PILOT * adaptive.size - adaptive.memory.rows),
+    )
     earlier = None if period.last is None else period.last.plan
     plan, outcome, verdict = plan_period(spending, outlook, judged.epsilon, supply, earlier)
     samples, risk = plan.samples[0], plan.risks[0]
-    if in_pilot(adaptive, samples):
+    if in_pilot(adaptive, counts.to_fitted(samples)):
         outcome, risk = beyond, math.inf
     wanted = look.rows_missing(config, batch)
     exhausted = outcome is Outcome.POOL and samples == gathered
@@ -188,8 +224,8 @@ def planned_order(
         done = batch if config.orders is None else placed
         more = next_batch(adaptive, samples - gathered, gathered=gathered, batch=done, orders=config.orders)
         total = samples if last else min(gathered + more, samples)
-        interval = (min(wanted.low, total), max(total, samples, min(wanted.high, limit)))
-    have = Supply(gathered=gathered, missing=wanted.all, exhausted=exhausted)
+        interval = (min(counts.to_total(wanted.low), total), max(total, samples, _within(period, wanted.high)))
+    have = Supply(gathered=counts.fitted, missing=wanted.all, exhausted=exhausted)
     return PeriodOrder(
         total=total,
         theory=wanted.theory,
@@ -197,7 +233,7 @@ def planned_order(
         risk=risk,
         interval=interval,
         outcome=outcome,
-        reason=reason(spending, plan, gathered, total - gathered),
+        reason=reason(spending, plan, gathered, total - gathered) + _of_them(counts, total),
         epsilon=judged.epsilon,
         assumptions=(*checks(adaptive, rows, judged, have), verdict),
         after=gathered,
@@ -251,7 +287,7 @@ def _reason(period: OpenPeriod, look: PeriodLook, wanted: RowsNeeded, *, short: 
 
     Before any row of the second period the drift is a guess. A period that falls ``short`` cannot have what it needs.
     """
-    gathered, adaptive, judged = period.gathered, look.adaptive, look.judged
+    gathered, adaptive, judged = look.fitted, look.adaptive, look.judged
     risk = look.risk_after(period.config, gathered)
     loss = _loss_in_words(period.config, risk)
     known = f"{loss} with {counted(gathered)} so far" if gathered else f"{loss} with the last model"
@@ -283,6 +319,6 @@ def _loss_in_words(config: AdaptiveConfig, risk: float) -> str:
 
 def _had_orders(period: OpenPeriod, look: PeriodLook) -> str:
     """Return why a period that had all its orders requests no more rows."""
-    loss = _loss_in_words(period.config, look.risk_after(period.config, look.gathered))
+    loss = _loss_in_words(period.config, look.risk_after(period.config, look.fitted))
     had = "its one order" if period.placed == 1 else f"its {period.placed} orders"
-    return f"{loss} with {counted(look.gathered)}; target {look.judged.epsilon:.3g}: the period has had {had}"
+    return f"{loss} with {counted(look.fitted)}; target {look.judged.epsilon:.3g}: the period has had {had}"

@@ -16,7 +16,7 @@ from driftpace.records import Outcome, Request, StepReport, Verdict
 from driftpace.tracker.method import Folds, ModelMethod, TellEvent, check_pool
 from driftpace.tracker.spending import Spending, budget_check, in_full, in_words
 from driftpace.tracker.state import MethodState, ModelSpec, PeriodOrder
-from driftpace.typing import FloatArray
+from driftpace.typing import BoolArray, FloatArray
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -231,6 +231,11 @@ class BudgetMethod:
         """Return the loss of each row by a model that did not see its fold."""
         losses: FloatArray = self.inner.losses_left_out(state.inner, folds)
         return losses
+
+    def held_out(self, state: BudgetState) -> BoolArray | None:
+        """Return which rows of the open period are held out from every fit."""
+        held: BoolArray | None = self.inner.held_out(state.inner)
+        return held
 
     def current(self, state: BudgetState) -> tuple["BudgetMethod", BudgetState]:
         """Return the method itself and its state."""

@@ -19,7 +19,7 @@ from driftpace.selection import Selection, Tally, choose, divisible, make_folds,
 from driftpace.tracker.method import Folds, Method, TellEvent, require_order
 from driftpace.tracker.spending import Spending
 from driftpace.tracker.state import ModelSpec, PeriodOrder, groups_of
-from driftpace.typing import FloatArray, IntArray
+from driftpace.typing import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -263,6 +263,11 @@ class CandidatesMethod:
             ]
         )
 
+    def held_out(self, state: CandidatesState) -> BoolArray | None:
+        """Return which rows of the open period are held out from every fit: the same for all candidates."""
+        method, now = self.current(state)
+        return method.held_out(now)
+
     def current(self, state: CandidatesState) -> tuple[Method, Any]:
         """Return the candidate that was chosen last."""
         return self.methods[state.chosen], state.state
@@ -274,10 +279,13 @@ class CandidatesMethod:
         """Return the choice of the period, the losses to remember, and a sentence where there are fewer folds than wanted."""
         selection = self.selection
         labels = selection.labels
-        rows = state.gathered
+        held = self.held_out(state)
+        fitted = np.ones(state.gathered, dtype=np.bool_) if held is None else ~held
+        groups = None if groups is None else groups[fitted]
+        rows = int(fitted.sum())
         classes: FloatArray | None = None
         if rows and classifies(self.loss):
-            classes = divisible(np.concatenate([batch.y for batch in state.state.batches]), groups)
+            classes = divisible(np.concatenate([batch.y for batch in state.state.batches])[fitted], groups)
         count, doubt = most_folds(rows, selection.folds, classes=classes, groups=groups)
         if count == 0:
             return Selected(candidates=labels, chosen=labels[state.chosen]), state.tally, doubt

@@ -18,7 +18,7 @@ from driftpace.records import Assumption, Request, StepReport
 from driftpace.selection import Design
 from driftpace.tracker.spending import Spending
 from driftpace.tracker.state import MethodState, ModelSpec, PeriodOrder, RowBatch
-from driftpace.typing import FloatArray, IntArray
+from driftpace.typing import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -166,6 +166,10 @@ class Method(Protocol):
         """Return the loss of each row of the open period by a model that did not see its fold."""
         ...
 
+    def held_out(self, state: Any) -> BoolArray | None:
+        """Return which rows of the open period are held out from every fit; None where none ever are."""
+        ...
+
     def current(self, state: Any) -> "tuple[Method, Any]":
         """Return the method and the state whose model is in use: of several candidates, the chosen one."""
         ...
@@ -289,6 +293,10 @@ class ModelMethod(ABC):
     def sized(self, state: Any) -> bool:  # noqa: ARG002
         """Whether the size of the open period is no longer decided again: never, unless the number of orders is limited."""
         return False
+
+    def held_out(self, state: Any) -> BoolArray | None:  # noqa: ARG002
+        """Return which rows of the open period are held out from every fit: None, unless the method holds rows out."""
+        return None
 
     def spending(self, state: Any) -> Spending | None:  # noqa: ARG002
         """Return None: there is no budget."""

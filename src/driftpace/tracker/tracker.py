@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from driftpace import validation
-from driftpace.adaptive import MOST_SEASON, AdaptiveConfig
+from driftpace.adaptive import AdaptiveConfig, check_audit, season_length
 from driftpace.constants import ConstantsEstimator
 from driftpace.constraints import ConstraintSet, WholeSpace
 from driftpace.drift import DriftEstimator
@@ -56,9 +56,13 @@ class Tracker:
         The most orders of a period, for labels that are ordered once or twice a period: a single order is larger, since no row
         of the period can correct it. The first period has an initial sample besides. By default rows are requested in batches,
         as many as are useful.
-    season : int, optional
-        After how many periods the drift may repeat itself, such as 12 for months of a year: the model of the same period in earlier
-        cycles is then one more prediction, believed as far as it proved right. By default none.
+    season : int or {"quarter", "weekday", "month", "week"}, optional
+        After how many periods the drift may repeat itself, such as 12 or "month" for months of a year: the model of the same period
+        in earlier cycles is then one more prediction, believed as far as it proved right. By default none.
+    audit : float, optional
+        The share of each order that is held out for the audit, such as 0.1, and at least three rows in a period: orders are so much
+        larger, and the rows held out enter no fit and no decision, so that they measure the final model of their period whatever
+        the drift. By default no label is bought for the audit.
     learner, drift, rule, constants, constants_estimator : optional
         Parts of a composed method in place of the default one: the learner knows its bound, ``drift`` estimates how fast the best
         model moves, ``rule`` turns both into a number of rows, ``constants`` are known properties of the problem, and
@@ -125,7 +129,8 @@ class Tracker:
         confidence: float | None = None,
         certificate_level: float = 0.95,
         orders: int | None = None,
-        season: int | None = None,
+        season: int | str | None = None,
+        audit: float | None = None,
         learner: Learner | None = None,
         drift: DriftEstimator | None = None,
         rule: Rule | None = None,
@@ -150,8 +155,7 @@ class Tracker:
             validation.count("Tracker", least=0, pool=pool)
         if orders is not None:
             validation.count("Tracker", least=1, orders=orders)
-        if season is not None:
-            validation.count("Tracker", least=2, at_most=MOST_SEASON, season=season)
+        check_audit("Tracker", audit)
         parts: dict[str, Any] = {
             "learner": learner,
             "drift": drift,
@@ -167,7 +171,8 @@ class Tracker:
             confidence=confidence,
             certificate_level=certificate_level,
             orders=None if orders is None else int(orders),
-            season=None if season is None else int(season),
+            season=season_length("Tracker", season),
+            audit=None if audit is None else float(audit),
         )
 
         def build(loss: Loss, parts: dict[str, Any], seen: int | None) -> Any:

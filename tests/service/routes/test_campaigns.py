@@ -139,6 +139,15 @@ def _cell(text: str) -> float | str:
         return text
 
 
+def test_a_share_for_the_audit_and_the_name_of_a_season(served: Serving) -> None:
+    settings = {**DEFINITION, "audit": 0.1, "season": "month"}
+    assert served.client.post("/api/campaigns", json=settings).status_code == 201
+    definition = served.client.get("/api/campaigns/churn/definition").json()
+    assert (definition["audit"], definition["season"]) == (0.1, 12)
+    for wrong in ({"audit": 0.9}, {"season": "year"}, {"season": "12"}):
+        assert served.client.post("/api/campaigns", json={**settings, "name": "other", **wrong}).status_code == 422
+
+
 def test_decisions_are_recorded_with_their_reason(served: Serving, store: Store, rng: np.random.Generator) -> None:
     begun(store, "churn")
     client, place = served.client, "/api/campaigns/churn"

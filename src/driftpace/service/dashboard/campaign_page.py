@@ -288,6 +288,8 @@ def definition_facts(definition: Definition, status: Status) -> tuple[tuple[str,
         facts.append(("Orders in a period", f"at most {definition.orders}"))
     if definition.season is not None:
         facts.append(("Season", f"{definition.season} periods"))
+    if definition.audit is not None:
+        facts.append(("Held out for the audit", f"{100 * definition.audit:.0f} % of each order"))
     if definition.pool is not None:
         facts.append(("Rows available per period", f"{definition.pool:,}"))
     facts.append(("Rows", "kept" if definition.keep_rows else "deleted when a period is closed"))
