@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom
 
 from driftpace.adaptive.coordinates import coordinates
-from driftpace.adaptive.dependence import KEPT, no_products, standard_products, with_products
+from driftpace.adaptive.dependence import KEPT, no_products, products_of, standard_products, with_products
 from driftpace.adaptive.rows import DesignRows, group_sums
 from driftpace.typing import FloatArray
 from tests.reference.clusters import FEATURES, Clusters, follow_clusters
@@ -27,7 +27,7 @@ def products(world: Clusters, counts: tuple[int, ...], rng: np.random.Generator,
         X, residuals, _ = world.draw(count, rng)
         rows = make_rows(X, residuals**3 if heavy else residuals, intercept=True)
         model = np.linalg.lstsq(rows.X, rows.y, rcond=None)[0]
-        sums = with_products(sums, gradients(rows, rows.X @ model - rows.y), PARTS)
+        sums = with_products(sums, products_of(gradients(rows, rows.X @ model - rows.y), PARTS))
     return standard_products(sums)
 
 
@@ -59,7 +59,7 @@ def test_groups_are_neighbours_where_rows_are_grouped(rng: np.random.Generator) 
     for _ in range(300):
         X, residuals, groups = Clusters(correlation=0.8).draw(100, rng)
         rows = make_rows(X, residuals, intercept=True, groups=groups)
-        sums = with_products(no_products(2), gradients(rows, -residuals), PARTS)
+        sums = products_of(gradients(rows, -residuals), PARTS)
         values.append(standard_products(sums)[0])
     assert abs(np.mean(values)) < 4.9 / np.sqrt(300)  # standard normal values: a false alarm in a million
 
@@ -68,10 +68,10 @@ def test_sums_fade_and_few_rows_say_nothing(rng: np.random.Generator) -> None:
     X, residuals, _ = Clusters().draw(20, rng)
     rows = make_rows(X, residuals, intercept=True)
     seen = gradients(rows, -residuals)
-    once = with_products(no_products(2), seen, PARTS)
-    twice = with_products(once, seen, PARTS)
+    once = products_of(seen, PARTS)
+    twice = with_products(once, once)
     np.testing.assert_allclose(twice, once + once * [[KEPT], [KEPT**2]])
-    assert with_products(once, seen[:7], PARTS) is once
+    assert with_products(once, products_of(seen[:7], PARTS)) is once
     assert standard_products(no_products(2)).tolist() == [0.0, 0.0]
 
 

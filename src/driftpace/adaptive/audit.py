@@ -52,6 +52,8 @@ KEPT = 0.97
 SPREAD = ((0.06, 0.3), (0.25, 0.3), (1.0, 0.25), (4.0, 0.15))
 """Sizes of the prediction error of a period, in units of the recorded mean, and their shares: some periods move, others do not."""
 
+_SPREAD = np.array([(size, share / sum(share for _, share in SPREAD)) for size, share in SPREAD]).T
+
 _MOST_ERROR = 4.0
 """An error beyond so many standard errors and targets is cut: rows show it by themselves, and one jump must not count for years."""
 
@@ -190,7 +192,9 @@ def mean_product(gradients: FloatArray, noise: float, groups: IntArray | None = 
 
 def gradients_at(rows: DesignRows, whitened: FloatArray, white: Coordinates, model: FloatArray) -> FloatArray:
     """Return the gradients of rows at a model, the penalty included, in the coordinates in which they are ``whitened``."""
-    return np.asarray(whitened * rows.slopes(model)[:, None] + white.inverse @ (rows.penalty * model))
+    gradients = whitened * rows.slopes(model)[:, None]
+    gradients += white.inverse @ (rows.penalty * model)
+    return gradients
 
 
 def with_record(view: Prediction, record: ErrorRecord, size: int) -> Prediction:
@@ -209,10 +213,10 @@ def with_record(view: Prediction, record: ErrorRecord, size: int) -> Prediction:
 
 def with_spread(view: Prediction, mean: FloatArray, variance: float, share: float) -> Prediction:
     """Return a prediction with components about ``mean`` put first: ``variance`` in the sizes of :data:`SPREAD`."""
-    sizes, parts = np.array(SPREAD).T
+    sizes, parts = _SPREAD
     return Prediction(
-        shares=np.concatenate([share * parts / parts.sum(), (1.0 - share) * view.shares]),
-        mean=np.concatenate([np.broadcast_to(mean, (len(sizes), mean.size)), view.mean]),
+        shares=np.concatenate([share * parts, (1.0 - share) * view.shares]),
+        mean=np.concatenate([mean[None].repeat(len(sizes), axis=0), view.mean]),
         variance=np.concatenate([variance * sizes, view.variance]),
         recorded=view.recorded + len(sizes),
     )

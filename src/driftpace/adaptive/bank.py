@@ -123,14 +123,16 @@ def predict(bank: Bank) -> Bank:
 
 def prediction_of(bank: Bank, jump: float) -> Prediction:
     """Return what the bank says of this period's w*; a jump adds the variance ``jump`` in each coordinate."""
-    chance = bank.chance_of_jump
-    variance = bank.spread + bank.models.wobble
-    common = Mixture(shares=bank.shares, mean=bank.place, variance=variance)
-    return Prediction(
-        shares=np.concatenate([bank.shares * (1.0 - chance), [chance]]),
-        mean=np.concatenate([bank.place, common.center[None]]),
-        variance=np.concatenate([variance, [common.total + jump]]),
-    )
+    from driftpace.adaptive.kernels import mixture_moments
+
+    count, chance = len(bank.shares), bank.chance_of_jump
+    shares, mean, variance = np.empty(count + 1), np.empty((count + 1, bank.size)), np.empty(count + 1)
+    shares[:count], shares[count] = (1.0 - chance) * bank.shares, chance
+    mean[:count] = bank.place
+    variance[:count] = bank.spread + bank.models.wobble
+    common = mixture_moments(bank.shares, bank.place, variance[:count], mean[count], np.empty(count))
+    variance[count] = common + jump
+    return Prediction(shares=shares, mean=mean, variance=variance)
 
 
 def update(bank: Bank, before: Prediction, shares: FloatArray, mean: FloatArray, variance: FloatArray) -> Bank:
@@ -139,33 +141,44 @@ def update(bank: Bank, before: Prediction, shares: FloatArray, mean: FloatArray,
     Given w*, theta and v follow by regression on it. A jump is mixed into every model by the share that the rows added to
     its chance: a jump that nothing speaks for leaves no trace, or a still world would stay uncertain for ever.
     """
+    from driftpace.adaptive.kernels import update_models
+
     prior = before.shares
     if before.recorded:  # the models are weighed among themselves
         prior, shares, mean, variance = (values[before.recorded :] for values in (prior, shares, mean, variance))
         prior = prior / prior.sum()
         shares = np.maximum(shares, 1e-300) / max(float(shares.sum()), 1e-300)
     likelihood = shares / np.maximum(prior, 1e-300)
+    likelihood = (1.0 - prior[-1]) * likelihood[:-1] + prior[-1] * likelihood[-1]
     jump = max(float(shares[-1] - prior[-1]), 0.0)
-    weights = (bank.shares + 1e-300) * ((1.0 - prior[-1]) * likelihood[:-1] + prior[-1] * likelihood[-1] + 1e-300)
-    total = bank.spread + bank.models.wobble
-    with np.errstate(invalid="ignore", divide="ignore"):
-        to_place = np.where(total > 0.0, bank.spread / total, 0.0)
-        to_speed = np.where(total > 0.0, bank.cross / total, 0.0)
-    change, left = mean[:-1] - bank.place, variance[:-1]
-    place = bank.place + to_place[:, None] * change
-    spread = bank.spread - to_place * bank.spread + to_place**2 * left
-    mixed = (1.0 - jump) * place + jump * mean[-1]
+    place, velocity = bank.place.copy(), bank.velocity.copy()
+    moments = (bank.spread.copy(), bank.cross.copy(), bank.speed.copy(), bank.shares.copy())
+    update_models(likelihood, mean, variance, bank.models.wobble, jump, place, velocity, moments)
     return Bank(
         models=bank.models,
-        place=mixed,
-        velocity=bank.velocity + to_speed[:, None] * change,
-        spread=(1.0 - jump) * (spread + np.square(place - mixed).mean(axis=1))
-        + jump * (variance[-1] + bank.models.wobble + np.square(mean[-1] - mixed).mean(axis=1)),
-        cross=(1.0 - jump) * (bank.cross - to_place * bank.cross + to_place * to_speed * left),
-        speed=bank.speed - to_speed * bank.cross + to_speed**2 * left,
-        shares=weights / weights.sum(),
+        place=place,
+        velocity=velocity,
+        spread=moments[0],
+        cross=moments[1],
+        speed=moments[2],
+        shares=moments[3],
         jumps=bank.jumps + jump,
         periods=bank.periods + 1,
+    )
+
+
+def turned(bank: Bank, turn: FloatArray, *, place: float = 0.0, velocity: float = 0.0, spread: float = 0.0) -> Bank:
+    """Return the bank in coordinates turn @ u, with what another block adds to every coordinate there."""
+    return Bank(
+        models=bank.models,
+        place=bank.place @ turn.T + place,
+        velocity=bank.velocity @ turn.T + velocity,
+        spread=bank.spread + spread,
+        cross=bank.cross,
+        speed=bank.speed,
+        shares=bank.shares,
+        jumps=bank.jumps,
+        periods=bank.periods,
     )
 
 

@@ -14,8 +14,11 @@ MARGIN, MARGIN_CURVED = 1.25, 1.3
 drift there is, and in many dimensions quantiles are too near the mean to forgive that."""
 
 _NOISE_ERRORS = 1.64
-_ALIKE = 0.08
-"""Components whose variances differ by less than this share count as one, with their mean: an error of 0.01 to 0.1 %."""
+_ALIKE = 0.05
+"""Components that leave the same risk within this share count as one, with their mean variance: an error of 0.01 to 0.1 %."""
+
+_LEAST = 1e-6
+"""Smaller variances than this share of the largest count as one."""
 
 _EXACT = 1e-4
 """A step of Newton's method as small as this leaves an error of about its square."""
@@ -62,8 +65,10 @@ def mixture_quantile(
     from scipy.special import gammaincc, gammaln  # slow to import, and not always needed
 
     weights, means, squares = np.ones(1), np.zeros(1), np.zeros(1)
-    for size, share, variance, wide in zip(sizes, shares, variances, spread, strict=True):
-        each, variance = _grouped(share, variance)
+    rest = 0.5 * sizes * (shares * variances).sum(axis=1)
+    rest = rest.sum() - rest
+    for size, share, variance, wide, others in zip(sizes, shares, variances, spread, rest, strict=True):
+        each, variance = _grouped(share, variance, 2.0 / size * others)
         weights = np.multiply.outer(weights, each).ravel()
         means = np.add.outer(means, 0.5 * size * variance).ravel()
         squares = np.add.outer(squares, 0.5 * size * wide * np.square(variance)).ravel()
@@ -95,10 +100,13 @@ def mixture_quantile(
     return high
 
 
-def _grouped(shares: FloatArray, variances: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the shares and the mean variances of groups of components whose variances are nearly the same."""
-    largest = max(float(variances.max()), 1e-300)
-    places = np.round(np.log(np.maximum(variances / largest, 1e-300)) / _ALIKE)
-    _, group = np.unique(places, return_inverse=True)
+def _grouped(shares: FloatArray, variances: FloatArray, others: float) -> tuple[FloatArray, FloatArray]:
+    """Return the shares and the mean variances of groups of components that leave nearly the same risk.
+
+    ``others`` is what other blocks leave, as a variance of this one.
+    """
+    largest = max(float(variances.max()) + others, 1e-300)
+    group = (np.log(np.maximum((variances + others) / largest, _LEAST)) / -_ALIKE + 0.5).astype(np.int64)
     total = np.asarray(np.bincount(group, shares), dtype=np.float64)
-    return total, np.bincount(group, shares * variances) / np.maximum(total, 1e-300)
+    kept = total > 0.0
+    return total[kept], np.bincount(group, shares * variances)[kept] / total[kept]

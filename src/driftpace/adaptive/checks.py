@@ -99,7 +99,7 @@ def _curvature(state: AdaptiveState, rows: DesignRows, judged: PeriodJudgement) 
     With H = L L' the inflation of column j is H_jj (H^-1)_jj.
     """
     name, white = "curvature", judged.coordinates
-    curvature = np.diag(state.memory.hessian) + np.square(rows.X).sum(axis=0) + rows.penalty
+    curvature = state.memory.hessian.diagonal() + np.einsum("ij,ij->j", rows.X, rows.X) + rows.penalty
     if not curvature.all():
         return _assumption(
             name, Verdict.FAIL, "A column is constant in all rows so far: its coefficient cannot be estimated."

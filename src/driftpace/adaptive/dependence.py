@@ -24,26 +24,31 @@ def no_products(blocks: int) -> FloatArray:
     return np.zeros((2, blocks))
 
 
-def with_products(sums: FloatArray, gradients: FloatArray, parts: tuple[slice, ...]) -> FloatArray:
-    """Return the sums (2, blocks) after a period: products of the gradients of neighbours, and their squares.
+def products_of(gradients: FloatArray, parts: tuple[slice, ...]) -> FloatArray:
+    """Return the sums (2, blocks) over the rows, or groups, of a period: products of the gradients of neighbours, and squares.
 
-    ``gradients`` are those of the rows, or groups, at the model of the period, in whitened coordinates. They are counted from
-    their mean, which makes products of different rows slightly negative; that is taken off, so that the mean over all orders of
-    the rows is zero.
+    ``gradients`` are those at the model of the period, in whitened coordinates. They are counted from their mean, which makes
+    products of different rows slightly negative; that is taken off, so that the mean over all orders of the rows is zero. Zeros
+    for too few rows.
     """
     from driftpace.adaptive.kernels import neighbour_products
 
-    count = len(gradients)
+    count, sums = len(gradients), no_products(len(parts))
     if count < _FEWEST:
         return sums
     mean = gradients.mean(axis=0)
     pairs = float(_WEIGHTS @ (count - 1.0 - np.arange(len(_WEIGHTS))))
-    added, found = np.empty_like(sums), np.empty(3)
+    found, along = np.empty(3), np.empty(count)
     for block, part in enumerate(parts):
-        neighbour_products(gradients, mean, _WEIGHTS, part.start, part.stop, found)
-        added[0, block] = found[0] + pairs * found[2] / (count * (count - 1.0))
-        added[1, block] = found[1]
-    return np.asarray(sums * [[KEPT], [KEPT * KEPT]] + added)
+        neighbour_products(gradients, mean[part], _WEIGHTS, part.start, along, found)
+        sums[0, block] = found[0] + pairs * found[2] / (count * (count - 1.0))
+        sums[1, block] = found[1]
+    return sums
+
+
+def with_products(sums: FloatArray, added: FloatArray) -> FloatArray:
+    """Return the sums after a period; they keep less of what is older."""
+    return np.asarray(sums * [[KEPT], [KEPT * KEPT]] + added) if added.any() else sums
 
 
 def standard_products(sums: FloatArray) -> FloatArray:

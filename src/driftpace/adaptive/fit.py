@@ -18,6 +18,7 @@ import numpy as np
 
 from driftpace.adaptive.bank import Mixture, Prediction
 from driftpace.adaptive.coordinates import Coordinates, coordinates, with_diagonal
+from driftpace.adaptive.dependence import products_of
 from driftpace.adaptive.memory import Memory, NoiseSums, no_memory
 from driftpace.adaptive.rows import DesignRows, group_sums
 from driftpace.typing import BoolArray, FloatArray, IntArray
@@ -39,6 +40,7 @@ METRIC_ROWS = 8
 _LEAST_RATIO = 1e-3
 _NOTHING = 1e-300
 _VAGUEST = 1e12
+_ONE = np.ones((1, 1))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -55,9 +57,10 @@ class AdaptiveFit:
     ``model`` are coefficients, ``center`` the same in whitened ``coordinates``. ``variances`` are those of each block, the
     uncertainty of the noise included; ``covariance`` is of all coordinates. ``sums`` and ``scores`` are what the rows add to
     the memory, ``scatter`` the covariance of gradients in whitened coordinates, ``largest`` the share of the noise that one
-    row, or group, carries. ``whitened`` are the rows, and ``gradients`` those of the rows, or groups, at the model. ``strength``
-    is how strongly each coordinate is held to its prediction. ``surprise`` is the squared length of the difference between the
-    rows and the prediction, in standard units, with ``freedom`` degrees of freedom.
+    row, or group, carries. ``whitened`` are the rows, and ``gradients`` those of the rows, or groups, at the model; ``products``
+    are sums of products of neighbouring ones. ``strength`` is how strongly each coordinate is held to its prediction.
+    ``surprise`` is the squared length of the difference between the rows and the prediction, in standard units, with
+    ``freedom`` degrees of freedom.
     """
 
     coordinates: Coordinates
@@ -73,6 +76,7 @@ class AdaptiveFit:
     slopes: FloatArray
     whitened: FloatArray
     gradients: FloatArray
+    products: FloatArray
     largest: float
     strength: FloatArray
     posteriors: tuple[Posterior, ...]
@@ -174,6 +178,7 @@ def fit_period(
         slopes=accuracy.slopes,
         whitened=accuracy.whitened,
         gradients=accuracy.gradients,
+        products=products_of(accuracy.gradients, parts),
         largest=accuracy.largest,
         strength=fitted.strength,
         posteriors=tuple(posteriors),
@@ -309,16 +314,13 @@ def _weighed(
     """
     from driftpace.adaptive.kernels import weigh
 
-    values, basis = np.linalg.eigh(0.5 * (information + information.T))
+    values, basis = np.linalg.eigh(0.5 * (information + information.T)) if len(pull) > 1 else (information[0], _ONE)
     values = np.maximum(values, 0.0)
-    least = 1e-9 * max(float(values[-1]), _NOTHING)
-    pull = pull @ basis
-    means, shares, left = view.mean @ basis, view.shares.copy(), np.empty(len(view.shares))
-    weigh(values, pull, means, view.variance, shares, noise, least, left)
-    posterior = Posterior(shares=shares, mean=means @ basis.T, variance=left, information=values)
-    seen = values > least
-    gap, kept = (pull - (mixture.center @ basis) * values)[seen], values[seen]
-    return posterior, float((gap**2 / (noise * kept + mixture.total * kept**2)).sum()), len(kept)
+    means = np.concatenate([view.mean, mixture.center[None]]) @ basis
+    variances = np.concatenate([view.variance, [mixture.total]])
+    shares, left = view.shares.copy(), np.empty(len(view.shares))
+    surprise, freedom = weigh(values, pull @ basis, means, variances, shares, noise, left)
+    return Posterior(shares=shares, mean=means[:-1] @ basis.T, variance=left, information=values), surprise, freedom
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -396,13 +398,14 @@ def _accuracy(fitted: _Fitted, memory: Memory, *, floor: float, margin: float) -
     slopes, bends = curve.slope(scores, rows.y), curve.bend(scores, rows.y)
     inverse = solved(with_diagonal(hessian, strength), np.eye(size))
     whitened = white.white_rows(rows.X)
-    reach = np.einsum("ij,ij->i", whitened @ inverse, whitened)
+    scratch = whitened @ inverse  # large temporary arrays cost more than what is computed in them
+    reach = np.einsum("ij,ij->i", scratch, whitened)
     lengths = np.einsum("ij,ij->i", whitened, whitened)
     leverage = np.minimum(reach * bends, _LEVERAGE)
     if rows.groups is None:
         corrected = slopes / np.sqrt(1.0 - leverage)
         each = lengths * slopes**2 / (1.0 - leverage) / size
-        added = rows.outer_sum(corrected)
+        added = rows.outer_sum(corrected, scratch)
     else:
         corrected, dominant = _without_leverage(slopes, whitened * np.sqrt(bends)[:, None], inverse, rows.groups)
         each = np.square(group_sums(whitened * corrected[:, None], rows.groups)).sum(axis=1) / size
@@ -425,7 +428,7 @@ def _accuracy(fitted: _Fitted, memory: Memory, *, floor: float, margin: float) -
     scatter = scatter * (upper * size / total) if total > 0.0 else upper * np.eye(size)
     covariance = inverse @ with_diagonal(count * scatter, upper * fitted.noise_ratio * strength) @ inverse
     old, old_rows = memory.hessian_up_to(METRIC_ROWS * size)
-    fresh = rows.outer_sum(np.sqrt(bends / (1.0 - leverage)))
+    fresh = rows.outer_sum(np.sqrt(bends / (1.0 - leverage)), scratch)
     seen = with_diagonal((fresh + old) / (count + old_rows), rows.penalty)
     cost = float(np.sum(white.white_matrix(seen) * covariance))
     covariance *= cost / float(np.trace(covariance))
@@ -439,6 +442,6 @@ def _accuracy(fitted: _Fitted, memory: Memory, *, floor: float, margin: float) -
         scatter=scatter,
         slopes=slopes,
         whitened=whitened,
-        gradients=group_sums(whitened * slopes[:, None], rows.groups),
+        gradients=group_sums(np.multiply(whitened, slopes[:, None], out=scratch), rows.groups),
         largest=float(each.max() / max(sums.total, _NOTHING)),
     )

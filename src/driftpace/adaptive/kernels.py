@@ -55,33 +55,43 @@ def weigh(
     variances: FloatArray,
     shares: FloatArray,
     noise: float,
-    least: float,
     left: FloatArray,
-) -> None:
+) -> tuple[float, int]:
     """Turn the components of a prediction into what the rows leave of them, in place; ``left`` are their variances.
 
+    The last row of ``means`` and of ``variances`` is a Gaussian without a share. Return the surprise against it, the squared length
+    of the gap in standard units, and the number of directions that are seen.
+
     In the eigenbasis of the rows' Hessian, with eigenvalues g, the ``pull`` is r = g u* + N(0, s^2 g). A component
-    u* ~ N(m, t) then has the likelihood N(r - g m; 0, s^2 g + t g^2) in each direction that is seen (g above ``least``), the mean
-    m + t (r - g m)/(s^2 + t g) and the variance s^2 t/(s^2 + t g).
+    u* ~ N(m, t) then has the likelihood N(r - g m; 0, s^2 g + t g^2) in each direction that is seen (g above a billionth of the
+    largest), the mean m + t (r - g m)/(s^2 + t g) and the variance s^2 t/(s^2 + t g).
     """
-    models, size = means.shape
+    models, size = len(shares), len(information)
+    least = 1e-9 * max(information[size - 1], 1e-300)
+    surprise, freedom = 0.0, 0
+    for place in range(size):
+        value = information[place]
+        if value > least:
+            gap = pull[place] - means[models, place] * value
+            surprise += gap * gap / (value * (noise + variances[models] * value))
+            freedom += 1
     most = -math.inf
     for model in range(models):
         variance, grown, terms, total = variances[model], 1.0, 0.0, 0.0
         for place in range(size):
             value = information[place]
             gap = pull[place] - means[model, place] * value
-            spread = noise + variance * value
-            grown *= spread / noise
-            if grown > 1e100:
-                terms += math.log(grown)
+            kept = 1.0 / (noise + variance * value)
+            grown *= noise * kept
+            if grown < 1e-100:
+                terms -= math.log(grown)
                 grown = 1.0
             if value > least:
-                terms += gap * gap / (value * spread)
-            means[model, place] += variance * gap / spread
-            total += noise * variance / spread
+                terms += gap * gap * kept / value
+            means[model, place] += variance * gap * kept
+            total += noise * variance * kept
         left[model] = total / size
-        shares[model] = math.log(shares[model] + 1e-300) - 0.5 * (terms + math.log(grown))
+        shares[model] = math.log(shares[model] + 1e-300) - 0.5 * (terms - math.log(grown))
         most = max(most, shares[model])
     total = 0.0
     for model in range(models):
@@ -89,30 +99,83 @@ def weigh(
         total += shares[model]
     for model in range(models):
         shares[model] /= total
+    return surprise, freedom
 
 
 @compiled()
-def neighbour_products(
-    gradients: FloatArray, mean: FloatArray, weights: FloatArray, first: int, last: int, sums: FloatArray
+def update_models(
+    likelihood: FloatArray,
+    mean: FloatArray,
+    variance: FloatArray,
+    wobble: FloatArray,
+    jump: float,
+    place: FloatArray,
+    velocity: FloatArray,
+    moments: tuple[FloatArray, FloatArray, FloatArray, FloatArray],
 ) -> None:
-    """Fill in sums over rows i of p_i, p_i^2 and |g_i|^2 for p_i = g_i'(c_1 g_(i-1) + c_2 g_(i-2) + ...), of some columns.
+    """Update the drift models of a bank in place, given the posterior ``mean`` and ``variance`` of w* by each, a jump last.
 
-    Gradients g are counted from their mean; c are the ``weights``.
+    ``moments`` are the variance p of theta, its covariance c with v, the variance of v, and the shares. With t = p + wobble, theta
+    and v follow w* by the regressions p/t and c/t. A jump replaces theta with the chance ``jump``.
     """
+    spread, cross, speed, shares = moments
+    models, size = place.shape
+    total = 0.0
+    for model in range(models):
+        before, both = spread[model], cross[model]
+        whole = before + wobble[model]
+        to_place, to_speed = (before / whole, both / whole) if whole > 0.0 else (0.0, 0.0)
+        moved, jumped = 0.0, 0.0
+        for k in range(size):
+            change = mean[model, k] - place[model, k]
+            after = place[model, k] + to_place * change
+            mixed = (1.0 - jump) * after + jump * mean[models, k]
+            moved += (after - mixed) ** 2
+            jumped += (mean[models, k] - mixed) ** 2
+            place[model, k] = mixed
+            velocity[model, k] += to_speed * change
+        left = variance[model]
+        spread[model] = (1.0 - jump) * (before - to_place * before + to_place**2 * left + moved / size) + jump * (
+            variance[models] + wobble[model] + jumped / size
+        )
+        cross[model] = (1.0 - jump) * (both - to_place * both + to_place * to_speed * left)
+        speed[model] += to_speed**2 * left - to_speed * both
+        shares[model] = (shares[model] + 1e-300) * (likelihood[model] + 1e-300)
+        total += shares[model]
+    for model in range(models):
+        shares[model] /= total
+
+
+@compiled(fastmath=True)
+def neighbour_products(
+    gradients: FloatArray, mean: FloatArray, weights: FloatArray, first: int, along: FloatArray, sums: FloatArray
+) -> None:
+    """Fill in the sums over rows i of p_i, p_i^2 and |g_i|^2 for p_i = sum_k c_k g_i'g_(i-k), of the columns from the first on.
+
+    Gradients g are counted from their ``mean``, in as many columns as it has; c are the ``weights`` of neighbours at distance
+    k = 1, 2, ...; ``along`` has a place for each row.
+    """
+    last, level = first + len(mean), 0.0
+    for value in mean:
+        level += value * value
     for k in range(3):
         sums[k] = 0.0
     for row in range(len(gradients)):
-        product = square = 0.0
-        for place in range(first, last):
-            before = 0.0
-            for distance in range(min(row, len(weights))):
-                before += weights[distance] * (gradients[row - 1 - distance, place] - mean[place])
-            gap = gradients[row, place] - mean[place]
-            product += gap * before
-            square += gap * gap
+        product, own = 0.0, gradients[row, first:last]
+        along[row] = -0.5 * level
+        for place in range(len(own)):
+            along[row] += own[place] * mean[place]
+        for distance in range(min(row, len(weights)) + 1):
+            inner, other = 0.0, gradients[row - distance, first:last]
+            for place in range(len(own)):
+                inner += own[place] * other[place]
+            inner -= along[row] + along[row - distance]
+            if distance == 0:
+                sums[2] += inner
+            else:
+                product += weights[distance - 1] * inner
         sums[0] += product
         sums[1] += product * product
-        sums[2] += square
 
 
 @compiled()

@@ -94,8 +94,8 @@ def _carried_over(
     if fit is None or not state.banks:
         return None
     start, fresh = decision.judged.model, rows.select(decision.fresh)
-    gradients = gradients_at(fresh, fit.whitened[decision.fresh], white, start)
-    measured = mean_product(gradients, _known_noise(state, judged), fresh.groups)
+    whitened = fit.whitened if fresh is rows else fit.whitened[decision.fresh]
+    measured = mean_product(gradients_at(fresh, whitened, white, start), _known_noise(state, judged), fresh.groups)
     if measured is None:
         return None
     count, identity = len(fresh), np.eye(state.size)

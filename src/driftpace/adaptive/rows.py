@@ -73,9 +73,9 @@ class DesignRows:
         scaled = self.X * np.sqrt(self.bends(w))[:, None]
         return np.asarray(scaled.T @ scaled)
 
-    def outer_sum(self, weights: FloatArray) -> FloatArray:
-        """Return the sum of outer products of rows, each times the square of its weight."""
-        scaled = self.X * weights[:, None]
+    def outer_sum(self, weights: FloatArray, scratch: FloatArray | None = None) -> FloatArray:
+        """Return the sum of outer products of rows, each times the square of its weight; ``scratch`` is overwritten."""
+        scaled = np.multiply(self.X, weights[:, None], out=scratch)
         return np.asarray(scaled.T @ scaled)
 
 

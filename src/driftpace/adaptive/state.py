@@ -19,6 +19,7 @@ from driftpace.adaptive.bank import (
     prediction_of,
     skip,
     step_costs,
+    turned,
     update,
 )
 from driftpace.adaptive.coordinates import Coordinates, blocks
@@ -333,18 +334,19 @@ def in_coordinates(banks: tuple[Bank, ...], state: AdaptiveState, white: Coordin
     assert state.coordinates is not None
     turn = white.factor.T @ state.coordinates.inverse.T
     if len(banks) == 1:
-        return (replace(banks[0], place=banks[0].place @ turn.T, velocity=banks[0].velocity @ turn.T),)
+        return (turned(banks[0], turn),)
     level, slopes = banks
     shares = slopes.shares
     along = turn[0, 1:]
     return (
-        replace(
+        turned(
             level,
-            place=level.place * turn[0, 0] + along @ (shares @ slopes.place),
-            spread=level.spread + float(along @ along) * float(shares @ slopes.spread),
-            velocity=level.velocity * turn[0, 0] + along @ (shares @ slopes.velocity),
+            turn[:1, :1],
+            place=float(along @ (shares @ slopes.place)),
+            velocity=float(along @ (shares @ slopes.velocity)),
+            spread=float(along @ along) * float(shares @ slopes.spread),
         ),
-        replace(slopes, place=slopes.place @ turn[1:, 1:].T, velocity=slopes.velocity @ turn[1:, 1:].T),
+        turned(slopes, turn[1:, 1:]),
     )
 
 
@@ -408,4 +410,4 @@ def products_with(state: AdaptiveState, judged: PeriodJudgement) -> FloatArray:
     sums = no_products(len(state.parts)) if state.products is None else state.products
     if judged.fit is None:
         return sums
-    return with_products(sums, judged.fit.gradients, state.parts)
+    return with_products(sums, judged.fit.products)

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from driftpace.adaptive import (
     AdaptiveState,
     Decision,
     DesignRows,
-    PeriodJudgement,
     RowCounts,
     Supply,
     advance,
@@ -263,7 +262,7 @@ class AdaptiveMethod(ModelMethod):
         limit, beyond = self.spec.limit(order.pool)
         if adaptive is None or (gathered == 0 and not adaptive.banks):
             outcome = self._missed(order, gathered, limit, beyond)
-            return after, _report(state.period, order, gathered, math.inf, None, outcome)
+            return after, _report(state.period, order, gathered, math.inf, outcome)
         look = self.look(state)
         adaptive, rows, judged = look.adaptive, look.rows, look.judged
         fitted, held = look.fitted, self._held_out_rows(state)
@@ -289,15 +288,21 @@ class AdaptiveMethod(ModelMethod):
         advanced = advance(self.config, adaptive, rows, judged)
         held_out = None if self.config.audit is None else self._period_rows(state, adaptive, held)[1]
         advanced, measured = audit_period(adaptive, advanced, rows, judged, decision, held_out)
-        report = _report(state.period, order, gathered, risk, judged, outcome)
-        wanted = look.rows_missing(self.config, order.batch if self.config.orders is None else order.placed)
-        missing = 0 if met else max(wanted.all, 1)
+        missing, theory = 0, order.theory
+        if not met or not adaptive.banks:
+            wanted = look.rows_missing(self.config, order.batch if self.config.orders is None else order.placed)
+            missing, theory = 0 if met else max(wanted.all, 1), theory if adaptive.banks else wanted.theory
         rho, rho_upper = drift(advanced.banks) if adaptive.banks else (None, None)
         supply = Supply(gathered=fitted, missing=missing, exhausted=outcome is Outcome.POOL)
         audited = audit_of(advanced.audit, measured, judged.epsilon)
-        report = replace(
-            report,
-            samples_theory=order.theory if adaptive.banks else wanted.theory,
+        report = _report(
+            state.period,
+            order,
+            gathered,
+            risk,
+            outcome,
+            epsilon=judged.epsilon,
+            samples_theory=theory,
             rho=rho,
             rho_upper=rho_upper,
             measures="rho" if adaptive.banks else None,
@@ -416,7 +421,8 @@ class AdaptiveMethod(ModelMethod):
         center = _middle(X[:, 1:]) if adaptive.place is None else adaptive.place
         adaptive = adaptive if adaptive.place is not None else centered_at(adaptive, center)
         X[:, 1:] -= center
-        return adaptive, DesignRows(loss=loss, X=X, y=y, penalty=np.roll(penalty, 1), groups=groups)
+        penalty = np.concatenate([penalty[-1:], penalty[:-1]])
+        return adaptive, DesignRows(loss=loss, X=X, y=y, penalty=penalty, groups=groups)
 
     def _coefficients(self, adaptive: AdaptiveState, model: FloatArray) -> FloatArray:
         """Return the model in the units of X, the intercept last."""
@@ -446,20 +452,22 @@ def _middle(X: FloatArray) -> FloatArray:
     return np.asarray(np.where((X[:1] == X).all(axis=0), X[0], X.mean(axis=0)))
 
 
-def _report(
-    period: int, order: PeriodOrder, gathered: int, risk: float, judged: PeriodJudgement | None, outcome: Outcome
-) -> StepReport:
+def _report(period: int, order: PeriodOrder, gathered: int, risk: float, outcome: Outcome, **known: Any) -> StepReport:
+    """Return the report of a period, with what is ``known`` of it beyond its order."""
+    fields: dict[str, Any] = {
+        "samples_theory": order.theory,
+        "epsilon": order.epsilon,
+        "rho": None,
+        "rho_upper": None,
+        "measures": None,
+        "certificate": None,
+    }
     return StepReport(
         period=period,
         asked=order.asked or order.total,
         samples=gathered,
-        samples_theory=order.theory,
-        epsilon=order.epsilon if judged is None else judged.epsilon,
-        rho=None,
-        rho_upper=None,
-        measures=None,
         risk_bound=risk,
-        certificate=None,
         outcome=outcome,
         seconds=0.0,
+        **(fields | known),
     )
