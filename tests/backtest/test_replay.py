@@ -89,6 +89,7 @@ def test_the_default_tracker_says_everything(asked: dict[str, Any]) -> None:
     assert np.isin(ledger.status, (0.0, 1.0, 2.0)).all()
     assert {one.name for one, _ in result.assumptions} >= {"curvature", "tails", "pool"}
     assert result.certificate_level == asked.get("certificate_level", 0.95)
+    assert ((ledger.orders >= 1.0) == (ours.samples > 0.0)).all()
 
 
 def test_every_strategy_has_every_number() -> None:

@@ -8,6 +8,8 @@ import polars as pl
 import pytest
 
 from driftpace.backtest import BacktestResult, replay, summary, to_frame
+from driftpace.backtest import render as render_all
+from driftpace.backtest.text import count_orders
 from driftpace.backtest.text import render_table as render
 from driftpace.errors import ParameterError
 from tests.backtest.panels import classes_panel, drifting_panel
@@ -99,3 +101,15 @@ def test_a_result_is_one_line_that_says_how_to_see_it(result: BacktestResult) ->
     assert line.startswith("BacktestResult('made up', ")
     assert f"{result.runs} runs, 7 strategies; driftpace.backtest.render(...)" in line
     assert "\n" not in line
+
+
+def test_orders_of_later_periods_are_counted(result: BacktestResult) -> None:
+    orders = np.zeros_like(result.ledger.orders)
+    orders[:, 0], orders[:, 1], orders[0, 2] = 9.0, 1.0, 3.0
+    counted = replace(result, ledger=replace(result.ledger, orders=orders))
+    runs = result.runs
+    assert count_orders(counted) == pytest.approx(((runs + 3.0) / (runs + 1.0), runs / (runs + 1.0)))
+    assert "a period after the first, only one in" in render_all(counted)
+    orders[:, 1:] = 0.0
+    assert count_orders(counted) is None
+    assert "Orders" not in render_all(counted)

@@ -57,7 +57,7 @@ def test_it_opens_with_target_cost_otherwise_and_the_report(
     assert main([*PLAIN, "--price", "2", "--currency", "EUR"]) == 0
     printed = capsys.readouterr()
     words = [line.split()[0] for line in printed.out.splitlines() if line and not line.startswith(" ")]
-    assert words[:6] == ["Target", "Cost", "Otherwise", "Result", "Audit", "Report"]
+    assert words[:7] == ["Target", "Cost", "Orders", "Otherwise", "Result", "Audit", "Report"]
     assert "EUR" in printed.out.splitlines()[1]
     assert printed.out.splitlines()[-1].startswith("Took ")
     assert "MB of memory" in printed.out.splitlines()[-1]

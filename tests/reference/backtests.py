@@ -83,6 +83,7 @@ def made_up(
             _strategy(rng, name, samples, np.array(pool, float), epsilon, classification) for name in TITLES
         ),
         ledger=TrackerLedger(
+            orders=np.where(samples > np.median(samples), 2.0, 1.0),
             samples_theory=np.round(samples * 11.0 + 900.0),
             risk_bound=bound,
             certificate=certificate,

@@ -38,9 +38,11 @@ class TrackerLedger:
     ``drift`` and ``drift_upper`` are costs in units of the loss: the excess risk that an unchanged model would gain in the
     period (NaN where nothing was reported). ``status`` is 0 stable, 1 warning, 2 drift. ``measured`` is the excess risk that the
     tracker measured from its labels, ``measured_error`` its standard error, ``measured_mean`` and ``measured_mean_error`` those of
-    the mean over the last periods, and ``aim`` the correction of its orders; NaN where nothing was measured.
+    the mean over the last periods, and ``aim`` the correction of its orders; NaN where nothing was measured. ``orders`` is how
+    many orders were placed in the period, initial samples included.
     """
 
+    orders: FloatArray
     samples_theory: FloatArray
     risk_bound: FloatArray
     certificate: FloatArray

@@ -52,14 +52,16 @@ def summary(result: BacktestResult) -> tuple[SummaryRow, ...]:
 def render(result: BacktestResult) -> str:
     """Return the summary as plain text, one line for each strategy; costs are shown where a label has a price.
 
-    A missed target comes first, with where and why. Baselines that could not run follow with the reason.
+    A missed target comes first, with where and why. Baselines that could not run follow with the reason, and how often driftpace
+    ordered.
     """
-    missed = breach_lines(result)
+    missed, orders = breach_lines(result), orders_text(result)
+    table = render_table(result) + (f"\nOrders of driftpace: {orders}." if orders else "")
     if not missed:
-        return render_table(result)
+        return table
     judgement = judge_strategy(result.strategies[0], result.epsilon, result.confidence)
     lines = [("Result", f"{MISSED}: {judgement_text(judgement)}"), *missed]
-    return "\n".join(f"{label:<10} {text}" for label, text in lines) + f"\n\n{render_table(result)}"
+    return "\n".join(f"{label:<10} {text}" for label, text in lines) + f"\n\n{table}"
 
 
 def render_table(result: BacktestResult) -> str:
@@ -130,6 +132,24 @@ def labels_text(result: BacktestResult, value: float) -> str:
     """Write a number of labels, with what they cost where a price was given."""
     text = plural(value, "label")
     return f"{text} ({money(value * result.price, result.currency)})" if shows_money(result) else text
+
+
+def count_orders(result: BacktestResult) -> tuple[float, float] | None:
+    """Return the mean number of orders in a period and the share of periods with one; None where there is none to count.
+
+    The first period, which has an initial sample besides, and periods without an order do not count.
+    """
+    later = result.ledger.orders[:, 1:]
+    placed = later[later > 0.0]
+    return (float(placed.mean()), float((placed == 1.0).mean())) if placed.size else None
+
+
+def orders_text(result: BacktestResult) -> str:
+    """Return how many orders a period had, and how many periods had one; nothing where there is none to count."""
+    counted = count_orders(result)
+    if counted is None:
+        return ""
+    return f"{number(counted[0])} a period after the first, only one in {share(counted[1])} of periods"
 
 
 def relative_target(target: float, least: float) -> str:

@@ -30,6 +30,7 @@ class TrackerRun:
 
     coefs: FloatArray
     samples: FloatArray
+    orders: FloatArray
     samples_theory: FloatArray
     risk_bound: FloatArray
     certificate: FloatArray
@@ -52,9 +53,11 @@ class RowSource:
     def __init__(self, rows: SplitRows, *, ones: bool = False, grouped: bool = False) -> None:
         self._rows, self._given, self._columns = rows, 0, slice(None, None if ones else -1)
         self._grouped = grouped
+        self.orders = 0
 
     def __call__(self, samples: int) -> tuple[Any, ...]:
         """Return the next rows, and their groups where there are any and ``grouped`` is set."""
+        self.orders += 1
         first, last = self._given, self._given + samples
         X, y = self._rows.bought(first, last)
         self._given += len(y)
@@ -65,14 +68,17 @@ class RowSource:
 def run_tracker(tracker: Tracker, rows: tuple[SplitRows, ...]) -> TrackerRun:
     """Run a tracker over all periods."""
     reports: list[StepReport] = []
-    coefs = []
+    coefs, orders = [], []
     grouped = isinstance(tracker, Tracker) and uses_groups(tracker.snapshot()[0])
     for now in rows:
-        reports.append(tracker.step(RowSource(now, grouped=grouped), pool=now.pool))
+        source = RowSource(now, grouped=grouped)
+        reports.append(tracker.step(source, pool=now.pool))
+        orders.append(float(source.orders))
         coefs.append(np.append(tracker.coef, tracker.intercept))
     return TrackerRun(
         coefs=np.array(coefs),
         samples=_numbers(reports, "samples"),
+        orders=np.array(orders),
         samples_theory=_numbers(reports, "samples_theory"),
         risk_bound=_numbers(reports, "risk_bound"),
         certificate=_numbers(reports, "certificate"),

@@ -284,9 +284,11 @@ def answer_lines(result: "BacktestResult", written: Mapping[str, Path]) -> list[
     judgement = judge_strategy(tracker, result.epsilon, result.confidence)
     total, periods = total_labels(tracker), len(result.periods)
     verdict = ("Result", f"{text.MET if judgement.kept else text.MISSED}: {text.judgement_text(judgement)}")
+    orders = text.orders_text(result)
     lines = [
         ("Target", f"{text.target_text(result)}, in {result.table} ({plural(periods, 'period')})"),
         ("Cost", f"{text.labels_text(result, total)}, {number(total / periods)} per period"),
+        *([("Orders", orders)] if orders else []),
         ("Otherwise", ("\n" + " " * 11).join(text.alternatives(result))),
     ]
     lines = [*lines, verdict] if judgement.kept else [verdict, *breach_lines(result), *lines]

@@ -15,9 +15,11 @@ from driftpace.backtest.text import (
     assumption_status,
     cheaper_strategies,
     compare_labels,
+    count_orders,
     headline,
     judgement_text,
     labels_text,
+    orders_text,
     outcome,
     outcome_text,
     target_text,
@@ -155,6 +157,7 @@ def _cards(result: BacktestResult) -> str:
         ),
         *_audit_card(result),
         Card(title="Labels", value=count(total), note=f"{number(total / len(result.periods))} a period on average"),
+        *_orders_card(result),
     ]
     if shows_money(result):
         each = money(result.price, result.currency)
@@ -168,6 +171,12 @@ def _cards(result: BacktestResult) -> str:
         note = "; ".join(f"{each.title}: {labels_text(result, total_labels(each))}" for each in cheaper)
         cards.append(Card(title="Met the target with fewer labels", value=count(len(cheaper)), note=note))
     return cards_html(cards)
+
+
+def _orders_card(result: BacktestResult) -> list[Card]:
+    """Return how many orders a period had; nothing where there is none to count."""
+    counted = count_orders(result)
+    return [] if counted is None else [Card(title="Orders", value=number(counted[0]), note=orders_text(result))]
 
 
 def _audit_card(result: BacktestResult) -> list[Card]:
