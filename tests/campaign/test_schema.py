@@ -76,8 +76,8 @@ def test_a_label_of_another_period_is_none_of_this() -> None:
     made_for = [row_for("churn", 1), row_for("churn", 2), row_for("price", 2), None, row_for("churn", 2)]
     table = {ROW_ID: list("abcde"), ROW_FOR: made_for, "x": range(5), "y": [0.1, 0.2, 0.3, 0.4, None]}
     parsed = labelled(definition, read_columns(table, owner="test"), period=2, known=None, owner="tell")
-    assert parsed.ids == ["b", "d"]
-    assert (parsed.other_period_rows, parsed.unlabelled) == (2, 1)
+    assert (parsed.ids, parsed.periods) == (["a", "b", "d"], [1, 2, 2])
+    assert (parsed.other_period_rows, parsed.unlabelled) == (1, 1)
     assert parsed.rows.columns == ("x",)
 
 
@@ -228,7 +228,8 @@ def test_a_table_is_read_as_the_campaign_stands_when_it_is_written_and_not_befor
 
     store.append = overtake  # type: ignore[method-assign]
     receipt = campaign.tell_table(read_columns(table, owner="test"))
-    assert (receipt.rows, receipt.other_period_rows, receipt.order.period) == (0, 3, 2)
+    assert (receipt.rows, receipt.order.period) == (0, 2)
+    assert [(late.period, late.rows) for late in receipt.late] == [(1, 3)]
 
 
 def test_a_table_with_nothing_for_this_period_closes_none() -> None:

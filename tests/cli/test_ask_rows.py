@@ -267,7 +267,7 @@ def test_rows_that_nobody_drew_do_not_make_the_next_draw_larger_each_time(churn:
         writer = csv.DictWriter(file, [*others[0], "churned"])
         writer.writeheader()
         writer.writerows({**row, "churned": "no"} for row in others)
-    run("tell", "churn", "foreign.csv", "--part")
+    run("tell", "churn", "foreign.csv", "--part", "--accept-others")
     label(Path("tasks.csv"), Path("done.csv"))
     run("tell", "churn", "done.csv", "--part")
     run("override", "churn", "30", "--reason", "a fair")

@@ -158,10 +158,13 @@ class Campaign(CampaignReader):
         unlabelled: int = 0,
         other_period_rows: int = 0,
         period: int | None = None,
+        accept_others: bool = False,
         who: str = "",
         dry_run: bool = False,
     ) -> Receipt:
-        """Deliver labelled rows of the open period; the period is closed and the model fitted when no more are missing.
+        """Deliver labelled rows; the open period is closed and the model fitted when no more are missing.
+
+        Rows whose ids were drawn for a closed period arrive late: they are absorbed into it.
 
         Parameters
         ----------
@@ -173,8 +176,12 @@ class Campaign(CampaignReader):
             Ids of the rows; a row delivered twice in a period counts once.
         final : bool, optional
             None closes the period when no rows are missing, True closes it with the rows received, False leaves it open.
-        key, period : str and int, optional
-            The period that the rows are meant for; must be the open one.
+        key : str, optional
+            The period that the rows are meant for. Rows for a closed period are absorbed into it, and the periods since again.
+        period : int, optional
+            Refuse the rows unless this is the open period.
+        accept_others : bool, default False
+            Take rows that were not drawn for the period, which are refused where its draw is known; the ledger counts them.
         delivery : str, optional
             Name of the delivery; by default a hash of its rows. A delivery counts once; with ``final=True`` a repeated one
             still closes its period.
@@ -191,6 +198,7 @@ class Campaign(CampaignReader):
         -------
         Receipt
         """
+        validation.switch("Campaign.tell", accept_others=accept_others)
         validation.count("Campaign.tell", unlabelled=unlabelled, other_period_rows=other_period_rows)
         rows = Delivery(
             X=X,
@@ -202,6 +210,7 @@ class Campaign(CampaignReader):
             source=source,
             left_out={"unlabelled": int(unlabelled), "other_period_rows": int(other_period_rows)},
             who=who,
+            accept_others=accept_others,
         )
         target = Target.checked(final=final, key=key, period=period, again=again)
         return self._tell(lambda _: rows, target, dry_run=dry_run)
@@ -217,19 +226,20 @@ class Campaign(CampaignReader):
         again: bool = False,
         source: str = "",
         period: int | None = None,
+        accept_others: bool = False,
         who: str = "",
         dry_run: bool = False,
     ) -> Receipt:
         """Deliver the labelled rows of a table, read as the definition says.
 
-        Rows without a target and rows drawn for another period are ignored and counted; a table of such rows only does not close
-        the period.
+        Rows without a target are ignored and counted, and rows drawn for a closed period are absorbed into it; a table of such
+        rows only does not close the open period.
 
         Parameters
         ----------
         table : frame, path, mapping of arrays, or columns as :mod:`driftpace.tables` reads them
             A pandas, polars or pyarrow frame, a file, or columns by name.
-        final, key, delivery, digest, again, source, period
+        final, key, delivery, digest, again, source, period, accept_others
             As in :meth:`tell`.
         who, dry_run
             See the class.
@@ -238,12 +248,15 @@ class Campaign(CampaignReader):
         -------
         Receipt
         """
+        validation.switch("Campaign.tell", accept_others=accept_others)
         columns = read_table(table, owner="Campaign.tell", definition=self.definition)
         name = check_key("Campaign.tell", "delivery", delivery)
         digest = check_key("Campaign.tell", "digest", digest)
         target = Target.checked(final=final, key=key, period=period, again=again)
         return self._tell(
-            lambda state: read_delivery(state, columns, name=name, digest=digest, source=source, who=who),
+            lambda state: read_delivery(
+                state, columns, name=name, digest=digest, source=source, who=who, accept_others=accept_others
+            ),
             target,
             dry_run=dry_run,
         )

@@ -1,4 +1,4 @@
-"""Deliver labelled rows to the open period: validation, duplicates, and closing the period."""
+"""Deliver labelled rows: validation, duplicates, what was drawn, late rows, and closing the period."""
 
 import hashlib
 from collections import Counter
@@ -11,20 +11,25 @@ import numpy as np
 from driftpace import validation
 from driftpace.campaign import transitions
 from driftpace.campaign.handle import Draft, check_key
+from driftpace.campaign.late import absorb_late_rows, select, split_rows
 from driftpace.campaign.orders import (
     ask_again,
     close,
     delivered_in,
-    drawn_before,
+    drawn_by,
+    drawn_in,
     not_open,
     open_order,
     order_of_period,
+    past_order,
     require_period,
 )
-from driftpace.campaign.records import MappedCategories, Order, Receipt
+from driftpace.campaign.records import LateRows, MappedCategories, Order, Receipt, Revision
+from driftpace.campaign.replay import LogInForce
 from driftpace.campaign.schema import Columns, Unlisted, labelled, map_categories
 from driftpace.campaign.serialization import mapped_categories_json
 from driftpace.campaign.state import CampaignState
+from driftpace.campaign.text import period_name
 from driftpace.campaign.transitions import PackedRows, pack_rows, rows_content, undone_by
 from driftpace.errors import DataError, ParameterError
 from driftpace.storage.base import Entry, Store
@@ -40,7 +45,8 @@ class Delivery:
     """Rows as the caller passes them, none where X is None.
 
     ``name`` identifies the delivery and ``digest`` its content; ``left_out`` counts rows that were ignored before, and
-    ``unlisted`` holds categories that are mapped to another one, by column.
+    ``unlisted`` holds categories that are mapped to another one, by column. ``periods`` are those for which the rows were drawn, by
+    their own account; ``accept_others`` takes rows that were not drawn.
     """
 
     X: Any
@@ -53,6 +59,8 @@ class Delivery:
     left_out: Mapping[str, int]
     who: str
     unlisted: Unlisted = field(default_factory=dict)
+    periods: Sequence[int] | None = None
+    accept_others: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,11 +87,19 @@ class _Counted:
 
     rows: int = 0
     repeated: int = 0
+    others: int = 0
     mapped: tuple[MappedCategories, ...] = ()
 
 
 def read_delivery(
-    state: CampaignState, columns: Columns, *, name: str | None, digest: str | None, source: str, who: str
+    state: CampaignState,
+    columns: Columns,
+    *,
+    name: str | None,
+    digest: str | None,
+    source: str,
+    who: str,
+    accept_others: bool = False,
 ) -> Delivery:
     """Return the labelled rows of a table as a delivery."""
     rows = labelled(
@@ -105,6 +121,8 @@ def read_delivery(
         left_out={"unlabelled": rows.unlabelled, "other_period_rows": rows.other_period_rows},
         who=who,
         unlisted=rows.unlisted,
+        periods=rows.periods,
+        accept_others=accept_others,
     )
 
 
@@ -125,7 +143,7 @@ def forget(
 def tell(
     store: Store, state: CampaignState, draft: Draft, delivery: Delivery, target: Target
 ) -> tuple[CampaignState, Receipt]:
-    """Add a delivery to the open period, once, and close the period if ``target`` says so or no rows are missing."""
+    """Add a delivery, once: late rows to their closed periods, the others to the open one, which is closed when it is complete."""
     left_out: dict[str, Any] = {**delivery.left_out}
     packed = _read(state, delivery)
     known_by = None if packed is None else delivery.name or digest_of(packed)
@@ -134,22 +152,39 @@ def tell(
     if past is not None and (past.closed or not target.final):
         return state, Receipt(rows=0, order=past, duplicate=seq, **left_out)
     require_period(state, target.period, "tell")
+    closed = _closed_order(store, state, target, packed)
+    late: tuple[LateRows, ...] = ()
+    revision = None
+    repeated = 0
+    given = packed
+    delivery = replace(delivery, name=known_by)
+    if past is None and packed is not None and (closed is not None or not target.again):
+        split = split_rows(
+            store, state, packed, periods=delivery.periods, closed=None if closed is None else closed.period
+        )
+        repeated, packed = split.repeated, split.now
+        left_out["other_period_rows"] += split.other_period_rows
+        if split.late:
+            state, late, revision = _take_late(store, state, draft, delivery, split.late)
     order = state.order
+    if closed is not None or (order is None and late and packed is None):
+        past = closed or order_of_period(store, state, late[0].period)
+        assert past is not None
+        return state, Receipt(
+            rows=0, order=_with_late(past, late), repeated=repeated, late=late, revision=revision, **left_out
+        )
     if order is None or (target.key is not None and order.key != target.key):
         raise not_open(store, state, target.key)
     counted = _Counted()
     if past is None and packed is not None:
-        if not target.again:
-            packed, late = _without_late_rows(store, state, packed)
-            left_out["other_period_rows"] += late
-        state, counted = _gather(store, state, draft, replace(delivery, name=known_by, left_out=left_out), packed)
+        state, counted = _gather(store, state, draft, replace(delivery, left_out=left_out), packed)
     if counted.rows:
         state = ask_again(state, draft, who=delivery.who)
     order = state.order
     assert order is not None
     report = None
-    only_ignored = any(left_out.values()) and not counted.rows + counted.repeated
-    complete = packed is None or (order.missing == 0 and not only_ignored)
+    only_ignored = (any(left_out.values()) or bool(late)) and not counted.rows + counted.repeated
+    complete = given is None or (order.missing == 0 and not only_ignored)
     if target.final or (target.final is None and complete):
         state, report = close(state, draft, who=delivery.who, why="")
         order = replace(order, closed=True, missing=0)
@@ -160,8 +195,54 @@ def tell(
         repeated=counted.repeated,
         duplicate=seq,
         unknown_categories=counted.mapped,
+        others=counted.others,
+        late=late,
+        revision=revision,
         **left_out,
     )
+
+
+def _closed_order(store: Store, state: CampaignState, target: Target, packed: PackedRows | None) -> Order | None:
+    """Return the order of the closed period that rows are meant for; None where they are for the open one."""
+    if target.key is None or packed is None or (state.order is not None and state.order.key == target.key):
+        return None
+    return past_order(store, state, target.key)
+
+
+def _take_late(
+    store: Store, state: CampaignState, draft: Draft, delivery: Delivery, late: Mapping[int, PackedRows]
+) -> tuple[CampaignState, tuple[LateRows, ...], Revision]:
+    """Absorb late rows; those that were not drawn for their period are refused, where it had a draw."""
+    log = LogInForce.of(store.entries(state.definition.name, kinds=("selected", "undone")))
+    for period, rows in late.items():
+        _check_drawn(delivery, rows.ids, drawn_by(store, state, log.draws.get(period, ())), f"period {period}")
+    body: dict[str, Any] = {"repeated": 0, "source": delivery.source, "who": delivery.who}
+    if delivery.digest is not None:
+        body["digest"] = delivery.digest
+    assert delivery.name is not None
+    return absorb_late_rows(store, state, draft, late, body, delivery.name)
+
+
+def _with_late(order: Order, late: Sequence[LateRows]) -> Order:
+    rows = order.received + sum(part.rows for part in late if part.period == order.period)
+    return replace(order, received=rows, samples=max(rows, order.samples))
+
+
+def _check_drawn(delivery: Delivery, ids: Sequence[str] | None, drawn: Sequence[str], period: str) -> int:
+    """Return how many rows were not drawn for their period, or raise DataError unless they are accepted."""
+    if ids is None or not drawn:
+        return 0
+    known = set(drawn)
+    others = [row_id for row_id in ids if row_id not in known]
+    if others and not delivery.accept_others:
+        count = f"{len(others):,} of {len(ids):,} rows were" if len(ids) > 1 else "the row was"
+        raise DataError(
+            f"must be those drawn for {period}; {count} not, such as {others[0]!r:.80}. Deliver the rows that were drawn, or "
+            "accept others (accept_others, --accept-others).",
+            owner=_OWNER,
+            name="ids",
+        )
+    return len(others)
 
 
 def _gather(
@@ -171,7 +252,9 @@ def _gather(
     new = _new_rows(store, state, packed.ids)
     repeated = 0 if new is None else len(packed.event.y) - len(new)
     if new is not None and repeated:
-        packed = _select(packed, new)
+        packed = select(packed, new)
+    order = open_order(state, "tell")
+    others = _check_drawn(delivery, packed.ids, drawn_in(store, state), period_name(order.period, order.key))
     rows = len(packed.event.y)
     if rows == 0:
         return state, _Counted(repeated=repeated)
@@ -191,10 +274,12 @@ def _gather(
     }
     if delivery.digest is not None:
         body["digest"] = delivery.digest
+    if others:
+        body["others"] = others
     if mapped:
         body["unknown_categories"] = [mapped_categories_json(item) for item in mapped]
     draft.add("delivered", body, key=delivery.name, rows=pack_rows(packed))
-    return after, _Counted(rows=rows, repeated=repeated, mapped=mapped)
+    return after, _Counted(rows=rows, repeated=repeated, others=others, mapped=mapped)
 
 
 def _read(state: CampaignState, delivery: Delivery) -> PackedRows | None:
@@ -209,7 +294,7 @@ def _read(state: CampaignState, delivery: Delivery) -> PackedRows | None:
     rows = read_rows(delivery.X, owner=_OWNER, features=state.state.features, columns=state.state.columns)
     y = read_targets(delivery.y, owner=_OWNER, rows=len(rows.X))
     groups = _read_groups(state, delivery.groups, len(y))
-    ids = None if delivery.ids is None else _read_ids(delivery.ids, len(y))
+    ids = None if delivery.ids is None else _read_ids(delivery.ids, len(y), delivery.periods)
     return PackedRows(event=TellEvent(X=rows.X, y=y, columns=rows.columns, groups=groups), ids=ids)
 
 
@@ -223,26 +308,15 @@ def _read_groups(state: CampaignState, groups: Any, rows: int) -> Any:
     return read_groups(values, owner=_OWNER, rows=rows)
 
 
-def _read_ids(values: Sequence[Any], rows: int) -> tuple[str, ...]:
+def _read_ids(values: Sequence[Any], rows: int, periods: Sequence[int] | None) -> tuple[str, ...]:
     ids = tuple(str(value) for value in values)
     if len(ids) != rows:
         raise DataError(f"must have one entry for each of the {rows} rows; got {len(ids)}.", owner=_OWNER, name="ids")
-    if len(set(ids)) < len(ids):
-        repeated = Counter(ids).most_common(1)[0][0]
+    marked = list(zip(ids, periods or [0] * rows, strict=True))
+    if len(set(marked)) < len(ids):
+        repeated = Counter(marked).most_common(1)[0][0][0]
         raise DataError(f"must be unique; got {repeated!r:.80} twice.", owner=_OWNER, name="ids")
     return ids
-
-
-def _select(packed: PackedRows, places: list[int]) -> PackedRows:
-    """Return the rows in those places."""
-    rows = packed.event
-    some = replace(
-        rows,
-        X=np.ascontiguousarray(rows.X[places]),
-        y=rows.y[places],
-        groups=None if rows.groups is None else rows.groups[places],
-    )
-    return PackedRows(event=some, ids=None if packed.ids is None else tuple(packed.ids[place] for place in places))
 
 
 def _new_rows(store: Store, state: CampaignState, ids: tuple[str, ...] | None) -> list[int] | None:
@@ -251,15 +325,6 @@ def _new_rows(store: Store, state: CampaignState, ids: tuple[str, ...] | None) -
         return None
     delivered = delivered_in(store, state)
     return [place for place, row_id in enumerate(ids) if row_id not in delivered] if delivered else None
-
-
-def _without_late_rows(store: Store, state: CampaignState, packed: PackedRows) -> tuple[PackedRows, int]:
-    """Drop rows drawn for an earlier period, delivered late or in a file that only grows; return how many."""
-    late = set() if packed.ids is None else drawn_before(store, state, set(packed.ids))
-    if not late or packed.ids is None:
-        return packed, 0
-    places = [place for place, row_id in enumerate(packed.ids) if row_id not in late]
-    return _select(packed, places), len(packed.ids) - len(places)
 
 
 def digest_of(packed: PackedRows) -> str:

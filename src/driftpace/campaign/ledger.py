@@ -339,6 +339,15 @@ LEDGER_COLUMNS: tuple[LedgerColumn, ...] = (
         optional=True,
     ),
     LedgerColumn(
+        key="others",
+        heading="rows not drawn",
+        description="Rows that count although they were not drawn for the period.",
+        value=lambda row: row.others or None,
+        kind="integer",
+        shown=True,
+        optional=True,
+    ),
+    LedgerColumn(
         key="revised",
         heading="revised",
         description="Whether the period was absorbed again because rows arrived late or something was undone.",
@@ -454,6 +463,7 @@ def read_ledger(store: Store, name: str) -> Ledger:
     log = store.entries(name, kinds=("created", "delivered", "closed", "certified", "revised", "undone"))
     gone = undone_by(log)
     late: Counter[int] = Counter()
+    others: Counter[int] = Counter()
     for entry in log:
         body = entry.body
         if entry.kind == "created":
@@ -462,6 +472,7 @@ def read_ledger(store: Store, name: str) -> Ledger:
             continue
         elif entry.kind == "delivered":
             late[body["period"]] += body["rows"] if body.get("late") else 0
+            others[body["period"]] += body.get("others", 0)
         elif entry.kind == "closed":
             closing = {"key": body["key"], "overridden": body.get("overridden")}
         elif entry.kind == "certified":
@@ -481,7 +492,7 @@ def read_ledger(store: Store, name: str) -> Ledger:
                     rows[report.period] = replace(
                         rows[report.period], report=report, served=_served_from_plain(served), revised=True
                     )
-    return Ledger([*adopted, *(replace(row, late=late[period]) for period, row in sorted(rows.items()))])
+    return Ledger([*adopted, *(replace(row, late=late[n], others=others[n]) for n, row in sorted(rows.items()))])
 
 
 def _served_from_plain(plain: Any) -> Served | None:

@@ -186,7 +186,11 @@ def _delivered(entry: "Entry") -> Parts:
         f"counted as {quoted(record['category'])}"
         for record in body.get("unknown_categories", ())
     )
-    return f"{plural(body['rows'], 'row')} received for period {body['period']}{_from_source(body)}", skipped + unseen
+    other = int(body.get("others") or 0)
+    others = f"; {plural(other, 'row')} of them {'was' if other == 1 else 'were'} not drawn" if other else ""
+    late = f", {plural(body['late'], 'period')} late" if body.get("late") else ""
+    action = f"{plural(body['rows'], 'row')} received for period {body['period']}{_from_source(body)}{late}"
+    return action, others + skipped + unseen
 
 
 def _forgotten(entry: "Entry") -> Parts:

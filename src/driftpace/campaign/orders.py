@@ -22,7 +22,7 @@ from driftpace.campaign.state import (
     request_to_plain,
 )
 from driftpace.campaign.text import period_name
-from driftpace.campaign.transitions import amended, budgeted, undone_by, unpack_ids, unpack_rows
+from driftpace.campaign.transitions import amended, budgeted, unpack_ids, unpack_rows
 from driftpace.errors import ParameterError, ProtocolError
 from driftpace.losses import classifies
 from driftpace.records import Money, StepReport
@@ -210,7 +210,7 @@ def not_open(store: Store, state: CampaignState, key: str | None) -> ProtocolErr
         return _not_asked(state, "tell")
     past = past_order(store, state, key)
     if past is not None:
-        return ProtocolError(f"{period_name(past.period, key)} is closed; no rows can be added to it.")
+        return ProtocolError(f"{period_name(past.period, key)} is closed already.")
     current = (
         f"period {state.state.period} is not open yet"
         if order is None
@@ -220,8 +220,11 @@ def not_open(store: Store, state: CampaignState, key: str | None) -> ProtocolErr
 
 
 def past_order(store: Store, state: CampaignState, key: str) -> Order | None:
-    """Return the order of the closed period with that key."""
+    """Return the order of the closed period with that key, or with that number if it has no key."""
     entry = store.find(state.definition.name, "asked", key)
+    if entry is None and key.isascii() and key.isdecimal() and len(key) < 9 and 0 < int(key) < state.state.period:
+        past = order_of_period(store, state, int(key))
+        return past if past is not None and past.key is None else None
     if entry is None or entry.body["period"] >= state.state.period:
         return None
     return order_of_period(store, state, entry.body["period"])
@@ -256,7 +259,7 @@ def drawn_in(store: Store, state: CampaignState) -> tuple[str, ...]:
     """Return the ids of the rows drawn for labelling in the open period."""
     if state.opened is None:
         return ()
-    return _drawn_by(store, state, state.opened.draws)
+    return drawn_by(store, state, state.opened.draws)
 
 
 def delivered_in(store: Store, state: CampaignState) -> set[str]:
@@ -274,33 +277,8 @@ def awaited_in(store: Store, state: CampaignState) -> tuple[str, ...]:
     return tuple(waiting[state.state.gathered - len(delivered) :])
 
 
-def drawn_before(store: Store, state: CampaignState, ids: set[str]) -> set[str]:
-    """Return those of the ids that were drawn for earlier periods only; none if no rows were drawn for the open one.
-
-    An id can identify a customer who is drawn again later: an id drawn for the open period belongs to it.
-    """
-    if state.opened is None or not state.opened.draws:
-        return set()
-    candidates = ids.difference(drawn_in(store, state))
-    if not candidates:
-        return set()
-    name = state.definition.name
-    draws = store.entries(name, kinds=("selected", "undone"))
-    gone = undone_by(draws)
-    earlier = [
-        entry.seq
-        for entry in draws
-        if entry.kind == "selected" and entry.seq not in gone and entry.body["period"] < state.state.period
-    ]
-    late: set[str] = set()
-    for seq in reversed(earlier):  # most late rows are from the previous period
-        late |= candidates.intersection(_drawn_by(store, state, (seq,)))
-        if len(late) == len(candidates):
-            break
-    return late
-
-
-def _drawn_by(store: Store, state: CampaignState, seqs: Sequence[int]) -> tuple[str, ...]:
+def drawn_by(store: Store, state: CampaignState, seqs: Sequence[int]) -> tuple[str, ...]:
+    """Return the ids of the rows that these log entries drew."""
     rows = store.rows(state.definition.name, seqs)
     return tuple(row_id for seq in seqs for row_id in unpack_ids(rows.get(seq, b"")))
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from driftpace.formatting import known_number
+from driftpace.formatting import known_number, plural
 from driftpace.records import Money, Outcome, Request, StepReport, Verdict
 from driftpace.typing import FloatArray
 
@@ -206,6 +206,21 @@ class Revision:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class LateRows:
+    """Rows that arrived after their period was closed, and were absorbed into it."""
+
+    period: int
+    key: str | None
+    rows: int
+
+    @property
+    def sentence(self) -> str:
+        """The rows as a sentence, without a full stop."""
+        name = f"period {self.period}" if self.key is None else f"period {self.period} ({self.key})"
+        return f"{plural(self.rows, 'row')} for {name} arrived late"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Undone:
     """The result of an undo.
 
@@ -264,6 +279,12 @@ class Receipt:
         Number of the log entry with the same delivery; then no row counts.
     unknown_categories : tuple of MappedCategories
         Rows that count with a category that is not listed.
+    others : int
+        Rows that count and were not drawn for the period.
+    late : tuple of LateRows
+        Rows for closed periods, absorbed into them.
+    revision : Revision, optional
+        The periods that were absorbed again because of late rows.
     """
 
     rows: int
@@ -274,6 +295,9 @@ class Receipt:
     other_period_rows: int = 0
     duplicate: int | None = None
     unknown_categories: tuple[MappedCategories, ...] = ()
+    others: int = 0
+    late: tuple[LateRows, ...] = ()
+    revision: Revision | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -300,7 +324,8 @@ class Served:
 class LedgerRow:
     """One closed period: the report, the evaluation of the previous model, and an override if there was one.
 
-    ``late`` are its rows that arrived after it was closed, ``revised`` says that it was absorbed again since.
+    ``late`` are its rows that arrived after it was closed, ``others`` those that were not drawn for it, ``revised`` says
+    that it was absorbed again since.
     """
 
     key: str | None
@@ -309,6 +334,7 @@ class LedgerRow:
     served: Served | None = None
     overridden: Decision | None = None
     late: int = 0
+    others: int = 0
     revised: bool = False
 
 

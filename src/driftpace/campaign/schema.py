@@ -35,7 +35,8 @@ _COMMA = re.compile(r"[+-]?[\d.]*\d,\d+")
 class TableRows:
     """Rows with a target; ``unlabelled`` counts rows without one, ``other_period_rows`` those drawn for another period.
 
-    ``unlisted`` are the unknown categories in them, by column.
+    ``unlisted`` are the unknown categories in them, by column. ``periods`` are those for which the rows were drawn, where the table
+    says so.
     """
 
     rows: InputRows
@@ -45,6 +46,7 @@ class TableRows:
     unlabelled: int
     other_period_rows: int
     unlisted: Unlisted
+    periods: list[int] | None = None
 
 
 def text_columns(definition: Definition) -> list[str]:
@@ -81,7 +83,7 @@ def labelled(
     """Return the rows that have a target. ``known`` are the features of earlier deliveries, as the model sees them.
 
     Ids are taken from the id column of the definition, or from the one written when rows were drawn. Rows drawn for another
-    period are left out because their labels may be outdated. ``names`` are earlier names of the campaign in this period.
+    campaign or a later period are left out. ``names`` are earlier names of the campaign in this period.
     """
     from driftpace.tables.cells import without_marks
     from driftpace.tables.label_studio import ROW_FOR, ROW_ID, row_for
@@ -92,12 +94,15 @@ def labelled(
         )
     target = without_marks(_column(columns, definition.target, owner), definition.classes or ())
     keep, other_period_rows = ~target.missing, 0
+    periods = None
     if ROW_FOR in columns:
         made_for = columns[ROW_FOR]
-        drawn_for = {row_for(name, period) for name in (definition.name, *names)}
-        ours = np.array([str(mark) in drawn_for for mark in made_for.values], dtype=np.bool_)
-        gone = keep & ~ours & ~made_for.missing
+        marks = {row_for(name, one): one for name in (definition.name, *names) for one in range(1, period + 1)}
+        drawn_for = np.array([marks.get(str(mark), 0) for mark in made_for.values], dtype=np.int64)
+        drawn_for[made_for.missing] = period
+        gone = keep & (drawn_for == 0)
         keep, other_period_rows = keep & ~gone, int(gone.sum())
+        periods = drawn_for[keep].tolist()
     y = _target(definition, target, keep, owner)
     rows = feature_rows(definition, columns, known=known, owner=owner, keep=keep)
     ids = None
@@ -115,6 +120,7 @@ def labelled(
         unlabelled=int(target.missing.sum()),
         other_period_rows=other_period_rows,
         unlisted=unlisted(definition, columns, known=known, owner=owner, keep=keep),
+        periods=periods,
     )
 
 

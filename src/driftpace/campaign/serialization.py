@@ -76,6 +76,9 @@ def receipt_json(receipt: Receipt) -> dict[str, Any]:
         "order": order_json(receipt.order),
         "report": None if receipt.report is None else report_json(receipt.report),
         "unknown_categories": [mapped_categories_json(mapped) for mapped in receipt.unknown_categories],
+        "others": receipt.others,
+        "late": [{"period": part.period, "key": part.key, "rows": part.rows} for part in receipt.late],
+        "revision": revision_json(receipt.revision),
     }
 
 
@@ -158,6 +161,7 @@ def ledger_json(row: LedgerRow) -> dict[str, Any]:
         "served": served_json(row.served),
         "overridden": decision_json(row.overridden),
         "late": row.late,
+        "others": row.others,
         "revised": row.revised,
     }
 

@@ -125,11 +125,16 @@ def receipt_sentence(receipt: "Receipt", source: str) -> str:
         (receipt.other_period_rows, "drawn for another period"),
         (receipt.repeated, "already added in this period"),
     ]
+    arrived = "; ".join(part.sentence for part in receipt.late)
+    if arrived and not receipt.rows and receipt.report is None:
+        skipped = ", ".join(f"{count:,} {reason}" for count, reason in counts if count)
+        return f"{arrived}" + (f"; skipped {skipped}." if skipped else ".")
     skipped = ", ".join(f"{count:,} {reason}" for count, reason in counts if count)
     if source and receipt.report is None and not receipt.rows and not skipped:
         return f"Nothing new in {source}: {_pending(order)}."
     rows = f"Added {plural(receipt.rows, 'row')}" if receipt.rows or source else "Added no rows"
-    return f"{rows} to {period}" + (f"; skipped {skipped}." if skipped else ".")
+    arrived = f"; {arrived}" if arrived else ""
+    return f"{rows} to {period}{arrived}" + (f"; skipped {skipped}." if skipped else ".")
 
 
 def undone_lines(undone: "Undone") -> list[Line]:

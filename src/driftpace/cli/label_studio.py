@@ -62,7 +62,9 @@ def tell_labelled(campaign: "Campaign", url: str, project: int, options: dict[st
         if order.closed or not rows:
             return Receipt(rows=0, order=order)
     elif not rows:
-        return campaign.tell(**{name: value for name, value in options.items() if name != "again"})
+        return campaign.tell(
+            **{name: value for name, value in options.items() if name not in ("again", "accept_others")}
+        )
     data = json.dumps(rows, ensure_ascii=False, sort_keys=True).encode("utf-8", "replace")
     columns = read_rows(definition, "label-studio.json", data, option="--label-studio")
     return campaign.tell_table(columns, source=f"Label Studio, project {project}", **options)

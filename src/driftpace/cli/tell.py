@@ -30,6 +30,9 @@ def tell(
     part: Annotated[bool, typer.Option("--part", help="Keep the period open, even if no rows are missing.")] = False,
     sheet: Sheet = None,
     again: Annotated[bool, typer.Option("--again", help="Count a file again that was added before.")] = False,
+    accept_others: Annotated[
+        bool, typer.Option("--accept-others", help="Take rows that were not drawn for the period too.")
+    ] = False,
     label_studio: Annotated[
         str | None,
         typer.Option(metavar="URL", help="Fetch the labels from this Label Studio.", rich_help_panel=STUDIO),
@@ -43,7 +46,8 @@ def tell(
     """Add labelled rows; once there are enough, fit the model and close the period.
 
     The columns are those of the campaign. Rows without a label are skipped and counted, and a file that was added before is not
-    counted twice. Without a file, --close closes the period.
+    counted twice. Rows of a closed period, by --key or because they were drawn for it, are added to it and the periods since are
+    fitted again. Without a file, --close closes the period.
 
     Example: driftpace tell churn tasks.csv
     """
@@ -64,6 +68,7 @@ def tell(
             "key": key,
             "final": True if close else False if part else None,
             "again": again,
+            "accept_others": accept_others,
             "who": user_name(who),
             "dry_run": dry_run,
         }
@@ -73,7 +78,7 @@ def tell(
             receipt = tell_labelled(campaign, label_studio, project, options)
             source = f"Label Studio, project {project}"
         elif file is None:
-            del options["again"]
+            del options["again"], options["accept_others"]
             receipt, source = campaign.tell(**options), ""
         else:
             receipt, source = _tell_file(campaign, file, sheet, options), "stdin" if file == "-" else Path(file).name
@@ -90,6 +95,7 @@ def _tell_file(campaign: "Campaign", file: str, sheet: str | None, options: dict
 def _print(receipt: "Receipt", source: str, form: Form, *, dry_run: bool) -> None:
     from driftpace.campaign.text import capitalized, order_sentence, receipt_sentence, report_lines
     from driftpace.cli.output import NOTHING_WRITTEN, print_answer, print_json, print_note
+    from driftpace.formatting import plural
 
     if form is Form.JSON:
         from driftpace.campaign.serialization import receipt_json
@@ -97,6 +103,10 @@ def _print(receipt: "Receipt", source: str, form: Form, *, dry_run: bool) -> Non
         print_json(receipt_json(receipt))
     else:
         lines: list[Line] = [("Unknown", counted.sentence) for counted in receipt.unknown_categories]
+        if receipt.others:
+            lines.append(("Warning", f"{plural(receipt.others, 'row')} that were not drawn for the period"))
+        if receipt.revision is not None:
+            lines.append(("Revised", receipt.revision.sentence))
         if receipt.report is not None:
             lines += report_lines(receipt.report, receipt.order.key)
         elif not receipt.order.closed:

@@ -176,6 +176,7 @@ class LedgerResponse(ReportResponse):
     served: ServedResponse | None
     overridden: DecisionResponse | None
     late: int
+    others: int
     revised: bool
 
 
@@ -237,6 +238,14 @@ class UndoneResponse(ResponseModel):
     order: OrderResponse | None
 
 
+class LateRowsResponse(ResponseModel):
+    """Rows for a closed period, absorbed into it."""
+
+    period: int
+    key: str | None
+    rows: int
+
+
 class ReceiptResponse(ResponseModel):
     """The result of a delivery; ``duplicate`` is the log entry that delivered it before."""
 
@@ -248,6 +257,9 @@ class ReceiptResponse(ResponseModel):
     order: OrderResponse
     report: ReportResponse | None
     unknown_categories: list[MappedCategoriesResponse]
+    others: int
+    late: list[LateRowsResponse]
+    revision: RevisionResponse | None
 
 
 class StatusResponse(ResponseModel):

@@ -253,6 +253,14 @@ class AdaptiveMethod(ModelMethod):
             settled=self._settled(state),
         )
 
+    def forget(self, state: AdaptiveMethodState) -> AdaptiveMethodState:
+        """Withdraw the rows; where no other rows were ever fitted, the columns that they showed too."""
+        after: AdaptiveMethodState = ModelMethod.forget(self, state)
+        if after is state or state.rows_seen or state.period == 1:
+            return after
+        fresh = self.begin()
+        return replace(after, features=fresh.features, columns=fresh.columns, coef=fresh.coef, adaptive=fresh.adaptive)
+
     def close(self, state: AdaptiveMethodState) -> tuple[AdaptiveMethodState, StepReport]:
         """Return the state after the period is fitted on the rows delivered, and the report."""
         require_order(state)

@@ -204,12 +204,13 @@ class CandidatesMethod:
         )
 
     def forget(self, state: CandidatesState) -> CandidatesState:
-        """Withdraw the rows from every candidate; in the first period the columns too, unless the user gave their number."""
+        """Withdraw the rows from every candidate; before the first fit the columns too, unless the user gave their number."""
         pairs = zip(self.methods, state.states, strict=True)
         states = tuple(method.forget(now) for method, now in pairs)
-        if state.period > 1:
+        fresh = self.begin()
+        if state.rows_seen or [one.features for one in states] != [one.features for one in fresh.states]:
             return replace(state, states=states)
-        return replace(self.begin(), states=states)
+        return replace(fresh, states=states, chosen=state.chosen, tally=state.tally)
 
     def close(self, state: CandidatesState) -> tuple[CandidatesState, StepReport]:
         """Compare the candidates on rows they did not see, fit all of them, and report the one that is chosen."""

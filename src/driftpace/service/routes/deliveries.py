@@ -53,6 +53,7 @@ async def deliver(
     key: Annotated[str | None, Query(min_length=1, max_length=200, description="Key of the period.")] = None,
     period: Annotated[int | None, Query(ge=1, le=10**9, description="Number of the period.")] = None,
     again: Annotated[Flag, Query(description="Count a delivery that was counted before.")] = "false",
+    accept_others: Annotated[Flag, Query(description="Take rows that were not drawn for the period.")] = "false",
     idempotency_key: Annotated[
         str | None,
         Header(min_length=1, max_length=200, description="Identifies the delivery; the default is its rows."),
@@ -78,6 +79,7 @@ async def deliver(
             delivery=idempotency_key,
             digest=None if idempotency_key is None else f"sha256:{hashlib.sha256(upload.data).hexdigest()}",
             again=again == "true",
+            accept_others=accept_others == "true",
             source=upload.source,
             period=period,
             who=who,

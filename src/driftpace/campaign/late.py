@@ -1,0 +1,145 @@
+"""Rows for periods that are closed: find them in a delivery, and absorb them into their period."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from driftpace.campaign.handle import Draft
+from driftpace.campaign.orders import drawn_by, drawn_in
+from driftpace.campaign.records import LateRows, Revision
+from driftpace.campaign.replay import LogInForce, revise
+from driftpace.campaign.state import CampaignState
+from driftpace.campaign.transitions import PackedRows, pack_rows, unpack_rows
+from driftpace.campaign.undo import record_revision, stored_rows
+from driftpace.errors import DataError, ProtocolError
+from driftpace.storage.base import Entry, Store
+
+OWNER = "Campaign.tell"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class SplitRows:
+    """The rows of a delivery: those ``now`` for the open period, and those for closed periods.
+
+    ``repeated`` rows were delivered before in the closed period that the delivery names, ``other_period_rows`` belong to another
+    period and do not count: they were delivered in it, or the rows of closed periods are not kept.
+    """
+
+    now: PackedRows | None
+    late: Mapping[int, PackedRows]
+    repeated: int = 0
+    other_period_rows: int = 0
+
+
+def select(packed: PackedRows, places: Sequence[int]) -> PackedRows:
+    """Return the rows in those places."""
+    rows = packed.event
+    some = replace(
+        rows,
+        X=np.ascontiguousarray(rows.X[list(places)]),
+        y=rows.y[list(places)],
+        groups=None if rows.groups is None else rows.groups[list(places)],
+    )
+    return PackedRows(event=some, ids=None if packed.ids is None else tuple(packed.ids[place] for place in places))
+
+
+def split_rows(
+    store: Store, state: CampaignState, packed: PackedRows, *, periods: Sequence[int] | None, closed: int | None
+) -> SplitRows:
+    """Return the rows of a delivery by period.
+
+    ``closed`` is the closed period that the delivery is meant for, ``periods`` those for which the rows were drawn, by their own
+    account. Otherwise a row belongs to the closed period for which its id was drawn, if it was not drawn for the open one too.
+    """
+    current = state.state.period
+    count = len(packed.event.y)
+    if closed is not None:
+        where = [closed] * count
+    else:
+        drawn = {} if packed.ids is None else _drawn_earlier(store, state, packed.ids)
+        where = [drawn.get(row_id, current) for row_id in packed.ids or ()] or [current] * count
+        if periods is not None:
+            where = [mark if mark < current else place for mark, place in zip(periods, where, strict=True)]
+    if all(period == current for period in where):
+        return SplitRows(now=packed, late={})
+    sure = closed is not None or periods is not None or (state.opened is not None and bool(state.opened.draws))
+    force = LogInForce.of(store.entries(state.definition.name, limit=state.seq))
+    counted = {period: _delivered_ids(store, state, force, period) for period in set(where) if period < current}
+    places: dict[int, list[int]] = {}
+    repeated = 0
+    for place, period in enumerate(where):
+        known = period < current and packed.ids is not None and packed.ids[place] in counted[period]
+        if known and not sure:  # an id that was used up: the row is another one, of the open period
+            period, known = current, False
+        if known:
+            repeated += 1
+        else:
+            places.setdefault(period, []).append(place)
+    late = {period: select(packed, places[period]) for period in sorted(places) if period < current}
+    ignored = 0
+    if late and not state.definition.keep_rows:
+        if closed is not None:
+            raise ProtocolError(
+                f"period {closed} is closed, and cannot be absorbed again with late rows: keep_rows is off, so its rows were "
+                "deleted."
+            )
+        ignored, late = sum(len(part.event.y) for part in late.values()), {}
+    return SplitRows(
+        now=select(packed, places[current]) if current in places else None,
+        late=late,
+        repeated=repeated if closed is not None else 0,
+        other_period_rows=ignored + (repeated if closed is None else 0),
+    )
+
+
+def _drawn_earlier(store: Store, state: CampaignState, ids: Iterable[str]) -> dict[str, int]:
+    """Return the closed period for which each id was drawn last; ids drawn for the open period belong to it."""
+    candidates = set(ids).difference(drawn_in(store, state))
+    found: dict[str, int] = {}
+    if not candidates:
+        return found
+    draws = LogInForce.of(store.entries(state.definition.name, kinds=("selected", "undone"))).draws
+    for period in sorted((period for period in draws if period < state.state.period), reverse=True):
+        drawn = candidates.intersection(drawn_by(store, state, draws[period]))
+        found.update(dict.fromkeys(drawn, period))
+        candidates -= drawn
+        if not candidates:
+            break
+    return found
+
+
+def _delivered_ids(store: Store, state: CampaignState, force: LogInForce, period: int) -> set[str]:
+    rows = store.rows(state.definition.name, force.deliveries.get(period, ()))
+    return {row_id for data in rows.values() for row_id in unpack_rows(data).ids or ()}
+
+
+def absorb_late_rows(
+    store: Store, state: CampaignState, draft: Draft, late: Mapping[int, PackedRows], body: Mapping[str, Any], key: str
+) -> tuple[CampaignState, tuple[LateRows, ...], Revision]:
+    """Add rows to closed periods and absorb these and the periods since again; ``body`` is common to the log entries."""
+    name, before = state.definition.name, draft.next_seq
+    log = store.entries(name, limit=state.seq)
+    data = {}
+    for period in sorted(late, reverse=True):  # the earliest is last: everything is absorbed from there
+        data[draft.next_seq] = pack_rows(late[period])
+        entry = {**body, "period": period, "rows": len(late[period].event.y), "late": state.state.period - period}
+        draft.add("delivered", entry, key=key, rows=data[draft.next_seq])
+    added = [replace(entry, seq=before + place) for place, entry in enumerate(draft.entries[before - state.seq - 1 :])]
+    stored = stored_rows(store, name)
+    try:
+        revised = revise(state, [*log, *added], lambda seq: data[seq] if seq in data else stored(seq))
+    except DataError as error:
+        raise error.renamed(owner=OWNER, name=error.name or "X") from None
+    keys = _period_keys(log)
+    rows = tuple(
+        LateRows(period=period, key=keys.get(period), rows=len(late[period].event.y)) for period in sorted(late)
+    )
+    after, revision = record_revision(state, revised, draft, who=str(body["who"]))
+    assert revision is not None
+    return after, rows, revision
+
+
+def _period_keys(log: Iterable[Entry]) -> dict[int, str | None]:
+    return {entry.body["period"]: entry.body["key"] for entry in log if entry.kind == "closed"}
