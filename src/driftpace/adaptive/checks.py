@@ -73,6 +73,7 @@ def checks(state: AdaptiveState, rows: DesignRows, judged: PeriodJudgement, supp
         _pool(supply),
         _slow_drift(state, judged),
         _target(state, judged),
+        *_season(state),
     )
 
 
@@ -205,6 +206,18 @@ def _independent(state: AdaptiveState, rows: DesignRows, judged: PeriodJudgement
         )
         return _assumption(name, Verdict.WARN, sentence)
     return _assumption(name, Verdict.PASS, f"Neighbouring {what} are not more alike than chance allows.")
+
+
+def _season(state: AdaptiveState) -> tuple[Assumption, ...]:
+    """Warn where the drift repeats itself and no season was given; nothing else is said."""
+    length = None if state.search is None else state.search.found()
+    if length is None:
+        return ()
+    sentence = (
+        f"The drift seems to repeat itself every {length} periods: the model of {length} periods ago predicts better than the last "
+        f"one. Give season={length}, so that it is used."
+    )
+    return (_assumption("season", Verdict.WARN, sentence),)
 
 
 def _enough_rows(state: AdaptiveState, supply: Supply) -> Assumption:

@@ -28,6 +28,7 @@ from driftpace.adaptive.fit import FIRST_METRIC_ROWS, AdaptiveFit, first_metric,
 from driftpace.adaptive.memory import Memory, NoiseSums, no_memory
 from driftpace.adaptive.rows import DesignRows, group_sums
 from driftpace.adaptive.season import SeasonState, after_period, first_season, with_season
+from driftpace.adaptive.season_search import SeasonSearch, with_period
 from driftpace.adaptive.sizing import Criterion
 from driftpace.typing import FloatArray
 
@@ -98,7 +99,7 @@ class AdaptiveState:
     ``model`` are the coefficients of the last period, the intercept first; ``banks`` what is known of each block in
     ``coordinates`` (None before the first rows were closed). ``place`` is what columns are counted from, with an intercept.
     ``audit`` is what was measured of past predictions and models, ``season`` what is remembered of earlier cycles, ``products``
-    what :mod:`driftpace.adaptive.dependence` adds up.
+    what :mod:`driftpace.adaptive.dependence` adds up, ``search`` what shows a season where none was given.
     """
 
     model: FloatArray
@@ -110,6 +111,7 @@ class AdaptiveState:
     audit: AuditState = field(default_factory=AuditState)
     season: SeasonState | None = None
     products: FloatArray | None = None
+    search: SeasonSearch | None = None
 
     @property
     def size(self) -> int:
@@ -372,9 +374,11 @@ def advance(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows, judg
     fit, season = judged.fit, state.season
     if season is None and config.season is not None:
         season = first_season(config.season, state.size, len(state.parts))
+    search = None if config.season is not None else with_period(state.search, rows, judged.model)
     if fit is None:
         return replace(
             state,
+            search=search,
             model=judged.model,
             coordinates=judged.coordinates,
             banks=tuple(skip(bank) for bank in judged.banks),
@@ -402,6 +406,7 @@ def advance(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows, judg
         memory=memory,
         season=season,
         products=products_with(state, judged),
+        search=search,
     )
 
 

@@ -112,6 +112,7 @@ TYPES: dict[str, str] = {
     "adaptive.audit": "driftpace.adaptive:AuditState",
     "adaptive.audit.record": "driftpace.adaptive:ErrorRecord",
     "adaptive.season": "driftpace.adaptive.season:SeasonState",
+    "adaptive.season-search": "driftpace.adaptive.season_search:SeasonSearch",
     "adaptive.bank": "driftpace.adaptive.bank:Bank",
     "adaptive.coordinates": "driftpace.adaptive.coordinates:Coordinates",
     "adaptive.drift-models": "driftpace.adaptive.models:DriftModels",
