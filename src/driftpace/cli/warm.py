@@ -117,9 +117,17 @@ def _gradient_descent() -> None:
 
 def _bounds() -> None:
     """Evaluate the bounds that are tables."""
-    from driftpace.bounds import Greedy, NoiseModel
+    from driftpace.bounds import GaussianLeastSquares, Greedy, LastIterate, NoiseModel
+    from driftpace.schedules import InverseTime
 
-    Greedy(m=1.0, M=1.0, noise=NoiseModel(A=0.16, B=4.0)).smallest(1.4, 0.1, cap=10**6)
+    noise, schedule = NoiseModel(A=0.16, B=4.0), InverseTime(scale=2.0, shift=8.0)
+    for bound in (
+        Greedy(m=1.0, M=1.0, noise=noise),
+        LastIterate(m=1.0, M=1.0, noise=noise, schedule=schedule),
+        GaussianLeastSquares(eigenvalues=(1.0, 1.0), noise=0.08, schedule=schedule),
+    ):
+        bound.smallest(1.4, 0.1, cap=10**6)
+        bound(1.4, 1_000)
 
 
 _PARTS = {

@@ -5,8 +5,6 @@ from dataclasses import fields
 from importlib.util import find_spec
 from typing import Any
 
-import narwhals as nw
-
 from driftpace import validation
 from driftpace.errors import MissingExtraError
 from driftpace.records import Outcome, StepReport
@@ -74,6 +72,8 @@ def frame_of(columns: dict[str, list[Any]], backend: str | None, *, owner: str) 
     """Return columns of plain values as a table of ``backend``, or of the first that is installed."""
     if backend is not None:
         validation.choice(owner, _BACKENDS, backend=backend)
+    import narwhals as nw  # slow to import, and not always needed
+
     return nw.from_dict(columns, backend=_installed(backend, owner)).to_native()
 
 

@@ -5,13 +5,15 @@ NumPy arrays, nested lists and every frame that narwhals understands (pandas, po
 
 import hashlib
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import numpy as np
 
 from driftpace.errors import DataError
 from driftpace.typing import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    import narwhals as nw
 
 LARGEST = 1e75
 """Beyond this a fourth power overflows, and the estimates of the constants need fourth powers."""
@@ -113,6 +115,8 @@ def _plain_array(values: Any, what: str) -> np.ndarray[Any, Any]:
 
 def _series_values(y: Any, what: str) -> np.ndarray[Any, Any]:
     if not isinstance(y, np.ndarray | list | tuple):
+        import narwhals as nw  # slow to import, and not always needed
+
         try:
             return np.asarray(nw.from_native(y, series_only=True).to_numpy())
         except TypeError:
@@ -120,9 +124,11 @@ def _series_values(y: Any, what: str) -> np.ndarray[Any, Any]:
     return _plain_array(y, what)
 
 
-def _as_frame(X: Any, owner: str) -> nw.DataFrame[Any] | None:
+def _as_frame(X: Any, owner: str) -> "nw.DataFrame[Any] | None":
     if isinstance(X, np.ndarray | list | tuple):
         return None
+    import narwhals as nw  # slow to import, and not always needed
+
     try:
         frame: nw.DataFrame[Any] = nw.from_native(X, eager_only=True)
     except TypeError:
@@ -133,8 +139,8 @@ def _as_frame(X: Any, owner: str) -> nw.DataFrame[Any] | None:
 
 
 def _reordered(
-    frame: nw.DataFrame[Any], names: tuple[str, ...], columns: tuple[str, ...], owner: str
-) -> tuple[nw.DataFrame[Any], tuple[str, ...]]:
+    frame: "nw.DataFrame[Any]", names: tuple[str, ...], columns: tuple[str, ...], owner: str
+) -> "tuple[nw.DataFrame[Any], tuple[str, ...]]":
     return frame[:, _places(names, columns, owner)], columns
 
 
@@ -152,7 +158,9 @@ def _places(names: tuple[str, ...], columns: tuple[str, ...], owner: str) -> lis
     return [names.index(name) for name in columns]
 
 
-def _frame_values(frame: nw.DataFrame[Any], owner: str) -> FloatArray:
+def _frame_values(frame: "nw.DataFrame[Any]", owner: str) -> FloatArray:
+    import narwhals as nw  # slow to import, and not always needed
+
     array = np.empty((frame.shape[0], frame.shape[1]))
     for index, name in enumerate(frame.columns):
         series = frame[:, index]

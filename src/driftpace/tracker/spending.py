@@ -16,8 +16,6 @@ from driftpace.planning import (
     Outlook,
     Problem,
     evaluate_plan,
-    plan_exact,
-    tightest_plan,
 )
 from driftpace.planning.costs import affordable_units, budget_units
 from driftpace.records import Assumption, Money, Outcome, Plan, Verdict
@@ -163,6 +161,8 @@ def plan_period(
 
 def plan_ahead(problem: Problem, start: tuple[Sequence[int], float | None] | None = None) -> Plan:
     """Return the plan of a period and those after it; the search starts from the samples and the price of an earlier one."""
+    from driftpace.planning import plan_exact  # slow to import, and not always needed
+
     return plan_exact(problem, accuracy=ACCURACY, quick=True, negligible=NEGLIGIBLE * problem.epsilon, start=start)
 
 
@@ -217,6 +217,8 @@ def verdict(spending: Spending, problem: Problem, plan: Plan, *, gathered: int, 
 
     Of the ``gathered`` rows of this period the problem has ``seen`` none or all.
     """
+    from driftpace.planning import tightest_plan  # slow to import, and not always needed
+
     left = spending.left_after(gathered)
     index, over = missed_period(problem, plan), in_words(plan.horizon, "period")
     if index is None:

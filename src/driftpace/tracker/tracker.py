@@ -16,7 +16,7 @@ from driftpace.drift import DriftEstimator
 from driftpace.errors import DataError, ParameterError, ProtocolError
 from driftpace.learners import Learner
 from driftpace.losses import Loss
-from driftpace.planning import Budget, Cost, Gap, LinearCost, Outlook, plan
+from driftpace.planning import Budget, Cost, Gap, LinearCost, Outlook
 from driftpace.records import Constants, Money, Plan, Request, StepReport
 from driftpace.rules import Rule
 from driftpace.selection import Selection
@@ -465,6 +465,8 @@ class Tracker:
                     )
                 budget, horizon = spending.left, spending.periods
                 gap = money.goal.later(state.period - 1) if gap is None else gap
+        from driftpace.planning import plan  # slow to import, and not always needed
+
         return plan(
             outlook,
             cost=LinearCost() if cost is None else cost,
