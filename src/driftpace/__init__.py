@@ -1,8 +1,8 @@
 """Decide how many labels a drifting model needs each period to stay as accurate as required.
 
 The main entry points are :class:`Tracker` (ask and tell in memory), :class:`Campaign` (the same in a store),
-:func:`backtest` (replay a table) and :func:`plan` (spread a budget). Names are loaded on first use, so that
-``import driftpace`` is fast.
+:func:`check_table` and :func:`backtest` (judge and replay a table) and :func:`plan` (spread a budget). Names are loaded on first
+use, so that ``import driftpace`` is fast.
 """
 
 from importlib import import_module
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from driftpace import datasets as datasets
     from driftpace.backtest import backtest as backtest
+    from driftpace.backtest.check import check_table as check_table
     from driftpace.bounds import smallest_samples as smallest_samples
     from driftpace.campaign import Campaign as Campaign
     from driftpace.constraints import Ball as Ball
@@ -52,6 +53,7 @@ __all__ = [
     "Tracker",
     "WholeSpace",
     "backtest",
+    "check_table",
     "plan",
     "smallest_samples",
 ]
@@ -74,6 +76,7 @@ _MODULES = {
     "TieredCost": "planning",
     "Tracker": "tracker",
     "WholeSpace": "constraints",
+    "check_table": "backtest",
     "plan": "planning",
     "smallest_samples": "bounds",
 }

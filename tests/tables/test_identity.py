@@ -56,8 +56,8 @@ def _panel(rng: np.random.Generator, **options: Any) -> Panel:
 def test_they_are_left_out_and_said(rng: np.random.Generator) -> None:
     panel = _panel(rng)
     assert panel.features == ("x",)
-    assert "Not among the features: record_id (named like an id); row (numbers the rows)." in panel.notes
-    assert "Not among the features: year (follows time)." in panel.notes
+    assert "Not among the features: year (follows time); record_id, row (named like an id)." in panel.notes
+    assert dict(panel.left_out) == {"year": "follows time", "record_id": "named like an id", "row": "named like an id"}
 
 
 def test_they_are_used_where_they_are_named(rng: np.random.Generator) -> None:
@@ -66,4 +66,4 @@ def test_they_are_used_where_they_are_named(rng: np.random.Generator) -> None:
 
 def test_excluded_columns_are_left_out(rng: np.random.Generator) -> None:
     assert _panel(rng, features=["x", "year"], exclude=["year"]).features == ("x",)
-    assert _panel(rng, exclude=["x"], features=None).features == ("year",)  # the last columns are not left out
+    assert _panel(rng, exclude=["x"]).features == ("year", "record_id", "row")  # where they are all there is

@@ -8,6 +8,8 @@ from inspect import signature
 from types import ModuleType
 from typing import Any
 
+from driftpace.backtest.check import check_table
+from driftpace.backtest.check_result import DriftGlance, LabelEstimate, TableCheck
 from driftpace.backtest.promise import Promise, promise
 from driftpace.backtest.replay import backtest, replay
 from driftpace.backtest.result import BacktestResult, CandidateChoices, SkippedBaseline, Strategy, TrackerLedger
@@ -20,12 +22,16 @@ __all__ = [
     "BASELINES",
     "BacktestResult",
     "CandidateChoices",
+    "DriftGlance",
+    "LabelEstimate",
     "Panel",
     "Promise",
     "SkippedBaseline",
     "Strategy",
+    "TableCheck",
     "TrackerLedger",
     "backtest",
+    "check_table",
     "from_json",
     "promise",
     "read_table",

@@ -8,7 +8,7 @@ import numpy as np
 from driftpace.errors import DataError
 from driftpace.tables import Column, Encoding, LearnedEncoding, learn_encoding
 from driftpace.tables.encoding import MissingPolicy
-from driftpace.tables.identity import CLOCK, find_ids, follows_time
+from driftpace.tables.identity import find_ids
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
 
@@ -23,34 +23,17 @@ class EncodingOptions:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class EncodedFeatures:
-    """Encoded features: their names and values in the ``keep`` rows, and the columns they were made of."""
+    """Encoded features: their names and values in the ``keep`` rows, how they were made, and why other columns are left out.
+
+    ``details`` say what became of missing cells and categories.
+    """
 
     names: tuple[str, ...]
     X: FloatArray
     keep: BoolArray
-    sources: tuple[str, ...]
-    chosen: bool
-
-    def without_clocks(
-        self, columns: Mapping[str, Column], by_period: Sequence[IntArray], notes: list[str]
-    ) -> "EncodedFeatures":
-        """Return the features without those that only follow time, unless the user named them; ``notes`` say which."""
-        clocks = [
-            name
-            for name in (self.sources if self.chosen else ())
-            if columns[name].kind == "number" and follows_time(self.X[:, self.names.index(name)], by_period)
-        ]
-        if not clocks or len(clocks) == len(self.sources):
-            return self
-        notes.append(f"Not among the features: {', '.join(clocks)} ({CLOCK}).")
-        left = [index for index, name in enumerate(self.names) if name not in clocks]
-        return EncodedFeatures(
-            names=tuple(self.names[index] for index in left),
-            X=self.X[:, left],
-            keep=self.keep,
-            sources=tuple(name for name in self.sources if name not in clocks),
-            chosen=self.chosen,
-        )
+    encoding: Encoding
+    left_out: Mapping[str, str]
+    details: tuple[str, ...]
 
 
 def encode_features(
@@ -58,13 +41,17 @@ def encode_features(
     features: Sequence[str] | None,
     apart: Sequence[str],
     keep: BoolArray,
+    order: IntArray,
     options: EncodingOptions,
     notes: list[str],
 ) -> EncodedFeatures:
-    """Return the encoded features; ``notes`` say what was done. Ids are left out where features are not named."""
+    """Return the encoded features; ``notes`` say what was done.
+
+    Where features are not named, ids are left out, and numbers that only follow time: ``order`` are the kept rows in that order.
+    """
     owner, missing = options.owner, options.missing
     others = [name for name in columns if name not in apart]
-    ids = find_ids(columns, others, keep) if features is None else {}
+    ids = find_ids(columns, others, keep, order) if features is None else {}
     ids = ids if len(ids) < len(others) else {}
     learned = learn_encoding(
         columns,
@@ -85,8 +72,9 @@ def encode_features(
         names=encoded.names,
         X=encoded.X,
         keep=keep,
-        sources=tuple(learned.encoding.sources),
-        chosen=features is None,
+        encoding=learned.encoding,
+        left_out={**ids, **learned.left_out},
+        details=learned.notes,
     )
 
 

@@ -185,7 +185,7 @@ def prepare(
     baselines: Sequence[str] = (),
 ) -> Job:
     """Return the job of a panel, or refuse a table that cannot be replayed."""
-    loss = _default_loss(panel, asked.l2) if loss is None else loss
+    loss = default_loss(panel, asked.l2) if loss is None else loss
     _check_loss(panel, loss)
     if asked.l2 is not None and loss.l2 != 0.0:
         raise ParameterError(
@@ -223,7 +223,7 @@ def prepare(
     )
 
 
-def _default_loss(panel: Panel, l2: tuple[float, ...] | None) -> Loss:
+def default_loss(panel: Panel, l2: tuple[float, ...] | None = None) -> Loss:
     """Return the default loss for the target, without a penalty where candidates are given."""
     name = loss_names("classification" if panel.two_classes else "regression")[0]
     return get_loss(name, l2=None if l2 is None else 0.0)

@@ -1,7 +1,7 @@
 """Read a table into a panel: rows by period, numeric features, one target."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from os import PathLike
 from pathlib import Path
@@ -11,15 +11,15 @@ import numpy as np
 
 from driftpace import validation
 from driftpace.backtest.features import EncodingOptions, encode_features, grouped_rows, labelled_rows
-from driftpace.backtest.periods import PeriodRule, group_rows
+from driftpace.backtest.periods import Groups, PeriodRule, group_rows
 from driftpace.datasets import Table
 from driftpace.errors import DataError, ParameterError
-from driftpace.tables import LOCAL_LIMITS, MAX_CATEGORIES, Column, read_columns
+from driftpace.tables import LOCAL_LIMITS, MAX_CATEGORIES, Column, Encoding, read_columns
 from driftpace.tables.calendar import UNITS, calendar_column, calendar_names, check_precision
 from driftpace.tables.cells import without_marks
 from driftpace.tables.dates import parse_dates
 from driftpace.tables.encoding import LARGEST, MISSING_POLICIES, MissingPolicy
-from driftpace.tables.leakage import find_leaks
+from driftpace.tables.leakage import Leak, find_leaks
 from driftpace.tables.targets import describe_target
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
@@ -29,7 +29,9 @@ class Panel:
     """Rows by period: ``X[n]`` and ``y[n]`` are the features and targets of ``periods[n]``, in the order of the table.
 
     ``mean`` was subtracted from each feature, which was then divided by ``scale``. ``classes`` are the two values that became the
-    targets 0 and 1, None for numbers. ``groups`` are the groups of the rows, if any. ``notes`` list what was done.
+    targets 0 and 1, None for numbers. ``groups`` are the groups of the rows, if any. ``notes`` list what was done,
+    ``encoding`` how features are made of columns, ``left_out`` why others are not used, ``leaks`` what may give the target away.
+    ``details`` are the notes on periods, missing cells and categories.
     """
 
     name: str
@@ -43,6 +45,10 @@ class Panel:
     classes: tuple[str, str] | None = None
     groups: tuple[IntArray, ...] | None = None
     notes: tuple[str, ...] = ()
+    encoding: Encoding = field(default_factory=lambda: Encoding(columns=()))
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    leaks: tuple[Leak, ...] = ()
+    details: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.periods)
@@ -140,9 +146,9 @@ def read_table(  # noqa: PLR0913  public API
     """
     validation.switch(owner, standardise=standardise)
     validation.choice(owner, MISSING_POLICIES, missing=missing)
-    given, columns = _read(frame, owner, sheet)
+    given, columns = read_frame(frame, owner, sheet)
     notes = list(frame.notes) if isinstance(frame, Table) else []
-    rule = _period_rule(columns, period, frame, owner)
+    rule = period_rule(columns, period, frame, owner)
     period = rule.column or ""
     target = _named(columns, target, frame, "target", owner)
     if isinstance(frame, str | PathLike):  # a file says NA where nobody gave a label yet; among features it is a word
@@ -169,20 +175,23 @@ def read_table(  # noqa: PLR0913  public API
         columns[period] = _dates(columns[period], rule, dayfirst, owner)
     keep = labelled_rows(columns, period, target, missing, owner=owner, notes=notes)
     keep = grouped_rows(columns, groups, keep, missing, owner=owner, notes=notes)
-    limits = EncodingOptions(missing=missing, max_categories=max_categories, owner=owner)
-    encoded = encode_features(
-        columns, chosen, [*apart, *_excluded(columns, exclude, frame, owner)], keep, limits, notes
-    )
-    keep = encoded.keep
+    about_periods: list[str] = []
+    labels, by_period = _periods(rule, columns, keep, owner, about_periods)
+    notes += about_periods
+    options = EncodingOptions(missing=missing, max_categories=max_categories, owner=owner)
+    apart += _excluded(columns, exclude, frame, owner)
+    encoded = encode_features(columns, chosen, apart, keep, np.concatenate(by_period), options, notes)
+    if encoded.keep is not keep:
+        keep = encoded.keep
+        labels, by_period = _periods(rule, columns, keep, owner, [])
     y, classes = _target(
         target, columns[target].values[keep], columns[target].kind, owner, notes, class_codes=class_codes
     )
-    labels, by_period = group_rows(rule, _rows(columns.get(period), keep), int(keep.sum()), owner=owner, notes=notes)
-    encoded = encoded.without_clocks(columns, by_period, notes)
     names, X = _without_constants(encoded.names, encoded.X, owner, notes)
     if np.ptp(y) == 0.0:
         notes.append(f"Target {target} is the same in every row.")
-    notes += [f"Leakage: {leak.sentence}" for leak in find_leaks(columns, encoded.sources, target, y, keep)]
+    leaks = find_leaks(columns, encoded.encoding.sources, target, y, keep)
+    notes += [f"Leakage: {leak.sentence}" for leak in leaks]
     mean, scale = np.zeros(len(names)), np.ones(len(names))
     if standardise:
         mean, scale = X.mean(axis=0), X.std(axis=0)
@@ -200,13 +209,19 @@ def read_table(  # noqa: PLR0913  public API
         classes=classes,
         groups=None if groups is None else _whose(columns[groups], keep, by_period),
         notes=tuple(notes),
+        encoding=encoded.encoding,
+        left_out=encoded.left_out,
+        leaks=tuple(leaks),
+        details=(*about_periods, *encoded.details),
     )
 
 
-def _read(frame: Any, owner: str, sheet: str | int | None) -> tuple[str, dict[str, Column]]:
+def read_frame(frame: Any, owner: str, sheet: str | int | None) -> tuple[str, dict[str, Column]]:
     """Return a name for the table, and its columns."""
     if isinstance(frame, Table):
         return frame.name, read_columns(frame.columns, owner=owner)
+    if isinstance(frame, Mapping) and frame and all(isinstance(column, Column) for column in frame.values()):
+        return "table", dict(frame)
     try:
         columns = read_columns(frame, limits=LOCAL_LIMITS, owner=owner, sheet=sheet)
     except ParameterError as error:
@@ -247,7 +262,8 @@ def _named(columns: dict[str, Column], name: str | None, source: object, role: s
     return name
 
 
-def _period_rule(columns: dict[str, Column], period: str | None, source: object, owner: str) -> PeriodRule:
+def period_rule(columns: dict[str, Column], period: str | None, source: object, owner: str) -> PeriodRule:
+    """Return how rows are put into periods; a bundled table knows its own."""
     rule = None if period is None else PeriodRule.of(str(period), columns)
     if rule is not None:
         return rule
@@ -287,11 +303,12 @@ def _add_calendar(
     return names
 
 
-def _rows(column: Column | None, keep: BoolArray) -> Column | None:
-    """Return the kept rows of a column."""
-    if column is None:
-        return None
-    return Column(kind=column.kind, values=column.values[keep], missing=column.missing[keep])
+def _periods(rule: PeriodRule, columns: dict[str, Column], keep: BoolArray, owner: str, notes: list[str]) -> Groups:
+    """Return the labels of the periods in order, and the kept rows of each."""
+    column = None if rule.column is None else columns[rule.column]
+    if column is not None:
+        column = Column(kind=column.kind, values=column.values[keep], missing=column.missing[keep])
+    return group_rows(rule, column, int(keep.sum()), owner=owner, notes=notes)
 
 
 def _named_features(

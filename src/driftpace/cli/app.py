@@ -51,6 +51,12 @@ COMMANDS = {
     "serve": CommandSpec("serve", "serve", "Serve the campaigns of a store: dashboard and REST API.", STORE),
     "token": CommandSpec("token", "token", "Manage the access tokens of the service.", STORE),
     "demo": CommandSpec("backtest", "demo", "Replay the bundled income survey and write a report.", STANDALONE),
+    "check": CommandSpec(
+        "check",
+        "check",
+        "Check a table: periods, target, features, leakage, drift, and how many labels a period it would take.",
+        STANDALONE,
+    ),
     "backtest": CommandSpec(
         "backtest",
         "backtest",

@@ -11,6 +11,7 @@ MAX_SHOWN = 60
 
 _SUBJECTS = {
     ("backtest", "frame"): "FILE",
+    ("check_table", "frame"): "FILE",
     ("Campaign.add_money", "money"): "--add",
     ("Campaign.amend", "unknown_categories"): "--unknown-category",
     ("Campaign.create", "name"): "NAME",
@@ -37,7 +38,13 @@ _SUBJECTS = {
 }
 """The options whose parameter in the library has another name, by the owner and the name of that parameter."""
 
-_OWNERS = {"Campaign.predict": "FILE", "Campaign.sample": "--select", "Campaign.tell": "FILE", "backtest": "FILE"}
+_OWNERS = {
+    "Campaign.predict": "FILE",
+    "Campaign.sample": "--select",
+    "Campaign.tell": "FILE",
+    "backtest": "FILE",
+    "check_table": "FILE",
+}
 """What an error without a parameter is about, by its owner."""
 
 _EXPECTED = {

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftpace.errors import DataError
-from driftpace.tables.cells import as_numbers, is_mark
+from driftpace.tables.cells import is_mark, numbers_of
 from driftpace.tables.columns import Column
 from driftpace.tables.date_text import (
     PRECISIONS,
@@ -26,13 +26,15 @@ from driftpace.tables.date_text import (
     read_day,
     split_clock,
 )
-from driftpace.typing import BoolArray, FloatArray
+from driftpace.typing import BoolArray, FloatArray, IntArray
 
 _DATE_WORDS = re.compile(
     r"(?:^|[^a-z])(?:dates?|day|days|datetime|time|timestamp|ts|month|week|year|yr|quarter|period|when|dt|at|on)(?:$|[^a-z])"
     r"|(?:date|time|month|year)$"
 )
 _DIGITS = re.compile(r"\d+(?:\.0+)?")
+_LOOKED_AT = 50
+"""Distinct texts by which a column is taken for no dates at once."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -122,7 +124,17 @@ def find_dates(column: Column, name: str, *, dayfirst: bool | None = None) -> Da
     dated = named_like_date(name)
     if column.kind in ("number", "flag") and not dated:
         return Misfit("it holds numbers", "name it like a date", 0.0)
+    if column.kind == "text" and not _begins_with_dates(column, dated):
+        return Misfit("it holds other texts", "name another column", 0.0)
     return _parse(column, dayfirst, serials=dated)
+
+
+def _begins_with_dates(column: Column, dated: bool) -> bool:
+    """Whether any of the first texts is a date; digits only where the column is named so."""
+    first = [_text(cell) for cell in column.values[: 20 * _LOOKED_AT].tolist() if cell is not None]
+    looked_at = [text for text in dict.fromkeys(first) if not is_mark(text)][:_LOOKED_AT]
+    days = [split_clock(text)[0] for text in looked_at]
+    return not days or any(read_day(day) is not None or (dated and _DIGITS.fullmatch(day)) for day in days)
 
 
 def named_like_date(name: str) -> bool:
@@ -143,9 +155,8 @@ def _parse(column: Column, dayfirst: bool | None, *, serials: bool) -> Dates | M
         return _times(column)
     if column.kind == "flag":
         return Misfit("it holds true and false", "name another column", 0.0)
-    numbers = as_numbers(column)
-    if numbers is not None and not numbers.missing.all():
-        return _numbers(numbers.values, numbers.missing, serials=serials)
+    if column.kind == "number":
+        return _numbers(column.values, column.missing, serials=serials)
     return _texts(column, dayfirst, serials=serials)
 
 
@@ -229,16 +240,16 @@ def _unix(power: int) -> _Reading:
 
 def _texts(column: Column, dayfirst: bool | None, *, serials: bool) -> Dates | Misfit:
     """Return texts as dates; each distinct day and each distinct time of day is read once."""
-    days: dict[str, int] = {}
-    clocks: dict[str, int] = {"": 0}
-    places = np.full((column.values.size, 2), -1)
-    for row, (cell, gone) in enumerate(zip(column.values.tolist(), column.missing.tolist(), strict=True)):
-        if not gone and not is_mark(text := _text(cell)):
-            day, clock = split_clock(text)
-            places[row] = days.setdefault(day, len(days)), clocks.setdefault(clock, len(clocks))
+    codes, distinct = _distinct(column)
+    numbers = numbers_of(distinct)
+    if numbers is not None and not np.isnan(numbers).all():
+        values = numbers[codes]
+        return _numbers(values, np.isnan(values), serials=serials)
+    days, clocks, split = _split_texts(distinct)
+    places = split[codes]
     if not days:
         return Misfit("every cell is empty", "fill them in", 0.0)
-    cells, bad = _read_days(list(days), serials=serials)
+    cells, bad = _read_days(days, serials=serials)
     times = [read_clock(text) if text else None for text in clocks]
     wrong = [index for index, text in enumerate(clocks) if text and times[index] is None]
 
@@ -278,6 +289,28 @@ def _texts(column: Column, dayfirst: bool | None, *, serials: bool) -> Dates | M
     if precision == "day" and not (places[:, 1] == 0).any():
         precision = "time"
     return Dates(values=values, precision=precision, dayfirst=order)
+
+
+def _split_texts(distinct: Sequence[str]) -> tuple[list[str], list[str], IntArray]:
+    """Return the distinct days and times of day, and the places of those of each text; -1 where it is missing."""
+    days: dict[str, int] = {}
+    clocks: dict[str, int] = {"": 0}
+    split = np.full((len(distinct), 2), -1)
+    for code, text in enumerate(distinct):
+        if not is_mark(text):
+            day, clock = split_clock(text)
+            split[code] = days.setdefault(day, len(days)), clocks.setdefault(clock, len(clocks))
+    return list(days), list(clocks), split
+
+
+def _distinct(column: Column) -> tuple[IntArray, list[str]]:
+    """Return the number of each row's cell among the distinct ones, and their texts; a missing cell is empty."""
+    cells = column.values.tolist()
+    if column.kind == "other" or column.missing.any():
+        cells = ["" if gone else _text(cell) for cell, gone in zip(cells, column.missing.tolist(), strict=True)]
+    order: dict[Any, int] = {}
+    codes = np.array([order.setdefault(cell, len(order)) for cell in cells], dtype=np.int64)
+    return codes, [_text(cell) for cell in order]
 
 
 def _text(cell: Any) -> str:

@@ -1,18 +1,20 @@
 """Columns that identify rows or only follow time: they predict nothing that lasts."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from driftpace.tables.columns import Column
-from driftpace.typing import BoolArray, FloatArray, IntArray
+from driftpace.typing import BoolArray, IntArray
 
 FEWEST_ROWS = 20
 """Fewer numbers than this may be consecutive or in order by chance."""
 NAMED, NUMBERED, CLOCK = "named like an id", "numbers the rows", "follows time"
 
-_ID_NAME = re.compile(r"(?:.*[^a-z])?(?:id|uuid|guid|key|index|rownum|row_?number)|unnamed: ?\d+|", re.IGNORECASE)
+_ID_NAME = re.compile(
+    r"(?:.*[^a-z])?(?:id|uuid|guid|key|index|row|rownum|row_?number|row_?names?)|unnamed: ?\d+|", re.IGNORECASE
+)
 
 
 def named_like_id(name: str) -> bool:
@@ -25,9 +27,30 @@ def named_like_id(name: str) -> bool:
     return _ID_NAME.fullmatch(plain) is not None
 
 
-def find_ids(columns: dict[str, Column], names: Sequence[str], keep: BoolArray) -> dict[str, str]:
-    """Return the columns of whole numbers that identify rows, and why: by their name, or because they number the rows.
+def find_ids(
+    columns: Mapping[str, Column], names: Sequence[str], keep: BoolArray, order: IntArray | None = None
+) -> dict[str, str]:
+    """Return the columns that identify rows or only follow time, and why.
 
+    Parameters
+    ----------
+    columns : mapping of str to Column
+        The table.
+    names : sequence of str
+        The columns to look at.
+    keep : array of bool
+        The rows to look at.
+    order : array of int, optional
+        The kept rows in the order of time.
+
+    Returns
+    -------
+    dict of str to str
+        Reasons by column: whole numbers named like an id or that number the rows, and numbers that never fall, or never rise, in
+        the order of time, such as a year: every period has values that were not there before.
+
+    Examples
+    --------
     >>> rows = np.arange(30)
     >>> table = {"nr": Column(kind="number", values=1.0 + rows, missing=rows < 0)}
     >>> find_ids(table, ["nr"], rows >= 0)
@@ -35,40 +58,27 @@ def find_ids(columns: dict[str, Column], names: Sequence[str], keep: BoolArray) 
     """
     found = {}
     for name in names:
-        reason = _id_reason(name, columns[name], keep)
+        reason = None if columns[name].kind != "number" else _reason(name, columns[name], keep, order)
         if reason is not None:
             found[name] = reason
     return found
 
 
-def _id_reason(name: str, column: Column, keep: BoolArray) -> str | None:
-    if column.kind != "number":
+def _reason(name: str, column: Column, keep: BoolArray, order: IntArray | None) -> str | None:
+    values = column.values[keep]
+    there = values[~np.isnan(values)]
+    if not there.size or not np.isfinite(there).all():
         return None
-    values = column.values[keep & ~column.missing]
-    with np.errstate(invalid="ignore"):
-        if not values.size or not np.isfinite(values).all() or np.any(values != np.trunc(values)):
-            return None
-    if named_like_id(name):
+    whole = bool(np.all(there == np.trunc(there)))
+    if whole and named_like_id(name):
         return NAMED
-    if values.size < FEWEST_ROWS or column.missing[keep].any():
+    if values.size < FEWEST_ROWS or there.size < values.size:
         return None
     steps = np.diff(values)
-    if np.all(steps > 0.0) or np.all(steps < 0.0) or np.all(np.diff(np.sort(values)) == 1.0):
+    if whole and (np.all(steps > 0.0) or np.all(steps < 0.0) or np.all(np.diff(np.sort(values)) == 1.0)):
         return NUMBERED
+    if order is not None:
+        steps = np.diff(values[order])
+        if (np.all(steps >= 0.0) or np.all(steps <= 0.0)) and np.count_nonzero(steps) >= 2:
+            return CLOCK
     return None
-
-
-def follows_time(values: FloatArray, by_period: Sequence[IntArray]) -> bool:
-    """Return whether a column never falls, or never rises, from period to period and row to row.
-
-    Such a column, a year or a counter, has in every period values that it never had before.
-
-    >>> years = np.repeat([2010.0, 2011.0, 2012.0], 10)
-    >>> follows_time(years, np.split(np.arange(30), 3)), follows_time(years, np.split(np.arange(30)[::-1], 3))
-    (True, True)
-    """
-    if values.size < FEWEST_ROWS:
-        return False
-    steps = np.diff(values[np.concatenate(list(by_period))])
-    monotone = bool(np.all(steps >= 0.0) or np.all(steps <= 0.0))
-    return monotone and int(np.count_nonzero(steps)) >= 2

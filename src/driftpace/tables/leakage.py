@@ -109,15 +109,15 @@ def find_leaks(
     >>> [leak.feature for leak in find_leaks(table, ["x", "fee"], "y", y, np.ones(200, dtype=np.bool_))]
     ['fee']
     """
-    leaks = _known_after(columns, features, target)
+    after = _known_after(columns, features, target)
     if y.size < FEWEST_ROWS or np.ptp(y) == 0.0:
-        return leaks
+        return after
     chosen = np.unique(np.linspace(0, y.size - 1, min(y.size, MOST_ROWS)).astype(np.int64))
     rows, aims = np.flatnonzero(keep)[chosen], y[chosen]
     distinct, counts = np.unique(aims, return_counts=True)
     classes = distinct.size == 2
     if distinct.size < 2 or (classes and counts.min() < FEWEST_POSITIVES):
-        return leaks
+        return after
     scores: dict[str, tuple[LeakKind, float, str]] = {}
     predictors: dict[str, FloatArray] = {}
     for name in features:
@@ -126,13 +126,15 @@ def find_leaks(
     least = {"correlation": CORRELATION, "rank correlation": RANK_CORRELATION, "AUC": AUC}
     suspects = [name for name, (_, score, measure) in scores.items() if score > least[measure]]
     if not suspects:
-        return leaks
+        return after
+    leaks = []
     others = _together([predictors[name] for name in features if name not in suspects], aims, classes)
     for name in suspects:
         kind, score, measure = scores[name]
         if _left(score, classes) < LEFT_BY_OTHERS * _left(others, classes):
             leaks.append(Leak(feature=name, target=target, kind=kind, score=score, others=others, measure=measure))
-    return leaks
+    known = {leak.feature for leak in leaks}
+    return [*leaks, *(leak for leak in after if leak.feature not in known)]
 
 
 def _known_after(columns: Mapping[str, Column], features: Sequence[str], target: str) -> list[Leak]:
@@ -144,7 +146,7 @@ def _known_after(columns: Mapping[str, Column], features: Sequence[str], target:
     leaks = []
     for name in features:
         empty = columns[name].missing
-        if empty[gone].mean() >= 0.99 and empty[~gone].mean() <= 0.01:
+        if empty[gone].mean() >= 0.95 and int(empty[~gone].sum()) <= 0.05 * count:
             leaks.append(
                 Leak(feature=name, target=target, kind="after", score=float(count), others=0.0, measure="rows")
             )

@@ -1,0 +1,160 @@
+"""What a check of a table says."""
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from driftpace.backtest.proposals import ColumnSummary, PeriodProposal
+from driftpace.tables.leakage import Leak
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DriftGlance:
+    """How much a model of the first third of the periods loses on the last third.
+
+    Parameters
+    ----------
+    first, last : str
+        The periods of both thirds, such as "1977 to 1985".
+    stale : float
+        Loss of the model of the first third on the last third.
+    fresh : float
+        Loss of a model fitted to half of the last third, on the other half.
+    constant : float
+        Loss without features there.
+    """
+
+    first: str
+    last: str
+    stale: float
+    fresh: float
+    constant: float
+
+    @property
+    def excess(self) -> float:
+        """The loss of the stale model above that of the fresh one, as a share of it."""
+        return self.stale / self.fresh - 1.0 if self.fresh > 0.0 else 0.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LabelEstimate:
+    """Labels that one target takes, from a quick replay of the last periods.
+
+    Parameters
+    ----------
+    tolerance : float
+        The excess loss allowed, as a share of the best achievable loss.
+    first : float
+        Labels in the first period of the replay, before anything is known.
+    later : float
+        Labels in each period after it, on average.
+    reached : float
+        The excess loss really reached as a share of the target, on average: below 1 the target was met.
+    """
+
+    tolerance: float
+    first: float
+    later: float
+    reached: float
+
+    @property
+    def missed(self) -> bool:
+        """Whether the target was clearly missed."""
+        return self.reached > 1.5
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TableCheck:
+    """What driftpace would make of a table.
+
+    Parameters
+    ----------
+    name : str
+        The table.
+    rows : int
+        Number of rows.
+    columns : tuple of ColumnSummary
+        What each column holds.
+    period : str or None
+        The period as a backtest takes it, such as "date:month"; None where none was given or found.
+    proposals : tuple of PeriodProposal
+        Ways to put rows into periods, the best first; empty where the period was given.
+    target : str or None
+        The column to predict; None where none was given or is named like one.
+    target_proposed : bool
+        Whether the target was chosen by its name.
+    candidates : tuple of str
+        Columns that could be the target.
+    periods : tuple of str
+        Labels of the periods.
+    sizes : tuple of int
+        Labelled rows of each period.
+    target_detail : str
+        How the target is understood: its two classes, or its range.
+    unlabelled : int
+        Rows without a target.
+    features : tuple of str
+        The columns to predict from.
+    coefficients : int
+        The number of features after encoding.
+    left_out : mapping of str to str
+        Why other columns are not used.
+    notes : tuple of str
+        What was done with missing cells, categories and periods.
+    leaks : tuple of Leak
+        Features that may give the target away.
+    suspects : tuple of str
+        Those of them that drift and labels are given without.
+    drift : DriftGlance or None
+        How much an old model loses.
+    labels : tuple of LabelEstimate
+        Labels a period for some targets.
+    l2 : float or None
+        A penalty that the table needs because columns are linear combinations of others.
+    problems : tuple of str
+        Why a backtest would be refused or no number can be given, one sentence each.
+    arguments : tuple of str
+        The options of ``driftpace backtest`` that were given or chosen.
+    """
+
+    name: str
+    rows: int
+    columns: tuple[ColumnSummary, ...]
+    period: str | None = None
+    proposals: tuple[PeriodProposal, ...] = ()
+    target: str | None = None
+    target_proposed: bool = False
+    candidates: tuple[str, ...] = ()
+    periods: tuple[str, ...] = ()
+    sizes: tuple[int, ...] = ()
+    target_detail: str = ""
+    unlabelled: int = 0
+    features: tuple[str, ...] = ()
+    coefficients: int = 0
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    leaks: tuple[Leak, ...] = ()
+    suspects: tuple[str, ...] = ()
+    drift: DriftGlance | None = None
+    labels: tuple[LabelEstimate, ...] = ()
+    l2: float | None = None
+    problems: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+
+    @property
+    def command(self) -> str:
+        """The next command to run, with ``FILE`` in place of the name of the table."""
+        words = list(self.arguments)
+        if self.target is None or not self.features:
+            if "--target" in words:
+                del words[words.index("--target") : words.index("--target") + 2]
+            return f"driftpace check FILE{_options(words)} --target COLUMN"
+        rows = sum(self.sizes) / max(len(self.sizes), 1)
+        good = [estimate.tolerance for estimate in self.labels if not estimate.missed and estimate.later <= 0.5 * rows]
+        tolerance = good[len(good) // 2] if good else self.labels[0].tolerance if self.labels else 0.1
+        penalty = "" if self.l2 is None else f" --l2 {self.l2:g}"
+        return f"driftpace backtest FILE{_options(words)}{penalty} --tolerance {tolerance:g}"
+
+
+def _options(words: list[str]) -> str:
+    return "".join(f" {shlex.quote(word)}" for word in words)

@@ -1,0 +1,213 @@
+"""A check says what driftpace would make of a table: what was proposed, understood, left out, and what it would take."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import driftpace
+from driftpace.backtest import read_table, render, replay, summary
+from driftpace.backtest.check import check_table, glance_at_drift
+from driftpace.backtest.check_text import check_lines
+from driftpace.backtest.proposals import propose_periods, summarise_columns
+from driftpace.datasets import load_psid7682
+from driftpace.errors import ParameterError
+from driftpace.tables import read_columns
+
+DAYS = np.arange("2023-01-01", "2024-07-01", dtype="datetime64[D]").repeat(6)
+ROWS = DAYS.size
+
+
+def _table(rng: np.random.Generator, drift: float = 1.0) -> dict[str, Any]:
+    time = np.linspace(0.0, drift, ROWS)
+    x, city = rng.normal(size=ROWS), rng.choice(["Oslo", "Rome", "Lima"], ROWS)
+    return {
+        "order_id": np.arange(ROWS),
+        "sold on": [day.strftime("%d/%m/%Y") for day in DAYS.tolist()],
+        "x": np.where(rng.random(ROWS) < 0.05, np.nan, x),
+        "city": city.astype(object),
+        "demand": (3.0 - 2.0 * time) * x + (city == "Oslo") + rng.normal(size=ROWS),
+    }
+
+
+def _labels(lines: list[tuple[str, str]]) -> dict[str, str]:
+    return {label: text for label, text in lines if label}
+
+
+def test_it_is_public() -> None:
+    assert driftpace.check_table is check_table
+
+
+def test_a_table_as_people_have_it(rng: np.random.Generator) -> None:
+    check = check_table(_table(rng), target="demand")
+    assert (check.rows, check.period, check.target_proposed) == (ROWS, "sold on:month", False)
+    assert check.periods[0] == "2023-01"
+    assert len(check.periods) == 18
+    assert check.features == ("x", "city")
+    assert dict(check.left_out) == {"order_id": "named like an id"}
+    assert not check.problems
+    assert not check.leaks
+    assert check.command == "driftpace backtest FILE --period 'sold on:month' --target demand --tolerance 0.1"
+    assert [estimate.tolerance for estimate in check.labels] == [0.2, 0.1, 0.05]
+    later = [estimate.later for estimate in check.labels]
+    assert later == sorted(later)
+    lines = _labels(check_lines(check, "sales.csv"))
+    assert lines["Periods"] == (
+        "sold on:month: 18 periods, 2023-01 to 2024-06, 168 to 186 rows each (chosen as a column of dates; --period names another)"
+    )
+    assert lines["Features"] == "2 columns, 4 after encoding: x, city"
+    assert lines["Leakage"] == "none found: no feature gives the target away"
+    assert lines["Next"].startswith("driftpace backtest sales.csv --period 'sold on:month' --target demand")
+
+
+def test_the_options_of_the_next_command_are_those_of_a_backtest(rng: np.random.Generator) -> None:
+    """The command that is proposed runs, and takes about as many labels as was said."""
+    table = _table(rng)
+    check = check_table(table, target="demand")
+    assert check.period is not None
+    panel = read_table(table, period=check.period, target="demand")
+    result = replay(panel, tolerance=0.1, runs=2, workers=1, baselines=[], progress=False)
+    assert "driftpace" in render(result)
+    assert summary(result)[0].labels / len(panel) == pytest.approx(check.labels[1].later, rel=1.0)
+
+
+def test_drift_is_measured_against_a_model_fitted_there(rng: np.random.Generator) -> None:
+    """The loss of the stale model is known: the slope moved from 3 to 1, about 4/3 between the means of the thirds."""
+    still = check_table(_table(rng, drift=0.0), target="demand").drift
+    moved = check_table(_table(rng), target="demand").drift
+    assert still is not None
+    assert moved is not None
+    assert abs(still.excess) < 0.03
+    # half of (4/3)^2 more than half of the noise: 1 + x's filled cells; the slope moves within the thirds too
+    assert moved.excess == pytest.approx((4.0 / 3.0) ** 2, rel=0.25)
+    assert "hardly any drift" in _labels(check_lines(check_table(_table(rng, drift=0.0), target="demand")))["Drift"]
+
+
+def test_two_classes_and_too_few_periods(rng: np.random.Generator) -> None:
+    x = rng.normal(size=400)
+    table = {"year": np.repeat([1, 2], 200), "x": x, "sold": np.where(x + rng.normal(size=400) > 0.0, "yes", "no")}
+    check = check_table(table, target="sold")
+    assert check.period == "year"
+    assert check.target_detail.startswith("two classes, no and yes; ")
+    assert check.drift is None
+    assert glance_at_drift(read_table(table, period="year", target="sold")) is None
+
+
+def test_leaks_are_named_and_the_numbers_are_without_them(rng: np.random.Generator) -> None:
+    table = _table(rng)
+    table["invoice"] = 3.0 * table["demand"] + 0.1 * rng.normal(size=ROWS)
+    check = check_table(table, target="demand")
+    assert [leak.feature for leak in check.leaks] == ["invoice"]
+    assert check.suspects == ("invoice",)
+    assert "invoice" in check.features
+    assert "--exclude invoice" in check.command
+    assert check.drift is not None
+    assert check.drift.fresh > 0.3  # the noise, which the invoice would explain
+    named = check_table(table, target="demand", features=["x", "invoice"])
+    assert named.suspects == ()
+    assert named.leaks == check.leaks or len(named.leaks) == 1
+
+
+def test_without_a_target_the_columns_are_listed(rng: np.random.Generator) -> None:
+    check = check_table(_table(rng))
+    assert check.target is None
+    assert check.candidates == ("x", "demand")
+    assert len(check.periods) == 18
+    assert check.command == "driftpace check FILE --period 'sold on:month' --target COLUMN"
+    lines = _labels(check_lines(check))
+    assert lines["Target"] == "not named. Which column do you want to predict? Possible: x, demand"
+    assert {column.name: (column.holds, column.target) for column in check.columns} == {
+        "order_id": ("ids", None),
+        "sold on": ("dates", None),
+        "x": ("numbers", "a number"),
+        "city": ("categories", "3 classes"),
+        "demand": ("numbers", "a number"),
+    }
+
+
+def test_a_column_called_target_is_proposed_and_said(rng: np.random.Generator) -> None:
+    table = _table(rng)
+    table["target"] = table.pop("demand")
+    check = check_table(table)
+    assert (check.target, check.target_proposed) == ("target", True)
+    assert "(chosen by its name; --target names another)" in _labels(check_lines(check))["Target"]
+
+
+def test_what_cannot_be_used_is_a_problem_not_an_error(rng: np.random.Generator) -> None:
+    check = check_table(_table(rng), target="city")
+    assert check.problems == ("target 'city' must be numbers or two classes; got 3 texts, such as 'Lima'.",)
+    assert len(check.periods) == 18
+    lines = check_lines(check)
+    assert lines[0] == ("Problem", "Target 'city' must be numbers or two classes; got 3 texts, such as 'Lima'.")
+    assert _labels(lines)["Target"] == "city cannot be used; columns that can be predicted: x, demand"
+    assert lines[-1] == ("Next", "driftpace check FILE --period 'sold on:month' --target COLUMN")
+    same = check_table({**_table(rng), "y": np.ones(ROWS)}, target="y")
+    assert same.problems == ("target 'y' is the same in every row.",)
+    short = check_table({"x": [1.0, 2.0], "y": [2.0, 3.0]}, target="y")
+    assert short.problems == ("it has too few rows, and no column that says when a row was observed.",)
+    with pytest.raises(
+        ParameterError, match=r"check_table\(target=\.\.\.\) must be a column of the table; got 'demnd'"
+    ):
+        check_table(_table(rng), target="demnd")
+
+
+def test_collinear_columns_need_a_penalty(rng: np.random.Generator) -> None:
+    table = _table(rng)
+    table["twice"] = 2.0 * np.nan_to_num(table["x"], nan=float(np.nanmean(table["x"]))) + 1.0
+    table["x"] = (table["twice"] - 1.0) / 2.0
+    check = check_table(table, target="demand")
+    assert check.l2 == 0.001
+    assert "--l2 0.001" in check.command
+    assert check.labels
+
+
+def test_files_and_bundled_tables(tmp_path: Path, rng: np.random.Generator) -> None:
+    path = tmp_path / "sales.csv"
+    rows = zip(*_table(rng).values(), strict=True)
+    path.write_text("order_id,sold on,x,city,demand\n" + "".join(",".join(map(str, row)) + "\n" for row in rows))
+    assert check_table(path, target="demand").name == "sales"
+    bundled = check_table(load_psid7682())
+    assert (bundled.period, bundled.target, bundled.proposals) == ("year", "log_wage", ())
+
+
+@pytest.mark.parametrize(
+    ("columns", "period"),
+    [
+        ({"period": np.repeat(np.arange(20), 50), "date": DAYS[:1000]}, "period"),
+        ({"date": DAYS[:3000]}, "date:month"),
+        ({"month": np.repeat(np.arange(1, 13), 100)}, ":100"),  # a month that begins again every year
+        ({"year": np.repeat(np.arange(2000, 2010), 100), "month": np.tile(np.arange(1, 11), 100)}, "year"),
+        ({"wave": np.repeat(["wave 1", "wave 2"], 500)}, "wave"),
+        ({"x": np.sin(np.arange(1000))}, ":100"),
+        ({"when": ["2024"] * 500 + ["soon"] * 500}, ":100"),
+    ],
+)
+def test_proposed_periods(columns: dict[str, Any], period: str) -> None:
+    assert propose_periods(read_columns(columns))[0].period == period
+
+
+def test_columns_of_every_kind() -> None:
+    rows = 200
+    table = read_columns(
+        {
+            "empty": [None] * rows,
+            "flag": [True, False] * (rows // 2),
+            "species": [0, 1, 2, 1] * (rows // 4),
+            "constant": [3.5] * rows,
+            "mostly": [str(number) for number in range(rows - 2)] + ["many", "few"],
+            "name": [f"row {row}" for row in range(rows)],
+            "mixed": [1, "a"] * (rows // 2),
+            "count": [row % 40 for row in range(rows)],
+        }
+    )
+    assert {column.name: (column.holds, column.target) for column in summarise_columns(table)} == {
+        "empty": ("nothing", None),
+        "flag": ("two values", "two classes"),
+        "species": ("whole numbers", "3 classes, if they are codes"),
+        "constant": ("numbers", None),
+        "mostly": ("numbers", "a number"),
+        "name": ("ids", None),
+        "mixed": ("two values", "two classes"),
+        "count": ("whole numbers", "a number"),
+    }
