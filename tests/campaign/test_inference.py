@@ -7,7 +7,7 @@ import pytest
 
 from driftpace.campaign import Definition
 from driftpace.campaign.inference import describe_task, infer_definition
-from driftpace.errors import ParameterError
+from driftpace.errors import DataError, ParameterError
 
 ROWS: dict[str, list[Any]] = {
     "row_id": [f"r{n}" for n in range(60)],
@@ -25,13 +25,28 @@ def infer(rows: Any = ROWS, **settings: Any) -> Any:
 def test_everything_is_inferred_and_noted() -> None:
     inference = infer()
     definition = inference.definition
-    assert (definition.id, definition.features, definition.loss) == ("row_id", ("a", "plan"), "squared")
-    assert dict(definition.categories) == {"plan": ("basic", "gold")}
+    assert (definition.id, definition.features, definition.loss) == ("row_id", ("a", "plan", "carrier"), "squared")
+    assert definition.categories["plan"] == ("gold", "basic")
+    assert len(definition.categories["carrier"]) == 20 + 1
+    assert definition.unknown_categories == {"carrier": "other"}
+    assert definition.fill == {"a": 2.9}
+    assert definition.make_tracker(rng=0).snapshot()[1].features == 1 + 1 + 20
     assert dict(inference.notes) == {
         "Row ID": "row_id",
-        "Features": "a, plan (basic, gold)",
-        "Left out": "carrier: more than 20 categories",
+        "Features": "a, plan (gold, basic), carrier (c0, c1, c10, c11, c12, c13 and 15 more)",
+        "Categories": "carrier became 20 columns of 0 and 1, and 'c0' is all zeros; 10 rarer values are carrier=other",
     }
+
+
+def test_missing_cells_free_text_and_class_codes_are_noted() -> None:
+    rows = {**ROWS, "a": [None, *ROWS["a"][1:]], "text": [f"text {n} {n * n}" for n in range(60)]}
+    inference = infer(rows, features=["a", "plan"])
+    assert inference.definition.indicators == ("a",)
+    assert dict(inference.notes)["Missing"].startswith("a: 1 of 60 cells is missing; filled with the mean")
+    assert dict(infer(rows, id="row_id").notes)["Left out"] == "text: free text or ids"
+    with pytest.raises(ParameterError, match="'kind' holds 0 to 2 in the table, which look like codes of 3 classes"):
+        infer({**ROWS, "kind": [0, 1, 2] * 20}, target="kind")
+    assert infer({**ROWS, "kind": [0, 1, 2] * 20}, target="kind", loss="squared").definition.loss == "squared"
 
 
 def test_a_file_is_read(tmp_path: Path) -> None:
@@ -43,14 +58,17 @@ def test_a_file_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("features", "rows", "problem"),
     [
-        (["a", "carrier"], {}, "'carrier' has more than 20 categories"),
-        (["a", "day"], {"day": ["2026-11-16", "2026-11-17"] * 30}, "'day' has dates"),
         (["a", "kind"], {"kind": ["x"] * 60}, "'kind' has the same value in every row"),
     ],
 )
 def test_a_feature_that_was_asked_for_is_never_dropped(features: list[str], rows: dict[str, Any], problem: str) -> None:
     with pytest.raises(ParameterError, match=rf"infer_definition\(features=\.\.\.\) must be numeric or .*; {problem}"):
         infer({**ROWS, **rows}, features=features)
+
+
+def test_dates_are_no_features() -> None:
+    with pytest.raises(DataError, match="feature 'day' must be numbers or categories; it has dates"):
+        infer({**ROWS, "day": ["2026-11-16", "2026-11-17"] * 30}, features=["a", "day"])
 
 
 @pytest.mark.parametrize(("name", "role"), [("y", "target"), ("row_id", "id")])

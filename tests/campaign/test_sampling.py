@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from driftpace.campaign import Campaign
@@ -52,9 +53,9 @@ def test_a_dry_run_records_nothing_and_draws_what_is_drawn_then(campaign: Campai
 
 
 def test_invalid_rows_are_skipped_and_labels_are_not_copied(campaign: Campaign) -> None:
-    pool: dict[str, Any] = {**POOL, "x": [None, *range(59)], "y": [1.0, None, None] * 20}
+    pool: dict[str, Any] = {**POOL, "x": [np.inf, None, *range(58)], "y": [1.0, None, None] * 20}
     sample = campaign.sample(pool)
-    assert (sample.skipped, sample.invalid) == (1, {"without x": 1})
+    assert (sample.skipped, sample.invalid) == (1, {"with an infinite x": 1})
     assert sample.labelled == sum(pool["y"][position] is not None for position in sample.positions)
     assert "y" not in sample.rows()
 
@@ -93,9 +94,9 @@ def test_endless_conflicts_are_reported(campaign: Campaign, monkeypatch: pytest.
     [
         (POOL, {"strata": "town"}, r"Campaign\.sample\(strata=\.\.\.\) must be a column of the pool"),
         (
-            {"id": ["a"], "x": [None]},
+            {"id": ["a"], "x": [np.inf]},
             {"source": "p.csv"},
-            r"pool=\.\.\.\) must have valid rows; p\.csv has none: 1 without x",
+            r"pool=\.\.\.\) must have valid rows; p\.csv has none: 1 with an infinite x",
         ),
         ({"id": ["a"]}, {}, r"Campaign\.sample: the table must have the column 'x'"),
         (7, {}, r"Campaign\.sample\(pool=\.\.\.\) must be"),

@@ -198,7 +198,7 @@ def test_json_stays_alone_on_stdout(churn: Path, run: Run) -> None:
         (("--select", "lacks.csv", "--out", "t.csv"), "--select: the table must have the column 'visits'; it has"),
         (
             ("--select", "none.csv", "--out", "t.csv"),
-            "--select must have valid rows; none.csv has none: 1 without visits, 1 with a non-numeric age.",
+            "--select must have valid rows; none.csv has none: 1 with an infinite visits, 1 with an infinite age.",
         ),
         (
             ("--select", "pool.csv", "--label-studio", "http://127.0.0.1:1"),
@@ -209,7 +209,7 @@ def test_json_stays_alone_on_stdout(churn: Path, run: Run) -> None:
 def test_refusals(churn: Path, run: Run, more: tuple[str, ...], sentence: str) -> None:
     Path("bad.csv").write_bytes(b"customer_id,age\n1,\xff\xfe\xfa\n")
     Path("lacks.csv").write_text("customer_id,age,plan\n7,1,gold\n")
-    Path("none.csv").write_text("customer_id,age,visits,plan\n7,1,,gold\n8,old,2,gold\n")
+    Path("none.csv").write_text("customer_id,age,visits,plan\n7,1,inf,gold\n8,inf,2,gold\n")
     Path("twice.csv").write_text("customer_id,age,visits,plan\n7,1,2,gold\n7,1,2,gold\n")
     before = content()
     code, out, err = run("ask", "churn", "--key", "W1", *more)
@@ -301,13 +301,13 @@ def test_a_file_that_only_grows_brings_the_new_rows_alone(churn: Path, run: Run)
 
 def test_rows_that_could_not_be_told_are_not_drawn_and_counted(churn: Path, run: Run) -> None:
     lines = ["customer_id,age,visits,plan"]
-    lines += [f"{n},{'' if n < 5 else 40 + n},{n % 3},{'purple' if n in (4, 5) else 'gold'}" for n in range(20)]
+    lines += [f"{n},{'inf' if n < 5 else 40 + n},{n % 3},{'purple' if n in (4, 5) else 'gold'}" for n in range(20)]
     Path("pool.csv").write_text("\n".join(lines))
     code, out, _ = run(*SELECT, "tasks.csv")
     assert code == 0
-    assert "Rows       12 of the 14 rows, at random;" in out
-    assert "Skipped    6 of the 20 rows in the pool are invalid: 5 without age, 2 with an unknown plan" in out
-    assert {int(row["customer_id"]) for row in rows_of("tasks.csv")} <= set(range(6, 20))
+    assert "Rows       12 of the 15 rows, at random;" in out
+    assert "Skipped    5 of the 20 rows in the pool are invalid: 5 with an infinite age" in out
+    assert {int(row["customer_id"]) for row in rows_of("tasks.csv")} <= set(range(5, 20))
     label(Path("tasks.csv"), Path("done.csv"))
     assert json.loads(run("tell", "churn", "done.csv", "--part", "--format", "json")[1])["rows"] == 12
 

@@ -92,7 +92,7 @@ def test_what_a_table_shows(folder: Path, run: Run) -> None:
     created = definition("t")
     assert (created.id, created.classes, created.features) == ("id", ("n", "y"), ("a", "grade"))
     assert dict(created.categories) == {"grade": ("a", "b", "c")}
-    assert "Left out   note: more than 20 categories" in out
+    assert "Left out   note: free text or ids" in out
     assert "Classes    n (negative) and y (positive) in left" in out
 
 

@@ -40,7 +40,7 @@ def test_words_such_as_none_are_words_from_init_to_tell(folder: Path, run: Run, 
 def test_missing_cells_are_said_at_once(folder: Path, run: Run) -> None:
     lines = [f"r{n},{'' if n < 3 else n % 5},{n * 7 % 11}" for n in range(60)]
     _, out = begin(run, "\n".join(["id,a,x", *lines]))
-    assert "Missing    a in 3 of 60 rows; rows with missing values cannot be used" in out
+    assert "Missing    a: 3 of 60 cells are missing; filled with the mean 2.05263, and a=missing says where" in out
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
@@ -100,15 +100,12 @@ def test_a_column_that_was_named_is_kept_and_warned_of(folder: Path, run: Run) -
     assert "Warning    period has the same value in every row and adds no information" in out
 
 
-def test_codes_are_no_numbers_unless_they_are_named(folder: Path, run: Run) -> None:
+def test_codes_are_categories(folder: Path, run: Run) -> None:
     lines = [f"{n % 7},{n % 30:03}" for n in range(60)]
-    text = "\n".join(["a,zip", *lines])
-    created, out = begin(run, text)
-    assert created.features == ("a",)
-    assert "Left out   zip: more than 20 categories" in out
-    Path("t.toml").unlink()
-    Path("driftpace.db").unlink()
-    assert begin(run, text, "--features", "a,zip")[0].features == ("a", "zip")
+    created, out = begin(run, "\n".join(["a,zip", *lines]))
+    assert created.features == ("a", "zip")
+    assert created.categories["zip"][-2:] == ("019", "other")
+    assert "10 rarer values are zip=other" in out
 
 
 @pytest.mark.parametrize("days", [("2026-11-16", "2026-11-17"), ("16.11.2026", "1.12.2026"), ("2026-W46", "2026-W47")])

@@ -16,6 +16,7 @@ from driftpace.campaign import Campaign
 from driftpace.campaign.serialization import order_json, report_json
 from driftpace.storage import open_store
 from tests.cli.loop import Run, content, label
+from tests.cli.test_init import definition
 
 
 @pytest.fixture
@@ -203,11 +204,7 @@ def test_rows_may_come_through_a_pipe(asked: Path) -> None:
         (("--label-studio", "http://127.0.0.1:1"), "--label-studio and --project must be given together"),
         (("pool.csv",), "FILE: the table must have the column 'churned'; it has customer_id, age, visits, plan."),
         (("words.csv",), "FILE: target 'churned' must be 'no' or 'yes'; row 1 has 'maybe'."),
-        (
-            ("unknown.csv",),
-            "FILE: column 'plan' must be one of basic, gold; got 'silver'. Remove such rows",
-        ),
-        (("gone.csv",), "FILE: feature 'age' must have a value in every row; row 1 has none."),
+        (("old.csv",), "FILE: feature 'age' must be numeric; row 1 has 'old'."),
         (("bytes.csv",), "FILE: bytes.csv must be text in UTF-8"),
         (("empty.csv",), "FILE: empty.csv must hold at least one row; it is empty."),
         (("book.xlsx",), "FILE: book.xlsx must be a whole workbook; it cannot be read: File is not a zip file."),
@@ -217,8 +214,7 @@ def test_rows_may_come_through_a_pipe(asked: Path) -> None:
 def test_refusals(asked: Path, run: Run, arguments: tuple[str, ...], sentence: str) -> None:
     head = "customer_id,age,visits,plan,churned\n"
     Path("words.csv").write_text(f"{head}1,30,2,gold,maybe\n")
-    Path("unknown.csv").write_text(f"{head}1,30,2,silver,no\n")
-    Path("gone.csv").write_text(f"{head}1,,2,gold,no\n")
+    Path("old.csv").write_text(f"{head}1,old,2,gold,no\n")
     Path("bytes.csv").write_bytes(head.encode() + b"1,30,2,g\xfcld,no\n")
     Path("empty.csv").write_text("")
     Path("book.xlsx").write_bytes(b"PK\x03\x04 and more")
@@ -244,3 +240,15 @@ def test_a_period_of_one_row_is_plain_json_in_the_log(asked: Path, run: Run) -> 
     assert run("tell", "churn", "one.csv", "--close")[0] == 0
     (last,) = json.loads(run("log", "churn", "--format", "json", "--last", "1")[1])
     assert (last["served"]["rows"], last["served"]["error"]) == (1, None)
+
+
+def test_missing_cells_and_unknown_categories_are_counted(churn: Path, run: Run) -> None:
+    run("ask", "churn", "--key", "W1")
+    Path("rows.csv").write_text("customer_id,age,visits,plan,churned\n1,,2,gold,no\n2,30,1,silver,yes\n3,40,1,,no\n")
+    code, out, _ = run("tell", "churn", "rows.csv")
+    assert code == 0
+    assert out.splitlines()[1:4] == [
+        "Unknown    1 row with an unknown plan (silver) counts as basic",
+        f"Missing    1 cell of age is missing and counts as {definition('churn').fill['age']:.6g}",
+        "Missing    1 cell of plan is missing and counts as basic",
+    ]

@@ -91,11 +91,11 @@ def test_rare_categories_are_pooled_and_many_are_hashed() -> None:
     rare = learn_encoding(read_columns({"city": city + [f"village {n}" for n in range(30)]}))
     assert rare.encoding.names[-1] == "city=other"
     assert rare.encoding.columns[0].unknown == ("other",)  # type: ignore[union-attr]
-    assert "32 rarer values are city=other" in rare.notes[0]
+    assert "32 rarer values are city=other" in rare.notes["city"]
     users = [f"user {n}" for n in rng.integers(0, 3000, size=20_000)]
     hashed = learn_encoding(read_columns({"user": users}), ["user"])
     assert hashed.encoding.names == tuple(f"user=other {bucket}" for bucket in range(1, 9))
-    assert "are hashed into 8 columns" in hashed.notes[0]
+    assert "are hashed into 8 columns" in hashed.notes["user"]
     again = hashed.encoding.encode(read_columns({"user": ["user 1", "somebody new", "user 1"]})).X
     assert (again.sum(axis=1) == 1.0).all()
     assert (again[0] == again[2]).all()
@@ -128,7 +128,7 @@ def test_few_texts_among_numbers_are_missing_and_named() -> None:
     age[7] = "five"
     learned = learn_encoding(read_columns({"age": age}))
     assert learned.encoding.names == ("age", "age=missing")
-    assert "missing or not a number (row 8 has 'five')" in learned.notes[0]
+    assert "missing or not a number (row 8 has 'five')" in learned.notes["age"]
     half = learn_encoding(read_columns({"age": ["4", "five"] * 20}))
     assert half.encoding.text_columns == ("age",)
     with pytest.raises(DataError, match=r"feature 'age' must be numeric; row 2 has 'five'"):
@@ -141,7 +141,7 @@ def test_columns_missing_in_the_same_rows_share_a_mark() -> None:
     x = [None if n % 5 == 0 else float(n) for n in range(100)]
     learned = learn_encoding(read_columns({"x": x, "y": [None if v is None else v * v for v in x]}))
     assert learned.encoding.names == ("x", "x=missing", "y")
-    assert learned.notes[1].endswith("and x=missing says where.")
+    assert learned.notes["y"].endswith("and x=missing says where.")
 
 
 def test_columns_without_values_and_copies_are_left_out() -> None:

@@ -74,7 +74,7 @@ def encode_features(
         keep=keep,
         encoding=learned.encoding,
         left_out={**ids, **learned.left_out},
-        details=learned.notes,
+        details=tuple(learned.notes.values()),
     )
 
 
@@ -148,4 +148,4 @@ def _feature_notes(learned: LearnedEncoding, ids: Mapping[str, str], *, chosen: 
             reasons.setdefault(reason, []).append(name)
         listed = "; ".join(f"{', '.join(names)} ({reason})" for reason, names in reasons.items())
         notes.append(f"Not among the features: {listed}.")
-    return [*notes, *learned.notes]
+    return [*notes, *learned.notes.values()]

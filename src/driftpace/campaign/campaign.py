@@ -249,7 +249,7 @@ class Campaign(CampaignReader):
         Receipt
         """
         validation.switch("Campaign.tell", accept_others=accept_others)
-        columns = read_table(table, owner="Campaign.tell", definition=self.definition)
+        columns = read_table(table, owner="Campaign.tell", definition=self.definition, encoding=self.encoding)
         name = check_key("Campaign.tell", "delivery", delivery)
         digest = check_key("Campaign.tell", "digest", digest)
         target = Target.checked(final=final, key=key, period=period, again=again)
@@ -418,7 +418,7 @@ class Campaign(CampaignReader):
     def amend(
         self, *, unknown_categories: Mapping[str, str], reason: str, who: str = "", dry_run: bool = False
     ) -> Status:
-        """Map categories that the definition does not list; rows with such categories are refused otherwise.
+        """Map categories that the definition does not list; by default they count as ``other``, or as the reference category.
 
         Earlier deliveries and the open order do not change. If the mapping is already in effect, nothing is written.
 

@@ -8,8 +8,10 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from driftpace import validation
+from driftpace.campaign.column_settings import check_categories, check_fill, check_unknown_categories, words
 from driftpace.errors import ParameterError
 from driftpace.losses import classifies, get_loss, loss_names, loss_spec
+from driftpace.tables.encoding import MISSING_POLICIES, MissingPolicy
 
 if TYPE_CHECKING:
     from driftpace.losses import Loss
@@ -47,13 +49,21 @@ class Definition:
     audit : float, optional
         The share of each order that is held out for the audit, such as 0.1; by default none.
     features : sequence of str, optional
-        Feature columns; by default every numeric column of the first delivery.
+        Feature columns; by default every column of the first delivery but dates, free text and ids.
     classes : pair of str, optional
         The negative and the positive class of a target that is not 0/1.
     categories : mapping of str to sequence of str
         The categories of each categorical feature; the first is the reference.
-    unknown_categories : mapping of str to str
-        The category that unknown ones count as, by column; by default such rows are refused.
+    unknown_categories : mapping of str to str or sequence of str
+        The category that unknown ones count as, by column; by default the reference. Of several, the hash of a category selects
+        one.
+    missing : {"impute", "drop", "refuse"}
+        Whether missing features are filled, their rows are left out, or the table is refused.
+    fill : mapping of str to float
+        What missing cells of numeric features count as; by default the mean of the first delivery. Missing categories count as
+        the category ``missing`` where it is listed, else as the reference.
+    indicators : sequence of str
+        Numeric features with a column of their own, such as ``age=missing``, that says where they are missing.
     id : str, optional
         Column that identifies rows.
     groups : str, optional
@@ -101,7 +111,10 @@ class Definition:
     features: tuple[str, ...] | None = None
     classes: tuple[str, str] | None = None
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    unknown_categories: Mapping[str, str] = field(default_factory=dict)
+    unknown_categories: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
+    missing: MissingPolicy = "impute"
+    fill: Mapping[str, float] = field(default_factory=dict)
+    indicators: tuple[str, ...] = ()
     id: str | None = None
     groups: str | None = None
     loss: str = "squared"
@@ -143,19 +156,22 @@ class Definition:
             validation.switch("Campaign", **{name: given.get(name, True)})
         if "seed" in given:
             validation.count("Campaign", seed=given["seed"])
-        for name in ("features", "classes"):
-            if name in given:
-                given[name] = _words(name, given[name])
+        for name in ("features", "classes", "indicators"):
+            if name in given and (name != "indicators" or given[name] not in ([], ())):
+                given[name] = words(name, given[name])
         if "classes" in given and (len(given["classes"]) != 2 or len(set(given["classes"])) != 2):
             raise ParameterError(
                 f"must be two different texts; got {given['classes']!r}.",
                 owner="Campaign",
                 name="classes",
             )
-        given["categories"] = _categories(given.get("categories", {}))
+        given["categories"] = check_categories(given.get("categories", {}))
         given["unknown_categories"] = check_unknown_categories(
             "Campaign", given.get("unknown_categories", {}), given["categories"]
         )
+        validation.choice("Campaign", MISSING_POLICIES, missing=given.get("missing", "impute"))
+        given["fill"] = check_fill(given.get("fill", {}))
+        given["indicators"] = tuple(given.get("indicators", ()))
         default = loss_names("classification" if "classes" in given else "regression")[0]
         given["loss"] = given.get("loss", default)
         validation.choice("Campaign", loss_names(), loss=given["loss"])
@@ -185,13 +201,15 @@ class Definition:
         twice = next((name for name in used if used.count(name) > 1), None)
         if twice is not None:
             raise ParameterError(f"must name each column once; got {twice!r} twice.", owner="Campaign", name="features")
-        for name in self.categories:
-            if self.features is not None and name not in self.features:
-                raise ParameterError(
-                    f"must be one of features; got {name!r}.",
-                    owner="Campaign",
-                    name="categories",
-                )
+        for setting in ("categories", "fill", "indicators"):
+            for name in getattr(self, setting):
+                numeric = setting == "categories" or name not in self.categories
+                if (self.features is not None and name not in self.features) or not numeric:
+                    raise ParameterError(
+                        f"must be one of features{'' if numeric else ' that is numeric'}; got {name!r}.",
+                        owner="Campaign",
+                        name=setting,
+                    )
         if self.classes is not None and not classifies(self.loss):
             allowed = " or ".join(repr(name) for name in loss_names("classification"))
             raise ParameterError(
@@ -205,10 +223,15 @@ class Definition:
         plain: dict[str, Any] = {}
         for item in fields(self):
             value = getattr(self, item.name)
-            default = {} if item.name in ("categories", "unknown_categories") else item.default
+            default = {} if item.name in ("categories", "unknown_categories", "fill") else item.default
             if value != default:
                 plain[item.name] = _plain(value)
         return plain
+
+    def unknown_levels(self, name: str, default: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the categories that unknown ones of a column count as."""
+        levels = self.unknown_categories.get(name, default)
+        return (levels,) if isinstance(levels, str) else tuple(levels)
 
     def make_loss(self) -> "Loss":
         """Return the loss."""
@@ -234,7 +257,9 @@ class Definition:
 
         features = None
         if self.features is not None:
-            features = sum(len(self.categories.get(name, ("", ""))) - 1 for name in self.features)
+            features = len(self.indicators) + sum(
+                len(self.categories.get(name, ("", ""))) - 1 for name in self.features
+            )
         try:
             return Tracker(
                 self.make_loss(),
@@ -277,65 +302,6 @@ def make_cost(prices: Mapping[str, Any]) -> Any:
     if "tiers" in prices:
         return TieredCost(tiers=tuple((start, price) for start, price in prices["tiers"]), **more)
     return LinearCost(**more, **({"per_sample": prices["per_sample"]} if "per_sample" in prices else {}))
-
-
-def _words(name: str, value: Any) -> tuple[str, ...]:
-    good = (
-        isinstance(value, list | tuple) and value and all(isinstance(text, str) and "\0" not in text for text in value)
-    )
-    if not good:
-        raise ParameterError(f"must be a list of names; got {value!r:.80}.", owner="Campaign", name=name)
-    return tuple(value)
-
-
-def _categories(value: Any) -> dict[str, tuple[str, ...]]:
-    if not isinstance(value, Mapping):
-        raise ParameterError(
-            f"must give a list of categories for each column; got {value!r:.80}.",
-            owner="Campaign",
-            name="categories",
-        )
-    checked = {}
-    for name, words in value.items():
-        levels = _words("categories", words)
-        if len(levels) < 2 or len(set(levels)) != len(levels):
-            raise ParameterError(
-                f"must be at least two different categories; got {list(levels)!r:.80} for {name!r}.",
-                owner="Campaign",
-                name="categories",
-            )
-        checked[str(name)] = levels
-    return checked
-
-
-def check_unknown_categories(owner: str, value: Any, categories: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
-    """Return the category that unknown ones count as, by column, or raise ParameterError unless both are in ``categories``."""
-    if not isinstance(value, Mapping):
-        raise ParameterError(
-            f"must give one category for each column; got {value!r:.80}.", owner=owner, name="unknown_categories"
-        )
-    for name, word in value.items():
-        if name not in categories:
-            near = get_close_matches(str(name), categories, n=1)
-            there = (
-                f"there {'are' if len(categories) > 1 else 'is'} {', '.join(categories)}"
-                if categories
-                else "there are none"
-            )
-            hint = f"did you mean {near[0]!r}?" if near else f"{there}."
-            raise ParameterError(
-                f"must be columns in categories; got {name!r:.80}: {hint}",
-                owner=owner,
-                name="unknown_categories",
-            )
-        if word not in categories[name]:
-            words = list(categories[name])
-            raise ParameterError(
-                f"must be one of {words!r:.80} for {name!r:.80}; got {word!r:.80}.",
-                owner=owner,
-                name="unknown_categories",
-            )
-    return dict(value)
 
 
 def _penalty(given: Mapping[str, Any]) -> float | tuple[float, ...]:

@@ -3,7 +3,7 @@
 import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -24,17 +24,19 @@ from driftpace.campaign.orders import (
     past_order,
     require_period,
 )
-from driftpace.campaign.records import LateRows, MappedCategories, Order, Receipt, Revision
+from driftpace.campaign.records import LateRows, Order, Receipt, Revision
 from driftpace.campaign.replay import LogInForce
-from driftpace.campaign.schema import Columns, Unlisted, labelled, map_categories
-from driftpace.campaign.serialization import mapped_categories_json
+from driftpace.campaign.schema import Columns, current_encoding, labelled
+from driftpace.campaign.serialization import filled_cells_json, mapped_categories_json
 from driftpace.campaign.state import CampaignState
 from driftpace.campaign.text import period_name
 from driftpace.campaign.transitions import PackedRows, pack_rows, rows_content, undone_by
 from driftpace.errors import DataError, ParameterError
 from driftpace.storage.base import Entry, Store
+from driftpace.tables.encoding import EncodedRows
+from driftpace.tables.filled import FilledCells, MappedCategories
 from driftpace.tracker.builder import uses_groups
-from driftpace.tracker.inputs import read_groups, read_rows, read_targets
+from driftpace.tracker.inputs import InputRows, read_groups, read_rows, read_targets
 from driftpace.tracker.method import TellEvent
 
 _OWNER = "Campaign.tell"
@@ -44,9 +46,9 @@ _OWNER = "Campaign.tell"
 class Delivery:
     """Rows as the caller passes them, none where X is None.
 
-    ``name`` identifies the delivery and ``digest`` its content; ``left_out`` counts rows that were ignored before, and
-    ``unlisted`` holds categories that are mapped to another one, by column. ``periods`` are those for which the rows were drawn, by
-    their own account; ``accept_others`` takes rows that were not drawn.
+    ``name`` identifies the delivery and ``digest`` its content; ``left_out`` counts rows that were ignored before. Rows of a
+    table are ``encoded``. ``periods`` are those for which the rows were drawn, by their own account; ``accept_others`` takes rows
+    that were not drawn.
     """
 
     X: Any
@@ -58,7 +60,7 @@ class Delivery:
     source: str
     left_out: Mapping[str, int]
     who: str
-    unlisted: Unlisted = field(default_factory=dict)
+    encoded: EncodedRows | None = None
     periods: Sequence[int] | None = None
     accept_others: bool = False
 
@@ -89,6 +91,7 @@ class _Counted:
     repeated: int = 0
     others: int = 0
     mapped: tuple[MappedCategories, ...] = ()
+    filled: tuple[FilledCells, ...] = ()
 
 
 def read_delivery(
@@ -107,20 +110,24 @@ def read_delivery(
         columns,
         period=state.state.period,
         names=() if state.opened is None else state.opened.names,
-        known=state.state.columns,
+        learned=state.encoding,
         owner=_OWNER,
     )
     return Delivery(
-        X=rows.rows,
+        X=InputRows(X=rows.rows.X, columns=rows.rows.names),
         y=rows.y,
         groups=rows.groups,
         ids=rows.ids,
         name=name,
         digest=digest,
         source=source,
-        left_out={"unlabelled": rows.unlabelled, "other_period_rows": rows.other_period_rows},
+        left_out={
+            "unlabelled": rows.unlabelled,
+            "other_period_rows": rows.other_period_rows,
+            "incomplete": rows.incomplete,
+        },
         who=who,
-        unlisted=rows.unlisted,
+        encoded=rows.rows,
         periods=rows.periods,
         accept_others=accept_others,
     )
@@ -195,6 +202,7 @@ def tell(
         repeated=counted.repeated,
         duplicate=seq,
         unknown_categories=counted.mapped,
+        filled=counted.filled,
         others=counted.others,
         late=late,
         revision=revision,
@@ -262,8 +270,12 @@ def _gather(
         after = transitions.delivered(state, packed.event, seq=draft.next_seq)
     except DataError as error:
         raise error.renamed(owner=_OWNER, name=error.name or "X") from None
-    ids = None if packed.ids is None else set(packed.ids)
-    mapped = map_categories(state.definition, delivery.unlisted, ids=delivery.ids, delivered=ids)
+    encoded = delivery.encoded
+    if encoded is not None and delivery.ids is not None and packed.ids is not None:
+        counted = set(packed.ids)
+        encoded = encoded.take([place for place, row_id in enumerate(delivery.ids) if str(row_id) in counted])
+    mapped = () if encoded is None else encoded.mapped_categories()
+    filled = () if encoded is None else encoded.filled_cells()
     body = {
         "period": state.state.period,
         "rows": rows,
@@ -278,8 +290,13 @@ def _gather(
         body["others"] = others
     if mapped:
         body["unknown_categories"] = [mapped_categories_json(item) for item in mapped]
+    if filled:
+        body["filled"] = [filled_cells_json(item) for item in filled]
+    if encoded is not None and current_encoding(state.definition, state.encoding) is None:
+        body["encoding"] = encoded.encoding.to_values()
+        after = transitions.encoded(after, body)
     draft.add("delivered", body, key=delivery.name, rows=pack_rows(packed))
-    return after, _Counted(rows=rows, repeated=repeated, others=others, mapped=mapped)
+    return after, _Counted(rows=rows, repeated=repeated, others=others, mapped=mapped, filled=filled)
 
 
 def _read(state: CampaignState, delivery: Delivery) -> PackedRows | None:

@@ -3,18 +3,24 @@
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from driftpace.campaign.definition import Definition
-from driftpace.campaign.schema import meanings, read_table, word_of
+from driftpace.campaign.schema import read_table
 from driftpace.campaign.text import list_texts
 from driftpace.errors import ParameterError
 from driftpace.losses import loss_names, loss_spec
-from driftpace.tables.limits import MAX_CATEGORIES
+from driftpace.tables.categories import meanings, word_of
+from driftpace.tables.cells import as_numbers, numbers_each, without_marks
+from driftpace.tables.csv_format import number_text
+from driftpace.tables.dates import Dates, find_dates
+from driftpace.tables.encoding import MISSING, CategoryColumn, EncodedColumn, Encoding
+from driftpace.tables.learn import is_numeric, learn_encoding
+from driftpace.tables.targets import describe_target
 
 if TYPE_CHECKING:
     from driftpace.tables import Column
@@ -24,14 +30,13 @@ if TYPE_CHECKING:
 OWNER = "infer_definition"
 MIN_CLASS_ROWS = 20
 """Two distinct numbers are taken for classes where this many rows have one; 0 and 1, or -1 and 1, always."""
+SHOWN_CATEGORIES = 6
+"""Categories of a column that notes list."""
 MIN_COUNTED_ROWS = 20
 """Fewer numbers than this may be consecutive by chance."""
 
 _NO = frozenset(["no", "n", "false", "f", "nein", "non", "nee", "nej", "nie", "off", "negative", "never"])
 _YES = frozenset(["yes", "y", "true", "t", "ja", "oui", "si", "sí", "da", "tak", "on", "positive"])
-_DATE = re.compile(
-    r"\d{4}-?(W|Q)\d{1,2}|\d{4}[-/.]\d{1,2}([-/.]\d{1,2}([T ].*)?)?|\d{1,2}[-/.]\d{1,2}[-/.](\d{2}|\d{4})( .*)?"
-)
 _DIGITS = re.compile(r"\d+")
 
 
@@ -155,8 +160,6 @@ def _is_consecutive(column: "Column") -> bool:
 
 def _infer_target(values: dict[str, Any], columns: "Columns", source: str) -> list[Note]:
     """Fill in the classes of the target, or refuse a target that ``tell`` could never take."""
-    from driftpace.tables.cells import without_marks
-
     target, classes = values.get("target"), values.get("classes")
     if target is None:
         return []
@@ -185,9 +188,6 @@ def _infer_target(values: dict[str, Any], columns: "Columns", source: str) -> li
 
 def _find_classes(column: "Column", target: str, source: str, *, loss: str | None) -> tuple[bool, list[str] | None]:
     """Return whether the target is numeric, and its two classes; None where it holds numbers to predict."""
-    from driftpace.tables.cells import as_numbers
-    from driftpace.tables.csv_format import number_text
-
     regression = loss in loss_names("regression")
     if column.kind == "flag":
         return True, None if regression else ["false", "true"]
@@ -205,15 +205,21 @@ def _find_classes(column: "Column", target: str, source: str, *, loss: str | Non
             f"must be {' or '.join(loss_names('regression'))} for a numeric target; {target!r} has {distinct.size:,} "
             f"distinct values in {source}.",
         )
+    described = describe_target(target, present)
+    if described.classes and loss is None:
+        raise _refuse(
+            "target",
+            f"must hold numbers or two classes; {target!r} holds 0 to {described.classes - 1} in {source}, which look like codes "
+            f"of {described.classes} classes, and more than two are not supported yet. Set loss to squared to treat them as "
+            "a number.",
+        )
     return True, None
 
 
 def _text_classes(column: "Column", target: str, source: str, *, regression: bool) -> list[str]:
-    from driftpace.tables.cells import numbers_each
-
     expected = f"must hold numbers or two classes; {target!r} holds"
     texts = _texts(column)
-    if column.kind == "time" or are_dates(texts):
+    if column.kind == "time" or isinstance(find_dates(column, target), Dates):
         raise _refuse("target", f"{expected} dates in {source}.")
     classes = sorted(texts)
     not_numbers = np.isnan(numbers_each(column)) & ~column.missing
@@ -254,102 +260,104 @@ def _check_classes(column: "Column", classes: list[str], target: str, source: st
         )
 
 
-@dataclass(slots=True)
-class _Features:
-    """The usable columns, the categories of those that hold text, and why the others are left out."""
-
-    names: list[str] = field(default_factory=list)
-    categories: dict[str, list[str]] = field(default_factory=dict)
-    left_out: dict[str, list[str]] = field(default_factory=dict)
-    warnings: list[Note] = field(default_factory=list)
-
-
 def _infer_features(values: dict[str, Any], columns: "Columns", source: str) -> list[Note]:
-    """Fill in the features and their categories."""
-    features = _choose_features(values, columns)
-    if not features.names:
+    """Fill in the features, their categories, and what missing cells count as."""
+    explicit = values.get("features")
+    roles = {values[role]: role for role in ("target", "id", "groups") if values.get(role) is not None}
+    for name in explicit or ():
+        if name in roles:
+            raise _refuse("features", f"must not contain the {roles[name]} column; got {name!r}.")
+    left_out, warnings = _redundant_columns(columns, roles, explicit)
+    learned = learn_encoding(
+        columns,
+        explicit,
+        apart=[*roles, *left_out],
+        given=_given_categories(values),
+        missing=values.get("missing") or "impute",
+        owner=OWNER,
+    )
+    encoding = learned.encoding
+    if not encoding.columns:
         raise _refuse("table", f"must have a column to predict from; {source} has {', '.join(columns)}.")
-    values["features"] = features.names
-    if features.categories:
-        values["categories"] = features.categories
-    categories = features.categories
-    descriptions = [
-        f"{name} ({list_texts(categories[name])})" if name in categories else name for name in features.names
-    ]
-    notes = [*features.warnings, Note("Features", ", ".join(descriptions))]
-    gaps = [f"{name} in {int(columns[name].missing.sum()):,}" for name in features.names if columns[name].missing.any()]
-    if gaps:
-        rows = next(iter(columns.values())).missing.size
-        notes.append(Note("Missing", f"{', '.join(gaps)} of {rows:,} rows; rows with missing values cannot be used"))
-    if features.left_out:
-        reasons = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in features.left_out.items())
-        notes.append(Note("Left out", reasons))
+    _fill_in(values, encoding)
+    notes = [*warnings, Note("Features", ", ".join(_described(column) for column in encoding.columns))]
+    for column in encoding.columns:
+        plain = isinstance(column, CategoryColumn) and column.names and len(column.levels) <= SHOWN_CATEGORIES
+        unusual = isinstance(column, CategoryColumn) and (
+            column.unknown != column.levels[:1] or MISSING in column.levels
+        )
+        if column.name in learned.notes and (not plain or unusual):
+            topic = "Categories" if isinstance(column, CategoryColumn) else "Missing"
+            notes.append(Note(topic, learned.notes[column.name].removesuffix(".")))
+    reasons: dict[str, list[str]] = {}
+    for name, reason in {**left_out, **learned.left_out}.items():
+        reasons.setdefault(reason, []).append(name)
+    if reasons:
+        listed = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in reasons.items())
+        notes.append(Note("Left out", listed))
     return notes
 
 
-def _choose_features(values: Mapping[str, Any], columns: "Columns") -> _Features:
-    """Sort the columns into usable ones and others; a column that was asked for is used or refused, never left out."""
-    chosen, explicit = _Features(), values.get("features")
+def _given_categories(values: Mapping[str, Any]) -> dict[str, CategoryColumn]:
+    """Return the categories that are given and not inferred."""
+    unknown = values.get("unknown_categories") or {}
+    given = {}
+    for name, levels in (values.get("categories") or {}).items():
+        words = unknown.get(name, levels[0])
+        mapped = (words,) if isinstance(words, str) else tuple(words)
+        given[name] = CategoryColumn(name=name, levels=tuple(levels), unknown=mapped)
+    return given
+
+
+def _fill_in(values: dict[str, Any], encoding: Encoding) -> None:
+    """Write an encoding into the settings of a campaign."""
+    categories, unknown, fill, indicators = {}, {}, {}, []
+    for column in encoding.columns:
+        if isinstance(column, CategoryColumn):
+            categories[column.name] = list(column.levels)
+            if column.unknown != column.levels[:1]:
+                unknown[column.name] = column.unknown[0] if len(column.unknown) == 1 else list(column.unknown)
+        else:
+            fill[column.name] = column.fill
+            indicators += [column.name] if column.indicator else []
+    values["features"] = list(encoding.sources)
+    settings = {"categories": categories, "unknown_categories": unknown, "fill": fill, "indicators": indicators}
+    values |= {name: setting for name, setting in settings.items() if setting}
+
+
+def _described(column: EncodedColumn) -> str:
+    if not isinstance(column, CategoryColumn):
+        return column.name
+    shown = list_texts(column.levels[:SHOWN_CATEGORIES])
+    more = len(column.levels) - SHOWN_CATEGORIES
+    return f"{column.name} ({shown}{f' and {more} more' if more > 0 else ''})"
+
+
+def _redundant_columns(
+    columns: "Columns", roles: Mapping[str, str], explicit: list[str] | None
+) -> tuple[dict[str, str], list[Note]]:
+    """Return columns that add nothing, with the reason; of those that were asked for, warnings."""
     digests: dict[bytes, str] = {}
+    left_out: dict[str, str] = {}
+    warnings = []
     for name in explicit or columns:
-        role = next((role for role in ("target", "id", "groups") if values.get(role) == name), None)
-        if role is not None:
-            if explicit is not None:
-                raise _refuse("features", f"must not contain the {role} column; got {name!r}.")
+        if name in roles or columns[name].missing.all():
             continue
-        column = columns[name]
-        numbers, categories = _as_feature(column, explicit=explicit is not None)
-        reason = _unusable(column, numbers, categories)
-        redundant = None if reason else _redundant(numbers, column, digests, name)
-        if redundant is not None and categories is not None and len(categories) < 2:
-            reason = redundant  # a category needs two values
-        if reason is not None and explicit is not None:
+        numeric = is_numeric(columns[name])
+        reason = _redundant(as_numbers(columns[name]) if numeric else None, columns[name], digests, name)
+        if reason is None:
+            continue
+        if explicit is None:
+            left_out[name] = reason
+        elif numeric or len(_texts(columns[name])) > 1:
+            warnings.append(Note("Warning", f"{name} has {reason} and adds no information"))
+        else:  # a category needs two values
             raise _refuse("features", f"must be numeric or categorical columns; {name!r} has {reason}.")
-        if reason is not None or (redundant is not None and explicit is None):
-            chosen.left_out.setdefault(reason or redundant or "", []).append(name)
-            continue
-        if redundant is not None:
-            chosen.warnings.append(Note("Warning", f"{name} has {redundant} and adds no information"))
-        chosen.names.append(name)
-        if numbers is None and categories is not None:
-            chosen.categories[name] = categories
-    return chosen
-
-
-def _as_feature(column: "Column", *, explicit: bool) -> "tuple[Column | None, list[str] | None]":
-    """Return a column as numbers, or its categories; neither where it is unusable. Codes are numbers only on request."""
-    from driftpace.tables.cells import as_numbers
-
-    if column.kind in ("number", "flag"):
-        return column, None
-    numbers = as_numbers(column) if explicit else None
-    if numbers is not None or column.kind != "text":
-        return numbers, None
-    return None, sorted(_texts(column))
-
-
-def _unusable(column: "Column", numbers: "Column | None", categories: list[str] | None) -> str | None:
-    """Return why a column cannot be a feature, None where it can."""
-    if column.kind == "time" or (column.kind == "text" and are_dates(_texts(column))):
-        return "dates"
-    if numbers is not None:
-        return None
-    if not categories:
-        return "values of mixed types" if categories is None else "no values"
-    return f"more than {MAX_CATEGORIES} categories" if len(categories) > MAX_CATEGORIES else None
+    return left_out, warnings
 
 
 def _texts(column: "Column") -> set[str]:
     return {str(value) for value in column.values[~column.missing]}
-
-
-def are_dates(texts: "list[str] | set[str]") -> bool:
-    """Whether texts are dates, or names of weeks, months and quarters: every period brings new ones.
-
-    >>> are_dates(["2026-11-16", "2026-11-23"]), are_dates(["16.11.2026"]), are_dates(["2026-W46"]), are_dates(["gold"])
-    (True, True, True, False)
-    """
-    return bool(texts) and all(_DATE.fullmatch(text) for text in texts)
 
 
 def _redundant(numbers: "Column | None", column: "Column", digests: dict[bytes, str], name: str) -> str | None:

@@ -174,6 +174,7 @@ def _delivered(entry: "Entry") -> Parts:
         (int(body.get("repeated") or 0), "duplicate row", "duplicate rows"),
         (int(body.get("unlabelled") or 0), "unlabelled row", "unlabelled rows"),
         (int(body.get("other_period_rows") or 0), "row of another period", "rows of another period"),
+        (int(body.get("incomplete") or 0), "row with a missing feature", "rows with a missing feature"),
     ]
     reasons = [plural(count, singular, many) for count, singular, many in counts if count]
     skipped = ""
@@ -185,6 +186,10 @@ def _delivered(entry: "Entry") -> Parts:
         f"; {plural(record['rows'], 'row')} with an unseen category of {quoted(record['column'])}, "
         f"counted as {quoted(record['category'])}"
         for record in body.get("unknown_categories", ())
+    )
+    unseen += "".join(
+        f"; {plural(record['cells'], 'missing cell')} of {quoted(record['column'])}, counted as {quoted(record['value'])}"
+        for record in body.get("filled", ())
     )
     other = int(body.get("others") or 0)
     others = f"; {plural(other, 'row')} of them {'was' if other == 1 else 'were'} not drawn" if other else ""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from driftpace.campaign import transitions
-from driftpace.campaign.definition import check_unknown_categories
+from driftpace.campaign.column_settings import check_unknown_categories
 from driftpace.campaign.handle import Draft
 from driftpace.campaign.records import DECISIONS, Decision, Order, Served
 from driftpace.campaign.state import (

@@ -1,6 +1,7 @@
 """The read-only side of a campaign: status, orders, ledger, log, plans and predictions."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -9,10 +10,10 @@ from driftpace.campaign.definition import Definition, check_name
 from driftpace.campaign.handle import CampaignHandle, unknown_campaign
 from driftpace.campaign.ledger import Ledger, read_ledger
 from driftpace.campaign.orders import awaited_in, drawn_in, not_open, open_order, order_of_period, past_order
-from driftpace.campaign.records import MappedCategories, Order, Predicted, Status
+from driftpace.campaign.records import Order, Predicted, Status
 from driftpace.campaign.replay import replay
 from driftpace.campaign.sampling import Shortfall, find_shortfall
-from driftpace.campaign.schema import feature_rows, map_categories, read_table, unlisted
+from driftpace.campaign.schema import current_encoding, encoding_for, read_table, text_columns
 from driftpace.campaign.state import CampaignState, arrays_agree, fingerprint
 from driftpace.campaign.status import status
 from driftpace.errors import DataError, ParameterError, ProtocolError, StateFileError
@@ -21,7 +22,9 @@ from driftpace.records import Plan
 from driftpace.storage import open_store
 from driftpace.storage.base import Entry, Store
 from driftpace.storage.codec import METHOD
+from driftpace.tables.encoding import Encoding
 from driftpace.tracker import Tracker
+from driftpace.tracker.inputs import InputRows
 from driftpace.typing import FloatArray
 
 
@@ -62,6 +65,18 @@ class CampaignReader:
     def definition(self) -> Definition:
         """The current definition."""
         return self._handle.load().definition
+
+    @property
+    def encoding(self) -> Encoding | None:
+        """How columns are encoded; None before the first rows, unless the definition says it."""
+        state = self._handle.load()
+        return current_encoding(state.definition, state.encoding)
+
+    @property
+    def text_columns(self) -> list[str]:
+        """The columns to be read as text: ids, groups, classes and categories."""
+        state = self._handle.load()
+        return text_columns(state.definition, current_encoding(state.definition, state.encoding))
 
     def order(self, key: str | None = None) -> Order:
         """Return the order of a period.
@@ -189,11 +204,13 @@ class CampaignReader:
         """
         state = self._require_model("predict_table")
         owner = "Campaign.predict"
-        definition, known = state.definition, state.state.columns
-        columns = read_table(table, owner=owner, definition=definition)
-        rows = feature_rows(definition, columns, known=known, owner=owner)
-        mapped = map_categories(definition, unlisted(definition, columns, known=known, owner=owner))
-        return predicted(definition, self._tracker().decision_function(rows), unknown_categories=mapped)
+        definition = state.definition
+        columns = read_table(table, owner=owner, definition=definition, encoding=state.encoding)
+        rows = encoding_for(definition, state.encoding, columns, owner=owner).encode(columns, owner=owner)
+        scores = self._tracker().decision_function(InputRows(X=rows.X, columns=rows.names))
+        return replace(
+            predicted(definition, scores), unknown_categories=rows.mapped_categories(), filled=rows.filled_cells()
+        )
 
     def tracker(self) -> Tracker:
         """Return a tracker in the current state, with its history; the campaign does not follow it."""
@@ -269,18 +286,14 @@ class CampaignReader:
         return self._store.rows(self._name, [seq]).get(seq)
 
 
-def predicted(
-    definition: Definition, scores: FloatArray, *, unknown_categories: tuple[MappedCategories, ...] = ()
-) -> Predicted:
+def predicted(definition: Definition, scores: FloatArray) -> Predicted:
     """Return predictions with the classes of the definition."""
     spec = loss_spec(definition.loss)
     values = spec.predictions(scores).tolist()
     if spec.task == "classification":
         words: tuple[Any, Any] = definition.classes or (0, 1)
         values = [words[int(value > 0.0)] for value in values]
-    return Predicted(
-        values=values, score=scores, probability=spec.probabilities(scores), unknown_categories=unknown_categories
-    )
+    return Predicted(values=values, score=scores, probability=spec.probabilities(scores))
 
 
 def _leads_to(entry: Entry, state: CampaignState) -> bool:

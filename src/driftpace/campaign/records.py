@@ -7,6 +7,7 @@ from typing import Any
 
 from driftpace.formatting import known_number, plural
 from driftpace.records import Money, Outcome, Request, StepReport, Verdict
+from driftpace.tables.filled import FilledCells, MappedCategories
 from driftpace.typing import FloatArray
 
 BUY, SKIP, EXHAUSTED, FAILED = 0, 10, 20, 30
@@ -141,44 +142,6 @@ class Order:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class MappedCategories:
-    """Rows with categories that the definition does not list, mapped to a listed one.
-
-    Parameters
-    ----------
-    column : str
-        The categorical column.
-    category : str
-        The listed category that unknown ones count as.
-    rows : int
-        Number of rows.
-    distinct : int
-        Number of distinct unknown categories.
-    examples : tuple of str
-        The first few of them.
-
-    Examples
-    --------
-    >>> MappedCategories(column="city", category="Milan", rows=3, distinct=2, examples=("Bari", "Turin")).sentence
-    '3 rows with an unknown city (Bari, Turin) count as Milan'
-    """
-
-    column: str
-    category: str
-    rows: int
-    distinct: int
-    examples: tuple[str, ...]
-
-    @property
-    def sentence(self) -> str:
-        """The mapping as a sentence."""
-        more = f" and {self.distinct - len(self.examples):,} more" if self.distinct > len(self.examples) else ""
-        rows, count = ("row", "counts") if self.rows == 1 else ("rows", "count")
-        unknown = f"an unknown {self.column} ({', '.join(self.examples)}{more})"
-        return f"{self.rows:,} {rows} with {unknown} {count} as {self.category}"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Revision:
     """Closed periods that were absorbed again, and what that did to the current model.
 
@@ -279,6 +242,10 @@ class Receipt:
         Number of the log entry with the same delivery; then no row counts.
     unknown_categories : tuple of MappedCategories
         Rows that count with a category that is not listed.
+    filled : tuple of FilledCells
+        Missing cells of the rows that count.
+    incomplete : int
+        Rows ignored because a feature is missing, with ``missing="drop"``.
     others : int
         Rows that count and were not drawn for the period.
     late : tuple of LateRows
@@ -295,6 +262,8 @@ class Receipt:
     other_period_rows: int = 0
     duplicate: int | None = None
     unknown_categories: tuple[MappedCategories, ...] = ()
+    filled: tuple[FilledCells, ...] = ()
+    incomplete: int = 0
     others: int = 0
     late: tuple[LateRows, ...] = ()
     revision: Revision | None = None
@@ -369,10 +338,11 @@ class Predicted:
     """Predictions: a number for each row, or one of the two classes as the definition names them.
 
     ``score`` is the linear score and ``probability`` that of the second class, where the loss estimates it; None elsewhere.
-    ``unknown_categories`` counts rows with categories that are mapped to a listed one.
+    ``unknown_categories`` counts rows with categories that are mapped to a listed one, ``filled`` missing cells.
     """
 
     values: list[Any]
     score: FloatArray
     probability: FloatArray | None
     unknown_categories: tuple[MappedCategories, ...] = ()
+    filled: tuple[FilledCells, ...] = ()

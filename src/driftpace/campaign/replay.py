@@ -51,6 +51,7 @@ def after(campaign: CampaignState, entry: Entry, rows_of: RowsOf) -> CampaignSta
     """Return the state after one more entry that does not change the past."""
     if entry.kind == "delivered":
         campaign = transitions.delivered(campaign, unpack_rows(_kept(rows_of, entry.seq)).event, seq=entry.seq)
+        campaign = transitions.encoded(campaign, entry.body)
     elif entry.kind in _TRANSITIONS:
         campaign = _TRANSITIONS[entry.kind](campaign, entry, entry.body)
     else:
@@ -192,7 +193,9 @@ def revise(before: CampaignState, log: Sequence[Entry], rows_of: RowsOf, cache: 
         state = _reopened(state, before, log, force, rows_of)
         state = replace(state, state=charged(state.state, force.written_off))
     return Revised(
-        state=replace(_decided(state, force), seq=entry.seq),
+        state=transitions.without_unseen_encoding(
+            replace(_decided(state, force), seq=entry.seq, encoding=before.encoding)
+        ),
         reports=tuple(report for report, _ in reports),
         served=tuple(served for _, served in reports),
     )
@@ -201,10 +204,11 @@ def revise(before: CampaignState, log: Sequence[Entry], rows_of: RowsOf, cache: 
 def _definition(created: Entry, before: CampaignState, force: LogInForce) -> Any:
     """Return the definition with the categories that are mapped by the amendments in force."""
     mapped = transitions.created(created).definition.unknown_categories
+    state = replace(before, definition=replace(before.definition, unknown_categories=mapped))
     for entry in force.entries:
         if entry.kind == "amended":
-            mapped = {**mapped, **entry.body["unknown_categories"]}
-    return replace(before.definition, unknown_categories=mapped)
+            state = transitions.amended(state, entry.body["unknown_categories"])
+    return state.definition
 
 
 def _open_again(before: CampaignState, force: LogInForce, rows_of: RowsOf) -> CampaignState:

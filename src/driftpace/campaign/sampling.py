@@ -132,7 +132,7 @@ def draw_sample(
 
     definition = state.definition
     shortfall = find_shortfall(store, state, order, replace=replace)
-    columns = read_table(pool, owner=OWNER, name="pool", definition=definition)
+    columns = read_table(pool, owner=OWNER, name="pool", definition=definition, encoding=state.encoding)
     if order.closed or order.missing == 0:
         return _sample(state, columns, None, sentence="No rows are missing, so none are drawn.")
     if shortfall.samples == 0:
@@ -193,7 +193,7 @@ def _invalid_rows(
     state: CampaignState, columns: "Mapping[str, Column]", source: str
 ) -> tuple[BoolArray, dict[str, int]]:
     """Return which rows ``tell`` would refuse even with a label, and the reasons with their counts."""
-    reasons = invalid_rows(state.definition, columns, known=state.state.columns, owner=OWNER)
+    reasons = invalid_rows(state.definition, columns, learned=state.encoding, owner=OWNER)
     leave = np.zeros(next(iter(columns.values())).missing.size, dtype=np.bool_)
     for rows in reasons.values():
         leave |= rows

@@ -9,7 +9,6 @@ from typing import Any
 from driftpace.campaign.records import (
     Decision,
     LedgerRow,
-    MappedCategories,
     Order,
     Receipt,
     Revision,
@@ -19,8 +18,9 @@ from driftpace.campaign.records import (
 )
 from driftpace.records import Assumption, Audit, Money, Plan, Request, StepReport
 from driftpace.storage.base import Entry, Head
+from driftpace.tables.filled import FilledCells, MappedCategories
 
-_LEFT_OUT = ("tracker", "request", "report", "reports", "orders", "history")
+_LEFT_OUT = ("tracker", "request", "report", "reports", "orders", "history", "encoding")
 """Parts of a log entry that only a replay needs, or that have their own JSON form."""
 
 
@@ -76,9 +76,22 @@ def receipt_json(receipt: Receipt) -> dict[str, Any]:
         "order": order_json(receipt.order),
         "report": None if receipt.report is None else report_json(receipt.report),
         "unknown_categories": [mapped_categories_json(mapped) for mapped in receipt.unknown_categories],
+        "filled": [filled_cells_json(cells) for cells in receipt.filled],
+        "incomplete": receipt.incomplete,
         "others": receipt.others,
         "late": [{"period": part.period, "key": part.key, "rows": part.rows} for part in receipt.late],
         "revision": revision_json(receipt.revision),
+    }
+
+
+def filled_cells_json(filled: FilledCells) -> dict[str, Any]:
+    """Return missing cells."""
+    return {
+        "column": filled.column,
+        "cells": filled.cells,
+        "value": filled.value,
+        "not_numbers": filled.not_numbers,
+        "example": filled.example,
     }
 
 

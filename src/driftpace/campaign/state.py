@@ -19,6 +19,7 @@ from driftpace.campaign.records import CHECKPOINT_VERSION, Decision, Order
 from driftpace.errors import ParameterError, StateFileError
 from driftpace.records import Request, StepReport
 from driftpace.storage.codec import SHAPE_ERRORS, decode, encode
+from driftpace.tables.encoding import Encoding
 from driftpace.tracker.codec import snapshot_from_body, snapshot_to_body, unsaved_parts
 from driftpace.tracker.method import Method
 
@@ -44,7 +45,10 @@ class OpenPeriod:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class CampaignState:
-    """The state after log entry ``seq``; ``rows`` counts those of the closed periods."""
+    """The state after log entry ``seq``; ``rows`` counts those of the closed periods.
+
+    ``encoding`` says how columns are encoded, where the first rows and not the definition have shown it.
+    """
 
     seq: int
     created_at: str
@@ -55,6 +59,7 @@ class CampaignState:
     last: StepReport | None = None
     last_key: str | None = None
     rows: int = 0
+    encoding: Encoding | None = None
 
     @property
     def order(self) -> Order | None:
@@ -100,6 +105,7 @@ def to_checkpoint(campaign: CampaignState) -> bytes:
         "last": encode(campaign.last),
         "last_key": campaign.last_key,
         "rows": campaign.rows,
+        "encoding": None if campaign.encoding is None else campaign.encoding.to_values(),
     }
     return zlib.compress(_json(body), 1)
 
@@ -125,6 +131,7 @@ def from_checkpoint(seq: int, data: bytes) -> CampaignState:
             last=decode(body["last"]),
             last_key=body["last_key"],
             rows=body["rows"],
+            encoding=None if body["encoding"] is None else Encoding.of(body["encoding"]),
         )
     except (zlib.error, *SHAPE_ERRORS) as error:
         raise StateFileError(f"the checkpoint of the campaign cannot be read: {str(error).rstrip('.')}.") from None
@@ -199,7 +206,9 @@ def arrays_agree(left: npt.ArrayLike, right: npt.ArrayLike) -> bool:
 
 def states_agree(left: CampaignState, right: CampaignState) -> bool:
     """Return whether two states are equal, numbers up to rounding."""
-    same = all(getattr(left, name) == getattr(right, name) for name in ("seq", "definition", "last_key", "rows"))
+    same = all(
+        getattr(left, name) == getattr(right, name) for name in ("seq", "definition", "last_key", "rows", "encoding")
+    )
     return (
         same
         and _open_period_fields(left) == _open_period_fields(right)

@@ -11,15 +11,21 @@ _LINES = """\
 
 name = {name}
 {description}
-# Column to predict, and feature columns (default: all numeric columns of the first delivery).
+# Column to predict, and feature columns (default: all columns of the first delivery but dates, free text and ids).
 target = {target}
 {features}
 # Classes of a binary target: negative, then positive. Not needed for numbers, or for 0 and 1.
 {classes}
 # Categorical features and all their categories; the first is the reference category.
 {categories}
-# Category that stands in for unknown ones; it must be listed above. Default: rows with an unknown category are refused.
+# Category that unknown ones count as, or a list from which their hash selects. Default: the reference category.
 {unknown_categories}
+# Missing features: "impute" fills them, "drop" leaves their rows out, "refuse" refuses the table.
+missing = {missing}
+# What missing numbers are filled with, and columns in which a 0/1 column of their own says where. Missing categories count as
+# the category "missing" where it is listed, else as the reference category.
+{fill}
+{indicators}
 # Column with the row ID (a row delivered twice counts once), and column with the group of rows that belong together.
 {id}
 {groups}
@@ -55,6 +61,7 @@ _EXAMPLES: Mapping[str, Any] = {
     "description": "customers who will churn",
     "features": ["age", "visits"],
     "classes": ["no", "yes"],
+    "indicators": ["visits"],
     "id": "customer",
     "groups": "shop",
     "loss": "squared",
@@ -72,6 +79,7 @@ _EXAMPLES: Mapping[str, Any] = {
     "seed": 1,
 }
 _CATEGORIES: Mapping[str, Any] = {"region": ["north", "south"]}
+_FILL: Mapping[str, Any] = {"visits": 4.5}
 _BUDGET: Mapping[str, Any] = {"total": 5000, "horizon": 12, "fixed": 50, "per_sample": 1.2, "currency": "EUR"}
 
 
@@ -98,6 +106,8 @@ def template(values: Mapping[str, Any], *, file: str = "campaign.toml") -> str:
             _reference_categories(values.get("categories")),
             inline=True,
         ),
+        missing=_value(values.get("missing") or "impute"),
+        fill=_table("fill", values.get("fill"), _FILL, inline=True),
         budget=_table("budget", values.get("budget"), _BUDGET, inline=False),
         **filled,
     )

@@ -123,6 +123,7 @@ def receipt_sentence(receipt: "Receipt", source: str) -> str:
     counts = [
         (receipt.unlabelled, "without a label"),
         (receipt.other_period_rows, "drawn for another period"),
+        (receipt.incomplete, "with a missing feature"),
         (receipt.repeated, "already added in this period"),
     ]
     arrived = "; ".join(part.sentence for part in receipt.late)

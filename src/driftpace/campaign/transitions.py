@@ -19,6 +19,7 @@ from driftpace.errors import StateFileError
 from driftpace.records import Request, StepReport
 from driftpace.storage.base import Entry
 from driftpace.storage.codec import decode
+from driftpace.tables.encoding import Encoding
 from driftpace.tracker.builder import with_budget
 from driftpace.tracker.codec import snapshot_from_body
 from driftpace.tracker.method import Method, TellEvent
@@ -143,7 +144,17 @@ def forgotten(campaign: CampaignState) -> CampaignState:
     """Discard the rows delivered in the open period."""
     state = campaign.method.forget(campaign.state)
     assert campaign.opened is not None
-    return replace(campaign, state=state, opened=replace(campaign.opened, deliveries=()))
+    return without_unseen_encoding(replace(campaign, state=state, opened=replace(campaign.opened, deliveries=())))
+
+
+def encoded(campaign: CampaignState, body: Mapping[str, Any]) -> CampaignState:
+    """Keep the encoding that the rows of an entry have shown, if they were the first."""
+    return replace(campaign, encoding=Encoding.of(body["encoding"])) if "encoding" in body else campaign
+
+
+def without_unseen_encoding(campaign: CampaignState) -> CampaignState:
+    """Return the state without an encoding where no rows are left that have shown it."""
+    return replace(campaign, encoding=None) if campaign.state.columns is None else campaign
 
 
 def selected(campaign: CampaignState, *, seq: int) -> CampaignState:
@@ -181,12 +192,13 @@ def budgeted(campaign: CampaignState, values: Mapping[str, Any]) -> CampaignStat
     return replace(campaign, definition=definition, method=method, state=state)
 
 
-def amended(campaign: CampaignState, unknown_categories: Mapping[str, str]) -> CampaignState:
+def amended(campaign: CampaignState, unknown_categories: Mapping[str, str | Sequence[str]]) -> CampaignState:
     """Map unknown categories from now on; earlier deliveries do not change."""
     definition = campaign.definition
+    given = {name: words if isinstance(words, str) else tuple(words) for name, words in unknown_categories.items()}
     return replace(
         campaign,
-        definition=replace(definition, unknown_categories={**definition.unknown_categories, **unknown_categories}),
+        definition=replace(definition, unknown_categories={**definition.unknown_categories, **given}),
     )
 
 

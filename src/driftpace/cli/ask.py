@@ -203,9 +203,7 @@ class _Task:
         if not self.pools:
             from driftpace.cli.files import read_rows
 
-            pool = read_rows(
-                campaign.definition, self._source, self.select, option="--select", exact=True, sheet=self.sheet
-            )
+            pool = read_rows(campaign, self._source, self.select, option="--select", exact=True, sheet=self.sheet)
             self.pools.append(pool)
         return self.pools[0]
 

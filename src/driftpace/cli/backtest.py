@@ -6,13 +6,12 @@ import sys
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from difflib import get_close_matches
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from driftpace.cli.options import Sheet, ShownList, loss_completion, parse_season
+from driftpace.cli.options import Missing, Sheet, ShownList, loss_completion, parse_season
 from driftpace.cli.output import ListForm
 from driftpace.errors import ParameterError
 from driftpace.losses import loss_names
@@ -24,14 +23,6 @@ if TYPE_CHECKING:
     from driftpace.losses import Loss
 
 BUNDLED_TABLES = ("gss_income", "psid7682")
-
-
-class Missing(StrEnum):
-    """What to do with missing features."""
-
-    IMPUTE = "impute"
-    DROP = "drop"
-    REFUSE = "refuse"
 
 
 def backtest(

@@ -103,7 +103,7 @@ def amend(
 ) -> None:
     """Map unseen categories of a column to a known one.
 
-    Without a mapping, rows with a category that the campaign does not know are rejected. Rows added before are not changed.
+    Without a mapping, unseen categories count as other, or as the first category of the column. Rows added before are not changed.
 
     Example: driftpace amend churn --unknown-category plan=basic --reason "plans change"
     """

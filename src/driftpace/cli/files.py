@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from driftpace.errors import MissingExtraError, ParameterError
 
 if TYPE_CHECKING:
-    from driftpace.campaign import Definition
+    from driftpace.campaign import Campaign
     from driftpace.tables import Column
 
 ROW_ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
@@ -82,7 +82,7 @@ def printable(text: str) -> str:
 
 
 def read_rows(
-    definition: "Definition",
+    campaign: "Campaign",
     name: str,
     data: bytes | Path,
     *,
@@ -91,7 +91,6 @@ def read_rows(
     sheet: str | None = None,
 ) -> "dict[str, Column]":
     """Return the columns of a file: ids and categories as text, and with ``exact`` how every cell was written."""
-    from driftpace.campaign.schema import text_columns
     from driftpace.tables import LOCAL_LIMITS, read_columns
 
     return read_columns(
@@ -99,9 +98,9 @@ def read_rows(
         name=None if name == "stdin" else name,
         limits=LOCAL_LIMITS,
         owner=option,
-        as_text=text_columns(definition),
+        as_text=campaign.text_columns,
         exact=exact,
-        target=definition.target,
+        target=campaign.definition.target,
         sheet=sheet,
     )
 

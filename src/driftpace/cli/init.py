@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from driftpace.cli.options import DryRun, Sheet, Shown, Storage, Who, loss_completion, parse_season
+from driftpace.cli.options import DryRun, Missing, Sheet, Shown, Storage, Who, loss_completion, parse_season
 from driftpace.cli.output import Form
 from driftpace.errors import DriftpaceError, ParameterError
 from driftpace.losses import loss_names
@@ -42,7 +42,7 @@ def init(
         str | None,
         typer.Option(
             metavar="COLUMN,...",
-            help="The columns to predict from. Default: those of --table, or the numeric ones of the first delivery.",
+            help="The columns to predict from. Default: all but dates, free text and ids, of --table or the first delivery.",
             show_default=False,
             rich_help_panel=_DATA,
         ),
@@ -64,6 +64,14 @@ def init(
             f"{' or '.join(loss_names('classification'))} for classes. Default: by the type of the target.",
             show_default=False,
             autocompletion=loss_completion,
+            rich_help_panel=_DATA,
+        ),
+    ] = None,
+    missing: Annotated[
+        Missing | None,
+        typer.Option(
+            help="Fill missing features, drop their rows, or refuse the table. Default: fill.",
+            show_default=False,
             rich_help_panel=_DATA,
         ),
     ] = None,
@@ -195,6 +203,7 @@ def init(
         "features": features,
         "classes": classes,
         "loss": loss,
+        "missing": None if missing is None else missing.value,
         "id": row_id,
         "epsilon": epsilon,
         "tolerance": tolerance,
@@ -348,7 +357,19 @@ def infer(name: str, given: dict[str, Any]) -> "tuple[dict[str, Any], list[Line]
     from driftpace.cli.options import split_names
 
     settings: dict[str, Any] = {"name": name}
-    for option in ("target", "loss", "id", "epsilon", "tolerance", "orders", "season", "audit", "seed", "keep_rows"):
+    for option in (
+        "target",
+        "loss",
+        "missing",
+        "id",
+        "epsilon",
+        "tolerance",
+        "orders",
+        "season",
+        "audit",
+        "seed",
+        "keep_rows",
+    ):
         if option in given:
             settings[option] = given[option]
     for option in ("features", "classes"):

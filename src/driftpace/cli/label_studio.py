@@ -66,5 +66,5 @@ def tell_labelled(campaign: "Campaign", url: str, project: int, options: dict[st
             **{name: value for name, value in options.items() if name not in ("again", "accept_others")}
         )
     data = json.dumps(rows, ensure_ascii=False, sort_keys=True).encode("utf-8", "replace")
-    columns = read_rows(definition, "label-studio.json", data, option="--label-studio")
+    columns = read_rows(campaign, "label-studio.json", data, option="--label-studio")
     return campaign.tell_table(columns, source=f"Label Studio, project {project}", **options)

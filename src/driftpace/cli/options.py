@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -12,6 +13,14 @@ from driftpace.cli.stores import DEFAULT_STORAGE
 MAX_COMPLETIONS = 200
 COMPLETION_TIMEOUT = 1.0
 """Seconds to wait for a locked store while the user waits for a completion."""
+
+
+class Missing(StrEnum):
+    """What to do with missing features."""
+
+    IMPUTE = "impute"
+    DROP = "drop"
+    REFUSE = "refuse"
 
 
 def campaign_names(ctx: Any, incomplete: str) -> list[str]:

@@ -68,6 +68,7 @@ def predict(
         target = campaign.definition.target or "target"
     rows, added = _with_predictions(columns, predictions, target)
     notes = [("Unknown", counted.sentence) for counted in predictions.unknown_categories]
+    notes += [("Missing", filled.sentence) for filled in predictions.filled]
     if out is None:
         _print_rows(rows, form or ListForm.CSV)
         for label, text in notes:
@@ -93,9 +94,9 @@ def _predict(campaign: "Campaign", file: str, sheet: str | None) -> "tuple[dict[
     from driftpace.cli.files import read_bytes, read_rows
 
     name, data = read_bytes(file)
-    columns = read_rows(campaign.definition, name, data, sheet=sheet)
+    columns = read_rows(campaign, name, data, sheet=sheet)
     predictions = campaign.predict_table(columns)
-    written = read_rows(campaign.definition, name, data, exact=True, sheet=sheet)
+    written = read_rows(campaign, name, data, exact=True, sheet=sheet)
     return columns | {name: column for name, column in written.items() if _is_code(column)}, predictions
 
 

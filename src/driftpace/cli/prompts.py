@@ -30,7 +30,7 @@ def prompt_for(name: str | None, given: dict[str, Any]) -> tuple[str, dict[str, 
         if answer:
             given["classes"] = answer
     if "table" not in given and "features" not in given:
-        answer = _optional("Columns to predict from (a,b,...; empty: all numeric columns)")
+        answer = _optional("Columns to predict from (a,b,...; empty: all but dates, free text and ids)")
         if split_names(answer):
             given["features"] = answer
     if "epsilon" not in given and "tolerance" not in given:

@@ -89,7 +89,7 @@ def _tell_file(campaign: "Campaign", file: str, sheet: str | None, options: dict
     from driftpace.cli.files import read_bytes, read_rows
 
     name, data = read_bytes(file)
-    return campaign.tell_table(read_rows(campaign.definition, name, data, sheet=sheet), source=name, **options)
+    return campaign.tell_table(read_rows(campaign, name, data, sheet=sheet), source=name, **options)
 
 
 def _print(receipt: "Receipt", source: str, form: Form, *, dry_run: bool) -> None:
@@ -103,6 +103,7 @@ def _print(receipt: "Receipt", source: str, form: Form, *, dry_run: bool) -> Non
         print_json(receipt_json(receipt))
     else:
         lines: list[Line] = [("Unknown", counted.sentence) for counted in receipt.unknown_categories]
+        lines += [("Missing", filled.sentence) for filled in receipt.filled]
         if receipt.others:
             lines.append(("Warning", f"{plural(receipt.others, 'row')} that were not drawn for the period"))
         if receipt.revision is not None:

@@ -166,7 +166,7 @@ def _configuration(campaign: "Campaign", status: "Status") -> str:
     definition = campaign.definition
     facts: list[tuple[str, Any]] = [
         ("Predicted column", definition.target or "given with the rows"),
-        ("Features", "all numeric columns" if definition.features is None else ", ".join(definition.features)),
+        ("Features", "those of the first delivery" if definition.features is None else ", ".join(definition.features)),
         ("Classes", "" if definition.classes is None else " and ".join(definition.classes)),
         ("Loss", definition.loss),
         ("Target", status.target),

@@ -152,7 +152,24 @@ class DefinitionRequest(RequestModel):
         ]
         | None
     ) = None
-    unknown_categories: Words | None = None
+    unknown_categories: (
+        Annotated[
+            dict[Word, Word | Annotated[list[Word], Field(min_length=1, max_length=1000)]],
+            Field(max_length=_MAX_COLUMNS),
+            BeforeValidator(_limit_keys(_MAX_COLUMNS)),
+        ]
+        | None
+    ) = None
+    missing: Literal["impute", "drop", "refuse"] | None = None
+    fill: (
+        Annotated[
+            dict[Word, Annotated[float, Field(ge=-1e75, le=1e75)]],
+            Field(max_length=_MAX_COLUMNS),
+            BeforeValidator(_limit_keys(_MAX_COLUMNS)),
+        ]
+        | None
+    ) = None
+    indicators: Annotated[list[Word], Field(max_length=1000)] | None = None
     id: Word | None = None
     groups: Word | None = None
     loss: Annotated[str, _RegisteredLoss()] | None = None

@@ -215,6 +215,16 @@ class MappedCategoriesResponse(ResponseModel):
     examples: list[str]
 
 
+class FilledCellsResponse(ResponseModel):
+    """Missing cells of a column and what they count as; ``not_numbers`` of them hold a text, such as ``example``."""
+
+    column: str
+    cells: int
+    value: str
+    not_numbers: int
+    example: str
+
+
 class RevisionResponse(ResponseModel):
     """Closed periods that were absorbed again, and the expected excess loss of the current model before and after."""
 
@@ -257,6 +267,8 @@ class ReceiptResponse(ResponseModel):
     order: OrderResponse
     report: ReportResponse | None
     unknown_categories: list[MappedCategoriesResponse]
+    filled: list[FilledCellsResponse]
+    incomplete: int
     others: int
     late: list[LateRowsResponse]
     revision: RevisionResponse | None
@@ -354,6 +366,7 @@ class PredictionsResponse(ResponseModel):
     scores: list[float | None]
     probabilities: list[float | None] | None
     unknown_categories: list[MappedCategoriesResponse]
+    filled: list[FilledCellsResponse]
 
 
 class SampleResponse(ResponseModel):

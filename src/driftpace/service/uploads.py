@@ -9,8 +9,7 @@ from starlette.formparsers import MultiPartParser
 from starlette.requests import Request
 
 from driftpace.campaign import Campaign, Receipt
-from driftpace.campaign.schema import text_columns
-from driftpace.campaign.serialization import mapped_categories_json, number
+from driftpace.campaign.serialization import filled_cells_json, mapped_categories_json, number
 from driftpace.errors import DataError, ParameterError
 from driftpace.service.errors import ApiError
 from driftpace.tables.columns import Column
@@ -139,7 +138,7 @@ def read_rows(upload: Upload, campaign: Campaign, limits: TableLimits, *, owner:
         kind=upload.kind,
         limits=limits,
         owner=owner,
-        as_text=text_columns(definition),
+        as_text=campaign.text_columns,
         target=definition.target,
     )
 
@@ -159,7 +158,7 @@ def predict(campaign: Campaign, rows: dict[str, Column] | Arrays) -> dict[str, A
     """Return the predictions of the current model as JSON."""
     if isinstance(rows, Arrays):
         values = [number(float(value)) for value in campaign.predict(rows.X)]
-        return {"predictions": values, "scores": values, "probabilities": None, "unknown_categories": []}
+        return {"predictions": values, "scores": values, "probabilities": None, "unknown_categories": [], "filled": []}
     predictions = campaign.predict_table(rows)
     return {
         "predictions": [number(value) if isinstance(value, float) else value for value in predictions.values],
@@ -168,6 +167,7 @@ def predict(campaign: Campaign, rows: dict[str, Column] | Arrays) -> dict[str, A
         if predictions.probability is None
         else [number(float(value)) for value in predictions.probability],
         "unknown_categories": [mapped_categories_json(item) for item in predictions.unknown_categories],
+        "filled": [filled_cells_json(item) for item in predictions.filled],
     }
 
 

@@ -13,8 +13,10 @@ from typing import Any, Literal
 import numpy as np
 
 from driftpace.errors import DataError
+from driftpace.tables.categories import category_words, meanings
 from driftpace.tables.cells import numbers_and_texts, numbers_each
 from driftpace.tables.columns import Column
+from driftpace.tables.filled import FilledCells, MappedCategories
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
 MissingPolicy = Literal["impute", "drop", "refuse"]
@@ -72,86 +74,6 @@ class CategoryColumn:
 
 
 EncodedColumn = NumberColumn | CategoryColumn
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FilledCells:
-    """Missing cells of a column and what they count as.
-
-    Parameters
-    ----------
-    column : str
-        The column.
-    cells : int
-        Number of cells.
-    value : str
-        The number or category that they count as.
-    not_numbers : int
-        How many of them hold a text in place of a number.
-    example : str
-        The first such text.
-
-    Examples
-    --------
-    >>> FilledCells(column="age", cells=3, value="41.2", not_numbers=1, example="old").sentence
-    "3 cells of age are missing (1 is not a number: 'old') and count as 41.2"
-    """
-
-    column: str
-    cells: int
-    value: str
-    not_numbers: int = 0
-    example: str = ""
-
-    @property
-    def sentence(self) -> str:
-        """The cells as a sentence."""
-        texts = ""
-        if self.not_numbers:
-            are = "is not a number" if self.not_numbers == 1 else "are not numbers"
-            texts = f" ({self.not_numbers:,} {are}: {self.example!r})"
-        cells, count = ("cell", "is missing") if self.cells == 1 else ("cells", "are missing")
-        return (
-            f"{self.cells:,} {cells} of {self.column} {count}{texts} and count{'s' * (self.cells == 1)} as {self.value}"
-        )
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class MappedCategories:
-    """Rows with categories that are not listed, mapped to a listed one.
-
-    Parameters
-    ----------
-    column : str
-        The categorical column.
-    category : str
-        The listed category that unknown ones count as.
-    rows : int
-        Number of rows.
-    distinct : int
-        Number of distinct unknown categories.
-    examples : tuple of str
-        The first few of them.
-
-    Examples
-    --------
-    >>> MappedCategories(column="city", category="Milan", rows=3, distinct=2, examples=("Bari", "Turin")).sentence
-    '3 rows with an unknown city (Bari, Turin) count as Milan'
-    """
-
-    column: str
-    category: str
-    rows: int
-    distinct: int
-    examples: tuple[str, ...]
-
-    @property
-    def sentence(self) -> str:
-        """The mapping as a sentence."""
-        more = f" and {self.distinct - len(self.examples):,} more" if self.distinct > len(self.examples) else ""
-        rows, count = ("row", "counts") if self.rows == 1 else ("rows", "count")
-        unknown = f"an unknown {self.column} ({', '.join(self.examples)}{more})"
-        return f"{self.rows:,} {rows} with {unknown} {count} as {self.category}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -410,54 +332,6 @@ def _category_codes(
     if not strange:
         return codes, None
     return codes, np.array([None, *(word if word in strange else None for word in words.tolist())], dtype=object)[1:]
-
-
-def category_words(column: Column) -> np.ndarray[Any, Any]:
-    """Return the cells of a column as texts, None where missing."""
-    if column.kind == "text":
-        words = column.values.copy()
-        words[column.missing] = None
-        return words
-    cells = [
-        None if gone else word_of(value, column.kind)
-        for value, gone in zip(column.values.tolist(), column.missing, strict=True)
-    ]
-    return np.array([None, *cells], dtype=object)[1:]
-
-
-def meanings(written: Sequence[str], words: Sequence[str]) -> dict[str, str | None]:
-    """Return which of ``words`` each distinct text in a file stands for; None where it is none of them.
-
-    A text stands for itself, or else for the only one that is the same number or truth value: files write 1 as 1.0 where some
-    values are missing, and true as True.
-    """
-    alike: dict[str, list[str]] = {}
-    for candidate in words:
-        alike.setdefault(_plainly(candidate), []).append(candidate)
-    exact = frozenset(words)
-    meaning_of: dict[str, str | None] = {}
-    for word in dict.fromkeys(written):
-        same = [word] if word in exact else alike.get(_plainly(word), [])
-        meaning_of[word] = same[0] if len(same) == 1 else None
-    return meaning_of
-
-
-def _plainly(word: str) -> str:
-    if word.lower() in ("true", "false"):
-        return word.lower()
-    try:
-        return repr(float(word) + 0.0)
-    except ValueError:
-        return word
-
-
-def word_of(value: Any, kind: str) -> str:
-    """Return the text of a cell."""
-    if kind == "flag":
-        return "true" if value else "false"
-    if isinstance(value, float | np.floating) and float(value).is_integer():
-        return str(int(value))
-    return str(value)
 
 
 def _fill_text(column: EncodedColumn) -> str:

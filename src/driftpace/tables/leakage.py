@@ -12,9 +12,9 @@ from typing import Literal
 import numpy as np
 from scipy.stats import rankdata
 
+from driftpace.tables.categories import category_words
 from driftpace.tables.cells import numbers_each
 from driftpace.tables.columns import Column
-from driftpace.tables.encoding import category_words
 from driftpace.tables.learn import is_numeric
 from driftpace.typing import BoolArray, FloatArray, IntArray
 

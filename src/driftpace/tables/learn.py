@@ -9,6 +9,7 @@ import numpy as np
 
 from driftpace import validation
 from driftpace.errors import DataError, ParameterError
+from driftpace.tables.categories import category_words
 from driftpace.tables.cells import are_codes, numbers_and_texts
 from driftpace.tables.columns import Column
 from driftpace.tables.dates import Dates, find_dates
@@ -22,7 +23,6 @@ from driftpace.tables.encoding import (
     Encoding,
     MissingPolicy,
     NumberColumn,
-    category_words,
     check_names,
     find_column,
     numeric_cells,
@@ -45,10 +45,10 @@ EMPTY = "no values"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LearnedEncoding:
-    """An encoding, sentences that say what it does, and why other columns are left out (reasons by column)."""
+    """An encoding, sentences by column that say what it does, and by column why others are left out."""
 
     encoding: Encoding
-    notes: tuple[str, ...]
+    notes: Mapping[str, str]
     left_out: Mapping[str, str]
 
 
@@ -106,7 +106,7 @@ def learn_encoding(
     >>> learned = learn_encoding(table)
     >>> learned.encoding.names
     ('age', 'age=missing', 'city=Rome', 'city=missing')
-    >>> print(*learned.notes, sep="\n")
+    >>> print(*learned.notes.values(), sep="\n")
     age: 1 of 4 cells is missing; filled with the mean 40, and age=missing says where.
     city became 2 columns of 0 and 1, and 'Oslo' is all zeros; 1 of 4 cells is missing, which city=missing says.
     """
@@ -132,7 +132,7 @@ def learn_encoding(
             learner.learn(name)
     encoding = Encoding(columns=tuple(learner.specs), missing=missing)
     check_names(encoding.names, owner)
-    return LearnedEncoding(encoding=encoding, notes=tuple(learner.notes), left_out=learner.left_out)
+    return LearnedEncoding(encoding=encoding, notes=learner.notes, left_out=learner.left_out)
 
 
 def is_numeric(column: Column, keep: BoolArray | None = None) -> bool:
@@ -188,7 +188,7 @@ class _Learner:
     max_categories: int
     owner: str
     specs: list[EncodedColumn] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    notes: dict[str, str] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
     gone: dict[str, BoolArray] = field(default_factory=dict)
     content: dict[bytes, str] = field(default_factory=dict)
@@ -223,7 +223,7 @@ class _Learner:
             return "dates"
         if self.named:
             return None
-        if len(order) > max(FEW_CATEGORIES, REPEATED * len(values)):
+        if len(order) > max(FEW_CATEGORIES, REPEATED * len(values)) or len(order) > max(2, 0.5 * len(values)):
             return "free text or ids"
         digest = hashlib.sha256(there.tobytes() + np.array(codes, dtype=np.int64).tobytes()).digest()
         twin = self.content.setdefault(digest, name)
@@ -258,7 +258,7 @@ class _Learner:
         if texts is not None:
             at = next(index for index, text in enumerate(texts) if text is not None)
             wrong = f" or not a number (row {int(places[at]) + 1:,} has {clip(texts[at])!r})"
-        self.notes.append(f"{name}: {_cells(gone)} missing{wrong}; filled with the mean {fill:.6g}{where}.")
+        self.notes[name] = f"{name}: {_cells(gone)} missing{wrong}; filled with the mean {fill:.6g}{where}."
 
     def _learn_categories(self, name: str, column: Column) -> None:
         words = category_words(column)[self.keep]
@@ -295,7 +295,7 @@ class _Learner:
         width = len(levels) - 1
         became = f"{name} became {width:,} column{'s' * (width != 1)} of 0 and 1, and {clip(first)!r} is all zeros"
         self.specs.append(CategoryColumn(name=name, levels=levels, unknown=unknown))
-        self.notes.append(f"{became}{sentence}.")
+        self.notes[name] = f"{became}{sentence}."
 
 
 def _cells(gone: BoolArray) -> str:

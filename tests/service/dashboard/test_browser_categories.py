@@ -25,7 +25,10 @@ VALUES = {
 
 def test_unseen_categories_are_shown_on_the_page() -> None:
     campaign = Campaign.create(VALUES, storage=MemoryStore())
-    assert dict(definition_facts(campaign.definition, campaign.status()))["Categories of city"] == "Rome, Milan"
+    assert (
+        dict(definition_facts(campaign.definition, campaign.status()))["Categories of city"]
+        == "Rome, Milan; unseen ones count as Rome"
+    )
     campaign.ask()
     campaign.amend(unknown_categories={"city": "Milan"}, reason="a new shop", who="Ada")
     assert (

@@ -265,16 +265,14 @@ def definition_facts(definition: Definition, status: Status) -> tuple[tuple[str,
     facts: list[tuple[str, str]] = [("Target", status.target)]
     if definition.target is not None:
         facts.append(("Label column", definition.target))
-    facts.append(("Features", ", ".join(definition.features) if definition.features else "all numeric columns"))
+    facts.append(("Features", ", ".join(definition.features) if definition.features else "those of the first delivery"))
     if definition.classes is not None:
         facts.append(("Classes", " or ".join(definition.classes)))
     for name, words in definition.categories.items():
-        unseen = (
-            f"; unseen ones count as {definition.unknown_categories[name]}"
-            if name in definition.unknown_categories
-            else ""
-        )
+        unseen = f"; unseen ones count as {', '.join(definition.unknown_levels(name, words[:1]))}"
         facts.append((f"Categories of {name}", f"{', '.join(words)}{unseen}"))
+    filled = {"impute": "filled", "drop": "their rows are left out", "refuse": "refused"}[definition.missing]
+    facts.append(("Missing features", filled))
     if definition.id is not None:
         facts.append(("Row ID", definition.id))
     if definition.groups is not None:

@@ -8,7 +8,6 @@ from fastapi import APIRouter, Header, Query, Request
 from starlette.responses import Response
 
 from driftpace.campaign import Campaign, Receipt
-from driftpace.campaign.schema import text_columns
 from driftpace.campaign.serialization import receipt_json
 from driftpace.errors import ParameterError
 from driftpace.labelling.webhook import SECRET_HEADER, parse_webhook
@@ -156,7 +155,7 @@ def _tell_webhook(
 ) -> Receipt:
     definition = campaign.definition
     data = json.dumps(rows).encode()
-    as_text = text_columns(definition)
+    as_text = campaign.text_columns
     columns = read_columns(data, kind="json", limits=limits, owner="hooks", as_text=as_text, target=definition.target)
     ids = sorted(f"{row.get(ROW_FOR)} {row[ROW_ID]}" for row in rows)
     digest = hashlib.sha256(json.dumps(ids).encode()).hexdigest()
