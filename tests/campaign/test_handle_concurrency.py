@@ -131,7 +131,10 @@ def as_they_come(url: str, worker: int) -> list[tuple[int, int, str]]:
                     raise
                 break
             if X is not None:
-                counted.append((period, receipt.rows, f"{period}/{worker}/{turn}"))
+                rows = receipt.rows + sum(
+                    late.rows for late in receipt.late
+                )  # where others closed the period meanwhile
+                counted.append((period, rows, f"{period}/{worker}/{turn}"))
     store.close()
     return counted
 

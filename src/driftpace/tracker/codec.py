@@ -45,7 +45,7 @@ def snapshot_to_body(method: Method, state: Any) -> dict[str, Any]:
     return {
         "numbers": {"format": FORMAT, "method": METHOD},
         "method": _encode_config(method),
-        "state": _encode_state(state),
+        "state": encode_state(state),
     }
 
 
@@ -137,16 +137,22 @@ def _encode_part(name: str, value: Any) -> Any:
         return {"!": "own", "because": str(error)}
 
 
-def _encode_state(state: Any) -> dict[str, Any]:
+def decode_state(body: Any) -> Any:
+    """Return the state of a method that was encoded."""
+    return decode(body)
+
+
+def encode_state(state: Any) -> dict[str, Any]:
+    """Return the state of a method as JSON values."""
     held: dict[str, Any] = {}
     for field in fields(state):
         if not is_saved(field):
             continue
         value = getattr(state, field.name)
         if isinstance(value, _STATES):
-            held[field.name] = _encode_state(value)
+            held[field.name] = encode_state(value)
         elif field.name == "states":
-            held[field.name] = {"!": "tuple", "items": [_encode_state(one) for one in value]}
+            held[field.name] = {"!": "tuple", "items": [encode_state(one) for one in value]}
         else:
             held[field.name] = _encode_field(field.name, value)
     return {"!": "record", "type": tag_of(type(state)), "fields": held}

@@ -2,7 +2,8 @@
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Self
 
@@ -26,6 +27,7 @@ from driftpace.tracker.candidates_method import CandidatesMethod
 from driftpace.tracker.codec import from_body, to_body
 from driftpace.tracker.history import History
 from driftpace.tracker.inputs import read_groups, read_rows, read_targets
+from driftpace.tracker.late import KeptPeriod, LateWindow
 from driftpace.tracker.method import Method, TellEvent, require_order
 from driftpace.tracker.paper import RuleName, paper_parts, with_paper_parts
 from driftpace.tracker.state import ModelSpec
@@ -63,6 +65,9 @@ class Tracker:
         The share of each order that is held out for the audit, such as 0.1, and at least three rows in a period: orders are so much
         larger, and the rows held out enter no fit and no decision, so that they measure the final model of their period whatever
         the drift. By default no label is bought for the audit.
+    delay : int, optional
+        For how many periods labels may arrive late: the rows and states of so many closed periods are kept, so that
+        :meth:`tell_late` can add rows to them. By default none.
     learner, drift, rule, constants, constants_estimator : optional
         Parts of a composed method in place of the default one: the learner knows its bound, ``drift`` estimates how fast the best
         model moves, ``rule`` turns both into a number of rows, ``constants`` are known properties of the problem, and
@@ -130,6 +135,7 @@ class Tracker:
         certificate_level: float = 0.95,
         orders: int | None = None,
         season: int | str | None = None,
+        delay: int | None = None,
         audit: float | None = None,
         learner: Learner | None = None,
         drift: DriftEstimator | None = None,
@@ -199,6 +205,10 @@ class Tracker:
         )
         self._state: Any = self._method.begin()
         self._reports: list[StepReport] = []
+        self._late: LateWindow | None = None
+        if delay is not None:
+            validation.count("Tracker", least=1, delay=delay)
+            self._late = LateWindow(delay=int(delay), opened=KeptPeriod(start=self._state))
 
     @classmethod
     def as_in_paper(  # noqa: PLR0913  public API
@@ -333,7 +343,7 @@ class Tracker:
         """
         began = time.perf_counter()
         validation.switch("Tracker.tell", final=final)
-        state = self._state
+        state, late = self._state, self._late
         require_order(state)
         if (X is None) != (y is None):
             missing = "X" if X is None else "y"
@@ -341,27 +351,74 @@ class Tracker:
         if X is None and groups is not None:
             raise DataError("must be given together with rows; got no rows.", owner="Tracker.tell", name="groups")
         if X is not None:
-            rows = read_rows(X, owner="Tracker.tell", features=state.features, columns=state.columns)
-            targets = read_targets(y, owner="Tracker.tell", rows=len(rows.X))
-            event = TellEvent(X=rows.X, y=targets, columns=rows.columns, groups=self._groups(groups, len(targets)))
-            try:
+            event = self._event(X, y, groups, "Tracker.tell")
+            with _named("Tracker.tell"):
                 state = self._method.gather(state, event)
-            except DataError as error:
-                raise (error if error.owner else error.renamed(owner="Tracker.tell", name=error.name or "X")) from None
+            late = None if late is None else late.told(event)
         if not final:
-            self._state = state
+            self._state, self._late = state, late
             return None
         with np.errstate(over="ignore", invalid="ignore"):
-            state, report = self._method.close(state)
+            before, (state, report) = state, self._method.close(state)
+        late = None if late is None else late.after_close(before, state)
         report = replace(report, seconds=time.perf_counter() - began)
         del self._reports[report.period - 1 :]  # an interrupt may have fallen between the next two lines before
         self._reports.append(report)
-        self._state = state
+        self._state, self._late = state, late
         return report
+
+    def tell_late(self, period: int, X: Any, y: Any, *, groups: Any = None) -> History:
+        """Add rows to a closed period; it and the periods since are absorbed again, with the orders that were placed.
+
+        The state is the one that the rows would have led to if they had been the last of their period.
+
+        Parameters
+        ----------
+        period : int
+            One of the last ``delay`` closed periods.
+        X, y, groups
+            As in :meth:`tell`.
+
+        Returns
+        -------
+        History
+            The new reports of the periods that were absorbed again.
+
+        Raises
+        ------
+        ProtocolError
+            Without ``delay``, or if the period is not kept.
+
+        Examples
+        --------
+        >>> from driftpace import SquaredLoss, Tracker
+        >>> from driftpace.synthetic import DriftingRegression
+        >>> world, rng = DriftingRegression(features=2, rho=0.05, noise=1.0, rng=0), np.random.default_rng(0)
+        >>> tracker = Tracker(SquaredLoss(), epsilon=0.2, delay=2, rng=0)
+        >>> for period in (1, 2, 3):
+        ...     report = tracker.step(lambda samples: world.period(period).draw(samples, rng=rng))
+        >>> rows = tracker.history[1].samples
+        >>> again = tracker.tell_late(2, *world.period(2).draw(5, rng=rng))
+        >>> [report.period for report in again], tracker.history[1].samples - rows
+        ([2, 3], 5)
+        """
+        owner = "Tracker.tell_late"
+        if self._late is None:
+            raise ProtocolError("tell_late() needs a tracker that keeps its last periods; give Tracker(delay=...).")
+        validation.count(owner, least=1, period=period)
+        event = self._event(X, y, groups, owner)
+        with _named(owner):
+            late, state, reports = self._late.tell_late(self._method, self._state, int(period), event)
+        old = self._reports[period - 1 : self._state.period - 1]
+        again = [replace(new, seconds=one.seconds) for new, one in zip(reports, old, strict=True)]
+        self._reports[period - 1 :] = again
+        self._state, self._late = state, late
+        return History(again)
 
     def forget(self) -> None:
         """Withdraw the rows of the open period, such as a delivery that proved wrong."""
         self._state = self._method.forget(self._state)
+        self._late = None if self._late is None else self._late.forgotten()
 
     def step(self, draw: Draw, *, pool: int | None = None) -> StepReport:
         """Run a whole period: ask, draw rows until there are enough or no more, and close it.
@@ -383,7 +440,7 @@ class Tracker:
             If the period cannot be closed; the rows of this call are withdrawn then. If ``draw`` fails, rows drawn before are kept.
         """
         request = self.ask(pool=pool)
-        asked = self._state
+        asked, late = self._state, self._late
         while request.samples > 0:
             drawn = draw(request.samples)
             if not isinstance(drawn, tuple | list) or len(drawn) not in (2, 3):
@@ -400,7 +457,7 @@ class Tracker:
         try:
             report = self.tell()
         except DataError:
-            self._state = asked
+            self._state, self._late = asked, late
             raise
         assert report is not None
         return report
@@ -623,7 +680,8 @@ class Tracker:
         path : str or path-like
             The file.
         """
-        write_state(path, to_body(self._method, self._state, self._reports))
+        body = to_body(self._method, self._state, self._reports)
+        write_state(path, body if self._late is None else {**body, "late": self._late.to_body()})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], **own: Any) -> Self:
@@ -643,7 +701,11 @@ class Tracker:
         ParameterError
             If a part of your own is missing.
         """
-        return cls.from_snapshot(*from_body(read_state(path), own))
+        body = read_state(path)
+        tracker = cls.from_snapshot(*from_body(body, own))
+        if body.get("late") is not None:
+            tracker._late = LateWindow.from_body(body["late"])
+        return tracker
 
     @classmethod
     def from_snapshot(cls, method: Method, state: Any, reports: Sequence[StepReport] = ()) -> Self:
@@ -660,6 +722,7 @@ class Tracker:
         """
         tracker = cls.__new__(cls)
         tracker._method, tracker._state, tracker._reports = method, state, list(reports)
+        tracker._late = None
         return tracker
 
     def snapshot(self) -> tuple[Method, Any]:
@@ -678,6 +741,12 @@ class Tracker:
             f"Tracker({type(loss).__name__}, epsilon={self.epsilon!r}, period={self.period}, "
             f"features={self._state.features})"
         )
+
+    def _event(self, X: Any, y: Any, groups: Any, owner: str) -> TellEvent:
+        """Return rows, checked against earlier ones."""
+        rows = read_rows(X, owner=owner, features=self._state.features, columns=self._state.columns)
+        targets = read_targets(y, owner=owner, rows=len(rows.X))
+        return TellEvent(X=rows.X, y=targets, columns=rows.columns, groups=self._groups(groups, len(targets)))
 
     def _groups(self, groups: Any, rows: int) -> Any:
         if groups is None:
@@ -707,6 +776,15 @@ class Tracker:
         if coef is None:
             raise ProtocolError("the tracker has no model yet; call ask() and tell() first, or give features=.")
         return coef
+
+
+@contextmanager
+def _named(owner: str) -> Iterator[None]:
+    """Name the method that was called in errors about rows."""
+    try:
+        yield
+    except DataError as error:
+        raise (error if error.owner else error.renamed(owner=owner, name=error.name or "X")) from None
 
 
 def _entropy(rng: np.random.Generator | int | None) -> int:
