@@ -144,6 +144,14 @@ def test_what_cannot_be_used_is_a_problem_not_an_error(rng: np.random.Generator)
     assert lines[-1] == ("Next", "driftpace check FILE --period 'sold on:month' --target COLUMN")
     same = check_table({**_table(rng), "y": np.ones(ROWS)}, target="y")
     assert same.problems == ("target 'y' is the same in every row.",)
+    x, y = np.tile(
+        [[1, 1, -1, -1, 1, 1, -1, -1], [1, 2, 2, 1, -1, -2, -2, -1]], 60
+    )  # orthogonal, in both halves of the rows
+    noise = check_table({"week": np.repeat(np.arange(10), 48), "x": x, "y": y}, target="y")
+    assert noise.labels == ()
+    assert _labels(check_lines(noise))["Drift"].startswith(
+        "The features explain nothing on the last third of the periods"
+    )
     short = check_table({"x": [1.0, 2.0], "y": [2.0, 3.0]}, target="y")
     assert short.problems == ("it has too few rows, and no column that says when a row was observed.",)
     with pytest.raises(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from driftpace.backtest.check_result import DriftGlance, LabelEstimate, TableCheck
+from driftpace.backtest.check_result import NOTHING_GAINED, DriftGlance, LabelEstimate, TableCheck
 from driftpace.backtest.job import default_loss
 from driftpace.backtest.periods import group_rows
 from driftpace.backtest.population import mean_losses, with_intercept
@@ -179,7 +179,10 @@ def _with_numbers(check: TableCheck, panel: Panel) -> TableCheck:
     if np.ptp(np.concatenate(panel.y)) == 0.0:
         return replace(check, problems=(f"target {panel.target!r} is the same in every row.",))
     drift = glance_at_drift(panel)
-    labels, l2, problems = estimate_labels(panel, _gain(drift))
+    gain = _gain(drift)
+    if gain <= NOTHING_GAINED:
+        return replace(check, drift=drift)
+    labels, l2, problems = estimate_labels(panel, gain)
     return replace(check, drift=drift, labels=labels, l2=l2, problems=problems)
 
 

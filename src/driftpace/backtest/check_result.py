@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from driftpace.backtest.proposals import ColumnSummary, PeriodProposal
 from driftpace.tables.leakage import Leak
 
+NOTHING_GAINED = 0.001
+"""Where features reduce the loss by less than this share, labels gain nothing."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DriftGlance:
@@ -145,6 +148,8 @@ class TableCheck:
     def command(self) -> str:
         """The next command to run, with ``FILE`` in place of the name of the table."""
         words = list(self.arguments)
+        if self.period is None:
+            return f"driftpace check FILE{_options(words)} --period COLUMN"
         if self.target is None or not self.features:
             if "--target" in words:
                 del words[words.index("--target") : words.index("--target") + 2]

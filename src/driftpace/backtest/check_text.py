@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from driftpace.backtest.check_result import DriftGlance, LabelEstimate, TableCheck
+from driftpace.backtest.check_result import NOTHING_GAINED, DriftGlance, LabelEstimate, TableCheck
 from driftpace.formatting import count, number, plural
 
 MOST_LISTED = 12
@@ -74,7 +74,7 @@ def _target(check: TableCheck) -> str:
         if not check.candidates:
             return "none: no other column holds numbers or two classes"
         return f"not named. Which column do you want to predict? Possible: {_listed(check.candidates)}"
-    if not check.features and check.problems:
+    if not check.features and check.problems and check.period is not None:
         return f"{check.target} cannot be used; columns that can be predicted: {_listed(check.candidates) or 'none'}"
     detail = f": {check.target_detail}" if check.target_detail else ""
     waiting = f"; {count(check.unlabelled)} rows have none yet and are not used" if check.unlabelled else ""
@@ -112,7 +112,7 @@ def drift_sentence(drift: DriftGlance) -> str:
     A model of 1977 to 1985 has 30 % more loss on 1994 to 2002 than one fitted there; predicting the same for every row would be
     better than the old model.
     """
-    if drift.constant <= drift.fresh * 1.001:
+    if drift.constant <= drift.fresh * (1.0 + NOTHING_GAINED):
         return (
             "The features explain nothing on the last third of the periods: no model of this kind is better than "
             "predicting the same for every row."

@@ -19,8 +19,10 @@ from driftpace.tables.learn import FEW_CATEGORIES, REPEATED, is_numeric
 from driftpace.tables.targets import describe_target
 from driftpace.typing import FloatArray
 
-MOST_PERIODS, ENOUGH_ROWS = 260, 100
-"""Periods are proposed as fine as possible with at most so many of them, and at least so many rows in each."""
+MOST_PERIODS, FEW_PERIODS = 260, 6
+"""Periods are proposed as fine as possible with at most so many of them; fewer than that show little of the drift."""
+ENOUGH_ROWS, SOME_ROWS = 100, 30
+"""They have at least so many rows on average; the second where the first leaves too few periods."""
 
 _PERIOD_NAMES = re.compile(
     r"period|wave|round|batch|epoch|year|quarter|month|week|yearmonth|survey_?year", re.IGNORECASE
@@ -184,10 +186,14 @@ def _propose_unit(dates: Dates) -> Unit | None:
     moments = dates.values[~np.isnat(dates.values)]
     usable = [unit for unit in UNITS if PRECISIONS.index(unit) >= PRECISIONS.index(dates.precision)]
     counts = {unit: np.unique(floor_dates(moments, unit)).size for unit in usable}
-    fitting = [unit for unit in usable if counts[unit] > 1 and moments.size / counts[unit] >= ENOUGH_ROWS]
-    few = [unit for unit in fitting if counts[unit] <= MOST_PERIODS]
-    possible = [unit for unit in usable if counts[unit] > 1 and moments.size / counts[unit] >= FEWEST_ROWS]
-    return few[0] if few else fitting[-1] if fitting else possible[-1] if possible else None
+    rows = {unit: moments.size / counts[unit] for unit in usable}
+    several = [unit for unit in usable if counts[unit] > 1]
+    for least, fewest in ((ENOUGH_ROWS, FEW_PERIODS), (SOME_ROWS, FEW_PERIODS), (SOME_ROWS, 2), (FEWEST_ROWS, 2)):
+        fitting = [unit for unit in several if rows[unit] >= least and counts[unit] >= fewest]
+        few = [unit for unit in fitting if counts[unit] <= MOST_PERIODS]
+        if fitting:
+            return few[0] if few else fitting[-1]
+    return None
 
 
 def _is_sequence(name: str, column: Column) -> bool:
