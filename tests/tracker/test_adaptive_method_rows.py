@@ -218,3 +218,22 @@ def test_hard_classes_are_handled(loss: Loss, kind: str) -> None:
     if kind in ("ordinary", "one-class-pilot"):
         X, y = classes("ordinary", 1, rng, 2000)
         assert np.mean(tracker.predict(X) == y) > 0.6
+
+
+def test_a_wrong_row_among_those_kept_for_the_audit_does_not_end_a_period(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last row kept from a decision is far off: with all rows in view the period goes on; by the decision alone it ended."""
+
+    def samples() -> int:
+        tracker = default()
+        for seed in range(6):
+            tracker.ask()
+            tracker.tell(*rows(60, seed))
+        tracker.ask()
+        X, y = rows(60, 99)
+        y[-1] += 300.0  # rows 2, 5, ..., 59 are kept from decisions
+        tracker.tell(X, y, final=False)
+        return tracker.ask().samples
+
+    assert samples() > 0
+    monkeypatch.setattr("driftpace.tracker.adaptive_method.MOST_RISK", math.inf)
+    assert samples() == 0

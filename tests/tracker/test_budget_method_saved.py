@@ -101,7 +101,7 @@ def test_asking_again_gives_the_same_answer_and_plans_nothing(
     for seed in range(3):
         request = tracker.ask()
         with monkeypatch.context() as patched:
-            patched.setattr("driftpace.tracker.spending.plan_exact", _never)
+            patched.setattr("driftpace.planning.plan_exact", _never)
             assert tracker.ask() == request
         tracker.tell(*rows(12, seed))
 

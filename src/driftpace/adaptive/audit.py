@@ -44,15 +44,19 @@ LEAST_AIM, MOST_AIM = 0.5, 1.3
 """The limits of the correction. With the least one orders are about twice as large."""
 
 _MOST_RATIO = 6.0
-"""A measured risk counts for at most so many targets above or below the goal in one step."""
+"""A measured risk counts for at most so many targets and standard errors above or below the goal in one step: measured risks are
+skewed, so a tighter limit would lower their mean."""
 
 KEPT = 0.97
 """What the record of prediction errors keeps of its weight from period to period: thirty periods' worth."""
 
 SPREAD = ((0.06, 0.3), (0.25, 0.3), (1.0, 0.25), (4.0, 0.15))
-"""Sizes of the prediction error of a period, in units of the recorded mean, and their shares: some periods move, others do not."""
+"""Sizes of the prediction error of a period relative to each other, and their shares at first: some periods move, others do not."""
 
-_SPREAD = np.array([(size, share / sum(share for _, share in SPREAD)) for size, share in SPREAD]).T
+_SPREAD_PERIODS = 5.0
+"""The number of periods that these shares count for; after that they follow the sizes of the periods seen."""
+
+_SIZES, _SHARES = np.array(SPREAD).T
 
 _MOST_ERROR = 4.0
 """An error beyond so many standard errors and targets is cut: rows show it by themselves, and one jump must not count for years."""
@@ -79,18 +83,34 @@ _MIXTURE = 20.0
 """The variance at which that interval is tightest, in targets squared times weights squared: twenty to forty periods."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class ErrorRecord:
-    """How far the predictions of one block were off: decayed sums of weights and of weighted excess risks."""
+    """How far the predictions of one block were off: decayed sums of weights and of weighted excess risks.
+
+    ``counts`` are the decayed numbers of periods with an error of each size of :data:`SPREAD`, as probable as the rows of the
+    period made it.
+    """
 
     weight: float = 0.0
     total: float = 0.0
+    counts: FloatArray = field(default_factory=lambda: np.zeros(len(SPREAD)))
+
+    def spread(self) -> tuple[FloatArray, FloatArray]:
+        """Return the sizes of errors, of mean 1, and their shares."""
+        shares = _SPREAD_PERIODS * _SHARES + self.counts
+        shares /= shares.sum()
+        return _SIZES / float(shares @ _SIZES), shares
+
+    def with_size(self, probabilities: FloatArray) -> "ErrorRecord":
+        """Return the record after a period whose error had each size with these probabilities, up to a factor."""
+        return replace(self, counts=KEPT * self.counts + probabilities / max(float(probabilities.sum()), 1e-300))
 
     def with_measured(self, measured: "Measured", epsilon: float) -> "ErrorRecord":
         """Return the record after a period; a measurement much less exact than the target hardly counts."""
         weight = 1.0 / (1.0 + measured.expected_variance / epsilon**2)
         most = _MOST_ERROR * (math.sqrt(measured.expected_variance) + epsilon)
-        return ErrorRecord(
+        return replace(
+            self,
             weight=KEPT * self.weight + weight,
             total=KEPT * self.total + weight * min(measured.excess, most),
         )
@@ -190,11 +210,16 @@ def mean_product(gradients: FloatArray, noise: float, groups: IntArray | None = 
     return Measured(excess=excess, variance=variance, expected_variance=expected)
 
 
-def gradients_at(rows: DesignRows, whitened: FloatArray, white: Coordinates, model: FloatArray) -> FloatArray:
-    """Return the gradients of rows at a model, the penalty included, in the coordinates in which they are ``whitened``."""
+def gradients_at(
+    rows: DesignRows, whitened: FloatArray, white: Coordinates, model: FloatArray, curvature: float
+) -> FloatArray:
+    """Return the gradients of rows at a model, the penalty included, in the coordinates in which they are ``whitened``.
+
+    They are divided by the root of the ``curvature`` of the period, so that half their mean product is the excess risk.
+    """
     gradients = whitened * rows.slopes(model)[:, None]
     gradients += white.inverse @ (rows.penalty * model)
-    return gradients
+    return gradients if curvature == 1.0 else gradients / math.sqrt(curvature)
 
 
 def with_record(view: Prediction, record: ErrorRecord, size: int) -> Prediction:
@@ -208,12 +233,12 @@ def with_record(view: Prediction, record: ErrorRecord, size: int) -> Prediction:
     share = TRUST * record.weight / (record.weight + _BELIEVED)
     modelled = float(view.shares[:-1] @ view.around[:-1]) / float(view.shares[:-1].sum())
     variance = (2.0 / size * max(record.total, 0.0) + _BELIEVED * modelled) / (record.weight + _BELIEVED)
-    return with_spread(view, view.center, variance, share)
+    return with_spread(view, view.center, variance, share, record)
 
 
-def with_spread(view: Prediction, mean: FloatArray, variance: float, share: float) -> Prediction:
-    """Return a prediction with components about ``mean`` put first: ``variance`` in the sizes of :data:`SPREAD`."""
-    sizes, parts = _SPREAD
+def with_spread(view: Prediction, mean: FloatArray, variance: float, share: float, record: ErrorRecord) -> Prediction:
+    """Return a prediction with components about ``mean`` put first: ``variance`` in the sizes of a record."""
+    sizes, parts = record.spread()
     return Prediction(
         shares=np.concatenate([share * parts, (1.0 - share) * view.shares]),
         mean=np.concatenate([mean[None].repeat(len(sizes), axis=0), view.mean]),
@@ -245,7 +270,8 @@ def with_measured_risk(
     weight = 1.0 / (1.0 + measured.expected_variance / (_FLAT * epsilon**2))
     ratio = measured.excess / epsilon
     step = max(1.0 / (1.0 / FIRST_STEP + state.weight), LAST_STEP)
-    surplus = min(max(ratio - GOAL, -_MOST_RATIO), _MOST_RATIO)
+    most = _MOST_RATIO * (1.0 + math.sqrt(measured.expected_variance) / epsilon)
+    surplus = min(max(ratio - GOAL, -most), most)
     log_aim = min(max(state.log_aim - step * weight * surplus, math.log(LEAST_AIM)), math.log(MOST_AIM))
     total, all_weight = state.total + weight * ratio, state.weight + weight
     before = state.total / state.weight if state.weight > 0.0 else ratio

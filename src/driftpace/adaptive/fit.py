@@ -37,6 +37,9 @@ FIRST_METRIC_ROWS = 2
 METRIC_ROWS = 8
 """Rows for each coefficient by which older periods count in the metric that the risk of a period is measured in."""
 
+EQUAL_ROWS = 20.0
+"""Rows of the usual curvature that are added to those of a period before their mean curvature is compared with the usual one."""
+
 _LEAST_RATIO = 1e-3
 _NOTHING = 1e-300
 _VAGUEST = 1e12
@@ -57,10 +60,10 @@ class AdaptiveFit:
     ``model`` are coefficients, ``center`` the same in whitened ``coordinates``. ``variances`` are those of each block, the
     uncertainty of the noise included; ``covariance`` is of all coordinates. ``sums`` and ``scores`` are what the rows add to
     the memory, ``scatter`` the covariance of gradients in whitened coordinates, ``largest`` the share of the noise that one
-    row, or group, carries. ``whitened`` are the rows, and ``gradients`` those of the rows, or groups, at the model; ``products``
-    are sums of products of neighbouring ones. ``strength`` is how strongly each coordinate is held to its prediction.
-    ``surprise`` is the squared length of the difference between the rows and the prediction, in standard units, with
-    ``freedom`` degrees of freedom.
+    row, or group, carries, ``curvature`` the mean curvature of the rows relative to that of earlier periods. ``whitened`` are
+    the rows, and ``gradients`` those of the rows, or groups, at the model; ``products`` are sums of products of neighbouring
+    ones. ``strength`` is how strongly each coordinate is held to its prediction. ``surprise`` is the squared length of the
+    difference between the rows and the prediction, in standard units, with ``freedom`` degrees of freedom.
     """
 
     coordinates: Coordinates
@@ -78,6 +81,7 @@ class AdaptiveFit:
     gradients: FloatArray
     products: FloatArray
     largest: float
+    curvature: float
     strength: FloatArray
     posteriors: tuple[Posterior, ...]
     surprise: float
@@ -180,6 +184,7 @@ def fit_period(
         gradients=accuracy.gradients,
         products=products_of(accuracy.gradients, parts),
         largest=accuracy.largest,
+        curvature=accuracy.curvature,
         strength=fitted.strength,
         posteriors=tuple(posteriors),
         surprise=surprise,
@@ -353,6 +358,7 @@ class _Accuracy:
     whitened: FloatArray
     gradients: FloatArray
     largest: float
+    curvature: float
 
 
 def _without_leverage(
@@ -381,6 +387,19 @@ def _without_leverage(
         corrected[at] += np.einsum("gmk,gk->gm", axes, stretch * along)
         dominant[sizes == size] = lengths[:, 0] ** 2 > _GROUP_LEVERAGE
     return corrected, dominant
+
+
+def _relative_curvature(rows: DesignRows, memory: Memory, white: Coordinates, each: FloatArray) -> float:
+    """Return the mean curvature of the rows of a period, ``each`` in whitened coordinates, relative to that of earlier rows.
+
+    Where curvature depends on the model, as with two classes whose shares change, it says how much the same error costs in this
+    period. Gradients scatter in proportion to it: what is pooled over periods is the noise per unit of curvature.
+    """
+    old, old_rows = memory.kept_hessian
+    if rows.quadratic or old_rows == 0.0:
+        return 1.0
+    usual = float(np.trace(white.white_matrix(old))) / old_rows
+    return (float(each.sum()) / max(usual, _NOTHING) + EQUAL_ROWS) / (len(rows) + EQUAL_ROWS)
 
 
 def _accuracy(fitted: _Fitted, memory: Memory, *, floor: float, margin: float) -> _Accuracy:
@@ -413,6 +432,8 @@ def _accuracy(fitted: _Fitted, memory: Memory, *, floor: float, margin: float) -
         each = np.where(dominant, np.maximum(each, alone), each)
         sums_of_groups = group_sums(rows.X * corrected[:, None], rows.groups)
         added = sums_of_groups.T @ sums_of_groups
+    curvature = _relative_curvature(rows, memory, white, lengths * bends)
+    each, added = each / curvature, added / curvature
     losses = curve.phi(scores, rows.y) + 0.5 * slopes**2 * reach / (1.0 - leverage)
     sums = NoiseSums(
         rows=float(count),
@@ -425,11 +446,11 @@ def _accuracy(fitted: _Fitted, memory: Memory, *, floor: float, margin: float) -
     old_scores, score_rows = memory.kept_scores
     scatter = white.white_matrix(old_scores + added) / (count + score_rows)
     total = float(np.trace(scatter))
-    scatter = scatter * (upper * size / total) if total > 0.0 else upper * np.eye(size)
+    scatter = curvature * (scatter * (upper * size / total) if total > 0.0 else upper * np.eye(size))
     covariance = inverse @ with_diagonal(count * scatter, upper * fitted.noise_ratio * strength) @ inverse
     old, old_rows = memory.hessian_up_to(METRIC_ROWS * size)
     fresh = rows.outer_sum(np.sqrt(bends / (1.0 - leverage)), scratch)
-    seen = with_diagonal((fresh + old) / (count + old_rows), rows.penalty)
+    seen = with_diagonal((fresh + curvature * old) / (count + old_rows), rows.penalty)
     cost = float(np.sum(white.white_matrix(seen) * covariance))
     covariance *= cost / float(np.trace(covariance))
     return _Accuracy(
@@ -444,4 +465,5 @@ def _accuracy(fitted: _Fitted, memory: Memory, *, floor: float, margin: float) -
         whitened=whitened,
         gradients=group_sums(np.multiply(whitened, slopes[:, None], out=scratch), rows.groups),
         largest=float(each.max() / max(sums.total, _NOTHING)),
+        curvature=curvature,
     )

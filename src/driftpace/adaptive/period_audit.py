@@ -12,8 +12,9 @@ from driftpace.adaptive.audit import (
     with_errors,
     with_measured_risk,
 )
+from driftpace.adaptive.bank import Prediction
 from driftpace.adaptive.coordinates import with_diagonal
-from driftpace.adaptive.fit import noise_of, solved
+from driftpace.adaptive.fit import Posterior, noise_of, solved
 from driftpace.adaptive.held_out import measured_on
 from driftpace.adaptive.rows import DesignRows
 from driftpace.adaptive.state import SMALLEST_NOISE, AdaptiveState, PeriodJudgement
@@ -46,7 +47,8 @@ def audit_period(
 
     The fit u of all rows follows from the model u_0 of the decision by e = (I - P G_a) e_0 + P noise, with P the inverse
     Hessian of the fit and G_a that of the fresh rows: the measured excess risk of u_0 is carried over by the mean square of
-    I - P G_a, and the noise of the fresh rows is added.
+    I - P G_a, and the noise of the fresh rows is added. Where the curvature c of the period is not the usual one, an error
+    costs c times as much and gradients are c times as long: they are divided by the root of c.
     """
     if judged.fit is None:
         return after, None
@@ -70,11 +72,12 @@ def _with_errors(
     first = slice(0, decision.first)
 
     def measured_errors(records: tuple[ErrorRecord, ...], model: FloatArray) -> tuple[ErrorRecord, ...]:
-        gradients = gradients_at(rows.select(first), fit.whitened[first], white, model)
+        gradients = gradients_at(rows.select(first), fit.whitened[first], white, model, fit.curvature)
         groups = None if rows.groups is None else rows.groups[first]
         return with_errors(records, gradients, groups, state.parts, noise, judged.epsilon)
 
-    audit = replace(audit, records=measured_errors(audit.records or (ErrorRecord(),) * len(state.parts), predicted))
+    records = measured_errors(audit.records or (ErrorRecord(),) * len(state.parts), predicted)
+    audit = replace(audit, records=_with_sizes(records, judged.views, fit.posteriors))
     remembered = None if state.season is None else state.season.remembered(state.banks[0].periods)
     if season is not None and remembered is not None:
         season = replace(season, records=measured_errors(season.records, remembered))
@@ -95,7 +98,8 @@ def _carried_over(
         return None
     start, fresh = decision.judged.model, rows.select(decision.fresh)
     whitened = fit.whitened if fresh is rows else fit.whitened[decision.fresh]
-    measured = mean_product(gradients_at(fresh, whitened, white, start), _known_noise(state, judged), fresh.groups)
+    gradients = gradients_at(fresh, whitened, white, start, fit.curvature)
+    measured = mean_product(gradients, _known_noise(state, judged), fresh.groups)
     if measured is None:
         return None
     count, identity = len(fresh), np.eye(state.size)
@@ -105,9 +109,20 @@ def _carried_over(
     carried = identity - inverse @ seen
     share = float(np.square(carried).sum()) / state.size
     sums = state.memory.noise.with_rows(fit.sums)
-    added = 0.5 * count * float(np.sum((inverse @ fit.scatter) * inverse))
+    added = 0.5 * count * fit.curvature * float(np.sum((inverse @ fit.scatter) * inverse))
     return Measured(
         excess=added + share * measured.excess,
         variance=share**2 * measured.variance + (added * sums.error / max(sums.mean, 1e-300)) ** 2,
         expected_variance=share**2 * measured.expected_variance,
     )
+
+
+def _with_sizes(
+    records: tuple[ErrorRecord, ...], views: tuple[Prediction, ...], posteriors: tuple[Posterior, ...]
+) -> tuple[ErrorRecord, ...]:
+    """Return the records with how probable each size of error is after the rows of the period."""
+    after = []
+    for record, view, posterior in zip(records, views, posteriors, strict=True):
+        recorded = slice(view.seasonal, view.recorded)
+        after.append(record.with_size(posterior.shares[recorded]) if view.recorded > view.seasonal else record)
+    return tuple(after)

@@ -95,7 +95,7 @@ def with_season(view: Prediction, mean: FloatArray, record: ErrorRecord, odds: f
     """Return a prediction with that of the season among its components, first of all."""
     share = 1.0 / (1.0 + math.exp(-odds))
     variance = (2.0 / mean.size * max(record.total, 0.0) + _BELIEVED * view.total) / (record.weight + _BELIEVED)
-    both = with_spread(view, mean, variance, share)
+    both = with_spread(view, mean, variance, share, record)
     return replace(both, seasonal=both.recorded - view.recorded)
 
 

@@ -42,7 +42,7 @@ table with rare values looked known when it was not; with three none did."""
 AIM = 0.85
 """The share of the target that a mean is aimed at, since a risk that is estimated is met on average only."""
 
-AIM_CURVED = 0.7
+AIM_CURVED = 0.68
 """The same where the loss is a quadratic only near its minimiser, so that a far drift is underestimated."""
 
 EARLY = 3

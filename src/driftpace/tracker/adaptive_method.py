@@ -54,6 +54,9 @@ from driftpace.tracker.spending import Spending
 from driftpace.tracker.state import MethodState, ModelSpec, PeriodOrder, RowBatch, groups_of
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
+MOST_RISK = 1.5
+"""A period that can have more rows ends with at most so many targets of risk, those rows included that were kept for the audit."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class AdaptiveMethodState(MethodState):
@@ -154,6 +157,8 @@ class AdaptiveMethod(ModelMethod):
             look = None if unknown else self.look(state, decided=decided)
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
                 new = next_order(self._open_period(state, pool), state.adaptive, look)
+                if look is not None and new.total == state.gathered:
+                    new, look = self._with_all_rows(state, new, look)
             order = new.following(order, state.gathered)
             state = replace(state, order=order, look=look)
         return state, Request(
@@ -168,6 +173,22 @@ class AdaptiveMethod(ModelMethod):
             assumptions=order.assumptions,
             status=order.status,
         )
+
+    def _with_all_rows(
+        self, state: AdaptiveMethodState, order: PeriodOrder, look: PeriodLook
+    ) -> tuple[PeriodOrder, PeriodLook]:
+        """Return an order that ends a period, unless all its rows show far too large a risk: then the order after all of them.
+
+        A row that was kept for the audit may be so wrong that the model is spoilt when it is fitted.
+        """
+        if self.config.orders is not None or not look.adaptive.banks:
+            return order, look
+        whole = self.look(state)
+        fitted = self._counts(state).fitted
+        if whole is look or whole.risk_after(self.config, fitted) <= MOST_RISK * order.epsilon:
+            return order, look
+        period = self._open_period(state, order.pool)
+        return replace(next_order(period, state.adaptive, whole), whole=True), whole
 
     def look(
         self, state: AdaptiveMethodState, *, decided: int | None = None, whole: PeriodLook | None = None
@@ -216,7 +237,8 @@ class AdaptiveMethod(ModelMethod):
     def _kept(self, state: AdaptiveMethodState, fitted: BoolArray, decided: int) -> BoolArray:
         """Return which of the ``fitted`` rows its decisions did not see, the last of which could see ``decided`` rows of all.
 
-        In early periods and under a budget decisions see every row that is there; a first period has nothing to audit.
+        In early periods, under a budget and after a whole order decisions see every row that is there; a first period has nothing
+        to audit.
         """
         adaptive, count = state.adaptive, int(fitted.sum())
         assert adaptive is not None
@@ -225,7 +247,7 @@ class AdaptiveMethod(ModelMethod):
         groups = groups_of(state.batches)
         numbered = None if groups is None else number_groups(groups[fitted])
         decided = int(fitted[:decided].sum())
-        if early(adaptive) or self.budgeted:
+        if early(adaptive) or self.budgeted or (state.order is not None and state.order.whole):
             return fresh_rows(count, decided, numbered)
         return audit_rows(count, adaptive.size, decided, numbered)
 

@@ -55,7 +55,8 @@ class PeriodOrder:
     there were when it decided, in ``batch`` the number of the decision, and in ``asked`` how many rows were requested in all,
     without those that were delivered on top; in ``first`` how many rows the first order of the period had, in ``decided`` how
     many there were when the size was last open, and in ``placed`` how many orders the period had, this one included and
-    initial samples left out. ``plan`` is the plan of a budget, this period first.
+    initial samples left out. ``whole`` says that it was decided on all rows, those kept for the audit included. ``plan`` is the
+    plan of a budget, this period first.
     """
 
     total: int
@@ -73,13 +74,16 @@ class PeriodOrder:
     first: int = 0
     decided: int = 0
     placed: int = 0
+    whole: bool = False
     status: str | None = None
     plan: Plan | None = None
 
     def following(self, before: "PeriodOrder | None", gathered: int) -> "PeriodOrder":
         """Return this order after the one ``before``, which says what was requested where this one requests no more."""
         asked = self.total if before is None or self.total > gathered else before.asked
-        return replace(self, asked=asked, first=self.total if before is None else before.first)
+        if before is None:
+            return replace(self, asked=asked, first=self.total)
+        return replace(self, asked=asked, first=before.first, whole=self.whole or before.whole)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
