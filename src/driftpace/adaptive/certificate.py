@@ -7,18 +7,18 @@ import numpy as np
 from driftpace.adaptive.fit import noise_of
 from driftpace.adaptive.sizing import gamma_quantile
 from driftpace.adaptive.state import AdaptiveConfig, AdaptiveState, PeriodJudgement, noise_floor
-from driftpace.typing import FloatArray
+from driftpace.typing import FloatArray, IntArray
 
 MARGIN, MARGIN_CURVED = 1.25, 1.3
 """By how much a certificate is widened, and where the loss is a quadratic only near its minimiser: the banks do not hold every
 drift there is, and in many dimensions quantiles are too near the mean to forgive that."""
 
 _NOISE_ERRORS = 1.64
-_ALIKE = 0.05
-"""Components that leave the same risk within this share count as one, with their mean variance: an error of 0.01 to 0.1 %."""
+_ALIKE = 0.1
+"""Components whose means differ by less than this share, and variances by twice as much, count as one: an error below 0.05 %."""
 
-_LEAST = 1e-6
-"""Smaller variances than this share of the largest count as one."""
+_FAR = 1e3
+"""Components that many times below the mean count as one, and so do those that many times above it."""
 
 _EXACT = 1e-4
 """A step of Newton's method as small as this leaves an error of about its square."""
@@ -65,13 +65,12 @@ def mixture_quantile(
     from scipy.special import gammaincc, gammaln  # slow to import, and not always needed
 
     weights, means, squares = np.ones(1), np.zeros(1), np.zeros(1)
-    rest = 0.5 * sizes * (shares * variances).sum(axis=1)
-    rest = rest.sum() - rest
-    for size, share, variance, wide, others in zip(sizes, shares, variances, spread, rest, strict=True):
-        each, variance = _grouped(share, variance, 2.0 / size * others)
-        weights = np.multiply.outer(weights, each).ravel()
-        means = np.add.outer(means, 0.5 * size * variance).ravel()
-        squares = np.add.outer(squares, 0.5 * size * wide * np.square(variance)).ravel()
+    for size, share, variance, wide in zip(sizes, shares, variances, spread, strict=True):
+        weights, means, squares = _grouped(
+            np.multiply.outer(weights, share).ravel(),
+            np.add.outer(means, 0.5 * size * variance).ravel(),
+            np.add.outer(squares, 0.5 * size * wide * np.square(variance)).ravel(),
+        )
     known = (means > 0.0) & (squares > 0.0)
     if not known.any() or not np.isfinite(means).all():
         return float(means.max())
@@ -100,13 +99,29 @@ def mixture_quantile(
     return high
 
 
-def _grouped(shares: FloatArray, variances: FloatArray, others: float) -> tuple[FloatArray, FloatArray]:
-    """Return the shares and the mean variances of groups of components that leave nearly the same risk.
+def _grouped(
+    weights: FloatArray, means: FloatArray, variances: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the weights, means and variances of groups of components that are nearly the same."""
+    width = round(2.0 * math.log(_FAR) / _ALIKE) + 1
+    group = width * _place(weights, means, _ALIKE) + _place(weights, variances, 2.0 * _ALIKE)
+    total = _sums(group, weights)
+    kept = total.nonzero()[0]
+    share = weights / (total[group] + 1e-300)
+    mean = _sums(group, share * means)
+    gaps = means - mean[group]
+    variance = _sums(group, share * (variances + gaps * gaps))
+    return total[kept], mean[kept], variance[kept]
 
-    ``others`` is what other blocks leave, as a variance of this one.
-    """
-    largest = max(float(variances.max()) + others, 1e-300)
-    group = (np.log(np.maximum((variances + others) / largest, _LEAST)) / -_ALIKE + 0.5).astype(np.int64)
-    total = np.asarray(np.bincount(group, shares), dtype=np.float64)
-    kept = total > 0.0
-    return total[kept], np.bincount(group, shares * variances)[kept] / total[kept]
+
+def _sums(group: IntArray, values: FloatArray) -> FloatArray:
+    return np.asarray(np.bincount(group, values), dtype=np.float64)
+
+
+def _place(weights: FloatArray, values: FloatArray, alike: float) -> IntArray:
+    """Return the place of each value on a scale with steps of the share ``alike``."""
+    mean = max(float(weights @ values) / float(weights.sum()), 1e-300)
+    steps = np.log(np.minimum(np.maximum(values / mean, 1.0 / _FAR), _FAR))
+    steps += math.log(_FAR)
+    steps /= alike
+    return steps.astype(np.int64)
