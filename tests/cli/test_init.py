@@ -85,7 +85,7 @@ def test_a_given_row_id_is_listed_once(table: tuple[str, ...], folder: Path, run
 
 def test_what_a_table_shows(folder: Path, run: Run) -> None:
     Path("t.csv").write_text(
-        "id,a,note,left,grade\n" + "".join(f"{n},{n},text {n},{'yn'[n % 2]},{'abc'[n % 3]}\n" for n in range(40))
+        "id,a,note,left,grade\n" + "".join(f"{n},{n % 7},text {n},{'yn'[n % 2]},{'abc'[n % 3]}\n" for n in range(40))
     )
     code, out, _ = run("init", "t", "--target", "left", "--epsilon", "0.1", "--table", "t.csv")
     assert code == 0

@@ -14,11 +14,14 @@ from driftpace.campaign.schema import read_table
 from driftpace.campaign.text import list_texts
 from driftpace.errors import ParameterError
 from driftpace.losses import loss_names, loss_spec
+from driftpace.tables.calendar import calendar_levels, calendar_names
 from driftpace.tables.categories import meanings, word_of
 from driftpace.tables.cells import as_numbers, numbers_each, without_marks
 from driftpace.tables.csv_format import number_text
 from driftpace.tables.dates import Dates, find_dates
-from driftpace.tables.encoding import MISSING, CategoryColumn, EncodedColumn, Encoding
+from driftpace.tables.encoding import MISSING, CategoryColumn, EncodedColumn, Encoding, find_column
+from driftpace.tables.identity import find_ids
+from driftpace.tables.leakage import find_leaks
 from driftpace.tables.learn import is_numeric, learn_encoding
 from driftpace.tables.targets import describe_target
 
@@ -67,6 +70,8 @@ def infer_definition(table: Any, *, source: str = "the table", **settings: Any) 
     **settings
         Settings of a :class:`~driftpace.campaign.Definition`: ``name``, ``target`` and one of ``epsilon`` and ``tolerance``
         are required, and whatever else is given is not inferred.
+        ``exclude`` lists columns not to predict from, and ``calendar`` features to make of dates: month, weekday, hour, or such as
+        ``date:month``.
 
     Returns
     -------
@@ -97,7 +102,13 @@ def infer_settings(
     """Return settings with what the columns of a table show filled in, and notes on it; nothing needs to be given."""
     values = dict(settings)
     notes: list[Note] = []
-    for parameter, names in (("id", [values.get("id")]), ("features", values.get("features") or [])):
+    made, columns = _with_calendar(values, columns)
+    exclude = values.pop("exclude", None) or []
+    for parameter, names in (
+        ("id", [values.get("id")]),
+        ("features", values.get("features") or []),
+        ("exclude", exclude),
+    ):
         for name in names:
             if name is not None and name not in columns:
                 near = get_close_matches(name, columns, n=1)
@@ -109,8 +120,38 @@ def infer_settings(
             values["id"] = row_id
             notes.append(Note("Row ID", row_id))
     notes += _infer_target(values, columns, source)
-    notes += _infer_features(values, columns, source)
+    notes += _infer_features(values, {name: columns[name] for name in columns if name not in exclude}, source, made)
+    notes += _leak_notes(values, columns)
     return values, notes
+
+
+def _with_calendar(values: dict[str, Any], columns: "Columns") -> "tuple[list[str], Columns]":
+    """Return the calendar features that are asked for, and the columns with them; their categories are all there are."""
+    calendar = values.pop("calendar", None)
+    if not calendar:
+        return [], columns
+    names = calendar_names(calendar, columns, dated=None, owner=OWNER)
+    if values.get("features") is not None:
+        values["features"] = [*values["features"], *(name for name in names if name not in values["features"])]
+    levels = {name: list(words) for name in names if (words := calendar_levels(name)) is not None}
+    values["categories"] = {**levels, **(values.get("categories") or {})}
+    return names, {**columns, **{name: find_column(columns, name, OWNER) for name in names}}
+
+
+def _leak_notes(values: Mapping[str, Any], columns: "Columns") -> list[Note]:
+    """Return warnings of features that may give the target away, where the table has labels."""
+    target = values.get("target")
+    if target is None or target not in columns:
+        return []
+    column = without_marks(columns[target], values.get("classes") or ())
+    keep = ~column.missing
+    if values.get("classes") is None:
+        y = numbers_each(column)[keep]
+    else:
+        words = [word_of(value, column.kind) for value in column.values[keep]]
+        y = np.unique(words, return_inverse=True)[1].astype(np.float64)
+    leaks = find_leaks({**columns, target: column}, values["features"], target, y, keep)
+    return [Note("Warning", leak.sentence.removesuffix(".")) for leak in leaks]
 
 
 def describe_task(definition: Definition) -> str:
@@ -260,14 +301,18 @@ def _check_classes(column: "Column", classes: list[str], target: str, source: st
         )
 
 
-def _infer_features(values: dict[str, Any], columns: "Columns", source: str) -> list[Note]:
-    """Fill in the features, their categories, and what missing cells count as."""
+def _infer_features(values: dict[str, Any], columns: "Columns", source: str, made: list[str]) -> list[Note]:
+    """Fill in the features, their categories, and what missing cells count as; ``made`` are features made of dates."""
     explicit = values.get("features")
     roles = {values[role]: role for role in ("target", "id", "groups") if values.get(role) is not None}
     for name in explicit or ():
         if name in roles:
             raise _refuse("features", f"must not contain the {roles[name]} column; got {name!r}.")
-    left_out, warnings = _redundant_columns(columns, roles, explicit)
+    left_out, warnings = _redundant_columns(columns, {**roles, **dict.fromkeys(made, "feature")}, explicit)
+    if explicit is None:
+        others = [name for name in columns if name not in (*roles, *left_out)]
+        ids = find_ids(columns, others, np.ones(next(iter(columns.values())).missing.size, dtype=np.bool_))
+        left_out |= ids if len(ids) < len(others) else {}
     learned = learn_encoding(
         columns,
         explicit,

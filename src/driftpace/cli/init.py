@@ -47,6 +47,24 @@ def init(
             rich_help_panel=_DATA,
         ),
     ] = None,
+    exclude: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN,...",
+            help="Columns of --table not to predict from.",
+            show_default=False,
+            rich_help_panel=_DATA,
+        ),
+    ] = None,
+    calendar: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PART,...",
+            help="Features to make of the dates of --table: month, weekday, hour, or such as date:month.",
+            show_default=False,
+            rich_help_panel=_DATA,
+        ),
+    ] = None,
     classes: Annotated[
         str | None,
         typer.Option(
@@ -201,6 +219,8 @@ def init(
         "table": table,
         "sheet": sheet,
         "features": features,
+        "exclude": exclude,
+        "calendar": calendar,
         "classes": classes,
         "loss": loss,
         "missing": None if missing is None else missing.value,
@@ -372,7 +392,7 @@ def infer(name: str, given: dict[str, Any]) -> "tuple[dict[str, Any], list[Line]
     ):
         if option in given:
             settings[option] = given[option]
-    for option in ("features", "classes"):
+    for option in ("features", "classes", "exclude", "calendar"):
         if option in given:
             settings[option] = split_names(given[option])
     prices = {option: given[option] for option in _PRICES if option in given}
@@ -383,6 +403,9 @@ def infer(name: str, given: dict[str, Any]) -> "tuple[dict[str, Any], list[Line]
             )
         settings["budget"] = {"total": given["budget"], "horizon": given["horizon"], **prices}
     if "table" not in given:
+        alone = next((option for option in ("exclude", "calendar", "sheet") if option in given), None)
+        if alone is not None:
+            raise ParameterError(f"--{alone} must be used with --table; got none.")
         return settings, []
     from driftpace.campaign.inference import infer_settings
     from driftpace.cli.files import read_table_option

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from driftpace.errors import DataError
+from driftpace.tables.calendar import calendar_column
 from driftpace.tables.categories import category_words, meanings
 from driftpace.tables.cells import numbers_and_texts, numbers_each
 from driftpace.tables.columns import Column
@@ -272,8 +273,11 @@ class Encoding:
 
 
 def find_column(columns: Mapping[str, Column], name: str, owner: str) -> Column:
-    """Return the column of that name, or raise DataError."""
+    """Return the column of that name, or the calendar feature such as ``date:month``; raise DataError where there is neither."""
     if name not in columns:
+        made = calendar_column(name, columns, owner=owner)
+        if made is not None:
+            return made
         near = get_close_matches(name, columns, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(columns) or 'none'}."
         raise DataError(f"the table must have the column {name!r}; {hint}", owner=owner)
