@@ -54,3 +54,8 @@ def test_groups_of_components_hardly_change_the_quantile(level: float, rng: np.r
 
 def test_nothing_unknown_has_no_risk() -> None:
     assert mixture_quantile(np.array([3.0]), np.ones((1, 1)), np.zeros((1, 1)), np.ones(1), 0.95) == 0.0
+
+
+@pytest.mark.parametrize("value", [np.inf, np.nan])
+def test_what_overflows_is_certified_by_nothing(value: float) -> None:
+    assert mixture_quantile(np.array([3.0]), np.ones((1, 1)), np.full((1, 1), value), np.ones(1), 0.95) == np.inf

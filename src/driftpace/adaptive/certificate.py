@@ -64,6 +64,8 @@ def mixture_quantile(
     """
     from scipy.special import gammaincc, gammaln  # slow to import, and not always needed
 
+    if not np.isfinite(shares).all() or not np.isfinite(variances).all():
+        return math.inf
     weights, means, squares = np.ones(1), np.zeros(1), np.zeros(1)
     for size, share, variance, wide in zip(sizes, shares, variances, spread, strict=True):
         weights, means, squares = _grouped(
@@ -72,7 +74,7 @@ def mixture_quantile(
             np.add.outer(squares, 0.5 * size * wide * np.square(variance)).ravel(),
         )
     known = (means > 0.0) & (squares > 0.0)
-    if not known.any() or not np.isfinite(means).all():
+    if not known.any():
         return float(means.max())
     weights, means, squares = weights[known] / weights.sum(), means[known], squares[known]
     shapes, rates = means * means / squares, means / squares
