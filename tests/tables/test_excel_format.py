@@ -2,12 +2,15 @@
 
 import io
 import sys
+import zipfile
 from datetime import date, datetime, time
 from typing import Any
 
 import openpyxl
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from driftpace.backtest import read_table
 from driftpace.errors import DataError, MissingExtraError, ParameterError
@@ -146,3 +149,33 @@ def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(MissingExtraError, match=r"read_columns\(\) needs openpyxl for this file: .*driftpace\[excel\]"):
         read_columns(book)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    part=st.integers(0, 8),
+    place=st.floats(0.0, 1.0),
+    cut=st.integers(0, 30),
+    text=st.sampled_from(
+        [b"", b"<", b"1048577", b"-1", b'r="XFD1"', b't="e"', b't="s"', b"<v>1e999</v>", b"&#0;", b"\xff"]
+    ),
+)
+def test_workbooks_whose_parts_were_damaged(part: int, place: float, cut: int, text: bytes) -> None:
+    """Parts that are valid archives of anything are read, or refused in a sentence."""
+    whole, sink = _book(ROWS), io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(whole)) as source, zipfile.ZipFile(sink, "w") as archive:
+        names = source.namelist()
+        for name in names:
+            content = source.read(name)
+            if name == names[part % len(names)]:
+                at = int(place * len(content))
+                content = content[:at] + text + content[at + cut :]
+            archive.writestr(name, content)
+    try:
+        columns = read_columns(sink.getvalue(), name="rows.xlsx", limits=TableLimits(rows=100, columns=50))
+    except (DataError, ParameterError) as error:
+        refused = str(error)
+    else:
+        refused = "."
+        assert len({column.values.size for column in columns.values()}) == 1
+    assert refused.endswith(".")

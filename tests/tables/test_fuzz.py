@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, get_args
 
+import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -63,6 +64,11 @@ def _seeds() -> list[tuple[FileKind, bytes]]:
     rows = [{"id": at, "text": f'a,"b" {at}', "x": at / 3} for at in range(6)]
     lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
     csv = b'id,text,x\r\n1,"a,""b""",0.5\r\n2,,NA\r\n'
+    sink, book = io.BytesIO(), openpyxl.Workbook()
+    for row in (["id", "text"], [1, "a"], [2, "b"]):
+        book.active.append(row)
+    book.save(sink)
+    found.append(("excel", sink.getvalue()))
     return [
         *found,
         ("csv", csv),
