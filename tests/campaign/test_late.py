@@ -59,8 +59,10 @@ def test_rows_find_the_period_they_were_drawn_for() -> None:
     campaign.ask(key="W1")
     ids = campaign.sample(pool).ids
     campaign.tell_table(some(pool, ids[:-2]), final=True)
+    assert campaign.outstanding() == {1: 2}
     late = campaign.tell_table(some(pool, ids[-2:]))  # no period is open
     assert [(part.period, part.rows) for part in late.late] == [(1, 2)]
+    assert campaign.outstanding() == {}
     campaign.ask(key="W2")
     fresh = campaign.sample({**pool, "id": [f"n{row_id}" for row_id in pool["id"]]}).ids
     mixed = some(pool, (*ids, *(row_id[1:] for row_id in fresh)))

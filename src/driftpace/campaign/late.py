@@ -115,6 +115,27 @@ def _delivered_ids(store: Store, state: CampaignState, force: LogInForce, period
     return {row_id for data in rows.values() for row_id in unpack_rows(data).ids or ()}
 
 
+def outstanding_rows(store: Store, state: CampaignState) -> dict[int, int]:
+    """Return how many rows drawn for each closed period are still without a label; rows without ids count as drawn."""
+    name, current = state.definition.name, state.state.period
+    if not state.definition.keep_rows:
+        return {}
+    force = LogInForce.of(store.entries(name, limit=state.seq, kinds=("selected", "delivered", "forgotten", "undone")))
+    waiting: dict[int, int] = {}
+    for period in sorted(period for period in force.draws if period < current):
+        drawn = set(drawn_by(store, state, force.draws[period]))
+        unknown = 0
+        for data in store.rows(name, force.deliveries.get(period, ())).values():
+            rows = unpack_rows(data)
+            if rows.ids is None:
+                unknown += len(rows.event.y)
+            else:
+                drawn.difference_update(rows.ids)
+        if len(drawn) > unknown:
+            waiting[period] = len(drawn) - unknown
+    return waiting
+
+
 def absorb_late_rows(
     store: Store, state: CampaignState, draft: Draft, late: Mapping[int, PackedRows], body: Mapping[str, Any], key: str
 ) -> tuple[CampaignState, tuple[LateRows, ...], Revision]:

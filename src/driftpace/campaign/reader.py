@@ -8,6 +8,7 @@ import numpy as np
 
 from driftpace.campaign.definition import Definition, check_name
 from driftpace.campaign.handle import CampaignHandle, unknown_campaign
+from driftpace.campaign.late import outstanding_rows
 from driftpace.campaign.ledger import Ledger, read_ledger
 from driftpace.campaign.orders import awaited_in, drawn_in, not_open, open_order, order_of_period, past_order
 from driftpace.campaign.records import Order, Predicted, Status
@@ -114,6 +115,10 @@ class CampaignReader:
     def awaited(self) -> tuple[str, ...]:
         """Return the ids of the rows drawn in the open period that are not labelled yet."""
         return awaited_in(self._store, self._handle.load())
+
+    def outstanding(self) -> dict[int, int]:
+        """Return how many rows drawn for each closed period are not labelled yet; they are absorbed when they arrive."""
+        return outstanding_rows(self._store, self._handle.load())
 
     def shortfall(self, order: Order | None = None, *, replace: bool = False) -> Shortfall:
         """Return how many rows of an order (default: the open one) :meth:`Campaign.sample` has still to draw."""

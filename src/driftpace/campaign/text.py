@@ -138,6 +138,24 @@ def receipt_sentence(receipt: "Receipt", source: str) -> str:
     return f"{rows} to {period}{arrived}" + (f"; skipped {skipped}." if skipped else ".")
 
 
+def outstanding_sentence(outstanding: Mapping[int, int]) -> str:
+    """Return which rows of closed periods are still without a label; "" if none.
+
+    >>> outstanding_sentence({2: 12, 4: 1})
+    '13 rows drawn for closed periods are without a label: 12 of period 2, 1 of period 4; they are absorbed when they arrive'
+    """
+    if not outstanding:
+        return ""
+    items = list(outstanding.items())
+    listed = ", ".join(f"{rows:,} of period {period}" for period, rows in items[-5:])
+    more = f"{len(items) - 5} earlier periods, " if len(items) > 5 else ""
+    total = sum(outstanding.values())
+    verb, them = (
+        ("is", "it is absorbed when it arrives") if total == 1 else ("are", "they are absorbed when they arrive")
+    )
+    return f"{plural(total, 'row')} drawn for closed periods {verb} without a label: {more}{listed}; {them}"
+
+
 def undone_lines(undone: "Undone") -> list[Line]:
     """Return what an undo changed."""
     lines: list[Line] = []

@@ -256,6 +256,14 @@ class LateRowsResponse(ResponseModel):
     rows: int
 
 
+class PreviewResponse(ResponseModel):
+    """The first rows of a table as text, and how many it has."""
+
+    columns: list[str]
+    rows: list[list[str | None]]
+    total: int
+
+
 class ReceiptResponse(ResponseModel):
     """The result of a delivery; ``duplicate`` is the log entry that delivered it before."""
 
@@ -272,6 +280,7 @@ class ReceiptResponse(ResponseModel):
     others: int
     late: list[LateRowsResponse]
     revision: RevisionResponse | None
+    preview: PreviewResponse | None = None
 
 
 class StatusResponse(ResponseModel):

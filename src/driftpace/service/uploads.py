@@ -54,6 +54,8 @@ _TABLE: dict[str, Any] = {
     ]
 }
 _BYTES = {"schema": {"type": "string", "format": "binary"}}
+PREVIEW_ROWS, PREVIEW_COLUMNS = 5, 50
+"""How much of a table a preview shows."""
 _ARRAYS = frozenset({"X", "y", "ids", "groups"})
 
 
@@ -146,12 +148,26 @@ def read_rows(upload: Upload, campaign: Campaign, limits: TableLimits, *, owner:
 def tell(campaign: Campaign, rows: dict[str, Column] | Arrays | None, **options: Any) -> Receipt:
     """Deliver rows to a campaign; None closes its period with the rows it has."""
     if rows is None:
-        return campaign.tell(final=True, key=options["key"], period=options["period"], who=options["who"])
+        given = {name: options[name] for name in ("key", "period", "who", "dry_run")}
+        return campaign.tell(final=True, **given)
     if isinstance(rows, Arrays):
         if rows.y is None:
             raise DataError("must be given with X; got none.", owner="deliveries", name="y")
         return campaign.tell(rows.X, rows.y, ids=rows.ids, groups=rows.groups, **options)
     return campaign.tell_table(rows, **options)
+
+
+def first_rows(rows: dict[str, Column] | Arrays | None) -> dict[str, Any] | None:
+    """Return the first rows of a table as text, for a preview; None where there is no table."""
+    if rows is None or isinstance(rows, Arrays):
+        return None
+    names = list(rows)[:PREVIEW_COLUMNS]
+    count = min((rows[name].missing.size for name in names), default=0)
+    shown = [
+        [None if rows[name].missing[place] else str(rows[name].values[place])[:80] for name in names]
+        for place in range(min(count, PREVIEW_ROWS))
+    ]
+    return {"columns": names, "rows": shown, "total": count}
 
 
 def predict(campaign: Campaign, rows: dict[str, Column] | Arrays) -> dict[str, Any]:

@@ -121,7 +121,7 @@ def test_the_log_is_paged_latest_first() -> None:
     while True:
         found = read_log(campaign, entries=entries, page=page)
         assert len(found.lines) <= LOG_PAGE_SIZE
-        seen += [entry.seq for entry, _ in found.lines]
+        seen += [line.entry.seq for line in found.lines]
         if page == found.pages:
             break
         page += 1

@@ -171,6 +171,10 @@ def test_what_was_delivered_can_be_undone(served: Serving, store: Store, rng: np
     begun(store, "churn").ask(key="one")
     place, client = "/api/campaigns/churn", served.client
     told = {**CSV, "Idempotency-Key": "monday"}
+    seen = client.post(
+        f"{place}/deliveries?final=true&dry_run=true", content=as_csv(*rows(rng, 30)), headers=told
+    ).json()
+    assert (seen["report"]["samples"], seen["preview"]["total"], len(seen["preview"]["rows"])) == (30, 30, 5)
     client.post(f"{place}/deliveries?final=true", content=as_csv(*rows(rng, 30)), headers=told)
     undone = client.post(f"{place}/undo", json={"delivery": "monday", "reason": "wrong week"}).json()
     assert (undone["rows"], undone["revision"]["periods"]) == (30, [1])

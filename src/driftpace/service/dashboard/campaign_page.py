@@ -10,7 +10,8 @@ from driftpace.campaign.definition import Definition
 from driftpace.campaign.log_text import EntryText, describe_entry
 from driftpace.campaign.records import EXHAUSTED, FAILED, LedgerRow, Order, Status
 from driftpace.campaign.serialization import ledger_json
-from driftpace.campaign.text import measured_check
+from driftpace.campaign.text import measured_check, outstanding_sentence
+from driftpace.campaign.transitions import undone_by
 from driftpace.records import Assumption, Money, Outcome
 from driftpace.records.requests import MEASURED_RISK
 from driftpace.service.dashboard.campaign_list import NEEDS
@@ -20,6 +21,8 @@ from driftpace.service.templating import money, plural, tier_text
 from driftpace.storage.base import Entry
 
 LOG_PAGE_SIZE = 15
+UNDOABLE = ("approved", "overridden", "selected", "delivered", "forgotten", "budgeted", "amended", "closed", "undone")
+"""Kinds of log entries that can be undone."""
 _PRICES = ("fixed", "per_sample", "tiers", "minimum", "currency")
 
 
@@ -100,10 +103,24 @@ def tally(assumptions: Sequence[AssumptionBadge]) -> str:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class LogLine:
+    """An entry of the log with its description; ``undone_by`` is the entry that took it back, None where it counts."""
+
+    entry: Entry
+    text: EntryText
+    undone_by: int | None = None
+
+    @property
+    def can_be_undone(self) -> bool:
+        """Whether the page offers to undo the entry; the campaign may still refuse it."""
+        return self.undone_by is None and self.entry.kind in UNDOABLE
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class LogPage:
     """A page of the log, latest entry first."""
 
-    lines: tuple[tuple[Entry, EntryText], ...]
+    lines: tuple["LogLine", ...]
     page: int
     pages: int
     entries: int
@@ -116,7 +133,7 @@ class CampaignPage:
     ``measured`` is the measured excess loss beside the promised one, with its verdict. ``cost`` is the cost of the missing rows,
     ``over`` the amount by which the whole order exceeds the budget. ``prices`` (JSON) and ``purse`` (the money for the open period)
     let the page compute the cost of an override. ``budget`` describes the budget, "" without one, ``last`` is its last period, and
-    ``short`` says that the money or the periods do not suffice.
+    ``short`` says that the money or the periods do not suffice, ``outstanding`` which rows of closed periods are without a label.
     """
 
     status: Status
@@ -134,6 +151,7 @@ class CampaignPage:
     budget: str = ""
     last: int | None = None
     short: str = ""
+    outstanding: str = ""
 
     @property
     def order(self) -> Order | None:
@@ -185,7 +203,7 @@ def load_page(campaign: Campaign, *, log_page: int = 1) -> CampaignPage:
 
     >>> from driftpace.storage import MemoryStore
     >>> campaign = Campaign.create({"name": "a", "target": "y", "epsilon": 0.1, "seed": 0}, storage=MemoryStore())
-    >>> load_page(campaign).need_text, [text.title for _, text in load_page(campaign).log.lines]
+    >>> load_page(campaign).need_text, [line.text.title for line in load_page(campaign).log.lines]
     ('To ask', ['Created'])
     """
     status, definition, ledger = campaign.status(), campaign.definition, campaign.ledger()
@@ -216,6 +234,7 @@ def load_page(campaign: Campaign, *, log_page: int = 1) -> CampaignPage:
         budget="" if budget is None else f"{money(budget.money)} over {plural(budget.horizon, 'period')}",
         last=None if budget is None else budget.horizon,
         short="" if budget is None else shortage(status, budget.horizon),
+        outstanding=outstanding_sentence(campaign.outstanding()),
     )
 
 
@@ -252,8 +271,12 @@ def read_log(campaign: Campaign, *, entries: int, page: int) -> LogPage:
     last = entries - (page - 1) * LOG_PAGE_SIZE
     first = max(0, last - LOG_PAGE_SIZE)
     entries_read = campaign.log(after=first, limit=last - first)
+    gone = undone_by(campaign.log(kinds=("undone",)))
     return LogPage(
-        lines=tuple((entry, describe_entry(entry)) for entry in reversed(entries_read)),
+        lines=tuple(
+            LogLine(entry=entry, text=describe_entry(entry), undone_by=gone.get(entry.seq))
+            for entry in reversed(entries_read)
+        ),
         page=page,
         pages=pages,
         entries=entries,

@@ -15,7 +15,7 @@ from driftpace.service.errors import error_responses
 from driftpace.service.request_schemas import CampaignName
 from driftpace.service.response_schemas import HookResponse, PredictionsResponse, ReceiptResponse, json_response
 from driftpace.service.state import caller_name, service_of
-from driftpace.service.uploads import predict, read_rows, receive_upload, table_body, tell
+from driftpace.service.uploads import first_rows, predict, read_rows, receive_upload, table_body, tell
 from driftpace.service.workers import run_cancellable
 from driftpace.tables.label_studio import ROW_FOR, ROW_ID
 from driftpace.tables.limits import TableLimits
@@ -43,7 +43,7 @@ _WEBHOOK_BODY = {
     responses=error_responses(400, 404, 408, 409, 413, 415, 422),
     openapi_extra=table_body(required=False),
 )
-async def deliver(
+async def deliver(  # noqa: PLR0913  the parameters of the request
     request: Request,
     name: CampaignName,
     final: Annotated[
@@ -53,6 +53,7 @@ async def deliver(
     period: Annotated[int | None, Query(ge=1, le=10**9, description="Number of the period.")] = None,
     again: Annotated[Flag, Query(description="Count a delivery that was counted before.")] = "false",
     accept_others: Annotated[Flag, Query(description="Take rows that were not drawn for the period.")] = "false",
+    dry_run: Annotated[Flag, Query(description="Return the receipt and the first rows; write nothing.")] = "false",
     idempotency_key: Annotated[
         str | None,
         Header(min_length=1, max_length=200, description="Identifies the delivery; the default is its rows."),
@@ -82,11 +83,14 @@ async def deliver(
             source=upload.source,
             period=period,
             who=who,
+            dry_run=dry_run == "true",
         )
-        return json_response(receipt_json(receipt)), receipt
+        preview = first_rows(rows) if dry_run == "true" else None
+        return json_response({**receipt_json(receipt), "preview": preview}), receipt
 
     response, receipt = await service.change(name, change)
-    service.metrics.count_delivery(receipt)
+    if dry_run == "false":
+        service.metrics.count_delivery(receipt)
     return response
 
 

@@ -5,6 +5,7 @@ import "./what_if.js";
 import "./decisions.js";
 import "./price.js";
 import "./money.js";
+import "./undo.js";
 import "./upload.js";
 import "./live.js";
 

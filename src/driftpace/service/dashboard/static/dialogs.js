@@ -81,7 +81,7 @@ export async function submitOnce(form, send) {
 export function acknowledge(dialog) { dialog.snapshot = snapshot(); fillNumbers(dialog); }
 
 function showChanges(dialog) {
-  if (!dialog.open || dialog.sending || dialog.snapshot === snapshot()) return;
+  if (!dialog.open || dialog.sending || dialog.snapshot === snapshot() || dialog.dataset.about === "log") return;
   const now = order();
   const place = dialog.querySelector(".meanwhile");
   if (dialog.dataset.about === "budget") {

@@ -9,7 +9,10 @@ export function receipt(body) {
   const sentences = [];
   if (body.duplicate !== null) sentences.push(`This delivery was received before (log entry ${body.duplicate}); nothing was counted twice.`);
   else if (body.rows > 0) sentences.push(`${rows(body.rows)} counted.`);
-  else if (report === null) sentences.push("No rows were counted.");
+  else if (report === null && body.late.length === 0) sentences.push("No rows were counted.");
+  for (const item of body.late) sentences.push(`${rows(item.rows)} for period ${item.period}${item.key === null ? "" : ` (${item.key})`} arrived late.`);
+  if (body.revision !== null) sentences.push(`${body.revision.sentence.charAt(0).toUpperCase()}${body.revision.sentence.slice(1)}.`);
+  if (body.others > 0) sentences.push(`${rows(body.others)} counted that ${body.others === 1 ? "was" : "were"} not drawn for the period.`);
   if (body.repeated > 0) sentences.push(`${rows(body.repeated)} skipped: delivered before in this period.`);
   if (body.unlabelled > 0) sentences.push(`${rows(body.unlabelled)} skipped: no label.`);
   if (body.other_period_rows > 0) sentences.push(`${rows(body.other_period_rows)} skipped: of another period.`);
@@ -20,7 +23,7 @@ export function receipt(body) {
   else if (order.closed) sentences.push(`Period ${order.period} is closed.`);
   else if (order.missing > 0) sentences.push(`${rows(order.missing)} still missing.`);
   else sentences.push("No rows are missing; the period is open.");
-  if (body.duplicate !== null || (report === null && body.rows === 0)) return ["quiet", sentences];
+  if (body.duplicate !== null || (report === null && body.rows === 0 && body.late.length === 0)) return ["quiet", sentences];
   return [report === null || withinTarget(report) ? "good" : "warn", sentences];
 }
 

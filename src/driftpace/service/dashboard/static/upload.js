@@ -14,6 +14,7 @@ function begin(form) {
   const shown = form.querySelector(".receipt");
   const button = form.querySelector('[type="submit"]');
   const done = form.querySelector("[data-closes]");
+  const preview = document.getElementById("upload-preview");
 
   function label() {
     const chosen = file.files[0];
@@ -30,12 +31,29 @@ function begin(form) {
     shown.hidden = sentences.length === 0;
     done.textContent = shown.hidden ? "Cancel" : "Done";
     done.classList.toggle("main", closed);
-    for (const element of [drop, form.querySelector("fieldset"), button]) element.hidden = closed;
+    for (const element of [drop, form.querySelector("fieldset"), button, document.getElementById("preview-upload")]) element.hidden = closed;
   }
 
-  function reset() { form.reset(); show("quiet", [], false); label(); }
+  function reset() { form.reset(); show("quiet", [], false); table(preview, null); label(); }
 
-  function picked() { showError(form, ""); show("quiet", [], false); label(); }
+  function picked() { showError(form, ""); show("quiet", [], false); table(preview, null); label(); }
+
+  // What the delivery would do, and its first rows; nothing is written.
+  async function look(chosen) {
+    const answer = await deliver(chosen, form.elements, true);
+    if (!answer.ok) { table(preview, null); showError(form, answer.message, file); return; }
+    const [, sentences] = receipt(answer.body);
+    show("quiet", ["A preview: nothing was counted.", ...sentences], false);
+    table(preview, answer.body.preview);
+    shown.focus();
+  }
+
+  document.getElementById("preview-upload").addEventListener("click", () => {
+    const chosen = file.files[0];
+    if (chosen === undefined) { showError(form, "Choose a file.", file); return; }
+    showError(form, "");
+    submitOnce(form, () => look(chosen));
+  });
 
   form.addEventListener("change", label);
   file.addEventListener("change", picked);
@@ -50,7 +68,8 @@ function begin(form) {
 
   async function send(chosen) {
     button.textContent = chosen === undefined ? "Closing…" : "Uploading…";
-    const answer = await deliver(chosen, form.elements.final.value);
+    const answer = await deliver(chosen, form.elements, false);
+    table(preview, null);
     label();
     if (!answer.ok) { showError(form, answer.message, chosen !== undefined && [413, 415, 422].includes(answer.status) ? file : null); return; }
     const [tone, sentences] = receipt(answer.body);
@@ -74,10 +93,27 @@ function begin(form) {
 
 // A delivery is identified by its rows, so that sending it twice counts once. It is for the period that was open when the dialog
 // was opened; the service refuses it if that period has been closed.
-function deliver(file, final) {
+function deliver(file, { final, others }, look) {
   const body = file === undefined ? null : new FormData();
   body?.append("file", file, file.name);
-  const query = new URLSearchParams(dialog.key === "" ? { period: dialog.period } : { key: dialog.key });
-  if (final !== "") query.set("final", final);
+  const query = new URLSearchParams({ period: dialog.period });
+  if (final.value !== "") query.set("final", final.value);
+  if (others.checked) query.set("accept_others", "true");
+  if (look) query.set("dry_run", "true");
   return write(`/api/campaigns/${encodeURIComponent(document.getElementById("campaign").dataset.name)}/deliveries?${query}`, body);
+}
+
+// Fill an element with a table of the first rows of a file, or hide it.
+function table(place, preview) {
+  place.hidden = preview === null;
+  if (preview === null) { place.replaceChildren(); return; }
+  const line = (cells, kind) => {
+    const row = document.createElement("tr");
+    row.append(...cells.map((cell) => Object.assign(document.createElement(kind), { textContent: cell ?? "" })));
+    return row;
+  };
+  const made = document.createElement("table");
+  made.createTHead().append(line(preview.columns, "th"));
+  made.createTBody().append(...preview.rows.map((cells) => line(cells, "td")));
+  place.replaceChildren(made);
 }
