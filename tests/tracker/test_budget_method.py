@@ -449,7 +449,7 @@ def test_a_refused_call_changes_nothing(make: Callable[..., Tracker]) -> None:
     tracker.step(draw(1))
     request, left = tracker.ask(), tracker.money_left
     with pytest.raises(DataError):
-        tracker.tell([[math.nan, 1.0]], [1.0])
+        tracker.tell([[math.inf, 1.0]], [1.0])
     assert tracker.ask() == request
     assert tracker.money_left == left
 

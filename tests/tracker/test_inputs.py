@@ -113,12 +113,15 @@ def test_bad_targets_are_refused_in_a_sentence(y: Any, message: str) -> None:
         read_targets(y, owner="tell", rows=3)
 
 
-def test_a_sparse_matrix_is_refused_with_advice() -> None:
+def test_a_sparse_matrix_is_made_dense_where_it_is_small() -> None:
     from scipy.sparse import csr_array, csr_matrix
 
     for sparse in (csr_array(np.eye(3)), csr_matrix(np.eye(3))):
-        with pytest.raises(
-            DataError,
-            match=r"X=\.\.\.\) must be a dense array; got a sparse matrix of shape \(3, 3\): use X.toarray\(\)",
-        ):
-            read_rows(sparse, owner="Tracker.tell", features=None, columns=None)
+        np.testing.assert_array_equal(read_rows(sparse, owner="Tracker.tell", features=None, columns=None).X, np.eye(3))
+    huge = csr_array((60_000, 1_000))
+    with pytest.raises(
+        DataError, match=r"at most 50,000,000 cells, .* got 60,000 rows of 1,000 columns: deliver fewer"
+    ):
+        read_rows(huge, owner="Tracker.tell", features=None, columns=None)
+    with pytest.raises(DataError, match=r"must have at most 5,000 columns, .* got 5,001\."):
+        read_rows(np.zeros((2, 5_001)), owner="Tracker.tell", features=None, columns=None)

@@ -95,6 +95,6 @@ def test_refusals_change_nothing() -> None:
     with pytest.raises(ProtocolError, match="one of the last 1 closed periods; got 1, kept are periods 2 to 2"):
         tracker.tell_late(1, *rows_of(1, 50, 2))
     with pytest.raises(DataError, match=r"Tracker\.tell_late"):
-        tracker.tell_late(2, [[np.nan, 1.0]], [1.0])
+        tracker.tell_late(2, [[np.inf, 1.0]], [1.0])
     assert np.array_equal(tracker.coef, coef)
     tracker.forget()

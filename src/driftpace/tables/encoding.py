@@ -247,7 +247,7 @@ class Encoding:
                     )
                 filled[spec.name] = gone
         check_names(self.names, owner)
-        X = np.column_stack([np.empty((places.size, 0)), *parts])
+        X = np.ascontiguousarray(np.column_stack([np.empty((places.size, 0)), *parts]))
         return EncodedRows(X=X, names=self.names, encoding=self, filled=filled, texts=texts, unknown=unknown)
 
     def to_values(self) -> dict[str, Any]:

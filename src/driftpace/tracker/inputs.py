@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 LARGEST = 1e75
 """Beyond this a fourth power overflows, and the estimates of the constants need fourth powers."""
 
+MOST_COLUMNS = 5_000
+"""The most columns of a linear model: beyond this, a matrix of columns by columns takes more than 200 MB."""
+MOST_DENSE_CELLS = 50_000_000
+"""The most cells of a sparse matrix that is made dense: 400 MB."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class InputRows:
@@ -31,9 +36,9 @@ def read_rows(X: Any, *, owner: str, features: int | None, columns: tuple[str, .
     """Return the rows of ``X``, in the order of ``columns`` when both sides have names; DataError otherwise."""
     frame = None if isinstance(X, InputRows) else _as_frame(X, owner)
     if isinstance(X, InputRows):
-        names, array = X.columns, _array_values(X.X, owner)
+        names, array = X.columns, array_values(X.X, owner)
         if columns is not None and names is not None:
-            array, names = array[:, _places(names, columns, owner)], columns
+            array, names = np.ascontiguousarray(array[:, _places(names, columns, owner)]), columns
     elif frame is not None:
         names = tuple(str(name) for name in frame.columns)
         if columns is not None:
@@ -41,7 +46,14 @@ def read_rows(X: Any, *, owner: str, features: int | None, columns: tuple[str, .
         array = _frame_values(frame, owner)
     else:
         names = None
-        array = _array_values(X, owner)
+        array = array_values(X, owner)
+    if array.shape[1] > MOST_COLUMNS:
+        raise DataError(
+            f"must have at most {MOST_COLUMNS:,} columns, since the method keeps a matrix of columns by columns; got "
+            f"{array.shape[1]:,}.",
+            owner=owner,
+            name="X",
+        )
     if array.shape[1] == 0:
         raise DataError("must have at least one column; got none.", owner=owner, name="X")
     if features is not None and array.shape[1] != features:
@@ -124,6 +136,11 @@ def _series_values(y: Any, what: str) -> np.ndarray[Any, Any]:
     return _plain_array(y, what)
 
 
+def is_frame(X: Any, owner: str) -> bool:
+    """Return whether rows are a pandas, polars or pyarrow frame."""
+    return _as_frame(X, owner) is not None
+
+
 def _as_frame(X: Any, owner: str) -> "nw.DataFrame[Any] | None":
     if isinstance(X, np.ndarray | list | tuple):
         return None
@@ -177,15 +194,27 @@ def _frame_values(frame: "nw.DataFrame[Any]", owner: str) -> FloatArray:
     return array
 
 
-def _array_values(X: Any, owner: str) -> FloatArray:
+def array_values(X: Any, owner: str) -> FloatArray:
+    """Return a two-dimensional array of floats, or raise DataError."""
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
-        raise DataError(
-            f"must be a dense array; got a sparse matrix of shape {X.shape}: use X.toarray().", owner=owner, name="X"
-        )
+        X = _dense(X, owner)
     values = _plain_array(X, f"{owner}(X=...)")
     if values.ndim != 2:
         raise DataError(f"must be two-dimensional, rows by columns; got shape {values.shape}.", owner=owner, name="X")
     return np.ascontiguousarray(_as_floats(values, f"{owner}(X=...)"))
+
+
+def _dense(X: Any, owner: str) -> Any:
+    """Return a sparse matrix as an array, where that is not too large."""
+    rows, columns = X.shape if len(X.shape) == 2 else (1, X.shape[0])
+    if rows * columns > MOST_DENSE_CELLS:
+        raise DataError(
+            f"must have at most {MOST_DENSE_CELLS:,} cells, since a sparse matrix is made dense; got {rows:,} rows of {columns:,} "
+            "columns: deliver fewer rows at a time, or select columns.",
+            owner=owner,
+            name="X",
+        )
+    return X.toarray()
 
 
 def _as_floats(values: np.ndarray[Any, Any], what: str) -> FloatArray:

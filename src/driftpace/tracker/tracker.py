@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -25,13 +25,17 @@ from driftpace.storage import read_state, write_state
 from driftpace.tracker.builder import MEMORY, build_candidates, build_method, selection_of, uses_groups
 from driftpace.tracker.candidates_method import CandidatesMethod
 from driftpace.tracker.codec import from_body, to_body
+from driftpace.tracker.encoding import encode_rows, learn_frame
 from driftpace.tracker.history import History
-from driftpace.tracker.inputs import read_groups, read_rows, read_targets
+from driftpace.tracker.inputs import InputRows, is_frame, read_groups, read_rows, read_targets
 from driftpace.tracker.late import KeptPeriod, LateWindow
 from driftpace.tracker.method import Method, TellEvent, require_order
 from driftpace.tracker.paper import RuleName, paper_parts, with_paper_parts
 from driftpace.tracker.state import ModelSpec
-from driftpace.typing import FloatArray
+from driftpace.typing import BoolArray, FloatArray
+
+if TYPE_CHECKING:
+    from driftpace.tables.encoding import Encoding, MissingPolicy
 
 Draw = Callable[[int], tuple[Any, ...]]
 
@@ -93,6 +97,10 @@ class Tracker:
         cross-validation on its rows picks the model of the period (:attr:`StepReport.selected`).
     select : Selection, optional
         Candidates that differ in losses, columns or parts; the general form of ``l2``.
+    missing : {"impute", "drop", "refuse"}, default "impute"
+        Missing cells are filled with the mean of their column in the first rows, and marked in a column of their own where these
+        had some; or their rows are left out; or they are refused. Texts of frames become columns of 0 and 1. The first rows,
+        or :meth:`fit_pool`, show how (:attr:`encoding`).
     rng : int or numpy.random.Generator, optional
         Seeds the order in which rows are visited and the folds.
 
@@ -151,9 +159,11 @@ class Tracker:
         budget: Budget | None = None,
         l2: Sequence[float] | None = None,
         select: Selection | None = None,
+        missing: "MissingPolicy" = "impute",
         rng: np.random.Generator | int | None = None,
     ) -> None:
         validation.count("Tracker", least=1, cap=cap)
+        validation.choice("Tracker", ("impute", "drop", "refuse"), missing=missing)
         validation.switch("Tracker", fit_intercept=fit_intercept)
         if features is not None:
             validation.count("Tracker", least=1, features=features)
@@ -205,6 +215,9 @@ class Tracker:
         )
         self._state: Any = self._method.begin()
         self._reports: list[StepReport] = []
+        self._missing: MissingPolicy = missing
+        self._encoding: Encoding | None = None
+        self._from_pool = False
         self._late: LateWindow | None = None
         if delay is not None:
             validation.count("Tracker", least=1, delay=delay)
@@ -290,6 +303,49 @@ class Tracker:
             **parts,
         )
 
+    def fit_pool(self, pool: Any) -> tuple[str, ...]:
+        """Learn from unlabelled rows how texts and missing cells are encoded; call it before the first :meth:`tell`.
+
+        Parameters
+        ----------
+        pool : data frame
+            Rows as they will be delivered, with every column of them: pandas, polars or pyarrow.
+
+        Returns
+        -------
+        tuple of str
+            What became of missing cells and categories, in sentences.
+
+        Raises
+        ------
+        ProtocolError
+            If rows were delivered already.
+        DataError
+            If a column can be neither numbers nor categories.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from driftpace import SquaredLoss, Tracker
+        >>> tracker = Tracker(SquaredLoss(), epsilon=0.1, rng=0)
+        >>> tracker.fit_pool(pd.DataFrame({"age": [30, None], "city": ["Oslo", "Rome"]}))[0]
+        'age: 1 of 2 cells is missing; filled with the mean 30, and age=missing says where.'
+        >>> tracker.columns
+        ('age', 'age=missing', 'city=Rome')
+        """
+        if self._state.rows_seen or self._state.gathered:
+            raise ProtocolError("fit_pool() must be called before the first rows are delivered.")
+        if not is_frame(pool, "Tracker.fit_pool"):
+            raise DataError(
+                f"must be a pandas, polars or pyarrow frame; got {type(pool).__name__}.",
+                owner="Tracker.fit_pool",
+                name="pool",
+            )
+        widen = self._state.features is None
+        self._encoding, notes = learn_frame(pool, missing=self._missing, widen=widen, owner="Tracker.fit_pool")
+        self._from_pool = True
+        return notes
+
     def ask(self, *, pool: int | None = None) -> Request:
         """Return how many labelled rows this period needs, and why.
 
@@ -351,12 +407,14 @@ class Tracker:
         if X is None and groups is not None:
             raise DataError("must be given together with rows; got no rows.", owner="Tracker.tell", name="groups")
         if X is not None:
-            event = self._event(X, y, groups, "Tracker.tell")
+            event, encoding = self._event(X, y, groups, "Tracker.tell")
             with _named("Tracker.tell"):
                 state = self._method.gather(state, event)
             late = None if late is None else late.told(event)
+        else:
+            encoding = self._encoding
         if not final:
-            self._state, self._late = state, late
+            self._state, self._late, self._encoding = state, late, encoding
             return None
         with np.errstate(over="ignore", invalid="ignore"):
             before, (state, report) = state, self._method.close(state)
@@ -364,7 +422,7 @@ class Tracker:
         report = replace(report, seconds=time.perf_counter() - began)
         del self._reports[report.period - 1 :]  # an interrupt may have fallen between the next two lines before
         self._reports.append(report)
-        self._state, self._late = state, late
+        self._state, self._late, self._encoding = state, late, encoding
         return report
 
     def tell_late(self, period: int, X: Any, y: Any, *, groups: Any = None) -> History:
@@ -406,7 +464,7 @@ class Tracker:
         if self._late is None:
             raise ProtocolError("tell_late() needs a tracker that keeps its last periods; give Tracker(delay=...).")
         validation.count(owner, least=1, period=period)
-        event = self._event(X, y, groups, owner)
+        event, _ = self._event(X, y, groups, owner)
         with _named(owner):
             late, state, reports = self._late.tell_late(self._method, self._state, int(period), event)
         old = self._reports[period - 1 : self._state.period - 1]
@@ -418,6 +476,8 @@ class Tracker:
     def forget(self) -> None:
         """Withdraw the rows of the open period, such as a delivery that proved wrong."""
         self._state = self._method.forget(self._state)
+        if not self._state.rows_seen and not self._from_pool:
+            self._encoding = None
         self._late = None if self._late is None else self._late.forgotten()
 
     def step(self, draw: Draw, *, pool: int | None = None) -> StepReport:
@@ -561,6 +621,19 @@ class Tracker:
         return None if spending is None else spending.left_after(self._state.gathered)
 
     @property
+    def encoding(self) -> "Encoding | None":
+        """How columns are encoded; None before the first rows and :meth:`fit_pool`."""
+        return self._encoding
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """The names of the coefficients; None where arrays gave none."""
+        if self._state.columns is None and self._from_pool and self._encoding is not None:
+            return self._encoding.names
+        columns: tuple[str, ...] | None = self._state.columns
+        return columns
+
+    @property
     def coef(self) -> FloatArray:
         """The coefficients of the current model, in the units of X."""
         return self._model()[: self._state.features].copy()
@@ -680,7 +753,9 @@ class Tracker:
         path : str or path-like
             The file.
         """
+        encoding = None if self._encoding is None else self._encoding.to_values()
         body = to_body(self._method, self._state, self._reports)
+        body |= {"encoding": encoding, "missing": self._missing, "from_pool": self._from_pool}
         write_state(path, body if self._late is None else {**body, "late": self._late.to_body()})
 
     @classmethod
@@ -703,6 +778,11 @@ class Tracker:
         """
         body = read_state(path)
         tracker = cls.from_snapshot(*from_body(body, own))
+        if body.get("encoding") is not None:
+            from driftpace.tables.encoding import Encoding
+
+            tracker._encoding = Encoding.of(body["encoding"])
+        tracker._missing, tracker._from_pool = body.get("missing", "impute"), body.get("from_pool", False)
         if body.get("late") is not None:
             tracker._late = LateWindow.from_body(body["late"])
         return tracker
@@ -722,6 +802,7 @@ class Tracker:
         """
         tracker = cls.__new__(cls)
         tracker._method, tracker._state, tracker._reports = method, state, list(reports)
+        tracker._missing, tracker._encoding, tracker._from_pool = "impute", None, False
         tracker._late = None
         return tracker
 
@@ -742,11 +823,15 @@ class Tracker:
             f"features={self._state.features})"
         )
 
-    def _event(self, X: Any, y: Any, groups: Any, owner: str) -> TellEvent:
-        """Return rows, checked against earlier ones."""
-        rows = read_rows(X, owner=owner, features=self._state.features, columns=self._state.columns)
-        targets = read_targets(y, owner=owner, rows=len(rows.X))
-        return TellEvent(X=rows.X, y=targets, columns=rows.columns, groups=self._groups(groups, len(targets)))
+    def _event(self, X: Any, y: Any, groups: Any, owner: str) -> "tuple[TellEvent, Encoding | None]":
+        """Return rows as the method takes them, and the encoding that they have shown."""
+        given, keep, encoding = self._encoded(X, owner, drop=True)
+        rows = read_rows(given, owner=owner, features=self._state.features, columns=self._state.columns)
+        targets = read_targets(y, owner=owner, rows=len(rows.X) if keep is None else keep.size)
+        codes = self._groups(groups, len(targets))
+        if keep is not None:
+            targets, codes = targets[keep], None if codes is None else codes[keep]
+        return TellEvent(X=rows.X, y=targets, columns=rows.columns, groups=codes), encoding
 
     def _groups(self, groups: Any, rows: int) -> Any:
         if groups is None:
@@ -761,6 +846,21 @@ class Tracker:
             groups = np.array(groups, dtype=object)
         return read_groups(groups, owner="Tracker.tell", rows=rows)
 
+    def _encoded(self, X: Any, owner: str, *, drop: bool) -> "tuple[Any, BoolArray | None, Encoding | None]":
+        """Return rows without missing cells and texts, which of the rows they are, and the encoding that they have shown."""
+        state, encoding = self._state, self._encoding
+        strict = encoding is None and (state.rows_seen > 0 or state.columns is not None)
+        if (
+            isinstance(X, InputRows)
+            or strict
+            or (encoding is None and self._missing == "refuse" and not is_frame(X, owner))
+        ):
+            return X, None, encoding
+        made = encode_rows(
+            X, encoding=encoding, missing=self._missing, widen=state.features is None, drop=drop, owner=owner
+        )
+        return made.rows, made.keep, made.encoding
+
     def _scores(self, X: Any, owner: str) -> FloatArray:
         return self._values(X, owner) @ self._model()
 
@@ -768,7 +868,8 @@ class Tracker:
         """Return rows in the coordinates of the model."""
         if self._state.rows_seen == 0:
             raise ProtocolError("the tracker has no model yet; call ask() and tell() first.")
-        rows = read_rows(X, owner=owner, features=self._state.features, columns=self._state.columns)
+        given = self._encoded(X, owner, drop=False)[0]
+        rows = read_rows(given, owner=owner, features=self._state.features, columns=self._state.columns)
         return np.column_stack([rows.X, np.ones(len(rows.X))]) if self._method.spec.fit_intercept else rows.X
 
     def _model(self) -> FloatArray:

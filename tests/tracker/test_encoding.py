@@ -1,0 +1,102 @@
+"""A tracker takes frames with texts and missing cells, and arrays with NaN, as they are."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from driftpace import LogisticLoss, SquaredLoss, Tracker
+from driftpace.errors import DataError, ProtocolError
+
+
+def _frame(rng: np.random.Generator, rows: int) -> tuple[pd.DataFrame, np.ndarray[Any, Any]]:
+    age = rng.normal(40.0, 10.0, rows)
+    city = rng.choice(["Oslo", "Rome", "Bari"], rows)
+    y = 0.1 * age + 2.0 * (city == "Rome") + rng.normal(size=rows)
+    frame = pd.DataFrame({"age": np.where(rng.random(rows) < 0.1, np.nan, age), "city": city})
+    return frame, y
+
+
+@pytest.mark.parametrize(
+    "kind", [pd.DataFrame, pl.from_pandas, pa.Table.from_pandas], ids=["pandas", "polars", "pyarrow"]
+)
+def test_frames_are_taken_as_they_are(rng: np.random.Generator, kind: Any) -> None:
+    tracker = Tracker(SquaredLoss(), epsilon=0.1, rng=0)
+    tracker.ask()
+    frame, y = _frame(rng, 200)
+    tracker.tell(kind(frame), y)
+    assert tracker.columns is not None
+    assert tracker.columns[:2] == ("age", "age=missing")
+    assert len(tracker.columns) == len(tracker.coef) == 4
+    later = pd.DataFrame({"city": ["Rome", "Lima", None], "age": [30.0, None, 20.0]})
+    assert np.isfinite(tracker.predict(kind(later))).all()
+    with pytest.raises(DataError, match="must have the columns of the first rows; got missing 'city'; unknown 'town'"):
+        tracker.predict(kind(later.rename(columns={"city": "town"})))
+
+
+def test_the_pool_shows_the_encoding(rng: np.random.Generator) -> None:
+    frame, y = _frame(rng, 400)
+    tracker = Tracker(SquaredLoss(), epsilon=0.1, rng=0)
+    notes = tracker.fit_pool(frame)
+    assert len(notes) == 2
+    tracker.ask()
+    few = frame.dropna().head(20)
+    tracker.tell(few, y[few.index])
+    assert tracker.encoding is not None
+    assert tracker.columns == tracker.encoding.names
+    assert "age=missing" in tracker.encoding.names  # the first rows had none, the pool had
+    with pytest.raises(ProtocolError, match="before the first rows"):
+        tracker.fit_pool(frame)
+    with pytest.raises(DataError, match="must be a pandas, polars or pyarrow frame; got list"):
+        Tracker(SquaredLoss(), epsilon=0.1).fit_pool([[1.0]])
+
+
+@pytest.mark.parametrize("missing", ["impute", "drop", "refuse"])
+def test_arrays_with_nan(rng: np.random.Generator, missing: Any) -> None:
+    X = rng.normal(size=(60, 2))
+    y = X @ [1.0, 2.0] + rng.normal(size=60)
+    X[::6, 0] = np.nan
+    tracker = Tracker(SquaredLoss(), epsilon=0.5, missing=missing, rng=0)
+    tracker.ask()
+    if missing == "refuse":
+        with pytest.raises(DataError, match="must be finite; column 0 has nan in row 0"):
+            tracker.tell(X, y)
+        assert tracker.encoding is None
+        return
+    report = tracker.tell(X, y, groups=list(range(60)))
+    assert report is not None
+    assert report.samples == (60 if missing == "impute" else 50)
+    assert len(tracker.coef) == (3 if missing == "impute" else 2)
+    assert np.isfinite(tracker.predict(X)).all()
+    assert len(tracker.predict(X)) == 60
+
+
+def test_a_column_that_was_complete_is_filled_with_its_mean(rng: np.random.Generator) -> None:
+    X = rng.normal(1.0, 1.0, size=(60, 2))
+    tracker = Tracker(SquaredLoss(), epsilon=0.5, rng=0)
+    tracker.ask()
+    tracker.tell(X, X @ [1.0, 2.0] + rng.normal(size=60))
+    assert tracker.columns is None
+    filled = X[:1].copy()
+    filled[0, 1] = X[:, 1].mean()
+    hole = X[:1].copy()
+    hole[0, 1] = np.nan
+    np.testing.assert_allclose(tracker.predict(hole), tracker.predict(filled), rtol=1e-12)
+
+
+def test_the_encoding_is_saved_and_forgotten_with_its_rows(rng: np.random.Generator, tmp_path: Path) -> None:
+    frame, y = _frame(rng, 100)
+    tracker = Tracker(LogisticLoss(l2=0.01), epsilon=0.1, rng=0)
+    tracker.ask()
+    tracker.tell(frame, np.sign(y - y.mean()), final=False)
+    tracker.forget()
+    assert tracker.encoding is None
+    tracker.tell(frame[["city"]], np.sign(y - y.mean()))
+    tracker.save(tmp_path / "tracker.json")
+    loaded = Tracker.load(tmp_path / "tracker.json")
+    assert loaded.encoding == tracker.encoding
+    np.testing.assert_array_equal(loaded.predict_proba(frame[["city"]]), tracker.predict_proba(frame[["city"]]))
