@@ -195,6 +195,20 @@ def test_proposed_periods(columns: dict[str, Any], period: str) -> None:
     assert propose_periods(read_columns(columns))[0].period == period
 
 
+def test_a_period_of_too_few_rows_is_not_proposed(rng: np.random.Generator) -> None:
+    """The first proposal has periods with fewer rows than coefficients; the next one, months, does not."""
+    rows = 600
+    table: dict[str, Any] = {f"x{k}": rng.normal(size=rows) for k in range(8)}
+    table |= {"period": np.arange(rows) // 6, "day": DAYS[::5][:rows], "y": table["x0"] + rng.normal(size=rows)}
+    check = check_table(table, target="y")
+    assert check.proposals[0].period == check.period == "day:month"
+    assert check.labels
+    asked = check_table(table, target="y", period="period")
+    assert asked.problems[0].startswith(
+        "period must give each period more training rows than the 9 coefficients; period '0'"
+    )
+
+
 def test_columns_of_every_kind() -> None:
     rows = 200
     table = read_columns(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from driftpace.backtest.check_result import NOTHING_GAINED, DriftGlance, LabelEstimate, TableCheck
-from driftpace.backtest.job import default_loss
+from driftpace.backtest.job import check_rows, default_loss
 from driftpace.backtest.periods import group_rows
 from driftpace.backtest.population import mean_losses, with_intercept
 from driftpace.backtest.proposals import likely_targets, propose_periods, propose_target, summarise_columns
@@ -29,6 +29,8 @@ MOST_ROWS = 10_000
 """Rows of the first and of the last third that the glance at the drift uses."""
 REPLAYED_PERIODS, REPLAYED_ROWS = 16, 2_000
 """The last periods that are replayed to estimate labels, and the most rows of each."""
+TEST_FRACTION = 0.2
+"""Share of the rows of a period that a backtest keeps for testing by default."""
 TOLERANCES = (0.2, 0.1, 0.05, 0.02, 0.01, 0.005)
 """Targets to try: the first three that are well below what the features explain."""
 L2 = 0.001
@@ -133,6 +135,11 @@ def check_table(  # noqa: PLR0913  public API
         return _with_numbers(check, read_table(columns, exclude=apart, **options))
     except DataError as error:
         check = replace(check, problems=(_problem(error),))
+        if error.name == "period" and len(proposals) > 1:  # too few rows in a period: try the next proposal
+            given = {key: value for key, value in options.items() if key not in ("period", "name", "owner")}
+            again = check_table(columns, period=proposals[1].period, exclude=exclude, **given)
+            if not again.problems:
+                return replace(again, name=name, columns=summaries, proposals=proposals[1:])
     try:
         return check if check.periods else _with_periods(check, columns, dayfirst)
     except DataError:
@@ -176,6 +183,8 @@ def _with_panel(check: TableCheck, panel: Panel, columns: Mapping[str, Column]) 
 
 def _with_numbers(check: TableCheck, panel: Panel) -> TableCheck:
     """Return the check with the drift of a panel and the labels it takes."""
+    for label, size in zip(panel.periods, panel.sizes, strict=True):
+        check_rows(label, size, len(panel.features) + 1, TEST_FRACTION)
     if np.ptp(np.concatenate(panel.y)) == 0.0:
         return replace(check, problems=(f"target {panel.target!r} is the same in every row.",))
     drift = glance_at_drift(panel)

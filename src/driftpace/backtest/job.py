@@ -196,7 +196,7 @@ def prepare(
     if len(panel.periods) < 2:
         raise DataError(f"must have at least two periods; got {len(panel.periods)}.", owner="backtest", name="period")
     for label, X in zip(panel.periods, panel.X, strict=True):
-        _check_rows(label, len(X), X.shape[1] + 1, test_fraction)
+        check_rows(label, len(X), X.shape[1] + 1, test_fraction)
     _check_collinearity(panel, loss)
     groups = panel.groups or (None,) * len(panel.periods)
     populations = tuple(
@@ -271,7 +271,8 @@ def _collinear_columns(X: FloatArray) -> IntArray:
     return twins
 
 
-def _check_rows(label: str, rows: int, coefficients: int, test_fraction: float) -> None:
+def check_rows(label: str, rows: int, coefficients: int, test_fraction: float) -> None:
+    """Refuse a period with no more training rows than coefficients."""
     pool = rows - count_test_rows(rows, test_fraction) if rows > 1 else 0
     if pool <= coefficients:
         raise DataError(
