@@ -196,12 +196,12 @@ def test_proposed_periods(columns: dict[str, Any], period: str) -> None:
 
 
 def test_a_period_of_too_few_rows_is_not_proposed(rng: np.random.Generator) -> None:
-    """The first proposal has periods with fewer rows than coefficients; the next one, months, does not."""
+    """The first proposal has periods with fewer rows than coefficients; the next one, quarters, does not."""
     rows = 600
     table: dict[str, Any] = {f"x{k}": rng.normal(size=rows) for k in range(8)}
     table |= {"period": np.arange(rows) // 6, "day": DAYS[::5][:rows], "y": table["x0"] + rng.normal(size=rows)}
     check = check_table(table, target="y")
-    assert check.proposals[0].period == check.period == "day:month"
+    assert check.proposals[0].period == check.period == "day:quarter"
     assert check.labels
     asked = check_table(table, target="y", period="period")
     assert asked.problems[0].startswith(
