@@ -9,9 +9,10 @@ import numpy as np
 from driftpace.campaign.definition import Definition, check_name
 from driftpace.campaign.handle import CampaignHandle, unknown_campaign
 from driftpace.campaign.late import outstanding_rows
+from driftpace.campaign.lateness import lateness_of
 from driftpace.campaign.ledger import Ledger, read_ledger
 from driftpace.campaign.orders import awaited_in, drawn_in, not_open, open_order, order_of_period, past_order
-from driftpace.campaign.records import Order, Predicted, Status
+from driftpace.campaign.records import Lateness, Order, Predicted, Status
 from driftpace.campaign.replay import replay
 from driftpace.campaign.sampling import Shortfall, find_shortfall
 from driftpace.campaign.schema import current_encoding, encoding_for, read_table, text_columns
@@ -119,6 +120,10 @@ class CampaignReader:
     def outstanding(self) -> dict[int, int]:
         """Return how many rows drawn for each closed period are not labelled yet; they are absorbed when they arrive."""
         return outstanding_rows(self._store, self._handle.load())
+
+    def lateness(self) -> Lateness | None:
+        """Return how late the labels of the last periods arrived, and what that costs; None where they arrived in time."""
+        return lateness_of(self._store, self._handle.load())
 
     def shortfall(self, order: Order | None = None, *, replace: bool = False) -> Shortfall:
         """Return how many rows of an order (default: the open one) :meth:`Campaign.sample` has still to draw."""

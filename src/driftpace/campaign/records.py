@@ -1,6 +1,7 @@
 """Frozen records that a campaign returns: orders, receipts, status, and closed periods."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -181,6 +182,55 @@ class LateRows:
         """The rows as a sentence, without a full stop."""
         name = f"period {self.period}" if self.key is None else f"period {self.period} ({self.key})"
         return f"{plural(self.rows, 'row')} for {name} arrived late"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lateness:
+    """How late the labels of the last periods arrived.
+
+    Parameters
+    ----------
+    shares : mapping of int to float
+        Share of the rows that arrived so many periods after their own; 0 is in time.
+    median : int
+        Median over rows; rows that are still outstanding count with the time since their period.
+    outstanding : mapping of int to int
+        Rows drawn for closed periods that are without a label.
+    price : float
+        How many times as many labels the median delay takes at the current drift; nan while the drift is not known.
+    classes : tuple of float, optional
+        Share of the second class among labels in time and among late ones, where they differ; None otherwise.
+    """
+
+    shares: Mapping[int, float]
+    median: int
+    outstanding: Mapping[int, int]
+    price: float
+    classes: tuple[float, float] | None = None
+
+    @property
+    def sentence(self) -> str:
+        """What the delay means, as a sentence without a full stop; "" where labels arrive in time."""
+        late = sum(share for periods, share in self.shares.items() if periods)
+        if late == 0.0 or self.median == 0:
+            return f"{100.0 * late:.0f} % of the labels arrive after their period was closed" if late else ""
+        half = f"half of the labels arrive {plural(self.median, 'period')} late or later"
+        if math.isnan(self.price):
+            return half
+        if math.isinf(self.price):
+            return f"{half}: at this drift no number of labels reaches the target with that delay"
+        return f"{half}, which takes {self.price:.1f} times as many labels as in time at this drift"
+
+    @property
+    def warning(self) -> str:
+        """What it means that one class arrives later; "" where it does not."""
+        if self.classes is None:
+            return ""
+        early, late = (f"{100.0 * share:.0f} %" for share in self.classes)
+        return (
+            f"late classes: the second class has {early} of the labels in time and {late} of the late ones; while rows are "
+            "outstanding the model sees too few of the later one"
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

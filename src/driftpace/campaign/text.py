@@ -8,7 +8,7 @@ from driftpace.formatting import known_number, plural
 from driftpace.records.requests import MEASURED_RISK
 
 if TYPE_CHECKING:
-    from driftpace.campaign.records import Order, Receipt, Undone
+    from driftpace.campaign.records import Lateness, Order, Receipt, Undone
     from driftpace.records import Assumption, Audit, Outcome, StepReport
 
 Line = tuple[str, str]
@@ -154,6 +154,18 @@ def outstanding_sentence(outstanding: Mapping[int, int]) -> str:
         ("is", "it is absorbed when it arrives") if total == 1 else ("are", "they are absorbed when they arrive")
     )
     return f"{plural(total, 'row')} drawn for closed periods {verb} without a label: {more}{listed}; {them}"
+
+
+def lateness_lines(lateness: "Lateness | None") -> list[Line]:
+    """Return how late labels arrive, what that costs, and which rows are outstanding."""
+    if lateness is None:
+        return []
+    texts = [
+        ("Delay", lateness.sentence),
+        ("Waiting", outstanding_sentence(lateness.outstanding)),
+        ("Warning", lateness.warning),
+    ]
+    return [(label, capitalized(text) if label != "Warning" else text) for label, text in texts if text]
 
 
 def undone_lines(undone: "Undone") -> list[Line]:

@@ -77,6 +77,7 @@ def ask(
 
     Example: driftpace ask churn --key 2026-W46 --select pool.csv --out tasks.csv
     """
+    from driftpace.campaign.text import lateness_lines
     from driftpace.cli.options import user_name
     from driftpace.cli.output import print_order
     from driftpace.cli.stores import opened_campaign
@@ -105,6 +106,7 @@ def ask(
                 if not dry_run:
                     order = campaign.ask(key=key, pool=pool, who=user)
                     notes = task.run(campaign, order, who=user, dry_run=False)
+            notes = [*lateness_lines(campaign.lateness()), *notes]
     print_order(order, form, dry_run=dry_run, notes=notes)
     raise typer.Exit(order.code)
 

@@ -1,0 +1,100 @@
+"""How late labels arrive, learned from the log, what that costs in labels, and whether one class arrives later than another."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+
+from driftpace.campaign.late import outstanding_rows
+from driftpace.campaign.records import Lateness
+from driftpace.campaign.replay import LogInForce
+from driftpace.campaign.state import CampaignState
+from driftpace.campaign.transitions import unpack_rows
+from driftpace.storage.base import Store
+
+RECENT = 20
+"""Periods from which the lateness is learned."""
+LEVEL = 3.29
+"""Standard errors at which two shares differ: by chance once in a thousand comparisons."""
+LEAST = 5
+"""Rows of either class, in time and late, below which shares are not compared."""
+
+
+def delay_price(step: float, periods: int) -> float:
+    """Return how many times as many labels a delay takes; infinite where no number of labels reaches the target.
+
+    Parameters
+    ----------
+    step : float
+        Cost of one step of the drift, in units of the target.
+    periods : int
+        How many periods late the labels are.
+
+    Examples
+    --------
+    >>> [round(delay_price(0.2, periods), 1) for periods in (0, 1, 2, 4, 5)]
+    [1.0, 1.5, 2.5, 15.0, inf]
+    """
+    left = 1.0 - periods * step
+    return (1.0 + step) / (left * (left + step)) if left > 1e-12 else math.inf
+
+
+def lateness_of(store: Store, state: CampaignState) -> Lateness | None:
+    """Return how late labels arrived in the last periods; None where nothing was late and nothing is outstanding."""
+    name, current = state.definition.name, state.state.period
+    log = store.entries(name, limit=state.seq, kinds=("selected", "delivered", "forgotten", "undone"))
+    force = LogInForce.of(log)
+    recent = range(max(1, current - RECENT), current)
+    counted = {seq for period in recent for seq in force.deliveries.get(period, ())}
+    deliveries = [entry for entry in log if entry.seq in counted]
+    outstanding = {
+        period: rows for period, rows in outstanding_rows(store, state).items() if period >= current - RECENT
+    }
+    arrived: Counter[int] = Counter()
+    for entry in deliveries:
+        arrived[int(entry.body.get("late") or 0)] += entry.body["rows"]
+    if not outstanding and not any(arrived[late] for late in arrived if late):
+        return None
+    waited = arrived + Counter({current - period: rows for period, rows in outstanding.items()})
+    median = _median(waited)
+    total = sum(arrived.values())
+    return Lateness(
+        shares={late: rows / total for late, rows in sorted(arrived.items())} if total else {},
+        median=median,
+        outstanding=outstanding,
+        price=_price(state, median),
+        classes=_late_classes(store, state, {entry.seq: bool(entry.body.get("late")) for entry in deliveries}),
+    )
+
+
+def _median(counts: "Counter[int]") -> int:
+    half, seen = (sum(counts.values()) + 1) // 2, 0
+    for value in sorted(counts):
+        seen += counts[value]
+        if seen >= half:
+            return value
+    return 0
+
+
+def _price(state: CampaignState, periods: int) -> float:
+    last = state.last
+    if last is None or last.rho is None or last.measures != "rho" or not last.epsilon > 0.0:
+        return math.nan
+    return delay_price(0.5 * last.rho**2 / last.epsilon, periods)
+
+
+def _late_classes(store: Store, state: CampaignState, late: Mapping[int, bool]) -> tuple[float, float] | None:
+    """Return the shares of the second class in time and late, where they differ by more than chance."""
+    if state.definition.classes is None or len(set(late.values())) < 2:
+        return None
+    counts = {False: [0, 0], True: [0, 0]}
+    for seq, data in store.rows(state.definition.name, list(late)).items():
+        y = unpack_rows(data).event.y
+        positive = int((y > 0.0).sum())
+        counts[late[seq]][0] += positive
+        counts[late[seq]][1] += len(y) - positive
+    if min(*counts[False], *counts[True]) < LEAST:
+        return None
+    (a, b), (c, d) = counts[False], counts[True]
+    early, after, pooled = a / (a + b), c / (c + d), (a + c) / (a + b + c + d)
+    error = math.sqrt(pooled * (1.0 - pooled) * (1.0 / (a + b) + 1.0 / (c + d)))
+    return (early, after) if abs(early - after) > LEVEL * error else None
