@@ -7,7 +7,7 @@ from driftpace.adaptive.held_out import LEAST as LEAST_HELD_OUT
 from driftpace.adaptive.held_out import MOST_SHARE, RowCounts, check_audit, count_rows, held_out_rows
 from driftpace.adaptive.outlook import PredictedBound, outlook_from_here, outlook_of
 from driftpace.adaptive.period_audit import Decision, audit_period
-from driftpace.adaptive.rows import DesignRows, number_groups
+from driftpace.adaptive.rows import DesignRows, effective_rows, number_groups
 from driftpace.adaptive.sample_size import RowsNeeded, next_batch, risk_after, rows_missing
 from driftpace.adaptive.season import MOST_SEASON, SEASONS, season_length
 from driftpace.adaptive.state import (
@@ -54,6 +54,7 @@ __all__ = [
     "counted",
     "drift",
     "early",
+    "effective_rows",
     "first_state",
     "fresh_rows",
     "held_out_rows",

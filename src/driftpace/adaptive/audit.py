@@ -67,6 +67,9 @@ TRUST = 0.9
 _BELIEVED = 2.0
 """The weight of a record at which it has half of that share, and the weight of the drift models in its mean."""
 
+_LEAST_PAIRS = 1e-6
+"""The weight of pairs that must be left when a row or a group is taken away, or its jackknife means nothing."""
+
 _FEW = 10
 """Fewer rows than this do not know their own variance: it is then at least the expected one."""
 
@@ -182,12 +185,14 @@ def _first_of_group(count: int, groups: IntArray | None) -> IntArray:
     return np.asarray(np.unique(groups, return_index=True)[1][groups])
 
 
-def mean_product(gradients: FloatArray, noise: float, groups: IntArray | None = None) -> Measured | None:
+def mean_product(
+    gradients: FloatArray, noise: float, groups: IntArray | None = None, weights: FloatArray | None = None
+) -> Measured | None:
     """Return half the mean product of the gradients of two rows of different groups; None for fewer than three groups.
 
-    Without ``groups`` each row is one. The variance is that of the jackknife over groups, less the part of products of noise,
-    which the jackknife counts twice. The expected variance is that of pure noise, and of few groups the least
-    that is stated.
+    Without ``groups`` each row is one. Gradients of weighted rows are times their ``weights``, and so are pairs. The variance is
+    that of the jackknife over groups, less the part of products of noise, which the jackknife counts twice. The expected
+    variance is that of pure noise, and of few groups the least that is stated.
     """
     rows, size = gradients.shape
     groups = None if groups is None else number_groups(groups)
@@ -195,13 +200,18 @@ def mean_product(gradients: FloatArray, noise: float, groups: IntArray | None = 
     count = len(sums)
     if count < 3:
         return None
-    sizes = np.ones(count, dtype=np.int64) if groups is None else np.bincount(groups)
-    pairs = rows * rows - int(sizes @ sizes)
+    masses = np.ones(rows) if weights is None else weights
+    sizes = masses if groups is None else np.bincount(groups, masses)
+    mass = float(masses.sum())
+    pairs = mass * mass - float(sizes @ sizes)
+    rest = pairs - 2.0 * sizes * (mass - sizes)
+    if not (rest > _LEAST_PAIRS * pairs).all():  # without one row hardly any pair is left
+        return None
     total = sums.sum(axis=0)
     lengths = np.einsum("ij,ij->i", sums, sums)
     product = float(total @ total - lengths.sum())
     excess = 0.5 * product / pairs
-    without = 0.5 * (product - 2.0 * (sums @ total - lengths)) / (pairs - 2 * sizes * (rows - sizes))
+    without = 0.5 * (product - 2.0 * (sums @ total - lengths)) / rest
     jackknife = (count - 1) / count * float(np.square(without - without.mean()).sum())
     products = float(np.square(sums.T @ sums).sum() - lengths @ lengths)
     pure = 0.5 * products / pairs**2
@@ -218,7 +228,8 @@ def gradients_at(
     They are divided by the root of the ``curvature`` of the period, so that half their mean product is the excess risk.
     """
     gradients = whitened * rows.slopes(model)[:, None]
-    gradients += white.inverse @ (rows.penalty * model)
+    penalty = white.inverse @ (rows.penalty * model)
+    gradients += penalty if rows.weights is None else rows.weights[:, None] * penalty
     return gradients if curvature == 1.0 else gradients / math.sqrt(curvature)
 
 
@@ -250,15 +261,15 @@ def with_spread(view: Prediction, mean: FloatArray, variance: float, share: floa
 def with_errors(
     records: tuple[ErrorRecord, ...],
     gradients: FloatArray,
-    groups: IntArray | None,
+    rows: DesignRows,
     parts: tuple[slice, ...],
     noise: float,
     epsilon: float,
 ) -> tuple[ErrorRecord, ...]:
-    """Return the records of the blocks after a period, the rows of whose first order had these gradients at a prediction."""
+    """Return the records of the blocks after a period, the ``rows`` of whose first order had these gradients at a prediction."""
     after = []
     for record, part in zip(records, parts, strict=True):
-        measured = mean_product(gradients[:, part], noise, groups)
+        measured = mean_product(gradients[:, part], noise, rows.groups, rows.weights)
         after.append(record if measured is None else record.with_measured(measured, epsilon))
     return tuple(after)
 

@@ -69,7 +69,7 @@ def checks(state: AdaptiveState, rows: DesignRows, judged: PeriodJudgement, supp
         _tails(rows, judged),
         _exchangeable(rows, judged),
         _independent(state, rows, judged),
-        _enough_rows(state, supply),
+        _enough_rows(state, rows, supply),
         _pool(supply),
         _slow_drift(state, judged),
         _target(state, judged),
@@ -220,8 +220,10 @@ def _season(state: AdaptiveState) -> tuple[Assumption, ...]:
     return (_assumption("season", Verdict.WARN, sentence),)
 
 
-def _enough_rows(state: AdaptiveState, supply: Supply) -> Assumption:
-    rows = state.memory.rows + supply.gathered
+def _enough_rows(state: AdaptiveState, period: DesignRows, supply: Supply) -> Assumption:
+    """Check how many rows were seen for each coefficient; of uneven weights, so many equal ones as say as much."""
+    lost = len(period) - int(period.effective)
+    rows = state.memory.rows + supply.gathered - lost
     each = rows / state.size
     verdict = Verdict.FAIL if each < _ROWS_FAIL else Verdict.WARN if each < _ROWS_WARN else Verdict.PASS
     doubt = "" if verdict is Verdict.PASS else f"; with fewer than {_ROWS_WARN:.0f} the noise is only roughly known"

@@ -7,7 +7,8 @@ of the period is replaced by its quadratic at the fitted model.
 The risk is not read off the rows that were fitted as if they were new: leverages h_i are taken out one by one, since
 x_i'(G without row i)^-1 x_i = h_i/(1 - h_i), so few rows, rare features and heavy designs are seen (a leave-one-out of the
 design). The noise is the covariance of gradients as it is, not a single residual variance (the sandwich of theory 1.6), so it
-may depend on the features. Where rows belong together, the gradients of a group are added before they are squared: the noise of a
+may depend on the features. Weights enter a Hessian once and the covariance twice, so what uneven ones cost is part of the noise.
+Where rows belong together, the gradients of a group are added before they are squared: the noise of a
 row is then what it adds to the error of the model, the design effect included.
 """
 
@@ -97,7 +98,7 @@ def noise_of(sums: NoiseSums, floor: float, margin: float) -> tuple[float, float
 def metric(rows: DesignRows, memory: Memory, at: FloatArray) -> Coordinates:
     """Return the whitened coordinates of everything seen, this period's rows included."""
     old, count = memory.kept_hessian
-    total = (rows.hessian_sum(at) + old) / max(len(rows) + count, 1.0)
+    total = (rows.hessian_sum(at) + old) / max(rows.mass + count, 1.0)
     return coordinates(with_diagonal(total, rows.penalty))
 
 
@@ -109,8 +110,8 @@ def first_metric(rows: DesignRows, start: FloatArray, at: FloatArray) -> Coordin
     if rows.quadratic:
         return metric(rows, no_memory(at.size), at)
     early = FIRST_METRIC_ROWS * at.size
-    total = rows.hessian_sum(at) + rows.hessian_sum(start) * (early / len(rows))
-    return coordinates(with_diagonal(total / (len(rows) + early), rows.penalty))
+    total = rows.hessian_sum(at) + rows.hessian_sum(start) * (early / rows.mass)
+    return coordinates(with_diagonal(total / (rows.mass + early), rows.penalty))
 
 
 def fit_period(
@@ -230,7 +231,7 @@ def _strength(parts: tuple[slice, ...], variances: list[float], noises: list[flo
 def _quadratic(rows: DesignRows, white: Coordinates, center: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the Hessian G of the rows' loss in whitened coordinates, and r = G u - gradient(u), at u = center."""
     w = white.plain(center)
-    hessian = white.white_matrix(with_diagonal(rows.hessian_sum(w), len(rows) * rows.penalty))
+    hessian = white.white_matrix(with_diagonal(rows.hessian_sum(w), rows.mass * rows.penalty))
     return hessian, np.asarray(hessian @ center - white.inverse @ rows.gradient(w))
 
 
@@ -399,7 +400,7 @@ def _relative_curvature(rows: DesignRows, memory: Memory, white: Coordinates, ea
     if rows.quadratic or old_rows == 0.0:
         return 1.0
     usual = float(np.trace(white.white_matrix(old))) / old_rows
-    return (float(each.sum()) / max(usual, _NOTHING) + EQUAL_ROWS) / (len(rows) + EQUAL_ROWS)
+    return (float(each.sum()) / max(usual, _NOTHING) + EQUAL_ROWS) / (rows.mass + EQUAL_ROWS)
 
 
 def _accuracy(fitted: _Fitted, memory: Memory, *, floor: float, margin: float) -> _Accuracy:
@@ -414,7 +415,7 @@ def _accuracy(fitted: _Fitted, memory: Memory, *, floor: float, margin: float) -
     count, size, model = len(rows), center.size, white.plain(center)
     scores = rows.X @ model
     curve = rows.loss.curve
-    slopes, bends = curve.slope(scores, rows.y), curve.bend(scores, rows.y)
+    slopes, bends = rows.weighted(curve.slope(scores, rows.y)), rows.weighted(curve.bend(scores, rows.y))
     inverse = solved(with_diagonal(hessian, strength), np.eye(size))
     whitened = white.white_rows(rows.X)
     scratch = whitened @ inverse  # large temporary arrays cost more than what is computed in them
@@ -426,7 +427,10 @@ def _accuracy(fitted: _Fitted, memory: Memory, *, floor: float, margin: float) -
         each = lengths * slopes**2 / (1.0 - leverage) / size
         added = rows.outer_sum(corrected, scratch)
     else:
-        corrected, dominant = _without_leverage(slopes, whitened * np.sqrt(bends)[:, None], inverse, rows.groups)
+        root = np.ones(count) if rows.weights is None else np.sqrt(rows.weights)
+        residuals = np.divide(slopes, root, out=np.zeros(count), where=root > 0.0)
+        corrected, dominant = _without_leverage(residuals, whitened * np.sqrt(bends)[:, None], inverse, rows.groups)
+        corrected *= root
         each = np.square(group_sums(whitened * corrected[:, None], rows.groups)).sum(axis=1) / size
         alone = group_sums((lengths * slopes**2 / (1.0 - leverage) / size)[:, None], rows.groups)[:, 0]
         each = np.where(dominant, np.maximum(each, alone), each)
@@ -434,12 +438,12 @@ def _accuracy(fitted: _Fitted, memory: Memory, *, floor: float, margin: float) -
         added = sums_of_groups.T @ sums_of_groups
     curvature = _relative_curvature(rows, memory, white, lengths * bends)
     each, added = each / curvature, added / curvature
-    losses = curve.phi(scores, rows.y) + 0.5 * slopes**2 * reach / (1.0 - leverage)
+    losses = rows.weighted(curve.phi(scores, rows.y)) + 0.5 * slopes**2 * reach / (1.0 - leverage)
     sums = NoiseSums(
         rows=float(count),
         total=float(each.sum()),
         squares=float(each @ each),
-        losses=float(losses.sum()) + 0.5 * count * float(model @ (rows.penalty * model)),
+        losses=float(losses.sum()) + 0.5 * rows.mass * float(model @ (rows.penalty * model)),
         together=float(count - rows.units),
     )
     level, upper = noise_of(memory.noise.with_rows(sums), floor, margin)
@@ -450,7 +454,7 @@ def _accuracy(fitted: _Fitted, memory: Memory, *, floor: float, margin: float) -
     covariance = inverse @ with_diagonal(count * scatter, upper * fitted.noise_ratio * strength) @ inverse
     old, old_rows = memory.hessian_up_to(METRIC_ROWS * size)
     fresh = rows.outer_sum(np.sqrt(bends / (1.0 - leverage)), scratch)
-    seen = with_diagonal((fresh + curvature * old) / (count + old_rows), rows.penalty)
+    seen = with_diagonal((fresh + curvature * old) / (rows.mass + old_rows), rows.penalty)
     cost = float(np.sum(white.white_matrix(seen) * covariance))
     covariance *= cost / float(np.trace(covariance))
     return _Accuracy(

@@ -125,4 +125,4 @@ def measured_on(held: DesignRows, judged: PeriodJudgement) -> Measured | None:
     white = judged.coordinates
     curvature = 1.0 if judged.fit is None else judged.fit.curvature
     gradients = gradients_at(held, white.white_rows(held.X), white, judged.model, curvature)
-    return mean_product(gradients, judged.noise, held.groups)
+    return mean_product(gradients, judged.noise, held.groups, held.weights)

@@ -98,8 +98,10 @@ class Memory:
         keep = _kept(self.score_rows, SCORE_ROWS * self.size)
         return keep * self.scores, keep * self.score_rows
 
-    def with_rows(self, rows: int, hessian: FloatArray, scores: FloatArray, noise: NoiseSums) -> "Memory":
-        """Return the memory after the rows of a period."""
+    def with_rows(
+        self, rows: int, hessian: FloatArray, scores: FloatArray, noise: NoiseSums, effective: float | None = None
+    ) -> "Memory":
+        """Return the memory after the rows of a period; those of uneven weights count as ``effective`` ones."""
         old_hessian, hessian_rows = self.kept_hessian
         old_scores, score_rows = self.kept_scores
         return replace(
@@ -109,7 +111,7 @@ class Memory:
             scores=old_scores + scores,
             score_rows=score_rows + rows,
             noise=self.noise.with_rows(noise),
-            rows=self.rows + rows,
+            rows=self.rows + (rows if effective is None else int(effective)),
         )
 
 

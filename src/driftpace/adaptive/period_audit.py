@@ -72,9 +72,9 @@ def _with_errors(
     first = slice(0, decision.first)
 
     def measured_errors(records: tuple[ErrorRecord, ...], model: FloatArray) -> tuple[ErrorRecord, ...]:
-        gradients = gradients_at(rows.select(first), fit.whitened[first], white, model, fit.curvature)
-        groups = None if rows.groups is None else rows.groups[first]
-        return with_errors(records, gradients, groups, state.parts, noise, judged.epsilon)
+        ordered = rows.select(first)
+        gradients = gradients_at(ordered, fit.whitened[first], white, model, fit.curvature)
+        return with_errors(records, gradients, ordered, state.parts, noise, judged.epsilon)
 
     records = measured_errors(audit.records or (ErrorRecord(),) * len(state.parts), predicted)
     audit = replace(audit, records=_with_sizes(records, judged.views, fit.posteriors))
@@ -99,13 +99,13 @@ def _carried_over(
     start, fresh = decision.judged.model, rows.select(decision.fresh)
     whitened = fit.whitened if fresh is rows else fit.whitened[decision.fresh]
     gradients = gradients_at(fresh, whitened, white, start, fit.curvature)
-    measured = mean_product(gradients, _known_noise(state, judged), fresh.groups)
+    measured = mean_product(gradients, _known_noise(state, judged), fresh.groups, fresh.weights)
     if measured is None:
         return None
     count, identity = len(fresh), np.eye(state.size)
-    hessian = white.white_matrix(with_diagonal(rows.hessian_sum(fit.model), len(rows) * rows.penalty))
+    hessian = white.white_matrix(with_diagonal(rows.hessian_sum(fit.model), rows.mass * rows.penalty))
     inverse = solved(with_diagonal(hessian, fit.strength), identity)
-    seen = white.white_matrix(with_diagonal(fresh.hessian_sum(start), count * rows.penalty))
+    seen = white.white_matrix(with_diagonal(fresh.hessian_sum(start), fresh.mass * rows.penalty))
     carried = identity - inverse @ seen
     share = float(np.square(carried).sum()) / state.size
     sums = state.memory.noise.with_rows(fit.sums)

@@ -10,10 +10,12 @@ class DesignRows:
     """Rows with the intercept's column first. ``penalty`` is the diagonal of the loss's penalty.
 
     ``groups`` are the groups of rows that belong together, numbered from 0 in the order of their first rows; None where each row
-    is alone. For the squared loss second derivatives do not depend on the model, so their sum is kept.
+    is alone. ``weights`` are what each row counts for, of mean 1 over the period; None where all count alike. The loss of a row,
+    and with it its slope and its bend, is times its weight: Hessians are weighted once, squares of gradients twice. For the
+    squared loss second derivatives do not depend on the model, so their sum is kept.
     """
 
-    __slots__ = ("X", "_gram", "groups", "loss", "penalty", "y")
+    __slots__ = ("X", "_gram", "groups", "loss", "penalty", "weights", "y")
 
     def __init__(
         self,
@@ -23,8 +25,9 @@ class DesignRows:
         y: FloatArray,
         penalty: FloatArray,
         groups: IntArray | None = None,
+        weights: FloatArray | None = None,
     ) -> None:
-        self.loss, self.X, self.y, self.penalty = loss, X, y, penalty
+        self.loss, self.X, self.y, self.penalty, self.weights = loss, X, y, penalty, weights
         self.groups = None if groups is None else number_groups(groups)
         self._gram: FloatArray | None = None
 
@@ -36,12 +39,25 @@ class DesignRows:
         """The number of groups, or of rows where each is alone."""
         return len(self) if self.groups is None or not len(self) else int(self.groups.max()) + 1
 
+    @property
+    def mass(self) -> float:
+        """The sum of the weights: the number of rows where all count alike."""
+        return float(len(self) if self.weights is None else self.weights.sum())
+
+    @property
+    def effective(self) -> float:
+        """The number of rows of equal weight that say as much of a mean, (sum w)^2 / sum w^2 (Kish)."""
+        return effective_rows(self.weights) if self.weights is not None else float(len(self))
+
     def select(self, chosen: BoolArray | slice) -> "DesignRows":
         """Return some of the rows."""
         if chosen.stop >= len(self) if isinstance(chosen, slice) else chosen.all():
             return self
         groups = None if self.groups is None else self.groups[chosen]
-        return DesignRows(loss=self.loss, X=self.X[chosen], y=self.y[chosen], penalty=self.penalty, groups=groups)
+        weights = None if self.weights is None else self.weights[chosen]
+        return DesignRows(
+            loss=self.loss, X=self.X[chosen], y=self.y[chosen], penalty=self.penalty, groups=groups, weights=weights
+        )
 
     @property
     def quadratic(self) -> bool:
@@ -50,25 +66,30 @@ class DesignRows:
 
     def slopes(self, w: FloatArray) -> FloatArray:
         """Return the derivative of each row's loss in its score."""
-        return self.loss.curve.slope(self.X @ w, self.y)
+        return self.weighted(self.loss.curve.slope(self.X @ w, self.y))
 
     def bends(self, w: FloatArray) -> FloatArray:
         """Return the second derivative of each row's loss in its score."""
-        return self.loss.curve.bend(self.X @ w, self.y)
+        return self.weighted(self.loss.curve.bend(self.X @ w, self.y))
+
+    def weighted(self, values: FloatArray) -> FloatArray:
+        """Return a value for each row times the weight of the row."""
+        return values if self.weights is None else values * self.weights
 
     def value(self, w: FloatArray) -> float:
         """Return the sum of the rows' losses, the penalty included."""
-        return float(self.loss.curve.phi(self.X @ w, self.y).sum()) + 0.5 * len(self) * float(w @ (self.penalty * w))
+        losses = self.weighted(self.loss.curve.phi(self.X @ w, self.y))
+        return float(losses.sum()) + 0.5 * self.mass * float(w @ (self.penalty * w))
 
     def gradient(self, w: FloatArray) -> FloatArray:
         """Return the gradient of :meth:`value`."""
-        return np.asarray(self.slopes(w) @ self.X + len(self) * self.penalty * w)
+        return np.asarray(self.slopes(w) @ self.X + self.mass * self.penalty * w)
 
     def hessian_sum(self, w: FloatArray) -> FloatArray:
         """Return the sum of the second derivatives of the rows, without the penalty."""
         if self.quadratic:
             if self._gram is None:
-                self._gram = self.X.T @ self.X
+                self._gram = self.X.T @ self.X if self.weights is None else self.outer_sum(np.sqrt(self.weights))
             return self._gram
         scaled = self.X * np.sqrt(self.bends(w))[:, None]
         return np.asarray(scaled.T @ scaled)
@@ -77,6 +98,16 @@ class DesignRows:
         """Return the sum of outer products of rows, each times the square of its weight; ``scratch`` is overwritten."""
         scaled = np.multiply(self.X, weights[:, None], out=scratch)
         return np.asarray(scaled.T @ scaled)
+
+
+def effective_rows(weights: FloatArray) -> float:
+    """Return the number of rows of equal weight that say as much of a mean; 0 without rows.
+
+    >>> effective_rows(np.array([1.0, 1.0, 2.0]))
+    2.6666666666666665
+    """
+    squares = float(weights @ weights)
+    return float(weights.sum()) ** 2 / squares if squares > 0.0 else 0.0
 
 
 def number_groups(groups: IntArray) -> IntArray | None:

@@ -50,14 +50,24 @@ class RowsNeeded:
 
 
 def rows_missing(
-    config: AdaptiveConfig, state: AdaptiveState, judged: PeriodJudgement, *, gathered: int, seen: int, batch: int
+    config: AdaptiveConfig,
+    state: AdaptiveState,
+    judged: PeriodJudgement,
+    *,
+    gathered: int,
+    seen: int,
+    batch: int,
+    lost: int = 0,
 ) -> RowsNeeded:
-    """Return how many rows are missing after ``gathered`` of them, of which the judgement has ``seen`` some."""
+    """Return how many rows are missing after ``gathered`` of them, of which the judgement has ``seen`` some.
+
+    Uneven weights leave so many rows fewer, ``lost``, in the initial sample; after it what they cost is part of the noise.
+    """
     criterion, kept = config.criterion(judged, state.audit), gathered - seen
     if config.orders in (1, 2):
         share = ONE_ORDER if config.orders == 1 else TWO_ORDERS
         criterion = Criterion(epsilon=share * criterion.epsilon, confidence=criterion.confidence)
-    pilot = PILOT * state.size - state.memory.rows - gathered  # a model passes through fewer, and looks certain
+    pilot = PILOT * state.size - state.memory.rows - gathered + lost  # a model passes through fewer, and looks certain
     missing = max(_needed(criterion, state, judged) - kept, pilot, 0)
     low, high = (missing, missing) if not state.banks else _range(criterion, judged, state.sizes, kept)
     return RowsNeeded(

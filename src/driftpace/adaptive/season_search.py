@@ -63,5 +63,7 @@ def with_period(search: SeasonSearch | None, rows: DesignRows, model: FloatArray
 def _losses(rows: DesignRows, models: FloatArray) -> FloatArray:
     """Return the mean loss of rows at each of some models, the penalty included."""
     scores = rows.X @ models.T
-    losses = np.array([rows.loss.curve.phi(score, rows.y).mean() for score in np.ascontiguousarray(scores.T)])
+    losses = np.array(
+        [rows.weighted(rows.loss.curve.phi(score, rows.y)).mean() for score in np.ascontiguousarray(scores.T)]
+    )
     return np.asarray(losses + 0.5 * np.square(models) @ rows.penalty)

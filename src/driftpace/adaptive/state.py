@@ -192,7 +192,7 @@ def _judge_first(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows)
     floor = noise_floor(config)
     early = max(float(np.square(white.white_rows(rows.X)).sum(axis=1) @ slopes**2) / len(rows) / state.size, floor)
     count = 0.0 if rows.quadratic else float(FIRST_METRIC_ROWS * state.size)
-    losses = rows.value(state.model) / len(rows)
+    losses = rows.value(state.model) / rows.mass
     memory = replace(
         state.memory,
         noise=NoiseSums(rows=count, total=count * early, squares=count * early * early, losses=count * losses),
@@ -205,7 +205,7 @@ def _judge_first(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows)
             for part in state.parts
         )
         fit = fit_period(rows, memory, white, views, state.parts, noise, floor=floor, margin=config.noise_margin)
-        if rows.quadratic and len(rows) < PILOT * state.size:
+        if rows.quadratic and rows.effective < PILOT * state.size:
             fit = _with_all_as_noise(fit, _level_free(state, rows, white, floor))
             noise = fit.noise
             break
@@ -233,7 +233,8 @@ def _level_free(state: AdaptiveState, rows: DesignRows, white: Coordinates, floo
     slopes, count = rows.slopes(state.model), len(rows)
     free = 1.0
     if state.intercept and count > 1:
-        slopes, free = slopes - slopes.mean(), count / (count - 1.0)
+        level = slopes.mean() if rows.weights is None else rows.weights * (slopes.sum() / rows.mass)
+        slopes, free = slopes - level, count / (count - 1.0)
     whitened = white.white_rows(rows.X)
     if rows.groups is None:
         each = np.square(whitened).sum(axis=1) * slopes**2
@@ -397,7 +398,7 @@ def advance(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows, judg
     if season is not None:
         periods = state.banks[0].periods if state.banks else 0
         season = after_period(season, periods, fit.model, judged.views, fit.posteriors)
-    memory = state.memory.with_rows(len(rows), rows.hessian_sum(fit.model), fit.scores, fit.sums)
+    memory = state.memory.with_rows(len(rows), rows.hessian_sum(fit.model), fit.scores, fit.sums, rows.effective)
     return replace(
         state,
         model=fit.model,

@@ -204,6 +204,8 @@ class StepReport:
         With a budget, the cost of the delivered rows as one order.
     selected : Selected, optional
         Where candidates were compared, which was chosen; the other fields describe that one.
+    effective_samples : float, optional
+        Where rows have weights, the number of fitted rows of equal weight that would say as much, (sum w)^2 / sum w^2.
     seconds : float
         How long closing the period took; excluded from equality, so that replays compare equal.
     """
@@ -224,4 +226,5 @@ class StepReport:
     audit: Audit | None = None
     cost: Money | None = None
     selected: Selected | None = None
+    effective_samples: float | None = None
     seconds: float = field(compare=False)

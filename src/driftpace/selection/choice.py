@@ -38,8 +38,11 @@ class Tally:
     sizes: float
 
     @classmethod
-    def of(cls, losses: FloatArray, groups: IntArray | None = None) -> Self:
-        """Return the tally of losses, (candidates, rows); a loss that is not finite makes its candidate's score infinite."""
+    def of(cls, losses: FloatArray, groups: IntArray | None = None, weights: FloatArray | None = None) -> Self:
+        """Return the tally of losses, (candidates, rows); a loss that is not finite makes its candidate's score infinite.
+
+        A row with a weight counts as so many rows in n_u and s_u.
+        """
         losses = np.asarray(losses, dtype=np.float64)
         if losses.ndim != 2 or losses.shape[1] == 0:
             raise DataError(
@@ -49,15 +52,16 @@ class Tally:
             )
         lost = np.asarray(~np.isfinite(losses).all(axis=1))
         losses = np.where(lost[:, None], 0.0, losses)
-        sizes = np.ones(losses.shape[1])
-        rows = losses.shape[1]
+        sizes = np.ones(losses.shape[1]) if weights is None else weights
+        losses = losses if weights is None else losses * weights
+        rows = float(sizes.sum())
         if groups is not None:
             names, of_row = np.unique(groups, return_inverse=True)
-            sizes = np.bincount(of_row).astype(np.float64)
+            sizes = np.asarray(np.bincount(of_row, sizes), dtype=np.float64)
             losses = np.array([np.bincount(of_row, weights=one, minlength=len(names)) for one in losses])
         sums = losses.sum(axis=1)
         return cls(
-            rows=float(rows),
+            rows=rows,
             sums=np.where(lost, np.inf, sums),
             squares=losses @ losses.T,
             cross=losses @ sizes,

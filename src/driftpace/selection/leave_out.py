@@ -29,7 +29,7 @@ _CONDITION = 1e13
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Design:
-    """Rows and their folds, with the sums that all candidates share. ``y`` is encoded.
+    """Rows and their folds, with the sums that all candidates share. ``y`` is encoded; ``weights`` have mean 1.
 
     >>> rows = Design(X=np.array([[1.0], [1.0], [1.0]]), y=np.array([1.0, 2.0, 6.0]), fold=np.array([0, 1, 2]))
     >>> held = Held(loss=SquaredLoss(), model=np.array([3.0]), strength=np.zeros((1, 1)))
@@ -40,13 +40,14 @@ class Design:
     X: FloatArray
     y: FloatArray
     fold: IntArray
+    weights: FloatArray | None = None
     folds: int = field(init=False)
     rows: FloatArray = field(init=False)
     _sums: dict[str, FloatArray] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "folds", int(self.fold.max()) + 1)
-        object.__setattr__(self, "rows", np.bincount(self.fold, minlength=self.folds).astype(np.float64))
+        object.__setattr__(self, "rows", np.bincount(self.fold, self.weights, minlength=self.folds).astype(np.float64))
 
     @property
     def squares(self) -> FloatArray:
@@ -60,12 +61,17 @@ class Design:
         """The sum of xy in each fold, (folds, features)."""
         if "products" not in self._sums:
             parts = (self.fold == f for f in range(self.folds))
-            self._sums["products"] = np.array([self.X[part].T @ self.y[part] for part in parts])
+            y = self.times_weight(self.y)
+            self._sums["products"] = np.array([self.X[part].T @ y[part] for part in parts])
         return self._sums["products"]
 
+    def times_weight(self, values: FloatArray) -> FloatArray:
+        """Return values, the last axis of which are rows, times the weights of the rows."""
+        return values if self.weights is None else np.asarray(values * self.weights)
+
     def weighted(self, weights: FloatArray) -> FloatArray:
-        """Return the sum of weight xx' in each fold."""
-        scaled = self.X * np.sqrt(weights)[:, None]
+        """Return the sum of weight xx' in each fold, besides the weights of the rows themselves."""
+        scaled = self.X * np.sqrt(self.times_weight(weights))[:, None]
         return np.array([scaled[part].T @ scaled[part] for part in (self.fold == f for f in range(self.folds))])
 
 
@@ -99,7 +105,7 @@ def losses_left_out(design: Design, models: FloatArray, score: LinearLoss) -> Fl
 
 def _squared(design: Design, held: Held) -> FloatArray:
     whole, sums = design.squares.sum(axis=0), design.products.sum(axis=0)
-    count, weights = len(design.y), held.weights
+    count, weights = float(design.rows.sum()), held.weights
     pull = whole @ held.model + count * weights * held.model + held.strength @ held.model - sums  # S a
     stay = (count - design.rows)[:, None] * weights
     matrices = whole - design.squares + held.strength
@@ -111,8 +117,8 @@ def _curved(design: Design, held: Held) -> FloatArray:
     curve, weights, w = held.loss.curve, held.weights, held.model
     scores = design.X @ w
     bends = design.weighted(curve.bend(scores, design.y))
-    count = len(design.y)
-    slope = curve.slope(scores, design.y) @ design.X + count * weights * w
+    count = float(design.rows.sum())
+    slope = design.times_weight(curve.slope(scores, design.y)) @ design.X + count * weights * w
     pull = held.strength @ w + slope  # S a
     stay = count - design.rows
     outside = design.fold[:, None] != np.arange(design.folds)
@@ -121,7 +127,9 @@ def _curved(design: Design, held: Held) -> FloatArray:
 
     def gradients(models: FloatArray) -> FloatArray:
         slopes = np.where(outside, curve.slope(design.X @ models.T, design.y[:, None]), 0.0)
-        return np.asarray(slopes.T @ design.X + stay[:, None] * weights * models + models @ held.strength - pull)
+        return np.asarray(
+            design.times_weight(slopes.T) @ design.X + stay[:, None] * weights * models + models @ held.strength - pull
+        )
 
     models = np.tile(w, (design.folds, 1))
     now = gradients(models)
@@ -145,15 +153,16 @@ def _newton(design: Design, held: Held, pull: FloatArray, ridge: FloatArray, fol
     """Return the model without one fold, by Newton's method with steps halved until the objective falls."""
     keep = design.fold != fold
     X, y, curve = design.X[keep], design.y[keep], held.loss.curve
+    own = np.ones(len(y)) if design.weights is None else design.weights[keep]
 
     def objective(at: FloatArray) -> float:
-        return float(curve.phi(X @ at, y).sum() + 0.5 * at @ ridge @ at - pull @ at)
+        return float(own @ curve.phi(X @ at, y) + 0.5 * at @ ridge @ at - pull @ at)
 
     now = objective(w)
     for _ in range(_NEWTON):
         scores = X @ w
-        slope = curve.slope(scores, y) @ X + ridge @ w - pull
-        step = _solved(((X.T * curve.bend(scores, y)) @ X + ridge)[None], slope[None])[0]
+        slope = (own * curve.slope(scores, y)) @ X + ridge @ w - pull
+        step = _solved(((X.T * (own * curve.bend(scores, y))) @ X + ridge)[None], slope[None])[0]
         share = 1.0
         while share > 1e-6 and not (after := objective(w - share * step)) <= now:
             share *= 0.5

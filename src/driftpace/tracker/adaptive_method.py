@@ -51,7 +51,7 @@ from driftpace.tracker.adaptive_order import (
 )
 from driftpace.tracker.method import Folds, ModelMethod, check_pool, require_order
 from driftpace.tracker.spending import Spending
-from driftpace.tracker.state import MethodState, ModelSpec, PeriodOrder, RowBatch, groups_of
+from driftpace.tracker.state import MethodState, ModelSpec, PeriodOrder, RowBatch, groups_of, mean_one, weights_of
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
 MOST_RISK = 1.5
@@ -80,6 +80,7 @@ class AdaptiveMethod(ModelMethod):
 
     decides_again = True
     uses_groups = True
+    uses_weights = True
     linear = True
     state_type = AdaptiveMethodState
 
@@ -308,7 +309,7 @@ class AdaptiveMethod(ModelMethod):
                 name="X",
             )
         risk = self.config.judged_by(judged.epsilon).risk(adaptive.sizes, judged.variances)
-        if risk <= judged.epsilon and in_pilot(adaptive, fitted):
+        if risk <= judged.epsilon and in_pilot(adaptive, fitted - look.lost):
             risk = math.inf
         met = risk <= judged.epsilon
         if met:
@@ -338,6 +339,7 @@ class AdaptiveMethod(ModelMethod):
             measures="rho" if adaptive.banks else None,
             certificate=certificate(self.config, adaptive, judged) if risk < math.inf else math.inf,
             audit=audited,
+            effective_samples=None if rows.weights is None else rows.effective,
             status=status(judged),
             assumptions=(*checks(adaptive, rows, judged, supply), measured_risk(audited, judged.epsilon)),
         )
@@ -415,7 +417,7 @@ class AdaptiveMethod(ModelMethod):
         look = self.look(state)
         rows, judged = look.rows, look.judged
         if folds.key not in folds.designs:
-            folds.designs[folds.key] = Design(X=rows.X, y=rows.y, fold=folds.fold)
+            folds.designs[folds.key] = Design(X=rows.X, y=rows.y, fold=folds.fold, weights=rows.weights)
         design = folds.designs[folds.key]
         if not finite(judged) or judged.fit is None:
             return np.full(len(folds.fold), np.nan)
@@ -436,13 +438,14 @@ class AdaptiveMethod(ModelMethod):
         assert isinstance(loss, LinearLoss)
         groups = groups_of(state.batches)
         groups = None if groups is None else groups[chosen]
+        weights = mean_one(weights_of(state.batches), chosen)
         parts = _chosen_rows(state.batches, chosen)
         X = np.empty((sum(len(y) for _, y in parts), adaptive.size))
         y = np.concatenate([np.empty(0), *(y for _, y in parts)])
         penalty: FloatArray = self.spec.objective.penalty_weights(adaptive.size)  # type: ignore[attr-defined]
         if not self.spec.fit_intercept:
             np.concatenate([np.empty((0, adaptive.size)), *(rows for rows, _ in parts)], out=X)
-            return adaptive, DesignRows(loss=loss, X=X, y=y, penalty=penalty, groups=groups)
+            return adaptive, DesignRows(loss=loss, X=X, y=y, penalty=penalty, groups=groups, weights=weights)
         X[:, 0] = 1.0
         at = 0
         for rows, _ in parts:
@@ -452,7 +455,7 @@ class AdaptiveMethod(ModelMethod):
         adaptive = adaptive if adaptive.place is not None else centered_at(adaptive, center)
         X[:, 1:] -= center
         penalty = np.concatenate([penalty[-1:], penalty[:-1]])
-        return adaptive, DesignRows(loss=loss, X=X, y=y, penalty=penalty, groups=groups)
+        return adaptive, DesignRows(loss=loss, X=X, y=y, penalty=penalty, groups=groups, weights=weights)
 
     def _coefficients(self, adaptive: AdaptiveState, model: FloatArray) -> FloatArray:
         """Return the model in the units of X, the intercept last."""

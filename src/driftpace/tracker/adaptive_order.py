@@ -53,9 +53,22 @@ class PeriodLook:
             and all(one is other for one, other in zip(self.batches, batches, strict=False))
         )
 
+    @property
+    def lost(self) -> int:
+        """How many rows fewer of equal weight would say as much."""
+        return len(self.rows) - int(self.rows.effective)
+
     def rows_missing(self, config: AdaptiveConfig, batch: int) -> RowsNeeded:
         """Return how many rows are missing, the number of batches or orders before this one given."""
-        return rows_missing(config, self.adaptive, self.judged, gathered=self.fitted, seen=len(self.rows), batch=batch)
+        return rows_missing(
+            config,
+            self.adaptive,
+            self.judged,
+            gathered=self.fitted,
+            seen=len(self.rows),
+            batch=batch,
+            lost=self.lost,
+        )
 
     def risk_after(self, config: AdaptiveConfig, rows: int) -> float:
         """Return the risk that so many fitted rows in all leave."""
@@ -113,7 +126,7 @@ def next_order(period: OpenPeriod, adaptive: AdaptiveState | None, look: PeriodL
         wanted = replace(wanted, now=0, all=0, risk=look.risk_after(config, fitted))
     now = min(wanted.now, left)
     total = _within(period, fitted + now)
-    initial = not adaptive.banks and in_pilot(adaptive, fitted)
+    initial = not adaptive.banks and in_pilot(adaptive, fitted - look.lost)
     short = wanted.all > left
     outcome = Outcome.ENOUGH if wanted.all == 0 and gathered == 0 else Outcome.MET
     risk = wanted.risk
@@ -121,7 +134,7 @@ def next_order(period: OpenPeriod, adaptive: AdaptiveState | None, look: PeriodL
         outcome, risk = period.beyond, look.risk_after(config, fitted + left)
     elif risk > judged.epsilon:
         outcome = Outcome.UNSUPPORTED
-    if not short and in_pilot(adaptive, fitted):
+    if not short and in_pilot(adaptive, fitted - look.lost):
         outcome, risk = Outcome.PILOT, math.inf
     reason = _had_orders(period, look) if period.settled else _reason(period, look, wanted, short=short)
     supply = Supply(gathered=fitted, missing=wanted.all, exhausted=outcome is Outcome.POOL and now == 0)
@@ -300,7 +313,7 @@ def _reason(period: OpenPeriod, look: PeriodLook, wanted: RowsNeeded, *, short: 
     more = f"{rows} more {'row' if rows == 1 else 'rows'}" if gathered else counted(rows)
     if risk > judged.epsilon:
         sentence = f"{known}; {more} to reach the {target}"
-    elif in_pilot(adaptive, gathered):
+    elif in_pilot(adaptive, gathered - look.lost):
         return f"{known}, too few rows to estimate {adaptive.size} coefficients: {more} to complete the initial sample"
     else:
         sentence = f"{known}, too close to the {target}; {more} for a margin"

@@ -200,6 +200,17 @@ def uses_groups(method: Any) -> bool:
     return isinstance(method, CandidatesMethod) or model_method(method).uses_groups
 
 
+def check_weights(method: Any, owner: str) -> None:
+    """Refuse weights of rows where a method, or one of its candidates, cannot use them."""
+    methods = method.methods if isinstance(method, CandidatesMethod) else (method,)
+    if not all(model_method(one).uses_weights for one in methods):
+        raise ParameterError(
+            "must be None with learner=, drift= and rule=: their bounds are about rows that count alike.",
+            owner=owner,
+            name="sample_weight",
+        )
+
+
 def check_method(owner: str, method: Any) -> None:
     """Refuse a method that cannot work with the loss and the set; of candidates, each."""
     if isinstance(method, CandidatesMethod):

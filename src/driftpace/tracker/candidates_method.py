@@ -18,7 +18,7 @@ from driftpace.records import Assumption, Request, Selected, StepReport, Verdict
 from driftpace.selection import Selection, Tally, choose, divisible, make_folds, most_folds
 from driftpace.tracker.method import Folds, Method, TellEvent, require_order
 from driftpace.tracker.spending import Spending
-from driftpace.tracker.state import ModelSpec, PeriodOrder, groups_of
+from driftpace.tracker.state import ModelSpec, PeriodOrder, groups_of, mean_one, weights_of
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
 
@@ -293,7 +293,7 @@ class CandidatesMethod:
         rng = np.random.default_rng((self.spec.entropy, state.period, 1))
         fold = make_folds(rows, count, rng=rng, classes=classes, groups=groups)
         losses = self.losses_left_out(state, Folds(fold=fold, loss=self.loss, designs={}))
-        tally = Tally.of(losses, groups)
+        tally = Tally.of(losses, groups, mean_one(weights_of(state.state.batches), fitted))
         if state.tally is not None:
             tally = state.tally.after(tally, selection.memory)
         selected = choose(labels, tally, choosing=selection.choosing, last=state.chosen, folds=count)

@@ -281,8 +281,10 @@ def _check_kind(method: Any, state: Any) -> None:
     elif isinstance(method, BudgetMethod) == isinstance(state, BudgetState):
         inner = state.inner if isinstance(state, BudgetState) else state
         if type(inner) is model_method(method).state_type:
-            if any(batch.groups is not None and len(batch.groups) != len(batch.y) for batch in inner.batches):
-                raise StateFileError("the groups of the state do not fit the rows delivered.")
+            for name in ("groups", "weights"):
+                given = ((getattr(batch, name), batch.y) for batch in inner.batches)
+                if any(values is not None and len(values) != len(y) for values, y in given):
+                    raise StateFileError(f"the {name} of the state do not fit the rows delivered.")
             return
     raise StateFileError(f"the state is a {type(state).__name__}, and its method a {type(method).__name__}.")
 

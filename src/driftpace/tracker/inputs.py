@@ -104,6 +104,26 @@ def read_groups(groups: Any, *, owner: str, rows: int) -> IntArray:
     return np.array(codes, dtype=np.int64)[of_row] if rows else np.zeros(0, dtype=np.int64)
 
 
+def read_weights(weights: Any, *, owner: str, rows: int) -> FloatArray:
+    """Return the weights of rows as floats: not negative, and not all zero."""
+    name = "sample_weight"
+    values = _series_values(weights, f"{owner}({name}=...)")
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.shape != (rows,):
+        raise DataError(
+            f"must have one entry for each of the {rows} rows of X; got shape {values.shape}.", owner=owner, name=name
+        )
+    numbers = _as_floats(values, f"{owner}({name}=...)")
+    bad = ~((numbers >= 0.0) & (numbers <= LARGEST))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise DataError(f"must be finite and not negative; got {numbers[row]!s} in row {row}.", owner=owner, name=name)
+    if rows and not numbers.any():
+        raise DataError(f"must have a positive entry; got {rows} zeros.", owner=owner, name=name)
+    return numbers
+
+
 def _label(value: Any, owner: str) -> str:
     try:
         missing = value is None or bool(value != value)

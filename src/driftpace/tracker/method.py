@@ -23,12 +23,13 @@ from driftpace.typing import BoolArray, FloatArray, IntArray
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class TellEvent:
-    """Rows are delivered, as finite floats, with the names of their columns and the groups of the rows where there are any."""
+    """Rows are delivered, as finite floats, with the names of their columns, and groups and weights where there are any."""
 
     X: FloatArray
     y: FloatArray
     columns: tuple[str, ...] | None = None
     groups: IntArray | None = None
+    weights: FloatArray | None = None
 
 
 class TrackerState(Protocol):
@@ -203,6 +204,9 @@ class ModelMethod(ABC):
     uses_groups: ClassVar[bool] = False
     """Whether groups of rows that belong together change what is known of the model."""
 
+    uses_weights: ClassVar[bool] = False
+    """Whether rows can count for more or less than one."""
+
     linear: ClassVar[bool] = False
     """Whether only linear losses can be fitted and compared."""
 
@@ -278,7 +282,8 @@ class ModelMethod(ABC):
             state = replace(state, columns=event.columns)
         if self.spec.fit_intercept:
             X = np.column_stack([X, np.ones(len(X))])
-        return replace(state, batches=(*state.batches, RowBatch(X=X, y=y, groups=event.groups)))
+        batch = RowBatch(X=X, y=y, groups=event.groups, weights=event.weights)
+        return replace(state, batches=(*state.batches, batch))
 
     def forget(self, state: Any) -> Any:
         """Withdraw the rows. What was decided with them is decided again.

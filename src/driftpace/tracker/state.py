@@ -8,7 +8,7 @@ import numpy as np
 from driftpace.constraints import ConstraintSet
 from driftpace.losses import Loss
 from driftpace.records import Assumption, Outcome, Plan
-from driftpace.typing import FloatArray, IntArray
+from driftpace.typing import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -90,12 +90,27 @@ class PeriodOrder:
 class RowBatch:
     """Rows of the open period, not fitted yet; ``y`` is encoded, and a column of ones for the intercept is last in ``X``.
 
-    ``groups`` are the groups of the rows; None where none were given.
+    ``groups`` are the groups of the rows, ``weights`` what they count for; None where none were given.
     """
 
     X: FloatArray
     y: FloatArray
     groups: IntArray | None = None
+    weights: FloatArray | None = None
+
+
+def weights_of(batches: tuple[RowBatch, ...]) -> FloatArray | None:
+    """Return the weight of each row of the batches, or None; a row without one has weight 1."""
+    if all(batch.weights is None for batch in batches):
+        return None
+    return np.concatenate([np.ones(len(batch.y)) if batch.weights is None else batch.weights for batch in batches])
+
+
+def mean_one(weights: FloatArray | None, chosen: BoolArray) -> FloatArray | None:
+    """Return the weights of chosen rows, scaled to a mean of 1; None where they all count alike, or for nothing."""
+    if weights is None or not weights[chosen].any():
+        return None
+    return np.asarray(weights[chosen] / weights[chosen].mean())
 
 
 def groups_of(batches: tuple[RowBatch, ...]) -> IntArray | None:

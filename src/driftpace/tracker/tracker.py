@@ -22,12 +22,12 @@ from driftpace.records import Constants, Money, Plan, Request, StepReport
 from driftpace.rules import Rule
 from driftpace.selection import Selection
 from driftpace.storage import read_state, write_state
-from driftpace.tracker.builder import MEMORY, build_candidates, build_method, selection_of, uses_groups
+from driftpace.tracker.builder import MEMORY, build_candidates, build_method, check_weights, selection_of, uses_groups
 from driftpace.tracker.candidates_method import CandidatesMethod
 from driftpace.tracker.codec import from_body, to_body
 from driftpace.tracker.encoding import encode_rows, learn_frame
 from driftpace.tracker.history import History
-from driftpace.tracker.inputs import InputRows, is_frame, read_groups, read_rows, read_targets
+from driftpace.tracker.inputs import InputRows, is_frame, read_groups, read_rows, read_targets, read_weights
 from driftpace.tracker.late import KeptPeriod, LateWindow
 from driftpace.tracker.method import Method, TellEvent, require_order
 from driftpace.tracker.paper import RuleName, paper_parts, with_paper_parts
@@ -370,7 +370,9 @@ class Tracker:
         self._state, request = self._method.ask(self._state, pool)
         return request
 
-    def tell(self, X: Any = None, y: Any = None, *, groups: Any = None, final: bool = True) -> StepReport | None:
+    def tell(
+        self, X: Any = None, y: Any = None, *, groups: Any = None, sample_weight: Any = None, final: bool = True
+    ) -> StepReport | None:
         """Add labelled rows, however many, and close the period.
 
         Parameters
@@ -382,6 +384,10 @@ class Tracker:
         groups : array-like, optional
             The group of each row (a person, a shop), where rows belong together: their noise is counted by group, and
             cross-validation keeps groups together. Rows of one group in several deliveries of a period belong together.
+        sample_weight : array-like, optional
+            What each row counts for, such as one over the probability that it was drawn: numbers of 0 or more, on one scale
+            within a period. Only their ratios matter. The target is then about the weighted rows, and uneven weights need more
+            of them. By default all rows count alike.
         final : bool, default True
             Whether the period is closed; with False it stays open for more rows.
 
@@ -404,10 +410,11 @@ class Tracker:
         if (X is None) != (y is None):
             missing = "X" if X is None else "y"
             raise DataError("must be given together with the other; got None.", owner="Tracker.tell", name=missing)
-        if X is None and groups is not None:
-            raise DataError("must be given together with rows; got no rows.", owner="Tracker.tell", name="groups")
+        for name, value in (("groups", groups), ("sample_weight", sample_weight)):
+            if X is None and value is not None:
+                raise DataError("must be given together with rows; got no rows.", owner="Tracker.tell", name=name)
         if X is not None:
-            event, encoding = self._event(X, y, groups, "Tracker.tell")
+            event, encoding = self._event(X, y, groups, sample_weight, "Tracker.tell")
             with _named("Tracker.tell"):
                 state = self._method.gather(state, event)
             late = None if late is None else late.told(event)
@@ -425,7 +432,7 @@ class Tracker:
         self._state, self._late, self._encoding = state, late, encoding
         return report
 
-    def tell_late(self, period: int, X: Any, y: Any, *, groups: Any = None) -> History:
+    def tell_late(self, period: int, X: Any, y: Any, *, groups: Any = None, sample_weight: Any = None) -> History:
         """Add rows to a closed period; it and the periods since are absorbed again, with the orders that were placed.
 
         The state is the one that the rows would have led to if they had been the last of their period.
@@ -434,7 +441,7 @@ class Tracker:
         ----------
         period : int
             One of the last ``delay`` closed periods.
-        X, y, groups
+        X, y, groups, sample_weight
             As in :meth:`tell`.
 
         Returns
@@ -464,7 +471,7 @@ class Tracker:
         if self._late is None:
             raise ProtocolError("tell_late() needs a tracker that keeps its last periods; give Tracker(delay=...).")
         validation.count(owner, least=1, period=period)
-        event, _ = self._event(X, y, groups, owner)
+        event, _ = self._event(X, y, groups, sample_weight, owner)
         with _named(owner):
             late, state, reports = self._late.tell_late(self._method, self._state, int(period), event)
         old = self._reports[period - 1 : self._state.period - 1]
@@ -486,7 +493,8 @@ class Tracker:
         Parameters
         ----------
         draw : callable
-            ``draw(k)`` returns k fresh rows ``(X, y)`` or ``(X, y, groups)``, or fewer when there are no more.
+            ``draw(k)`` returns k fresh rows ``(X, y)``, ``(X, y, groups)`` or ``(X, y, groups, sample_weight)``, or fewer when
+            there are no more.
         pool : int, optional
             The most rows that this period can provide.
 
@@ -503,14 +511,15 @@ class Tracker:
         asked, late = self._state, self._late
         while request.samples > 0:
             drawn = draw(request.samples)
-            if not isinstance(drawn, tuple | list) or len(drawn) not in (2, 3):
+            if not isinstance(drawn, tuple | list) or len(drawn) not in (2, 3, 4):
                 raise ParameterError(
-                    f"must return a pair (X, y), or (X, y, groups); got {drawn!r:.80}.",
+                    f"must return a pair (X, y), or (X, y, groups, sample_weight); got {drawn!r:.80}.",
                     owner="Tracker.step",
                     name="draw",
                 )
             before = self._state.gathered
-            self.tell(drawn[0], drawn[1], groups=drawn[2] if len(drawn) == 3 else None, final=False)
+            X, y, groups, weights = (*drawn, None, None)[:4]
+            self.tell(X, y, groups=groups, sample_weight=weights, final=False)
             if self._state.gathered == before:
                 break
             request = self.ask()
@@ -823,15 +832,21 @@ class Tracker:
             f"features={self._state.features})"
         )
 
-    def _event(self, X: Any, y: Any, groups: Any, owner: str) -> "tuple[TellEvent, Encoding | None]":
+    def _event(
+        self, X: Any, y: Any, groups: Any, sample_weight: Any, owner: str
+    ) -> "tuple[TellEvent, Encoding | None]":
         """Return rows as the method takes them, and the encoding that they have shown."""
         given, keep, encoding = self._encoded(X, owner, drop=True)
         rows = read_rows(given, owner=owner, features=self._state.features, columns=self._state.columns)
         targets = read_targets(y, owner=owner, rows=len(rows.X) if keep is None else keep.size)
-        codes = self._groups(groups, len(targets))
+        codes, weights = self._groups(groups, len(targets)), None
+        if sample_weight is not None:
+            check_weights(self._method, owner)
+            weights = read_weights(sample_weight, owner=owner, rows=len(targets))
         if keep is not None:
             targets, codes = targets[keep], None if codes is None else codes[keep]
-        return TellEvent(X=rows.X, y=targets, columns=rows.columns, groups=codes), encoding
+            weights = None if weights is None else weights[keep]
+        return TellEvent(X=rows.X, y=targets, columns=rows.columns, groups=codes, weights=weights), encoding
 
     def _groups(self, groups: Any, rows: int) -> Any:
         if groups is None:
