@@ -81,6 +81,20 @@ def test_first_delivery_of_all_shows_the_columns_again() -> None:
     recomputed(campaign)
 
 
+def test_the_encoding_of_the_first_rows_comes_back_with_them() -> None:
+    campaign = begun(MemoryStore())
+    campaign.ask()
+    table = {"a": [1.0, None, 3.0, 4.0], "city": ["Rome", "Bari", "Rome", "Bari"], "price": [1.0, 2.0, 3.0, 4.0]}
+    campaign.tell_table(table, delivery="first", final=False)
+    columns = campaign.tracker().snapshot()[1].columns
+    undone = campaign.undo(delivery="first", reason="wrong")
+    campaign.undo(undone.entry, reason="right")
+    recomputed(campaign)
+    assert campaign.tell_table({**table, "price": [5.0, 6.0, 7.0, 8.0]}, final=False).rows == 4
+    assert campaign.tracker().snapshot()[1].columns == columns
+    recomputed(campaign)
+
+
 @pytest.mark.parametrize("shape", ["plain", "candidates", "one order"])
 def test_closing_and_back(shape: str) -> None:
     campaign = after_periods(**SHAPES[shape])

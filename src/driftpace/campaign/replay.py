@@ -20,6 +20,7 @@ from driftpace.errors import StateFileError
 from driftpace.records import StepReport
 from driftpace.storage.base import Entry
 from driftpace.storage.codec import decode
+from driftpace.tables.encoding import Encoding
 from driftpace.tracker.revision import Orders, charged, orders_of, to_decide_again, with_orders
 
 RowsOf = Callable[[int], bytes | None]
@@ -194,7 +195,7 @@ def revise(before: CampaignState, log: Sequence[Entry], rows_of: RowsOf, cache: 
         state = replace(state, state=charged(state.state, force.written_off))
     return Revised(
         state=transitions.without_unseen_encoding(
-            replace(_decided(state, force), seq=entry.seq, encoding=before.encoding)
+            replace(_decided(state, force), seq=entry.seq, encoding=_encoding(before, force))
         ),
         reports=tuple(report for report, _ in reports),
         served=tuple(served for _, served in reports),
@@ -209,6 +210,12 @@ def _definition(created: Entry, before: CampaignState, force: LogInForce) -> Any
         if entry.kind == "amended":
             state = transitions.amended(state, entry.body["unknown_categories"])
     return state.definition
+
+
+def _encoding(before: CampaignState, force: LogInForce) -> Encoding | None:
+    """Return how columns are encoded: as before, or as the rows that count again have shown."""
+    shown = [entry.body["encoding"] for entry in force.entries if "encoding" in entry.body]
+    return Encoding.of(shown[-1]) if before.encoding is None and shown else before.encoding
 
 
 def _open_again(before: CampaignState, force: LogInForce, rows_of: RowsOf) -> CampaignState:
