@@ -59,3 +59,8 @@ def test_nothing_unknown_has_no_risk() -> None:
 @pytest.mark.parametrize("value", [np.inf, np.nan])
 def test_what_overflows_is_certified_by_nothing(value: float) -> None:
     assert mixture_quantile(np.array([3.0]), np.ones((1, 1)), np.full((1, 1), value), np.ones(1), 0.95) == np.inf
+
+
+def test_a_rare_huge_risk_is_certified_without_a_warning() -> None:
+    bound = mixture_quantile(np.array([2.0]), np.array([[1.0 - 1e-5, 1e-5]]), np.array([[1e-3, 1e9]]), np.ones(1), 0.95)
+    assert bound == pytest.approx(1e-3 * np.log(20.0), rel=1e-3)

@@ -54,6 +54,18 @@ def test_an_order_of_groups_has_three_groups_to_hold_out() -> None:
     assert delivered.to_total(8) == 8 + 16
 
 
+def test_few_large_groups_at_most_double_an_order() -> None:
+    """Groups that grow with the order never become six: orders that try it would grow from period to period."""
+    usual = 10.0
+    for _ in range(20):
+        ordered = count_rows(0.1, 0, None, usual).to_total(20)
+        assert 20 < ordered <= 40
+        usual = max(usual, ordered)  # all rows of the period are one group
+    delivered = count_rows(0.1, 40, np.zeros(40, dtype=np.int64), usual)
+    assert delivered.to_total(45) == 40 + 30, "six groups of five rows at least"
+    assert delivered.to_fitted(50) == 45, "a pool with less than a group still has rows to fit"
+
+
 @pytest.mark.parametrize("wrong", [0, 0.0, -0.1, 0.6, 1.0, float("nan"), "a tenth", True])
 def test_a_share_that_cannot_be_held_out_is_refused(wrong: object) -> None:
     with pytest.raises(ParameterError, match=r"^Tracker\(audit=\.\.\.\) must be a share of each order, above 0"):

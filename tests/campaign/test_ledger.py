@@ -13,7 +13,7 @@ def test_measured_excess_and_its_mean_are_columns_for_people() -> None:
     shown = dict(zip(headings, cells, strict=True))
     assert shown["measured excess"] == "0.031 ± 0.021"
     assert shown["measured mean"] == "0.027 ± 0.004"
-    assert shown["outcome"].startswith("the rows kept from sizing show a larger excess loss")
+    assert shown["outcome"].startswith("the rows delivered show a larger excess loss")
 
 
 def test_files_have_every_number_of_the_audit() -> None:

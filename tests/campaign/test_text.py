@@ -29,7 +29,7 @@ def test_too_few_periods_to_judge_are_shown_without_a_verdict() -> None:
 
 def test_an_unsupported_period_is_not_met() -> None:
     lines = dict(report_lines(report(), "W32"))
-    assert lines["Accuracy"].startswith("not met: the rows kept from sizing show a larger excess loss")
+    assert lines["Accuracy"].startswith("not met: the rows delivered show a larger excess loss")
     assert lines["Accuracy"].endswith("expected excess loss 0.023 (target 0.02)")
     assert not report().outcome.promised
     assert report_json(report())["promised"] is False
@@ -42,7 +42,7 @@ def test_an_order_whose_rows_do_not_support_the_target_fails() -> None:
         order_sentence(unsupported) == "All rows of period 33 (W33) are received, and they do not support the target."
     )
     failed = dict(order_lines(unsupported))["Failed"]
-    assert failed.startswith("not met: the rows kept from sizing")
+    assert failed.startswith("not met: the rows delivered")
     assert "expected excess loss 0.024 (target 0.02)" in failed
 
 

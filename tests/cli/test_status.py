@@ -103,4 +103,4 @@ def test_status_says_once_what_was_promised_and_measured(verdict: Verdict, label
     snapshot = StatusSnapshot(head=head, order=order, last=audits.report(verdict), last_key="W32")
     lines = status_lines(snapshot)
     assert [name for name, text in lines if audits.WORDS in text] == [label]
-    assert any(text.startswith("not met: the rows kept from sizing") for _, text in lines)
+    assert any(text.startswith("not met: the rows delivered") for _, text in lines)

@@ -38,6 +38,7 @@ SAVED = (
 NOT_SAVED = {
     # abstract, or saved field by field as part of its owner
     "Curve", "LinearLoss", "LossSpec", "Candidate", "Selection", "Request", "MethodState", "ComposedConfig",
+    "KeptPeriod", "LateWindow",
     # intermediate results of one call
     "Design", "Held", "Fit", "PeriodData", "Sizing", "SgdConfig", "Combined", "KnownSizes", "RuleContext", "RuleDecision",
     "Prediction", "AdaptiveFit", "Posterior", "Supply", "RowsNeeded", "PredictedBound", "PeriodJudgement", "Criterion",

@@ -109,6 +109,22 @@ def test_more_rows_than_asked_end_the_order_and_fewer_leave_the_period_short() -
     assert (report.samples, report.asked, report.outcome) == (2, asked, Outcome.SHORT)
 
 
+def test_a_period_that_is_closed_after_its_first_batch_falls_short() -> None:
+    """The batch was delivered as asked, but more were to follow: nothing speaks against what the target was sized by."""
+    for orders in (None, 2):
+        tracker = begun(orders)
+        request = tracker.ask()
+        assert "of them first" in request.reason
+        report = tracker.tell(*rows(40, request.samples))
+        assert report is not None
+        assert report.risk_bound > EPSILON
+        assert report.outcome is Outcome.SHORT
+    fresh = Tracker(SquaredLoss(), epsilon=EPSILON / 100, orders=1, rng=0)
+    report = fresh.tell(*rows(1, fresh.ask().samples))
+    assert report is not None
+    assert report.outcome is Outcome.SHORT, "an initial sample is no order"
+
+
 def test_a_decision_that_no_rows_are_needed_is_no_order() -> None:
     """A still population and a lax target: rows that show a jump in such a period still lead to the one order."""
     tracker = Tracker(SquaredLoss(), epsilon=5.0, features=1, orders=1, rng=0)
@@ -163,7 +179,10 @@ def test_rows_that_are_withdrawn_were_no_order(orders: int) -> None:
 def test_candidates_share_the_orders_of_a_period() -> None:
     for orders in (1, 2):
         tracker = begun(orders, l2=[0.0, 0.1, 3.0])
-        asked = tracker.ask().samples
+        request = tracker.ask()
+        assert "needs the most of 3 candidates" in request.reason
+        assert tracker.ask() == request, "asking again gives the same answer"
+        asked = request.samples
         tracker.tell(*rows(5, 3), final=False)
         assert tracker.ask().samples == asked - 3
         tracker.tell(*rows(5, asked - 3, 1), final=False)

@@ -25,6 +25,9 @@ _EXACT = 1e-4
 
 _STEPS = 60
 
+_TINY = 1e-300
+"""Risks that underflow count as this."""
+
 
 def certificate(config: AdaptiveConfig, state: AdaptiveState, judged: PeriodJudgement) -> float:
     """Return an upper confidence bound of the excess risk of the model at the level asked for, given everything seen.
@@ -89,7 +92,7 @@ def mixture_quantile(
             low = at
         else:
             high = at
-        density = float(weights @ np.exp(shapes * np.log(scaled) - scaled - logs))
+        density = float(weights @ np.exp(shapes * np.log(np.maximum(scaled, _TINY)) - scaled - logs))
         after = (
             at * math.exp(min(math.log(tail / (1.0 - level)) * tail / density, 1.0)) if density * tail > 0.0 else 0.0
         )

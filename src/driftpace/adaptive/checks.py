@@ -191,7 +191,7 @@ def _independent(state: AdaptiveState, rows: DesignRows, judged: PeriodJudgement
     if rows.groups is not None:
         groups = state.memory.noise.units + rows.units
         if groups < _GROUPS_WARN:
-            seen = f"{groups:.0f} {'group' if groups == 1 else 'groups'} of rows were seen"
+            seen = f"{groups:.0f} {'group of rows was' if groups == 1 else 'groups of rows were'} seen"
             sentence = f"Only {seen}: the noise of a group is only roughly known."
             return _assumption(name, Verdict.WARN, sentence)
     standard = standard_products(products_with(state, judged))

@@ -24,6 +24,10 @@ LEAST = 3
 MOST_SHARE = 0.5
 """The largest share that can be held out."""
 
+_LARGE_GROUP = 5.0
+"""Six groups of up to so many rows are ordered, however few rows are to be fitted. Where groups are larger, an order is at most
+doubled: a few large groups grow with the order, and no order brings six of them."""
+
 
 def check_audit(owner: str, audit: Any) -> None:
     """Refuse a share that cannot be held out."""
@@ -74,8 +78,12 @@ class RowCounts:
     def to_total(self, fitted: int) -> int:
         """Return how many rows in all the period has when so many are to be fitted: of groups, on average.
 
+        No order is more than doubled, beyond what six small groups need.
+
         >>> RowCounts(share=0.1, gathered=0, fitted=0, units=0).to_total(90)
         99
+        >>> RowCounts(share=0.1, gathered=0, fitted=0, units=0, group_size=100.0).to_total(90)
+        180
         """
         if self.share is None or fitted <= self.fitted:
             return self.gathered + max(fitted - self.fitted, 0) if self.share is None else self.gathered
@@ -86,7 +94,8 @@ class RowCounts:
         while units > max(self.units, 2 * LEAST) and self._fitted_units(units - 1) >= wanted:
             units -= 1
         units = max(units, 2 * LEAST)
-        return self.gathered + math.ceil((units - self.units) * self.group_size - 1e-9)
+        most = max(2 * (fitted - self.fitted), math.ceil(2 * LEAST * min(self.group_size, _LARGE_GROUP)))
+        return self.gathered + min(math.ceil((units - self.units) * self.group_size - 1e-9), most)
 
     def to_fitted(self, total: int) -> int:
         """Return how many rows are fitted when the period has so many in all, at least those delivered: of groups, on average.
@@ -98,7 +107,8 @@ class RowCounts:
         if self.share is None:
             return self.fitted + more
         units = self.units + math.floor(more / self.group_size + 1e-9)
-        return self.fitted + math.floor((self._fitted_units(units) - self._fitted_units(self.units)) * self.group_size)
+        fitted = math.floor((self._fitted_units(units) - self._fitted_units(self.units)) * self.group_size)
+        return self.fitted + (fitted if self.group_size == 1.0 else max(fitted, more // 2))
 
     def _fitted_units(self, units: int) -> int:
         assert self.share is not None

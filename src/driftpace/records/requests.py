@@ -50,10 +50,10 @@ _SENTENCES = {
     Outcome.INFEASIBLE: "no sample size meets the target under this bound; raise epsilon or change the learner",
     Outcome.POOL: "the pool of this period is too small for the target",
     Outcome.BUDGET: "the remaining budget does not cover the target",
-    Outcome.SHORT: "fewer samples were delivered than requested, so the target is not guaranteed",
+    Outcome.SHORT: "fewer samples were delivered than the target needs",
     Outcome.PILOT: "not enough data yet to predict the excess loss",
     Outcome.SETTLING: "still warming up, or the drift is larger than assumed: the bound is above the target",
-    Outcome.UNSUPPORTED: "the rows kept from sizing show a larger excess loss than the order was sized for",
+    Outcome.UNSUPPORTED: "the rows delivered show a larger excess loss than the order was sized for",
     Outcome.NONFINITE: "numerical overflow; rescale the columns",
     Outcome.STALLED: "the solver stopped before reaching its tolerance",
 }

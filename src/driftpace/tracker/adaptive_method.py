@@ -351,7 +351,7 @@ class AdaptiveMethod(ModelMethod):
         if not self.budgeted:
             if gathered >= limit:
                 return beyond
-            return Outcome.UNSUPPORTED if gathered >= order.total else Outcome.SHORT
+            return Outcome.SHORT if gathered < order.total or order.more else Outcome.UNSUPPORTED
         if gathered < (order.total if order.plan is None else order.plan.samples[0]):
             return Outcome.SHORT
         return Outcome.SETTLING if order.outcome.promised else order.outcome

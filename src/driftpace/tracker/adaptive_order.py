@@ -158,6 +158,7 @@ def next_order(period: OpenPeriod, adaptive: AdaptiveState | None, look: PeriodL
         batch=period.batch,
         decided=decided,
         placed=placed if now == 0 or initial else placed + 1,
+        more=initial or (not short and now < wanted.all),
         status=status(judged),
     )
 
@@ -199,6 +200,7 @@ def _initial_order(period: OpenPeriod, adaptive: AdaptiveState | None) -> Period
         reason=f"no initial labels yet: {wanted} rows show {purpose}; {then}{_held_out(total - wanted)}",
         epsilon=math.nan if period.config.epsilon is None else period.config.epsilon,
         batch=period.batch,
+        more=limit > total,
     )
 
 

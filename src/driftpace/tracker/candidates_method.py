@@ -154,7 +154,9 @@ class CandidatesMethod:
 
     def ask(self, state: CandidatesState, pool: int | None) -> tuple[CandidatesState, Request]:
         """Ask every candidate; the answer is that of the most demanding one, the chosen one first among equals."""
-        answers = [method.ask(now, pool) for method, now in zip(self.methods, state.states, strict=True)]
+        answers = [
+            method.ask(now, pool) for method, now in zip(self.methods, self._with_common_order(state), strict=True)
+        ]
         requests = [request for _, request in answers]
         lead = max(range(len(requests)), key=lambda i: (requests[i].samples, i == state.chosen))
         labels = self.selection.labels
@@ -173,13 +175,17 @@ class CandidatesMethod:
             risk_bound=max(request.risk_bound for request in requests),
             reason=f"{who}: {most.reason}" if differ or not most.samples else most.reason,
         )
-        return replace(state, states=self._with_common_order([after for after, _ in answers])), merged
+        return replace(state, states=tuple(after for after, _ in answers)), merged
 
-    def _with_common_order(self, states: list[Any]) -> tuple[Any, ...]:
-        """Return the states with the largest of their orders: where their number is limited, it is that of the period for all."""
+    def _with_common_order(self, state: CandidatesState) -> tuple[Any, ...]:
+        """Return the states once rows were delivered, with the largest of their orders: a limited number of them is that of all.
+
+        Until then each state has its own order, so that asking again gives the same answer.
+        """
+        states = state.states
         limited = [getattr(getattr(method, "config", None), "orders", None) is not None for method in self.methods]
-        if not all(limited):
-            return tuple(states)
+        if state.order is None or state.order.after == state.gathered or not all(limited):
+            return states
         total, placed = (max(getattr(state.order, name) for state in states) for name in ("total", "placed"))
         return tuple(replace(state, order=replace(state.order, total=total, placed=placed)) for state in states)
 
@@ -218,7 +224,7 @@ class CandidatesMethod:
         groups = groups_of(state.state.batches)
         selected, tally, doubt = self._select(state, groups)
         states, reports = [], []
-        for label, method, now in zip(self.selection.labels, self.methods, state.states, strict=True):
+        for label, method, now in zip(self.selection.labels, self.methods, self._with_common_order(state), strict=True):
             try:
                 after, report = method.close(now)
             except DataError as error:

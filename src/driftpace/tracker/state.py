@@ -55,8 +55,8 @@ class PeriodOrder:
     there were when it decided, in ``batch`` the number of the decision, and in ``asked`` how many rows were requested in all,
     without those that were delivered on top; in ``first`` how many rows the first order of the period had, in ``decided`` how
     many there were when the size was last open, and in ``placed`` how many orders the period had, this one included and
-    initial samples left out. ``whole`` says that it was decided on all rows, those kept for the audit included. ``plan`` is the
-    plan of a budget, this period first.
+    initial samples left out. ``whole`` says that it was decided on all rows, those kept for the audit included, and ``more`` that
+    it was not the last: a period that is closed after it falls short. ``plan`` is the plan of a budget, this period first.
     """
 
     total: int
@@ -75,6 +75,7 @@ class PeriodOrder:
     decided: int = 0
     placed: int = 0
     whole: bool = False
+    more: bool = False
     status: str | None = None
     plan: Plan | None = None
 

@@ -293,4 +293,4 @@ def test_the_loss_chart_has_a_band_of_what_was_measured() -> None:
     assert 'class="band teal"' in drawn.panels[0].wide
     assert any("measured, mean of the last periods" in text for _, text in drawn.panels[0].legend)
     assert "teal" not in bare.panels[0].wide
-    assert "✗ the rows kept from sizing" in drawn.rows[0][-1]
+    assert "✗ the rows delivered" in drawn.rows[0][-1]
