@@ -124,6 +124,8 @@ def test_file_names_are_never_used_as_paths(asked: Serving, store: Store, tmp_pa
         ({"Content-Type": "application/json"}, b'{"X": [[1.0]]}', 422),
         ({"Content-Type": "application/json"}, b'{"X": [[1.0]], "y": [1.0], "z": 1}', 422),
         ({"Content-Type": "application/json"}, b'{"X": [[1.0]], "y": [1.0, 2.0]}', 422),
+        ({"Content-Type": "application/json"}, b'{"X": [[1.0]], "y": [1.0], "sample_weight": [-1.0]}', 422),
+        ({"Content-Type": "application/json"}, b'{"X": [[1.0]], "y": [1.0], "sample_weight": ["a"]}', 422),
         ({"Content-Type": "application/vnd.apache.parquet"}, b"PAR1" + b"\0" * 100 + b"PAR1", 422),
         ({"Content-Type": "application/vnd.apache.arrow.stream"}, b"\xff\xff\xff\xff\x10\0\0\0", 422),
         ({"Content-Type": "multipart/form-data"}, b"x", 400),

@@ -148,6 +148,7 @@ class Campaign(CampaignReader):
         y: Any = None,
         *,
         groups: Any = None,
+        sample_weight: Any = None,
         ids: Sequence[Any] | None = None,
         final: bool | None = None,
         key: str | None = None,
@@ -172,6 +173,8 @@ class Campaign(CampaignReader):
             Features and targets. ``tell()`` without rows closes the period.
         groups : array-like, optional
             Group of each row, where rows belong together (a person, a shop); see :meth:`Tracker.tell`.
+        sample_weight : array-like, optional
+            What each row counts for; see :meth:`Tracker.tell`.
         ids : sequence, optional
             Ids of the rows; a row delivered twice in a period counts once.
         final : bool, optional
@@ -204,6 +207,7 @@ class Campaign(CampaignReader):
             X=X,
             y=y,
             groups=groups,
+            weights=sample_weight,
             ids=ids,
             name=check_key("Campaign.tell", "delivery", delivery),
             digest=check_key("Campaign.tell", "digest", digest),

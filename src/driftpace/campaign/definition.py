@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 _BUDGET = ("total", "horizon", "fixed", "per_sample", "tiers", "minimum", "currency", "gap", "batches")
-_WORDS = ("target", "id", "groups", "description")
+_WORDS = ("target", "id", "groups", "weight", "description")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,6 +69,8 @@ class Definition:
     groups : str, optional
         Column of groups of rows that belong together, such as a person: their noise is counted by group, and cross-validation
         keeps them together.
+    weight : str, optional
+        Column of what each row counts for, such as one over the probability that it was drawn; see :meth:`Tracker.tell`.
     loss : str
         One of :func:`driftpace.losses.loss_names`; logistic if ``classes`` are given, else squared.
     l2 : float or sequence of float
@@ -117,6 +119,7 @@ class Definition:
     indicators: tuple[str, ...] = ()
     id: str | None = None
     groups: str | None = None
+    weight: str | None = None
     loss: str = "squared"
     l2: float | tuple[float, ...] = 0.0
     pool: int | None = None
@@ -196,7 +199,8 @@ class Definition:
         return cls.of(values)
 
     def _check_columns(self) -> None:
-        roles = {name: getattr(self, name) for name in ("target", "id", "groups") if getattr(self, name) is not None}
+        given = {name: getattr(self, name) for name in ("target", "id", "groups", "weight")}
+        roles = {name: column for name, column in given.items() if column is not None}
         used = [*roles.values(), *(self.features or ())]
         twice = next((name for name in used if used.count(name) > 1), None)
         if twice is not None:

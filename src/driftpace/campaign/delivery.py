@@ -35,8 +35,8 @@ from driftpace.errors import DataError, ParameterError
 from driftpace.storage.base import Entry, Store
 from driftpace.tables.encoding import EncodedRows
 from driftpace.tables.filled import FilledCells, MappedCategories
-from driftpace.tracker.builder import uses_groups
-from driftpace.tracker.inputs import InputRows, read_groups, read_rows, read_targets
+from driftpace.tracker.builder import check_weights, uses_groups
+from driftpace.tracker.inputs import InputRows, read_groups, read_rows, read_targets, read_weights
 from driftpace.tracker.method import TellEvent
 
 _OWNER = "Campaign.tell"
@@ -54,6 +54,7 @@ class Delivery:
     X: Any
     y: Any
     groups: Any
+    weights: Any
     ids: Sequence[Any] | None
     name: str | None
     digest: str | None
@@ -117,6 +118,7 @@ def read_delivery(
         X=InputRows(X=rows.rows.X, columns=rows.rows.names),
         y=rows.y,
         groups=rows.groups,
+        weights=rows.weights,
         ids=rows.ids,
         name=name,
         digest=digest,
@@ -302,8 +304,8 @@ def _gather(
 def _read(state: CampaignState, delivery: Delivery) -> PackedRows | None:
     """Return the rows, checked against earlier ones; None where there are none."""
     if delivery.X is None and delivery.y is None:
-        if delivery.groups is not None or delivery.ids is not None:
-            raise DataError("must be given together with groups and ids; got None.", owner=_OWNER, name="X")
+        if any(given is not None for given in (delivery.groups, delivery.weights, delivery.ids)):
+            raise DataError("must be given together with groups, weights and ids; got None.", owner=_OWNER, name="X")
         return None
     if (delivery.X is None) != (delivery.y is None):
         missing = "X" if delivery.X is None else "y"
@@ -312,7 +314,12 @@ def _read(state: CampaignState, delivery: Delivery) -> PackedRows | None:
     y = read_targets(delivery.y, owner=_OWNER, rows=len(rows.X))
     groups = _read_groups(state, delivery.groups, len(y))
     ids = None if delivery.ids is None else _read_ids(delivery.ids, len(y), delivery.periods)
-    return PackedRows(event=TellEvent(X=rows.X, y=y, columns=rows.columns, groups=groups), ids=ids)
+    weights = None
+    if delivery.weights is not None and len(y):
+        check_weights(state.method, _OWNER)
+        weights = read_weights(delivery.weights, owner=_OWNER, rows=len(y))
+    event = TellEvent(X=rows.X, y=y, columns=rows.columns, groups=groups, weights=weights)
+    return PackedRows(event=event, ids=ids)
 
 
 def _read_groups(state: CampaignState, groups: Any, rows: int) -> Any:

@@ -106,6 +106,7 @@ def infer_settings(
     exclude = values.pop("exclude", None) or []
     for parameter, names in (
         ("id", [values.get("id")]),
+        ("weight", [values.get("weight")]),
         ("features", values.get("features") or []),
         ("exclude", exclude),
     ):
@@ -304,7 +305,7 @@ def _check_classes(column: "Column", classes: list[str], target: str, source: st
 def _infer_features(values: dict[str, Any], columns: "Columns", source: str, made: list[str]) -> list[Note]:
     """Fill in the features, their categories, and what missing cells count as; ``made`` are features made of dates."""
     explicit = values.get("features")
-    roles = {values[role]: role for role in ("target", "id", "groups") if values.get(role) is not None}
+    roles = {values[role]: role for role in ("target", "id", "groups", "weight") if values.get(role) is not None}
     for name in explicit or ():
         if name in roles:
             raise _refuse("features", f"must not contain the {roles[name]} column; got {name!r}.")

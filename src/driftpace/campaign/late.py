@@ -41,6 +41,7 @@ def select(packed: PackedRows, places: Sequence[int]) -> PackedRows:
         X=np.ascontiguousarray(rows.X[list(places)]),
         y=rows.y[list(places)],
         groups=None if rows.groups is None else rows.groups[list(places)],
+        weights=None if rows.weights is None else rows.weights[list(places)],
     )
     return PackedRows(event=some, ids=None if packed.ids is None else tuple(packed.ids[place] for place in places))
 

@@ -148,6 +148,14 @@ LEDGER_COLUMNS: tuple[LedgerColumn, ...] = (
         kind="integer",
     ),
     LedgerColumn(
+        key="effective_samples",
+        heading="effective rows",
+        description="Rows of equal weight that would say as much as the fitted ones, where rows have weights.",
+        value=_report("effective_samples"),
+        shown=True,
+        optional=True,
+    ),
+    LedgerColumn(
         key="cost",
         heading="cost",
         description="Cost of the labelled rows.",

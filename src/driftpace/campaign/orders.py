@@ -29,6 +29,7 @@ from driftpace.records import Money, StepReport
 from driftpace.storage.base import Store
 from driftpace.storage.codec import decode, encode
 from driftpace.tracker.revision import orders_of
+from driftpace.tracker.state import mean_one, weights_of
 
 _ADD_MONEY = "Campaign.add_money"
 _AMEND = "Campaign.amend"
@@ -146,14 +147,18 @@ def evaluate(state: CampaignState) -> Served | None:
         return None
     X = np.concatenate([batch.X for batch in tracker.batches])
     y = np.concatenate([batch.y for batch in tracker.batches])
+    weights = mean_one(weights_of(tracker.batches), np.ones(len(y), dtype=np.bool_))
     loss = replace(method.spec.objective, l2=0.0)  # type: ignore[type-var]
     with np.errstate(all="ignore"):
         values = loss.row_values(tracker.coef, X, y)
-        mean = float(values.mean())
-        error = float(values.std(ddof=1) / math.sqrt(len(y))) if len(y) > 1 else math.inf
+        mean = float(values.mean()) if weights is None else float(weights @ values) / len(y)
+        spread = values if weights is None else weights * (values - mean)
+        error = float(spread.std(ddof=1) / math.sqrt(len(y))) if len(y) > 1 else math.inf
     if not math.isfinite(mean):
         return None
-    accuracy = float((loss.predict(tracker.coef, X) == y).mean()) if classifies(method.spec.loss) else None
+    accuracy = None
+    if classifies(method.spec.loss):
+        accuracy = float(np.average(loss.predict(tracker.coef, X) == y, weights=weights))
     return Served(rows=len(y), loss=mean, error=error, accuracy=accuracy)
 
 

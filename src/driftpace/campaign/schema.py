@@ -44,6 +44,7 @@ class TableRows:
     y: FloatArray
     ids: list[str] | None
     groups: list[Any] | None
+    weights: FloatArray | None
     unlabelled: int
     other_period_rows: int
     incomplete: int
@@ -134,7 +135,9 @@ def encoding_for(
         )
         return Encoding(columns=named, missing=definition.missing)
     apart = [
-        name for name in (definition.target, definition.id, definition.groups, ROW_ID, ROW_FOR) if name is not None
+        name
+        for name in (definition.target, definition.id, definition.groups, definition.weight, ROW_ID, ROW_FOR)
+        if name is not None
     ]
     encoding = learn_encoding(
         columns, apart=apart, given=given, keep=keep, missing=definition.missing, owner=owner
@@ -202,11 +205,26 @@ def labelled(
         y=y,
         ids=ids,
         groups=groups,
+        weights=_weights(definition, columns, keep, owner),
         unlabelled=int(target.missing.sum()),
         other_period_rows=other_period_rows,
         incomplete=incomplete,
         periods=periods,
     )
+
+
+def _weights(definition: Definition, columns: Columns, keep: BoolArray, owner: str) -> FloatArray | None:
+    """Return the weights of the kept rows; None where the definition names no column of them."""
+    name = definition.weight
+    if name is None:
+        return None
+    weights = _numbers(find_column(columns, name, owner), keep, "weight", name, owner)
+    if (weights < 0.0).any():
+        row = int(np.flatnonzero(keep)[np.argmax(weights < 0.0)]) + 1
+        raise DataError(
+            f"weight {name!r} must not be negative; row {row:,} has {weights[weights < 0.0][0]:g}.", owner=owner
+        )
+    return weights
 
 
 def invalid_rows(

@@ -141,6 +141,7 @@ def report_json(report: StepReport) -> dict[str, Any]:
         "asked": report.asked,
         "samples": report.samples,
         "samples_theory": report.samples_theory,
+        "effective_samples": number(report.effective_samples),
         "epsilon": number(report.epsilon),
         "risk_bound": number(report.risk_bound),
         "certificate": number(report.certificate),

@@ -26,9 +26,11 @@ missing = {missing}
 # the category "missing" where it is listed, else as the reference category.
 {fill}
 {indicators}
-# Column with the row ID (a row delivered twice counts once), and column with the group of rows that belong together.
+# Columns with the row ID (a row delivered twice counts once), with the group of rows that belong together, and with the weight
+# of a row (by default all count alike).
 {id}
 {groups}
+{weight}
 # {numbers} for numbers, {two_classes} for classes. l2 is the penalty, or a list to select from in every period.
 {loss}
 {l2}
@@ -64,6 +66,7 @@ _EXAMPLES: Mapping[str, Any] = {
     "indicators": ["visits"],
     "id": "customer",
     "groups": "shop",
+    "weight": "survey_weight",
     "loss": "squared",
     "l2": 0.001,
     "epsilon": 0.02,

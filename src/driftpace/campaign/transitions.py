@@ -24,7 +24,7 @@ from driftpace.tracker.builder import with_budget
 from driftpace.tracker.codec import snapshot_from_body
 from driftpace.tracker.method import Method, TellEvent
 
-_ARRAYS = ("X", "y", "groups")
+_ARRAYS = ("X", "y", "groups", "weights")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

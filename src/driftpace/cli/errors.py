@@ -22,6 +22,7 @@ _SUBJECTS = {
     ("Campaign.sample", "strata"): "--stratify",
     ("Campaign.tell", "X"): "FILE",
     ("Campaign.tell", "groups"): "FILE",
+    ("Campaign.tell", "sample_weight"): "FILE",
     ("Campaign.tell", "ids"): "FILE",
     ("Campaign.tell", "y"): "FILE",
     ("Campaign", "budget.horizon"): "--horizon",

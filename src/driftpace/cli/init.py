@@ -103,6 +103,15 @@ def init(
             rich_help_panel=_DATA,
         ),
     ] = None,
+    weight: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="The column with what a row counts for. Default: all rows count alike.",
+            show_default=False,
+            rich_help_panel=_DATA,
+        ),
+    ] = None,
     epsilon: Annotated[
         float | None,
         typer.Option(
@@ -225,6 +234,7 @@ def init(
         "loss": loss,
         "missing": None if missing is None else missing.value,
         "id": row_id,
+        "weight": weight,
         "epsilon": epsilon,
         "tolerance": tolerance,
         "orders": orders,
@@ -382,6 +392,7 @@ def infer(name: str, given: dict[str, Any]) -> "tuple[dict[str, Any], list[Line]
         "loss",
         "missing",
         "id",
+        "weight",
         "epsilon",
         "tolerance",
         "orders",

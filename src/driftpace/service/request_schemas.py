@@ -172,6 +172,7 @@ class DefinitionRequest(RequestModel):
     indicators: Annotated[list[Word], Field(max_length=1000)] | None = None
     id: Word | None = None
     groups: Word | None = None
+    weight: Word | None = None
     loss: Annotated[str, _RegisteredLoss()] | None = None
     l2: (
         Annotated[float, Field(ge=0, le=1e12)]

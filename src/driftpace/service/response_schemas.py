@@ -142,6 +142,7 @@ class ReportResponse(ResponseModel):
     asked: int
     samples: int
     samples_theory: int
+    effective_samples: float | None
     epsilon: float | None
     risk_bound: float | None
     certificate: float | None

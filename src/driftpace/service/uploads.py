@@ -49,6 +49,7 @@ _TABLE: dict[str, Any] = {
                 "y": {"type": "array", "items": {"type": "number"}},
                 "ids": {"type": "array", "items": {"type": "string"}},
                 "groups": {"type": "array", "items": {"type": "string"}},
+                "sample_weight": {"type": "array", "items": {"type": "number"}},
             },
         },
     ]
@@ -56,7 +57,7 @@ _TABLE: dict[str, Any] = {
 _BYTES = {"schema": {"type": "string", "format": "binary"}}
 PREVIEW_ROWS, PREVIEW_COLUMNS = 5, 50
 """How much of a table a preview shows."""
-_ARRAYS = frozenset({"X", "y", "ids", "groups"})
+_ARRAYS = frozenset({"X", "y", "ids", "groups", "sample_weight"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,6 +82,7 @@ class Arrays:
     y: Any
     ids: list[str] | None
     groups: list[Any] | None
+    sample_weight: Any = None
 
 
 async def receive_upload(request: Request) -> Upload:
@@ -153,7 +155,9 @@ def tell(campaign: Campaign, rows: dict[str, Column] | Arrays | None, **options:
     if isinstance(rows, Arrays):
         if rows.y is None:
             raise DataError("must be given with X; got none.", owner="deliveries", name="y")
-        return campaign.tell(rows.X, rows.y, ids=rows.ids, groups=rows.groups, **options)
+        return campaign.tell(
+            rows.X, rows.y, ids=rows.ids, groups=rows.groups, sample_weight=rows.sample_weight, **options
+        )
     return campaign.tell_table(rows, **options)
 
 
@@ -190,7 +194,7 @@ def predict(campaign: Campaign, rows: dict[str, Column] | Arrays) -> dict[str, A
 def _arrays(document: dict[str, Any], limits: TableLimits, owner: str) -> Arrays:
     for name in document:
         if name not in _ARRAYS:
-            raise DataError("must be one of y, ids and groups beside X.", owner=owner, name=clip(name))
+            raise DataError("must be one of y, ids, groups and sample_weight beside X.", owner=owner, name=clip(name))
     X = _numbers(document["X"], "X", 2, owner)
     if X.shape[0] > limits.rows or X.shape[1] > limits.columns:
         raise DataError(
@@ -205,11 +209,13 @@ def _arrays(document: dict[str, Any], limits: TableLimits, owner: str) -> Arrays
     groups = document.get("groups")
     if groups is not None and not (isinstance(groups, list) and all(isinstance(item, str | int) for item in groups)):
         raise DataError("must be an array of strings; it is not.", owner=owner, name="groups")
+    weights = document.get("sample_weight")
     return Arrays(
         X=X,
         y=y,
         ids=None if ids is None else [str(item) for item in ids],
         groups=None if groups is None else [str(item) for item in groups],
+        sample_weight=None if weights is None else _numbers(weights, "sample_weight", 1, owner),
     )
 
 

@@ -300,6 +300,8 @@ def definition_facts(definition: Definition, status: Status) -> tuple[tuple[str,
         facts.append(("Row ID", definition.id))
     if definition.groups is not None:
         facts.append(("Groups", definition.groups))
+    if definition.weight is not None:
+        facts.append(("Weights", definition.weight))
     penalty = definition.l2 if isinstance(definition.l2, tuple) else (definition.l2,)
     weights = ", ".join(f"{weight:g}" for weight in penalty)
     facts.append(("Loss", definition.loss + (f", L2 penalty {weights}" if any(penalty) else "")))
