@@ -64,3 +64,9 @@ def test_what_overflows_is_certified_by_nothing(value: float) -> None:
 def test_a_rare_huge_risk_is_certified_without_a_warning() -> None:
     bound = mixture_quantile(np.array([2.0]), np.array([[1.0 - 1e-5, 1e-5]]), np.array([[1e-3, 1e9]]), np.ones(1), 0.95)
     assert bound == pytest.approx(1e-3 * np.log(20.0), rel=1e-3)
+
+
+def test_what_overflows_when_it_is_squared_is_certified_by_nothing() -> None:
+    with np.errstate(over="ignore"):
+        assert mixture_quantile(np.ones(1), np.ones((1, 1)), np.full((1, 1), 1e298), np.ones(1), 0.95) == np.inf
+    assert mixture_quantile(np.ones(1), np.ones((1, 1)), np.ones((1, 1)), np.full(1, np.nan), 0.95) == np.inf

@@ -3,6 +3,7 @@
 import pytest
 
 from driftpace.campaign.definition import Definition
+from driftpace.campaign.log_text import describe_entry
 from driftpace.campaign.template import template
 from driftpace.errors import ParameterError
 from driftpace.storage import MemoryStore
@@ -28,6 +29,11 @@ def test_a_campaign_says_on_how_many_rows_it_was_measured() -> None:
     assert last.audit is not None
     assert f"on {last.audit.held_out} held-out rows" in last.audit.sentence
     assert last.audit.held_out >= 9
+    fits = [entry.body for entry in campaign.log() if entry.kind == "fitted"]
+    assert sum(body["held_out"] for body in fits) == last.audit.held_out
+    assert fits[-1]["rows"] + fits[-1]["held_out"] == last.samples
+    sentences = [describe_entry(entry).sentence for entry in campaign.log() if entry.kind == "fitted"]
+    assert f"; {fits[-1]['held_out']} more held out for the audit" in sentences[-1]
 
 
 @pytest.mark.parametrize(("name", "length"), [("quarter", 4), ("weekday", 7), ("month", 12), ("week", 52)])

@@ -71,10 +71,13 @@ def mixture_quantile(
         return math.inf
     weights, means, squares = np.ones(1), np.zeros(1), np.zeros(1)
     for size, share, variance, wide in zip(sizes, shares, variances, spread, strict=True):
+        wider = 0.5 * size * wide * np.square(variance)
+        if not np.isfinite(wider).all():
+            return math.inf
         weights, means, squares = _grouped(
             np.multiply.outer(weights, share).ravel(),
             np.add.outer(means, 0.5 * size * variance).ravel(),
-            np.add.outer(squares, 0.5 * size * wide * np.square(variance)).ravel(),
+            np.add.outer(squares, wider).ravel(),
         )
     known = (means > 0.0) & (squares > 0.0)
     if not known.any():

@@ -211,8 +211,9 @@ def _closed(entry: "Entry") -> Parts:
 
 
 def _fitted(entry: "Entry") -> Parts:
-    rows, period = entry.body["rows"], _of_period(entry.body, "in")
-    return (f"Model fitted to {plural(rows, 'row')}{period}" if rows else f"Model unchanged{period}"), ""
+    rows, period, held_out = entry.body["rows"], _of_period(entry.body, "in"), entry.body.get("held_out", 0)
+    more = f"; {held_out:,} more held out for the audit" if held_out else ""
+    return (f"Model fitted to {plural(rows, 'row')}{period}" if rows else f"Model unchanged{period}"), more
 
 
 def _certified(entry: "Entry") -> EntryText:

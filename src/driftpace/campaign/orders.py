@@ -119,6 +119,8 @@ def close(state: CampaignState, draft: Draft, *, who: str, why: str) -> tuple[Ca
         },
         key=period,
     )
+    held = state.method.held_out(state.state)
+    held_out = 0 if held is None else int(np.count_nonzero(held))
     began = time.perf_counter()
     after, report = transitions.closed(state)
     report = replace(report, seconds=time.perf_counter() - began)
@@ -128,7 +130,8 @@ def close(state: CampaignState, draft: Draft, *, who: str, why: str) -> tuple[Ca
         "fitted",
         {
             "period": report.period,
-            "rows": report.samples,
+            "rows": report.samples - held_out,
+            **({"held_out": held_out} if held_out else {}),
             "coef": [] if coef is None else coef.tolist(),
             "sha256": fingerprint(after),
         },
