@@ -13,7 +13,7 @@ from driftpace.cli.status import _snapshot, status_lines
 from driftpace.records import Verdict
 from driftpace.storage.base import Head
 from driftpace.storage.sqlite_reader import SqliteReader
-from tests.cli.loop import Run, content, in_store
+from tests.cli.loop import INIT, Run, content, in_store
 from tests.reference import audits
 
 
@@ -40,7 +40,8 @@ def test_a_quick_look_says_what_the_campaign_says(
     saved = glance.head_and_checkpoint(name)
     glance.close()
     assert saved is not None
-    slow = _snapshot(None, name)
+    slow, lateness = _snapshot(None, name)
+    assert lateness is None
     assert slow.head == saved[0]
     monkeypatch.setattr(SqliteReader, "at", classmethod(lambda cls, place: None))
     assert run("status", name)[1] == quick
@@ -104,3 +105,26 @@ def test_status_says_once_what_was_promised_and_measured(verdict: Verdict, label
     lines = status_lines(snapshot)
     assert [name for name, text in lines if audits.WORDS in text] == [label]
     assert any(text.startswith("not met: the rows delivered") for _, text in lines)
+
+
+def test_rows_of_closed_periods_without_a_label(churn: Path, run: Run) -> None:
+    run("ask", "churn", "--key", "W1", "--select", "pool.csv", "--out", "tasks.csv")
+    assert "Waiting" not in run("status", "churn")[1]
+    assert run("tell", "churn", "--close")[0] == 0
+    drawn = len(Path("tasks.csv").read_text().splitlines()) - 1
+    waiting = f"{drawn} rows drawn for closed periods are without a label: {drawn} of period 1"
+    assert waiting in run("status", "churn")[1]
+    assert waiting in run("ask", "churn", "--key", "W2")[1]
+    assert waiting in run("ask", "churn", "--key", "W2")[1]  # the same order again
+    outstanding = json.loads(run("status", "churn", "--format", "json")[1])["lateness"]["outstanding"]
+    assert outstanding == [{"period": 1, "rows": drawn}]
+
+
+def test_a_campaign_whose_labels_may_be_late(folder: Path, run: Run) -> None:
+    assert run(*INIT, "--delay", "2")[0] == 0
+    assert "delay = 2" in Path("churn.toml").read_text()
+    assert "Labels may arrive up to 2 periods late" in run("status", "churn")[1]
+    assert run("ask", "churn", "--key", "W1")[0] == 0
+    code, out, _ = run("ask", "churn", "--key", "W2")
+    assert code == 0
+    assert "Waiting" in out

@@ -15,6 +15,7 @@ from driftpace import validation
 from driftpace.campaign.definition import Definition
 from driftpace.campaign.delivery import Delivery, Target, forget, read_delivery, tell
 from driftpace.campaign.handle import Draft, check_key, check_reason, check_text, first_change
+from driftpace.campaign.lateness import lateness_of
 from driftpace.campaign.orders import amend, ask, decide, fund, open_order
 from driftpace.campaign.reader import CampaignReader
 from driftpace.campaign.records import Order, Receipt, Status, Undone
@@ -123,7 +124,7 @@ class Campaign(CampaignReader):
         ----------
         key : str, optional
             Your name of the period, such as 2026-W46. A known key returns the order of its period, open or closed. A new key
-            opens the next period.
+            opens the next period; with a ``delay`` in the definition, whether or not rows of the open one are missing.
         pool : int, optional
             Number of rows that can be labelled in this period.
         who, dry_run
@@ -132,7 +133,7 @@ class Campaign(CampaignReader):
         Raises
         ------
         ProtocolError
-            If the key is new and rows of the open period are missing.
+            If the key is new and rows of the open period are missing, without a ``delay``.
         """
         key = check_key("Campaign.ask", "key", key)
         if pool is not None:
@@ -415,7 +416,7 @@ class Campaign(CampaignReader):
 
         def decide(state: CampaignState, draft: Draft) -> tuple[CampaignState, Status]:
             state = fund(state, draft, money, periods=int(periods), prices=prices, reason=why, who=who)
-            return state, status(replace(state, seq=draft.next_seq - 1), updated_at=draft.at)
+            return state, self._status_after(state, draft)
 
         return self._handle.change(decide, dry_run=dry_run)
 
@@ -441,9 +442,13 @@ class Campaign(CampaignReader):
             state = amend(state, draft, unknown_categories, reason=why, who=who)
             if not draft.entries:
                 return state, self.status()
-            return state, status(replace(state, seq=draft.next_seq - 1), updated_at=draft.at)
+            return state, self._status_after(state, draft)
 
         return self._handle.change(decide, dry_run=dry_run)
+
+    def _status_after(self, state: CampaignState, draft: Draft) -> Status:
+        lateness = lateness_of(self._store, state)
+        return status(replace(state, seq=draft.next_seq - 1), updated_at=draft.at, lateness=lateness)
 
     def sample(
         self,

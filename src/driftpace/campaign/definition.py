@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
+MAX_DELAY = 1000
+"""The longest delay of labels, in periods."""
+
 _BUDGET = ("total", "horizon", "fixed", "per_sample", "tiers", "minimum", "currency", "gap", "batches")
 _WORDS = ("target", "id", "groups", "weight", "description")
 
@@ -48,6 +51,9 @@ class Definition:
         After how many periods the drift may repeat itself, such as 12 or "month" for months of a year.
     audit : float, optional
         The share of each order that is held out for the audit, such as 0.1; by default none.
+    delay : int, optional
+        How many periods after their order labels may arrive. Asking for the next period then closes one whose rows are missing,
+        and they are absorbed when they arrive. Needs ``keep_rows``.
     features : sequence of str, optional
         Feature columns; by default every column of the first delivery but dates, free text and ids.
     classes : pair of str, optional
@@ -110,6 +116,7 @@ class Definition:
     orders: int | None = None
     season: int | None = None
     audit: float | None = None
+    delay: int | None = None
     features: tuple[str, ...] | None = None
     classes: tuple[str, str] | None = None
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -181,6 +188,7 @@ class Definition:
         given["l2"] = _penalty(given)
         if "budget" in given:
             given["budget"] = _budget(given["budget"])
+        given["delay"] = _delay(given)
         if "season" in given:
             from driftpace.adaptive import season_length
 
@@ -316,6 +324,22 @@ def _penalty(given: Mapping[str, Any]) -> float | tuple[float, ...]:
     if several and not l2:
         raise ParameterError("must be a number or a non-empty list; got an empty list.", owner="Campaign", name="l2")
     return tuple(float(penalty) for penalty in l2) if several else float(l2)
+
+
+def _delay(given: Mapping[str, Any]) -> int | None:
+    delay = given.get("delay")
+    if delay is None:
+        return None
+    validation.count("Campaign", least=1, delay=delay)
+    if delay > MAX_DELAY:
+        raise ParameterError(f"must be at most {MAX_DELAY:,} periods; got {delay}.", owner="Campaign", name="delay")
+    if not given.get("keep_rows", True):
+        raise ParameterError(
+            f"must be None where keep_rows is false, because late rows are absorbed with those of their period; got {delay}.",
+            owner="Campaign",
+            name="delay",
+        )
+    return int(delay)
 
 
 def _budget(value: Any) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from driftpace.campaign.orders import drawn_by, drawn_in
 from driftpace.campaign.records import LateRows, Revision
 from driftpace.campaign.replay import LogInForce, revise
 from driftpace.campaign.state import CampaignState
+from driftpace.campaign.status import unsettled_periods
 from driftpace.campaign.transitions import PackedRows, pack_rows, unpack_rows
 from driftpace.campaign.undo import record_revision, stored_rows
 from driftpace.errors import DataError, ProtocolError
@@ -117,24 +118,46 @@ def _delivered_ids(store: Store, state: CampaignState, force: LogInForce, period
 
 
 def outstanding_rows(store: Store, state: CampaignState) -> dict[int, int]:
-    """Return how many rows drawn for each closed period are still without a label; rows without ids count as drawn."""
+    """Return how many rows ordered for each closed period may still arrive; rows without ids count as drawn.
+
+    These are the rows drawn and not delivered; where none were drawn, those missing when the next period was requested.
+    """
     name, current = state.definition.name, state.state.period
     if not state.definition.keep_rows:
         return {}
-    force = LogInForce.of(store.entries(name, limit=state.seq, kinds=("selected", "delivered", "forgotten", "undone")))
+    kinds = ("selected", "delivered", "forgotten", "closed", "undone")
+    force = LogInForce.of(store.entries(name, limit=state.seq, kinds=kinds))
+    unsettled = unsettled_periods(force.entries)
     waiting: dict[int, int] = {}
-    for period in sorted(period for period in force.draws if period < current):
-        drawn = set(drawn_by(store, state, force.draws[period]))
-        unknown = 0
-        for data in store.rows(name, force.deliveries.get(period, ())).values():
-            rows = unpack_rows(data)
-            if rows.ids is None:
-                unknown += len(rows.event.y)
-            else:
-                drawn.difference_update(rows.ids)
-        if len(drawn) > unknown:
-            waiting[period] = len(drawn) - unknown
+    for period in sorted(period for period in force.closings if period < current):
+        rows = 0
+        if period not in force.draws:
+            rows = _missing_since(force, period)
+        elif period in unsettled:
+            rows = _drawn_and_missing(store, state, force, period)
+        if rows > 0:
+            waiting[period] = rows
     return waiting
+
+
+def _missing_since(force: LogInForce, period: int) -> int:
+    """Return how many of the rows that were missing when a period was closed did not arrive since."""
+    closing = force.closings[period]
+    late = [entry for entry in force.entries if entry.kind == "delivered" and entry.body["period"] == period]
+    arrived = sum(int(entry.body["rows"]) for entry in late if entry.seq > closing.seq)
+    return int(closing.body.get("waiting", 0)) - arrived
+
+
+def _drawn_and_missing(store: Store, state: CampaignState, force: LogInForce, period: int) -> int:
+    drawn = set(drawn_by(store, state, force.draws[period]))
+    unknown = 0
+    for data in store.rows(state.definition.name, force.deliveries.get(period, ())).values():
+        rows = unpack_rows(data)
+        if rows.ids is None:
+            unknown += len(rows.event.y)
+        else:
+            drawn.difference_update(rows.ids)
+    return len(drawn) - unknown
 
 
 def absorb_late_rows(

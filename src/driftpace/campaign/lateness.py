@@ -39,8 +39,8 @@ def delay_price(step: float, periods: int) -> float:
 
 
 def lateness_of(store: Store, state: CampaignState) -> Lateness | None:
-    """Return how late labels arrived in the last periods; None where nothing was late and nothing is outstanding."""
-    name, current = state.definition.name, state.state.period
+    """Return how late labels arrived in the last periods; None where nothing was late or may be, and nothing is outstanding."""
+    name, current, delay = state.definition.name, state.state.period, state.definition.delay
     log = store.entries(name, limit=state.seq, kinds=("selected", "delivered", "forgotten", "undone"))
     force = LogInForce.of(log)
     recent = range(max(1, current - RECENT), current)
@@ -52,7 +52,7 @@ def lateness_of(store: Store, state: CampaignState) -> Lateness | None:
     arrived: Counter[int] = Counter()
     for entry in deliveries:
         arrived[int(entry.body.get("late") or 0)] += entry.body["rows"]
-    if not outstanding and not any(arrived[late] for late in arrived if late):
+    if delay is None and not outstanding and not any(arrived[late] for late in arrived if late):
         return None
     waited = arrived + Counter({current - period: rows for period, rows in outstanding.items()})
     median = _median(waited)
@@ -62,6 +62,9 @@ def lateness_of(store: Store, state: CampaignState) -> Lateness | None:
         median=median,
         outstanding=outstanding,
         price=_price(state, median),
+        delay=delay,
+        delay_price=math.nan if delay is None else _price(state, delay),
+        overdue=0 if delay is None else sum(rows for period, rows in outstanding.items() if current - period > delay),
         classes=_late_classes(store, state, {entry.seq: bool(entry.body.get("late")) for entry in deliveries}),
     )
 

@@ -24,6 +24,7 @@ from driftpace.campaign.state import (
 from driftpace.campaign.text import period_name
 from driftpace.campaign.transitions import amended, budgeted, unpack_ids, unpack_rows
 from driftpace.errors import ParameterError, ProtocolError
+from driftpace.formatting import plural
 from driftpace.losses import classifies
 from driftpace.records import Money, StepReport
 from driftpace.storage.base import Store
@@ -40,19 +41,25 @@ _PRICES = ("fixed", "per_sample", "tiers", "minimum", "currency")
 def ask(
     store: Store, state: CampaignState, draft: Draft, *, key: str | None, pool: int | None, who: str
 ) -> tuple[CampaignState, Order]:
-    """Return the order of a key; a new key opens the next period, if no rows of the open one are missing."""
+    """Return the order of a key; a new key opens the next period, if no rows of the open one are missing or they may be late."""
     order = state.order
     if key is not None and (order is None or order.key != key):
         past = past_order(store, state, key)
         if past is not None:
             return state, past
         if order is not None and order.key is not None:
-            if order.missing > 0:
+            delay = state.definition.delay
+            if order.missing > 0 and delay is None:
                 raise ProtocolError(
                     f"{period_name(order.period, order.key)} is still open and {order.missing:,} of its {order.samples:,} rows "
                     f"are missing; deliver them or close it before asking for {key!r}."
                 )
-            state, _ = close(state, draft, who=who, why=f"no rows were missing when {key} was requested")
+            missing = (
+                "no rows were" if order.missing == 0 else f"{plural(order.missing, 'row')} may arrive late and were"
+            )
+            state, _ = close(
+                state, draft, who=who, why=f"{missing} missing when {key} was requested", waiting=order.missing
+            )
     return _open_period(state, draft, key=key, pool=pool, who=who)
 
 
@@ -97,8 +104,10 @@ def _asked_body(state: CampaignState, pool: int | None, who: str) -> dict[str, A
     }
 
 
-def close(state: CampaignState, draft: Draft, *, who: str, why: str) -> tuple[CampaignState, StepReport]:
-    """Fit the rows of the period, certify the model, and delete the rows if they are not kept."""
+def close(
+    state: CampaignState, draft: Draft, *, who: str, why: str, waiting: int = 0
+) -> tuple[CampaignState, StepReport]:
+    """Fit the rows of the period, certify the model, and delete the rows if they are not kept; ``waiting`` rows may be late."""
     opened, order = state.opened, state.order
     assert opened is not None
     assert order is not None
@@ -114,6 +123,7 @@ def close(state: CampaignState, draft: Draft, *, who: str, why: str) -> tuple[Ca
             "request": request_to_plain(opened.request),
             "orders": [encode(order) for order in orders_of(state.state)],
             **{name: decision_to_plain(getattr(opened, name)) for name in DECISIONS if getattr(opened, name)},
+            **({"waiting": waiting} if waiting else {}),
             "why": why,
             "who": who,
         },

@@ -107,7 +107,8 @@ class CampaignReader:
         head = self._store.head(self._name)
         if head is None:
             raise unknown_campaign(self._name, self._store)
-        return status(self._handle.load(head), updated_at=head.updated_at)
+        state = self._handle.load(head)
+        return status(state, updated_at=head.updated_at, lateness=lateness_of(self._store, state))
 
     def drawn(self) -> tuple[str, ...]:
         """Return the ids of the rows drawn for labelling in the open period."""

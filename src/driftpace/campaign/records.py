@@ -200,6 +200,12 @@ class Lateness:
         How many times as many labels the median delay takes at the current drift; nan while the drift is not known.
     classes : tuple of float, optional
         Share of the second class among labels in time and among late ones, where they differ; None otherwise.
+    delay : int, optional
+        How many periods late labels may be, as the definition says.
+    delay_price : float
+        How many times as many labels that takes at the current drift; nan while the drift is not known.
+    overdue : int
+        Outstanding rows that are later than the delay.
     """
 
     shares: Mapping[int, float]
@@ -207,23 +213,46 @@ class Lateness:
     outstanding: Mapping[int, int]
     price: float
     classes: tuple[float, float] | None = None
+    delay: int | None = None
+    delay_price: float = math.nan
+    overdue: int = 0
 
     @property
     def sentence(self) -> str:
         """What the delay means, as a sentence without a full stop; "" where labels arrive in time."""
+        return "; ".join(part for part in (self._allowed, self._learned) if part)
+
+    @property
+    def _allowed(self) -> str:
+        if self.delay is None:
+            return ""
+        return _with_price(f"labels may arrive up to {plural(self.delay, 'period')} late", self.delay_price)
+
+    @property
+    def _learned(self) -> str:
         late = sum(share for periods, share in self.shares.items() if periods)
         if late == 0.0 or self.median == 0:
             return f"{100.0 * late:.0f} % of the labels arrive after their period was closed" if late else ""
         half = f"half of the labels arrive {plural(self.median, 'period')} late or later"
-        if math.isnan(self.price):
-            return half
-        if math.isinf(self.price):
-            return f"{half}: at this drift no number of labels reaches the target with that delay"
-        return f"{half}, which takes {self.price:.1f} times as many labels as in time at this drift"
+        return _with_price(half, self.price)
 
     @property
     def warning(self) -> str:
-        """What it means that one class arrives later; "" where it does not."""
+        """What to look at: overdue rows, and a class that arrives later; "" where there is nothing."""
+        return "; ".join(part for part in (self._overdue, self._classes) if part)
+
+    @property
+    def _overdue(self) -> str:
+        if not self.overdue:
+            return ""
+        are = "is" if self.overdue == 1 else "are"
+        return (
+            f"overdue labels: {plural(self.overdue, 'row')} {are} without a label more than {plural(self.delay or 0, 'period')} "
+            "after the order"
+        )
+
+    @property
+    def _classes(self) -> str:
         if self.classes is None:
             return ""
         early, late = (f"{100.0 * share:.0f} %" for share in self.classes)
@@ -231,6 +260,14 @@ class Lateness:
             f"late classes: the second class has {early} of the labels in time and {late} of the late ones; while rows are "
             "outstanding the model sees too few of the later one"
         )
+
+
+def _with_price(delay: str, price: float) -> str:
+    if math.isnan(price):
+        return delay
+    if math.isinf(price):
+        return f"{delay}: at this drift no number of labels reaches the target with that delay"
+    return f"{delay}, which takes {price:.1f} times as many labels as in time at this drift"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -362,7 +399,8 @@ class Status:
     """The current status of a campaign: what to do next, the open order, the last report, and the money.
 
     ``spent`` is the cost of the closed periods, ``committed`` that of the rows received in the open one, ``money_left`` what
-    remains after both. A plan that starts with this period, all of its rows included, can spend ``to_plan``.
+    remains after both. A plan that starts with this period, all of its rows included, can spend ``to_plan``. ``lateness`` says
+    which rows of closed periods are without a label and what their delay costs; None where labels arrive in time.
     """
 
     name: str
@@ -381,6 +419,7 @@ class Status:
     entries: int
     created_at: str
     updated_at: str
+    lateness: Lateness | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

@@ -8,6 +8,7 @@ from typing import Any
 
 from driftpace.campaign.records import (
     Decision,
+    Lateness,
     LedgerRow,
     Order,
     Receipt,
@@ -211,6 +212,22 @@ def status_json(status: Status) -> dict[str, Any]:
         "entries": status.entries,
         "created_at": status.created_at,
         "updated_at": status.updated_at,
+        "lateness": None if status.lateness is None else lateness_json(status.lateness),
+    }
+
+
+def lateness_json(lateness: Lateness) -> dict[str, Any]:
+    """Return how late labels arrive, what that costs, and which rows are outstanding; None stands for no finite number."""
+    return {
+        "delay": lateness.delay,
+        "delay_price": number(lateness.delay_price),
+        "median": lateness.median,
+        "median_price": number(lateness.price),
+        "shares": [{"periods": periods, "share": share} for periods, share in lateness.shares.items()],
+        "outstanding": [{"period": period, "rows": rows} for period, rows in lateness.outstanding.items()],
+        "overdue": lateness.overdue,
+        "sentence": lateness.sentence,
+        "warning": lateness.warning,
     }
 
 

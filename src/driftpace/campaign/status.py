@@ -5,17 +5,18 @@ Restoring a tracker takes longer than the answer, so that :class:`StatusSnapshot
 
 import json
 import zlib
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from driftpace.campaign.records import CHECKPOINT_VERSION, EXHAUSTED, FAILED, Decision, Order, Stage, Status
+from driftpace.campaign.records import CHECKPOINT_VERSION, EXHAUSTED, FAILED, Decision, Lateness, Order, Stage, Status
 from driftpace.campaign.text import period_name
 from driftpace.records import Money, Request, StepReport
 
 if TYPE_CHECKING:  # importing the state imports the tracker
     from driftpace.campaign.state import CampaignState
-    from driftpace.storage.base import Head
+    from driftpace.storage.base import Entry, Head
 
 
 def stage(campaign: "CampaignState") -> Stage:
@@ -71,7 +72,7 @@ def money(campaign: "CampaignState") -> dict[str, Money | None]:
     }
 
 
-def status(campaign: "CampaignState", *, updated_at: str) -> Status:
+def status(campaign: "CampaignState", *, updated_at: str, lateness: Lateness | None = None) -> Status:
     """Return the current status."""
     return Status(
         name=campaign.definition.name,
@@ -87,6 +88,7 @@ def status(campaign: "CampaignState", *, updated_at: str) -> Status:
         entries=campaign.seq,
         created_at=campaign.created_at,
         updated_at=updated_at,
+        lateness=lateness,
     )
 
 
@@ -111,6 +113,7 @@ def summary(campaign: "CampaignState") -> dict[str, Any]:
             for name, amount in money(campaign).items()
             if name != "to_plan"
         },
+        "delay": campaign.definition.delay,
         "description": campaign.definition.description,
     }
 
@@ -170,6 +173,29 @@ def read_snapshot(reader: Any, name: str) -> StatusSnapshot | None:
         return None
     record = reader.head_and_checkpoint(name)
     return None if record is None else StatusSnapshot.of_checkpoint(*record)
+
+
+def may_be_late(reader: Any, head: "Head") -> bool:
+    """Return whether labels of closed periods may be late or outstanding, from the log alone; otherwise none are."""
+    if head.summary.get("delay") is not None:
+        return True
+    log = reader.entries(head.name, kinds=("selected", "delivered", "forgotten", "undone"))
+    late = any(entry.kind == "undone" or entry.body.get("late") for entry in log)
+    return late or any(period < head.summary["period"] for period in unsettled_periods(log))
+
+
+def unsettled_periods(log: "Iterable[Entry]") -> set[int]:
+    """Return the periods in which rows were drawn that may not be delivered, by their numbers; a log without undone entries."""
+    rows: Counter[int] = Counter()
+    unsure = set()
+    for entry in log:
+        if entry.kind == "selected":
+            rows[entry.body["period"]] += entry.body["rows"]
+        elif entry.kind == "delivered":
+            rows[entry.body["period"]] -= entry.body["rows"] - entry.body.get("others", 0)
+        if entry.kind == "forgotten" or entry.body.get("late"):
+            unsure.add(entry.body["period"])
+    return {period for period in rows if rows[period] > 0} | unsure
 
 
 def _order(head: "Head", opened: Mapping[str, Any]) -> Order:

@@ -50,6 +50,8 @@ missing = {missing}
 {season}
 # Share of each order that is held out to measure the excess loss really reached, such as 0.1. Default: none.
 {audit}
+# How many periods after their order labels may arrive: the next order does not wait for them. Default: it does.
+{delay}
 # Whether to fit an intercept, and the random seed of draws.
 {fit_intercept}
 {seed}
@@ -78,6 +80,7 @@ _EXAMPLES: Mapping[str, Any] = {
     "orders": 1,
     "season": 12,
     "audit": 0.1,
+    "delay": 1,
     "fit_intercept": True,
     "seed": 1,
 }

@@ -113,13 +113,15 @@ def ask(
 
 def _open_order(name: str, key: str | None, storage: str | None) -> "Order | None":
     """Return the open order where asking would only repeat it, which starts faster; None where something is to be decided."""
-    from driftpace.campaign.status import read_snapshot
+    from driftpace.campaign.status import may_be_late, read_snapshot
     from driftpace.cli.stores import opened_to_read, require_campaign
 
     with opened_to_read(storage) as store:
         snapshot = read_snapshot(store, name)
         if snapshot is None:
             require_campaign(store, name)
+        elif may_be_late(store, snapshot.head):
+            return None
     order = None if snapshot is None else snapshot.order
     return order if order is not None and key in (None, order.key) else None
 

@@ -156,6 +156,17 @@ def init(
             rich_help_panel=_TARGET,
         ),
     ] = None,
+    delay: Annotated[
+        int | None,
+        typer.Option(
+            metavar="PERIODS",
+            help="How many periods after their order labels may arrive; the next order does not wait for them. Default: it does.",
+            min=1,
+            max=1000,
+            show_default=False,
+            rich_help_panel=_TARGET,
+        ),
+    ] = None,
     budget: Annotated[
         str | None,
         typer.Option(metavar="AMOUNT", help="The total budget.", show_default=False, rich_help_panel=_BUDGET),
@@ -240,6 +251,7 @@ def init(
         "orders": orders,
         "season": parse_season(season),
         "audit": audit,
+        "delay": delay,
         "budget": budget,
         "horizon": horizon,
         "per_sample": per_sample,
@@ -398,6 +410,7 @@ def infer(name: str, given: dict[str, Any]) -> "tuple[dict[str, Any], list[Line]
         "orders",
         "season",
         "audit",
+        "delay",
         "seed",
         "keep_rows",
     ):

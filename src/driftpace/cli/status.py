@@ -9,6 +9,7 @@ from driftpace.cli.options import Shown, Storage, campaign_names
 from driftpace.cli.output import Form
 
 if TYPE_CHECKING:
+    from driftpace.campaign.records import Lateness
     from driftpace.campaign.status import StatusSnapshot
     from driftpace.cli.output import Line
 
@@ -41,13 +42,20 @@ def status(
         return
     from driftpace.cli.output import print_answer
 
-    snapshot = _snapshot(storage, name)
-    print_answer(f"{name}: {snapshot.head.summary['todo']}", status_lines(snapshot))
+    snapshot, lateness = _snapshot(storage, name)
+    print_answer(f"{name}: {snapshot.head.summary['todo']}", status_lines(snapshot, lateness))
 
 
-def status_lines(snapshot: "StatusSnapshot") -> list["Line"]:
+def status_lines(snapshot: "StatusSnapshot", lateness: "Lateness | None" = None) -> list["Line"]:
     """Return the details of a campaign's state."""
-    from driftpace.campaign.text import check_lines, measured_check, measured_lines, order_lines, report_lines
+    from driftpace.campaign.text import (
+        check_lines,
+        lateness_lines,
+        measured_check,
+        measured_lines,
+        order_lines,
+        report_lines,
+    )
     from driftpace.formatting import plural
 
     summary = snapshot.head.summary
@@ -62,6 +70,7 @@ def status_lines(snapshot: "StatusSnapshot") -> list["Line"]:
             check = measured_check(snapshot.last.assumptions)
             lines += measured_lines(snapshot.last.assumptions, snapshot.last.audit)
             lines += check_lines(() if check is None else (check,))
+    lines += lateness_lines(lateness)
     total = f"{plural(summary['period'] - 1, 'period')} closed, {plural(summary['rows'], 'row')}"
     lines.append(("So far", f"{total}{_money(summary)}"))
     lines.append(("Updated", f"{snapshot.head.updated_at}, log entry {snapshot.head.seq}"))
@@ -77,15 +86,16 @@ def _money(summary: Mapping[str, Any]) -> str:
     return f", {summary['spent']} spent{pending}, {summary['money_left']} left"
 
 
-def _snapshot(storage: str | None, name: str) -> "StatusSnapshot":
-    from driftpace.campaign.status import StatusSnapshot, read_snapshot
+def _snapshot(storage: str | None, name: str) -> "tuple[StatusSnapshot, Lateness | None]":
+    """Return the state of a campaign, which is opened only where that is not known without."""
+    from driftpace.campaign.status import StatusSnapshot, may_be_late, read_snapshot
     from driftpace.cli.stores import opened_campaign, opened_to_read, require_campaign
 
     with opened_to_read(storage) as store:
         snapshot = read_snapshot(store, name)
         if snapshot is None:
             require_campaign(store, name)
-    if snapshot is not None:
-        return snapshot
+        elif not may_be_late(store, snapshot.head):
+            return snapshot, None
     with opened_campaign(storage, name) as campaign:
-        return StatusSnapshot.of_campaign(campaign)
+        return snapshot or StatusSnapshot.of_campaign(campaign), campaign.lateness()

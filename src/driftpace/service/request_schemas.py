@@ -142,6 +142,7 @@ class DefinitionRequest(RequestModel):
     orders: Annotated[int, Field(ge=1, le=1000)] | None = None
     season: Annotated[int, Field(ge=2, le=1000)] | Literal["quarter", "weekday", "month", "week"] | None = None
     audit: Annotated[float, Field(gt=0, le=0.5)] | None = None
+    delay: Annotated[int, Field(ge=1, le=1000)] | None = None
     features: Annotated[list[Word], Field(min_length=1, max_length=1000)] | None = None
     classes: Annotated[list[Word], Field(min_length=2, max_length=2)] | None = None
     categories: (

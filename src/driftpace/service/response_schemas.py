@@ -284,6 +284,34 @@ class ReceiptResponse(ResponseModel):
     preview: PreviewResponse | None = None
 
 
+class LateShareResponse(ResponseModel):
+    """The share of the labels that arrive so many periods late."""
+
+    periods: int
+    share: float
+
+
+class OutstandingResponse(ResponseModel):
+    """Rows of a closed period that are without a label."""
+
+    period: int
+    rows: int
+
+
+class LatenessResponse(ResponseModel):
+    """How late labels arrive, what that costs, and which rows are outstanding."""
+
+    delay: int | None
+    delay_price: float | None
+    median: int
+    median_price: float | None
+    shares: list[LateShareResponse]
+    outstanding: list[OutstandingResponse]
+    overdue: int
+    sentence: str
+    warning: str
+
+
 class StatusResponse(ResponseModel):
     """The status of a campaign and the next step."""
 
@@ -303,6 +331,7 @@ class StatusResponse(ResponseModel):
     entries: int
     created_at: str
     updated_at: str
+    lateness: LatenessResponse | None
 
 
 class LastResponse(ResponseModel):
@@ -332,6 +361,7 @@ class HeadResponse(ResponseModel):
     spent: str | None
     committed: str | None
     money_left: str | None
+    delay: int | None
     description: str
     created_at: str
     updated_at: str

@@ -6,6 +6,7 @@ Only tables of the current version are read; anything else is left to :func:`~dr
 import json
 import os
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote
@@ -73,9 +74,10 @@ class SqliteReader:
         """Return the last ``limit`` entries, in order."""
         return [_entry(row) for row in reversed(self._all(f"{_ENTRY} ORDER BY e.seq DESC LIMIT ?", name, limit))]
 
-    def entries(self, name: str) -> list[Entry]:
-        """Return the whole log, in order."""
-        return [_entry(row) for row in self._all(f"{_ENTRY} ORDER BY e.seq", name)]
+    def entries(self, name: str, *, kinds: Sequence[str] = ()) -> list[Entry]:
+        """Return the log, in order; only entries of those kinds, if any are given."""
+        some = f"AND e.kind IN ({', '.join('?' * len(kinds))}) " if kinds else ""
+        return [_entry(row) for row in self._all(f"{_ENTRY} {some}ORDER BY e.seq", name, *kinds)]
 
     def head_and_checkpoint(self, name: str) -> tuple[Head, bytes] | None:
         """Return the head of a campaign and its checkpoint, of the same moment; None where there is none of that name."""

@@ -307,16 +307,25 @@ def definition_facts(definition: Definition, status: Status) -> tuple[tuple[str,
     facts.append(("Loss", definition.loss + (f", L2 penalty {weights}" if any(penalty) else "")))
     if definition.budget is not None:
         facts.append(("Budget", _budget_text(definition)))
+    facts += _period_facts(definition)
+    facts.append(("Rows", "kept" if definition.keep_rows else "deleted when a period is closed"))
+    return tuple(facts)
+
+
+def _period_facts(definition: Definition) -> list[tuple[str, str]]:
+    """Return the settings of orders and periods that are not the default."""
+    facts: list[tuple[str, str]] = []
     if definition.orders is not None:
         facts.append(("Orders in a period", f"at most {definition.orders}"))
     if definition.season is not None:
         facts.append(("Season", f"{definition.season} periods"))
     if definition.audit is not None:
         facts.append(("Held out for the audit", f"{100 * definition.audit:.0f} % of each order"))
+    if definition.delay is not None:
+        facts.append(("Labels may be late", f"up to {plural(definition.delay, 'period')}"))
     if definition.pool is not None:
         facts.append(("Rows available per period", f"{definition.pool:,}"))
-    facts.append(("Rows", "kept" if definition.keep_rows else "deleted when a period is closed"))
-    return tuple(facts)
+    return facts
 
 
 def ledger_text(ledger: Sequence[LedgerRow]) -> str:

@@ -1,0 +1,133 @@
+"""Labels that may arrive some periods after their order: the next order does not wait for them."""
+
+import math
+
+import pytest
+
+from driftpace.campaign import Campaign
+from driftpace.campaign.definition import Definition
+from driftpace.campaign.lateness import delay_price
+from driftpace.campaign.serialization import status_json
+from driftpace.campaign.template import template
+from driftpace.campaign.text import lateness_lines
+from driftpace.errors import ParameterError, ProtocolError
+from driftpace.storage import MemoryStore
+from tests.campaign.test_late import drawn_campaign, some
+from tests.campaign.test_undo import after_periods, recomputed
+from tests.reference.campaigns import begun, rows_of, run_period
+
+
+def waiting(campaign: Campaign) -> list[dict[str, int]]:
+    return list(status_json(campaign.status())["lateness"]["outstanding"])
+
+
+def test_without_a_delay_the_next_period_waits() -> None:
+    campaign = after_periods(2)
+    campaign.ask(key="W3")
+    with pytest.raises(ProtocolError, match="deliver them or close it"):
+        campaign.ask(key="W4")
+
+
+def test_the_next_order_does_not_wait_for_labels() -> None:
+    campaign = after_periods(2, delay=2)
+    campaign.ask(key="W3")
+    campaign.override(20, reason="to have some to wait for")
+    campaign.tell(*rows_of(3, 0, 2), final=False)
+    missing = campaign.order().missing
+    assert campaign.ask(key="W4").period == 4
+    assert campaign.outstanding() == {3: missing}
+    assert waiting(campaign) == [{"period": 3, "rows": missing}]
+    assert campaign.log(kinds=("closed",))[-1].body["waiting"] == missing
+    recomputed(campaign)
+    campaign.tell(*rows_of(3, 2, 3), key="W3", source="some.csv")
+    assert campaign.outstanding() == {3: missing - 3}
+    campaign.tell(*rows_of(3, 5, missing - 3), key="W3", source="rest.csv")
+    assert campaign.outstanding() == {}
+    recomputed(campaign)
+    campaign.undo(delivery="rest.csv", reason="wrong file")
+    assert campaign.outstanding() == {3: missing - 3}
+    recomputed(campaign)
+
+
+def test_no_label_in_time() -> None:
+    campaign = begun(MemoryStore(), delay=1)
+    samples = campaign.ask(key="W1").missing
+    order = campaign.ask(key="W2")
+    assert (order.period, campaign.outstanding()) == (2, {1: samples})
+    campaign.tell(*rows_of(1, 0, samples), key="W1")
+    assert campaign.outstanding() == {}
+    assert campaign.tracker().coef is not None
+    run_period(campaign, 2)
+    recomputed(campaign)
+
+
+def test_rows_that_were_drawn_are_counted_by_their_ids() -> None:
+    campaign, pool = drawn_campaign(delay=1)
+    campaign.ask(key="W1")
+    ids = campaign.sample(pool).ids
+    campaign.tell_table(some(pool, ids[:2]))
+    campaign.ask(key="W2")
+    assert campaign.outstanding() == {1: len(ids) - 2}
+    campaign.tell_table(some(pool, ids[2:]))
+    assert campaign.outstanding() == {}
+    recomputed(campaign)
+
+
+def test_overdue_rows_are_named() -> None:
+    campaign = begun(MemoryStore(), delay=1)
+    samples = campaign.ask(key="W1").missing
+    campaign.tell(*rows_of(1, 0, samples - 1))
+    campaign.ask(key="W2")
+    assert ("Warning", "overdue") not in [(label, text[:7]) for label, text in lateness_lines(campaign.lateness())]
+    missing = campaign.outstanding()[1]
+    campaign.ask(key="W3")
+    lateness = campaign.lateness()
+    assert lateness is not None
+    assert lateness.overdue == missing
+    assert "more than 1 period after the order" in dict(lateness_lines(lateness))["Warning"]
+
+
+def test_the_price_of_the_delay_is_stated() -> None:
+    campaign = begun(MemoryStore(), delay=2)
+    assert campaign.status().lateness is not None
+    assert status_json(campaign.status())["lateness"]["sentence"] == "labels may arrive up to 2 periods late"
+    for period in (1, 2, 3):
+        run_period(campaign, period)
+    lateness, last = campaign.lateness(), campaign.status().last
+    assert lateness is not None
+    assert last is not None
+    assert last.rho is not None
+    assert lateness.delay_price == delay_price(0.5 * last.rho**2 / last.epsilon, 2)
+    if math.isfinite(lateness.delay_price):
+        assert "times as many labels as in time" in lateness.sentence
+
+
+def test_a_delay_that_no_number_of_labels_makes_up_for() -> None:
+    campaign = begun(MemoryStore(), delay=1000)
+    for period in (1, 2, 3):
+        run_period(campaign, period)
+    lateness = campaign.lateness()
+    assert lateness is not None
+    assert math.isinf(lateness.delay_price)
+    assert "no number of labels reaches the target" in lateness.sentence
+    assert status_json(campaign.status())["lateness"]["delay_price"] is None
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({"delay": 0}, "at least 1"),
+        ({"delay": 1.5}, "whole number"),
+        ({"delay": 2000}, "must be at most 1,000 periods; got 2000"),
+        ({"delay": 1, "keep_rows": False}, "must be None where keep_rows is false"),
+    ],
+)
+def test_delays_that_are_refused(values: dict[str, object], sentence: str) -> None:
+    with pytest.raises(ParameterError, match=sentence):
+        Definition.of({"name": "a", "target": "y", "epsilon": 0.1, **values})
+
+
+def test_the_configuration_file_has_it() -> None:
+    values = {"name": "a", "target": "y", "epsilon": 0.1, "delay": 3}
+    assert Definition.of_toml(template(values)).delay == 3
+    assert Definition.of_toml(template({"name": "a", "target": "y"})).delay is None
