@@ -95,7 +95,7 @@ def test_rows_that_were_not_drawn_are_refused() -> None:
     others = tuple(row_id for row_id in pool["id"] if row_id not in drawn)[:4]
     entries = len(campaign.log())
     with pytest.raises(
-        DataError, match=rf"must be those drawn for period 1 \(W1\); 4 of 6 rows were not, such as '{others[0]}'"
+        DataError, match=rf"must be rows drawn for period 1 \(W1\); 4 of 6 rows were not, such as '{others[0]}'"
     ):
         campaign.tell_table(some(pool, (*drawn[:2], *others)))
     assert len(campaign.log()) == entries
@@ -103,7 +103,7 @@ def test_rows_that_were_not_drawn_are_refused() -> None:
     assert (receipt.rows, receipt.others) == (6, 4)
     assert campaign.ledger()[0].others == 4
     rest = tuple(row_id for row_id in pool["id"] if row_id not in {*drawn, *others})
-    with pytest.raises(DataError, match="must be those drawn for period 1; the row was not"):
+    with pytest.raises(DataError, match="must be rows drawn for period 1; the row was not"):
         campaign.tell_table(some(pool, rest[:1]), key="W1")
 
 

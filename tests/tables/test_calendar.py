@@ -18,6 +18,7 @@ from driftpace.tables.calendar import (
     floor_dates,
     label_dates,
 )
+from driftpace.tables.encoding import find_column
 
 DAYS = np.arange("2007-12-01", "2012-03-01", dtype="datetime64[D]")
 
@@ -82,3 +83,11 @@ def test_parts_finer_than_the_dates_are_refused() -> None:
         calendar_column("date:hour:sin1", _table(date=["2010-03-15"]), owner="test")
     with pytest.raises(DataError, match="date:weekday needs dates with a day; column 'date' has months only"):
         calendar_column("date:weekday", _table(date=["Mar 2010"]), owner="test")
+
+
+def test_messages_name_the_setting_only_where_there_is_one() -> None:
+    table = _table(date=["03/04/2010"])
+    with pytest.raises(DataError, match=r"row 1 has '03/04/2010'.*\(--dayfirst or --monthfirst\), or write 2010-04-03"):
+        calendar_column("date:month", table, owner="test")
+    with pytest.raises(DataError, match="whether day or month is first: write 2010-04-03"):
+        find_column(table, "date:month", "test")

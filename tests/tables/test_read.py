@@ -297,3 +297,12 @@ def test_a_name_is_shown_clipped_and_printable() -> None:
     assert "\n" not in str(refused.value)
     assert "\x1b" not in str(refused.value)
     assert len(str(refused.value)) < 150
+
+
+@pytest.mark.parametrize(
+    ("cells", "cell"),
+    [([1, [2]], r"\[2\] in row 2"), (["a", (1, 2)], r"\(1, 2\) in row 2"), ([[1], [2, 3]], r"\[1\] in row 1")],
+)
+def test_lists_in_cells_are_refused_with_the_cell(cells: list[object], cell: str) -> None:
+    with pytest.raises(DataError, match=rf"column 'a' must be one-dimensional; got {cell}"):
+        read_columns({"a": cells})

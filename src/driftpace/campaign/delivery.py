@@ -86,13 +86,15 @@ class Target:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Counted:
-    """What became of the rows of a delivery."""
+    """What became of the rows of a delivery: those ``taken``, and how many were repeated or not drawn."""
 
-    rows: int = 0
+    taken: tuple[PackedRows, ...] = ()
     repeated: int = 0
     others: int = 0
-    mapped: tuple[MappedCategories, ...] = ()
-    filled: tuple[FilledCells, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        return sum(len(part.event.y) for part in self.taken)
 
 
 def read_delivery(
@@ -164,6 +166,7 @@ def tell(
     closed = _closed_order(store, state, target, packed)
     late: tuple[LateRows, ...] = ()
     revision = None
+    arrived, counted = _Counted(), _Counted()
     repeated = 0
     given = packed
     delivery = replace(delivery, name=known_by)
@@ -174,17 +177,25 @@ def tell(
         repeated, packed = split.repeated, split.now
         left_out["other_period_rows"] += split.other_period_rows
         if split.late:
-            state, late, revision = _take_late(store, state, draft, delivery, split.late)
+            state, late, revision, arrived = _take_late(store, state, draft, delivery, split.late)
     order = state.order
     if closed is not None or (order is None and late and packed is None):
         past = closed or order_of_period(store, state, late[0].period)
         assert past is not None
+        mapped, filled = _cells(delivery, arrived.taken)
         return state, Receipt(
-            rows=0, order=_with_late(past, late), repeated=repeated, late=late, revision=revision, **left_out
+            rows=0,
+            order=_with_late(past, late),
+            repeated=repeated,
+            unknown_categories=mapped,
+            filled=filled,
+            others=arrived.others,
+            late=late,
+            revision=revision,
+            **left_out,
         )
     if order is None or (target.key is not None and order.key != target.key):
         raise not_open(store, state, target.key)
-    counted = _Counted()
     if past is None and packed is not None:
         state, counted = _gather(store, state, draft, replace(delivery, left_out=left_out), packed)
     if counted.rows:
@@ -197,15 +208,16 @@ def tell(
     if target.final or (target.final is None and complete):
         state, report = close(state, draft, who=delivery.who, why="")
         order = replace(order, closed=True, missing=0)
+    mapped, filled = _cells(delivery, arrived.taken + counted.taken)
     return state, Receipt(
         rows=counted.rows,
         order=order,
         report=report,
         repeated=counted.repeated,
         duplicate=seq,
-        unknown_categories=counted.mapped,
-        filled=counted.filled,
-        others=counted.others,
+        unknown_categories=mapped,
+        filled=filled,
+        others=arrived.others + counted.others,
         late=late,
         revision=revision,
         **left_out,
@@ -221,16 +233,46 @@ def _closed_order(store: Store, state: CampaignState, target: Target, packed: Pa
 
 def _take_late(
     store: Store, state: CampaignState, draft: Draft, delivery: Delivery, late: Mapping[int, PackedRows]
-) -> tuple[CampaignState, tuple[LateRows, ...], Revision]:
-    """Absorb late rows; those that were not drawn for their period are refused, where it had a draw."""
+) -> tuple[CampaignState, tuple[LateRows, ...], Revision, _Counted]:
+    """Absorb late rows; those that were not drawn for their period are refused or counted, where it had a draw."""
     log = LogInForce.of(store.entries(state.definition.name, kinds=("selected", "undone")))
+    bodies, others = {}, 0
     for period, rows in late.items():
-        _check_drawn(delivery, rows.ids, drawn_by(store, state, log.draws.get(period, ())), f"period {period}")
-    body: dict[str, Any] = {"repeated": 0, "source": delivery.source, "who": delivery.who}
+        drawn = drawn_by(store, state, log.draws.get(period, ()))
+        count = _check_drawn(delivery, rows.ids, drawn, f"period {period}")
+        bodies[period] = {"repeated": 0, **_entry_body(delivery, rows, count)}
+        others += count
+    assert delivery.name is not None
+    state, parts, revision = absorb_late_rows(store, state, draft, late, bodies, delivery.name)
+    return state, parts, revision, _Counted(taken=tuple(late.values()), others=others)
+
+
+def _entry_body(delivery: Delivery, rows: PackedRows, others: int) -> dict[str, Any]:
+    """Return what the log says of rows wherever they are delivered."""
+    body: dict[str, Any] = {"source": delivery.source, "who": delivery.who}
     if delivery.digest is not None:
         body["digest"] = delivery.digest
-    assert delivery.name is not None
-    return absorb_late_rows(store, state, draft, late, body, delivery.name)
+    if others:
+        body["others"] = others
+    mapped, filled = _cells(delivery, (rows,))
+    if mapped:
+        body["unknown_categories"] = [mapped_categories_json(item) for item in mapped]
+    if filled:
+        body["filled"] = [filled_cells_json(item) for item in filled]
+    return body
+
+
+def _cells(
+    delivery: Delivery, taken: Sequence[PackedRows]
+) -> tuple[tuple[MappedCategories, ...], tuple[FilledCells, ...]]:
+    """Return the unlisted categories and the missing cells of rows of a delivery."""
+    encoded = delivery.encoded
+    if encoded is None or not taken:
+        return (), ()
+    ids = {row_id for part in taken for row_id in part.ids or ()}
+    if delivery.ids is not None and ids:
+        encoded = encoded.take([place for place, row_id in enumerate(delivery.ids) if str(row_id) in ids])
+    return encoded.mapped_categories(), encoded.filled_cells()
 
 
 def _with_late(order: Order, late: Sequence[LateRows]) -> Order:
@@ -247,7 +289,7 @@ def _check_drawn(delivery: Delivery, ids: Sequence[str] | None, drawn: Sequence[
     if others and not delivery.accept_others:
         count = f"{len(others):,} of {len(ids):,} rows were" if len(ids) > 1 else "the row was"
         raise DataError(
-            f"must be those drawn for {period}; {count} not, such as {others[0]!r:.80}. Deliver the rows that were drawn, or "
+            f"must be rows drawn for {period}; {count} not, such as {others[0]!r:.80}. Deliver the rows that were drawn, or "
             "accept others (accept_others, --accept-others).",
             owner=_OWNER,
             name="ids",
@@ -272,33 +314,19 @@ def _gather(
         after = transitions.delivered(state, packed.event, seq=draft.next_seq)
     except DataError as error:
         raise error.renamed(owner=_OWNER, name=error.name or "X") from None
-    encoded = delivery.encoded
-    if encoded is not None and delivery.ids is not None and packed.ids is not None:
-        counted = set(packed.ids)
-        encoded = encoded.take([place for place, row_id in enumerate(delivery.ids) if str(row_id) in counted])
-    mapped = () if encoded is None else encoded.mapped_categories()
-    filled = () if encoded is None else encoded.filled_cells()
     body = {
         "period": state.state.period,
         "rows": rows,
         "repeated": repeated,
         **delivery.left_out,
-        "source": delivery.source,
-        "who": delivery.who,
+        **_entry_body(delivery, packed, others),
     }
-    if delivery.digest is not None:
-        body["digest"] = delivery.digest
-    if others:
-        body["others"] = others
-    if mapped:
-        body["unknown_categories"] = [mapped_categories_json(item) for item in mapped]
-    if filled:
-        body["filled"] = [filled_cells_json(item) for item in filled]
+    encoded = delivery.encoded
     if encoded is not None and current_encoding(state.definition, state.encoding) is None:
         body["encoding"] = encoded.encoding.to_values()
         after = transitions.encoded(after, body)
     draft.add("delivered", body, key=delivery.name, rows=pack_rows(packed))
-    return after, _Counted(rows=rows, repeated=repeated, others=others, mapped=mapped, filled=filled)
+    return after, _Counted(taken=(packed,), repeated=repeated, others=others)
 
 
 def _read(state: CampaignState, delivery: Delivery) -> PackedRows | None:

@@ -161,15 +161,25 @@ def _drawn_and_missing(store: Store, state: CampaignState, force: LogInForce, pe
 
 
 def absorb_late_rows(
-    store: Store, state: CampaignState, draft: Draft, late: Mapping[int, PackedRows], body: Mapping[str, Any], key: str
+    store: Store,
+    state: CampaignState,
+    draft: Draft,
+    late: Mapping[int, PackedRows],
+    bodies: Mapping[int, dict[str, Any]],
+    key: str,
 ) -> tuple[CampaignState, tuple[LateRows, ...], Revision]:
-    """Add rows to closed periods and absorb these and the periods since again; ``body`` is common to the log entries."""
+    """Add rows to closed periods and absorb these and the periods since again; ``bodies`` are of their log entries."""
     name, before = state.definition.name, draft.next_seq
     log = store.entries(name, limit=state.seq)
     data = {}
     for period in sorted(late, reverse=True):  # the earliest is last: everything is absorbed from there
         data[draft.next_seq] = pack_rows(late[period])
-        entry = {**body, "period": period, "rows": len(late[period].event.y), "late": state.state.period - period}
+        entry = {
+            **bodies[period],
+            "period": period,
+            "rows": len(late[period].event.y),
+            "late": state.state.period - period,
+        }
         draft.add("delivered", entry, key=key, rows=data[draft.next_seq])
     added = [replace(entry, seq=before + place) for place, entry in enumerate(draft.entries[before - state.seq - 1 :])]
     stored = stored_rows(store, name)
@@ -181,7 +191,7 @@ def absorb_late_rows(
     rows = tuple(
         LateRows(period=period, key=keys.get(period), rows=len(late[period].event.y)) for period in sorted(late)
     )
-    after, revision = record_revision(state, revised, draft, who=str(body["who"]))
+    after, revision = record_revision(state, revised, draft, who=str(bodies[min(late)]["who"]))
     assert revision is not None
     return after, rows, revision
 

@@ -161,9 +161,11 @@ def calendar_source(name: str, columns: Collection[str]) -> tuple[str, str] | No
 
 
 def calendar_column(
-    name: str, columns: Mapping[str, Column], *, owner: str, dayfirst: bool | None = None
+    name: str, columns: Mapping[str, Column], *, owner: str, dayfirst: bool | None = None, settings: bool = True
 ) -> Column | None:
     """Return a calendar feature; None where the name is not that of one.
+
+    ``settings`` is whether the caller has the setting ``dayfirst``, which messages then name.
 
     >>> from driftpace.tables import read_columns
     >>> table = read_columns({"date": ["2010-03-15", "2010-03-16", None]})
@@ -174,7 +176,7 @@ def calendar_column(
     if source is None:
         return None
     column, part = source
-    dates = parse_dates(columns[column], column, owner=owner, dayfirst=dayfirst)
+    dates = parse_dates(columns[column], column, owner=owner, dayfirst=dayfirst, settings=settings)
     check_precision(dates, column, part.partition(":")[0], owner=owner)
     missing = np.isnat(dates.values)
     days = dates.values.astype("datetime64[D]")

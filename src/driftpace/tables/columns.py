@@ -98,13 +98,31 @@ def from_arrays(source: Mapping[str, Any], owner: str, *, as_text: Collection[st
     check_unique_names(names, f"{owner}: the table")
     columns = {}
     for name, given in zip(names, source.values(), strict=True):
-        if isinstance(given, str) or np.ndim(given) != 1:
-            raise DataError(f"{owner}: column {name!r} must be one-dimensional; got shape {np.shape(given)}.")
+        if isinstance(given, str) or _dimensions(given) != 1:
+            raise DataError(f"{owner}: column {name!r} must be one-dimensional; got {_shape(given)}.")
         columns[name] = _from_array(given, name in as_text)
     lengths = {column.values.size for column in columns.values()}
     if len(lengths) > 1:
         raise DataError(f"{owner}: columns must be of one length; got lengths {sorted(lengths)}.")
     return columns
+
+
+def _dimensions(given: Any) -> int | None:
+    """Return the number of dimensions; None of lists of different lengths."""
+    try:
+        return np.ndim(given)
+    except ValueError:
+        return None
+
+
+def _shape(given: Any) -> str:
+    """Return the shape for a message, or the first cell that is a list."""
+    if _dimensions(given) is not None:
+        return f"shape {np.shape(given)}"
+    row, cell = next(
+        (row, cell) for row, cell in enumerate(given, 1) if np.iterable(cell) and not isinstance(cell, str)
+    )
+    return f"{cell!r:.60} in row {row:,}"
 
 
 def _from_array(given: Any, as_text: bool) -> Column:

@@ -62,9 +62,11 @@ class Misfit(NamedTuple):
     fix: str
     share: float
     """Share of the distinct cells that are dates."""
+    setting: str = ""
+    """A setting that is another fix, where the caller has it."""
 
 
-def parse_dates(column: Column, name: str, *, owner: str, dayfirst: bool | None = None) -> Dates:
+def parse_dates(column: Column, name: str, *, owner: str, dayfirst: bool | None = None, settings: bool = True) -> Dates:
     """Return a column as moments that sort in time.
 
     Parameters
@@ -77,6 +79,8 @@ def parse_dates(column: Column, name: str, *, owner: str, dayfirst: bool | None 
         The function that messages name.
     dayfirst : bool, optional
         Whether 03/04/2010 is 3 April; by default the other cells decide.
+    settings : bool
+        Whether the caller has the setting ``dayfirst``, which messages then name.
 
     Returns
     -------
@@ -102,14 +106,15 @@ def parse_dates(column: Column, name: str, *, owner: str, dayfirst: bool | None 
     """
     result = _parse(column, dayfirst, serials=True)
     if isinstance(result, Misfit):
-        raise not_dates(name, result, owner)
+        raise not_dates(name, result, owner, settings=settings)
     return result
 
 
-def not_dates(name: str, misfit: Misfit, owner: str) -> DataError:
+def not_dates(name: str, misfit: Misfit, owner: str, *, settings: bool = True) -> DataError:
     """Return the error for a column that is not dates."""
+    setting = f"{misfit.setting}, or " if settings and misfit.setting else ""
     return DataError(
-        f"column {name!r} must hold dates that sort in time; {misfit.problem}: {misfit.fix}.",
+        f"column {name!r} must hold dates that sort in time; {misfit.problem}: {setting}{misfit.fix}.",
         owner=owner,
     )
 
@@ -267,8 +272,9 @@ def _texts(column: Column, dayfirst: bool | None, *, serials: bool) -> Dates | M
         problem = cell_at(places[:, 0] == first)
         if second is None:
             example = cells[first].resolve(True)
-            fix = f"set dayfirst to true or false (--dayfirst or --monthfirst), or write {example}"
-            return Misfit(f"{problem}, and no cell shows whether day or month is first", fix, share)
+            problem = f"{problem}, and no cell shows whether day or month is first"
+            setting = "set dayfirst to true or false (--dayfirst or --monthfirst)"
+            return Misfit(problem, f"write {example}", share, setting)
         if first != second:
             problem = f"{problem} and {cell_at(places[:, 0] == second)}"
         return Misfit(problem, "write the day first in all cells, or in none", share)

@@ -275,7 +275,7 @@ class Encoding:
 def find_column(columns: Mapping[str, Column], name: str, owner: str) -> Column:
     """Return the column of that name, or the calendar feature such as ``date:month``; raise DataError where there is neither."""
     if name not in columns:
-        made = calendar_column(name, columns, owner=owner)
+        made = calendar_column(name, columns, owner=owner, settings=False)
         if made is not None:
             return made
         near = get_close_matches(name, columns, n=1)
