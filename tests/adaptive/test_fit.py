@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 from driftpace.adaptive.coordinates import coordinates
-from driftpace.adaptive.fit import fit_period, metric
+from driftpace.adaptive.fit import _without_leverage, fit_period, metric
 from driftpace.adaptive.memory import Memory, NoiseSums, no_memory
 from driftpace.losses import LinearLoss, LogisticLoss, SmoothedHinge
 from driftpace.typing import FloatArray
@@ -272,3 +272,14 @@ def test_the_risk_of_classes_follows_their_share(
     assert 0.9 < ratio() < 1.4
     monkeypatch.setattr("driftpace.adaptive.fit._relative_curvature", lambda *_: 1.0)
     assert not 0.9 < ratio() < 1.4
+
+
+@pytest.mark.parametrize("where", ["root", "inverse"])
+def test_groups_whose_numbers_overflowed_are_reported_as_unknown(where: str) -> None:
+    """No error of linear algebra: the judgement is not finite, and the rows are refused in a sentence."""
+    root, inverse = np.ones((4, 2)), np.eye(2)
+    (root if where == "root" else inverse)[0, 0] = np.inf
+    with np.errstate(invalid="ignore"):  # as in every judgement
+        slopes, dominant = _without_leverage(np.ones(4), root, inverse, np.array([0, 0, 1, 1]))
+    assert np.isnan(slopes).all()
+    assert dominant.all()

@@ -370,10 +370,13 @@ def _without_leverage(
     The inverse gives the residuals of a fit without the group (the jackknife over groups), whose noise is 5 to 11 % too large by
     Monte Carlo; its root, unbiased for independent rows and used for a row that is alone, is 5 to 8 % too small: the power lies
     between. Also return which groups alone determine a direction of the model, so that even these residuals are limited in it.
-    Groups of equal size are computed at once.
+    Groups of equal size are computed at once. Where a number overflowed nothing is known, and no slope is a number.
     """
-    values, basis = np.linalg.eigh(0.5 * (inverse + inverse.T))
-    root = root @ (basis * np.sqrt(np.maximum(values, 0.0)))
+    if np.isfinite(inverse).all():
+        values, basis = np.linalg.eigh(0.5 * (inverse + inverse.T))
+        root = root @ (basis * np.sqrt(np.maximum(values, 0.0)))
+    if not (np.isfinite(inverse).all() and np.isfinite(root).all()):
+        return np.full_like(slopes, np.nan), np.ones(int(groups.max()) + 1, dtype=np.bool_)
     corrected = slopes.copy()
     order = np.argsort(groups, kind="stable")
     sizes = np.bincount(groups)
