@@ -19,7 +19,7 @@ NAMES = (
     "selection",
     "service",
 )
-"""Run when no name is given. synthetic_study takes hours, batches one hour and orders a quarter:
+"""Run when no name is given. synthetic_study takes hours, batches one hour, orders and choice a quarter:
 run them by name, or with make study."""
 
 

@@ -3,6 +3,7 @@
 from driftpace.adaptive.audit import AuditState, ErrorRecord, audit_of, audit_rows, fresh_rows
 from driftpace.adaptive.certificate import certificate
 from driftpace.adaptive.checks import Supply, checks, counted, measured_risk, status
+from driftpace.adaptive.choice import CHOICES, draw_by_rate, draw_stratified, importance
 from driftpace.adaptive.held_out import LEAST as LEAST_HELD_OUT
 from driftpace.adaptive.held_out import MOST_SHARE, RowCounts, check_audit, count_rows, held_out_rows
 from driftpace.adaptive.outlook import PredictedBound, outlook_from_here, outlook_of
@@ -25,6 +26,7 @@ from driftpace.adaptive.state import (
 )
 
 __all__ = [
+    "CHOICES",
     "FIRST_ROWS",
     "LEAST_HELD_OUT",
     "MOST_SEASON",
@@ -52,12 +54,15 @@ __all__ = [
     "checks",
     "count_rows",
     "counted",
+    "draw_by_rate",
+    "draw_stratified",
     "drift",
     "early",
     "effective_rows",
     "first_state",
     "fresh_rows",
     "held_out_rows",
+    "importance",
     "judge",
     "measured_risk",
     "next_batch",

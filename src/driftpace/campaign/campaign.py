@@ -27,6 +27,7 @@ from driftpace.campaign.undo import UndoTarget, undo
 from driftpace.errors import ConflictError, ParameterError
 from driftpace.storage import open_store
 from driftpace.tracker import Tracker
+from driftpace.tracker.inputs import read_weights
 
 DRAW_ATTEMPTS = 6
 """How often rows are drawn again where a concurrent writer drew first."""
@@ -456,6 +457,7 @@ class Campaign(CampaignReader):
         *,
         order: Order | None = None,
         strata: str | None = None,
+        choose: str = "uniform",
         replace: bool = False,
         source: str = "",
         who: str = "",
@@ -473,6 +475,9 @@ class Campaign(CampaignReader):
             The order to draw for: the open one, or in a dry run that of the next period.
         strata : str, optional
             Draw in proportion to the values of this column.
+        choose : {"uniform", "stratified", "informative"}
+            Draw all rows alike, in proportion to their predictions, or those more often that tell more about the model; see
+            :meth:`Tracker.choose`. The weights of informative rows are recorded with the draw, and count when labels arrive.
         replace : bool
             Draw other rows for those drawn before that are still without a label.
         source : str
@@ -490,7 +495,7 @@ class Campaign(CampaignReader):
         >>> len(sample), sample.new, len(campaign.sample({"area": list(range(100))}).rows()["area"])
         (6, 6, 6)
         """
-        draw = partial(self._sample, pool, order, source, who, dry_run, strata=strata, replace=replace)
+        draw = partial(self._sample, pool, order, source, who, dry_run, strata=strata, choose=choose, replace=replace)
         for _ in range(DRAW_ATTEMPTS - 1):
             with suppress(ConflictError):  # the rows of a concurrent writer are in the log now: draw again
                 return draw()
@@ -503,7 +508,13 @@ class Campaign(CampaignReader):
         if sample.new and not dry_run:
             before = find_shortfall(self._store, state, order).drawn
             self.record_draw(
-                sample.ids, period=order.period, before=before, source=source, pool_rows=sample.eligible, who=who
+                sample.ids,
+                period=order.period,
+                before=before,
+                source=source,
+                pool_rows=sample.eligible,
+                weights=sample.weights,
+                who=who,
             )
         return sample
 
@@ -515,6 +526,7 @@ class Campaign(CampaignReader):
         before: Sequence[str] | None = None,
         source: str = "",
         pool_rows: int = 0,
+        weights: Any = None,
         who: str = "",
         dry_run: bool = False,
     ) -> None:
@@ -530,6 +542,8 @@ class Campaign(CampaignReader):
             What :meth:`drawn` returned when the rows were chosen.
         source, pool_rows
             Recorded in the log: the pool and its size.
+        weights : array-like, optional
+            What each row counts for when its label arrives, such as one over the probability that it was drawn.
         who, dry_run
             See the class.
 
@@ -538,7 +552,9 @@ class Campaign(CampaignReader):
         ConflictError
             If other rows were drawn since ``before``.
         """
-        drawn = Draw(ids=ids, before=before, source=source, pool_rows=pool_rows, who=who)
+        owner = "Campaign.record_draw"
+        values = None if weights is None else read_weights(weights, owner=owner, rows=len(ids), name="weights").tolist()
+        drawn = Draw(ids=ids, before=before, source=source, pool_rows=pool_rows, who=who, weights=values)
         self._handle.change(
             lambda state, draft: (record_draw(self._store, state, draft, drawn, period=period), None), dry_run=dry_run
         )

@@ -10,6 +10,7 @@ import numpy as np
 
 from driftpace import validation
 from driftpace.campaign import transitions
+from driftpace.campaign.choosing import drawn_weights, with_drawn_weights
 from driftpace.campaign.handle import Draft, check_key
 from driftpace.campaign.late import absorb_late_rows, select, split_rows
 from driftpace.campaign.orders import (
@@ -242,6 +243,10 @@ def _take_late(
         count = _check_drawn(delivery, rows.ids, drawn, f"period {period}")
         bodies[period] = {"repeated": 0, **_entry_body(delivery, rows, count)}
         others += count
+    late = {
+        period: with_drawn_weights(state, rows, drawn_weights(store, state, log.draws.get(period, ())), owner=_OWNER)
+        for period, rows in late.items()
+    }
     assert delivery.name is not None
     state, parts, revision = absorb_late_rows(store, state, draft, late, bodies, delivery.name)
     return state, parts, revision, _Counted(taken=tuple(late.values()), others=others)
@@ -310,6 +315,8 @@ def _gather(
     rows = len(packed.event.y)
     if rows == 0:
         return state, _Counted(repeated=repeated)
+    draws = () if state.opened is None else state.opened.draws
+    packed = with_drawn_weights(state, packed, drawn_weights(store, state, draws), owner=_OWNER)
     try:
         after = transitions.delivered(state, packed.event, seq=draft.next_seq)
     except DataError as error:

@@ -165,7 +165,8 @@ def _selected(entry: "Entry") -> Parts:
     body = entry.body
     pool = f" of {body['pool']:,}" if body.get("pool") else ""
     rows = plural(body["rows"], "row")
-    return f"{rows}{pool} sampled for labelling{_of_period(body, 'in')}{_from_source(body)}", ""
+    weighted = ", informative ones more often" if body.get("weighted") else ""
+    return f"{rows}{pool} sampled for labelling{_of_period(body, 'in')}{_from_source(body)}{weighted}", ""
 
 
 def _delivered(entry: "Entry") -> Parts:

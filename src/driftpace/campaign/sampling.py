@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from driftpace import validation
+from driftpace.adaptive import CHOICES
+from driftpace.campaign.choosing import draw_by_model
 from driftpace.campaign.handle import Draft
 from driftpace.campaign.orders import awaited_in, drawn_in, open_order
 from driftpace.campaign.records import Order
@@ -16,7 +19,7 @@ from driftpace.campaign.text import period_name
 from driftpace.campaign.transitions import pack_ids, selected
 from driftpace.errors import ConflictError, ParameterError
 from driftpace.storage.base import Store
-from driftpace.typing import BoolArray, IntArray
+from driftpace.typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from driftpace.tables import Column, DrawnRows
@@ -65,6 +68,8 @@ class Sample:
         How many rows of the pool were not eligible.
     labelled : int
         How many of the rows have a label in the pool already.
+    weights : numpy.ndarray, optional
+        What each row counts for when it is labelled, which :meth:`Campaign.tell` knows; None where all were equally likely.
     sentence : str
         How the rows were drawn.
     """
@@ -77,6 +82,7 @@ class Sample:
     invalid: Mapping[str, int]
     skipped: int = 0
     labelled: int = 0
+    weights: FloatArray | None = None
     sentence: str
     _columns: Mapping[str, "Column"]
     _drawn: "DrawnRows | None"
@@ -121,6 +127,7 @@ def draw_sample(
     pool: Any,
     *,
     strata: str | None = None,
+    choose: str = "uniform",
     replace: bool = False,
     source: str = "",
 ) -> Sample:
@@ -130,6 +137,11 @@ def draw_sample(
     """
     from driftpace.tables import draw_rows
 
+    validation.choice(OWNER, CHOICES, choose=choose)
+    if choose != "uniform" and strata is not None:
+        raise ParameterError(
+            f"must be 'uniform' with a column to stratify by; got {choose!r}.", owner=OWNER, name="choose"
+        )
     definition = state.definition
     shortfall = find_shortfall(store, state, order, replace=replace)
     columns = read_table(pool, owner=OWNER, name="pool", definition=definition, encoding=state.encoding)
@@ -139,10 +151,24 @@ def draw_sample(
         drawn = _rows_by_id(columns, shortfall.awaited, definition.id)
         return _sample(state, columns, drawn, sentence=f"the {len(drawn):,} rows drawn before and not labelled yet")
     leave, invalid = _invalid_rows(state, columns, source)
-    drawn = draw_rows(
+    rng_key, early = _rng_key(store, state, order.period), ""
+    chosen = None
+    if choose != "uniform":
+        chosen = draw_by_model(
+            state,
+            columns,
+            shortfall.samples,
+            choose=choose,
+            rng_key=rng_key,
+            already=shortfall.drawn,
+            leave=leave,
+            owner=OWNER,
+        )
+        early = "" if chosen is not None else " There is no model to choose by yet."
+    drawn = chosen or draw_rows(
         columns,
         shortfall.samples,
-        rng_key=_rng_key(store, state, order.period),
+        rng_key=rng_key,
         strata=strata,
         already=shortfall.drawn,
         leave=leave,
@@ -157,7 +183,8 @@ def draw_sample(
         state,
         columns,
         drawn,
-        sentence=drawn.sentence,
+        sentence=drawn.sentence + early,
+        weights=drawn.weights,
         new=len(drawn),
         eligible=drawn.pool,
         invalid=invalid,
@@ -237,6 +264,7 @@ class Draw:
     source: str
     pool_rows: int
     who: str
+    weights: Sequence[float] | None = None
 
 
 def record_draw(store: Store, state: CampaignState, draft: Draft, draw: Draw, *, period: int | None) -> CampaignState:
@@ -251,6 +279,8 @@ def record_draw(store: Store, state: CampaignState, draft: Draft, draw: Draw, *,
         "source": draw.source,
         "who": draw.who,
     }
+    if draw.weights is not None:
+        body["weighted"] = True
     seq = draft.next_seq
-    draft.add("selected", body, rows=pack_ids(draw.ids))
+    draft.add("selected", body, rows=pack_ids(draw.ids, draw.weights))
     return selected(state, seq=seq)

@@ -81,9 +81,10 @@ def unpack_rows(data: bytes) -> PackedRows:
     return PackedRows(event=event, ids=None if ids is None else tuple(ids))
 
 
-def pack_ids(ids: Sequence[str]) -> bytes:
-    """Encode a list of ids as bytes."""
-    return zlib.compress(json.dumps(list(ids)).encode(), 1)
+def pack_ids(ids: Sequence[str], weights: Sequence[float] | None = None) -> bytes:
+    """Encode a list of ids as bytes, with the weights of the rows where they have any."""
+    plain: Any = list(ids) if weights is None else {"ids": list(ids), "weights": [float(one) for one in weights]}
+    return zlib.compress(json.dumps(plain).encode(), 1)
 
 
 def unpack_ids(data: bytes) -> tuple[str, ...]:
@@ -92,10 +93,30 @@ def unpack_ids(data: bytes) -> tuple[str, ...]:
     >>> unpack_ids(pack_ids(["a", "b"])), unpack_ids(b"")
     (('a', 'b'), ())
     """
+    plain = _unpacked(data)
+    return tuple(plain["ids"] if isinstance(plain, dict) else plain)
+
+
+def unpack_weights(data: bytes) -> dict[str, float]:
+    """Decode the weights of drawn rows by id; none where they count alike.
+
+    >>> unpack_weights(pack_ids(["a", "b"], [0.5, 2.0])), unpack_weights(pack_ids(["a"]))
+    ({'a': 0.5, 'b': 2.0}, {})
+    """
+    plain = _unpacked(data)
+    return dict(zip(plain["ids"], plain["weights"], strict=True)) if isinstance(plain, dict) else {}
+
+
+def _unpacked(data: bytes) -> Any:
+    """Return what was packed: a list of ids, or ids and weights."""
     try:
-        return tuple(json.loads(zlib.decompress(data))) if data else ()
+        plain = json.loads(zlib.decompress(data)) if data else []
     except (zlib.error, ValueError, TypeError) as error:
         raise StateFileError(f"the list of drawn rows is damaged: {error}.") from None
+    whole = isinstance(plain, list) or (isinstance(plain, dict) and {"ids", "weights"} <= plain.keys())
+    if not whole:
+        raise StateFileError("the list of drawn rows is damaged: it has no ids.")
+    return plain
 
 
 def created(entry: Entry) -> CampaignState:

@@ -27,6 +27,14 @@ class TaskFormat(StrEnum):
     LABEL_STUDIO = "label-studio"
 
 
+class RowChoice(StrEnum):
+    """How the rows to label are chosen."""
+
+    UNIFORM = "uniform"
+    STRATIFIED = "stratified"
+    INFORMATIVE = "informative"
+
+
 def ask(
     name: Name,
     key: Key = None,
@@ -48,6 +56,13 @@ def ask(
         str | None,
         typer.Option(metavar="COLUMN", help="Draw in proportion to the values of a column.", rich_help_panel=_ROWS),
     ] = None,
+    choose: Annotated[
+        RowChoice,
+        typer.Option(
+            help="Draw all rows alike, in proportion to their predictions, or those more often that tell more about the model.",
+            rich_help_panel=_ROWS,
+        ),
+    ] = RowChoice.UNIFORM,
     task_format: Annotated[
         TaskFormat, typer.Option("--as", help="Write a table, or Label Studio tasks (.json).", rich_help_panel=_ROWS)
     ] = TaskFormat.TABLE,
@@ -87,6 +102,7 @@ def ask(
         sheet=sheet,
         out=out,
         stratify=stratify,
+        choose=choose,
         task_format=task_format,
         instead=instead,
         label_studio=label_studio,
@@ -134,6 +150,7 @@ class _Task:
     sheet: str | None
     out: Path | None
     stratify: str | None
+    choose: RowChoice
     task_format: TaskFormat
     instead: bool
     label_studio: str | None
@@ -182,6 +199,7 @@ class _Task:
             self._pool(campaign),
             order=order,
             strata=self.stratify,
+            choose=self.choose.value,
             replace=self.instead,
             source=self._source,
             who=who,
@@ -245,6 +263,7 @@ def _refuse_without_select(options: dict[str, Any]) -> None:
         "--out": options["out"],
         "--sheet": options["sheet"],
         "--stratify": options["stratify"],
+        "--choose": None if options["choose"] is RowChoice.UNIFORM else options["choose"],
         "--instead": options["instead"] or None,
         "--label-studio": options["label_studio"],
         "--project": options["project"],

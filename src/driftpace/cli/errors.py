@@ -20,6 +20,7 @@ _SUBJECTS = {
     ("Campaign.sample", "path"): "--out",
     ("Campaign.sample", "pool"): "--select",
     ("Campaign.sample", "strata"): "--stratify",
+    ("Campaign.sample", "choose"): "--choose",
     ("Campaign.tell", "X"): "FILE",
     ("Campaign.tell", "groups"): "FILE",
     ("Campaign.tell", "sample_weight"): "FILE",

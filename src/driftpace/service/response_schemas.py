@@ -413,6 +413,7 @@ class SampleResponse(ResponseModel):
     """Rows to label: ``new`` of them drawn now, out of the ``eligible`` rows of the pool; ``invalid`` counts reasons."""
 
     ids: list[str]
+    weights: list[float] | None
     rows: list[dict[str, float | int | str | None]]
     new: int
     eligible: int

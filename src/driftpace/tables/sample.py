@@ -18,14 +18,15 @@ from driftpace.tables.columns import Column
 from driftpace.tables.json_format import as_written
 from driftpace.tables.label_studio import ROW_ID
 from driftpace.tables.limits import clip
-from driftpace.typing import BoolArray, IntArray
+from driftpace.typing import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class DrawnRows:
     """Rows drawn from a pool: their places, their ids, and a sentence on how they were drawn.
 
-    ``pool`` is the number of rows to draw from, without those drawn before; ``strata`` the number drawn from each stratum.
+    ``pool`` is the number of rows to draw from, without those drawn before; ``strata`` the number drawn from each stratum;
+    ``weights`` what each row counts for, None where all were equally likely.
     """
 
     places: IntArray
@@ -33,6 +34,7 @@ class DrawnRows:
     sentence: str
     pool: int
     strata: Mapping[str, int] | None = None
+    weights: FloatArray | None = None
 
     def __len__(self) -> int:
         return len(self.ids)

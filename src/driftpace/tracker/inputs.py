@@ -104,15 +104,17 @@ def read_groups(groups: Any, *, owner: str, rows: int) -> IntArray:
     return np.array(codes, dtype=np.int64)[of_row] if rows else np.zeros(0, dtype=np.int64)
 
 
-def read_weights(weights: Any, *, owner: str, rows: int) -> FloatArray:
+def read_weights(weights: Any, *, owner: str, rows: int, name: str = "sample_weight") -> FloatArray:
     """Return the weights of rows as floats: not negative, and not all zero."""
-    name = "sample_weight"
     values = _series_values(weights, f"{owner}({name}=...)")
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.shape != (rows,):
         raise DataError(
-            f"must have one entry for each of the {rows} rows of X; got shape {values.shape}.", owner=owner, name=name
+            f"must have one entry for each of the {rows} rows{' of X' if name == 'sample_weight' else ''}; got shape "
+            f"{values.shape}.",
+            owner=owner,
+            name=name,
         )
     numbers = _as_floats(values, f"{owner}({name}=...)")
     bad = ~((numbers >= 0.0) & (numbers <= LARGEST))

@@ -323,10 +323,10 @@ class ModelMethod(ABC):
         return self.with_model(replace(state, features=features, columns=columns), spec.domain.project(start), start)
 
 
-def require_order(state: TrackerState) -> None:
+def require_order(state: TrackerState, call: str = "tell") -> None:
     """Raise ProtocolError where the open period was not sized yet."""
     if state.order is None:
-        raise ProtocolError(f"tell() was called before ask() in period {state.period}; call ask() first.")
+        raise ProtocolError(f"{call}() was called before ask() in period {state.period}; call ask() first.")
 
 
 def check_pool(state: TrackerState, pool: int | None) -> None:

@@ -24,6 +24,7 @@ from driftpace.selection import Selection
 from driftpace.storage import read_state, write_state
 from driftpace.tracker.builder import MEMORY, build_candidates, build_method, check_weights, selection_of, uses_groups
 from driftpace.tracker.candidates_method import CandidatesMethod
+from driftpace.tracker.choosing import choose_rows
 from driftpace.tracker.codec import from_body, to_body
 from driftpace.tracker.encoding import encode_rows, learn_frame
 from driftpace.tracker.history import History
@@ -32,7 +33,7 @@ from driftpace.tracker.late import KeptPeriod, LateWindow
 from driftpace.tracker.method import Method, TellEvent, require_order
 from driftpace.tracker.paper import RuleName, paper_parts, with_paper_parts
 from driftpace.tracker.state import ModelSpec
-from driftpace.typing import BoolArray, FloatArray
+from driftpace.typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from driftpace.tables.encoding import Encoding, MissingPolicy
@@ -369,6 +370,66 @@ class Tracker:
             validation.count("Tracker.ask", least=0, pool=pool)
         self._state, request = self._method.ask(self._state, pool)
         return request
+
+    def choose(
+        self,
+        pool: Any,
+        samples: int | None = None,
+        *,
+        method: str = "informative",
+        rng: np.random.Generator | int | None = None,
+    ) -> tuple[IntArray, FloatArray]:
+        """Choose the rows of a pool to label next, with the weights that :meth:`tell` needs.
+
+        Parameters
+        ----------
+        pool : array-like or data frame of shape (rows, columns)
+            Features of the rows that could be labelled.
+        samples : int, optional
+            How many; by default what :meth:`ask` requests. A smaller pool gives all it has.
+        method : {"informative", "stratified", "uniform"}
+            Informative rows are drawn in proportion to what they are expected to add to what is known of the model, a tenth of them
+            uniformly; their weights undo that, and without them the model is wrong. Stratified rows have predictions spread as
+            those of the pool, and uniform rows are drawn at random: both count alike. As long as no rows were delivered, nothing
+            is known, and rows are drawn uniformly.
+        rng : int or numpy.random.Generator, optional
+            By default a stream of the tracker's own: the same rows for the same state.
+
+        Returns
+        -------
+        places : ndarray of int
+            Where the rows are in the pool, none twice, in random order.
+        weights : ndarray of float
+            One for each row, for ``tell(..., sample_weight=weights)``.
+
+        Examples
+        --------
+        >>> from driftpace import LogisticLoss, Tracker
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.standard_normal((2000, 2))
+        >>> y = np.where(X[:, 0] + rng.logistic(size=2000) > 4.0, 1, -1)
+        >>> tracker = Tracker(LogisticLoss(l2=0.001), epsilon=0.01, rng=0)
+        >>> while tracker.ask().samples:
+        ...     places, weights = tracker.choose(X)
+        ...     _ = tracker.tell(X[places], y[places], sample_weight=weights, final=False)
+        >>> report = tracker.tell()
+        >>> report.effective_samples < report.samples
+        True
+        """
+        owner = "Tracker.choose"
+        if samples is None:
+            require_order(self._state, "choose")
+            samples = self.ask().samples
+        validation.count(owner, least=0, samples=samples)
+        given, _, _ = self._encoded(pool, owner, drop=False)
+        rows = read_rows(given, owner=owner, features=self._state.features, columns=self._state.columns)
+        state = self._state
+        if rng is None:
+            rng = np.random.default_rng((self._method.spec.entropy, state.period, state.gathered, 2))
+        places, weights = choose_rows(
+            self._method, state, rows.X, int(samples), method, np.random.default_rng(rng), owner=owner
+        )
+        return places, np.ones(len(places)) if weights is None else weights
 
     def tell(
         self, X: Any = None, y: Any = None, *, groups: Any = None, sample_weight: Any = None, final: bool = True

@@ -1,6 +1,6 @@
 """Routes that read tables without labels: draw rows to label from a pool, and infer a definition from a table."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
@@ -35,6 +35,10 @@ async def sample(
     request: Request,
     name: CampaignName,
     strata: Annotated[str | None, Query(min_length=1, max_length=200, description="Column to stratify by.")] = None,
+    choose: Annotated[
+        Literal["uniform", "stratified", "informative"],
+        Query(description="Draw all rows alike, in proportion to their predictions, or informative ones more often."),
+    ] = "uniform",
 ) -> Response:
     """Draw the rows to label from a pool, and record them in the log, so that none is drawn twice in a period.
 
@@ -47,7 +51,7 @@ async def sample(
         pool = read_rows(upload, campaign, service.limits.tables, owner="sample")
         if isinstance(pool, Arrays):
             raise DataError("must be a table with named columns; got X.", owner="sample", name="body")
-        drawn = campaign.sample(pool, strata=strata, source=upload.source, who=who)
+        drawn = campaign.sample(pool, strata=strata, choose=choose, source=upload.source, who=who)
         return json_response(_sample_json(drawn))
 
     return await service.change(name, change)
@@ -93,6 +97,7 @@ def _sample_json(drawn: Sample) -> dict[str, Any]:
     columns = {name: [_cell(value) for value in values] for name, values in drawn.rows().items()}
     return {
         "ids": list(drawn.ids),
+        "weights": None if drawn.weights is None else drawn.weights.tolist(),
         "rows": [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)],
         "new": drawn.new,
         "eligible": drawn.eligible,

@@ -1,0 +1,55 @@
+"""Choose the rows of a pool that a tracker is told next."""
+
+from typing import Any, cast
+
+import numpy as np
+
+from driftpace import validation
+from driftpace.adaptive import CHOICES, draw_by_rate, draw_stratified, importance
+from driftpace.errors import ParameterError
+from driftpace.tracker.adaptive_method import AdaptiveMethod, AdaptiveMethodState
+from driftpace.tracker.budget_method import BudgetState
+from driftpace.tracker.builder import model_method
+from driftpace.tracker.candidates_method import CandidatesMethod
+from driftpace.typing import FloatArray, IntArray
+
+
+def choose_rows(
+    method: Any, state: Any, X: FloatArray, samples: int, how: str, rng: np.random.Generator, *, owner: str
+) -> tuple[IntArray, FloatArray | None]:
+    """Return the places of rows of a pool, and their weights; None where all count alike.
+
+    Rows of a first period are drawn uniformly as long as nothing is known.
+    """
+    validation.choice(owner, CHOICES, method=how)
+    if how != "uniform":
+        one, now = method.current(state)
+        inner = model_method(one)
+        if not isinstance(inner, AdaptiveMethod):
+            raise ParameterError(
+                f"must be 'uniform' with learner=, drift= and rule=: their rows count alike; got {how!r}.",
+                owner=owner,
+                name="method",
+            )
+        now = cast(AdaptiveMethodState, now.inner if isinstance(now, BudgetState) else now)
+        if isinstance(method, CandidatesMethod) and state.places:
+            seen = state.places[state.chosen]
+            X = X if seen is None else X[:, list(seen)]
+        adaptive = now.adaptive
+        if adaptive is not None and (adaptive.banks or now.gathered):
+            return _chosen(inner, now, X, samples, how, rng)
+    return rng.permutation(len(X))[:samples], None
+
+
+def _chosen(
+    method: AdaptiveMethod, state: Any, X: FloatArray, samples: int, how: str, rng: np.random.Generator
+) -> tuple[IntArray, FloatArray | None]:
+    look = method.look(state)
+    if method.spec.fit_intercept:
+        assert look.adaptive.place is not None
+        X = np.column_stack([np.ones(len(X)), X - look.adaptive.place])
+    with np.errstate(over="ignore", invalid="ignore"):
+        if how == "stratified":
+            return draw_stratified(np.nan_to_num(X @ look.judged.model), samples, rng), None
+        rates = importance(look.adaptive, look.judged, look.rows, X, min(samples, len(X)))
+    return draw_by_rate(rates if np.isfinite(rates).all() else np.ones(len(X)), samples, rng)
