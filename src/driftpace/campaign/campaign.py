@@ -20,7 +20,7 @@ from driftpace.campaign.orders import amend, ask, decide, fund, open_order
 from driftpace.campaign.reader import CampaignReader
 from driftpace.campaign.records import Order, Receipt, Status, Undone
 from driftpace.campaign.sampling import Draw, Sample, draw_sample, find_shortfall, record_draw
-from driftpace.campaign.schema import read_table
+from driftpace.campaign.schema import frame_columns, read_table
 from driftpace.campaign.state import CampaignState
 from driftpace.campaign.status import status
 from driftpace.campaign.undo import UndoTarget, undo
@@ -172,7 +172,8 @@ class Campaign(CampaignReader):
         Parameters
         ----------
         X, y : array-like, optional
-            Features and targets. ``tell()`` without rows closes the period.
+            Features and targets. ``tell()`` without rows closes the period. A frame with texts or missing cells is read as
+            :meth:`tell_table` reads it, with the targets as in a table.
         groups : array-like, optional
             Group of each row, where rows belong together (a person, a shop); see :meth:`Tracker.tell`.
         sample_weight : array-like, optional
@@ -205,6 +206,24 @@ class Campaign(CampaignReader):
         """
         validation.switch("Campaign.tell", accept_others=accept_others)
         validation.count("Campaign.tell", unlabelled=unlabelled, other_period_rows=other_period_rows)
+        if X is not None and groups is None and sample_weight is None and not unlabelled + other_period_rows:
+            columns = frame_columns(
+                X, y, ids, definition=self.definition, encoding=self.encoding, owner="Campaign.tell"
+            )
+            if columns is not None:
+                return self.tell_table(
+                    columns,
+                    final=final,
+                    key=key,
+                    delivery=delivery,
+                    digest=digest,
+                    again=again,
+                    source=source,
+                    period=period,
+                    accept_others=accept_others,
+                    who=who,
+                    dry_run=dry_run,
+                )
         rows = Delivery(
             X=X,
             y=y,

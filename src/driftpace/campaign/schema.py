@@ -22,6 +22,7 @@ from driftpace.tables.encoding import (
 )
 from driftpace.tables.label_studio import ROW_FOR, ROW_ID, row_for
 from driftpace.tables.learn import is_numeric, learn_encoding
+from driftpace.tracker.inputs import is_frame
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -79,6 +80,31 @@ def read_table(
         return read_columns(table, owner=owner, limits=LOCAL_LIMITS, as_text=as_text, target=target)
     except ParameterError as error:
         raise error if error.name is None else error.renamed(name=name) from None
+
+
+def frame_columns(
+    X: Any, y: Any, ids: Sequence[Any] | None, *, definition: Definition, encoding: Encoding | None, owner: str
+) -> Columns | None:
+    """Return a frame that has texts or missing cells as a table, with its targets and ids; None where it needs no encoding."""
+    if y is None or definition.target is None or not is_frame(X, owner):
+        return None
+    from driftpace.tables.columns import from_arrays, from_frame
+
+    as_text = text_columns(definition, encoding)
+    columns = from_frame(X, owner, as_text=as_text)
+    if all(column.kind in ("number", "flag") and not column.missing.any() for column in columns.values()):
+        return None
+    more = {definition.target: np.asarray(y)}
+    if ids is not None:
+        more[definition.id or ROW_ID] = np.array([str(row_id) for row_id in ids], dtype=object)
+    rows = next(iter(columns.values())).values.size
+    for name, values in more.items():
+        if values.shape != (rows,):
+            role = "y" if name == definition.target else "ids"
+            raise DataError(
+                f"must have one value for each of {rows:,} rows; got {values.size:,}.", owner=owner, name=role
+            )
+    return {**columns, **from_arrays(more, owner, as_text=as_text)}
 
 
 def current_encoding(definition: Definition, learned: Encoding | None) -> Encoding | None:
