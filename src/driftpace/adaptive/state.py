@@ -82,8 +82,11 @@ class AdaptiveConfig:
         return NOISE_MARGIN if self.confidence is None else 1.64
 
     def criterion(self, judged: "PeriodJudgement", audit: AuditState) -> Criterion:
-        """Return the target as it is aimed at; where a mean is promised, corrected by what was measured."""
-        share = AIM if judged.quadratic else AIM_CURVED
+        """Return the target as it is aimed at; where a mean is promised, corrected by what was measured.
+
+        A single order does not end at a look that was calm by chance, so curved losses aim as high as others there.
+        """
+        share = AIM if judged.quadratic or self.orders == 1 else AIM_CURVED
         share = share / AIM if self.confidence is not None else share * audit.aim
         return Criterion(epsilon=judged.epsilon * share, confidence=self.confidence)
 
