@@ -13,7 +13,7 @@ import numpy as np
 from driftpace.backtest.population import Population, find_population
 from driftpace.backtest.table import Panel
 from driftpace.errors import DataError, ParameterError
-from driftpace.losses import Loss, classifies, get_loss, loss_names
+from driftpace.losses import LinearLoss, Loss, classifies, get_loss, loss_names
 from driftpace.tracker import Tracker
 from driftpace.typing import FloatArray, IntArray
 
@@ -115,6 +115,15 @@ class SplitRows:
         groups = self.population.groups
         return None if groups is None else groups[self.split.pool[first:last]]
 
+    def weights_of(self, first: int, last: int) -> FloatArray | None:
+        """Return the weights of these rows, None where there are none."""
+        weights = self.population.weights
+        return None if weights is None else weights[self.split.pool[first:last]]
+
+    def test_weights(self) -> FloatArray | None:
+        """Return the weights of the test rows, None where there are none."""
+        return None if self.population.weights is None else self.population.weights[self.split.test]
+
     def test(self) -> tuple[FloatArray, FloatArray]:
         """Return the test rows."""
         return self.population.X[self.split.test], self.population.y[self.split.test]
@@ -199,9 +208,14 @@ def prepare(
         check_rows(label, len(X), X.shape[1] + 1, test_fraction)
     _check_collinearity(panel, loss)
     groups = panel.groups or (None,) * len(panel.periods)
+    weights = panel.weights or (None,) * len(panel.periods)
+    if panel.weights is not None and not isinstance(loss, LinearLoss):
+        raise ParameterError(
+            f"must be a LinearLoss where rows have weights; got {loss!r}.", owner="backtest", name="loss"
+        )
     populations = tuple(
-        find_population(label, loss, X, y, whose)
-        for label, X, y, whose in zip(panel.periods, panel.X, panel.y, groups, strict=True)
+        find_population(label, loss, X, y, whose, counts)
+        for label, X, y, whose, counts in zip(panel.periods, panel.X, panel.y, groups, weights, strict=True)
     )
     if asked.epsilon is not None:
         epsilon = np.full(len(populations), float(asked.epsilon))

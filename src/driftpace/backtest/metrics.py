@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from driftpace.backtest.job import SplitRows
+from driftpace.backtest.population import mean_losses
 from driftpace.losses import Loss
 from driftpace.typing import FloatArray
 
@@ -44,7 +45,7 @@ def measure(rows: tuple[SplitRows, ...], coefs: FloatArray, samples: FloatArray,
     for period, (now, coef) in enumerate(zip(rows, coefs, strict=True)):
         X, y = now.test()
         excess_risk[period] = now.population.excess_risk(coef)[0]
-        test_loss[period] = _held_out(now.population.loss, coef, X, y)
+        test_loss[period] = _held_out(now.population.loss, coef, X, y, now.test_weights())
         if classification:
             areas[period] = auc(X @ coef, y)
     return RunMetrics(
@@ -52,8 +53,10 @@ def measure(rows: tuple[SplitRows, ...], coefs: FloatArray, samples: FloatArray,
     )
 
 
-def _held_out(loss: Loss, coef: FloatArray, X: FloatArray, y: FloatArray) -> float:
+def _held_out(loss: Loss, coef: FloatArray, X: FloatArray, y: FloatArray, weights: FloatArray | None) -> float:
     """Return the mean loss of rows, without the penalty."""
+    if weights is not None:
+        return float(mean_losses(loss, coef[None], X, y, weights)[0]) - _penalty(loss, coef)
     return loss.value(coef, X, y) - _penalty(loss, coef)
 
 

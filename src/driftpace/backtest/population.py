@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from driftpace.adaptive import DesignRows
 from driftpace.constraints import WholeSpace
 from driftpace.errors import DataError
 from driftpace.learners.newton import minimise
@@ -11,9 +12,13 @@ from driftpace.losses import LinearLoss, Loss, SquaredLoss
 from driftpace.records import Outcome
 from driftpace.typing import FloatArray, IntArray
 
+_NEWTON, _LEAST_STEP = 50, 1e-8
 
-def mean_losses(loss: Loss, coefs: FloatArray, X: FloatArray, y: FloatArray) -> FloatArray:
-    """Return the mean loss of each model, the penalty included.
+
+def mean_losses(
+    loss: Loss, coefs: FloatArray, X: FloatArray, y: FloatArray, weights: FloatArray | None = None
+) -> FloatArray:
+    """Return the mean loss of each model, the penalty included; of linear losses, with the weights of the rows if they have any.
 
     >>> from driftpace.losses import SquaredLoss
     >>> mean_losses(SquaredLoss(), np.array([[0.0], [1.0]]), np.array([[1.0], [2.0]]), np.array([1.0, 4.0]))
@@ -21,7 +26,7 @@ def mean_losses(loss: Loss, coefs: FloatArray, X: FloatArray, y: FloatArray) -> 
     """
     if not isinstance(loss, LinearLoss):
         return np.array([loss.value(coef, X, y) for coef in coefs])
-    losses: FloatArray = loss.curve.phi(coefs @ X.T, y[None, :]).mean(axis=1)
+    losses: FloatArray = np.average(loss.curve.phi(coefs @ X.T, y[None, :]), axis=1, weights=weights)
     return losses + 0.5 * np.square(coefs) @ loss.penalty_weights(coefs.shape[1])
 
 
@@ -49,8 +54,8 @@ class Population:
     """All rows of a period; ``X`` ends with a column of ones, ``y`` is encoded, ``loss`` leaves the intercept alone.
 
     ``best`` minimises the mean loss over the rows and ``least`` is its value; ``hessian`` is taken there. ``noise`` is
-    tr(H^-1 Cov g), g the gradient of a row at ``best``: K rows fitted from nothing lose about noise / 2K. ``groups`` are
-    those of the rows, if any.
+    tr(H^-1 Cov g), g the gradient of a row at ``best``: K rows fitted from nothing lose about noise / 2K. ``groups`` and
+    ``weights``, of mean 1, are those of the rows, if any; means are then weighted.
     """
 
     label: str
@@ -62,6 +67,7 @@ class Population:
     hessian: FloatArray
     noise: float
     groups: IntArray | None = None
+    weights: FloatArray | None = None
 
     def excess_risk(self, coefs: FloatArray) -> FloatArray:
         """Return the excess risk of each model, one per row; never negative."""
@@ -70,7 +76,7 @@ class Population:
             offsets = models - self.best
             quadratic: FloatArray = 0.5 * np.einsum("ij,ij->i", offsets @ self.hessian, offsets)
             return np.maximum(quadratic, 0.0)
-        return np.maximum(mean_losses(self.loss, models, self.X, self.y) - self.least, 0.0)
+        return np.maximum(mean_losses(self.loss, models, self.X, self.y, self.weights) - self.least, 0.0)
 
 
 def with_intercept(X: FloatArray) -> FloatArray:
@@ -78,8 +84,15 @@ def with_intercept(X: FloatArray) -> FloatArray:
     return np.column_stack([X, np.ones(len(X))])
 
 
-def find_population(label: str, loss: Loss, X: FloatArray, y: FloatArray, groups: IntArray | None = None) -> Population:
-    """Return the population of a period, with its minimiser over all rows.
+def find_population(
+    label: str,
+    loss: Loss,
+    X: FloatArray,
+    y: FloatArray,
+    groups: IntArray | None = None,
+    weights: FloatArray | None = None,
+) -> Population:
+    """Return the population of a period, with its minimiser over all rows; weights need a linear loss.
 
     >>> X, y = np.array([[-1.0], [1.0]]), np.array([0.0, 2.0])
     >>> find_population("1974", SquaredLoss(), X, y).best
@@ -95,8 +108,13 @@ def find_population(label: str, loss: Loss, X: FloatArray, y: FloatArray, groups
             owner="backtest",
             name="period",
         )
-    hessian = objective.hessian(best, rows, targets)
+    hessian, least = objective.hessian(best, rows, targets), objective.value(best, rows, targets)
     gradients = objective.row_gradients(best, rows, targets)
+    if weights is not None:
+        assert isinstance(objective, LinearLoss)
+        weights = weights / weights.mean()
+        best, least, hessian = _weighted_best(objective, rows, targets, weights, best)
+        gradients = weights[:, None] * objective.row_gradients(best, rows, targets)
     covariance = np.atleast_2d(np.cov(gradients, rowvar=False))
     return Population(
         label=label,
@@ -104,8 +122,28 @@ def find_population(label: str, loss: Loss, X: FloatArray, y: FloatArray, groups
         X=rows,
         y=targets,
         best=best,
-        least=objective.value(best, rows, targets),
+        least=least,
         hessian=hessian,
         noise=float(np.trace(np.linalg.pinv(hessian, hermitian=True) @ covariance)),
         groups=groups,
+        weights=weights,
     )
+
+
+def _weighted_best(
+    loss: LinearLoss, X: FloatArray, y: FloatArray, weights: FloatArray, start: FloatArray
+) -> tuple[FloatArray, float, FloatArray]:
+    """Return the minimiser of the weighted mean loss, the loss and the Hessian there: Newton's method with halved steps."""
+    rows = DesignRows(loss=loss, X=X, y=y, penalty=loss.penalty_weights(X.shape[1]), weights=weights)
+    w, now = start, rows.value(start)
+    for _ in range(_NEWTON):
+        hessian = rows.hessian_sum(w) + np.diag(rows.mass * rows.penalty)
+        step = np.linalg.lstsq(hessian, rows.gradient(w), rcond=None)[0]
+        share = 1.0
+        while share > _LEAST_STEP and not (after := rows.value(w - share * step)) <= now:
+            share *= 0.5
+        if share <= _LEAST_STEP or now - after <= 1e-13 * (1.0 + abs(now)):
+            break
+        w, now = np.asarray(w - share * step), after
+    hessian = rows.hessian_sum(w) + np.diag(rows.mass * rows.penalty)
+    return w, now / rows.mass, np.asarray(hessian / rows.mass)

@@ -86,6 +86,7 @@ def backtest(  # noqa: PLR0913  public API
     tracker: TrackerMaker | None = None,
     l2: Sequence[float] | None = None,
     groups: str | None = None,
+    weight: str | None = None,
     name: str | None = None,
     missing: MissingPolicy = "impute",
     max_categories: int = MAX_CATEGORIES,
@@ -150,6 +151,9 @@ def backtest(  # noqa: PLR0913  public API
     groups : str, optional
         Column with the group of a row: rows of one person or shop stay together, in the folds and in the test
         rows, and their noise is counted by group.
+    weight : str, optional
+        Column with what a row counts for: best models, excess risks and test losses are then weighted, and baselines that fit
+        models of their own, which do not use weights, are left out.
 
     Returns
     -------
@@ -176,6 +180,7 @@ def backtest(  # noqa: PLR0913  public API
         target=target,
         features=features,
         groups=groups,
+        weight=weight,
         name=name,
         standardise=standardise,
         missing=missing,
@@ -274,7 +279,7 @@ def _replay(panel: Panel, config: BacktestConfig) -> BacktestResult:
             asked=asked,
             test_fraction=config.test_fraction,
             seed=config.seed,
-            baselines=config.baselines,
+            baselines=config.baselines if panel.weights is None else tuple(set(config.baselines) & {"first_model"}),
         )
         try:
             outcomes, strategies, skipped, alone = _replay_all(job, runs, config.workers, bar)
@@ -326,6 +331,10 @@ def _notes(panel: Panel, config: BacktestConfig, *, alone: bool) -> list[str]:
     if config.tracker.audit is not None:
         notes.append(
             f"Of each order {100 * config.tracker.audit:.0f} % is held out for the audit, and counts as bought."
+        )
+    if panel.weights is not None:
+        notes.append(
+            "Rows have weights: losses and best models are weighted, and baselines without weights are left out."
         )
     if panel.groups is not None:
         notes.append("Groups are kept together: in a period, no group is both trained and tested on.")

@@ -16,7 +16,7 @@ from driftpace.datasets import Table
 from driftpace.errors import DataError, ParameterError
 from driftpace.tables import LOCAL_LIMITS, MAX_CATEGORIES, Column, Encoding, read_columns
 from driftpace.tables.calendar import UNITS, calendar_column, calendar_names, check_precision
-from driftpace.tables.cells import without_marks
+from driftpace.tables.cells import numbers_each, without_marks
 from driftpace.tables.dates import parse_dates
 from driftpace.tables.encoding import LARGEST, MISSING_POLICIES, MissingPolicy
 from driftpace.tables.leakage import Leak, find_leaks
@@ -29,7 +29,7 @@ class Panel:
     """Rows by period: ``X[n]`` and ``y[n]`` are the features and targets of ``periods[n]``, in the order of the table.
 
     ``mean`` was subtracted from each feature, which was then divided by ``scale``. ``classes`` are the two values that became the
-    targets 0 and 1, None for numbers. ``groups`` are the groups of the rows, if any. ``notes`` list what was done,
+    targets 0 and 1, None for numbers. ``groups`` and ``weights`` are those of the rows, if any. ``notes`` list what was done,
     ``encoding`` how features are made of columns, ``left_out`` why others are not used, ``leaks`` what may give the target away.
     ``details`` are the notes on periods, missing cells and categories.
     """
@@ -44,6 +44,7 @@ class Panel:
     scale: FloatArray
     classes: tuple[str, str] | None = None
     groups: tuple[IntArray, ...] | None = None
+    weights: tuple[FloatArray, ...] | None = None
     notes: tuple[str, ...] = ()
     encoding: Encoding = field(default_factory=lambda: Encoding(columns=()))
     left_out: Mapping[str, str] = field(default_factory=dict)
@@ -73,6 +74,7 @@ def read_table(  # noqa: PLR0913  public API
     features: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
     groups: str | None = None,
+    weight: str | None = None,
     name: str | None = None,
     standardise: bool = True,
     missing: MissingPolicy = "impute",
@@ -109,6 +111,8 @@ def read_table(  # noqa: PLR0913  public API
     groups : str, optional
         Column with the group of a row, such as a person or a shop: cross-validation keeps groups together, and their noise is
         counted by group.
+    weight : str, optional
+        Column with what a row counts for, such as one over the probability that it was drawn; a row without one is refused.
     name : str, optional
         Name of the table, by default that of the file.
     standardise : bool
@@ -167,7 +171,13 @@ def read_table(  # noqa: PLR0913  public API
                 owner=owner,
                 name="groups",
             )
-    apart = [period, target, *([] if groups is None else [groups])]
+    if weight is not None:
+        weight = _named(columns, weight, frame, "weight", owner)
+        if weight in (period, target, groups):
+            raise ParameterError(
+                f"must be another column than period, target and groups; got {weight!r}.", owner=owner, name="weight"
+            )
+    apart = [period, target, *(name for name in (groups, weight) if name is not None)]
     chosen = _named_features(columns, features, frame, apart, owner)
     made = _add_calendar(columns, calendar, rule, dayfirst, owner)
     chosen = None if chosen is None else [name for name in (*chosen, *made) if name not in exclude]
@@ -175,6 +185,9 @@ def read_table(  # noqa: PLR0913  public API
         columns[period] = _dates(columns[period], rule, dayfirst, owner)
     keep = labelled_rows(columns, period, target, missing, owner=owner, notes=notes)
     keep = grouped_rows(columns, groups, keep, missing, owner=owner, notes=notes)
+    weights = None if weight is None else _weights(columns[weight], weight, keep, owner)
+    if weights is not None:
+        keep = _counting_rows(weights, keep, notes)
     about_periods: list[str] = []
     labels, by_period = _periods(rule, columns, keep, owner, about_periods)
     notes += about_periods
@@ -208,6 +221,7 @@ def read_table(  # noqa: PLR0913  public API
         scale=scale,
         classes=classes,
         groups=None if groups is None else _whose(columns[groups], keep, by_period),
+        weights=None if weights is None else tuple(weights[keep][rows] for rows in by_period),
         notes=tuple(notes),
         encoding=encoded.encoding,
         left_out=encoded.left_out,
@@ -244,6 +258,29 @@ def _whose(column: Column, keep: BoolArray, by_period: Sequence[IntArray]) -> tu
     codes = np.unique(np.where(alone, "", column.values[keep].astype(np.str_)), return_inverse=True)[1].astype(np.int64)
     codes[alone] = codes.max(initial=0) + 1 + np.arange(int(alone.sum()))
     return tuple(codes[rows] for rows in by_period)
+
+
+def _weights(column: Column, name: str, keep: BoolArray, owner: str) -> FloatArray:
+    """Return the weights of all rows; those that are kept must be numbers of 0 or more."""
+    numbers = numbers_each(column)
+    bad = keep & ~((numbers >= 0.0) & np.isfinite(numbers))
+    if bad.any():
+        row = int(np.argmax(bad))
+        cell = "none" if column.missing[row] else f"{str(column.values[row])!r:.80}"
+        raise DataError(
+            f"must be a number of 0 or more in every row; column {name!r} has {cell} in row {row + 1:,}.",
+            owner=owner,
+            name="weight",
+        )
+    return numbers
+
+
+def _counting_rows(weights: FloatArray, keep: BoolArray, notes: list[str]) -> BoolArray:
+    """Return the rows that count for something."""
+    gone = keep & (weights == 0.0)
+    if gone.any():
+        notes.append(f"Left out {int(gone.sum()):,} rows of weight 0.")
+    return np.asarray(keep & ~gone)
 
 
 def _named(columns: dict[str, Column], name: str | None, source: object, role: str, owner: str) -> str:
@@ -323,7 +360,7 @@ def _named_features(
     chosen = [_named(columns, name, source, "features", owner) for name in features]
     for name in chosen:
         if name in apart or chosen.count(name) > 1:
-            role = ("period", "target", "group")[apart.index(name)] if name in apart else ""
+            role = ("period", "target", "group or weight", "weight")[apart.index(name)] if name in apart else ""
             what = "twice" if chosen.count(name) > 1 else f"which is the {role}"
             raise ParameterError(
                 f"must be different columns, neither period nor target; got {name!r}, {what}.",

@@ -56,12 +56,15 @@ class RowSource:
         self.orders = 0
 
     def __call__(self, samples: int) -> tuple[Any, ...]:
-        """Return the next rows, and their groups where there are any and ``grouped`` is set."""
+        """Return the next rows, with their groups where there are any and ``grouped`` is set, and their weights."""
         self.orders += 1
         first, last = self._given, self._given + samples
         X, y = self._rows.bought(first, last)
         self._given += len(y)
         groups = self._rows.groups_of(first, last) if self._grouped else None
+        weights = self._rows.weights_of(first, last)
+        if weights is not None:
+            return X[:, self._columns], y, groups, weights
         return (X[:, self._columns], y) if groups is None else (X[:, self._columns], y, groups)
 
 

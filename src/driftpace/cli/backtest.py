@@ -69,6 +69,9 @@ def backtest(
             help="Column with the group of a row: not split in tests and cross-validation; its rows count together."
         ),
     ] = None,
+    weight: Annotated[
+        str | None, typer.Option(help="Column with what a row counts for. Default: all rows count alike.")
+    ] = None,
     epsilon: Annotated[
         float | None, typer.Option(help="The target: the excess loss allowed over the best model of its kind.")
     ] = None,
@@ -162,6 +165,7 @@ def backtest(
         target=target,
         features=split_names(features),
         groups=groups,
+        weight=weight,
         missing=missing.value,
         max_categories=max_categories,
         class_codes=loss is None,
