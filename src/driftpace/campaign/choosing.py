@@ -19,6 +19,8 @@ from driftpace.typing import BoolArray
 if TYPE_CHECKING:
     from driftpace.tables import Column, DrawnRows
 
+_OWNER = "Campaign.sample"
+
 
 def draw_by_model(
     state: CampaignState,
@@ -29,30 +31,35 @@ def draw_by_model(
     rng_key: Sequence[int],
     already: Collection[str],
     leave: BoolArray,
-    owner: str,
+    weighted: int,
 ) -> "DrawnRows | None":
-    """Draw informative or stratified rows of a pool, without replacement; None as long as there is no model to choose by."""
+    """Draw informative or stratified rows of a pool, without replacement; None as long as there is no model to choose by.
+
+    ``weighted`` of the rows drawn before were informative ones.
+    """
     from driftpace.tables import DrawnRows, row_ids
 
     encoding = current_encoding(state.definition, state.encoding)
     if encoding is None or state.state.coef is None or (state.last is None and not state.state.gathered):
         return None
-    ids = row_ids(columns, id_column=state.definition.id, owner=owner)
+    ids = row_ids(columns, id_column=state.definition.id, owner=_OWNER)
     before = frozenset(already)
     eligible = ~leave & np.array([name not in before for name in ids], dtype=np.bool_)
     places = np.flatnonzero(eligible)
     if not places.size:
         return DrawnRows(places=places, ids=(), sentence="", pool=0)
-    encoded = encoding.encode(columns, keep=eligible, owner=owner)
+    encoded = encoding.encode(columns, keep=eligible, owner=_OWNER)
     rows = read_rows(
         InputRows(X=encoded.X, columns=encoded.names),
-        owner=owner,
+        owner=_OWNER,
         features=state.state.features,
         columns=state.state.columns,
     )
     rng = np.random.default_rng([len(rng_key), *rng_key])
     try:
-        chosen, weights = choose_rows(state.method, state.state, rows.X, samples, choose, rng, owner=owner)
+        chosen, weights = choose_rows(
+            state.method, state.state, rows.X, samples, choose, rng, owner=_OWNER, before=weighted
+        )
     except ParameterError as error:
         raise error.renamed(name="choose") from None
     what = f"{len(chosen):,} of the {places.size:,} rows"

@@ -9,7 +9,7 @@ import numpy as np
 
 from driftpace import validation
 from driftpace.adaptive import CHOICES
-from driftpace.campaign.choosing import draw_by_model
+from driftpace.campaign.choosing import draw_by_model, drawn_weights
 from driftpace.campaign.handle import Draft
 from driftpace.campaign.orders import awaited_in, drawn_in, open_order
 from driftpace.campaign.records import Order
@@ -162,7 +162,7 @@ def draw_sample(
             rng_key=rng_key,
             already=shortfall.drawn,
             leave=leave,
-            owner=OWNER,
+            weighted=0 if state.opened is None else len(drawn_weights(store, state, state.opened.draws)),
         )
         early = "" if chosen is not None else " There is no model to choose by yet."
     drawn = chosen or draw_rows(

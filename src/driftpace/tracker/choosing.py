@@ -15,11 +15,19 @@ from driftpace.typing import FloatArray, IntArray
 
 
 def choose_rows(
-    method: Any, state: Any, X: FloatArray, samples: int, how: str, rng: np.random.Generator, *, owner: str
+    method: Any,
+    state: Any,
+    X: FloatArray,
+    samples: int,
+    how: str,
+    rng: np.random.Generator,
+    *,
+    owner: str,
+    before: int = 0,
 ) -> tuple[IntArray, FloatArray | None]:
     """Return the places of rows of a pool, and their weights; None where all count alike.
 
-    Rows of a first period are drawn uniformly as long as nothing is known.
+    Rows of a first period are drawn uniformly as long as nothing is known. ``before`` informative rows were taken out of the pool.
     """
     validation.choice(owner, CHOICES, method=how)
     if how != "uniform":
@@ -37,12 +45,12 @@ def choose_rows(
             X = X if seen is None else X[:, list(seen)]
         adaptive = now.adaptive
         if adaptive is not None and (adaptive.banks or now.gathered):
-            return _chosen(inner, now, X, samples, how, rng)
+            return _chosen(inner, now, X, samples, how, rng, before)
     return rng.permutation(len(X))[:samples], None
 
 
 def _chosen(
-    method: AdaptiveMethod, state: Any, X: FloatArray, samples: int, how: str, rng: np.random.Generator
+    method: AdaptiveMethod, state: Any, X: FloatArray, samples: int, how: str, rng: np.random.Generator, before: int
 ) -> tuple[IntArray, FloatArray | None]:
     look = method.look(state)
     if method.spec.fit_intercept:
@@ -52,4 +60,4 @@ def _chosen(
         if how == "stratified":
             return draw_stratified(np.nan_to_num(X @ look.judged.model), samples, rng), None
         rates = importance(look.adaptive, look.judged, look.rows, X, min(samples, len(X)))
-    return draw_by_rate(rates if np.isfinite(rates).all() else np.ones(len(X)), samples, rng)
+    return draw_by_rate(rates if np.isfinite(rates).all() else np.ones(len(X)), samples, rng, before=before)

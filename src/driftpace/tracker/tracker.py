@@ -377,6 +377,7 @@ class Tracker:
         samples: int | None = None,
         *,
         method: str = "informative",
+        drawn: int = 0,
         rng: np.random.Generator | int | None = None,
     ) -> tuple[IntArray, FloatArray]:
         """Choose the rows of a pool to label next, with the weights that :meth:`tell` needs.
@@ -392,6 +393,8 @@ class Tracker:
             uniformly; their weights undo that, and without them the model is wrong. Stratified rows have predictions spread as
             those of the pool, and uniform rows are drawn at random: both count alike. As long as no rows were delivered, nothing
             is known, and rows are drawn uniformly.
+        drawn : int, default 0
+            How many informative rows were chosen before in this period and are no longer in the pool; the weights allow for it.
         rng : int or numpy.random.Generator, optional
             By default a stream of the tracker's own: the same rows for the same state.
 
@@ -420,14 +423,21 @@ class Tracker:
         if samples is None:
             require_order(self._state, "choose")
             samples = self.ask().samples
-        validation.count(owner, least=0, samples=samples)
+        validation.count(owner, least=0, samples=samples, drawn=drawn)
         given, _, _ = self._encoded(pool, owner, drop=False)
         rows = read_rows(given, owner=owner, features=self._state.features, columns=self._state.columns)
         state = self._state
         if rng is None:
             rng = np.random.default_rng((self._method.spec.entropy, state.period, state.gathered, 2))
         places, weights = choose_rows(
-            self._method, state, rows.X, int(samples), method, np.random.default_rng(rng), owner=owner
+            self._method,
+            state,
+            rows.X,
+            int(samples),
+            method,
+            np.random.default_rng(rng),
+            owner=owner,
+            before=int(drawn),
         )
         return places, np.ones(len(places)) if weights is None else weights
 
