@@ -20,7 +20,7 @@ _ALIKE = 0.1
 _FAR = 1e3
 """Components that many times below the mean count as one, and so do those that many times above it."""
 
-_EXACT = 1e-4
+_EXACT = 1e-8
 """A step of Newton's method as small as this leaves an error of about its square."""
 
 _STEPS = 60

@@ -406,6 +406,14 @@ def _texts(column: "Column") -> set[str]:
     return {str(value) for value in column.values[~column.missing]}
 
 
+def _hashable(column: "Column") -> list[Any]:
+    """Return the cells, as texts where they may be lists or objects."""
+    cells: list[Any] = column.values.tolist()
+    if column.kind != "other":
+        return cells
+    return [None if gone else repr(cell) for cell, gone in zip(cells, column.missing, strict=True)]
+
+
 def _redundant(numbers: "Column | None", column: "Column", digests: dict[bytes, str], name: str) -> str | None:
     """Return why a column adds nothing to those before it: it is constant, or repeats one; None where it adds something."""
     if numbers is not None:
@@ -413,7 +421,7 @@ def _redundant(numbers: "Column | None", column: "Column", digests: dict[bytes, 
         codes, constant = numbers.values + 0.0, present.size > 0 and bool((present == present[0]).all())
     else:
         order: dict[Any, int] = {}
-        codes = np.array([order.setdefault(cell, len(order)) for cell in column.values.tolist()], dtype=np.float64)
+        codes = np.array([order.setdefault(cell, len(order)) for cell in _hashable(column)], dtype=np.float64)
         constant = len(order) - int(None in order) == 1
     if constant:
         return "the same value in every row"

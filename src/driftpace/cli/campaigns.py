@@ -28,6 +28,7 @@ _CSV_COLUMNS = (
     "created_at",
     "updated_at",
     "description",
+    "delay",
 )
 
 
