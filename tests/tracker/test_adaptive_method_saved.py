@@ -100,3 +100,21 @@ def test_the_history_becomes_a_table_of_any_kind(backend: str) -> None:
     columns = after(2).history.columns()
     assert columns["assumptions"][1].startswith("curvature: pass; ")
     assert len(after(2).history.to_frame(backend)) == 2
+
+
+def test_many_columns_go_on_with_the_same_bits(tmp_path: Path) -> None:
+    """Products of larger matrices depend on their order in memory, which a file does not keep."""
+    rng = np.random.default_rng(0)
+    coef = 0.5 * rng.standard_normal(17)
+    whole = Tracker(LogisticLoss(l2=0.001), epsilon=0.1, rng=0)
+    resumed = Tracker(LogisticLoss(l2=0.001), epsilon=0.1, rng=0)
+    for _ in range(3):
+        X = rng.standard_normal((120, 17))
+        y = (rng.random(120) < 1.0 / (1.0 + np.exp(-X @ coef))).astype(int)
+        for tracker in (whole, resumed):
+            tracker.ask()
+            tracker.tell(X, y)
+        resumed.save(tmp_path / "state.json")
+        resumed = Tracker.load(tmp_path / "state.json")
+        np.testing.assert_array_equal(resumed.coef, whole.coef)
+        assert resumed.history[-1].certificate == whole.history[-1].certificate

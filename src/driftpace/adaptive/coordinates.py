@@ -62,7 +62,10 @@ def coordinates(hessian: FloatArray) -> Coordinates:
     else:
         raise ValueError("the Hessian is not finite")
     inverse, _ = dtrtri(factor, lower=True)
-    return Coordinates(factor=factor * scale[:, None], inverse=inverse / scale[None, :])
+    # in rows, as a saved state has them: the bits of a product depend on the order of its factors in memory
+    return Coordinates(
+        factor=np.ascontiguousarray(factor * scale[:, None]), inverse=np.ascontiguousarray(inverse / scale[None, :])
+    )
 
 
 def with_diagonal(matrix: FloatArray, added: FloatArray | float) -> FloatArray:
