@@ -140,7 +140,7 @@ def _refuse_missing(name: str, gone: BoolArray, keep: BoolArray, owner: str) -> 
 
 
 def _feature_notes(learned: LearnedEncoding, ids: Mapping[str, str], *, chosen: bool) -> list[str]:
-    """Return what the features are, where nobody named them, and what became of their cells."""
+    """Return notes on the features that were chosen by default, and on how their cells were encoded."""
     notes = [f"Features: {', '.join(learned.encoding.sources)}."] if chosen else []
     if learned.left_out or ids:
         reasons: dict[str, list[str]] = {}

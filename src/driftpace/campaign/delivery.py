@@ -10,7 +10,6 @@ import numpy as np
 
 from driftpace import validation
 from driftpace.campaign import transitions
-from driftpace.campaign.choosing import drawn_weights, with_drawn_weights
 from driftpace.campaign.handle import Draft, check_key
 from driftpace.campaign.late import absorb_late_rows, select, split_rows
 from driftpace.campaign.orders import (
@@ -27,6 +26,7 @@ from driftpace.campaign.orders import (
 )
 from driftpace.campaign.records import LateRows, Order, Receipt, Revision
 from driftpace.campaign.replay import LogInForce
+from driftpace.campaign.row_choice import drawn_weights, with_drawn_weights
 from driftpace.campaign.schema import Columns, current_encoding, labelled
 from driftpace.campaign.serialization import filled_cells_json, mapped_categories_json
 from driftpace.campaign.state import CampaignState
@@ -34,8 +34,8 @@ from driftpace.campaign.text import period_name
 from driftpace.campaign.transitions import PackedRows, pack_rows, rows_content, undone_by
 from driftpace.errors import DataError, ParameterError
 from driftpace.storage.base import Entry, Store
+from driftpace.tables.cell_counts import FilledCells, MappedCategories
 from driftpace.tables.encoding import EncodedRows
-from driftpace.tables.filled import FilledCells, MappedCategories
 from driftpace.tracker.builder import check_weights, uses_groups
 from driftpace.tracker.inputs import InputRows, read_groups, read_rows, read_targets, read_weights
 from driftpace.tracker.method import TellEvent

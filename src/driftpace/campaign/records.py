@@ -8,7 +8,7 @@ from typing import Any
 
 from driftpace.formatting import known_number, plural
 from driftpace.records import Money, Outcome, Request, StepReport, Verdict
-from driftpace.tables.filled import FilledCells, MappedCategories
+from driftpace.tables.cell_counts import FilledCells, MappedCategories
 from driftpace.typing import FloatArray
 
 BUY, SKIP, EXHAUSTED, FAILED = 0, 10, 20, 30

@@ -9,10 +9,10 @@ import numpy as np
 
 from driftpace import validation
 from driftpace.adaptive import CHOICES
-from driftpace.campaign.choosing import draw_by_model, drawn_weights
 from driftpace.campaign.handle import Draft
 from driftpace.campaign.orders import awaited_in, drawn_in, open_order
 from driftpace.campaign.records import Order
+from driftpace.campaign.row_choice import draw_by_model, drawn_weights
 from driftpace.campaign.schema import invalid_rows, read_table
 from driftpace.campaign.state import CampaignState
 from driftpace.campaign.text import period_name

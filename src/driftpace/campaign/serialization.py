@@ -19,7 +19,7 @@ from driftpace.campaign.records import (
 )
 from driftpace.records import Assumption, Audit, Money, Plan, Request, StepReport
 from driftpace.storage.base import Entry, Head
-from driftpace.tables.filled import FilledCells, MappedCategories
+from driftpace.tables.cell_counts import FilledCells, MappedCategories
 
 _LEFT_OUT = ("tracker", "request", "report", "reports", "orders", "history", "encoding")
 """Parts of a log entry that only a replay needs, or that have their own JSON form."""

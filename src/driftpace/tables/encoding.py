@@ -15,9 +15,9 @@ import numpy as np
 from driftpace.errors import DataError
 from driftpace.tables.calendar import calendar_column
 from driftpace.tables.categories import category_words, meanings
+from driftpace.tables.cell_counts import FilledCells, MappedCategories
 from driftpace.tables.cells import numbers_and_texts, numbers_each
 from driftpace.tables.columns import Column
-from driftpace.tables.filled import FilledCells, MappedCategories
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
 MissingPolicy = Literal["impute", "drop", "refuse"]

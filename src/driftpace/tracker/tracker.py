@@ -24,7 +24,6 @@ from driftpace.selection import Selection
 from driftpace.storage import read_state, write_state
 from driftpace.tracker.builder import MEMORY, build_candidates, build_method, check_weights, selection_of, uses_groups
 from driftpace.tracker.candidates_method import CandidatesMethod
-from driftpace.tracker.choosing import choose_rows
 from driftpace.tracker.codec import from_body, to_body
 from driftpace.tracker.encoding import encode_rows, learn_frame
 from driftpace.tracker.history import History
@@ -32,6 +31,7 @@ from driftpace.tracker.inputs import InputRows, is_frame, read_groups, read_rows
 from driftpace.tracker.late import KeptPeriod, LateWindow
 from driftpace.tracker.method import Method, TellEvent, require_order
 from driftpace.tracker.paper import RuleName, paper_parts, with_paper_parts
+from driftpace.tracker.row_choice import choose_rows
 from driftpace.tracker.state import ModelSpec
 from driftpace.typing import BoolArray, FloatArray, IntArray
 

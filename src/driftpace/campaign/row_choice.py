@@ -12,8 +12,8 @@ from driftpace.campaign.transitions import PackedRows, unpack_weights
 from driftpace.errors import DataError, ParameterError
 from driftpace.storage.base import Store
 from driftpace.tracker.builder import check_weights
-from driftpace.tracker.choosing import choose_rows
 from driftpace.tracker.inputs import InputRows, read_rows
+from driftpace.tracker.row_choice import choose_rows
 from driftpace.typing import BoolArray
 
 if TYPE_CHECKING:
