@@ -209,7 +209,7 @@ def _independent(state: AdaptiveState, rows: DesignRows, judged: PeriodJudgement
 
 
 def _season(state: AdaptiveState) -> tuple[Assumption, ...]:
-    """Warn where the drift repeats itself and no season was given; nothing else is said."""
+    """Warn where the drift repeats itself and no season was given."""
     length = None if state.search is None else state.search.found()
     if length is None:
         return ()

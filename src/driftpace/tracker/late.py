@@ -42,7 +42,7 @@ class LateWindow:
     opened: KeptPeriod
     closed: tuple[KeptPeriod, ...] = ()
 
-    def told(self, event: TellEvent) -> Self:
+    def with_rows(self, event: TellEvent) -> Self:
         """Return the window after rows were added to the open period."""
         kept = replace(event, X=np.array(event.X), y=np.array(event.y))
         return replace(self, opened=replace(self.opened, events=(*self.opened.events, kept)))

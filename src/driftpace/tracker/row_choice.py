@@ -1,4 +1,4 @@
-"""Choose the rows of a pool that a tracker is told next."""
+"""Choose the rows of a pool to label next for a tracker."""
 
 from typing import Any, cast
 

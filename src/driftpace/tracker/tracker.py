@@ -488,7 +488,7 @@ class Tracker:
             event, encoding = self._event(X, y, groups, sample_weight, "Tracker.tell")
             with _named("Tracker.tell"):
                 state = self._method.gather(state, event)
-            late = None if late is None else late.told(event)
+            late = None if late is None else late.with_rows(event)
         else:
             encoding = self._encoding
         if not final:
