@@ -233,3 +233,68 @@ def test_columns_of_every_kind() -> None:
         "mixed": ("two values", "two classes"),
         "count": ("whole numbers", "a number"),
     }
+
+
+def test_small_periods_are_joined_and_the_next_command_runs(rng: np.random.Generator) -> None:
+    """A last period of one row is joined to the one before, whether periods are dates or numbers."""
+    table = _table(rng) | {"when": np.append(np.arange(ROWS - 1) // 300, 99)}
+    check = check_table(table, target="demand", period="when")
+    assert not check.problems
+    assert "Joined to the period before, because fewer than 5 rows: 99." in check.notes
+    assert check.periods[-1] == str((ROWS - 2) // 300)
+    panel = read_table(table, period="when", target="demand")
+    assert panel.periods == check.periods
+
+
+def test_where_a_period_has_too_few_rows_a_longer_one_is_proposed(rng: np.random.Generator) -> None:
+    """Eight rows a week are too few for ten coefficients: the command that is proposed has longer periods and runs."""
+    rows, days = 700, np.arange("2023-01-02", "2024-05-01", dtype="datetime64[D]")
+    table: dict[str, Any] = {f"x{place}": rng.normal(size=rows) for place in range(9)}
+    table |= {"day": rng.choice(days, rows), "demand": table["x0"] + rng.normal(size=rows)}
+    check = check_table(table, target="demand", period="day:week")
+    assert len(check.problems) == 1
+    assert check.problems[0].startswith("period must give each period more training rows than the 10 coefficients")
+    assert check.period == "day:month"
+    assert "--period day:month" in check.command
+    assert _labels(check_lines(check))["Periods"].startswith("day:month: 16 periods")
+    read_table(table, period="day:month", target="demand")
+    assert not check_table(table, target="demand", period="day:quarter").problems
+
+
+def test_weights_are_those_of_a_backtest(rng: np.random.Generator) -> None:
+    """Rows of weight 1 that are one half of the table hide those of weight 0; without the weights, the drift is another."""
+    table, noise = _table(rng, drift=0.0), _table(rng)
+    both = {name: np.concatenate([table[name], noise[name]]) for name in table}
+    both["w"] = np.repeat([1.0, 1e-9], ROWS)
+    alone, weighted = check_table(table, target="demand"), check_table(both, target="demand", weight="w")
+    assert alone.drift is not None
+    assert weighted.drift is not None
+    assert weighted.drift.fresh == pytest.approx(alone.drift.fresh, rel=0.1)
+    assert abs(weighted.drift.excess) < 0.05
+    plain = check_table(both | {"w": np.ones(2 * ROWS)}, target="demand", weight="w").drift
+    assert plain is not None
+    assert plain.excess > 0.15
+    assert "--weight w" in weighted.command
+    assert "w" not in weighted.features
+
+
+def test_a_campaign_can_be_made_of_a_checked_table(rng: np.random.Generator) -> None:
+    check = check_table(_table(rng), target="demand", groups="city")
+    assert check.init_command == (
+        "driftpace init NAME --table FILE --target demand --groups city --id order_id --tolerance 0.1"
+    )
+    assert check_table(_table(rng)).init_command is None
+    values = check.to_values("sales.csv")
+    assert values["init_command"].startswith("driftpace init NAME --table sales.csv")
+    assert values["command"].startswith("driftpace backtest sales.csv")
+
+
+def test_marks_of_a_file_are_missing_targets(rng: np.random.Generator) -> None:
+    table = _table(rng)
+    lines = [
+        f"{x},{'NA' if row % 3 == 0 else y}" for row, (x, y) in enumerate(zip(table["x"], table["demand"], strict=True))
+    ]
+    data = "\n".join(["x,demand", *lines]).encode()
+    check, columns = check_table(data, target="demand"), check_table(read_columns(data), target="demand")
+    assert check.unlabelled == columns.unlabelled == (ROWS + 2) // 3
+    assert not check.problems

@@ -378,11 +378,6 @@ def test_periods_that_are_none_are_refused() -> None:
         "make a coarser column, such as the month or the year.",
         {"t": np.arange(20)},
     )
-    _refused(
-        DataError,
-        ": every period must have at least 5 rows; t 1 has 4: leave it out or join it to another.",
-        {"t": [0] * 16 + [1] * 4},
-    )
     _refused(DataError, ": period 't' must be finite; got inf.", {"t": [0.0] * 10 + [np.inf] * 10})
     _refused(DataError, ": period 't' must be numbers, dates or texts; it is of another type.", {"t": [0, "a"] * 10})
 

@@ -39,8 +39,13 @@ def test_one_page(sales: Path, run: Run) -> None:
         "Drift",
         "Labels",
         "Next",
+        "Campaign",
     ]
-    assert lines[-1] == (
+    assert (
+        lines[-1]
+        == "Campaign   driftpace init NAME --table sales.csv --target demand --exclude fee --id id --tolerance 0.1"
+    )
+    assert lines[-2] == (
         "Next       driftpace backtest sales.csv --period day:month --target demand --exclude fee --tolerance 0.1"
     )
     assert err.startswith("Took ")
@@ -70,3 +75,20 @@ def test_problems_are_no_errors_but_unreadable_files_are(sales: Path, run: Run) 
     code, out, err = run("check", "sales.csv", "--target", "demnd")
     assert code == 2
     assert err == "driftpace: --target must be a column of the table; got 'demnd': did you mean 'demand'?\n"
+
+
+def test_the_proposed_commands_run(sales: Path, run: Run) -> None:
+    _, out, _ = run("check", "sales.csv", "--target", "demand")
+    words = out.splitlines()[-1].split()[2:]
+    code, out, err = run(*("sales" if word == "NAME" else word for word in words))
+    assert (code, err) == (0, "")
+    assert "Row ID     id" in out
+
+
+def test_weights(sales: Path, run: Run) -> None:
+    code, out, _ = run("check", "sales.csv", "--target", "demand", "--weight", "id")
+    assert code == 0
+    assert " --weight id " in out
+    code, _, err = run("check", "sales.csv", "--target", "demand", "--weight", "none")
+    assert code == 2
+    assert err.startswith("driftpace: --weight must be a column of the table; got 'none'")

@@ -1,7 +1,7 @@
 """Check a table: its periods, target and features, what is wrong with it, its drift, and the labels that it takes."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
 
@@ -10,15 +10,23 @@ import numpy as np
 from driftpace.backtest.check_result import NOTHING_GAINED, DriftGlance, LabelEstimate, TableCheck
 from driftpace.backtest.job import check_rows, default_loss
 from driftpace.backtest.periods import group_rows
-from driftpace.backtest.population import mean_losses, with_intercept
-from driftpace.backtest.proposals import likely_targets, propose_periods, propose_target, summarise_columns
+from driftpace.backtest.population import mean_losses, weighted_best, with_intercept
+from driftpace.backtest.proposals import (
+    ColumnSummary,
+    PeriodProposal,
+    coarser_periods,
+    likely_targets,
+    propose_periods,
+    propose_target,
+    summarise_columns,
+)
 from driftpace.backtest.replay import replay
-from driftpace.backtest.table import Panel, period_rule, read_frame, read_table
+from driftpace.backtest.table import Panel, named_column, period_rule, read_frame, read_table
 from driftpace.constraints import WholeSpace
 from driftpace.datasets import Table
 from driftpace.errors import DataError, DriftpaceError
 from driftpace.learners.newton import minimise
-from driftpace.losses import Loss, get_loss, loss_names
+from driftpace.losses import LinearLoss, Loss, get_loss, loss_names
 from driftpace.tables import Column
 from driftpace.tables.cells import without_marks
 from driftpace.tables.dates import parse_dates
@@ -38,6 +46,50 @@ L2 = 0.001
 _ANCHOR = 1e-4
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Options:
+    """How to read the table, as :func:`driftpace.backtest` takes it."""
+
+    features: Sequence[str] | None
+    exclude: Sequence[str]
+    groups: str | None
+    weight: str | None
+    calendar: Sequence[str]
+    dayfirst: bool | None
+    sheet: str | int | None
+
+    def arguments(self, period: str | None, target: str | None) -> tuple[str, ...]:
+        """Return the options of the command line that say the same."""
+        given = {
+            "--period": period,
+            "--target": target,
+            "--features": None if self.features is None else ",".join(self.features),
+            "--exclude": ",".join(self.exclude) or None,
+            "--groups": self.groups,
+            "--weight": self.weight,
+            "--calendar": ",".join(self.calendar) or None,
+            "--sheet": None if self.sheet is None else str(self.sheet),
+        }
+        words = [word for option, value in given.items() if value is not None for word in (option, value)]
+        order = [] if self.dayfirst is None else ["--dayfirst" if self.dayfirst else "--monthfirst"]
+        return (*words, *order)
+
+    def read(self, columns: Mapping[str, Column], period: str, target: str) -> Panel:
+        """Return the panel of the table."""
+        return read_table(
+            columns,
+            period=period,
+            target=target,
+            features=self.features,
+            exclude=self.exclude,
+            groups=self.groups,
+            weight=self.weight,
+            calendar=self.calendar,
+            dayfirst=self.dayfirst,
+            owner=OWNER,
+        )
+
+
 def check_table(  # noqa: PLR0913  public API
     frame: Any,
     *,
@@ -46,6 +98,7 @@ def check_table(  # noqa: PLR0913  public API
     features: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
     groups: str | None = None,
+    weight: str | None = None,
     calendar: Sequence[str] = (),
     dayfirst: bool | None = None,
     sheet: str | int | None = None,
@@ -61,7 +114,7 @@ def check_table(  # noqa: PLR0913  public API
     ----------
     frame : path, bytes, mapping, frame or Table
         Anything that :func:`driftpace.backtest` reads.
-    period, target, features, exclude, groups, calendar, dayfirst, sheet
+    period, target, features, exclude, groups, weight, calendar, dayfirst, sheet
         As in :func:`driftpace.backtest`; all optional.
 
     Returns
@@ -86,16 +139,30 @@ def check_table(  # noqa: PLR0913  public API
     'driftpace backtest FILE --period day:month --target sales --tolerance 0.1'
     """
     name, columns = read_frame(frame, OWNER, sheet)
-    if isinstance(frame, str | PathLike) and target in columns:
-        columns[target] = without_marks(columns[target], ())
-    summaries = summarise_columns(columns)
     if isinstance(frame, Table):
         period, target = period or frame.period, target or frame.target
         features = list(frame.features) if features is None and frame.features else features
-    others = {name: column for name, column in columns.items() if name != target}
-    proposals = () if period is not None else propose_periods(others)
-    chosen = period if period is not None else proposals[0].period if proposals else None
+    for role, given in (("target", target), ("groups", groups), ("weight", weight)):
+        if given is not None:
+            named_column(columns, given, frame, role, OWNER)
+    options = _Options(
+        features=features,
+        exclude=exclude,
+        groups=groups,
+        weight=weight,
+        calendar=calendar,
+        dayfirst=dayfirst,
+        sheet=sheet,
+    )
+    summaries = summarise_columns(columns)
     aim = target if target is not None else propose_target(summaries)
+    proposals: tuple[PeriodProposal, ...] = ()
+    if period is None:
+        apart = (target, groups, weight)
+        proposals = propose_periods({name: column for name, column in columns.items() if name not in apart})
+    chosen = period if period is not None else proposals[0].period if proposals else None
+    if _is_file(frame):
+        columns |= {name: without_marks(columns[name], ()) for name in (aim, chosen) if name in columns and name}
     check = TableCheck(
         name=name,
         rows=next(iter(columns.values())).missing.size,
@@ -105,45 +172,60 @@ def check_table(  # noqa: PLR0913  public API
         target=aim,
         target_proposed=aim is not None and target is None,
         candidates=likely_targets(summaries, chosen),
-        arguments=_arguments(chosen, aim, features, exclude, groups, calendar, dayfirst, sheet),
+        row_id=_row_id(summaries, columns),
+        arguments=options.arguments(chosen, aim),
     )
     if chosen is None:
         return replace(check, problems=("it has too few rows, and no column that says when a row was observed.",))
-    options: dict[str, Any] = {
-        "period": chosen,
-        "target": aim,
-        "features": features,
-        "groups": groups,
-        "calendar": calendar,
-        "dayfirst": dayfirst,
-        "name": name,
-        "owner": OWNER,
-    }
+    if aim is None:
+        return _with_periods(check, columns, dayfirst)
+    first, thin = _checked(check, columns, options)
+    for other in coarser_periods(columns, chosen, proposals[1:]) if thin else ():
+        again = replace(check, period=other.period, proposals=(other,), arguments=options.arguments(other.period, aim))
+        again, _ = _checked(again, columns, options)
+        if not again.problems:
+            return again if period is None else replace(again, problems=first.problems)
+    return first
+
+
+def _is_file(frame: Any) -> bool:
+    """Whether a table is a file, or the columns of one: it says NA where nobody gave a label yet."""
+    if isinstance(frame, Mapping):
+        return all(isinstance(column, Column) for column in frame.values())
+    return isinstance(frame, str | PathLike | bytes)
+
+
+def _row_id(summaries: Sequence[ColumnSummary], columns: Mapping[str, Column]) -> str | None:
+    """Return the first column of ids that is different in every row."""
+    unique = (
+        item.name for item in summaries if item.holds == "ids" and item.distinct == columns[item.name].values.size
+    )
+    return next(unique, None)
+
+
+def _checked(check: TableCheck, columns: Mapping[str, Column], options: _Options) -> tuple[TableCheck, bool]:
+    """Return the check of a table whose period and target are known, and whether there are too few rows a period.
+
+    What is wrong with the table is a problem of the check, not an error.
+    """
+    period, target = check.period, check.target
+    assert period is not None
+    assert target is not None
     try:
-        if aim is None:
-            return _with_periods(check, columns, dayfirst)
-        panel = read_table(columns, exclude=exclude, **options)
+        panel = options.read(columns, period, target)
+        check = _with_panel(check, panel, columns)
         suspects = list(dict.fromkeys(leak.feature for leak in panel.leaks))
-        if features is not None or not suspects or len(suspects) == len(panel.encoding.sources):
-            return _with_numbers(_with_panel(check, panel, columns), panel)
-        apart = [*exclude, *suspects]
-        check = replace(
-            _with_panel(check, panel, columns),
-            suspects=tuple(suspects),
-            arguments=_arguments(chosen, aim, features, apart, groups, calendar, dayfirst, sheet),
-        )
-        return _with_numbers(check, read_table(columns, exclude=apart, **options))
+        if options.features is None and suspects and len(suspects) < len(panel.encoding.sources):
+            options = replace(options, exclude=[*options.exclude, *suspects])
+            panel = options.read(columns, period, target)
+            check = replace(check, suspects=tuple(suspects), arguments=options.arguments(period, target))
+        return _with_numbers(check, panel), False
     except DataError as error:
-        check = replace(check, problems=(_problem(error),))
-        if error.name == "period" and len(proposals) > 1:  # too few rows in a period: try the next proposal
-            given = {key: value for key, value in options.items() if key not in ("period", "name", "owner")}
-            again = check_table(columns, period=proposals[1].period, exclude=exclude, **given)
-            if not again.problems:
-                return replace(again, name=name, columns=summaries, proposals=proposals[1:])
+        check, thin = replace(check, problems=(_problem(error),)), error.name == "period"
     try:
-        return check if check.periods else _with_periods(check, columns, dayfirst)
+        return check if check.periods else _with_periods(check, columns, options.dayfirst), thin
     except DataError:
-        return check
+        return check, True
 
 
 def _problem(error: DriftpaceError) -> str:
@@ -217,15 +299,14 @@ def glance_at_drift(panel: Panel) -> DriftGlance | None:
         return None
     loss = default_loss(panel).with_unpenalised(1)
     old, new = slice(0, third), slice(len(panel.periods) - third, None)
-    X, y = _thin(np.concatenate(panel.X[old]), np.concatenate(panel.y[old]))
-    late, aims = _thin(np.concatenate(panel.X[new]), np.concatenate(panel.y[new]))
-    fit, test = slice(0, None, 2), slice(1, None, 2)
-    stale, fresh = _fit(loss, X, y), _fit(loss, late[fit], aims[fit])
-    constant = _fit(loss, late[fit][:, :0], aims[fit])
-    rows, targets = with_intercept(late[test]), loss.encode(aims[test])
+    past, late = _thin(panel, old), _thin(panel, new)
+    fit, test = late.every_other(0), late.every_other(1)
+    stale, fresh = _fit(loss, past), _fit(loss, fit)
+    constant = _fit(loss, replace(fit, X=fit.X[:, :0]))
+    rows, targets = with_intercept(test.X), loss.encode(test.y)
     free = replace(loss, l2=0.0)  # type: ignore[type-var]
-    of_stale, of_fresh = mean_losses(free, np.array([stale, fresh]), rows, targets)
-    of_constant = mean_losses(free, constant[None, :], rows[:, -1:], targets)[0]
+    of_stale, of_fresh = mean_losses(free, np.array([stale, fresh]), rows, targets, test.weights)
+    of_constant = mean_losses(free, constant[None, :], rows[:, -1:], targets, test.weights)[0]
     return DriftGlance(
         first=_span(panel.periods[old]),
         last=_span(panel.periods[new]),
@@ -239,18 +320,38 @@ def _span(labels: Sequence[str]) -> str:
     return labels[0] if len(labels) == 1 else f"{labels[0]} to {labels[-1]}"
 
 
-def _thin(X: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return at most so many rows, evenly spaced."""
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class _Rows:
+    """Rows of several periods, with their weights if they have any."""
+
+    X: FloatArray
+    y: FloatArray
+    weights: FloatArray | None
+
+    def every_other(self, first: int) -> "_Rows":
+        """Return every second row."""
+        weights = None if self.weights is None else self.weights[first::2]
+        return _Rows(X=self.X[first::2], y=self.y[first::2], weights=weights)
+
+
+def _thin(panel: Panel, periods: slice) -> _Rows:
+    """Return at most so many rows of the periods, evenly spaced."""
+    y = np.concatenate(panel.y[periods])
     chosen = np.unique(np.linspace(0, y.size - 1, min(y.size, MOST_ROWS)).astype(np.int64))
-    return X[chosen], y[chosen]
+    weights = None if panel.weights is None else np.concatenate(panel.weights[periods])[chosen]
+    return _Rows(X=np.concatenate(panel.X[periods])[chosen], y=y[chosen], weights=weights)
 
 
-def _fit(loss: Loss, X: FloatArray, y: FloatArray) -> FloatArray:
+def _fit(loss: Loss, rows: _Rows) -> FloatArray:
     """Return the best coefficients, the intercept last; a weak anchor at 0 decides between equally good ones."""
-    rows = with_intercept(X)
-    start = np.zeros(rows.shape[1])
-    start[-1] = 0.0 if np.unique(y).size == 2 else y.mean()
-    return minimise(loss, WholeSpace(), start, rows, loss.encode(y), _ANCHOR)[0]
+    X, y = with_intercept(rows.X), loss.encode(rows.y)
+    start = np.zeros(X.shape[1])
+    start[-1] = 0.0 if np.unique(rows.y).size == 2 else rows.y.mean()
+    best = minimise(loss, WholeSpace(), start, X, y, _ANCHOR)[0]
+    if rows.weights is None:
+        return best
+    assert isinstance(loss, LinearLoss)
+    return weighted_best(loss, X, y, rows.weights, best)[0]
 
 
 def _gain(drift: DriftGlance | None) -> float:
@@ -284,6 +385,9 @@ def estimate_labels(panel: Panel, gain: float) -> tuple[tuple[LabelEstimate, ...
         groups=None
         if panel.groups is None
         else tuple(groups[rows] for groups, rows in zip(panel.groups[last], chosen, strict=True)),
+        weights=None
+        if panel.weights is None
+        else tuple(weights[rows] for weights, rows in zip(panel.weights[last], chosen, strict=True)),
     )
     tolerances = [tolerance for tolerance in TOLERANCES if tolerance <= gain / 2.0][:3] or [TOLERANCES[-1]]
     runs = 2 if len(panel.features) <= 20 else 1
@@ -317,27 +421,3 @@ def _estimate(panel: Panel, tolerance: float, runs: int, l2: float | None) -> La
         later=float(followed.samples[:, 1:].mean()),
         reached=float((followed.excess_risk / np.asarray(result.epsilon)).mean()),
     )
-
-
-def _arguments(
-    period: str | None,
-    target: str | None,
-    features: Sequence[str] | None,
-    exclude: Sequence[str],
-    groups: str | None,
-    calendar: Sequence[str],
-    dayfirst: bool | None,
-    sheet: str | int | None,
-) -> tuple[str, ...]:
-    """Return the options of the command line that say the same."""
-    given = {
-        "--period": period,
-        "--target": target,
-        "--features": None if features is None else ",".join(features),
-        "--exclude": ",".join(exclude) or None,
-        "--groups": groups,
-        "--calendar": ",".join(calendar) or None,
-        "--sheet": None if sheet is None else str(sheet),
-    }
-    words = [word for option, value in given.items() if value is not None for word in (option, value)]
-    return (*words, *([] if dayfirst is None else ["--dayfirst" if dayfirst else "--monthfirst"]))

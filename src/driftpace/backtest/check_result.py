@@ -1,8 +1,10 @@
 """What a check of a table says."""
 
+import math
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from driftpace.backtest.proposals import ColumnSummary, PeriodProposal
 from driftpace.tables.leakage import Leak
@@ -116,6 +118,8 @@ class TableCheck:
         A penalty that the table needs because columns are linear combinations of others.
     problems : tuple of str
         Why a backtest would be refused or no number can be given, one sentence each.
+    row_id : str or None
+        A column of ids that is different in every row.
     arguments : tuple of str
         The options of ``driftpace backtest`` that were given or chosen.
     """
@@ -142,24 +146,53 @@ class TableCheck:
     labels: tuple[LabelEstimate, ...] = ()
     l2: float | None = None
     problems: tuple[str, ...] = ()
+    row_id: str | None = None
     arguments: tuple[str, ...] = ()
 
     @property
     def command(self) -> str:
         """The next command to run, with ``FILE`` in place of the name of the table."""
-        words = list(self.arguments)
-        if self.period is None:
-            return f"driftpace check FILE{_options(words)} --period COLUMN"
+        if self.period is None or (self.problems and not self.periods):
+            return f"driftpace check FILE{self._options('--period')} --period COLUMN"
         if self.target is None or not self.features:
-            if "--target" in words:
-                del words[words.index("--target") : words.index("--target") + 2]
-            return f"driftpace check FILE{_options(words)} --target COLUMN"
+            return f"driftpace check FILE{self._options('--target')} --target COLUMN"
+        penalty = "" if self.l2 is None else f" --l2 {self.l2:g}"
+        return f"driftpace backtest FILE{self._options()}{penalty} --tolerance {self.tolerance:g}"
+
+    @property
+    def init_command(self) -> str | None:
+        """The command that makes a campaign of the table, with ``NAME`` and ``FILE`` to fill in; None where it cannot be one."""
+        if self.target is None or not self.features or self.problems:
+            return None
+        row_id = "" if self.row_id is None else f" --id {shlex.quote(self.row_id)}"
+        penalty = "" if self.l2 is None else f" --l2 {self.l2:g}"
+        return f"driftpace init NAME --table FILE{self._options('--period')}{row_id}{penalty} --tolerance {self.tolerance:g}"
+
+    def _options(self, without: str = "") -> str:
+        """Return the options as part of a command line, all but one."""
+        words = list(self.arguments)
+        if without in words:
+            del words[words.index(without) : words.index(without) + 2]
+        return "".join(f" {shlex.quote(word)}" for word in words)
+
+    @property
+    def tolerance(self) -> float:
+        """The target to try first: the middle one of those that were met with at most half of the rows."""
         rows = sum(self.sizes) / max(len(self.sizes), 1)
         good = [estimate.tolerance for estimate in self.labels if not estimate.missed and estimate.later <= 0.5 * rows]
-        tolerance = good[len(good) // 2] if good else self.labels[0].tolerance if self.labels else 0.1
-        penalty = "" if self.l2 is None else f" --l2 {self.l2:g}"
-        return f"driftpace backtest FILE{_options(words)}{penalty} --tolerance {tolerance:g}"
+        return good[len(good) // 2] if good else self.labels[0].tolerance if self.labels else 0.1
+
+    def to_values(self, file: str = "FILE") -> dict[str, Any]:
+        """Return plain values, as JSON has them, with the next commands for a file of that name."""
+        campaign = None if self.init_command is None else self.init_command.replace("FILE", file, 1)
+        commands = {"command": self.command.replace("FILE", file, 1), "init_command": campaign}
+        return {name: _plain(value) for name, value in {**asdict(self), **commands}.items()}
 
 
-def _options(words: list[str]) -> str:
-    return "".join(f" {shlex.quote(word)}" for word in words)
+def _plain(value: Any) -> Any:
+    """Return lists and mappings, without the infinities that JSON does not have."""
+    if isinstance(value, Mapping):
+        return {name: _plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -35,6 +35,8 @@ def check_lines(check: TableCheck, file: str = "FILE") -> list[Line]:
         text = f"Some columns are linear combinations of others, so a penalty is needed: --l2 {check.l2:g}."
         lines.append(("Penalty", text))
     lines.append(("Next", check.command.replace("FILE", file, 1)))
+    if check.init_command is not None:
+        lines.append(("Campaign", check.init_command.replace("FILE", file, 1)))
     return lines
 
 
@@ -74,7 +76,7 @@ def _target(check: TableCheck) -> str:
         if not check.candidates:
             return "none: no other column holds numbers or two classes"
         return f"not named. Which column do you want to predict? Possible: {_listed(check.candidates)}"
-    if not check.features and check.problems and check.period is not None:
+    if not check.features and check.problems and check.periods:
         return f"{check.target} cannot be used; columns that can be predicted: {_listed(check.candidates) or 'none'}"
     detail = f": {check.target_detail}" if check.target_detail else ""
     waiting = f"; {count(check.unlabelled)} rows have none yet and are not used" if check.unlabelled else ""

@@ -133,15 +133,10 @@ def _by_unit(rule: PeriodRule, moments: np.ndarray[Any, Any], *, owner: str, not
     notes.append(f"Periods are {rule.unit}s of {rule.column}: {labels[0]} to {labels[-1]}.")
     notes += _partial(labels, starts, moments, rule.unit)
     groups = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
-    names, joined = _join_small(labels, groups)
-    small = [label for label in labels if label not in names]
-    if small:
-        listed = ", ".join(small[:6]) + (", ..." if len(small) > 6 else "")
-        notes.append(f"Joined to the period before, because fewer than {FEWEST_ROWS} rows: {listed}.")
-    return tuple(names), tuple(joined)
+    return _join_small(labels, groups, notes)
 
 
-def _join_small(labels: list[str], groups: list[IntArray]) -> tuple[list[str], list[IntArray]]:
+def _join_small(labels: list[str], groups: list[IntArray], notes: list[str]) -> Groups:
     """Join periods of too few rows to the one before; the first to the one after, in its name."""
     names: list[str] = []
     joined: list[IntArray] = []
@@ -155,7 +150,11 @@ def _join_small(labels: list[str], groups: list[IntArray]) -> tuple[list[str], l
             names.append(label)
             joined.append(np.concatenate([*waiting, group]))
             waiting = []
-    return names, joined
+    small = [label for label in labels if label not in names]
+    if small:
+        listed = ", ".join(small[:6]) + (", ..." if len(small) > 6 else "")
+        notes.append(f"Joined to the period before, because fewer than {FEWEST_ROWS} rows: {listed}.")
+    return tuple(names), tuple(joined)
 
 
 def _partial(labels: list[str], starts: np.ndarray[Any, Any], moments: np.ndarray[Any, Any], unit: Unit) -> list[str]:
@@ -194,19 +193,12 @@ def _by_value(name: str, kind: Kind, values: np.ndarray[Any, Any], *, owner: str
     labels = _labels(kind, distinct)
     order: list[int] = _text_order(name, labels, owner=owner) if kind == "text" else list(range(count))
     sizes = np.bincount(codes, minlength=count)
-    for code in order:
-        if sizes[code] < FEWEST_ROWS:
-            raise DataError(
-                f"every period must have at least {FEWEST_ROWS} rows; {name} {labels[code]} has {sizes[code]}: "
-                "leave it out or join it to another.",
-                owner=owner,
-            )
     if kind == "text":
         ordered = [labels[code] for code in order]
         listed = ordered if count <= 6 else [*ordered[:3], "...", *ordered[-2:]]
         notes.append(f"Periods are texts, in this order: {', '.join(listed)}.")
     groups = np.split(np.argsort(codes, kind="stable"), np.cumsum(sizes)[:-1])
-    return tuple(labels[code] for code in order), tuple(groups[code] for code in order)
+    return _join_small([labels[code] for code in order], [groups[code] for code in order], notes)
 
 
 def _coarser(name: str, kind: Kind, distinct: np.ndarray[Any, Any]) -> str:

@@ -113,7 +113,7 @@ def find_population(
     if weights is not None:
         assert isinstance(objective, LinearLoss)
         weights = weights / weights.mean()
-        best, least, hessian = _weighted_best(objective, rows, targets, weights, best)
+        best, least, hessian = weighted_best(objective, rows, targets, weights, best)
         gradients = weights[:, None] * objective.row_gradients(best, rows, targets)
     covariance = np.atleast_2d(np.cov(gradients, rowvar=False))
     return Population(
@@ -130,7 +130,7 @@ def find_population(
     )
 
 
-def _weighted_best(
+def weighted_best(
     loss: LinearLoss, X: FloatArray, y: FloatArray, weights: FloatArray, start: FloatArray
 ) -> tuple[FloatArray, float, FloatArray]:
     """Return the minimiser of the weighted mean loss, the loss and the Hessian there: Newton's method with halved steps."""

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -179,6 +179,38 @@ def propose_periods(columns: Mapping[str, Column]) -> tuple[PeriodProposal, ...]
             PeriodProposal(period=f":{int(size)}", reason="no column says when: rows in the order of the file")
         )
     return tuple(proposals)
+
+
+def coarser_periods(
+    columns: Mapping[str, Column], period: str, others: Sequence[PeriodProposal] = ()
+) -> Iterator[PeriodProposal]:
+    """Yield other periods where some have too few rows: the ``others``, coarser units of its dates, and more rows a period.
+
+    >>> from driftpace.tables import read_columns
+    >>> table = read_columns({"sold on": np.arange("2010-01-01", "2011-01-01", dtype="datetime64[D]")})
+    >>> [proposal.period for proposal in coarser_periods(table, "sold on:month")]
+    ['sold on:quarter', 'sold on:year']
+    """
+    yield from others
+    rule = PeriodRule.of(period, columns)
+    if rule is None:
+        return
+    reason = f"some periods of {period} have too few rows: these are longer"
+    if rule.rows is not None:
+        for times in (2, 5, 10):
+            yield PeriodProposal(period=f"{rule.column or ''}:{times * rule.rows}", reason=reason)
+    elif rule.column is not None:
+        column = columns[rule.column]
+        dates = find_dates(column, rule.column)
+        if isinstance(dates, Dates):
+            finest = UNITS.index(rule.unit) + 1 if rule.unit is not None else 0
+            for unit in UNITS[finest:]:
+                if PRECISIONS.index(unit) >= PRECISIONS.index(dates.precision):
+                    yield PeriodProposal(period=f"{rule.column}:{unit}", reason=reason)
+        elif column.kind == "number" and bool(np.all(np.diff(column.values[~column.missing]) >= 0.0)):
+            rows = column.missing.size
+            for size in sorted({max(ENOUGH_ROWS, round(rows / parts, -1)) for parts in (50, 20, 10)}):
+                yield PeriodProposal(period=f":{int(size)}", reason=reason)
 
 
 def _propose_unit(dates: Dates) -> Unit | None:

@@ -154,8 +154,10 @@ def read_table(  # noqa: PLR0913  public API
     notes = list(frame.notes) if isinstance(frame, Table) else []
     rule = period_rule(columns, period, frame, owner)
     period = rule.column or ""
-    target = _named(columns, target, frame, "target", owner)
-    if isinstance(frame, str | PathLike):  # a file says NA where nobody gave a label yet; among features it is a word
+    target = named_column(columns, target, frame, "target", owner)
+    if isinstance(
+        frame, str | PathLike | bytes
+    ):  # a file says NA where nobody gave a label yet; among features it is a word
         columns |= {name: without_marks(columns[name], ()) for name in (period, target) if name}
     if period == target:
         raise ParameterError(
@@ -164,7 +166,7 @@ def read_table(  # noqa: PLR0913  public API
             name="target",
         )
     if groups is not None:
-        groups = _named(columns, groups, frame, "groups", owner)
+        groups = named_column(columns, groups, frame, "groups", owner)
         if groups in (period, target):
             raise ParameterError(
                 f"must be another column than period and target; got {groups!r}.",
@@ -172,7 +174,7 @@ def read_table(  # noqa: PLR0913  public API
                 name="groups",
             )
     if weight is not None:
-        weight = _named(columns, weight, frame, "weight", owner)
+        weight = named_column(columns, weight, frame, "weight", owner)
         if weight in (period, target, groups):
             raise ParameterError(
                 f"must be another column than period, target and groups; got {weight!r}.", owner=owner, name="weight"
@@ -283,7 +285,8 @@ def _counting_rows(weights: FloatArray, keep: BoolArray, notes: list[str]) -> Bo
     return np.asarray(keep & ~gone)
 
 
-def _named(columns: dict[str, Column], name: str | None, source: object, role: str, owner: str) -> str:
+def named_column(columns: dict[str, Column], name: str | None, source: object, role: str, owner: str) -> str:
+    """Return the column that plays a role; a bundled table knows its own."""
     if name is None:
         if not isinstance(source, Table):
             raise ParameterError(
@@ -315,8 +318,8 @@ def period_rule(columns: dict[str, Column], period: str | None, source: object, 
             name="period",
         )
     if period is not None and column:
-        _named(columns, column, source, "period", owner)
-    return PeriodRule(column=_named(columns, period, source, "period", owner))
+        named_column(columns, column, source, "period", owner)
+    return PeriodRule(column=named_column(columns, period, source, "period", owner))
 
 
 def _dates(column: Column, rule: PeriodRule, dayfirst: bool | None, owner: str) -> Column:
@@ -357,7 +360,7 @@ def _named_features(
         return [name for name in recommended if name not in apart] or None
     if isinstance(features, str):
         raise ParameterError(f"must be a list of names; got the text {features!r}.", owner=owner, name="features")
-    chosen = [_named(columns, name, source, "features", owner) for name in features]
+    chosen = [named_column(columns, name, source, "features", owner) for name in features]
     for name in chosen:
         if name in apart or chosen.count(name) > 1:
             role = ("period", "target", "group or weight", "weight")[apart.index(name)] if name in apart else ""
@@ -375,7 +378,7 @@ def _named_features(
 def _excluded(columns: dict[str, Column], exclude: Sequence[str], source: object, owner: str) -> list[str]:
     if isinstance(exclude, str):
         raise ParameterError(f"must be a list of names; got the text {exclude!r}.", owner=owner, name="exclude")
-    return [_named(columns, name, source, "exclude", owner) for name in exclude]
+    return [named_column(columns, name, source, "exclude", owner) for name in exclude]
 
 
 def _words(kind: str) -> str:

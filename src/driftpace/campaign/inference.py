@@ -106,6 +106,7 @@ def infer_settings(
     exclude = values.pop("exclude", None) or []
     for parameter, names in (
         ("id", [values.get("id")]),
+        ("groups", [values.get("groups")]),
         ("weight", [values.get("weight")]),
         ("features", values.get("features") or []),
         ("exclude", exclude),

@@ -1,8 +1,7 @@
 """``driftpace check``: what driftpace would make of a table."""
 
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -31,6 +30,7 @@ def check(
     features: Annotated[str | None, typer.Option(help="Columns to predict from, separated by commas.")] = None,
     exclude: Annotated[str | None, typer.Option(help="Columns not to predict from, separated by commas.")] = None,
     groups: Annotated[str | None, typer.Option(help="Column with the group of a row, such as a person.")] = None,
+    weight: Annotated[str | None, typer.Option(help="Column with what a row counts for.")] = None,
     calendar: Annotated[
         str | None,
         typer.Option(metavar="PART[,PART...]", help="Features to make of the dates: month, weekday, hour."),
@@ -65,12 +65,13 @@ def check(
         features=split_names(features),
         exclude=split_names(exclude) or (),
         groups=groups,
+        weight=weight,
         calendar=split_names(calendar) or (),
         dayfirst=dayfirst,
         sheet=sheet,
     )
     if form is Form.JSON:
-        print_json(_finite({**asdict(found), "command": found.command.replace("FILE", file, 1)}))
+        print_json(found.to_values(file))
         return
     size = f"{plural(found.rows, 'row')}, {plural(len(found.columns), 'column')}"
     print_answer(f"{printable(Path(file).name)}: {size}.", check_lines(found, file))
@@ -98,12 +99,3 @@ def _print_columns(found: "TableCheck") -> None:
     print_table(("column", "holds", "", "distinct", "missing", "as a target"), rows, right=(3, 4))
     if len(found.columns) > MOST_COLUMNS:
         print_note(f"And {len(found.columns) - MOST_COLUMNS} more columns, in --format json.")
-
-
-def _finite(value: Any) -> Any:
-    """Return plain values without infinities, which JSON does not have."""
-    if isinstance(value, dict):
-        return {name: _finite(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not abs(value) < float("inf") else value

@@ -112,6 +112,23 @@ def init(
             rich_help_panel=_DATA,
         ),
     ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="The column of groups of rows that belong together, such as a person.",
+            show_default=False,
+            rich_help_panel=_DATA,
+        ),
+    ] = None,
+    l2: Annotated[
+        float | None,
+        typer.Option(
+            help="Penalty of the coefficients. Default: that of the loss.",
+            show_default=False,
+            rich_help_panel=_DATA,
+        ),
+    ] = None,
     epsilon: Annotated[
         float | None,
         typer.Option(
@@ -246,6 +263,8 @@ def init(
         "missing": None if missing is None else missing.value,
         "id": row_id,
         "weight": weight,
+        "groups": groups,
+        "l2": l2,
         "epsilon": epsilon,
         "tolerance": tolerance,
         "orders": orders,
@@ -405,6 +424,8 @@ def infer(name: str, given: dict[str, Any]) -> "tuple[dict[str, Any], list[Line]
         "missing",
         "id",
         "weight",
+        "groups",
+        "l2",
         "epsilon",
         "tolerance",
         "orders",

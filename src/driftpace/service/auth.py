@@ -23,7 +23,7 @@ from driftpace.storage.base import Store, Token
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _PUBLIC = frozenset({"/healthz", "/readyz", "/login", "/logout", "/favicon.ico"})
-_READS = re.compile(r"/api/campaigns/[^/]+/(plans|predictions)|/api/schema")
+_READS = re.compile(r"/api/campaigns/[^/]+/(plans|predictions)|/api/(schema|check)")
 _HOOK = re.compile(r"/api/hooks/[^/]+/[^/]+")
 _FORWARDED = re.compile(
     r"forwarded|via|cdn-loop|(x-)?remote-addr|x-forwarded(-.+)?|x-(original|envoy|varnish|azure|appengine|amz|amzn|akamai)(-.+)?"

@@ -26,8 +26,8 @@ from driftpace.service.errors import ApiError, error_response, from_library, wan
 from driftpace.service.state import Service
 from driftpace.storage.base import Token
 
-_PAGES = re.compile(r"/(?:campaigns/[A-Za-z0-9][A-Za-z0-9._-]{0,99}|api/docs)?(?:\?[A-Za-z0-9._~%&=+*-]*)?")
-"""Pages that a login may lead to: the list, one campaign, and the API documentation."""
+_PAGES = re.compile(r"/(?:campaigns/[A-Za-z0-9][A-Za-z0-9._-]{0,99}|check|api/docs)?(?:\?[A-Za-z0-9._~%&=+*-]*)?")
+"""Pages that a login may lead to: the list, one campaign, the check of a table, and the API documentation."""
 
 
 class AuthMiddleware:

@@ -29,6 +29,9 @@ _MAX_COLUMNS = 1000
 
 CampaignName = Annotated[str, Path(pattern=NAME_PATTERN, max_length=100, description="Name of the campaign.")]
 Limit = Annotated[int, Query(ge=1, le=500, description="Page size.")]
+ColumnName = Annotated[str | None, Query(min_length=1, max_length=200)]
+ColumnNames = Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]] | None, Query(max_length=1000)]
+Sheet = Annotated[str | None, Query(min_length=1, max_length=200, description="Sheet of an Excel workbook.")]
 Name = Annotated[str, Field(pattern=NAME_PATTERN, max_length=100)]
 Key = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]+$")]
 Word = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00]+$")]

@@ -1,6 +1,6 @@
 """Rows from request bodies: tables by their content type, or plain arrays X and y."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from email.message import Message
 from typing import Any
 
@@ -62,11 +62,12 @@ _ARRAYS = frozenset({"X", "y", "ids", "groups", "sample_weight"})
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Upload:
-    """An uploaded file: its bytes, and its format and name where they are known."""
+    """An uploaded file: its bytes, its format and name where they are known, and which ``sheet`` of a workbook to read."""
 
     data: bytes
     kind: FileKind | None
     name: str | None
+    sheet: str | None = None
 
     @property
     def source(self) -> str:
@@ -85,7 +86,7 @@ class Arrays:
     sample_weight: Any = None
 
 
-async def receive_upload(request: Request) -> Upload:
+async def receive_upload(request: Request, sheet: str | None = None) -> Upload:
     """Return the body of a request in memory; nothing of it is written to the file system."""
     header = Message()
     header["content-type"] = request.headers.get("content-type", "")
@@ -93,7 +94,7 @@ async def receive_upload(request: Request) -> Upload:
     if request.headers.get("content-encoding", "identity").strip().lower() not in ("identity", "gzip"):
         raise ApiError(415, "media_type", "Content-Encoding must be gzip or absent.")
     if kind == "multipart/form-data":
-        return await _receive_form(request)
+        return replace(await _receive_form(request), sheet=sheet)
     data = await request.body()
     if not data:
         return Upload(data=b"", kind=None, name=None)
@@ -101,7 +102,7 @@ async def receive_upload(request: Request) -> Upload:
         raise ApiError(
             415, "media_type", f"Content-Type must be one of {', '.join(KINDS)}; got {clip(kind) or 'none'!r}."
         )
-    return Upload(data=data, kind=KINDS[kind], name=None)
+    return Upload(data=data, kind=KINDS[kind], name=None, sheet=sheet)
 
 
 class _InMemoryParser(MultiPartParser):
@@ -144,6 +145,7 @@ def read_rows(upload: Upload, campaign: Campaign, limits: TableLimits, *, owner:
         owner=owner,
         as_text=campaign.text_columns,
         target=definition.target,
+        sheet=upload.sheet,
     )
 
 

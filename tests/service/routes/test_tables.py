@@ -1,10 +1,13 @@
 """Rows to label are drawn over REST as in Python, and definitions are inferred from tables."""
 
+import io
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
+from driftpace.backtest.check import check_table
 from driftpace.campaign import Campaign
 from driftpace.storage import MemoryStore
 from tests.reference.serving import Serving, serving
@@ -48,6 +51,9 @@ def test_samples_are_those_of_the_library(flats: Serving) -> None:
         ("/api/schema?target=cost", b"area,price\n1,2\n", 422),
         ("/api/schema?target=price", b"", 422),
         ("/api/schema?target=price", b"area,price\n1\n", 422),
+        ("/api/check", b"", 422),
+        ("/api/check?target=cost", b"area,price\n1,2\n", 422),
+        ("/api/check?weight=", b"area,price\n1,2\n", 422),
     ],
 )
 def test_invalid_tables_are_refused_and_change_nothing(flats: Serving, path: str, content: bytes, status: int) -> None:
@@ -77,3 +83,48 @@ def test_inferred_definitions_create_a_campaign(flats: Serving) -> None:
     assert {"topic", "text"} == set(inferred["notes"][0])
     created = flats.client.post("/api/campaigns", json={**definition, "name": "churn", "tolerance": 0.1, "seed": 0})
     assert created.status_code == 201, created.text
+
+
+def _sales(rng: np.random.Generator) -> dict[str, list[Any]]:
+    days = np.arange("2024-01-01", "2024-09-01", dtype="datetime64[D]").repeat(4)
+    price = rng.normal(size=days.size)
+    demand = 2.0 * price + rng.normal(size=days.size)
+    return {"day": [str(day) for day in days], "price": price.tolist(), "demand": demand.tolist()}
+
+
+def test_a_check_is_that_of_the_library(flats: Serving, rng: np.random.Generator) -> None:
+    table = _sales(rng)
+    body = "\n".join(["day,price,demand", *(",".join(map(str, row)) for row in zip(*table.values(), strict=True))])
+    files = {"file": ("my sales.csv", body.encode(), "text/csv")}
+    answer = flats.client.post("/api/check?target=demand&exclude=day", files=files)
+    assert answer.status_code == 200, answer.text
+    found = answer.json()
+    expected = check_table(body.encode(), target="demand", exclude=["day"]).to_values("'my sales.csv'")
+    assert found["lines"][0]["label"] == "Periods"
+    assert {name: value for name, value in found.items() if name not in ("lines", "name")} == {
+        name: value for name, value in expected.items() if name != "name"
+    }
+    assert found["command"].startswith("driftpace backtest 'my sales.csv' --period day:month --target demand")
+    columns = flats.client.post("/api/check", json={"columns": table}).json()
+    assert (columns["target"], columns["candidates"]) == (None, ["price", "demand"])
+
+
+def test_sheets_of_a_workbook(flats: Serving, rng: np.random.Generator) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.append(["nothing"])
+    sheet = book.create_sheet("2024")
+    table = _sales(rng)
+    sheet.append(list(table))
+    for row in zip(*table.values(), strict=True):
+        sheet.append(list(row))
+    file = io.BytesIO()
+    book.save(file)
+    files = {"file": ("sales.xlsx", file.getvalue())}
+    found = flats.client.post("/api/check?target=demand&sheet=2024", files=files).json()
+    assert found["features"] == ["price"]
+    assert "--sheet 2024" in found["command"]
+    inferred = flats.client.post("/api/schema?target=demand&sheet=2024", files=files).json()
+    assert inferred["definition"]["features"] == ["price"]
+    answer = flats.client.post("/api/check?target=demand&sheet=2025", files=files)
+    assert (answer.status_code, answer.json()["error"]["parameter"]) == (422, "sheet")

@@ -1,4 +1,7 @@
-"""Routes of the dashboard: the list, one campaign, what-if, downloads and static files. Pages write through the REST API."""
+"""Routes of the dashboard: the list, the check of a table, one campaign, what-if, downloads and static files.
+
+Pages write through the REST API.
+"""
 
 from collections.abc import Callable
 from typing import Annotated, Any
@@ -55,6 +58,12 @@ async def campaigns(
         )
 
     return HTMLResponse(await service.reads.run(read), headers=PAGE_HEADERS)
+
+
+@router.get("/check")
+async def check(request: Request) -> Response:
+    """Return the page that checks a table; its script sends the file to the REST API."""
+    return HTMLResponse(render("check.html", request), headers=PAGE_HEADERS)
 
 
 @router.get("/campaigns/{name}")

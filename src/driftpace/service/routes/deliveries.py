@@ -12,7 +12,7 @@ from driftpace.campaign.serialization import receipt_json
 from driftpace.errors import ParameterError
 from driftpace.labelling.webhook import SECRET_HEADER, parse_webhook
 from driftpace.service.errors import error_responses
-from driftpace.service.request_schemas import CampaignName
+from driftpace.service.request_schemas import CampaignName, Sheet
 from driftpace.service.response_schemas import HookResponse, PredictionsResponse, ReceiptResponse, json_response
 from driftpace.service.state import caller_name, service_of
 from driftpace.service.uploads import first_rows, predict, read_rows, receive_upload, table_body, tell
@@ -54,6 +54,7 @@ async def deliver(  # noqa: PLR0913  the parameters of the request
     again: Annotated[Flag, Query(description="Count a delivery that was counted before.")] = "false",
     accept_others: Annotated[Flag, Query(description="Take rows that were not drawn for the period.")] = "false",
     dry_run: Annotated[Flag, Query(description="Return the receipt and the first rows; write nothing.")] = "false",
+    sheet: Sheet = None,
     idempotency_key: Annotated[
         str | None,
         Header(min_length=1, max_length=200, description="Identifies the delivery; the default is its rows."),
@@ -61,7 +62,7 @@ async def deliver(  # noqa: PLR0913  the parameters of the request
 ) -> Response:
     """Deliver labelled rows; a repeated delivery is not counted twice. final=true without a body closes the period."""
     service, who = service_of(request), caller_name(request)
-    upload = await receive_upload(request)
+    upload = await receive_upload(request, sheet)
     if not upload.data and final != "true":
         raise ParameterError(
             "must contain rows unless final=true closes the period; it is empty.",
@@ -101,10 +102,10 @@ async def deliver(  # noqa: PLR0913  the parameters of the request
     responses=error_responses(400, 404, 408, 409, 413, 415, 422),
     openapi_extra=table_body(required=True),
 )
-async def predictions(request: Request, name: CampaignName) -> Response:
+async def predictions(request: Request, name: CampaignName, sheet: Sheet = None) -> Response:
     """Predict rows with the current model; nothing is changed."""
     service = service_of(request)
-    upload = await receive_upload(request)
+    upload = await receive_upload(request, sheet)
     if not upload.data:
         raise ParameterError("must contain rows; it is empty.", owner="predictions", name="body")
 

@@ -1,17 +1,23 @@
-"""Routes that read tables without labels: draw rows to label from a pool, and infer a definition from a table."""
+"""Routes that read tables: draw rows to label from a pool, infer a definition from a table, and check one."""
 
+import shlex
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
+from driftpace.backtest.check import check_table
+from driftpace.backtest.check_result import TableCheck
+from driftpace.backtest.check_text import check_lines
 from driftpace.campaign import Campaign
 from driftpace.campaign.inference import infer_settings
 from driftpace.campaign.sampling import Sample
 from driftpace.campaign.serialization import number
 from driftpace.errors import DataError, ParameterError
+from driftpace.service.check_schemas import CheckResponse
 from driftpace.service.errors import error_responses
-from driftpace.service.request_schemas import CampaignName
+from driftpace.service.request_schemas import CampaignName, ColumnName, ColumnNames, Sheet
 from driftpace.service.response_schemas import SampleResponse, SchemaResponse, json_response
 from driftpace.service.state import caller_name, service_of
 from driftpace.service.uploads import Arrays, Upload, read_rows, receive_upload, table_body
@@ -39,13 +45,14 @@ async def sample(
         Literal["uniform", "stratified", "informative"],
         Query(description="Draw all rows alike, in proportion to their predictions, or informative ones more often."),
     ] = "uniform",
+    sheet: Sheet = None,
 ) -> Response:
     """Draw the rows to label from a pool, and record them in the log, so that none is drawn twice in a period.
 
     When all rows of the order are drawn, those still without a label are returned again.
     """
     service, who = service_of(request), caller_name(request)
-    upload = _require_rows(await receive_upload(request), "sample")
+    upload = _require_rows(await receive_upload(request, sheet), "sample")
 
     def change(campaign: Campaign) -> Response:
         pool = read_rows(upload, campaign, service.limits.tables, owner="sample")
@@ -67,15 +74,76 @@ async def sample(
 async def schema(
     request: Request,
     target: Annotated[str, Query(min_length=1, max_length=200, description="Column to predict.")],
+    sheet: Sheet = None,
 ) -> Response:
     """Infer the definition of a campaign from a table: row ID, classes, features and categories; nothing is changed."""
     service = service_of(request)
-    upload = _require_rows(await receive_upload(request), "schema")
+    upload = _require_rows(await receive_upload(request, sheet), "schema")
 
     def compute() -> Response:
         return json_response(_infer(upload, target, service.limits.tables))
 
     return await run_cancellable(request, service.plans, compute)
+
+
+@router.post(
+    "/check",
+    tags=["campaigns"],
+    response_model=CheckResponse,
+    responses=_ERRORS,
+    openapi_extra=table_body(required=True),
+)
+async def check(  # noqa: PLR0913  the parameters of the request
+    request: Request,
+    period: Annotated[
+        str | None,
+        Query(min_length=1, max_length=200, description="Column of the period, or such as date:month or :500."),
+    ] = None,
+    target: Annotated[ColumnName, Query(description="Column to predict.")] = None,
+    features: Annotated[ColumnNames, Query(description="Columns to predict from.")] = None,
+    exclude: Annotated[ColumnNames, Query(description="Columns not to predict from.")] = None,
+    groups: Annotated[ColumnName, Query(description="Column with the group of a row.")] = None,
+    weight: Annotated[ColumnName, Query(description="Column with what a row counts for.")] = None,
+    calendar: Annotated[ColumnNames, Query(description="Features to make of dates: month, weekday, hour.")] = None,
+    dayfirst: Annotated[
+        Literal["true", "false"] | None, Query(description="Whether 03/04/2010 is 3 April; the other dates decide.")
+    ] = None,
+    sheet: Sheet = None,
+) -> Response:
+    """Say what driftpace would make of a table: periods, target, features, leakage, drift, labels a period; nothing is kept."""
+    service = service_of(request)
+    upload = _require_rows(await receive_upload(request, sheet), "check")
+
+    def compute() -> Response:
+        found = check_table(
+            read_columns(
+                upload.data,
+                name=upload.name,
+                kind=upload.kind,
+                limits=service.limits.tables,
+                owner="check",
+                sheet=upload.sheet,
+            ),
+            period=period,
+            target=target,
+            features=features,
+            exclude=exclude or (),
+            groups=groups,
+            weight=weight,
+            calendar=calendar or (),
+            dayfirst=None if dayfirst is None else dayfirst == "true",
+        )
+        return json_response(_check_json(found, upload))
+
+    return await run_cancellable(request, service.plans, compute)
+
+
+def _check_json(found: TableCheck, upload: Upload) -> dict[str, Any]:
+    file = upload.name or "FILE"
+    words = () if upload.sheet is None else ("--sheet", upload.sheet)
+    found = replace(found, name=file, arguments=(*found.arguments, *words))
+    lines = [{"label": label, "text": text} for label, text in check_lines(found, shlex.quote(file))]
+    return {**found.to_values(shlex.quote(file)), "lines": lines}
 
 
 def _require_rows(upload: Upload, owner: str) -> Upload:
@@ -85,7 +153,9 @@ def _require_rows(upload: Upload, owner: str) -> Upload:
 
 
 def _infer(upload: Upload, target: str, limits: TableLimits) -> dict[str, Any]:
-    columns = read_columns(upload.data, name=upload.name, kind=upload.kind, limits=limits, owner="schema")
+    columns = read_columns(
+        upload.data, name=upload.name, kind=upload.kind, limits=limits, owner="schema", sheet=upload.sheet
+    )
     values, notes = infer_settings({"target": target}, columns, source=upload.name or "the table")
     return {
         "definition": {name: value for name, value in values.items() if value is not None},

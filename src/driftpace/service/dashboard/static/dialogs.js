@@ -44,7 +44,7 @@ function fillNumbers(dialog) {
 // Show an error, at its field if known; an empty message clears it.
 export function showError(form, message, field = null) {
   const place = form.querySelector(".refused");
-  place.id ||= `${form.closest("dialog").id}-refused`;
+  place.id ||= `${(form.closest("dialog") ?? form).id}-refused`;
   place.textContent = message;
   place.hidden = message === "";
   markInvalid(form, field, place.id);
@@ -65,15 +65,15 @@ export function markInvalid(form, field, id) {
 
 // Submit once: the button keeps focus but does nothing until the response arrives.
 export async function submitOnce(form, send) {
+  if (form.sending) return;
   const dialog = form.closest("dialog");
-  if (dialog.sending) return;
   const button = form.querySelector('[type="submit"]');
-  dialog.sending = true;
+  form.sending = true;
   button.setAttribute("aria-disabled", "true");
   try { await send(); } finally {
-    dialog.sending = false;
+    form.sending = false;
     button.removeAttribute("aria-disabled");
-    showChanges(dialog);
+    if (dialog !== null) showChanges(dialog);
   }
 }
 
@@ -81,7 +81,7 @@ export async function submitOnce(form, send) {
 export function acknowledge(dialog) { dialog.snapshot = snapshot(); fillNumbers(dialog); }
 
 function showChanges(dialog) {
-  if (!dialog.open || dialog.sending || dialog.snapshot === snapshot() || dialog.dataset.about === "log") return;
+  if (!dialog.open || dialog.querySelector("form").sending || dialog.snapshot === snapshot() || dialog.dataset.about === "log") return;
   const now = order();
   const place = dialog.querySelector(".meanwhile");
   if (dialog.dataset.about === "budget") {
