@@ -44,6 +44,7 @@ NOT_SAVED = {
     "Prediction", "AdaptiveFit", "Posterior", "Supply", "RowsNeeded", "PredictedBound", "PeriodJudgement", "Criterion",
     "PeriodLook", "OpenPeriod", "RowCounts", "Mixture", "Measured", "Decision",
     "HeldOutBound", "Spending", "PeriodSupply", "Folds", "DesignRows", "InputRows", "EncodedInput",
+    "AnnotatorBias", "AnnotatorReport",
     # events: a campaign saves them as rows, pools and kinds of entries
     "AskEvent", "TellEvent", "CloseEvent", "ForgetEvent",
 }  # fmt: skip

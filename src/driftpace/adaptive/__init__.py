@@ -1,5 +1,6 @@
 """The adaptive method: follow every plausible drift at once, and ask for rows until the remaining risk meets the target."""
 
+from driftpace.adaptive.annotators import label_sums, leverages, rows_to_repeat, summarise_labels
 from driftpace.adaptive.audit import AuditState, ErrorRecord, audit_of, audit_rows, fresh_rows
 from driftpace.adaptive.certificate import certificate
 from driftpace.adaptive.checks import Supply, checks, counted, measured_risk, status
@@ -64,6 +65,8 @@ __all__ = [
     "held_out_rows",
     "importance",
     "judge",
+    "label_sums",
+    "leverages",
     "measured_risk",
     "next_batch",
     "number_groups",
@@ -71,6 +74,8 @@ __all__ = [
     "outlook_of",
     "risk_after",
     "rows_missing",
+    "rows_to_repeat",
     "season_length",
     "status",
+    "summarise_labels",
 ]

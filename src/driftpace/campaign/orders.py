@@ -171,7 +171,7 @@ def evaluate(state: CampaignState) -> Served | None:
         return None
     accuracy = None
     if classifies(method.spec.loss):
-        accuracy = float(np.average(loss.predict(tracker.coef, X) == y, weights=weights))
+        accuracy = float(np.average(0.5 + 0.5 * loss.predict(tracker.coef, X) * y, weights=weights))
     return Served(rows=len(y), loss=mean, error=error, accuracy=accuracy)
 
 

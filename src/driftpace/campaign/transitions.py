@@ -55,6 +55,7 @@ def rows_content(packed: PackedRows) -> bytes:
         "columns": rows.columns,
         "ids": packed.ids,
         "arrays": names,
+        **({} if rows.annotators is None else {"annotators": rows.annotators}),
     }
     arrays = [getattr(rows, name).astype("<i8" if name == "groups" else "<f8") for name in names]
     body = b"".join(np.ascontiguousarray(array).tobytes() for array in arrays)
@@ -74,11 +75,21 @@ def unpack_rows(data: bytes) -> PackedRows:
             array = np.frombuffer(body, dtype=kind, count=size, offset=at).astype(kind.newbyteorder("="))
             arrays[name] = array.reshape(rows, features) if name == "X" else array
             at += 8 * size
-        columns, ids = head["columns"], head["ids"]
-        event = TellEvent(columns=None if columns is None else tuple(columns), **arrays)
+        columns = None if head["columns"] is None else tuple(head["columns"])
+        ids = None if head["ids"] is None else tuple(head["ids"])
+        annotators = tuple(head["annotators"]) if "annotators" in head else None
+        event = TellEvent(
+            X=arrays["X"],
+            y=arrays["y"],
+            columns=columns,
+            groups=arrays.get("groups"),
+            weights=arrays.get("weights"),
+            ids=None if annotators is None else ids,
+            annotators=annotators,
+        )
     except (zlib.error, ValueError, KeyError, TypeError) as error:
         raise StateFileError(f"the rows of a delivery are damaged: {error}.") from None
-    return PackedRows(event=event, ids=None if ids is None else tuple(ids))
+    return PackedRows(event=event, ids=ids)
 
 
 def pack_ids(ids: Sequence[str], weights: Sequence[float] | None = None) -> bytes:

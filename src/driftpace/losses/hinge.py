@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from driftpace.losses.linear import Curve, LinearLoss
+from driftpace.losses.soft_labels import for_soft_labels
 from driftpace.losses.targets import encode_classes
 from driftpace.typing import FloatArray
 
@@ -23,7 +24,7 @@ def _bend(scores: FloatArray, y: FloatArray) -> FloatArray:
     return (y * scores < 1.0).astype(np.float64)
 
 
-_CURVE = Curve(phi=_phi, slope=_slope, bend=_bend, curvature=1.0)
+_CURVE = Curve(phi=for_soft_labels(_phi), slope=for_soft_labels(_slope), bend=for_soft_labels(_bend), curvature=1.0)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,6 +47,7 @@ class SmoothedHinge(LinearLoss):
     """
 
     code: ClassVar[int] = 1
+    soft_labels: ClassVar[bool] = True
 
     @property
     def curve(self) -> Curve:

@@ -13,7 +13,7 @@ The mean over zero rows is zero, so that only the penalty remains.
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -76,6 +76,9 @@ class LinearLoss(ABC):
     >>> isinstance(SquaredLoss(), LinearLoss)
     True
     """
+
+    soft_labels: ClassVar[bool] = False
+    """Whether a loss of two classes takes the mean of several labels of one row, between -1 and 1."""
 
     l2: float = 0.0
     unpenalised: int = 0

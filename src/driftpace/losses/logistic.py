@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from driftpace.losses.linear import Curve, LinearLoss
+from driftpace.losses.soft_labels import for_soft_labels
 from driftpace.losses.targets import encode_classes
 from driftpace.typing import FloatArray
 
@@ -30,7 +31,7 @@ def _bend(scores: FloatArray, y: FloatArray) -> FloatArray:
     return _probability(scores) * _probability(-scores)
 
 
-_CURVE = Curve(phi=_phi, slope=_slope, bend=_bend, curvature=0.25)
+_CURVE = Curve(phi=for_soft_labels(_phi), slope=for_soft_labels(_slope), bend=_bend, curvature=0.25)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,6 +54,7 @@ class LogisticLoss(LinearLoss):
     """
 
     code: ClassVar[int] = 2
+    soft_labels: ClassVar[bool] = True
 
     @property
     def curve(self) -> Curve:

@@ -5,18 +5,23 @@ from typing import TYPE_CHECKING
 from driftpace.lazy import lazy
 
 if TYPE_CHECKING:
+    from driftpace.records.annotators import AnnotatorBias, AnnotatorReport, AnnotatorSums, LabelSums
     from driftpace.records.constants import Constants, DriftEstimate, Estimate
     from driftpace.records.money import Money
     from driftpace.records.reports import Audit, Fit, PeriodData, Selected, StepReport
     from driftpace.records.requests import Assumption, Outcome, Plan, Request, Sizing, Verdict
 
 __all__ = [
+    "AnnotatorBias",
+    "AnnotatorReport",
+    "AnnotatorSums",
     "Assumption",
     "Audit",
     "Constants",
     "DriftEstimate",
     "Estimate",
     "Fit",
+    "LabelSums",
     "Money",
     "Outcome",
     "PeriodData",
@@ -32,12 +37,16 @@ if not TYPE_CHECKING:  # a type checker knows the names above and must reject an
     __getattr__ = lazy(
         __name__,
         {
+            "AnnotatorBias": "annotators",
+            "AnnotatorReport": "annotators",
+            "AnnotatorSums": "annotators",
             "Assumption": "requests",
             "Audit": "reports",
             "Constants": "constants",
             "DriftEstimate": "constants",
             "Estimate": "constants",
             "Fit": "reports",
+            "LabelSums": "annotators",
             "Money": "money",
             "Outcome": "requests",
             "PeriodData": "reports",

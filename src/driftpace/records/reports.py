@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from driftpace.records.annotators import LabelSums
 from driftpace.records.money import Money
 from driftpace.records.requests import Assumption, Outcome
 
@@ -206,6 +207,8 @@ class StepReport:
         Where candidates were compared, which was chosen; the other fields describe that one.
     effective_samples : float, optional
         Where rows have weights, the number of fitted rows of equal weight that would say as much, (sum w)^2 / sum w^2.
+    label_sums : LabelSums, optional
+        Where labels have annotators, what the rows that several of them labelled show; :meth:`Tracker.annotators` adds them up.
     seconds : float
         How long closing the period took; excluded from equality, so that replays compare equal.
     """
@@ -227,4 +230,5 @@ class StepReport:
     cost: Money | None = None
     selected: Selected | None = None
     effective_samples: float | None = None
+    label_sums: LabelSums | None = None
     seconds: float = field(compare=False)

@@ -28,6 +28,8 @@ from driftpace.adaptive import (
     fresh_rows,
     held_out_rows,
     judge,
+    label_sums,
+    leverages,
     measured_risk,
     number_groups,
     outlook_from_here,
@@ -38,7 +40,7 @@ from driftpace.constraints import WholeSpace
 from driftpace.errors import DataError, ParameterError, TooEarlyError
 from driftpace.losses import LinearLoss
 from driftpace.planning import Outlook
-from driftpace.records import Assumption, Outcome, Request, StepReport
+from driftpace.records import Assumption, LabelSums, Outcome, Request, StepReport
 from driftpace.selection import Design, Held, left_out, losses_left_out
 from driftpace.tracker.adaptive_order import (
     OpenPeriod,
@@ -50,6 +52,7 @@ from driftpace.tracker.adaptive_order import (
     undelivered,
 )
 from driftpace.tracker.method import Folds, ModelMethod, check_pool, require_order
+from driftpace.tracker.row_labels import labels_of
 from driftpace.tracker.spending import Spending
 from driftpace.tracker.state import MethodState, ModelSpec, PeriodOrder, RowBatch, groups_of, mean_one, weights_of
 from driftpace.typing import BoolArray, FloatArray, IntArray
@@ -340,6 +343,7 @@ class AdaptiveMethod(ModelMethod):
             certificate=certificate(self.config, adaptive, judged) if risk < math.inf else math.inf,
             audit=audited,
             effective_samples=None if rows.weights is None else rows.effective,
+            label_sums=_label_sums(state.batches, look, ~held),
             status=status(judged),
             assumptions=(*checks(adaptive, rows, judged, supply), measured_risk(audited, judged.epsilon)),
         )
@@ -463,6 +467,15 @@ class AdaptiveMethod(ModelMethod):
             return model
         assert adaptive.place is not None
         return np.append(model[1:], model[0] - adaptive.place @ model[1:])
+
+
+def _label_sums(batches: tuple[RowBatch, ...], look: PeriodLook, fitted: BoolArray) -> LabelSums | None:
+    """Return what the fitted rows with several labels show; None where labels have no annotators."""
+    labels = labels_of(batches, np.flatnonzero(fitted))
+    if labels is None or look.judged.fit is None:
+        return None
+    fit = look.judged.fit
+    return label_sums(look.rows, fit.model, leverages(look.rows, fit), *labels)
 
 
 def _chosen_rows(batches: tuple[RowBatch, ...], chosen: BoolArray) -> list[tuple[FloatArray, FloatArray]]:

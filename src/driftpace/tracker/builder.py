@@ -211,6 +211,24 @@ def check_weights(method: Any, owner: str) -> None:
         )
 
 
+def check_annotators(method: Any, owner: str) -> None:
+    """Refuse several labels of a row where a method, or the loss of one of its candidates, cannot use them."""
+    methods = method.methods if isinstance(method, CandidatesMethod) else (method,)
+    if not all(model_method(one).uses_weights for one in methods):
+        raise ParameterError(
+            "must be None with learner=, drift= and rule=: their bounds are about rows with one label.",
+            owner=owner,
+            name="annotators",
+        )
+    for loss in (model_method(one).spec.loss for one in methods):
+        if classifies(loss) and not getattr(loss, "soft_labels", False):
+            raise ParameterError(
+                f"must be None with {type(loss).__name__}, whose curve takes no mean of two classes (soft_labels).",
+                owner=owner,
+                name="annotators",
+            )
+
+
 def check_method(owner: str, method: Any) -> None:
     """Refuse a method that cannot work with the loss and the set; of candidates, each."""
     if isinstance(method, CandidatesMethod):

@@ -292,7 +292,8 @@ class CandidatesMethod:
         rows = int(fitted.sum())
         classes: FloatArray | None = None
         if rows and classifies(self.loss):
-            classes = divisible(np.concatenate([batch.y for batch in state.state.batches])[fitted], groups)
+            y = np.concatenate([batch.y for batch in state.state.batches])[fitted]
+            classes = divisible(np.where(y >= 0.0, 1.0, -1.0), groups)
         count, doubt = most_folds(rows, selection.folds, classes=classes, groups=groups)
         if count == 0:
             return Selected(candidates=labels, chosen=labels[state.chosen]), state.tally, doubt

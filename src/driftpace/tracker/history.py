@@ -38,7 +38,8 @@ class History(tuple[StepReport, ...]):
 
         The outcome is its name, a cost a number beside its currency; the audit has a column for each of :data:`AUDITED`.
         """
-        names = [field.name for field in fields(StepReport) if field.name not in ("audit", "cost", "selected")]
+        apart = ("audit", "cost", "selected", "label_sums")
+        names = [field.name for field in fields(StepReport) if field.name not in apart]
         columns = {name: [_plain(getattr(report, name)) for report in self] for name in names}
         audits = [report.audit for report in self]
         if any(audit is not None for audit in audits):

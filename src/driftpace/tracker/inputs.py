@@ -104,6 +104,30 @@ def read_groups(groups: Any, *, owner: str, rows: int) -> IntArray:
     return np.array(codes, dtype=np.int64)[of_row] if rows else np.zeros(0, dtype=np.int64)
 
 
+def read_labels(
+    ids: Any, annotators: Any, *, owner: str, rows: int
+) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
+    """Return the ids of rows and who labelled them, as texts; None where no annotators are given."""
+    if annotators is None:
+        return None, None
+    if ids is None:
+        raise DataError(
+            "must be given together with annotators, so that labels of one row are known.", owner=owner, name="ids"
+        )
+    found = []
+    for name, given in (("ids", ids), ("annotators", annotators)):
+        as_given = np.array(given, dtype=object) if isinstance(given, list | tuple) else given
+        values = _series_values(as_given, f"{owner}({name}=...)")
+        if values.shape != (rows,):
+            raise DataError(
+                f"must have one entry for each of the {rows} rows of X; got shape {values.shape}.",
+                owner=owner,
+                name=name,
+            )
+        found.append(tuple(_label(value, owner, name) for value in values.tolist()))
+    return found[0], found[1]
+
+
 def read_weights(weights: Any, *, owner: str, rows: int, name: str = "sample_weight") -> FloatArray:
     """Return the weights of rows as floats: not negative, and not all zero."""
     values = _series_values(weights, f"{owner}({name}=...)")
@@ -126,13 +150,13 @@ def read_weights(weights: Any, *, owner: str, rows: int, name: str = "sample_wei
     return numbers
 
 
-def _label(value: Any, owner: str) -> str:
+def _label(value: Any, owner: str, name: str = "groups") -> str:
     try:
         missing = value is None or bool(value != value)
     except TypeError:  # pandas' NA is neither equal nor unequal to itself
         missing = True
     if missing:
-        raise DataError(f"must have no missing entries; got {value!r}.", owner=owner, name="groups")
+        raise DataError(f"must have no missing entries; got {value!r}.", owner=owner, name=name)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return str(value)

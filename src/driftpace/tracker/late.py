@@ -102,7 +102,7 @@ class LateWindow:
             raise StateFileError(f"the state does not have the shape this version reads: {error}") from error
 
 
-_FIELDS = ("X", "y", "columns", "groups", "weights")
+_FIELDS = ("X", "y", "columns", "groups", "weights", "ids", "annotators")
 
 
 def _period_to_body(kept: KeptPeriod) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from driftpace.losses import Loss
 from driftpace.planning import Budget, Outlook
 from driftpace.records import Assumption, Request, StepReport
 from driftpace.selection import Design
+from driftpace.tracker.row_labels import with_labels
 from driftpace.tracker.spending import Spending
 from driftpace.tracker.state import MethodState, ModelSpec, PeriodOrder, RowBatch
 from driftpace.typing import BoolArray, FloatArray, IntArray
@@ -23,13 +24,18 @@ from driftpace.typing import BoolArray, FloatArray, IntArray
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class TellEvent:
-    """Rows are delivered, as finite floats, with the names of their columns, and groups and weights where there are any."""
+    """Rows are delivered, as finite floats, with the names of their columns, and groups and weights where there are any.
+
+    With ``annotators`` each of them is one label, and those of one id are labels of one row.
+    """
 
     X: FloatArray
     y: FloatArray
     columns: tuple[str, ...] | None = None
     groups: IntArray | None = None
     weights: FloatArray | None = None
+    ids: tuple[str, ...] | None = None
+    annotators: tuple[str, ...] | None = None
 
 
 class TrackerState(Protocol):
@@ -283,7 +289,9 @@ class ModelMethod(ABC):
         if self.spec.fit_intercept:
             X = np.column_stack([X, np.ones(len(X))])
         batch = RowBatch(X=X, y=y, groups=event.groups, weights=event.weights)
-        return replace(state, batches=(*state.batches, batch))
+        if event.annotators is None or event.ids is None:
+            return replace(state, batches=(*state.batches, batch))
+        return replace(state, batches=with_labels(state.batches, batch, event.ids, event.annotators))
 
     def forget(self, state: Any) -> Any:
         """Withdraw the rows. What was decided with them is decided again.

@@ -88,16 +88,31 @@ class PeriodOrder:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class RowLabels:
+    """The labels of the rows of a batch, where they have annotators.
+
+    ``ids`` are those of the rows. Label l, ``y[l]``, encoded, was given to row ``of_row[l]`` by ``annotators[l]``.
+    """
+
+    ids: tuple[str, ...]
+    y: FloatArray
+    of_row: IntArray
+    annotators: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class RowBatch:
     """Rows of the open period, not fitted yet; ``y`` is encoded, and a column of ones for the intercept is last in ``X``.
 
-    ``groups`` are the groups of the rows, ``weights`` what they count for; None where none were given.
+    ``groups`` are the groups of the rows, ``weights`` what they count for, ``labels`` the labels whose means are ``y``; None where
+    none were given.
     """
 
     X: FloatArray
     y: FloatArray
     groups: IntArray | None = None
     weights: FloatArray | None = None
+    labels: RowLabels | None = None
 
 
 def weights_of(batches: tuple[RowBatch, ...]) -> FloatArray | None:

@@ -2,15 +2,16 @@
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import compress
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from driftpace import validation
-from driftpace.adaptive import AdaptiveConfig, check_audit, season_length
+from driftpace.adaptive import AdaptiveConfig, check_audit, season_length, summarise_labels
 from driftpace.constants import ConstantsEstimator
 from driftpace.constraints import ConstraintSet, WholeSpace
 from driftpace.drift import DriftEstimator
@@ -18,16 +19,32 @@ from driftpace.errors import DataError, ParameterError, ProtocolError
 from driftpace.learners import Learner
 from driftpace.losses import Loss
 from driftpace.planning import Budget, Cost, Gap, LinearCost, Outlook
-from driftpace.records import Constants, Money, Plan, Request, StepReport
+from driftpace.records import AnnotatorReport, Constants, LabelSums, Money, Plan, Request, StepReport
 from driftpace.rules import Rule
 from driftpace.selection import Selection
 from driftpace.storage import read_state, write_state
-from driftpace.tracker.builder import MEMORY, build_candidates, build_method, check_weights, selection_of, uses_groups
+from driftpace.tracker.builder import (
+    MEMORY,
+    build_candidates,
+    build_method,
+    check_annotators,
+    check_weights,
+    selection_of,
+    uses_groups,
+)
 from driftpace.tracker.candidates_method import CandidatesMethod
 from driftpace.tracker.codec import from_body, to_body
 from driftpace.tracker.encoding import encode_rows, learn_frame
 from driftpace.tracker.history import History
-from driftpace.tracker.inputs import InputRows, is_frame, read_groups, read_rows, read_targets, read_weights
+from driftpace.tracker.inputs import (
+    InputRows,
+    is_frame,
+    read_groups,
+    read_labels,
+    read_rows,
+    read_targets,
+    read_weights,
+)
 from driftpace.tracker.late import KeptPeriod, LateWindow
 from driftpace.tracker.method import Method, TellEvent, require_order
 from driftpace.tracker.paper import RuleName, paper_parts, with_paper_parts
@@ -442,7 +459,15 @@ class Tracker:
         return places, np.ones(len(places)) if weights is None else weights
 
     def tell(
-        self, X: Any = None, y: Any = None, *, groups: Any = None, sample_weight: Any = None, final: bool = True
+        self,
+        X: Any = None,
+        y: Any = None,
+        *,
+        groups: Any = None,
+        sample_weight: Any = None,
+        ids: Any = None,
+        annotators: Any = None,
+        final: bool = True,
     ) -> StepReport | None:
         """Add labelled rows, however many, and close the period.
 
@@ -459,6 +484,10 @@ class Tracker:
             What each row counts for, such as one over the probability that it was drawn: numbers of 0 or more, on one scale
             within a period. Only their ratios matter. The target is then about the weighted rows, and uneven weights need more
             of them. By default all rows count alike.
+        ids, annotators : array-like, optional
+            The row that each label is of, and who gave it, where rows may be labelled by several people. Labels of one id in a
+            period, in one delivery or several, are labels of one row: its target is their mean. :meth:`annotators` says how much
+            of the noise is theirs.
         final : bool, default True
             Whether the period is closed; with False it stays open for more rows.
 
@@ -481,11 +510,12 @@ class Tracker:
         if (X is None) != (y is None):
             missing = "X" if X is None else "y"
             raise DataError("must be given together with the other; got None.", owner="Tracker.tell", name=missing)
-        for name, value in (("groups", groups), ("sample_weight", sample_weight)):
+        more = {"groups": groups, "sample_weight": sample_weight, "ids": ids, "annotators": annotators}
+        for name, value in more.items():
             if X is None and value is not None:
                 raise DataError("must be given together with rows; got no rows.", owner="Tracker.tell", name=name)
         if X is not None:
-            event, encoding = self._event(X, y, groups, sample_weight, "Tracker.tell")
+            event, encoding = self._event(X, y, more, "Tracker.tell")
             with _named("Tracker.tell"):
                 state = self._method.gather(state, event)
             late = None if late is None else late.with_rows(event)
@@ -503,7 +533,17 @@ class Tracker:
         self._state, self._late, self._encoding = state, late, encoding
         return report
 
-    def tell_late(self, period: int, X: Any, y: Any, *, groups: Any = None, sample_weight: Any = None) -> History:
+    def tell_late(
+        self,
+        period: int,
+        X: Any,
+        y: Any,
+        *,
+        groups: Any = None,
+        sample_weight: Any = None,
+        ids: Any = None,
+        annotators: Any = None,
+    ) -> History:
         """Add rows to a closed period; it and the periods since are absorbed again, with the orders that were placed.
 
         The state is the one that the rows would have led to if they had been the last of their period.
@@ -512,7 +552,7 @@ class Tracker:
         ----------
         period : int
             One of the last ``delay`` closed periods.
-        X, y, groups, sample_weight
+        X, y, groups, sample_weight, ids, annotators
             As in :meth:`tell`.
 
         Returns
@@ -542,7 +582,8 @@ class Tracker:
         if self._late is None:
             raise ProtocolError("tell_late() needs a tracker that keeps its last periods; give Tracker(delay=...).")
         validation.count(owner, least=1, period=period)
-        event, _ = self._event(X, y, groups, sample_weight, owner)
+        more = {"groups": groups, "sample_weight": sample_weight, "ids": ids, "annotators": annotators}
+        event, _ = self._event(X, y, more, owner)
         with _named(owner):
             late, state, reports = self._late.tell_late(self._method, self._state, int(period), event)
         old = self._reports[period - 1 : self._state.period - 1]
@@ -601,6 +642,36 @@ class Tracker:
             raise
         assert report is not None
         return report
+
+    def annotators(self, *, row_cost: float = 1.0, label_cost: float = 1.0) -> AnnotatorReport | None:
+        """Return how much of the noise is that of annotators, and whether a second label or another row is the better buy.
+
+        Parameters
+        ----------
+        row_cost, label_cost : float
+            The price of one more row, without its label, and of one more label of a row. Only their ratio matters.
+
+        Returns
+        -------
+        AnnotatorReport or None
+            None where no labels of closed periods had annotators.
+
+        Examples
+        --------
+        >>> from driftpace import SquaredLoss, Tracker
+        >>> rng, tracker = np.random.default_rng(0), Tracker(SquaredLoss(), epsilon=0.2, rng=0)
+        >>> rows = tracker.ask().samples
+        >>> ids = np.r_[:rows, :rows]  # every row is labelled by two people
+        >>> X = rng.standard_normal((rows, 2))[ids]
+        >>> y = X @ [1.0, 2.0] + rng.standard_normal(2 * rows)
+        >>> report = tracker.tell(X, y, ids=ids, annotators=["Ada"] * rows + ["Ben"] * rows)
+        >>> report.samples == rows, tracker.annotators().repeated == rows
+        (True, True)
+        """
+        validation.nonnegative("Tracker.annotators", row_cost=row_cost)
+        validation.positive("Tracker.annotators", label_cost=label_cost)
+        sums = LabelSums.over(report.label_sums for report in self._reports)
+        return None if sums is None else summarise_labels(sums, row_cost=row_cost, label_cost=label_cost)
 
     def outlook(self) -> Outlook:
         """Return how the risk of the model develops from this period on, before any row of it: the basis of plans.
@@ -903,21 +974,26 @@ class Tracker:
             f"features={self._state.features})"
         )
 
-    def _event(
-        self, X: Any, y: Any, groups: Any, sample_weight: Any, owner: str
-    ) -> "tuple[TellEvent, Encoding | None]":
+    def _event(self, X: Any, y: Any, more: Mapping[str, Any], owner: str) -> "tuple[TellEvent, Encoding | None]":
         """Return rows as the method takes them, and the encoding that they have shown."""
         given, keep, encoding = self._encoded(X, owner, drop=True)
         rows = read_rows(given, owner=owner, features=self._state.features, columns=self._state.columns)
         targets = read_targets(y, owner=owner, rows=len(rows.X) if keep is None else keep.size)
-        codes, weights = self._groups(groups, len(targets)), None
-        if sample_weight is not None:
+        codes, weights = self._groups(more["groups"], len(targets)), None
+        if more["sample_weight"] is not None:
             check_weights(self._method, owner)
-            weights = read_weights(sample_weight, owner=owner, rows=len(targets))
+            weights = read_weights(more["sample_weight"], owner=owner, rows=len(targets))
+        if more["annotators"] is not None:
+            check_annotators(self._method, owner)
+        ids, annotators = read_labels(more["ids"], more["annotators"], owner=owner, rows=len(targets))
         if keep is not None:
             targets, codes = targets[keep], None if codes is None else codes[keep]
             weights = None if weights is None else weights[keep]
-        return TellEvent(X=rows.X, y=targets, columns=rows.columns, groups=codes, weights=weights), encoding
+            ids, annotators = (None if all_ is None else tuple(compress(all_, keep)) for all_ in (ids, annotators))
+        event = TellEvent(
+            X=rows.X, y=targets, columns=rows.columns, groups=codes, weights=weights, ids=ids, annotators=annotators
+        )
+        return event, encoding
 
     def _groups(self, groups: Any, rows: int) -> Any:
         if groups is None:
