@@ -9,7 +9,9 @@ import pytest
 
 from driftpace.backtest import BacktestResult, replay, summary, to_frame
 from driftpace.backtest import render as render_all
-from driftpace.backtest.text import count_orders
+from driftpace.backtest.judgement import judge_strategy
+from driftpace.backtest.result import Strategy
+from driftpace.backtest.text import count_orders, judgement_text
 from driftpace.backtest.text import render_table as render
 from driftpace.errors import ParameterError
 from tests.backtest.panels import classes_panel, drifting_panel
@@ -113,3 +115,26 @@ def test_orders_of_later_periods_are_counted(result: BacktestResult) -> None:
     orders[:, 1:] = 0.0
     assert count_orders(counted) is None
     assert "Orders" not in render_all(counted)
+
+
+@pytest.mark.parametrize(
+    ("risk", "text"),
+    [
+        ([[0.03] * 10], "the mean is above the target: 0.03 measured on average (target 0.02)"),
+        ([[0.01] * 10], "0.01 measured on average (target 0.02), in one run"),
+        (
+            [[0.03] * 10] * 2,
+            "the mean is above the target: 0.03 measured on average (target 0.02); 10 of 10 periods clearly above",
+        ),
+        (
+            [[0.005] * 8 + [0.03] * 2] * 2,
+            "0.01 measured on average (target 0.02), but 2 of 10 periods clearly above, and one in ten is allowed",
+        ),
+        ([[0.01] * 10] * 2, "0.01 measured on average (target 0.02); 0 of 10 periods clearly above"),
+    ],
+)
+def test_the_text_says_what_was_missed(risk: list[list[float]], text: str) -> None:
+    """The mean or single periods, which one run cannot show."""
+    cells = np.array(risk)
+    strategy = Strategy(name="a", title="A", note="", samples=cells, excess_risk=cells, test_loss=cells)
+    assert judgement_text(judge_strategy(strategy, [0.02] * 10)) == text

@@ -94,3 +94,19 @@ def test_what_is_given_is_not_inferred() -> None:
 
 def test_the_task_in_words() -> None:
     assert describe_task(Definition.of({"name": "a", "epsilon": 0.1})) == "the target (a number), by least squares"
+
+
+def test_columns_that_look_like_ids_are_suggested() -> None:
+    """A text that differs in every row could be the id; an id that repeats is rather a group."""
+    others = {name: cells for name, cells in ROWS.items() if name != "row_id"}
+    code = infer({**others, "code": [f"{n:05}x" for n in range(60)]})
+    assert code.definition.id is None
+    assert dict(code.notes)["Row ID"] == (
+        "none; code differs in every row: as id, it lets rows that are sent twice count once"
+    )
+    shop = infer({**others, "shop_id": [n % 20 for n in range(60)]})
+    assert dict(shop.notes)["Row ID"] == (
+        "none; shop_id is not different in every row: give it as groups if its rows belong together"
+    )
+    assert "Row ID" not in dict(infer({**others, "shop_id": [n % 20 for n in range(60)]}, groups="shop_id").notes)
+    assert "Row ID" not in dict(infer(others).notes)

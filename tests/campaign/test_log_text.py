@@ -38,7 +38,9 @@ def test_every_kind_of_entry_has_a_sentence() -> None:
     assert sentences["budgeted"] == (
         "50 added to the budget and 3 periods to its horizon from period 4, by Ada: “next quarter”."
     )
-    assert sentences["amended"] == "From period 4, unseen categories of “city” count as “Milan”, by Ada: “a new shop”."
+    assert (
+        sentences["amended"] == "From period 4, unlisted categories of “city” count as “Milan”, by Ada: “a new shop”."
+    )
     assert sentences["imported"] == "9 entries of “a” imported from “a.campaign”, by Bo."
     for sentence in (describe_entry(entry).sentence for entry in entries):
         assert sentence.endswith(".")

@@ -8,6 +8,7 @@ import pytest
 
 from driftpace.campaign import Campaign, Definition
 from driftpace.campaign.export_import import export_campaign, import_campaign
+from driftpace.campaign.records import BUY, SKIP
 from driftpace.campaign.schema import invalid_rows
 from driftpace.campaign.serialization import receipt_json
 from driftpace.campaign.template import template
@@ -47,7 +48,7 @@ def test_unknown_categories_count_as_the_reference_by_default(store: Store) -> N
     campaign = begun(store)
     campaign.ask()
     (counted,) = campaign.tell_table(flats(0, 30, others=3)).unknown_categories
-    assert counted.sentence == "3 rows with an unknown city (Bari) count as Rome"
+    assert counted.sentence == "3 rows with an unlisted city (Bari) count as Rome"
 
 
 @pytest.mark.parametrize("chosen", ["at the beginning", "later"])
@@ -58,7 +59,7 @@ def test_unknown_categories_count_as_the_chosen_one(store: Store, chosen: str) -
         campaign.amend(unknown_categories={"city": "Milan"}, reason="a new shop", who="Ada")
     receipt = campaign.tell_table(flats(0, 40, others=3), final=True)
     (counted,) = receipt.unknown_categories
-    assert counted.sentence == "3 rows with an unknown city (Bari) count as Milan"
+    assert counted.sentence == "3 rows with an unlisted city (Bari) count as Milan"
     assert receipt_json(receipt)["unknown_categories"] == [
         {"column": "city", "category": "Milan", "rows": 3, "distinct": 1, "examples": ["Bari"]}
     ]
@@ -73,7 +74,7 @@ def test_unknown_categories_count_as_the_chosen_one(store: Store, chosen: str) -
     predicted = campaign.predict_table(read_columns(there, owner="test"))
     assert predicted.values[0] == predicted.values[1] == predicted.values[2]
     assert [one.sentence for one in predicted.unknown_categories] == [
-        "2 rows with an unknown city (Oslo, Bari) count as Milan"
+        "2 rows with an unlisted city (Oslo, Bari) count as Milan"
     ]
 
 
@@ -221,3 +222,18 @@ def test_many_words_of_any_kind_leave_a_short_log(store: Store) -> None:
     assert max(len(word) for word in counted.examples) == 80
     assert counted.sentence.endswith(" and 3 more) count as Milan")
     assert campaign.log()[-2].body["unknown_categories"][0]["examples"] == list(counted.examples)
+
+
+def test_a_category_that_no_row_has_is_named_and_no_failure() -> None:
+    """Rows of two of three cities say nothing of the third: a warning names it, and ``ask`` does not exit with 30."""
+    campaign = begun(MemoryStore())
+    campaign.ask()
+    table = flats(0, 60)
+    city = table["city"].values
+    city[city == "Turin"] = "Rome"
+    order = campaign.tell_table(table, final=False).order
+    (check,) = [item for item in order.request.assumptions if item.name == "curvature"]
+    assert check.sentence == (
+        "city=Turin is the same in all rows so far: the coefficient of it is unknown until one differs."
+    )
+    assert (check.verdict.value, order.code) == ("warn", BUY if order.missing else SKIP)

@@ -67,7 +67,7 @@ def test_missing_cells_and_unknown_categories_are_filled_and_counted() -> None:
     assert parsed.rows.X.tolist() == [[20.0, 1.0, 0.0], [35.0, 0.0, 0.0], [50.0, 0.0, 0.0]]
     assert [cells.sentence for cells in parsed.rows.filled_cells()] == ["1 cell of age is missing and counts as 35"]
     assert [one.sentence for one in parsed.rows.mapped_categories()] == [
-        "1 row with an unknown region (east) counts as north"
+        "1 row with an unlisted region (east) counts as north"
     ]
     dropped = labelled(Definition.of({**VALUES, "missing": "drop"}), _columns(**changes), period=1, owner="tell")
     assert (len(dropped.y), dropped.incomplete) == (2, 1)

@@ -23,35 +23,35 @@ def test_an_unseen_category_counts_as_the_one_it_is_mapped_to(churn: Path, run: 
     before = content()
     words = ("amend", "churn", "--unknown-category", "plan=gold", "--reason", "plans come and go", "--who", "anna")
     assert run(*words, "--dry-run")[1:] == (
-        "churn: from now on unknown values of plan count as gold.\nNext       Label 12 rows for period 1 (W1).\n",
+        "churn: from now on unlisted values of plan count as gold.\nNext       Label 12 rows for period 1 (W1).\n",
         "Nothing was written.\n",
     )
     assert content() == before
     code, out, err = run(*words)
-    assert (code, out.splitlines()[0], err) == (0, "churn: from now on unknown values of plan count as gold.", "")
+    assert (code, out.splitlines()[0], err) == (0, "churn: from now on unlisted values of plan count as gold.", "")
     amended = content()
     code, out, err = run(*words)
     assert (code, err) == (0, "Nothing was written.\n")
-    assert out.startswith("churn: already set: unknown values of plan count as gold.\n")
+    assert out.startswith("churn: already set: unlisted values of plan count as gold.\n")
     assert content() == amended
     code, out, _ = run("tell", "churn", "done.csv")
     assert code == 0
-    assert out.splitlines()[1] == "Unknown    2 rows with an unknown plan (platinum) count as gold"
+    assert out.splitlines()[1] == "Unlisted   2 rows with an unlisted plan (platinum) count as gold"
     log = run("log", "churn")[1]
-    assert "From period 1, unseen categories of “plan” count as “gold”: “plans come and go”" in log
-    assert "from “done.csv”; 2 rows with an unseen category of “plan”, counted as “gold”" in log
+    assert "From period 1, unlisted categories of “plan” count as “gold”: “plans come and go”" in log
+    assert "from “done.csv”; 2 rows with an unlisted category of “plan”, counted as “gold”" in log
 
 
 def test_predictions_say_so_too_beside_the_rows(churn: Path, run: Run) -> None:
     period(run, "W1")
     _with_another_plan(Path("pool.csv"), Path("new.csv"), rows=3)
-    assert "3 rows with an unknown plan (platinum) count as" in run("predict", "churn", "new.csv")[2]
+    assert "3 rows with an unlisted plan (platinum) count as" in run("predict", "churn", "new.csv")[2]
     run("amend", "churn", "--unknown-category", "plan=basic", "--reason", "r")
     code, out, err = run("predict", "churn", "new.csv")
-    notice = "3 rows with an unknown plan (platinum) count as basic"
-    assert (code, len(out.splitlines()), err) == (0, 601, f"Unknown: {notice}\n")
+    notice = "3 rows with an unlisted plan (platinum) count as basic"
+    assert (code, len(out.splitlines()), err) == (0, 601, f"Unlisted: {notice}\n")
     code, out, err = run("predict", "churn", "new.csv", "--out", "p.csv", "--format", "json")
-    assert (code, json.loads(out)["rows"], err) == (0, 600, f"Unknown: {notice}\n")
+    assert (code, json.loads(out)["rows"], err) == (0, 600, f"Unlisted: {notice}\n")
     assert "platinum" in Path("p.csv").read_text()
 
 

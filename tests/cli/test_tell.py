@@ -248,7 +248,7 @@ def test_missing_cells_and_unknown_categories_are_counted(churn: Path, run: Run)
     code, out, _ = run("tell", "churn", "rows.csv")
     assert code == 0
     assert out.splitlines()[1:4] == [
-        "Unknown    1 row with an unknown plan (silver) counts as basic",
+        "Unlisted   1 row with an unlisted plan (silver) counts as basic",
         f"Missing    1 cell of age is missing and counts as {definition('churn').fill['age']:.6g}",
         "Missing    1 cell of plan is missing and counts as basic",
     ]

@@ -115,7 +115,7 @@ def test_unknown_categories_and_missing_cells_are_counted() -> None:
     ).encoding
     rows = encoding.encode(read_columns({"city": ["Bari", None, "Rome", "Bari"], "age": ["4", "", "5", "6"]}))
     assert [mapped.sentence for mapped in rows.mapped_categories()] == [
-        "2 rows with an unknown city (Bari) count as Oslo"
+        "2 rows with an unlisted city (Bari) count as Oslo"
     ]
     assert [filled.sentence for filled in rows.filled_cells()] == [
         "1 cell of city is missing and counts as missing",

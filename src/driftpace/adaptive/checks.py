@@ -11,6 +11,7 @@ from driftpace.adaptive.state import AdaptiveState, PeriodJudgement, products_wi
 from driftpace.losses import SquaredLoss
 from driftpace.records import Assumption, Audit, Verdict
 from driftpace.records.requests import MEASURED_RISK
+from driftpace.typing import IntArray
 
 STATUSES = ("stable", "warning", "drift")
 _WARNING, _DRIFT = 0.05, 0.001
@@ -21,6 +22,8 @@ _ORDER_WARN, _ORDER_FAIL = 1e-2, 1e-4
 _NEIGHBOURS_WARN = 5e-4
 _GROUPS_WARN = 10.0
 _MEASURED = 5
+_NAMED = 3
+"""Columns that a sentence names."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -101,28 +104,42 @@ def _curvature(state: AdaptiveState, rows: DesignRows, judged: PeriodJudgement) 
     """
     name, white = "curvature", judged.coordinates
     curvature = state.memory.hessian.diagonal() + np.einsum("ij,ij->j", rows.X, rows.X) + rows.penalty
-    if not curvature.all():
-        return _assumption(
-            name, Verdict.FAIL, "A column is constant in all rows so far: its coefficient cannot be estimated."
-        )
+    if not curvature.all():  # the intercept has its share, and no row is affected before one differs
+        return _assumption(name, Verdict.WARN, _constant_columns(rows, np.flatnonzero(curvature == 0.0)))
     heights = np.square(white.factor).sum(axis=1)
     left = 1.0 / np.maximum(heights * np.square(white.inverse).sum(axis=0), 1.0)
     least = float(left.min())
+    which = _column(rows, int(left.argmin()))
     if least < 1e-6:
         return _assumption(
-            name, Verdict.FAIL, "Columns are collinear: their coefficients cannot be estimated separately."
+            name,
+            Verdict.FAIL,
+            f"Columns are collinear, {which} with others: their coefficients cannot be estimated separately.",
         )
     if least < 1e-3:
         return _assumption(
             name,
             Verdict.WARN,
-            f"Columns are nearly collinear: the others explain all but {_percent(least)} of the variance of one.",
+            f"Columns are nearly collinear: the others explain all but {_percent(least)} of the variance of {which}.",
         )
     return _assumption(
         name,
         Verdict.PASS,
         f"Columns are not collinear: at least {_percent(least)} of each is not explained by the others.",
     )
+
+
+def _column(rows: DesignRows, index: int) -> str:
+    """Return the name of a column; without names, its number from 1."""
+    return f"column {index + 1}" if rows.names is None else rows.names[index]
+
+
+def _constant_columns(rows: DesignRows, constant: IntArray) -> str:
+    """Return which columns are constant, such as a category that no row has."""
+    named = ", ".join(_column(rows, int(index)) for index in constant[:_NAMED])
+    more = f" and {constant.size - _NAMED} more" if constant.size > _NAMED else ""
+    are, each = ("are", "each of them") if constant.size > 1 else ("is", "it")
+    return f"{named}{more} {are} the same in all rows so far: the coefficient of {each} is unknown until one differs."
 
 
 def _tails(rows: DesignRows, judged: PeriodJudgement) -> Assumption:

@@ -12,10 +12,11 @@ class DesignRows:
     ``groups`` are the groups of rows that belong together, numbered from 0 in the order of their first rows; None where each row
     is alone. ``weights`` are what each row counts for, of mean 1 over the period; None where all count alike. The loss of a row,
     and with it its slope and its bend, is times its weight: Hessians are weighted once, squares of gradients twice. For the
-    squared loss second derivatives do not depend on the model, so their sum is kept.
+    squared loss second derivatives do not depend on the model, so their sum is kept. ``names`` are those of the columns, for
+    sentences; None where they have none.
     """
 
-    __slots__ = ("X", "_gram", "groups", "loss", "penalty", "weights", "y")
+    __slots__ = ("X", "_gram", "groups", "loss", "names", "penalty", "weights", "y")
 
     def __init__(
         self,
@@ -26,8 +27,9 @@ class DesignRows:
         penalty: FloatArray,
         groups: IntArray | None = None,
         weights: FloatArray | None = None,
+        names: tuple[str, ...] | None = None,
     ) -> None:
-        self.loss, self.X, self.y, self.penalty, self.weights = loss, X, y, penalty, weights
+        self.loss, self.X, self.y, self.penalty, self.weights, self.names = loss, X, y, penalty, weights, names
         self.groups = None if groups is None else number_groups(groups)
         self._gram: FloatArray | None = None
 
@@ -56,7 +58,13 @@ class DesignRows:
         groups = None if self.groups is None else self.groups[chosen]
         weights = None if self.weights is None else self.weights[chosen]
         return DesignRows(
-            loss=self.loss, X=self.X[chosen], y=self.y[chosen], penalty=self.penalty, groups=groups, weights=weights
+            loss=self.loss,
+            X=self.X[chosen],
+            y=self.y[chosen],
+            penalty=self.penalty,
+            groups=groups,
+            weights=weights,
+            names=self.names,
         )
 
     @property

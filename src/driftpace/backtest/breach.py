@@ -83,9 +83,11 @@ def audit_text(result: BacktestResult) -> str:
     aim = nan_mean(ledger.aim[:, -1])
     change = round(100.0 * abs(aim - 1.0)) if math.isfinite(aim) else 0
     corrected = f"; at the end orders aim {change} % {'lower' if aim < 1.0 else 'higher'}" if change >= 5 else ""
+    mean = float(np.mean(runs))
+    measured = f"{number(mean)} ± {error:.2g}" if mean > 0.0 else f"not distinguishable from 0, ± {error:.2g}"
     return (
-        f"promised {number(nan_mean(ledger.risk_bound[cells]))}, measured from labels "
-        f"{number(float(np.mean(runs)))} ± {error:.2g}, true {number(nan_mean(true[cells]))}{corrected}"
+        f"promised {number(nan_mean(ledger.risk_bound[cells]))}, measured from labels {measured}, "
+        f"true {number(nan_mean(true[cells]))}{corrected}"
     )
 
 
@@ -144,7 +146,7 @@ def _checks(result: BacktestResult, breach: Breach) -> str:
         cells = audited_cells(result) & breach.periods
         true = result.strategies[0].excess_risk
         numbers = (
-            f" (it measured {number(nan_mean(ledger.measured[cells]))} there, true {number(nan_mean(true[cells]))})"
+            f" (it measured {number(max(nan_mean(ledger.measured[cells]), 0.0))} there, true {number(nan_mean(true[cells]))})"
             if cells.any()
             else " (nothing was measured there)"
         )

@@ -23,7 +23,8 @@ class StrategyJudgement:
 
     In the mean, ``measured`` is the excess risk averaged over runs and periods and ``asked`` the target; ``above`` counts the
     periods whose run-average was significantly above it. In high probability, ``measured`` is the share of runs and periods within
-    the target and ``asked`` the confidence. ``periods`` counts those that every run measured, ``missing`` the others.
+    the target and ``asked`` the confidence. ``periods`` counts those that every run measured, ``missing`` the others. Of one of
+    the ``runs`` alone, single periods cannot be judged.
     """
 
     kept: bool
@@ -33,6 +34,7 @@ class StrategyJudgement:
     periods: int
     missing: int
     in_mean: bool
+    runs: int = 1
 
 
 def judge_strategy(
@@ -60,6 +62,7 @@ def judge_strategy(
             periods=0,
             missing=complete.size,
             in_mean=confidence is None,
+            runs=len(strategy.excess_risk),
         )
     with np.errstate(invalid="ignore"):  # an infinite risk has no standard error; its mean says enough
         judged = promise(risk, target)
@@ -76,6 +79,7 @@ def judge_strategy(
         periods=target.size,
         missing=complete.size - target.size,
         in_mean=confidence is None,
+        runs=len(risk),
     )
 
 

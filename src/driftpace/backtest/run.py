@@ -60,7 +60,7 @@ def replay_run(job: Job, run: int) -> RunResult:
     """Replay one run, which depends on the job and its number alone."""
     rows = job.rows(run)
     tracker = job.asked.tracker(job.loss, job.coefficients - 1, job.tracker_seed(run))
-    followed = run_tracker(tracker, rows)
+    followed = run_tracker(tracker, rows, job.features)
     measured = {"driftpace": measure(rows, followed.coefs, followed.samples, classification=job.classification)}
     total = int(followed.samples.sum())
     tasks: dict[str, Callable[[], RunMetrics]] = {

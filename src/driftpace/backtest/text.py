@@ -193,11 +193,20 @@ def judgement_text(judgement: StrategyJudgement) -> str:
         return "nothing was measured"
     missing = f"; not measured in {plural(judgement.missing, 'period')}" if judgement.missing else ""
     if judgement.in_mean:
-        return (
-            f"{number(judgement.measured)} measured on average (target {number(judgement.asked)}); "
-            f"{count(judgement.above)} of {plural(judgement.periods, 'period')} clearly above{missing}"
-        )
+        return f"{_mean_text(judgement)}{missing}"
     return f"within the target in {share(judgement.measured)} of periods and runs (target {share(judgement.asked)}){missing}"
+
+
+def _mean_text(judgement: StrategyJudgement) -> str:
+    """Return what was met or missed: the mean, or the target in single periods, which one run cannot show."""
+    above = f"{count(judgement.above)} of {plural(judgement.periods, 'period')} clearly above"
+    numbers = f"{number(judgement.measured)} measured on average (target {number(judgement.asked)})"
+    if judgement.measured > judgement.asked:
+        periods = "" if judgement.runs < 2 else f"; {above}"
+        return f"the mean is above the target: {numbers}{periods}"
+    if judgement.runs < 2:
+        return f"{numbers}, in one run"
+    return f"{numbers}; {above}" if judgement.kept else f"{numbers}, but {above}, and one in ten is allowed"
 
 
 def assumption_status(each: Assumption, often: float) -> tuple[str, str]:

@@ -10,6 +10,7 @@ from driftpace.backtest.job import SplitRows
 from driftpace.records import Assumption, StepReport
 from driftpace.tracker import Tracker
 from driftpace.tracker.builder import uses_groups
+from driftpace.tracker.inputs import InputRows
 from driftpace.typing import FloatArray
 
 STATUS = {"stable": 0.0, "warning": 1.0, "drift": 2.0}
@@ -48,11 +49,16 @@ class TrackerRun:
 
 
 class RowSource:
-    """Return the next rows of a period on each call, fewer at its end; with ``ones``, with their column of ones."""
+    """Return the next rows of a period on each call, fewer at its end; with ``ones``, with their column of ones.
 
-    def __init__(self, rows: SplitRows, *, ones: bool = False, grouped: bool = False) -> None:
+    With ``names``, the rows have the names of their columns.
+    """
+
+    def __init__(
+        self, rows: SplitRows, *, ones: bool = False, grouped: bool = False, names: tuple[str, ...] | None = None
+    ) -> None:
         self._rows, self._given, self._columns = rows, 0, slice(None, None if ones else -1)
-        self._grouped = grouped
+        self._grouped, self._names = grouped, names
         self.orders = 0
 
     def __call__(self, samples: int) -> tuple[Any, ...]:
@@ -63,18 +69,20 @@ class RowSource:
         self._given += len(y)
         groups = self._rows.groups_of(first, last) if self._grouped else None
         weights = self._rows.weights_of(first, last)
+        chosen = X[:, self._columns]
+        given = chosen if self._names is None else InputRows(X=chosen, columns=self._names)
         if weights is not None:
-            return X[:, self._columns], y, groups, weights
-        return (X[:, self._columns], y) if groups is None else (X[:, self._columns], y, groups)
+            return given, y, groups, weights
+        return (given, y) if groups is None else (given, y, groups)
 
 
-def run_tracker(tracker: Tracker, rows: tuple[SplitRows, ...]) -> TrackerRun:
-    """Run a tracker over all periods."""
+def run_tracker(tracker: Tracker, rows: tuple[SplitRows, ...], names: tuple[str, ...] | None = None) -> TrackerRun:
+    """Run a tracker over all periods; ``names`` are those of the columns."""
     reports: list[StepReport] = []
     coefs, orders = [], []
     grouped = isinstance(tracker, Tracker) and uses_groups(tracker.snapshot()[0])
     for now in rows:
-        source = RowSource(now, grouped=grouped)
+        source = RowSource(now, grouped=grouped, names=names if isinstance(tracker, Tracker) else None)
         reports.append(tracker.step(source, pool=now.pool))
         orders.append(float(source.orders))
         coefs.append(np.append(tracker.coef, tracker.intercept))

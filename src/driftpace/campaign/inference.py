@@ -20,7 +20,7 @@ from driftpace.tables.cells import as_numbers, numbers_each, without_marks
 from driftpace.tables.csv_format import number_text
 from driftpace.tables.dates import Dates, find_dates
 from driftpace.tables.encoding import MISSING, CategoryColumn, EncodedColumn, Encoding, find_column
-from driftpace.tables.identity import find_ids
+from driftpace.tables.identity import find_ids, named_like_id
 from driftpace.tables.leakage import find_leaks
 from driftpace.tables.learn import is_numeric, learn_encoding
 from driftpace.tables.targets import describe_target
@@ -121,6 +121,8 @@ def infer_settings(
         if row_id is not None:
             values["id"] = row_id
             notes.append(Note("Row ID", row_id))
+        else:
+            notes += _id_notes(values, columns)
     notes += _infer_target(values, columns, source)
     notes += _infer_features(values, {name: columns[name] for name in columns if name not in exclude}, source, made)
     notes += _leak_notes(values, columns)
@@ -177,14 +179,27 @@ def table_columns(table: Any) -> "Columns":
 
 def find_row_id(columns: "Columns", *, target: str | None = None) -> str | None:
     """Return the column that identifies rows: by its name, or because it numbers them; None where none does."""
-    named = [name for name in columns if _is_id_name(name)]
+    named = [name for name in columns if named_like_id(name)]
     counters = [name for name in columns if name not in named and _is_consecutive(columns[name])]
     return next((name for name in (*named, *counters) if name != target and _is_unique(columns[name])), None)
 
 
-def _is_id_name(name: str) -> bool:
-    plain = name.lower().replace("-", "_")
-    return plain in ("id", "uuid", "key", "driftpace_id") or plain.endswith("_id")
+def _id_notes(values: Mapping[str, Any], columns: "Columns") -> list[Note]:
+    """Return which columns look like ids where none is taken for one: they differ in every row, or repeat."""
+    roles = [values.get(role) for role in ("target", "groups", "weight")]
+    others = {name: column for name, column in columns.items() if name not in (*roles, *(values.get("features") or ()))}
+    rows = next(iter(columns.values())).missing.size if columns else 0
+    texts = [name for name, column in others.items() if column.kind == "text" and _is_unique(column)]
+    if texts and rows >= MIN_COUNTED_ROWS:
+        return [
+            Note("Row ID", f"none; {texts[0]} differs in every row: as id, it lets rows that are sent twice count once")
+        ]
+    repeated = next((name for name in others if named_like_id(name) and not columns[name].missing.all()), None)
+    if repeated is None:
+        return []
+    return [
+        Note("Row ID", f"none; {repeated} is not different in every row: give it as groups if its rows belong together")
+    ]
 
 
 def _is_unique(column: "Column") -> bool:

@@ -130,7 +130,7 @@ def _budgeted(entry: "Entry") -> Parts:
 
 def _amended(entry: "Entry") -> Parts:
     mapping = ", ".join(
-        f"unseen categories of {quoted(column)} count as {quoted(category)}"
+        f"unlisted categories of {quoted(column)} count as {quoted(category)}"
         for column, category in entry.body["unknown_categories"].items()
     )
     return f"From period {entry.body['period']}, {mapping}", _because(entry.body)
@@ -183,12 +183,12 @@ def _delivered(entry: "Entry") -> Parts:
         *first, last = reasons
         listed = f"{', '.join(first)} and {last}" if first else last
         skipped = f"; {listed} {'was' if sum(count for count, *_ in counts) == 1 else 'were'} skipped"
-    unseen = "".join(
-        f"; {plural(record['rows'], 'row')} with an unseen category of {quoted(record['column'])}, "
+    cells = "".join(
+        f"; {plural(record['rows'], 'row')} with an unlisted category of {quoted(record['column'])}, "
         f"counted as {quoted(record['category'])}"
         for record in body.get("unknown_categories", ())
     )
-    unseen += "".join(
+    cells += "".join(
         f"; {plural(record['cells'], 'missing cell')} of {quoted(record['column'])}, counted as {quoted(record['value'])}"
         for record in body.get("filled", ())
     )
@@ -196,7 +196,7 @@ def _delivered(entry: "Entry") -> Parts:
     others = f"; {plural(other, 'row')} of them {'was' if other == 1 else 'were'} not drawn" if other else ""
     late = f", {plural(body['late'], 'period')} late" if body.get("late") else ""
     action = f"{plural(body['rows'], 'row')} received for period {body['period']}{_from_source(body)}{late}"
-    return action, others + skipped + unseen
+    return action, others + skipped + cells
 
 
 def _forgotten(entry: "Entry") -> Parts:

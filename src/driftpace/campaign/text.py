@@ -250,12 +250,12 @@ def describe_mapping(mapping: Mapping[str, str]) -> str:
     """Return a mapping as text.
 
     >>> describe_mapping({"city": "Milan", "plan": "basic"})
-    'unknown values of city count as Milan, of plan as basic'
+    'unlisted values of city count as Milan, of plan as basic'
     """
     first, *rest = mapping.items()
     return ", ".join(
         [
-            f"unknown values of {first[0]} count as {first[1]}",
+            f"unlisted values of {first[0]} count as {first[1]}",
             *(f"of {column} as {category}" for column, category in rest),
         ]
     )

@@ -91,7 +91,7 @@ def amend(
         typer.Option(
             "--unknown-category",
             metavar="COLUMN=CATEGORY",
-            help="Treat any unknown category of the column as this known one; may be repeated.",
+            help="Treat any unlisted category of the column as this listed one; may be repeated.",
             show_default=False,
         ),
     ],
@@ -101,14 +101,16 @@ def amend(
     who: Who = None,
     storage: Storage = None,
 ) -> None:
-    """Map unseen categories of a column to a known one.
+    """Map unlisted categories of a column to a listed one.
 
-    Without a mapping, unseen categories count as other, or as the first category of the column. Rows added before are not changed.
+    Without a mapping, unlisted categories count as other, or as the first category of the column. Earlier rows are not changed.
 
     Example: driftpace amend churn --unknown-category plan=basic --reason "plans change"
     """
+    from driftpace.campaign.serialization import status_json
+    from driftpace.campaign.text import describe_mapping
     from driftpace.cli.options import user_name
-    from driftpace.cli.output import NOTHING_WRITTEN, print_answer, print_json, print_note
+    from driftpace.cli.output import print_change
     from driftpace.cli.stores import opened_campaign
 
     with opened_campaign(storage, name) as campaign:
@@ -116,17 +118,8 @@ def amend(
         mapping = parse_mapping(unknown_category, before.categories)
         status = campaign.amend(unknown_categories=mapping, reason=reason, who=user_name(who), dry_run=dry_run)
     changed = any(before.unknown_categories.get(column) != category for column, category in mapping.items())
-    if form is Form.JSON:
-        from driftpace.campaign.serialization import status_json
-
-        print_json(status_json(status))
-    else:
-        when = "from now on" if changed else "already set:"
-        from driftpace.campaign.text import describe_mapping
-
-        print_answer(f"{name}: {when} {describe_mapping(mapping)}.", [("Next", status.todo)])
-    if dry_run or not changed:
-        print_note(NOTHING_WRITTEN)
+    first = f"{name}: {'from now on' if changed else 'already set:'} {describe_mapping(mapping)}."
+    print_change(form, first, [("Next", status.todo)], status_json(status), written=changed and not dry_run)
 
 
 def parse_mapping(options: Iterable[str], columns: Iterable[str]) -> dict[str, str]:
@@ -180,8 +173,9 @@ def budget(
 
     Example: driftpace budget churn --add 500 --periods 12 --reason "next year"
     """
+    from driftpace.campaign.serialization import status_json
     from driftpace.cli.options import user_name
-    from driftpace.cli.output import NOTHING_WRITTEN, print_answer, print_json, print_note
+    from driftpace.cli.output import print_change
     from driftpace.cli.stores import opened_campaign
 
     options = {"fixed": fixed, "per_sample": per_sample, "currency": currency}
@@ -189,13 +183,6 @@ def budget(
     with opened_campaign(storage, name) as campaign:
         status = campaign.add_money(add, periods=periods, reason=reason, who=user_name(who), dry_run=dry_run, **prices)
         total = campaign.definition.budget
-    if form is Form.JSON:
-        from driftpace.campaign.serialization import status_json
-
-        print_json(status_json(status))
-    else:
-        left = f"{status.to_plan} left for period {status.period} and later"
-        horizon = "" if dry_run or total is None else f", {total['horizon'] - status.period + 1} periods in total"
-        print_answer(f"{name}: {left}{horizon}.", [("Next", status.todo)])
-    if dry_run:
-        print_note(NOTHING_WRITTEN)
+    left = f"{status.to_plan} left for period {status.period} and later"
+    horizon = "" if dry_run or total is None else f", {total['horizon'] - status.period + 1} periods in total"
+    print_change(form, f"{name}: {left}{horizon}.", [("Next", status.todo)], status_json(status), written=not dry_run)

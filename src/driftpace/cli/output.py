@@ -97,6 +97,16 @@ def print_result(
         print_note(NOTHING_WRITTEN)
 
 
+def print_change(form: Form, first: str, lines: Sequence[Line], values: Mapping[str, Any], *, written: bool) -> None:
+    """Print a change of a campaign, in JSON its ``values`` alone; where nothing was written, a note says so."""
+    if form is Form.JSON:
+        print_json(values)
+    else:
+        print_answer(first, lines)
+    if not written:
+        print_note(NOTHING_WRITTEN)
+
+
 def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> None:
     """Print a table; the columns in ``right`` are aligned to the right."""
     rows = [[one_line(cell) for cell in row] for row in rows]

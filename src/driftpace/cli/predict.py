@@ -67,7 +67,7 @@ def predict(
         columns, predictions = _predict(campaign, file, sheet)
         target = campaign.definition.target or "target"
     rows, added = _with_predictions(columns, predictions, target)
-    notes = [("Unknown", counted.sentence) for counted in predictions.unknown_categories]
+    notes = [("Unlisted", counted.sentence) for counted in predictions.unknown_categories]
     notes += [("Missing", filled.sentence) for filled in predictions.filled]
     if out is None:
         _print_rows(rows, form or ListForm.CSV)

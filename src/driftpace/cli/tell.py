@@ -102,7 +102,7 @@ def _print(receipt: "Receipt", source: str, form: Form, *, dry_run: bool) -> Non
 
         print_json(receipt_json(receipt))
     else:
-        lines: list[Line] = [("Unknown", counted.sentence) for counted in receipt.unknown_categories]
+        lines: list[Line] = [("Unlisted", counted.sentence) for counted in receipt.unknown_categories]
         lines += [("Missing", filled.sentence) for filled in receipt.filled]
         if receipt.others:
             lines.append(("Warning", f"{plural(receipt.others, 'row')} that were not drawn for the period"))

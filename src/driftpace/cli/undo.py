@@ -85,15 +85,9 @@ def release(
 
 def _print(name: str, undone: "Undone", form: Form, *, dry_run: bool) -> None:
     from driftpace.campaign.log_text import undone_text
+    from driftpace.campaign.serialization import undone_json
     from driftpace.campaign.text import undone_lines
-    from driftpace.cli.output import NOTHING_WRITTEN, print_answer, print_json, print_note
+    from driftpace.cli.output import print_change
 
-    if form is Form.JSON:
-        from driftpace.campaign.serialization import undone_json
-
-        print_json(undone_json(undone))
-    else:
-        what = undone_text(undone.kind, rows=undone.rows, period=undone.period)
-        print_answer(f"{name}: {what}.", undone_lines(undone))
-    if dry_run:
-        print_note(NOTHING_WRITTEN)
+    what = undone_text(undone.kind, rows=undone.rows, period=undone.period)
+    print_change(form, f"{name}: {what}.", undone_lines(undone), undone_json(undone), written=not dry_run)

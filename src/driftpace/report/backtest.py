@@ -182,7 +182,7 @@ def _orders_card(result: BacktestResult) -> list[Card]:
 def _audit_card(result: BacktestResult) -> list[Card]:
     """Return what was promised and measured from labels beside the truth; nothing where nothing was measured."""
     text, ledger = audit_text(result), result.ledger
-    return [Card(title="Audit", value=number(nan_mean(ledger.measured)), note=text)] if text else []
+    return [Card(title="Audit", value=number(max(nan_mean(ledger.measured), 0.0)), note=text)] if text else []
 
 
 def _strategies(result: BacktestResult) -> str:

@@ -118,7 +118,7 @@ class MoneyRequest(PricesRequest):
 
 
 class AmendRequest(RequestModel):
-    """The category that unseen categories of each column are mapped to, with the reason."""
+    """The category that unlisted categories of each column are mapped to, with the reason."""
 
     unknown_categories: Annotated[Words, Field(min_length=1)]
     reason: Reason

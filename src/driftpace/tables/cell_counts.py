@@ -54,18 +54,18 @@ class MappedCategories:
     column : str
         The categorical column.
     category : str
-        The listed category that unknown ones count as.
+        The listed category that they count as.
     rows : int
         Number of rows.
     distinct : int
-        Number of distinct unknown categories.
+        Number of distinct categories that are not listed.
     examples : tuple of str
         The first few of them.
 
     Examples
     --------
     >>> MappedCategories(column="city", category="Milan", rows=3, distinct=2, examples=("Bari", "Turin")).sentence
-    '3 rows with an unknown city (Bari, Turin) count as Milan'
+    '3 rows with an unlisted city (Bari, Turin) count as Milan'
     """
 
     column: str
@@ -79,5 +79,5 @@ class MappedCategories:
         """The mapping as a sentence."""
         more = f" and {self.distinct - len(self.examples):,} more" if self.distinct > len(self.examples) else ""
         rows, count = ("row", "counts") if self.rows == 1 else ("rows", "count")
-        unknown = f"an unknown {self.column} ({', '.join(self.examples)}{more})"
-        return f"{self.rows:,} {rows} with {unknown} {count} as {self.category}"
+        unlisted = f"an unlisted {self.column} ({', '.join(self.examples)}{more})"
+        return f"{self.rows:,} {rows} with {unlisted} {count} as {self.category}"

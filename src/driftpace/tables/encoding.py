@@ -163,7 +163,7 @@ class Encoding:
     >>> rows.names, rows.X.tolist()
     (('age', 'age=missing', 'city=Rome'), [[30.0, 0.0, 1.0], [40.0, 1.0, 0.0]])
     >>> rows.mapped_categories()[0].sentence
-    '1 row with an unknown city (Bari) counts as Oslo'
+    '1 row with an unlisted city (Bari) counts as Oslo'
     """
 
     columns: tuple[EncodedColumn, ...]

@@ -449,7 +449,9 @@ class AdaptiveMethod(ModelMethod):
         penalty: FloatArray = self.spec.objective.penalty_weights(adaptive.size)  # type: ignore[attr-defined]
         if not self.spec.fit_intercept:
             np.concatenate([np.empty((0, adaptive.size)), *(rows for rows, _ in parts)], out=X)
-            return adaptive, DesignRows(loss=loss, X=X, y=y, penalty=penalty, groups=groups, weights=weights)
+            return adaptive, DesignRows(
+                loss=loss, X=X, y=y, penalty=penalty, groups=groups, weights=weights, names=state.columns
+            )
         X[:, 0] = 1.0
         at = 0
         for rows, _ in parts:
@@ -459,7 +461,8 @@ class AdaptiveMethod(ModelMethod):
         adaptive = adaptive if adaptive.place is not None else centered_at(adaptive, center)
         X[:, 1:] -= center
         penalty = np.concatenate([penalty[-1:], penalty[:-1]])
-        return adaptive, DesignRows(loss=loss, X=X, y=y, penalty=penalty, groups=groups, weights=weights)
+        names = None if state.columns is None else ("intercept", *state.columns)
+        return adaptive, DesignRows(loss=loss, X=X, y=y, penalty=penalty, groups=groups, weights=weights, names=names)
 
     def _coefficients(self, adaptive: AdaptiveState, model: FloatArray) -> FloatArray:
         """Return the model in the units of X, the intercept last."""

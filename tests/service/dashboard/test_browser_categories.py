@@ -27,19 +27,19 @@ def test_unseen_categories_are_shown_on_the_page() -> None:
     campaign = Campaign.create(VALUES, storage=MemoryStore())
     assert (
         dict(definition_facts(campaign.definition, campaign.status()))["Categories of city"]
-        == "Rome, Milan; unseen ones count as Rome"
+        == "Rome, Milan; others count as Rome"
     )
     campaign.ask()
     campaign.amend(unknown_categories={"city": "Milan"}, reason="a new shop", who="Ada")
     assert (
         dict(definition_facts(campaign.definition, campaign.status()))["Categories of city"]
-        == "Rome, Milan; unseen ones count as Milan"
+        == "Rome, Milan; others count as Milan"
     )
     table = {"size": [1.0, 2.0, 3.0], "city": ["Bari", "Rome", "Milan"], "rent": [1.0, 2.0, 3.0]}
     campaign.tell_table(from_arrays(table, "test"), final=False)
     (delivered,) = campaign.log(kinds=("delivered",))
     assert describe_entry(delivered).sentence == (
-        "3 rows received for period 1; 1 row with an unseen category of “city”, counted as “Milan”."
+        "3 rows received for period 1; 1 row with an unlisted category of “city”, counted as “Milan”."
     )
 
 
@@ -55,4 +55,4 @@ def test_receipts_report_unseen_categories(
     page.get_by_label("File", exact=True).set_input_files(file)
     page.get_by_role("button", name="Upload", exact=True).click()
     expect(page.locator(".receipt")).to_contain_text("3 rows counted.")
-    expect(page.locator(".receipt")).to_contain_text("1 row with an unseen category of city counts as Milan.")
+    expect(page.locator(".receipt")).to_contain_text("1 row with an unlisted category of city counts as Milan.")

@@ -292,8 +292,8 @@ def definition_facts(definition: Definition, status: Status) -> tuple[tuple[str,
     if definition.classes is not None:
         facts.append(("Classes", " or ".join(definition.classes)))
     for name, words in definition.categories.items():
-        unseen = f"; unseen ones count as {', '.join(definition.unknown_levels(name, words[:1]))}"
-        facts.append((f"Categories of {name}", f"{', '.join(words)}{unseen}"))
+        others = f"; others count as {', '.join(definition.unknown_levels(name, words[:1]))}"
+        facts.append((f"Categories of {name}", f"{', '.join(words)}{others}"))
     filled = {"impute": "filled", "drop": "their rows are left out", "refuse": "refused"}[definition.missing]
     facts.append(("Missing features", filled))
     if definition.id is not None:

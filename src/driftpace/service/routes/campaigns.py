@@ -82,7 +82,7 @@ async def campaign_definition(request: Request, name: CampaignName) -> Response:
 
 @router.post("/{name}/amend", response_model=StatusResponse, responses=error_responses(400, 404, 408, 409, 413, 422))
 async def amend(request: Request, name: CampaignName, amendment: Annotated[AmendRequest, Body()]) -> Response:
-    """Map unseen categories of a column to a listed one, from now on."""
+    """Map unlisted categories of a column to a listed one, from now on."""
     who = caller_name(request)
 
     def change(campaign: Campaign) -> Response:

@@ -17,7 +17,7 @@ export function receipt(body) {
   if (body.unlabelled > 0) sentences.push(`${rows(body.unlabelled)} skipped: no label.`);
   if (body.other_period_rows > 0) sentences.push(`${rows(body.other_period_rows)} skipped: of another period.`);
   if (body.incomplete > 0) sentences.push(`${rows(body.incomplete)} skipped: a feature is missing.`);
-  for (const item of body.unknown_categories) sentences.push(`${rows(item.rows)} with an unseen category of ${item.column} ${item.rows === 1 ? "counts" : "count"} as ${item.category}.`);
+  for (const item of body.unknown_categories) sentences.push(`${rows(item.rows)} with an unlisted category of ${item.column} ${item.rows === 1 ? "counts" : "count"} as ${item.category}.`);
   for (const item of body.filled) sentences.push(`${Number(item.cells).toLocaleString("en")} missing cell${item.cells === 1 ? "" : "s"} of ${item.column} ${item.cells === 1 ? "counts" : "count"} as ${item.value}.`);
   if (report !== null) sentences.push(`Period ${report.period} is closed: ${report.outcome_sentence}.`);
   else if (order.closed) sentences.push(`Period ${order.period} is closed.`);
