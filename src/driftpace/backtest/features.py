@@ -123,7 +123,7 @@ def _dropped_cells(
     """Return the rows with a missing feature, and say how many for each column."""
     gone = np.zeros(keep.size, dtype=np.bool_)
     for column in encoding.columns:
-        alone = Encoding(columns=(column,)).incomplete(columns, owner=owner)
+        alone = Encoding(columns=(column,)).incomplete(columns, keep=keep, owner=owner)
         gone |= _dropped(alone, keep & ~gone, column.name, notes)
     if not (keep & ~gone).any():
         raise DataError(f"the table must have rows that can be used; got none of {keep.size:,}.", owner=owner)

@@ -1,7 +1,7 @@
 """Read the columns of a table as rows of a campaign, by its definition."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -214,7 +214,7 @@ def labelled(
     encoding = encoding_for(definition, learned, columns, owner=owner, keep=keep if keep.any() else None)
     incomplete = 0
     if definition.missing == "drop":
-        gone = keep & encoding.incomplete(columns, owner=owner)
+        gone = keep & encoding.incomplete(columns, keep=keep, owner=owner)
         keep, incomplete = keep & ~gone, int(gone.sum())
     periods = None if drawn_for is None else drawn_for[keep].tolist()
     y = _target(definition, target, keep, owner)
@@ -223,6 +223,7 @@ def labelled(
     name = definition.id or (ROW_ID if ROW_ID in columns else None)
     if name is not None:
         ids = _words(find_column(columns, name, owner), keep, name, owner)
+        _check_unique(ids, periods, np.flatnonzero(keep), name, owner)
     groups = None
     if definition.groups is not None:
         groups = _words(find_column(columns, definition.groups, owner), keep, definition.groups, owner)
@@ -321,10 +322,10 @@ def _numbers(
 
 def _not_numeric(kept: "Column", places: IntArray, role: str, name: str) -> str:
     """Return what a column holds instead of numbers, and how to define it."""
-    if kept.kind != "text":
-        return f"it holds {'dates' if kept.kind == 'time' else 'mixed values'}"
+    if kept.kind == "time":
+        return "it holds dates"
     none = np.isnan(numbers_each(kept)) & ~kept.missing
-    if not none.all():
+    if kept.kind != "text" or not none.all():
         place = int(np.argmax(none))
         return f"row {int(places[place]) + 1:,} has {str(kept.values[place])!r:.80}"
     texts = sorted({str(value) for value in kept.values})
@@ -337,9 +338,28 @@ def _not_numeric(kept: "Column", places: IntArray, role: str, name: str) -> str:
 
 
 def _words(column: "Column", keep: BoolArray, name: str, owner: str) -> list[str]:
-    gone = column.missing & keep
-    if gone.any():
-        raise DataError(
-            f"column {name!r} must have a value in every row; row {int(np.argmax(gone)) + 1:,} has none.", owner=owner
-        )
-    return as_ids([word_of(value, column.kind) for value in column.values[keep]])
+    places = np.flatnonzero(keep)
+    words = ["" if gone else word_of(value, column.kind) for value, gone in _cells(column, places)]
+    empty = next((place for place, word in zip(places, words, strict=True) if not word.strip()), None)
+    if empty is not None:
+        raise DataError(f"column {name!r} must have a value in every row; row {empty + 1:,} has none.", owner=owner)
+    return as_ids(words)
+
+
+def _check_unique(ids: Sequence[str], periods: Sequence[int] | None, places: IntArray, name: str, owner: str) -> None:
+    """Refuse two rows with one id in one period, by their rows."""
+    if len(set(ids)) == len(ids):
+        return
+    first: dict[tuple[str, int], int] = {}
+    for place, marked in zip(places.tolist(), zip(ids, periods or [0] * len(ids), strict=True), strict=True):
+        earlier = first.setdefault(marked, place)
+        if earlier != place:
+            raise DataError(
+                f"column {name!r} must have another id in each row; rows {earlier + 1:,} and {place + 1:,} both have "
+                f"{marked[0]!r:.80}.",
+                owner=owner,
+            )
+
+
+def _cells(column: "Column", places: IntArray) -> Iterable[tuple[Any, bool]]:
+    return zip(column.values[places], column.missing[places].tolist(), strict=True)

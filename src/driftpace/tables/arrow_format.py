@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from driftpace.errors import DataError, DriftpaceError, MissingExtraError
-from driftpace.tables.cells import LARGEST_WHOLE
-from driftpace.tables.columns import Column, from_objects
+from driftpace.tables.columns import LARGEST_WHOLE, Column, from_objects
 from driftpace.tables.csv_format import number_text
 from driftpace.tables.limits import TableLimits, check_size, check_unique_names, check_unpacked, clip
 
@@ -60,8 +59,9 @@ def arrow_errors(what: str, kind: str) -> Iterator[None]:
     except MemoryError:
         raise DataError(f"{what} must fit into memory; it does not.") from None
     except Exception as error:  # Arrow's own tree, OSError, and what damaged names and dates raise in Python
-        why = clip(" ".join(str(error).split()) or type(error).__name__, 120).rstrip(".")
-        raise DataError(f"{what} must be {kind}; it cannot be read: {why}.") from None
+        said = clip(" ".join(str(error).split()), 120).rstrip(".")
+        why = f"it cannot be read: {said}" if said else "it is damaged or cut short"
+        raise DataError(f"{what} must be {kind}; {why}.") from None
 
 
 def check_schema(schema: Any, what: str) -> None:

@@ -1,9 +1,9 @@
 """How cells written as text are interpreted, wherever they are read.
 
 A column is numbers where every cell is one, and flags where every cell is true or false; empty cells and the marks ``NA``,
-``N/A``, ``NaN``, ``null``, ``None`` and a lone point are missing there. Any other column is text as written, and only an empty
-cell is missing: ``None`` may be a kind of garage and ``NA`` a country. Whole numbers with leading zeros or too large to be
-exact are codes, such as postcodes and account numbers, and stay text too.
+``N/A``, ``NaN``, ``null``, ``None`` and a lone point are missing there, and among numbers also ``-``, ``--``, ``?`` and the like.
+Any other column is text as written, and only an empty cell is missing: ``None`` may be a kind of garage and ``NA`` a country.
+Whole numbers with leading zeros or too large to be exact are codes, such as postcodes and account numbers, and stay text too.
 """
 
 import re
@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from driftpace.tables.columns import Column
+from driftpace.tables.columns import LARGEST_WHOLE, Column
 from driftpace.typing import FloatArray
 
-LARGEST_WHOLE = 2**53
-"""Whole numbers beyond this are not exact as floats."""
-_MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "."})
+_MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", ".", "<na>", "#n/a", "#na"})
+_NO_NUMBER = _MISSING | {"-", "--", "?", "n.a.", "nil"}
 _FLAGS = {"true": 1.0, "false": 0.0}
 _COMMA = re.compile(r"[+-]?\d+(?:,\d+)?(?:[eE][+-]?\d+)?")
 _PADDED = re.compile(r"^[^\S\n]*[+-]?0\d+[^\S\n]*$", re.MULTILINE)
@@ -41,17 +40,25 @@ def numbers_of(cells: Sequence[str]) -> FloatArray | None:
     array([1. , 2.5, nan])
     >>> numbers_of(["1_000"]) is None
     True
+    >>> numbers_of(["4", "-"]).tolist(), numbers_of(["-", ""]) is None
+    ([4.0, nan], True)
     """
     try:
         numbers = np.array(list(map(float, cells)), dtype=np.float64)
     except ValueError:
         try:
-            numbers = np.array([np.nan if is_mark(cell) else float(cell) for cell in cells], dtype=np.float64)
+            numbers = np.array([np.nan if _is_no_number(cell) else float(cell) for cell in cells], dtype=np.float64)
         except ValueError:
+            return None
+        if np.isnan(numbers).all() and not all(map(is_mark, cells)):
             return None
     return (
         None if "_" in "".join(cells) else numbers
     )  # an underscore between digits is Python syntax, not a number in a file
+
+
+def _is_no_number(text: str) -> bool:
+    return text.strip().lower() in _NO_NUMBER
 
 
 def numbers_with_commas(cells: Sequence[str]) -> FloatArray | None:
@@ -60,7 +67,7 @@ def numbers_with_commas(cells: Sequence[str]) -> FloatArray | None:
     >>> numbers_with_commas(["31,7", "-2", "NA"]).tolist(), numbers_with_commas(["1.234,5"])
     ([31.7, -2.0, nan], None)
     """
-    if "," not in "".join(cells) or not all(_COMMA.fullmatch(cell.strip()) or is_mark(cell) for cell in cells):
+    if "," not in "".join(cells) or not all(_COMMA.fullmatch(cell.strip()) or _is_no_number(cell) for cell in cells):
         return None
     return numbers_of([cell.replace(",", ".") for cell in cells])
 
@@ -173,9 +180,28 @@ def numbers_and_texts(column: Column) -> tuple[FloatArray, list[str | None] | No
     for cell in set(cells):
         one = numbers_of([cell])
         numbers[cell] = float("nan") if one is None else float(one[0])
-        texts[cell] = cell if one is None else None
+        texts[cell] = cell if one is None and not _is_no_number(cell) else None
     words = None if not any(texts.values()) else [texts[cell] for cell in cells]
     return np.array([numbers[cell] for cell in cells], dtype=np.float64), words
+
+
+def flags_and_texts(numbers: FloatArray, texts: list[str | None]) -> tuple[FloatArray, list[str | None] | None]:
+    """Return numbers and texts of a column where true and false are 1 and 0, if it has more of these than of numbers.
+
+    >>> flags_and_texts(np.array([np.nan, np.nan, 3.0]), ["True", "FALSE", None])
+    (array([ 1.,  0., nan]), [None, None, '3'])
+    >>> flags_and_texts(np.array([np.nan, 2.0, 3.0]), ["True", None, None])[1]
+    ['True', None, None]
+    """
+    flags = np.array([np.nan if text is None else _FLAGS.get(text.lower(), np.nan) for text in texts])
+    if not (~np.isnan(flags)).sum() > (~np.isnan(numbers)).sum():
+        return numbers, texts
+    flags = np.where(np.isin(numbers, (0.0, 1.0)), numbers, flags)
+    left = [
+        None if flag == flag else f"{number:g}" if number == number else text
+        for text, flag, number in zip(texts, flags.tolist(), numbers.tolist(), strict=True)
+    ]
+    return flags, left if any(left) else None
 
 
 def with_commas(cells: Sequence[str]) -> Column | None:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import narwhals as nw
 
 Kind = Literal["number", "flag", "time", "text", "other"]
+LARGEST_WHOLE = 2**53
+"""Whole numbers beyond this are not exact as floats."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -76,13 +78,24 @@ def from_frame(source: Any, owner: str, *, as_text: Collection[str] = ()) -> dic
     eager: nw.DataFrame[Any] = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
     names = [str(name) for name in eager.columns]
     check_unique_names(names, f"{owner}: the table")
-    return {name: _from_series(eager[:, index], name in as_text) for index, name in enumerate(names)}
+    columns = {}
+    for index, name in enumerate(names):
+        try:
+            columns[name] = _from_series(eager[:, index], name in as_text)
+        except OverflowError:
+            raise _too_large(owner, name) from None
+    return columns
+
+
+def _too_large(owner: str, name: str) -> DataError:
+    return DataError(f"{owner}: column {name!r} must hold numbers below 1e308; it has a larger one.")
 
 
 def _from_series(series: "nw.Series[Any]", as_text: bool) -> Column:
     import narwhals as nw
 
     dtype, null = series.dtype, np.asarray(series.is_null().to_numpy(), dtype=np.bool_)
+    as_text = as_text or (dtype.is_integer() and _are_large(series.min(), series.max()))
     if dtype.is_numeric() and not (as_text and dtype.is_integer()):
         values = np.array(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
         values[null] = np.nan
@@ -100,7 +113,10 @@ def from_arrays(source: Mapping[str, Any], owner: str, *, as_text: Collection[st
     for name, given in zip(names, source.values(), strict=True):
         if isinstance(given, str) or _dimensions(given) != 1:
             raise DataError(f"{owner}: column {name!r} must be one-dimensional; got {_shape(given)}.")
-        columns[name] = _from_array(given, name in as_text)
+        try:
+            columns[name] = _from_array(given, name in as_text)
+        except OverflowError:
+            raise _too_large(owner, name) from None
     lengths = {column.values.size for column in columns.values()}
     if len(lengths) > 1:
         raise DataError(f"{owner}: columns must be of one length; got lengths {sorted(lengths)}.")
@@ -129,6 +145,8 @@ def _from_array(given: Any, as_text: bool) -> Column:
     if np.ma.isMaskedArray(given):
         return from_objects(given.tolist(), as_text)  # None where masked
     array = given if isinstance(given, np.ndarray) else np.array(list(given), dtype=object)
+    if array.dtype.kind in "iu" and array.size:
+        as_text = as_text or _are_large(int(array.min()), int(array.max()))
     if array.dtype.kind in ("f" if as_text else "iuf"):
         values = array.astype(np.float64)
         return Column(kind="number", values=values, missing=np.isnan(values))
@@ -145,6 +163,8 @@ def from_objects(items: list[Any], as_text: bool = False) -> Column:
     if as_text and all(_is_missing(item) or _is_whole(item) for item in items):
         items = [None if _is_missing(item) else str(item) for item in items]
     items = [str(item) if type(item).__name__ == "Period" else item for item in items]  # pandas: "2020-01", "2020Q1"
+    if all(item is None or type(item) is str for item in items):
+        items = [None if item is None else item.strip() or None for item in items]  # as in a text file
     missing = np.array([_is_missing(item) for item in items], dtype=np.bool_)
     there = [item for item, gone in zip(items, missing, strict=True) if not gone]
     kind = _kind(there)
@@ -159,10 +179,17 @@ def from_objects(items: list[Any], as_text: bool = False) -> Column:
     return Column(kind=kind, values=values, missing=missing)
 
 
+def _are_large(least: Any, most: Any) -> bool:
+    """Whether whole numbers are too large to be exact as floats: they are codes, and stay texts."""
+    return any(end is not None and abs(int(end)) > LARGEST_WHOLE for end in (least, most))
+
+
 def _is_missing(item: Any) -> bool:
     if item is None or type(item).__name__ in ("NAType", "NaTType"):
         return True
-    return isinstance(item, float) and item != item
+    if isinstance(item, Decimal):
+        return item.is_nan()
+    return isinstance(item, float | np.floating) and bool(item != item)
 
 
 def _is_whole(item: Any) -> bool:

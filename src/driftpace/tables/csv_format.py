@@ -10,10 +10,11 @@ from driftpace.tables.cells import column_of, text_column, with_commas
 from driftpace.tables.columns import Column
 from driftpace.tables.limits import LONGEST_LINE, TableLimits, check_size, check_unique_names
 
-_SEPARATORS = (",", ";", "\t")
+_SEPARATORS = (",", ";", "\t", "|")
 _QUOTED = re.compile('"[^"]*"')
-_SEPARATOR_LINE = re.compile(r'"?sep=([,;\t])"?')
+_SEPARATOR_LINE = re.compile(r' *"?sep=([,;\t|])"?[ \r\n]*')
 _LINES_PER_ROW = 4  # empty lines and cells of several lines are well
+_WIDE = 4  # columns from which lines of text seldom have a separator for each column
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -59,39 +60,40 @@ def _bad_line(data: bytes) -> str:
 def read_csv_cells(data: bytes, limits: TableLimits, what: str) -> tuple[list[str], list[list[str]]]:
     """Return the names of the columns, and the cells of each as text.
 
-    The separator is the comma, semicolon or tab that the first line has most of outside quotes; a tab in a .tsv file; or what a
-    first line such as ``sep=;`` says, as spreadsheets write it. Empty lines are left out.
+    The separator is the comma, semicolon, tab or bar that the first line has most of outside quotes; a tab in a .tsv file; or what
+    a first line such as ``sep=;`` says, as spreadsheets write it. Empty lines are left out.
     """
     return _read_cells(data, limits, what)[1:]
 
 
 def _read_cells(data: bytes, limits: TableLimits, what: str) -> tuple[str, list[str], list[list[str]]]:
     """Return the separator, the names and the cells."""
-    source = lines(data, limits, what)
-    first = next(source, "")
-    named = _SEPARATOR_LINE.fullmatch(first.strip())
+    source = _NumberedLines(lines(data, limits, what))
+    first = source.first_line()
+    named = _SEPARATOR_LINE.fullmatch(first)
     if named:
-        first = next(source, "")
+        first = source.first_line()
     tabs = what.lower().endswith((".tsv", ".tsv.gz"))
     separator = named[1] if named else "\t" if tabs else max(_SEPARATORS, key=_QUOTED.sub("", first).count)
-    above = 1 if named else 0
-
-    def again() -> Iterator[str]:
-        yield first
-        yield from source
-
-    reader = csv.reader(again(), delimiter=separator, strict=True)
+    reader = csv.reader(source.from_line(first), delimiter=separator, strict=True)
     rows = 0
     try:
         header = [name.strip() for name in next(reader, [])]
         check_size(limits, 0, len(header), what)
+        source.taken()
         columns: list[list[str]] = [[] for _ in header]
         for row in reader:
-            if not row:
+            taken = source.taken()
+            if not row or (len(row) == 1 != len(header) and not row[0].strip()):
                 continue
             if len(row) != len(header):
                 raise DataError(
-                    f"{what} must have {len(header)} cells on every line; line {reader.line_num + above} has {len(row)}."
+                    f"{what} must have {len(header)} cells on every line; line {source.begins} has {len(row)}."
+                )
+            if len(taken) > 1 and len(row) >= _WIDE and all(line.count(separator) == len(row) - 1 for line in taken):
+                raise DataError(
+                    f"{what} must have every quote closed in its own cell; the one on line {source.begins} takes in "
+                    f"{len(taken) - 1} lines with {len(row)} cells each."
                 )
             rows += 1
             if rows & 1023 == 0:
@@ -99,12 +101,46 @@ def _read_cells(data: bytes, limits: TableLimits, what: str) -> tuple[str, list[
             for cells, cell in zip(columns, row, strict=True):
                 cells.append(cell)
     except csv.Error as error:
-        raise DataError(f"{what} must be a CSV file; line {reader.line_num + above}: {error}.") from None
+        source.taken()
+        raise DataError(f"{what} must be a CSV file; line {source.begins}: {error}.") from None
     if not rows:
         raise DataError(f"{what} must have a line of names and at least one row; got {_got(header)}.")
     check_size(limits, rows, len(header), what)
     check_unique_names(header, what)
     return separator, header, columns
+
+
+class _NumberedLines:
+    """Lines that remember where the current row begins: a row takes several lines where a cell does."""
+
+    def __init__(self, source: Iterator[str]) -> None:
+        self._source = source
+        self._number = 0
+        self._lines: list[str] = []
+        self.begins = 1
+
+    def first_line(self) -> str:
+        """Return the next line that is not blank; empty at the end."""
+        for line in self._source:
+            self._number += 1
+            if line.strip():
+                return line
+        return ""
+
+    def from_line(self, first: str) -> Iterator[str]:
+        """Yield that line and the remaining ones."""
+        self._lines = [first]
+        yield first
+        for line in self._source:
+            self._number += 1
+            self._lines.append(line)
+            yield line
+
+    def taken(self) -> list[str]:
+        """Return the lines since the last call, and set ``begins`` to the number of the first."""
+        taken, self._lines = self._lines, []
+        self.begins = self._number - len(taken) + 1
+        return taken
 
 
 def _got(header: list[str]) -> str:

@@ -16,8 +16,9 @@ from driftpace.errors import DataError
 from driftpace.tables.calendar import calendar_column
 from driftpace.tables.categories import category_words, meanings
 from driftpace.tables.cell_counts import FilledCells, MappedCategories
-from driftpace.tables.cells import numbers_and_texts, numbers_each
+from driftpace.tables.cells import flags_and_texts, numbers_and_texts
 from driftpace.tables.columns import Column
+from driftpace.tables.limits import clip
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
 MissingPolicy = Literal["impute", "drop", "refuse"]
@@ -184,12 +185,18 @@ class Encoding:
         """The columns to be read as text, so that the categories 7 and 007 differ."""
         return tuple(column.name for column in self.columns if isinstance(column, CategoryColumn))
 
-    def incomplete(self, columns: Mapping[str, Column], *, owner: str = "Encoding") -> BoolArray:
-        """Return which rows have a missing cell."""
+    def incomplete(
+        self, columns: Mapping[str, Column], *, keep: BoolArray | None = None, owner: str = "Encoding"
+    ) -> BoolArray:
+        """Return which of the kept rows have a missing cell; DataError where a column is not numeric any more."""
         gone = np.zeros(next(iter(columns.values())).missing.size, dtype=np.bool_)
+        places = np.arange(gone.size) if keep is None else np.flatnonzero(keep)
         for spec in self.columns:
             column = find_column(columns, spec.name, owner)
-            gone |= np.isnan(numbers_each(column)) if isinstance(spec, NumberColumn) else column.missing
+            if isinstance(spec, NumberColumn):
+                gone[places] |= np.isnan(numeric_cells(column, places, spec.name, owner)[0])
+            else:
+                gone[places] |= column.missing[places]
         return gone
 
     def encode(
@@ -278,7 +285,7 @@ def find_column(columns: Mapping[str, Column], name: str, owner: str) -> Column:
         made = calendar_column(name, columns, owner=owner, settings=False)
         if made is not None:
             return made
-        near = get_close_matches(name, columns, n=1)
+        near = [one for one in columns if one.lower() == name.lower()] or get_close_matches(name, columns, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(columns) or 'none'}."
         raise DataError(f"the table must have the column {name!r}; {hint}", owner=owner)
     return columns[name]
@@ -296,6 +303,8 @@ def numeric_cells(
 ) -> tuple[FloatArray, np.ndarray[Any, Any] | None]:
     """Return numbers, NaN where missing, and the cells that hold other texts; DataError where these are many."""
     every, words = numbers_and_texts(column)
+    if words is not None and column.kind == "text":
+        every, words = flags_and_texts(every, words)
     numbers = every[places]
     with np.errstate(invalid="ignore"):
         wild = np.abs(numbers) > LARGEST
@@ -349,4 +358,4 @@ def _present(cells: np.ndarray[Any, Any]) -> list[str]:
 
 
 def _shown(word: str) -> str:
-    return word.encode("utf-8", "replace").decode()[:LONGEST]
+    return clip(word, LONGEST)

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from driftpace.errors import DataError
-from driftpace.tables.cells import LARGEST_WHOLE
-from driftpace.tables.columns import Column, from_objects
+from driftpace.tables.columns import LARGEST_WHOLE, Column, from_objects
 from driftpace.tables.csv_format import encoding, lines, number_text
 from driftpace.tables.limits import TableLimits, check_size, clip
 
@@ -97,6 +96,8 @@ def table_of_document(document: Any, limits: TableLimits, what: str) -> dict[str
     """Return columns of values from an array of objects, or from {"columns": {...}}."""
     if isinstance(document, dict) and isinstance(document.get("columns"), dict):
         return _by_columns(document["columns"], limits, what)
+    if isinstance(document, dict) and document and not any(isinstance(v, dict | list) for v in document.values()):
+        document = [document]  # JSON lines of one row
     if not isinstance(document, list):
         raise DataError(
             f'{what} must be an array of objects or {{"columns": {{name: values}}}}; got {_kind_of(document)}.'

@@ -84,8 +84,8 @@ def read_columns(  # noqa: PLR0913  public API
 ) -> dict[str, Column]:
     r"""Read a table from a file, bytes, arrays or a data frame.
 
-    Backtests, campaigns, the service and the command line all read tables with this function. CSV (any of comma, semicolon
-    and tab), JSON, JSON lines, Arrow, Parquet and Excel files are read, gzipped or not, and so are exports of Label Studio, as
+    Backtests, campaigns, the service and the command line all read tables with this function. CSV (with comma, semicolon,
+    tab or bar), JSON, JSON lines, Arrow, Parquet and Excel files are read, gzipped or not, and so are exports of Label Studio, as
     described in :func:`~driftpace.tables.label_studio.rows_of_export`. Text cells are interpreted as described in
     :mod:`driftpace.tables.cells`. Codes, whole numbers with leading zeros or beyond 2**53, stay texts.
 
@@ -172,6 +172,8 @@ def _guess(raw: bytes, label: str) -> FileKind | None:
         return "arrow"
     if is_workbook(raw):
         return "excel"
+    if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raw = raw.decode("utf-16", "replace").encode("utf-8", "replace")
     endings = [ending.lower() for ending in PurePath(label).suffixes if ending.lower() != ".gz"]
     if endings and endings[-1] in _ENDINGS:
         file_kind = _ENDINGS[endings[-1]]
