@@ -281,7 +281,7 @@ def test_weights_are_those_of_a_backtest(rng: np.random.Generator) -> None:
 def test_a_campaign_can_be_made_of_a_checked_table(rng: np.random.Generator) -> None:
     check = check_table(_table(rng), target="demand", groups="city")
     assert check.init_command == (
-        "driftpace init NAME --table FILE --target demand --groups city --id order_id --tolerance 0.1"
+        "driftpace init NAME --table FILE --period 'sold on:month' --target demand --groups city --id order_id --tolerance 0.1"
     )
     assert check_table(_table(rng)).init_command is None
     values = check.to_values("sales.csv")

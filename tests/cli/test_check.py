@@ -41,9 +41,9 @@ def test_one_page(sales: Path, run: Run) -> None:
         "Next",
         "Campaign",
     ]
-    assert (
-        lines[-1]
-        == "Campaign   driftpace init NAME --table sales.csv --target demand --exclude fee --id id --tolerance 0.1"
+    assert lines[-1] == (
+        "Campaign   driftpace init NAME --table sales.csv --period day:month --target demand --exclude fee --id id "
+        "--tolerance 0.1"
     )
     assert lines[-2] == (
         "Next       driftpace backtest sales.csv --period day:month --target demand --exclude fee --tolerance 0.1"

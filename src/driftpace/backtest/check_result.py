@@ -166,7 +166,9 @@ class TableCheck:
             return None
         row_id = "" if self.row_id is None else f" --id {shlex.quote(self.row_id)}"
         penalty = "" if self.l2 is None else f" --l2 {self.l2:g}"
-        return f"driftpace init NAME --table FILE{self._options('--period')}{row_id}{penalty} --tolerance {self.tolerance:g}"
+        by_rows = self.period is None or self.period.rpartition(":")[2].isdecimal()
+        words = self._options("--period" if by_rows else "")
+        return f"driftpace init NAME --table FILE{words}{row_id}{penalty} --tolerance {self.tolerance:g}"
 
     def _options(self, without: str = "") -> str:
         """Return the options as part of a command line, all but one."""

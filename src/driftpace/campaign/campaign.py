@@ -280,7 +280,14 @@ class Campaign(CampaignReader):
         target = Target.checked(final=final, key=key, period=period, again=again)
         return self._tell(
             lambda state: read_delivery(
-                state, columns, name=name, digest=digest, source=source, who=who, accept_others=accept_others
+                self._store,
+                state,
+                columns,
+                name=name,
+                digest=digest,
+                source=source,
+                who=who,
+                accept_others=accept_others,
             ),
             target,
             dry_run=dry_run,

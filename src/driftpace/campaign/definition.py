@@ -24,7 +24,7 @@ MAX_DELAY = 1000
 """The longest delay of labels, in periods."""
 
 _BUDGET = ("total", "horizon", "fixed", "per_sample", "tiers", "minimum", "currency", "gap", "batches")
-_WORDS = ("target", "id", "groups", "weight", "description")
+_WORDS = ("target", "period", "id", "groups", "weight", "description")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,6 +37,12 @@ class Definition:
         Letters, digits, dots, dashes and underscores.
     target : str, optional
         The column to predict; needed to read tables.
+    period : str, optional
+        Column by which the rows of a table are put into periods: ``"wave"``, or ``"date:month"`` for the months of a date (day,
+        week, quarter, year). Keys of periods are then its values, such as 2026-11. Rows of a closed period are absorbed into it,
+        rows of other periods are left out and counted.
+    dayfirst : bool, optional
+        Whether 03/04/2010 is 3 April, in all tables; by default the other dates of each table decide.
     epsilon : float, optional
         Largest accepted excess loss over the best model.
     tolerance : float, optional
@@ -109,6 +115,8 @@ class Definition:
 
     name: str
     target: str | None = None
+    period: str | None = None
+    dayfirst: bool | None = None
     epsilon: float | None = None
     tolerance: float | None = None
     confidence: float | None = None
@@ -162,7 +170,7 @@ class Definition:
         for name in _WORDS:
             if name in given and (not isinstance(given[name], str) or "\0" in given[name]):
                 raise ParameterError(f"must be a text; got {given[name]!r}.", owner="Campaign", name=name)
-        for name in ("fit_intercept", "keep_rows"):
+        for name in ("fit_intercept", "keep_rows", "dayfirst"):
             validation.switch("Campaign", **{name: given.get(name, True)})
         if "seed" in given:
             validation.count("Campaign", seed=given["seed"])

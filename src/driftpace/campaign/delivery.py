@@ -11,7 +11,7 @@ import numpy as np
 from driftpace import validation
 from driftpace.campaign import transitions
 from driftpace.campaign.handle import Draft, check_key
-from driftpace.campaign.late import absorb_late_rows, select, split_rows
+from driftpace.campaign.late import absorb_late_rows, known_periods, select, split_rows
 from driftpace.campaign.orders import (
     ask_again,
     close,
@@ -24,6 +24,7 @@ from driftpace.campaign.orders import (
     past_order,
     require_period,
 )
+from driftpace.campaign.period_column import joined
 from driftpace.campaign.records import LateRows, Order, Receipt, Revision
 from driftpace.campaign.replay import LogInForce
 from driftpace.campaign.row_choice import drawn_weights, with_drawn_weights
@@ -60,7 +61,7 @@ class Delivery:
     name: str | None
     digest: str | None
     source: str
-    left_out: Mapping[str, int]
+    left_out: Mapping[str, Any]
     who: str
     encoded: EncodedRows | None = None
     periods: Sequence[int] | None = None
@@ -99,6 +100,7 @@ class _Counted:
 
 
 def read_delivery(
+    store: Store,
     state: CampaignState,
     columns: Columns,
     *,
@@ -115,6 +117,7 @@ def read_delivery(
         period=state.state.period,
         names=() if state.opened is None else state.opened.names,
         learned=state.encoding,
+        keys=None if state.definition.period is None else known_periods(store, state),
         owner=_OWNER,
     )
     return Delivery(
@@ -130,6 +133,7 @@ def read_delivery(
             "unlabelled": rows.unlabelled,
             "other_period_rows": rows.other_period_rows,
             "incomplete": rows.incomplete,
+            **({"other_periods": dict(rows.other_periods)} if rows.other_periods else {}),
         },
         who=who,
         encoded=rows.rows,
@@ -159,7 +163,10 @@ def tell(
     left_out: dict[str, Any] = {**delivery.left_out}
     packed = _read(state, delivery)
     known_by = None if packed is None else delivery.name or digest_of(packed)
-    earlier = None if target.again or known_by is None else _delivered_before(store, state, known_by, delivery.digest)
+    by_column = state.definition.period is not None
+    by_row = by_column and packed is not None and packed.ids is not None and delivery.name is None
+    counts = target.again or by_row  # rows of several periods with ids: each counts once, in its period
+    earlier = None if counts or known_by is None else _delivered_before(store, state, known_by, delivery.digest)
     seq, past = (None, None) if earlier is None else earlier
     if past is not None and (past.closed or not target.final):
         return state, Receipt(rows=0, order=past, duplicate=seq, **left_out)
@@ -171,12 +178,16 @@ def tell(
     repeated = 0
     given = packed
     delivery = replace(delivery, name=known_by)
-    if past is None and packed is not None and (closed is not None or not target.again):
+    if past is None and packed is not None and (closed is not None or not target.again or by_column):
         split = split_rows(
             store, state, packed, periods=delivery.periods, closed=None if closed is None else closed.period
         )
         repeated, packed = split.repeated, split.now
         left_out["other_period_rows"] += split.other_period_rows
+        if split.other_periods and state.definition.period is not None:
+            keys = {period: key for key, period in known_periods(store, state).items()}
+            named = {keys.get(period, str(period)): rows for period, rows in split.other_periods.items()}
+            left_out["other_periods"] = joined(left_out.get("other_periods", {}), named)
         if split.late:
             state, late, revision, arrived = _take_late(store, state, draft, delivery, split.late)
     order = state.order

@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from driftpace.campaign.definition import Definition
+from driftpace.campaign.period_column import UNDATED, column_labels, period_source
 from driftpace.campaign.schema import read_table
 from driftpace.campaign.text import list_texts
 from driftpace.errors import ParameterError
+from driftpace.formatting import plural
 from driftpace.losses import loss_names, loss_spec
-from driftpace.tables.calendar import calendar_levels, calendar_names
+from driftpace.tables.calendar import calendar_levels, calendar_names, calendar_source
 from driftpace.tables.categories import meanings, word_of
 from driftpace.tables.cells import as_numbers, numbers_each, without_marks
 from driftpace.tables.csv_format import number_text
-from driftpace.tables.dates import Dates, find_dates
+from driftpace.tables.dates import Dates, find_dates, parse_dates
 from driftpace.tables.encoding import MISSING, CategoryColumn, EncodedColumn, Encoding, find_column
 from driftpace.tables.identity import find_ids, named_like_id
 from driftpace.tables.leakage import find_leaks
@@ -102,6 +104,8 @@ def infer_settings(
     """Return settings with what the columns of a table show filled in, and notes on it; nothing needs to be given."""
     values = dict(settings)
     notes: list[Note] = []
+    if values.get("period") is not None:
+        notes += _infer_period(values, columns)
     made, columns = _with_calendar(values, columns)
     exclude = values.pop("exclude", None) or []
     for parameter, names in (
@@ -129,17 +133,38 @@ def infer_settings(
     return values, notes
 
 
+def _infer_period(values: dict[str, Any], columns: "Columns") -> list[Note]:
+    """Fill in whether the day comes first in the dates of the period, and return the periods of the table."""
+    name, unit = period_source(values["period"], columns)
+    if name not in columns:
+        near = get_close_matches(name, columns, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(columns)}."
+        raise _refuse(
+            "period", f"must be a column of the table, or such as date:month; got {values['period']!r}: {hint}"
+        )
+    labels = column_labels(columns[name], name, unit, owner=OWNER, dayfirst=values.get("dayfirst"))
+    if unit is not None and values.get("dayfirst") is None:
+        values["dayfirst"] = parse_dates(columns[name], name, owner=OWNER).dayfirst
+    known = sorted({label for label in labels if label != UNDATED})
+    keys = f"; keys are such as {known[-1]}" if known else ""
+    return [Note("Periods", f"by {values['period']}, {plural(len(known), 'period')} in the table{keys}")]
+
+
 def _with_calendar(values: dict[str, Any], columns: "Columns") -> "tuple[list[str], Columns]":
     """Return the calendar features that are asked for, and the columns with them; their categories are all there are."""
     calendar = values.pop("calendar", None)
     if not calendar:
         return [], columns
     names = calendar_names(calendar, columns, dated=None, owner=OWNER)
+    if values.get("dayfirst") is None:
+        sources = {source[0] for name in names if (source := calendar_source(name, columns)) is not None}
+        orders = [parse_dates(columns[source], source, owner=OWNER).dayfirst for source in sorted(sources)]
+        values["dayfirst"] = next((order for order in orders if order is not None), None)
     if values.get("features") is not None:
         values["features"] = [*values["features"], *(name for name in names if name not in values["features"])]
     levels = {name: list(words) for name in names if (words := calendar_levels(name)) is not None}
     values["categories"] = {**levels, **(values.get("categories") or {})}
-    return names, {**columns, **{name: find_column(columns, name, OWNER) for name in names}}
+    return names, {**columns, **{name: find_column(columns, name, OWNER, values.get("dayfirst")) for name in names}}
 
 
 def _leak_notes(values: Mapping[str, Any], columns: "Columns") -> list[Note]:
@@ -322,6 +347,8 @@ def _infer_features(values: dict[str, Any], columns: "Columns", source: str, mad
     """Fill in the features, their categories, and what missing cells count as; ``made`` are features made of dates."""
     explicit = values.get("features")
     roles = {values[role]: role for role in ("target", "id", "groups", "weight") if values.get(role) is not None}
+    if values.get("period") is not None:
+        roles.setdefault(period_source(values["period"], columns)[0], "period")
     for name in explicit or ():
         if name in roles:
             raise _refuse("features", f"must not contain the {roles[name]} column; got {name!r}.")

@@ -1,7 +1,8 @@
 """Rows for periods that are closed: find them in a delivery, and absorb them into their period."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -25,13 +26,15 @@ class SplitRows:
     """The rows of a delivery: those ``now`` for the open period, and those for closed periods.
 
     ``repeated`` rows were delivered before in the closed period that the delivery names, ``other_period_rows`` belong to another
-    period and do not count: they were delivered in it, or the rows of closed periods are not kept.
+    period and do not count: they were delivered in it, or the rows of closed periods are not kept. ``other_periods`` counts them
+    by period.
     """
 
     now: PackedRows | None
     late: Mapping[int, PackedRows]
     repeated: int = 0
     other_period_rows: int = 0
+    other_periods: Mapping[int, int] = field(default_factory=dict)
 
 
 def select(packed: PackedRows, places: Sequence[int]) -> PackedRows:
@@ -53,8 +56,11 @@ def split_rows(
     """Return the rows of a delivery by period.
 
     ``closed`` is the closed period that the delivery is meant for, ``periods`` those for which the rows were drawn, by their own
-    account. Otherwise a row belongs to the closed period for which its id was drawn, if it was not drawn for the open one too.
+    account, or those of the column of the definition. Otherwise a row belongs to the closed period for which its id was drawn, if
+    it was not drawn for the open one too.
     """
+    if state.definition.period is not None and periods is not None:
+        return _split_by_column(store, state, packed, periods, closed)
     current = state.state.period
     count = len(packed.event.y)
     if closed is not None:
@@ -64,19 +70,47 @@ def split_rows(
         where = [drawn.get(row_id, current) for row_id in packed.ids or ()] or [current] * count
         if periods is not None:
             where = [mark if mark < current else place for mark, place in zip(periods, where, strict=True)]
+    sure = closed is not None or periods is not None or (state.opened is not None and bool(state.opened.draws))
+    return _split_where(store, state, packed, where, closed=closed, sure=sure)
+
+
+def _split_by_column(
+    store: Store, state: CampaignState, packed: PackedRows, periods: Sequence[int], closed: int | None
+) -> SplitRows:
+    """Return the rows by the period of their column; rows without ids count once, so only those of the period that is meant."""
+    current = state.state.period
+    meant = current if closed is None else closed
+    taken = [mark == meant or (mark < current and packed.ids is not None) for mark in periods]
+    others = Counter(mark for mark, take in zip(periods, taken, strict=True) if not take)
+    places = [place for place, take in enumerate(taken) if take]
+    if not places:
+        return SplitRows(now=None, late={}, other_period_rows=sum(others.values()), other_periods=others)
+    rows = packed if len(places) == len(taken) else select(packed, places)
+    split = _split_where(store, state, rows, [periods[place] for place in places], closed=closed, sure=True)
+    return replace(
+        split,
+        other_period_rows=split.other_period_rows + sum(others.values()),
+        other_periods=others + Counter(split.other_periods),
+    )
+
+
+def _split_where(
+    store: Store, state: CampaignState, packed: PackedRows, where: Sequence[int], *, closed: int | None, sure: bool
+) -> SplitRows:
+    """Return the rows by the period that each belongs to; where that is not ``sure``, an id that was used up is another row."""
+    current = state.state.period
     if all(period == current for period in where):
         return SplitRows(now=packed, late={})
-    sure = closed is not None or periods is not None or (state.opened is not None and bool(state.opened.draws))
     force = LogInForce.of(store.entries(state.definition.name, limit=state.seq))
     counted = {period: _delivered_ids(store, state, force, period) for period in set(where) if period < current}
     places: dict[int, list[int]] = {}
-    repeated = 0
+    repeated: Counter[int] = Counter()
     for place, period in enumerate(where):
         known = period < current and packed.ids is not None and packed.ids[place] in counted[period]
         if known and not sure:  # an id that was used up: the row is another one, of the open period
             period, known = current, False
         if known:
-            repeated += 1
+            repeated[period] += 1
         else:
             places.setdefault(period, []).append(place)
     late = {period: select(packed, places[period]) for period in sorted(places) if period < current}
@@ -91,9 +125,20 @@ def split_rows(
     return SplitRows(
         now=select(packed, places[current]) if current in places else None,
         late=late,
-        repeated=repeated if closed is not None else 0,
-        other_period_rows=ignored + (repeated if closed is None else 0),
+        repeated=repeated.total() if closed is not None else 0,
+        other_period_rows=ignored + (repeated.total() if closed is None else 0),
+        other_periods=repeated if closed is None else {},
     )
+
+
+def known_periods(store: Store, state: CampaignState) -> dict[str, int]:
+    """Return the number of each period by its key, the open one included."""
+    closings = LogInForce.of(store.entries(state.definition.name, kinds=("closed", "undone"), limit=state.seq)).closings
+    known = {str(entry.body["key"]): period for period, entry in closings.items() if entry.body["key"] is not None}
+    order = state.order
+    if order is not None and order.key is not None:
+        known[order.key] = order.period
+    return known
 
 
 def _drawn_earlier(store: Store, state: CampaignState, ids: Iterable[str]) -> dict[str, int]:

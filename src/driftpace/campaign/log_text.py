@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from driftpace.campaign.text import capitalized, period_name
+from driftpace.campaign.text import capitalized, named_periods, period_name
 from driftpace.formatting import number, plural, strip_bidi
 
 if TYPE_CHECKING:
@@ -171,10 +171,15 @@ def _selected(entry: "Entry") -> Parts:
 
 def _delivered(entry: "Entry") -> Parts:
     body = entry.body
+    periods = named_periods(body.get("other_periods", {}))
     counts = [
         (int(body.get("repeated") or 0), "duplicate row", "duplicate rows"),
         (int(body.get("unlabelled") or 0), "unlabelled row", "unlabelled rows"),
-        (int(body.get("other_period_rows") or 0), "row of another period", "rows of another period"),
+        (
+            int(body.get("other_period_rows") or 0),
+            f"row of another period{periods}",
+            f"rows of another period{periods}",
+        ),
         (int(body.get("incomplete") or 0), "row with a missing feature", "rows with a missing feature"),
     ]
     reasons = [plural(count, singular, many) for count, singular, many in counts if count]

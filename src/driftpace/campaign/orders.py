@@ -12,6 +12,7 @@ import numpy as np
 from driftpace.campaign import transitions
 from driftpace.campaign.column_settings import check_unknown_categories
 from driftpace.campaign.handle import Draft
+from driftpace.campaign.period_column import check_period_key
 from driftpace.campaign.records import DECISIONS, Decision, Order, Served
 from driftpace.campaign.state import (
     CampaignState,
@@ -43,6 +44,8 @@ def ask(
 ) -> tuple[CampaignState, Order]:
     """Return the order of a key; a new key opens the next period, if no rows of the open one are missing or they may be late."""
     order = state.order
+    if key is not None or order is None or order.key is None:
+        check_period_key(state.definition, key, owner="Campaign.ask")
     if key is not None and (order is None or order.key != key):
         past = past_order(store, state, key)
         if past is not None:

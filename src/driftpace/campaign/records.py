@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
@@ -324,7 +324,9 @@ class Receipt:
     unlabelled : int
         Rows ignored because they have no target.
     other_period_rows : int
-        Rows ignored because they were drawn for another period.
+        Rows ignored because they were drawn for another period, or belong to one.
+    other_periods : mapping of str to int
+        How many of them belong to each other period, where a column of the definition says so.
     duplicate : int, optional
         Number of the log entry with the same delivery; then no row counts.
     unknown_categories : tuple of MappedCategories
@@ -347,6 +349,7 @@ class Receipt:
     repeated: int = 0
     unlabelled: int = 0
     other_period_rows: int = 0
+    other_periods: Mapping[str, int] = field(default_factory=dict)
     duplicate: int | None = None
     unknown_categories: tuple[MappedCategories, ...] = ()
     filled: tuple[FilledCells, ...] = ()

@@ -150,7 +150,7 @@ def draw_sample(
     if shortfall.samples == 0:
         drawn = _rows_by_id(columns, shortfall.awaited, definition.id)
         return _sample(state, columns, drawn, sentence=f"the {len(drawn):,} rows drawn before and not labelled yet")
-    leave, invalid = _invalid_rows(state, columns, source)
+    leave, invalid = _invalid_rows(state, columns, order.key, source)
     rng_key, early = _rng_key(store, state, order.period), ""
     chosen = None
     if choose != "uniform":
@@ -217,10 +217,10 @@ def _sample(
 
 
 def _invalid_rows(
-    state: CampaignState, columns: "Mapping[str, Column]", source: str
+    state: CampaignState, columns: "Mapping[str, Column]", key: str | None, source: str
 ) -> tuple[BoolArray, dict[str, int]]:
     """Return which rows ``tell`` would refuse even with a label, and the reasons with their counts."""
-    reasons = invalid_rows(state.definition, columns, learned=state.encoding, owner=OWNER)
+    reasons = invalid_rows(state.definition, columns, learned=state.encoding, key=key, owner=OWNER)
     leave = np.zeros(next(iter(columns.values())).missing.size, dtype=np.bool_)
     for rows in reasons.values():
         leave |= rows

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from driftpace.campaign.definition import Definition
+from driftpace.campaign.period_column import count_labels, period_source, read_labels
 from driftpace.errors import DataError, ParameterError
 from driftpace.tables.categories import meanings, word_of
 from driftpace.tables.cells import as_ids, as_numbers, numbers_each, without_marks
@@ -38,7 +39,7 @@ class TableRows:
     """Rows with a target; ``unlabelled`` counts rows without one, ``other_period_rows`` those drawn for another period.
 
     ``incomplete`` counts rows that are dropped because a feature is missing. ``periods`` are those for which the rows
-    were drawn, where the table says so.
+    were drawn, or to which they belong, where the table says so; ``other_periods`` counts the left out rows by their period.
     """
 
     rows: EncodedRows
@@ -50,12 +51,14 @@ class TableRows:
     other_period_rows: int
     incomplete: int
     periods: list[int] | None = None
+    other_periods: Mapping[str, int] = field(default_factory=dict)
 
 
 def text_columns(definition: Definition, encoding: Encoding | None = None) -> list[str]:
     """Return the columns that are not parsed as numbers: ids, groups, classes and categories."""
     classes = None if definition.classes is None else definition.target
-    named = (definition.id, definition.groups, classes)
+    period = None if definition.period is None or period_source(definition.period, ())[1] else definition.period
+    named = (definition.id, definition.groups, classes, period)
     categories = definition.categories if encoding is None else encoding.text_columns
     return [*categories, *(name for name in named if name is not None)]
 
@@ -114,7 +117,8 @@ def current_encoding(definition: Definition, learned: Encoding | None) -> Encodi
     """
     given = _given_columns(definition)
     if definition.features is not None and all(name in given for name in definition.features):
-        return Encoding(columns=tuple(given[name] for name in definition.features), missing=definition.missing)
+        columns = tuple(given[name] for name in definition.features)
+        return Encoding(columns=columns, missing=definition.missing, dayfirst=definition.dayfirst)
     if learned is None:
         return None
     columns = tuple(
@@ -123,7 +127,7 @@ def current_encoding(definition: Definition, learned: Encoding | None) -> Encodi
         else column
         for column in learned.columns
     )
-    return replace(learned, columns=columns)
+    return replace(learned, columns=columns, dayfirst=definition.dayfirst)
 
 
 def _given_columns(definition: Definition) -> dict[str, EncodedColumn]:
@@ -159,12 +163,13 @@ def encoding_for(
             given[name] if name in given else _learn_number(definition, columns, name, keep, owner)
             for name in definition.features
         )
-        return Encoding(columns=named, missing=definition.missing)
+        return Encoding(columns=named, missing=definition.missing, dayfirst=definition.dayfirst)
     apart = [
         name
         for name in (definition.target, definition.id, definition.groups, definition.weight, ROW_ID, ROW_FOR)
         if name is not None
     ]
+    apart += [] if definition.period is None else [period_source(definition.period, columns)[0]]
     encoding = learn_encoding(
         columns, apart=apart, given=given, keep=keep, missing=definition.missing, owner=owner
     ).encoding
@@ -177,7 +182,9 @@ def _learn_number(
     definition: Definition, columns: Columns, name: str, keep: BoolArray | None, owner: str
 ) -> NumberColumn:
     """Return how a numeric feature is encoded that the definition names: its missing cells are the mean."""
-    numbers = _numbers(find_column(columns, name, owner), keep, "feature", name, owner, missing_allowed=True)
+    numbers = _numbers(
+        find_column(columns, name, owner, definition.dayfirst), keep, "feature", name, owner, missing_allowed=True
+    )
     there = numbers[~np.isnan(numbers)]
     fill = float(f"{there.mean():.6g}") if there.size else 0.0
     return NumberColumn(name=name, fill=fill, indicator=name in definition.indicators)
@@ -190,12 +197,14 @@ def labelled(
     period: int,
     names: Sequence[str] = (),
     learned: Encoding | None = None,
+    keys: Mapping[str, int] | None = None,
     owner: str,
 ) -> TableRows:
     """Return the rows that have a target. ``learned`` is the encoding that earlier rows have shown.
 
     Ids are taken from the id column of the definition, or from the one written when rows were drawn. Rows drawn for another
-    campaign or a later period are left out. ``names`` are earlier names of the campaign in this period.
+    campaign or a later period are left out. ``names`` are earlier names of the campaign in this period. ``keys`` are the known
+    periods, where the definition has a column of periods.
     """
     if definition.target is None:
         raise DataError(
@@ -204,6 +213,7 @@ def labelled(
     target = without_marks(find_column(columns, definition.target, owner), definition.classes or ())
     keep, other_period_rows = ~target.missing, 0
     drawn_for = None
+    other_periods: dict[str, int] = {}
     if ROW_FOR in columns:
         made_for = columns[ROW_FOR]
         marks = {row_for(name, one): one for name in (definition.name, *names) for one in range(1, period + 1)}
@@ -211,6 +221,12 @@ def labelled(
         drawn_for[made_for.missing] = period
         gone = keep & (drawn_for == 0)
         keep, other_period_rows = keep & ~gone, int(gone.sum())
+    elif definition.period is not None and keys is not None:
+        labels = read_labels(definition, columns, owner=owner)
+        drawn_for = np.array([keys.get(label, 0) for label in labels], dtype=np.int64)
+        gone = keep & (drawn_for == 0)
+        keep, other_period_rows = keep & ~gone, int(gone.sum())
+        other_periods = count_labels([labels[place] for place in np.flatnonzero(gone)])
     encoding = encoding_for(definition, learned, columns, owner=owner, keep=keep if keep.any() else None)
     incomplete = 0
     if definition.missing == "drop":
@@ -237,6 +253,7 @@ def labelled(
         other_period_rows=other_period_rows,
         incomplete=incomplete,
         periods=periods,
+        other_periods=other_periods,
     )
 
 
@@ -255,7 +272,7 @@ def _weights(definition: Definition, columns: Columns, keep: BoolArray, owner: s
 
 
 def invalid_rows(
-    definition: Definition, columns: Columns, *, learned: Encoding | None = None, owner: str
+    definition: Definition, columns: Columns, *, learned: Encoding | None = None, key: str | None = None, owner: str
 ) -> dict[str, BoolArray]:
     r"""Return which rows of a pool could not be delivered once labelled, by reason; a missing column raises DataError.
 
@@ -269,7 +286,7 @@ def invalid_rows(
     encoding = current_encoding(definition, learned)
     names = definition.features or () if encoding is None else encoding.sources
     for name in names:
-        column = find_column(columns, name, owner)
+        column = find_column(columns, name, owner, definition.dayfirst)
         gone = column.missing
         if name not in definition.categories and (encoding is None or name not in encoding.text_columns):
             numbers = numbers_each(column)
@@ -280,6 +297,9 @@ def invalid_rows(
             invalid[f"without {name}"] = gone
     if definition.groups is not None:
         invalid[f"without {definition.groups}"] = find_column(columns, definition.groups, owner).missing
+    if definition.period is not None and key is not None:
+        labels = read_labels(definition, columns, owner=owner)
+        invalid["of another period"] = np.array([label != key for label in labels], dtype=np.bool_)
     return {why: rows for why, rows in sorted(invalid.items(), reverse=True) if rows.any()}
 
 

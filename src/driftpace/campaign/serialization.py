@@ -73,6 +73,7 @@ def receipt_json(receipt: Receipt) -> dict[str, Any]:
         "repeated": receipt.repeated,
         "unlabelled": receipt.unlabelled,
         "other_period_rows": receipt.other_period_rows,
+        "other_periods": dict(receipt.other_periods),
         "duplicate": receipt.duplicate,
         "order": order_json(receipt.order),
         "report": None if receipt.report is None else report_json(receipt.report),

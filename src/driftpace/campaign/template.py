@@ -14,6 +14,10 @@ name = {name}
 # Column to predict, and feature columns (default: all columns of the first delivery but dates, free text and ids).
 target = {target}
 {features}
+# Column by which the rows of a table are put into periods: "wave", or "date:month" for the months of a date (day, week, quarter,
+# year); and whether 03/04/2010 is 3 April. Default: every table holds rows of the period it is delivered for.
+{period}
+{dayfirst}
 # Classes of a binary target: negative, then positive. Not needed for numbers, or for 0 and 1.
 {classes}
 # Categorical features and all their categories; the first is the reference category.
@@ -64,6 +68,8 @@ keep_rows = {keep_rows}
 _EXAMPLES: Mapping[str, Any] = {
     "description": "customers who will churn",
     "features": ["age", "visits"],
+    "period": "date:month",
+    "dayfirst": True,
     "classes": ["no", "yes"],
     "indicators": ["visits"],
     "id": "customer",

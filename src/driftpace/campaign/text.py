@@ -122,7 +122,7 @@ def receipt_sentence(receipt: "Receipt", source: str) -> str:
         return f"{source} was already added to {period} (log entry {receipt.duplicate}); nothing was counted twice."
     counts = [
         (receipt.unlabelled, "without a label"),
-        (receipt.other_period_rows, "drawn for another period"),
+        (receipt.other_period_rows, f"of another period{named_periods(receipt.other_periods)}"),
         (receipt.incomplete, "with a missing feature"),
         (receipt.repeated, "already added in this period"),
     ]
@@ -136,6 +136,17 @@ def receipt_sentence(receipt: "Receipt", source: str) -> str:
     rows = f"Added {plural(receipt.rows, 'row')}" if receipt.rows or source else "Added no rows"
     arrived = f"; {arrived}" if arrived else ""
     return f"{rows} to {period}{arrived}" + (f"; skipped {skipped}." if skipped else ".")
+
+
+def named_periods(counts: Mapping[str, int]) -> str:
+    """Return the rows of other periods by period, in parentheses; "" if they are not known.
+
+    >>> named_periods({"2026-11": 3, "2026-12": 1}), named_periods({})
+    (' (3 of 2026-11, 1 of 2026-12)', '')
+    """
+    listed = [f"{rows:,} of {name}" for name, rows in list(counts.items())[:5]]
+    more = [f"{len(counts) - 5} more periods"] if len(counts) > 5 else []
+    return f" ({', '.join([*listed, *more])})" if counts else ""
 
 
 def outstanding_sentence(outstanding: Mapping[int, int]) -> str:

@@ -65,6 +65,24 @@ def init(
             rich_help_panel=_DATA,
         ),
     ] = None,
+    period: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN[:UNIT]",
+            help="Put the rows of each file into periods by this column, such as date:month; keys are then such as 2026-11.",
+            show_default=False,
+            rich_help_panel=_DATA,
+        ),
+    ] = None,
+    dayfirst: Annotated[
+        bool | None,
+        typer.Option(
+            "--dayfirst/--monthfirst",
+            help="Whether 03/04/2010 is 3 April. Default: the other dates of --table decide.",
+            show_default=False,
+            rich_help_panel=_DATA,
+        ),
+    ] = None,
     classes: Annotated[
         str | None,
         typer.Option(
@@ -258,6 +276,8 @@ def init(
         "features": features,
         "exclude": exclude,
         "calendar": calendar,
+        "period": period,
+        "dayfirst": dayfirst,
         "classes": classes,
         "loss": loss,
         "missing": None if missing is None else missing.value,
@@ -358,6 +378,7 @@ class _Creation:
         """Create the campaign and write its configuration to ``place``, or from the configuration ``file``."""
         from driftpace.campaign import Campaign
         from driftpace.campaign.inference import describe_task
+        from driftpace.campaign.period_column import example_key
         from driftpace.campaign.serialization import status_json
         from driftpace.cli.files import printable
         from driftpace.cli.output import print_result
@@ -379,6 +400,7 @@ class _Creation:
                     place.unlink(missing_ok=True)
                 raise
         configuration = printable(str(file if place is None else place))
+        key = "" if definition.period is None else f" --key {example_key(definition.period)}"
         row_id = [] if definition.id is None else [("Row ID", definition.id)]
         print_result(
             self.form,
@@ -390,7 +412,7 @@ class _Creation:
                 "file": configuration,
             },
             notes=[("Predicts", describe_task(definition)), *row_id, *(note for note in notes if note not in row_id)],
-            lines=[("File", f"{configuration}, the configuration file"), ("Next", f"driftpace ask {name}")],
+            lines=[("File", f"{configuration}, the configuration file"), ("Next", f"driftpace ask {name}{key}")],
             dry_run=self.dry_run,
         )
 
@@ -420,6 +442,8 @@ def infer(name: str, given: dict[str, Any]) -> "tuple[dict[str, Any], list[Line]
     settings: dict[str, Any] = {"name": name}
     for option in (
         "target",
+        "period",
+        "dayfirst",
         "loss",
         "missing",
         "id",

@@ -138,6 +138,8 @@ class DefinitionRequest(RequestModel):
 
     name: Name
     target: Word
+    period: Word | None = None
+    dayfirst: bool | None = None
     epsilon: Annotated[float, Field(gt=0, le=1e12)] | None = None
     tolerance: Annotated[float, Field(gt=0, le=1e6)] | None = None
     confidence: Share | None = None

@@ -272,6 +272,7 @@ class ReceiptResponse(ResponseModel):
     repeated: int
     unlabelled: int
     other_period_rows: int
+    other_periods: dict[str, int]
     duplicate: int | None
     order: OrderResponse
     report: ReportResponse | None

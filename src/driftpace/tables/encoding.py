@@ -152,6 +152,8 @@ class Encoding:
         The source columns in order.
     missing : {"impute", "drop", "refuse"}
         Whether missing cells are filled, their rows are left out, or the table is refused.
+    dayfirst : bool, optional
+        Whether 03/04/2010 is 3 April in features made of dates; by default the other dates of a table decide.
 
     Examples
     --------
@@ -169,6 +171,7 @@ class Encoding:
 
     columns: tuple[EncodedColumn, ...]
     missing: MissingPolicy = "impute"
+    dayfirst: bool | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -192,7 +195,7 @@ class Encoding:
         gone = np.zeros(next(iter(columns.values())).missing.size, dtype=np.bool_)
         places = np.arange(gone.size) if keep is None else np.flatnonzero(keep)
         for spec in self.columns:
-            column = find_column(columns, spec.name, owner)
+            column = find_column(columns, spec.name, owner, self.dayfirst)
             if isinstance(spec, NumberColumn):
                 gone[places] |= np.isnan(numeric_cells(column, places, spec.name, owner)[0])
             else:
@@ -230,7 +233,7 @@ class Encoding:
         rows = next(iter(columns.values())).missing.size if columns else 0
         places = np.arange(rows) if keep is None else np.flatnonzero(keep)
         for spec in self.columns:
-            column = find_column(columns, spec.name, owner)
+            column = find_column(columns, spec.name, owner, self.dayfirst)
             if isinstance(spec, NumberColumn):
                 numbers, words = numeric_cells(column, places, spec.name, owner)
                 gone = np.isnan(numbers)
@@ -265,7 +268,8 @@ class Encoding:
             else {"name": column.name, "levels": list(column.levels), "unknown": list(column.unknown)}
             for column in self.columns
         ]
-        return {"missing": self.missing, "columns": columns}
+        order = {} if self.dayfirst is None else {"dayfirst": self.dayfirst}
+        return {"missing": self.missing, "columns": columns, **order}
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> "Encoding":
@@ -276,13 +280,13 @@ class Encoding:
             else CategoryColumn(name=item["name"], levels=tuple(item["levels"]), unknown=tuple(item["unknown"]))
             for item in values["columns"]
         )
-        return cls(columns=columns, missing=values["missing"])
+        return cls(columns=columns, missing=values["missing"], dayfirst=values.get("dayfirst"))
 
 
-def find_column(columns: Mapping[str, Column], name: str, owner: str) -> Column:
+def find_column(columns: Mapping[str, Column], name: str, owner: str, dayfirst: bool | None = None) -> Column:
     """Return the column of that name, or the calendar feature such as ``date:month``; raise DataError where there is neither."""
     if name not in columns:
-        made = calendar_column(name, columns, owner=owner, settings=False)
+        made = calendar_column(name, columns, owner=owner, dayfirst=dayfirst, settings=False)
         if made is not None:
             return made
         near = [one for one in columns if one.lower() == name.lower()] or get_close_matches(name, columns, n=1)

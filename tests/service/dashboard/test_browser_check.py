@@ -34,7 +34,7 @@ def test_a_table_is_checked(shop: Serving, visit: Visit, sales: bytes, size: tup
     expect(page.locator("#check-commands")).to_be_hidden()
     page.get_by_role("button", name="Predict demand").click()
     expect(page.locator("#check-commands")).to_contain_text(
-        "driftpace init NAME --table sales.csv --target demand --id order_id --tolerance 0.1"
+        "driftpace init NAME --table sales.csv --period day:month --target demand --id order_id --tolerance 0.1"
     )
     expect(page.locator("#check-lines")).to_contain_text("day:month: 9 periods")
     assert seen.overflow() <= 0

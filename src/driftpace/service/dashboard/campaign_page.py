@@ -289,6 +289,8 @@ def definition_facts(definition: Definition, status: Status) -> tuple[tuple[str,
     if definition.target is not None:
         facts.append(("Label column", definition.target))
     facts.append(("Features", ", ".join(definition.features) if definition.features else "those of the first delivery"))
+    if definition.period is not None:
+        facts.append(("Periods", f"by {definition.period}"))
     if definition.classes is not None:
         facts.append(("Classes", " or ".join(definition.classes)))
     for name, words in definition.categories.items():

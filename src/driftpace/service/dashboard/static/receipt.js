@@ -3,6 +3,12 @@
 
 const rows = (count) => `${Number(count).toLocaleString("en")} row${count === 1 ? "" : "s"}`;
 
+// The rows of other periods by period, in parentheses.
+function named(counts) {
+  const listed = Object.entries(counts).map(([name, count]) => `${Number(count).toLocaleString("en")} of ${name}`);
+  return listed.length === 0 ? "" : ` (${listed.slice(0, 5).join(", ")}${listed.length > 5 ? `, ${listed.length - 5} more periods` : ""})`;
+}
+
 // good: rows counted, or period closed within the target; warn: closed above the target; quiet: nothing changed.
 export function receipt(body) {
   const { report, order } = body;
@@ -15,7 +21,7 @@ export function receipt(body) {
   if (body.others > 0) sentences.push(`${rows(body.others)} counted that ${body.others === 1 ? "was" : "were"} not drawn for the period.`);
   if (body.repeated > 0) sentences.push(`${rows(body.repeated)} skipped: delivered before in this period.`);
   if (body.unlabelled > 0) sentences.push(`${rows(body.unlabelled)} skipped: no label.`);
-  if (body.other_period_rows > 0) sentences.push(`${rows(body.other_period_rows)} skipped: of another period.`);
+  if (body.other_period_rows > 0) sentences.push(`${rows(body.other_period_rows)} skipped: of another period${named(body.other_periods)}.`);
   if (body.incomplete > 0) sentences.push(`${rows(body.incomplete)} skipped: a feature is missing.`);
   for (const item of body.unknown_categories) sentences.push(`${rows(item.rows)} with an unlisted category of ${item.column} ${item.rows === 1 ? "counts" : "count"} as ${item.category}.`);
   for (const item of body.filled) sentences.push(`${Number(item.cells).toLocaleString("en")} missing cell${item.cells === 1 ? "" : "s"} of ${item.column} ${item.cells === 1 ? "counts" : "count"} as ${item.value}.`);

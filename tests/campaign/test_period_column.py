@@ -1,0 +1,150 @@
+"""A file of several months: rows go to the period of their date, and those of other periods are named and counted."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from driftpace.campaign import Campaign, Definition
+from driftpace.campaign.inference import infer_definition
+from driftpace.campaign.period_column import check_period_key
+from driftpace.campaign.text import receipt_sentence
+from driftpace.errors import DataError, ParameterError
+from driftpace.storage import MemoryStore
+
+VALUES: dict[str, Any] = {
+    "name": "sales",
+    "target": "y",
+    "features": ["x"],
+    "id": "row",
+    "period": "date:month",
+    "dayfirst": True,
+    "epsilon": 0.3,
+    "seed": 0,
+}
+PER_MONTH = 40
+
+
+def table(*months: int, ids: bool = True) -> dict[str, list[Any]]:
+    """Return rows of those months of 2026, the same ones in every file."""
+    rows: dict[str, list[Any]] = {"row": [], "date": [], "x": [], "y": []}
+    for month in months:
+        rng = np.random.default_rng(month)
+        x = rng.normal(size=PER_MONTH)
+        rows["row"] += [f"{month}/{place}" for place in range(PER_MONTH)]
+        rows["date"] += [f"{1 + place % 12:02}/{month:02}/2026" for place in range(PER_MONTH)]
+        rows["x"] += x.tolist()
+        rows["y"] += (x + 0.3 * rng.normal(size=PER_MONTH)).tolist()
+    return rows if ids else {name: cells for name, cells in rows.items() if name != "row"}
+
+
+def begun(**more: Any) -> Campaign:
+    return Campaign.create({**VALUES, **more}, storage=MemoryStore())
+
+
+def test_rows_of_other_months_are_named_and_left_out() -> None:
+    campaign = begun()
+    campaign.ask(key="2026-01")
+    receipt = campaign.tell_table(table(1, 2, 3), source="all.csv")
+    assert (receipt.rows, receipt.other_period_rows) == (PER_MONTH, 2 * PER_MONTH)
+    assert dict(receipt.other_periods) == {"2026-02": PER_MONTH, "2026-03": PER_MONTH}
+    sentence = "Added 40 rows to period 1 (2026-01); skipped 80 of another period (40 of 2026-02, 40 of 2026-03)."
+    assert receipt_sentence(receipt, "all.csv") == sentence
+    (entry,) = campaign.log(kinds=("delivered",))
+    assert entry.body["other_periods"] == receipt.other_periods
+
+
+def test_rows_of_a_closed_month_arrive_late_and_the_state_is_that_of_the_tidy_files() -> None:
+    tidy, messy = begun(), begun()
+    some = {name: cells[: PER_MONTH // 2] for name, cells in table(1).items()}
+    rest = {name: cells[PER_MONTH // 2 :] for name, cells in table(1).items()}
+    for campaign in (tidy, messy):
+        campaign.ask(key="2026-01")
+        campaign.tell_table(some, final=True)
+        campaign.ask(key="2026-02")
+    tidy.tell_table(rest, key="2026-01")
+    tidy.tell_table(table(2), final=False)
+    receipt = messy.tell_table(table(1, 2, 3), final=False)
+    assert [(part.period, part.rows) for part in receipt.late] == [(1, PER_MONTH // 2)]
+    assert dict(receipt.other_periods) == {"2026-01": PER_MONTH // 2, "2026-03": PER_MONTH}
+    assert messy.status().order == tidy.status().order
+    again = messy.tell_table(table(1, 2, 3), final=False, again=True)
+    assert (again.rows, again.late, again.repeated) == (0, (), PER_MONTH)
+
+
+def test_a_delivery_for_a_closed_month_takes_no_rows_of_the_open_one() -> None:
+    campaign = begun()
+    campaign.ask(key="2026-01")
+    campaign.tell_table({name: cells[:20] for name, cells in table(1).items()}, final=True)
+    campaign.ask(key="2026-02")
+    receipt = campaign.tell_table(table(1, 2), key="2026-01")
+    assert [(part.period, part.rows) for part in receipt.late] == [(1, PER_MONTH - 20)]
+    assert dict(receipt.other_periods) == {"2026-02": PER_MONTH}
+    assert campaign.tell_table(table(1, 2), final=False).rows == PER_MONTH
+
+
+def test_rows_without_ids_count_in_the_period_that_is_meant() -> None:
+    """Otherwise a file that holds the earlier months too would count them twice."""
+    campaign = begun(id=None)
+    campaign.ask(key="2026-01")
+    campaign.tell_table(table(1, ids=False), final=True)
+    campaign.ask(key="2026-02")
+    receipt = campaign.tell_table(table(1, 2, ids=False), final=False)
+    assert (receipt.rows, receipt.late) == (PER_MONTH, ())
+    assert dict(receipt.other_periods) == {"2026-01": PER_MONTH}
+
+
+def test_rows_to_label_are_drawn_from_the_open_period() -> None:
+    campaign = begun()
+    campaign.ask(key="2026-02")
+    drawn = campaign.sample({name: cells for name, cells in table(1, 2, 3).items() if name != "y"})
+    assert {row_id.partition("/")[0] for row_id in drawn.ids} == {"2"}
+    assert drawn.invalid == {"of another period": 2 * PER_MONTH}
+
+
+def test_the_order_of_day_and_month_is_that_of_the_definition() -> None:
+    """The days of a file do not show whether 03/02/2026 is in February; the table of the definition did."""
+    learned = infer_definition(
+        {**table(1, 2), "date": ["25/01/2026"] * PER_MONTH + ["03/02/2026"] * PER_MONTH},
+        name="sales",
+        target="y",
+        epsilon=0.3,
+        period="date:month",
+    )
+    assert learned.definition.dayfirst is True
+    assert dict(learned.notes)["Periods"] == "by date:month, 2 periods in the table; keys are such as 2026-02"
+    assert "date" not in (learned.definition.features or ())
+    campaign = Campaign.create(learned.definition, storage=MemoryStore())
+    campaign.ask(key="2026-02")
+    dated = {**table(2), "date": ["03/02/2026"] * PER_MONTH}
+    assert campaign.tell_table(dated).rows == PER_MONTH
+    other = begun(dayfirst=None)
+    other.ask(key="2026-02")
+    with pytest.raises(DataError, match="whether day or month is first"):
+        other.tell_table(dated)
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        (None, "Campaign.ask(key=...) must be given, such as 2026-11, because rows are put into periods by date:month"),
+        ("2026-3", "did you mean '2026-03'?"),
+        ("March", "must be a month such as 2026-11"),
+    ],
+)
+def test_keys_are_periods_of_the_column(key: str | None, message: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        begun().ask(key=key)
+    assert message in str(caught.value)
+    check_period_key(Definition.of({**VALUES, "period": "wave"}), "any", owner="ask")
+
+
+def test_values_of_a_column_are_keys_too() -> None:
+    campaign = begun(period="wave")
+    campaign.ask(key="W1")
+    rows = table(1, 2)
+    rows["wave"] = ["W1"] * PER_MONTH + ["W2"] * (PER_MONTH - 1) + [None]
+    receipt = campaign.tell_table(rows)
+    assert (receipt.rows, dict(receipt.other_periods)) == (PER_MONTH, {"W2": PER_MONTH - 1, "no period": 1})
+    with pytest.raises(DataError, match="must have the column 'wave' of the period"):
+        campaign.tell_table(table(3), again=True)
