@@ -36,18 +36,18 @@ SHAPES: dict[str, dict[str, Any]] = {
 def test_late_rows_give_the_state_of_rows_in_time(shape: str, steps: list[tuple[int, list[tuple[int, int]]]]) -> None:
     """Periods with late rows of up to three periods before, against the tidy history with the same orders."""
     tracker = Tracker(SquaredLoss(), epsilon=0.1, delay=3, rng=0, **SHAPES[shape])
-    counted: dict[int, list[tuple[int, int]]] = {}
+    counted: dict[int, list[tuple[int, int, int]]] = {}
     orders = []
     fresh = 0
-    for period, (rows, late) in enumerate(steps, start=1):
+    for period, (rows, later) in enumerate(steps, start=1):
         tracker.ask()
         tracker.tell(*rows_of(period, fresh, rows), final=False)
-        counted[period] = [(fresh, rows)]
+        counted[period] = [(fresh, rows, 0)]
         fresh += rows
-        for back, more in late:
+        for back, more in later:
             if period - back >= 1:
                 tracker.tell_late(period - back, *rows_of(period - back, fresh, more))
-                counted[period - back].append((fresh, more))
+                counted[period - back].append((fresh, more, back))
                 fresh += more
                 tracker.ask()
         orders.append(orders_of(tracker.snapshot()[1]))
@@ -56,9 +56,9 @@ def test_late_rows_give_the_state_of_rows_in_time(shape: str, steps: list[tuple[
     state = method.begin()
     for period, order in enumerate(orders, start=1):
         state = with_orders(state, order)
-        for start, count in counted[period]:
+        for start, count, late in counted[period]:
             X, y = rows_of(period, start, count)
-            state = method.gather(state, TellEvent(X=X, y=y))
+            state = method.gather(state, TellEvent(X=X, y=y, late=late))
         state, report = method.close(state)
         assert tracker.history[period - 1].samples == report.samples
         assert tracker.history[period - 1].risk_bound == report.risk_bound

@@ -5,12 +5,13 @@ from driftpace.adaptive.audit import AuditState, ErrorRecord, audit_of, audit_ro
 from driftpace.adaptive.certificate import certificate
 from driftpace.adaptive.checks import Supply, checks, counted, measured_risk, status
 from driftpace.adaptive.choice import CHOICES, draw_by_rate, draw_stratified, importance
+from driftpace.adaptive.delay import MOST_DELAY, RowsInUse
 from driftpace.adaptive.held_out import LEAST as LEAST_HELD_OUT
 from driftpace.adaptive.held_out import MOST_SHARE, RowCounts, check_audit, count_rows, held_out_rows
 from driftpace.adaptive.outlook import PredictedBound, outlook_from_here, outlook_of
 from driftpace.adaptive.period_audit import Decision, audit_period
 from driftpace.adaptive.rows import DesignRows, effective_rows, number_groups
-from driftpace.adaptive.sample_size import RowsNeeded, next_batch, risk_after, rows_missing
+from driftpace.adaptive.sample_size import RowsNeeded, next_batch, risk_after, risk_in_use, rows_missing
 from driftpace.adaptive.season import MOST_SEASON, SEASONS, season_length
 from driftpace.adaptive.state import (
     FIRST_ROWS,
@@ -24,12 +25,14 @@ from driftpace.adaptive.state import (
     early,
     first_state,
     judge,
+    with_closed_order,
 )
 
 __all__ = [
     "CHOICES",
     "FIRST_ROWS",
     "LEAST_HELD_OUT",
+    "MOST_DELAY",
     "MOST_SEASON",
     "MOST_SHARE",
     "PILOT",
@@ -43,6 +46,7 @@ __all__ = [
     "PeriodJudgement",
     "PredictedBound",
     "RowCounts",
+    "RowsInUse",
     "RowsNeeded",
     "Supply",
     "advance",
@@ -73,9 +77,11 @@ __all__ = [
     "outlook_from_here",
     "outlook_of",
     "risk_after",
+    "risk_in_use",
     "rows_missing",
     "rows_to_repeat",
     "season_length",
     "status",
     "summarise_labels",
+    "with_closed_order",
 ]

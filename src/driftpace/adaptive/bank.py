@@ -103,10 +103,10 @@ def first_bank(mean: FloatArray, variance: float, unit: float) -> Bank:
     )
 
 
-def predict(bank: Bank) -> Bank:
+def predict(bank: Bank, *, forgetting: float = FORGETTING) -> Bank:
     """Return the bank one period later, before any row of it."""
     models = bank.models
-    share = FORGETTING / (bank.periods + 1)
+    share = forgetting / (bank.periods + 1)
     keeps = models.persistence
     return Bank(
         models=models,
@@ -121,11 +121,14 @@ def predict(bank: Bank) -> Bank:
     )
 
 
-def prediction_of(bank: Bank, jump: float) -> Prediction:
-    """Return what the bank says of this period's w*; a jump adds the variance ``jump`` in each coordinate."""
+def prediction_of(bank: Bank, jump: float, *, jumps: bool = True) -> Prediction:
+    """Return what the bank says of this period's w*; a jump adds the variance ``jump`` in each coordinate.
+
+    Without ``jumps`` it has no share.
+    """
     from driftpace.adaptive.kernels import mixture_moments
 
-    count, chance = len(bank.shares), bank.chance_of_jump
+    count, chance = len(bank.shares), bank.chance_of_jump if jumps else 0.0
     shares, mean, variance = np.empty(count + 1), np.empty((count + 1, bank.size)), np.empty(count + 1)
     shares[:count], shares[count] = (1.0 - chance) * bank.shares, chance
     mean[:count] = bank.place

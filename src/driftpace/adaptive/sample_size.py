@@ -10,6 +10,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from driftpace.adaptive.bank import first_bank
+from driftpace.adaptive.delay import (
+    AT_ONCE,
+    InUse,
+    RowsInUse,
+    Walks,
+    arrival_shares,
+    expected_moments,
+    moments_of,
+    rows_in_use,
+    steady,
+)
 from driftpace.adaptive.sizing import Criterion, proven_samples, rows_needed, variances_after
 from driftpace.adaptive.state import PILOT, AdaptiveConfig, AdaptiveState, PeriodJudgement, drift, early
 from driftpace.typing import FloatArray
@@ -38,7 +50,8 @@ class RowsNeeded:
     """How many rows are missing: ``now`` in the next batch, ``all`` as it looks.
 
     ``theory`` is what the proven rule asks for the whole period, ``low`` and ``high`` a range for the whole period, ``risk``
-    what is left after all of them.
+    what is left after all of them. ``in_use`` says more where labels may be late: the risk is then that of the model in use when
+    they are known.
     """
 
     now: int
@@ -47,6 +60,7 @@ class RowsNeeded:
     low: int
     high: int
     risk: float
+    in_use: RowsInUse | None = None
 
 
 def rows_missing(
@@ -63,13 +77,12 @@ def rows_missing(
 
     Uneven weights leave so many rows fewer, ``lost``, in the initial sample; after it what they cost is part of the noise.
     """
-    criterion, kept = config.criterion(judged, state.audit), gathered - seen
-    if config.orders in (1, 2):
-        share = ONE_ORDER if config.orders == 1 else TWO_ORDERS
-        criterion = Criterion(epsilon=share * criterion.epsilon, confidence=criterion.confidence)
+    criterion, kept = _aim(config, state, judged), gathered - seen
     pilot = PILOT * state.size - state.memory.rows - gathered + lost  # a model passes through fewer, and looks certain
     missing = max(_needed(criterion, state, judged) - kept, pilot, 0)
     low, high = (missing, missing) if not state.banks else _range(criterion, judged, state.sizes, kept)
+    if config.delay is not None:
+        return _missing_in_use(config, state, judged, gathered=gathered, missing=missing, pilot=pilot, batch=batch)
     return RowsNeeded(
         now=next_batch(state, missing, gathered=gathered, batch=batch, orders=config.orders),
         all=missing,
@@ -78,6 +91,65 @@ def rows_missing(
         high=gathered + max(high, missing),
         risk=risk_after(criterion, state, judged, missing + kept),
     )
+
+
+def _aim(config: AdaptiveConfig, state: AdaptiveState, judged: PeriodJudgement) -> Criterion:
+    criterion = config.criterion(judged, state.audit)
+    if config.orders not in (1, 2):
+        return criterion
+    share = ONE_ORDER if config.orders == 1 else TWO_ORDERS
+    return Criterion(epsilon=share * criterion.epsilon, confidence=criterion.confidence)
+
+
+def _missing_in_use(
+    config: AdaptiveConfig,
+    state: AdaptiveState,
+    judged: PeriodJudgement,
+    *,
+    gathered: int,
+    missing: int,
+    pilot: int,
+    batch: int,
+) -> RowsNeeded:
+    """Return the same where labels may be late; ``missing`` are the rows that would be enough at once."""
+    use, criterion = in_use(config, state, judged), _aim(config, state, judged)
+    sized = rows_in_use(
+        use, lambda variances: criterion.risk(state.sizes, variances), criterion.epsilon, judged.epsilon, MOST
+    )
+    at_once = math.ceil(missing / use.known[0]) if use.known[0] >= AT_ONCE else 0
+    rows = sized.rows if sized.refused else steady(sized, state.closed)
+    wanted = max(rows - gathered, at_once, pilot, 0)
+    return RowsNeeded(
+        now=next_batch(state, wanted, gathered=gathered, batch=batch, orders=config.orders),
+        all=wanted,
+        theory=_theory(judged, state),
+        low=min(sized.low, gathered + wanted),
+        high=max(sized.high, gathered + wanted),
+        risk=risk_in_use(config, state, judged, gathered + wanted),
+        in_use=sized,
+    )
+
+
+def in_use(config: AdaptiveConfig, state: AdaptiveState, judged: PeriodJudgement) -> InUse:
+    """Return what orders leave while models are in use; before the first period is closed, with the drift as it is before any."""
+    assert config.delay is not None
+    known = arrival_shares(state.closed, config.delay)
+    noise = float(judged.noise_upper) / (1.0 - (config.audit or 0.0))  # rows held out are ordered too
+    if not state.banks:
+        banks = [
+            first_bank(np.zeros(int(size)), float(variance), 2.0 * judged.epsilon / size)
+            for size, variance in zip(state.sizes, judged.variances, strict=True)
+        ]
+        return InUse(walks=Walks.of(banks, noise), start=moments_of(banks), known=known)
+    walks = Walks.of(judged.banks, noise)
+    start = expected_moments(walks, moments_of(state.banks), state.closed, config.delay)
+    return InUse(walks=walks, start=walks.next(start), known=known)
+
+
+def risk_in_use(config: AdaptiveConfig, state: AdaptiveState, judged: PeriodJudgement, rows: int) -> float:
+    """Return the risk, when the labels of this period are known, that an order of so many rows leaves in use."""
+    use = in_use(config, state, judged)
+    return config.judged_by(judged.epsilon).risk(state.sizes, use.walks.mean(use.variances(rows)))
 
 
 def risk_after(criterion: Criterion, state: AdaptiveState, judged: PeriodJudgement, rows: int) -> float:

@@ -11,6 +11,7 @@ from driftpace.adaptive.audit import (
     with_record,
 )
 from driftpace.adaptive.bank import (
+    FORGETTING,
     Bank,
     Mixture,
     Prediction,
@@ -23,6 +24,13 @@ from driftpace.adaptive.bank import (
     update,
 )
 from driftpace.adaptive.coordinates import Coordinates, blocks
+from driftpace.adaptive.delay import (
+    AT_ONCE,
+    ClosedOrder,
+    arrival_shares,
+    moments_of,
+    with_closed,
+)
 from driftpace.adaptive.dependence import no_products, with_products
 from driftpace.adaptive.fit import FIRST_METRIC_ROWS, AdaptiveFit, first_metric, fit_period, metric, noise_of
 from driftpace.adaptive.memory import Memory, NoiseSums, no_memory
@@ -65,7 +73,8 @@ class AdaptiveConfig:
 
     ``certificate_level`` is the confidence of certificates. ``orders`` is the most orders of a period, None for as many batches
     as are useful. ``season`` is the number of periods after which the drift may repeat itself. ``audit`` is the share of each
-    order that is held out for the audit, None for none.
+    order that is held out for the audit, None for none. ``delay`` is how many periods late labels may be, None where they are in
+    time.
     """
 
     epsilon: float | None = None
@@ -75,6 +84,7 @@ class AdaptiveConfig:
     orders: int | None = None
     season: int | None = None
     audit: float | None = None
+    delay: int | None = None
 
     @property
     def noise_margin(self) -> float:
@@ -102,7 +112,8 @@ class AdaptiveState:
     ``model`` are the coefficients of the last period, the intercept first; ``banks`` what is known of each block in
     ``coordinates`` (None before the first rows were closed). ``place`` is what columns are counted from, with an intercept.
     ``audit`` is what was measured of past predictions and models, ``season`` what is remembered of earlier cycles, ``products``
-    what :mod:`driftpace.adaptive.dependence` adds up, ``search`` what shows a season where none was given.
+    what :mod:`driftpace.adaptive.dependence` adds up, ``search`` what shows a season where none was given, ``closed`` the last
+    orders where labels may be late.
     """
 
     model: FloatArray
@@ -115,6 +126,7 @@ class AdaptiveState:
     season: SeasonState | None = None
     products: FloatArray | None = None
     search: SeasonSearch | None = None
+    closed: tuple[ClosedOrder, ...] = ()
 
     @property
     def size(self) -> int:
@@ -269,12 +281,15 @@ def _with_all_as_noise(fit: AdaptiveFit, most: float) -> AdaptiveFit:
 def _judge_later(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows) -> PeriodJudgement:
     memory, floor = state.memory, noise_floor(config)
     white = metric(rows, memory, state.model)
-    banks = in_coordinates(tuple(predict(bank) for bank in state.banks), state, white)
+    unseen = _labels_unseen(config, state, rows)
+    forgetting = 0.0 if unseen else FORGETTING
+    banks = in_coordinates(tuple(predict(bank, forgetting=forgetting) for bank in state.banks), state, white)
     noise, upper = noise_of(memory.noise, floor, config.noise_margin)
     views = tuple(
-        prediction_of(bank, jump) for bank, jump in zip(banks, _jump_variances(state, white, noise), strict=True)
+        prediction_of(bank, jump, jumps=not unseen)
+        for bank, jump in zip(banks, _jump_variances(state, white, noise), strict=True)
     )
-    if state.audit.records:
+    if state.audit.records and not unseen:
         views = tuple(
             with_record(view, record, bank.size)
             for view, record, bank in zip(views, state.audit.records, banks, strict=True)
@@ -314,6 +329,25 @@ def _judge_later(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows)
         banks=banks,
         views=views,
     )
+
+
+def _labels_unseen(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows) -> bool:
+    """Whether a period is judged before its labels arrive, which are late.
+
+    The drift is then as it was: a jump, or another way to drift, would show with the labels, and its chance is weighed then. The
+    record of errors is that of predictions which had seen the labels of the period before.
+    """
+    return config.delay is not None and len(rows) == 0 and arrival_shares(state.closed, config.delay)[0] < AT_ONCE
+
+
+def with_closed_order(
+    config: AdaptiveConfig, state: AdaptiveState, requested: int, arrived: tuple[tuple[int, int], ...]
+) -> AdaptiveState:
+    """Return the state after a period, with its order remembered where labels may be late."""
+    if config.delay is None:
+        return state
+    order = ClosedOrder(requested=requested, arrived=arrived, moments=moments_of(state.banks) if state.banks else None)
+    return replace(state, closed=with_closed(state.closed, order, config.delay))
 
 
 def _epsilon(config: AdaptiveConfig, sums: NoiseSums) -> float:

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
-MAX_DELAY = 1000
-"""The longest delay of labels, in periods."""
 
 _BUDGET = ("total", "horizon", "fixed", "per_sample", "tiers", "minimum", "currency", "gap", "batches")
 _WORDS = ("target", "period", "id", "groups", "weight", "description")
@@ -290,6 +288,7 @@ class Definition:
                 orders=self.orders,
                 season=self.season,
                 audit=self.audit,
+                delay=self.delay,
                 features=features,
                 fit_intercept=self.fit_intercept,
                 cap=self.cap,
@@ -338,9 +337,9 @@ def _delay(given: Mapping[str, Any]) -> int | None:
     delay = given.get("delay")
     if delay is None:
         return None
-    validation.count("Campaign", least=1, delay=delay)
-    if delay > MAX_DELAY:
-        raise ParameterError(f"must be at most {MAX_DELAY:,} periods; got {delay}.", owner="Campaign", name="delay")
+    from driftpace.adaptive import MOST_DELAY  # slow to import
+
+    validation.count("Campaign", least=1, at_most=MOST_DELAY, delay=delay)
     if not given.get("keep_rows", True):
         raise ParameterError(
             f"must be None where keep_rows is false, because late rows are absorbed with those of their period; got {delay}.",

@@ -98,11 +98,15 @@ def revises(entry: Entry) -> bool:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LogInForce:
-    """The entries that count: ``deliveries`` and ``draws`` by period, the last closing and its ``seconds`` by period."""
+    """The entries that count: ``deliveries`` and ``draws`` by period, the last closing and its ``seconds`` by period.
+
+    ``late`` is how many periods late a delivery was, for those that were.
+    """
 
     entries: tuple[Entry, ...]
     deliveries: Mapping[int, tuple[int, ...]]
     draws: Mapping[int, tuple[int, ...]]
+    late: Mapping[int, int]
     closings: Mapping[int, Entry]
     seconds: Mapping[int, float]
     names: Mapping[int, tuple[str, ...]]
@@ -145,6 +149,7 @@ class LogInForce:
             entries=entries,
             deliveries=deliveries,
             draws=draws,
+            late={entry.seq: entry.body["late"] for entry in entries if entry.body.get("late")},
             closings=closings,
             seconds=seconds,
             names=names,
@@ -224,12 +229,14 @@ def _open_again(before: CampaignState, force: LogInForce, rows_of: RowsOf) -> Ca
     orders = to_decide_again(orders_of(before.state))
     empty = with_orders(before.method.forget(before.state), orders)
     state = replace(before, state=empty, opened=replace(before.opened, deliveries=()))
-    return _gathered(state, force.deliveries.get(before.state.period, ()), rows_of)
+    return _gathered(state, force, before.state.period, rows_of)
 
 
-def _gathered(state: CampaignState, seqs: Iterable[int], rows_of: RowsOf) -> CampaignState:
-    for seq in seqs:
-        state = transitions.delivered(state, unpack_rows(_kept(rows_of, seq)).event, seq=seq)
+def _gathered(state: CampaignState, force: LogInForce, period: int, rows_of: RowsOf) -> CampaignState:
+    """Return the open period with its deliveries that are in force."""
+    for seq in force.deliveries.get(period, ()):
+        event = replace(unpack_rows(_kept(rows_of, seq)).event, late=force.late.get(seq, 0))
+        state = transitions.delivered(state, event, seq=seq)
     return state
 
 
@@ -276,7 +283,7 @@ def _absorbed(
     body = closing.body
     period = body["period"]
     state = _with_period(state, body["key"], body["request"], _placed(closing))
-    state = _gathered(state, force.deliveries.get(period, ()), rows_of)
+    state = _gathered(state, force, period, rows_of)
     served = evaluate(state)
     state, report = transitions.closed(state)
     return replace(state, last=replace(report, seconds=force.seconds.get(period, 0.0))), served
@@ -308,7 +315,7 @@ def _reopened(
     else:
         return transitions.asked(state, pool=asks[0].body["pool"], key=key)[0]
     state = _with_period(state, key, asks[-1].body["request"], to_decide_again(orders))
-    state = _gathered(state, force.deliveries.get(period, ()), rows_of)
+    state = _gathered(state, force, period, rows_of)
     if state.definition.budget != before.definition.budget:
         state = replace(state, state=state.state.without_order())
     return state

@@ -29,6 +29,7 @@ class Outcome(Enum):
     PILOT = "pilot"
     SETTLING = "settling"
     UNSUPPORTED = "unsupported"
+    LATE = "late"
     NONFINITE = "nonfinite"
     STALLED = "stalled"
 
@@ -54,6 +55,7 @@ _SENTENCES = {
     Outcome.PILOT: "not enough data yet to predict the excess loss",
     Outcome.SETTLING: "still warming up, or the drift is larger than assumed: the bound is above the target",
     Outcome.UNSUPPORTED: "the rows delivered show a larger excess loss than the order was sized for",
+    Outcome.LATE: "labels arrive too late for the target: the drift until then costs more than the target allows",
     Outcome.NONFINITE: "numerical overflow; rescale the columns",
     Outcome.STALLED: "the solver stopped before reaching its tolerance",
 }

@@ -116,6 +116,8 @@ TYPES: dict[str, str] = {
     "adaptive.bank": "driftpace.adaptive.bank:Bank",
     "adaptive.coordinates": "driftpace.adaptive.coordinates:Coordinates",
     "adaptive.drift-models": "driftpace.adaptive.models:DriftModels",
+    "adaptive.closed-order": "driftpace.adaptive.delay:ClosedOrder",
+    "adaptive.moments": "driftpace.adaptive.delay:Moments",
     "adaptive.memory": "driftpace.adaptive.memory:Memory",
     "adaptive.noise-sums": "driftpace.adaptive.memory:NoiseSums",
     # budgets

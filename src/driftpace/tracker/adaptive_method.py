@@ -1,6 +1,7 @@
 """The default method: banks of drift models, and periods that are sized again as rows arrive."""
 
 import math
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -35,6 +36,7 @@ from driftpace.adaptive import (
     outlook_from_here,
     outlook_of,
     status,
+    with_closed_order,
 )
 from driftpace.constraints import WholeSpace
 from driftpace.errors import DataError, ParameterError, TooEarlyError
@@ -296,6 +298,8 @@ class AdaptiveMethod(ModelMethod):
         limit, beyond = self.spec.limit(order.pool)
         if adaptive is None or (gathered == 0 and not adaptive.banks):
             outcome = self._missed(order, gathered, limit, beyond)
+            if adaptive is not None:
+                after = replace(after, adaptive=with_closed_order(self.config, adaptive, order.total, ()))
             return after, _report(state.period, order, gathered, math.inf, outcome)
         look = self.look(state)
         adaptive, rows, judged = look.adaptive, look.rows, look.judged
@@ -322,6 +326,7 @@ class AdaptiveMethod(ModelMethod):
         advanced = advance(self.config, adaptive, rows, judged)
         held_out = None if self.config.audit is None else self._period_rows(state, adaptive, held)[1]
         advanced, measured = audit_period(adaptive, advanced, rows, judged, decision, held_out)
+        advanced = with_closed_order(self.config, advanced, order.total, _arrived(state))
         missing, theory = 0, order.theory
         if not met or not adaptive.banks:
             wanted = look.rows_missing(self.config, order.batch if self.config.orders is None else order.placed)
@@ -355,6 +360,8 @@ class AdaptiveMethod(ModelMethod):
         if not self.budgeted:
             if gathered >= limit:
                 return beyond
+            if order.outcome is Outcome.LATE:
+                return Outcome.LATE
             return Outcome.SHORT if gathered < order.total or order.more else Outcome.UNSUPPORTED
         if gathered < (order.total if order.plan is None else order.plan.samples[0]):
             return Outcome.SHORT
@@ -395,7 +402,7 @@ class AdaptiveMethod(ModelMethod):
                 outlook, seen = outlook_from_here(self.config, look.adaptive, look.rows, look.judged)
                 risk = outlook.bound(outlook.start, max(samples, gathered) - (gathered if seen else 0))
             else:
-                risk = look.risk_after(self.config, rows)
+                risk = look.risk_in_use(self.config, rows)
         return risk if math.isfinite(risk) else None
 
     def order_within_budget(self, state: AdaptiveMethodState, spending: Spending, pool: int | None) -> PeriodOrder:
@@ -494,6 +501,14 @@ def _numbered_groups(state: AdaptiveMethodState) -> IntArray | None:
     """Return the groups of the rows of the open period, numbered in the order of their first rows; None where rows are alone."""
     groups = groups_of(state.batches)
     return None if groups is None else number_groups(groups)
+
+
+def _arrived(state: AdaptiveMethodState) -> tuple[tuple[int, int], ...]:
+    """Return how many rows of the open period arrived how many periods late."""
+    rows: Counter[int] = Counter()
+    for batch in state.batches:
+        rows[batch.late] += len(batch.y)
+    return tuple(sorted(rows.items()))
 
 
 def _middle(X: FloatArray) -> FloatArray:

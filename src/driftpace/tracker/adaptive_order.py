@@ -14,6 +14,7 @@ from driftpace.adaptive import (
     DesignRows,
     PeriodJudgement,
     RowCounts,
+    RowsInUse,
     RowsNeeded,
     Supply,
     audit_of,
@@ -23,9 +24,11 @@ from driftpace.adaptive import (
     next_batch,
     outlook_from_here,
     risk_after,
+    risk_in_use,
     rows_missing,
     status,
 )
+from driftpace.formatting import plural
 from driftpace.records import Outcome
 from driftpace.tracker.spending import PeriodSupply, Spending, not_known_yet, plan_period, reason
 from driftpace.tracker.state import PeriodOrder, RowBatch
@@ -75,6 +78,12 @@ class PeriodLook:
         criterion = config.judged_by(self.judged.epsilon)
         return risk_after(criterion, self.adaptive, self.judged, max(rows - len(self.rows), 0))
 
+    def risk_in_use(self, config: AdaptiveConfig, rows: int) -> float:
+        """Return the same for the model in use when the labels are known, where they may be late."""
+        if config.delay is None:
+            return self.risk_after(config, rows)
+        return risk_in_use(config, self.adaptive, self.judged, rows)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class OpenPeriod:
@@ -123,7 +132,7 @@ def next_order(period: OpenPeriod, adaptive: AdaptiveState | None, look: PeriodL
     if period.settled:
         assert period.last is not None
         left, decided = 0, period.last.decided
-        wanted = replace(wanted, now=0, all=0, risk=look.risk_after(config, fitted))
+        wanted = replace(wanted, now=0, all=0, risk=look.risk_in_use(config, fitted))
     now = min(wanted.now, left)
     total = _within(period, fitted + now)
     initial = not adaptive.banks and in_pilot(adaptive, fitted - look.lost)
@@ -131,9 +140,9 @@ def next_order(period: OpenPeriod, adaptive: AdaptiveState | None, look: PeriodL
     outcome = Outcome.ENOUGH if wanted.all == 0 and gathered == 0 else Outcome.MET
     risk = wanted.risk
     if short:
-        outcome, risk = period.beyond, look.risk_after(config, fitted + left)
+        outcome, risk = period.beyond, look.risk_in_use(config, fitted + left)
     elif risk > judged.epsilon:
-        outcome = Outcome.UNSUPPORTED
+        outcome = Outcome.UNSUPPORTED if wanted.in_use is None else _late_outcome(wanted.in_use)
     if not short and in_pilot(adaptive, fitted - look.lost):
         outcome, risk = Outcome.PILOT, math.inf
     reason = _had_orders(period, look) if period.settled else _reason(period, look, wanted, short=short)
@@ -309,6 +318,9 @@ def _reason(period: OpenPeriod, look: PeriodLook, wanted: RowsNeeded, *, short: 
     if period.period == 2 and not gathered:
         known = f"{known} (the drift is not known yet, so a fast one is assumed)"
     target = f"target {judged.epsilon:.3g}"
+    if wanted.in_use is not None and not in_pilot(adaptive, gathered - look.lost):
+        above = wanted.risk > judged.epsilon
+        return f"{known}; {_reason_in_use(period, wanted, wanted.in_use, target, short=short, above=above)}"
     if wanted.all == 0:
         return f"{known}; {target}: no {'more ' if gathered else ''}rows needed"
     rows = max(wanted.all, wanted.now)
@@ -324,6 +336,28 @@ def _reason(period: OpenPeriod, look: PeriodLook, wanted: RowsNeeded, *, short: 
     if wanted.now < wanted.all:
         return f"{sentence}; {wanted.now} of them first, since fewer may turn out to be enough"
     return sentence
+
+
+def _late_outcome(sized: RowsInUse) -> Outcome:
+    """Return why an order does not meet the target in use: its labels are too late, or the drift is not known well enough."""
+    return Outcome.LATE if sized.refused else Outcome.SETTLING
+
+
+def _reason_in_use(
+    period: OpenPeriod, wanted: RowsNeeded, sized: RowsInUse, target: str, *, short: bool, above: bool
+) -> str:
+    """Return the decision where labels may be late; ``above`` says that more than the target is expected in use."""
+    assert period.config.delay is not None
+    late = f"labels up to {plural(period.config.delay, 'period')} late"
+    rows = counted(max(wanted.all, wanted.now))
+    if sized.refused:
+        return f"no number of rows reaches the {target} with {late}: {rows} as for labels in time"
+    if wanted.all == 0:
+        return f"{target}: no rows needed with {late}"
+    sentence = f"{rows} to reach the {target} with {late}"
+    if short:
+        return f"{sentence}, and this period can have {period.limit} in all"
+    return f"{sentence}, if the drift allows: {wanted.risk:.2g} is expected in use" if above else sentence
 
 
 def _loss_in_words(config: AdaptiveConfig, risk: float) -> str:

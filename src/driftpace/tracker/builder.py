@@ -40,6 +40,8 @@ def build_method(
     """
     method: ModelMethod
     if all(part is None for part in parts.values()):
+        if config.delay is not None and config.orders is None and budget is None:
+            config = replace(config, orders=1)  # labels that are late cannot size a second batch
         method = AdaptiveMethod(spec=spec, config=config, budgeted=budget is not None)
     else:
         method = _compose(owner, spec, config, parts, budgeted=budget is not None)

@@ -67,6 +67,7 @@ class LateWindow:
             raise ProtocolError(
                 f"tell_late() needs one of the last {self.delay} closed periods; got {period}, {which}."
             )
+        event = replace(event, late=state.period - period)
         late = replace(self.closed[place], events=(*self.closed[place].events, event))
         closed, reports = list(self.closed[:place]), []
         start = late.start
@@ -102,7 +103,7 @@ class LateWindow:
             raise StateFileError(f"the state does not have the shape this version reads: {error}") from error
 
 
-_FIELDS = ("X", "y", "columns", "groups", "weights", "ids", "annotators")
+_FIELDS = ("X", "y", "columns", "groups", "weights", "ids", "annotators", "late")
 
 
 def _period_to_body(kept: KeptPeriod) -> dict[str, Any]:

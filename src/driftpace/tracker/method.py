@@ -27,6 +27,7 @@ class TellEvent:
     """Rows are delivered, as finite floats, with the names of their columns, and groups and weights where there are any.
 
     With ``annotators`` each of them is one label, and those of one id are labels of one row.
+    They may be ``late`` by so many periods.
     """
 
     X: FloatArray
@@ -36,6 +37,7 @@ class TellEvent:
     weights: FloatArray | None = None
     ids: tuple[str, ...] | None = None
     annotators: tuple[str, ...] | None = None
+    late: int = 0
 
 
 class TrackerState(Protocol):
@@ -288,7 +290,7 @@ class ModelMethod(ABC):
             state = replace(state, columns=event.columns)
         if self.spec.fit_intercept:
             X = np.column_stack([X, np.ones(len(X))])
-        batch = RowBatch(X=X, y=y, groups=event.groups, weights=event.weights)
+        batch = RowBatch(X=X, y=y, groups=event.groups, weights=event.weights, late=event.late)
         if event.annotators is None or event.ids is None:
             return replace(state, batches=(*state.batches, batch))
         return replace(state, batches=with_labels(state.batches, batch, event.ids, event.annotators))

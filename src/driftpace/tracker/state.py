@@ -105,7 +105,7 @@ class RowBatch:
     """Rows of the open period, not fitted yet; ``y`` is encoded, and a column of ones for the intercept is last in ``X``.
 
     ``groups`` are the groups of the rows, ``weights`` what they count for, ``labels`` the labels whose means are ``y``; None where
-    none were given.
+    none were given. Rows of a period that is absorbed again were ``late`` by so many periods.
     """
 
     X: FloatArray
@@ -113,6 +113,7 @@ class RowBatch:
     groups: IntArray | None = None
     weights: FloatArray | None = None
     labels: RowLabels | None = None
+    late: int = 0
 
 
 def weights_of(batches: tuple[RowBatch, ...]) -> FloatArray | None:

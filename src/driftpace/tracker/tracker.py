@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from driftpace import validation
-from driftpace.adaptive import AdaptiveConfig, check_audit, season_length, summarise_labels
+from driftpace.adaptive import MOST_DELAY, AdaptiveConfig, check_audit, season_length, summarise_labels
 from driftpace.constants import ConstantsEstimator
 from driftpace.constraints import ConstraintSet, WholeSpace
 from driftpace.drift import DriftEstimator
@@ -88,8 +88,9 @@ class Tracker:
         larger, and the rows held out enter no fit and no decision, so that they measure the final model of their period whatever
         the drift. By default no label is bought for the audit.
     delay : int, optional
-        For how many periods labels may arrive late: the rows and states of so many closed periods are kept, so that
-        :meth:`tell_late` can add rows to them. By default none.
+        For how many periods labels may arrive late, at most 100: the rows and states of so many closed periods are kept, so that
+        :meth:`tell_late` can add rows to them, and an order, by default one a period, is large enough for the target to be met
+        by the model in use when its labels are known, as far as that is possible. By default labels are in time.
     learner, drift, rule, constants, constants_estimator : optional
         Parts of a composed method in place of the default one: the learner knows its bound, ``drift`` estimates how fast the best
         model moves, ``rule`` turns both into a number of rows, ``constants`` are known properties of the problem, and
@@ -189,6 +190,8 @@ class Tracker:
             validation.count("Tracker", least=0, pool=pool)
         if orders is not None:
             validation.count("Tracker", least=1, orders=orders)
+        if delay is not None:
+            validation.count("Tracker", least=1, at_most=MOST_DELAY, delay=delay)
         check_audit("Tracker", audit)
         parts: dict[str, Any] = {
             "learner": learner,
@@ -207,6 +210,7 @@ class Tracker:
             orders=None if orders is None else int(orders),
             season=season_length("Tracker", season),
             audit=None if audit is None else float(audit),
+            delay=None if delay is None else int(delay),
         )
 
         def build(loss: Loss, parts: dict[str, Any], seen: int | None) -> Any:
@@ -238,7 +242,6 @@ class Tracker:
         self._from_pool = False
         self._late: LateWindow | None = None
         if delay is not None:
-            validation.count("Tracker", least=1, delay=delay)
             self._late = LateWindow(delay=int(delay), opened=KeptPeriod(start=self._state))
 
     @classmethod
