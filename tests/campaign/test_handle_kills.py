@@ -31,7 +31,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:De
 
 KILLS = int(os.environ.get("DRIFTPACE_KILLS", "60"))
 PATIENCE = 120.0
-BOUNDARIES = 41
+BOUNDARIES = 44
 EVERY_KIND = {"ask", "tell", "late", "extra", "undo", "close"}
 
 

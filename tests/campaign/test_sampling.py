@@ -67,14 +67,14 @@ def test_no_rows_are_drawn_where_none_are_missing(campaign: Campaign) -> None:
 
 
 def test_a_concurrent_draw_is_seen(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
-    record, rivals = Campaign.record_draw, [campaign]
+    record, rivals = Campaign._record_draw, [campaign]
 
     def overtaken(self: Campaign, *args: Any, **options: Any) -> None:
         if rivals:
             rivals.pop().sample(POOL)
         record(self, *args, **options)
 
-    monkeypatch.setattr(Campaign, "record_draw", overtaken)
+    monkeypatch.setattr(Campaign, "_record_draw", overtaken)
     sample = campaign.sample(POOL)
     assert sample.new == 0
     assert set(campaign.drawn()) == set(sample.ids)
@@ -84,7 +84,7 @@ def test_endless_conflicts_are_reported(campaign: Campaign, monkeypatch: pytest.
     def conflict(self: Campaign, *args: Any, **options: Any) -> None:
         raise ConflictError("a concurrent writer committed first.")
 
-    monkeypatch.setattr(Campaign, "record_draw", conflict)
+    monkeypatch.setattr(Campaign, "_record_draw", conflict)
     with pytest.raises(ConflictError):
         campaign.sample(POOL)
 

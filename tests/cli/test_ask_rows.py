@@ -225,7 +225,7 @@ def test_refusals(churn: Path, run: Run, more: tuple[str, ...], sentence: str) -
 def test_two_who_draw_at_the_same_moment_get_the_same_rows(
     churn: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    recorded = Campaign.record_draw
+    recorded = Campaign._record_draw
     rivals = ["first.csv"]
 
     def overtaken(self: Campaign, *args: Any, **more: Any) -> None:
@@ -233,7 +233,7 @@ def test_two_who_draw_at_the_same_moment_get_the_same_rows(
             assert run(*SELECT, rivals.pop())[0] == 0
         recorded(self, *args, **more)
 
-    monkeypatch.setattr(Campaign, "record_draw", overtaken)
+    monkeypatch.setattr(Campaign, "_record_draw", overtaken)
     code, out, _ = run(*SELECT, "second.csv")
     assert code == 0
     assert "the 12 rows drawn before and not labelled yet, written again" in out
@@ -322,3 +322,27 @@ def test_labels_that_the_pool_has_already_are_left_out_and_counted(churn: Path, 
     assert code == 0
     assert "Warning    6 of these rows have a label in pool.csv, which is not copied: it may be outdated;" in out
     assert [row["churned"] for row in rows_of("tasks.csv")] == [""] * 12
+
+
+def test_rows_that_do_not_look_like_their_pool_are_said_to_and_can_be_balanced(churn: Path, run: Run) -> None:
+    run("ask", "churn", "--key", "W1")
+    run("override", "churn", "200", "--reason", "a fair")
+    run(*SELECT, "tasks.csv")
+    label(Path("tasks.csv"), Path("done.csv"))
+    rows = rows_of("done.csv")
+    with Path("young.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(row for place, row in enumerate(rows) if int(row["age"]) < 50 or place % 4 == 0)
+    code, out, _ = run("tell", "churn", "young.csv", "--part", "--dry-run")
+    assert code == 0
+    assert "do not look like the pool they were drawn from (age: the pool's median is 49, the rows' " in out
+    assert "; --balance weights rows that were not labelled at random" in out
+    code, out, _ = run("tell", "churn", "young.csv", "--close", "--balance")
+    assert code == 0
+    assert "Balanced   the rows of the period count for " in out
+    _, out, _ = run("ledger", "churn")
+    assert "unlike pool" in out
+    code, _, error = run("tell", "churn", "young.csv", "--balance", "--again")
+    assert code == 2
+    assert error

@@ -19,7 +19,7 @@ from driftpace.campaign.lateness import lateness_of
 from driftpace.campaign.orders import amend, ask, decide, fund, open_order
 from driftpace.campaign.reader import CampaignReader
 from driftpace.campaign.records import Order, Receipt, Status, Undone
-from driftpace.campaign.sampling import Draw, Sample, draw_sample, find_shortfall, record_draw
+from driftpace.campaign.sampling import Draw, Sample, draw_sample, find_shortfall, profile_of, record_draw
 from driftpace.campaign.schema import frame_columns, read_table
 from driftpace.campaign.state import CampaignState
 from driftpace.campaign.status import status
@@ -162,6 +162,7 @@ class Campaign(CampaignReader):
         other_period_rows: int = 0,
         period: int | None = None,
         accept_others: bool = False,
+        balance: bool = False,
         who: str = "",
         dry_run: bool = False,
     ) -> Receipt:
@@ -188,6 +189,9 @@ class Campaign(CampaignReader):
             Refuse the rows unless this is the open period.
         accept_others : bool, default False
             Take rows that were not drawn for the period, which are refused where its draw is known; the ledger counts them.
+        balance : bool, default False
+            Weight the rows of the period, those delivered before included, so that they look like the pool they were drawn from;
+            for rows that were not labelled at random. Refused where fewer than 25 % of the rows would be effective.
         delivery : str, optional
             Name of the delivery; by default a hash of its rows. A delivery counts once; with ``final=True`` a repeated one
             still closes its period.
@@ -204,7 +208,7 @@ class Campaign(CampaignReader):
         -------
         Receipt
         """
-        validation.switch("Campaign.tell", accept_others=accept_others)
+        validation.switch("Campaign.tell", accept_others=accept_others, balance=balance)
         validation.count("Campaign.tell", unlabelled=unlabelled, other_period_rows=other_period_rows)
         if X is not None and groups is None and sample_weight is None and not unlabelled + other_period_rows:
             columns = frame_columns(
@@ -221,6 +225,7 @@ class Campaign(CampaignReader):
                     source=source,
                     period=period,
                     accept_others=accept_others,
+                    balance=balance,
                     who=who,
                     dry_run=dry_run,
                 )
@@ -236,6 +241,7 @@ class Campaign(CampaignReader):
             left_out={"unlabelled": int(unlabelled), "other_period_rows": int(other_period_rows)},
             who=who,
             accept_others=accept_others,
+            balance=balance,
         )
         target = Target.checked(final=final, key=key, period=period, again=again)
         return self._tell(lambda _: rows, target, dry_run=dry_run)
@@ -252,6 +258,7 @@ class Campaign(CampaignReader):
         source: str = "",
         period: int | None = None,
         accept_others: bool = False,
+        balance: bool = False,
         who: str = "",
         dry_run: bool = False,
     ) -> Receipt:
@@ -264,7 +271,7 @@ class Campaign(CampaignReader):
         ----------
         table : frame, path, mapping of arrays, or columns as :mod:`driftpace.tables` reads them
             A pandas, polars or pyarrow frame, a file, or columns by name.
-        final, key, delivery, digest, again, source, period, accept_others
+        final, key, delivery, digest, again, source, period, accept_others, balance
             As in :meth:`tell`.
         who, dry_run
             See the class.
@@ -273,7 +280,7 @@ class Campaign(CampaignReader):
         -------
         Receipt
         """
-        validation.switch("Campaign.tell", accept_others=accept_others)
+        validation.switch("Campaign.tell", accept_others=accept_others, balance=balance)
         columns = read_table(table, owner="Campaign.tell", definition=self.definition, encoding=self.encoding)
         name = check_key("Campaign.tell", "delivery", delivery)
         digest = check_key("Campaign.tell", "digest", digest)
@@ -288,6 +295,7 @@ class Campaign(CampaignReader):
                 source=source,
                 who=who,
                 accept_others=accept_others,
+                balance=balance,
             ),
             target,
             dry_run=dry_run,
@@ -532,16 +540,16 @@ class Campaign(CampaignReader):
         order = open_order(state, "sample") if order is None else order
         sample = draw_sample(self._store, state, order, pool, source=source, **options)
         if sample.new and not dry_run:
-            before = find_shortfall(self._store, state, order).drawn
-            self.record_draw(
-                sample.ids,
-                period=order.period,
-                before=before,
+            draw = Draw(
+                ids=sample.ids,
+                before=find_shortfall(self._store, state, order).drawn,
                 source=source,
                 pool_rows=sample.eligible,
-                weights=sample.weights,
                 who=who,
+                weights=None if sample.weights is None else sample.weights.tolist(),
+                profile=profile_of(state, sample),
             )
+            self._record_draw(draw, period=order.period, dry_run=False)
         return sample
 
     def record_draw(
@@ -581,8 +589,11 @@ class Campaign(CampaignReader):
         owner = "Campaign.record_draw"
         values = None if weights is None else read_weights(weights, owner=owner, rows=len(ids), name="weights").tolist()
         drawn = Draw(ids=ids, before=before, source=source, pool_rows=pool_rows, who=who, weights=values)
+        self._record_draw(drawn, period=period, dry_run=dry_run)
+
+    def _record_draw(self, draw: Draw, *, period: int | None, dry_run: bool) -> None:
         self._handle.change(
-            lambda state, draft: (record_draw(self._store, state, draft, drawn, period=period), None), dry_run=dry_run
+            lambda state, draft: (record_draw(self._store, state, draft, draw, period=period), None), dry_run=dry_run
         )
 
     def __repr__(self) -> str:

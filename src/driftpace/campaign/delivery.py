@@ -25,6 +25,7 @@ from driftpace.campaign.orders import (
     require_period,
 )
 from driftpace.campaign.period_column import joined
+from driftpace.campaign.pool_check import Matched, match_pool
 from driftpace.campaign.records import LateRows, Order, Receipt, Revision
 from driftpace.campaign.replay import LogInForce
 from driftpace.campaign.row_choice import drawn_weights, with_drawn_weights
@@ -37,6 +38,7 @@ from driftpace.errors import DataError, ParameterError
 from driftpace.storage.base import Entry, Store
 from driftpace.tables.cell_counts import FilledCells, MappedCategories
 from driftpace.tables.encoding import EncodedRows
+from driftpace.tables.pool_mismatch import PoolMismatch
 from driftpace.tracker.builder import check_weights, uses_groups
 from driftpace.tracker.inputs import InputRows, read_groups, read_rows, read_targets, read_weights
 from driftpace.tracker.method import TellEvent
@@ -50,7 +52,7 @@ class Delivery:
 
     ``name`` identifies the delivery and ``digest`` its content; ``left_out`` counts rows that were ignored before. Rows of a
     table are ``encoded``. ``periods`` are those for which the rows were drawn, by their own account; ``accept_others`` takes rows
-    that were not drawn.
+    that were not drawn, ``balance`` weights the rows of the period.
     """
 
     X: Any
@@ -66,6 +68,7 @@ class Delivery:
     encoded: EncodedRows | None = None
     periods: Sequence[int] | None = None
     accept_others: bool = False
+    balance: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,11 +91,16 @@ class Target:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Counted:
-    """What became of the rows of a delivery: those ``taken``, and how many were repeated or not drawn."""
+    """What became of the rows of a delivery: those ``taken``, how many were repeated or not drawn, and whether they look drawn.
+
+    ``effective`` counts the effective rows of a balanced period.
+    """
 
     taken: tuple[PackedRows, ...] = ()
     repeated: int = 0
     others: int = 0
+    mismatch: PoolMismatch | None = None
+    effective: float | None = None
 
     @property
     def rows(self) -> int:
@@ -103,14 +111,9 @@ def read_delivery(
     store: Store,
     state: CampaignState,
     columns: Columns,
-    *,
-    name: str | None,
-    digest: str | None,
-    source: str,
-    who: str,
-    accept_others: bool = False,
+    **options: Any,
 ) -> Delivery:
-    """Return the labelled rows of a table as a delivery."""
+    """Return the labelled rows of a table as a delivery, with these ``options`` of it."""
     rows = labelled(
         state.definition,
         columns,
@@ -126,19 +129,15 @@ def read_delivery(
         groups=rows.groups,
         weights=rows.weights,
         ids=rows.ids,
-        name=name,
-        digest=digest,
-        source=source,
         left_out={
             "unlabelled": rows.unlabelled,
             "other_period_rows": rows.other_period_rows,
             "incomplete": rows.incomplete,
             **({"other_periods": dict(rows.other_periods)} if rows.other_periods else {}),
         },
-        who=who,
         encoded=rows.rows,
         periods=rows.periods,
-        accept_others=accept_others,
+        **options,
     )
 
 
@@ -202,6 +201,8 @@ def tell(
             unknown_categories=mapped,
             filled=filled,
             others=arrived.others,
+            mismatch=arrived.mismatch,
+            effective=arrived.effective,
             late=late,
             revision=revision,
             **left_out,
@@ -230,6 +231,8 @@ def tell(
         unknown_categories=mapped,
         filled=filled,
         others=arrived.others + counted.others,
+        mismatch=counted.mismatch or arrived.mismatch,
+        effective=arrived.effective if counted.effective is None else counted.effective,
         late=late,
         revision=revision,
         **left_out,
@@ -247,30 +250,51 @@ def _take_late(
     store: Store, state: CampaignState, draft: Draft, delivery: Delivery, late: Mapping[int, PackedRows]
 ) -> tuple[CampaignState, tuple[LateRows, ...], Revision, _Counted]:
     """Absorb late rows; those that were not drawn for their period are refused or counted, where it had a draw."""
-    log = LogInForce.of(store.entries(state.definition.name, kinds=("selected", "undone")))
-    bodies, others = {}, 0
+    log = LogInForce.of(store.entries(state.definition.name, kinds=("selected", "delivered", "forgotten", "undone")))
+    bodies, others, found = {}, 0, {}
     for period, rows in late.items():
-        drawn = drawn_by(store, state, log.draws.get(period, ()))
-        count = _check_drawn(delivery, rows.ids, drawn, f"period {period}")
-        bodies[period] = {"repeated": 0, **_entry_body(delivery, rows, count)}
+        draws = log.draws.get(period, ())
+        count = _check_drawn(delivery, rows.ids, drawn_by(store, state, draws), f"period {period}")
+        found[period] = _match(store, state, delivery, rows, draws, log.deliveries.get(period, ()))
+        bodies[period] = {"repeated": 0, **_entry_body(delivery, found[period], count)}
         others += count
-    late = {
-        period: with_drawn_weights(state, rows, drawn_weights(store, state, log.draws.get(period, ())), owner=_OWNER)
-        for period, rows in late.items()
-    }
+    late = {period: matched.packed for period, matched in found.items()}
     assert delivery.name is not None
     state, parts, revision = absorb_late_rows(store, state, draft, late, bodies, delivery.name)
-    return state, parts, revision, _Counted(taken=tuple(late.values()), others=others)
+    last = found[max(found)]
+    counted = _Counted(taken=tuple(late.values()), others=others, mismatch=last.mismatch, effective=last.effective)
+    return state, parts, revision, counted
 
 
-def _entry_body(delivery: Delivery, rows: PackedRows, others: int) -> dict[str, Any]:
+def _match(
+    store: Store,
+    state: CampaignState,
+    delivery: Delivery,
+    packed: PackedRows,
+    draws: Sequence[int],
+    deliveries: Sequence[int],
+) -> Matched:
+    """Return rows with the weights they were drawn with, compared with their pool, and balanced if that is asked for."""
+    if delivery.balance and packed.event.weights is not None:
+        raise ParameterError("must be False for rows that have weights of their own.", owner=_OWNER, name="balance")
+    weighted = with_drawn_weights(state, packed, drawn_weights(store, state, draws), owner=_OWNER)
+    return match_pool(
+        store, state, weighted, draws=draws, deliveries=deliveries, balanced=delivery.balance, owner=_OWNER
+    )
+
+
+def _entry_body(delivery: Delivery, matched: Matched, others: int) -> dict[str, Any]:
     """Return what the log says of rows wherever they are delivered."""
     body: dict[str, Any] = {"source": delivery.source, "who": delivery.who}
     if delivery.digest is not None:
         body["digest"] = delivery.digest
     if others:
         body["others"] = others
-    mapped, filled = _cells(delivery, (rows,))
+    if matched.mismatch is not None:
+        body["mismatch"] = matched.mismatch.to_values()
+    if matched.effective is not None:
+        body["balanced"] = matched.effective
+    mapped, filled = _cells(delivery, (matched.packed,))
     if mapped:
         body["unknown_categories"] = [mapped_categories_json(item) for item in mapped]
     if filled:
@@ -326,8 +350,10 @@ def _gather(
     rows = len(packed.event.y)
     if rows == 0:
         return state, _Counted(repeated=repeated)
-    draws = () if state.opened is None else state.opened.draws
-    packed = with_drawn_weights(state, packed, drawn_weights(store, state, draws), owner=_OWNER)
+    opened = state.opened
+    assert opened is not None
+    matched = _match(store, state, delivery, packed, opened.draws, opened.deliveries)
+    packed = matched.packed
     try:
         after = transitions.delivered(state, packed.event, seq=draft.next_seq)
     except DataError as error:
@@ -337,14 +363,20 @@ def _gather(
         "rows": rows,
         "repeated": repeated,
         **delivery.left_out,
-        **_entry_body(delivery, packed, others),
+        **_entry_body(delivery, matched, others),
     }
     encoded = delivery.encoded
     if encoded is not None and current_encoding(state.definition, state.encoding) is None:
         body["encoding"] = encoded.encoding.to_values()
         after = transitions.encoded(after, body)
     draft.add("delivered", body, key=delivery.name, rows=pack_rows(packed))
-    return after, _Counted(taken=(packed,), repeated=repeated, others=others)
+    return after, _Counted(
+        taken=(packed,),
+        repeated=repeated,
+        others=others,
+        mismatch=matched.mismatch,
+        effective=matched.effective,
+    )
 
 
 def _read(state: CampaignState, delivery: Delivery) -> PackedRows | None:

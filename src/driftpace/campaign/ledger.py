@@ -18,6 +18,7 @@ from driftpace.campaign.transitions import undone_by
 from driftpace.records import StepReport
 from driftpace.storage.base import Store
 from driftpace.storage.codec import decode
+from driftpace.tables.pool_mismatch import PoolMismatch
 
 NO_VALUE = "–"
 """Shown in the place of a value that a period does not have."""
@@ -356,6 +357,15 @@ LEDGER_COLUMNS: tuple[LedgerColumn, ...] = (
         optional=True,
     ),
     LedgerColumn(
+        key="mismatch",
+        heading="unlike pool",
+        description="The columns in which the rows of the period differ most from the pool they were drawn from.",
+        value=lambda row: None if row.mismatch is None else ", ".join(one.column for one in row.mismatch.columns),
+        kind="text",
+        shown=True,
+        optional=True,
+    ),
+    LedgerColumn(
         key="revised",
         heading="revised",
         description="Whether the period was absorbed again because rows arrived late or something was undone.",
@@ -472,6 +482,7 @@ def read_ledger(store: Store, name: str) -> Ledger:
     gone = undone_by(log)
     late: Counter[int] = Counter()
     others: Counter[int] = Counter()
+    unlike: dict[int, PoolMismatch] = {}
     for entry in log:
         body = entry.body
         if entry.kind == "created":
@@ -481,6 +492,8 @@ def read_ledger(store: Store, name: str) -> Ledger:
         elif entry.kind == "delivered":
             late[body["period"]] += body["rows"] if body.get("late") else 0
             others[body["period"]] += body.get("others", 0)
+            if "mismatch" in body:
+                unlike[body["period"]] = PoolMismatch.of(body["mismatch"])
         elif entry.kind == "closed":
             closing = {"key": body["key"], "overridden": body.get("overridden")}
         elif entry.kind == "certified":
@@ -500,7 +513,8 @@ def read_ledger(store: Store, name: str) -> Ledger:
                     rows[report.period] = replace(
                         rows[report.period], report=report, served=_served_from_plain(served), revised=True
                     )
-    return Ledger([*adopted, *(replace(row, late=late[n], others=others[n]) for n, row in sorted(rows.items()))])
+    closed = [replace(row, late=late[n], others=others[n], mismatch=unlike.get(n)) for n, row in sorted(rows.items())]
+    return Ledger([*adopted, *closed])
 
 
 def _served_from_plain(plain: Any) -> Served | None:

@@ -199,6 +199,11 @@ def _delivered(entry: "Entry") -> Parts:
     )
     other = int(body.get("others") or 0)
     others = f"; {plural(other, 'row')} of them {'was' if other == 1 else 'were'} not drawn" if other else ""
+    if "mismatch" in body:
+        columns = ", ".join(str(column["column"]) for column in body["mismatch"]["columns"])
+        others += f"; unlike the pool in {quoted(columns)}"
+    if "balanced" in body:
+        others += f"; balanced to the pool, {body['balanced']:.1f} effective rows"
     late = f", {plural(body['late'], 'period')} late" if body.get("late") else ""
     action = f"{plural(body['rows'], 'row')} received for period {body['period']}{_from_source(body)}{late}"
     return action, others + skipped + cells

@@ -9,6 +9,7 @@ from typing import Any
 from driftpace.formatting import known_number, plural
 from driftpace.records import Money, Outcome, Request, StepReport, Verdict
 from driftpace.tables.cell_counts import FilledCells, MappedCategories
+from driftpace.tables.pool_mismatch import PoolMismatch
 from driftpace.typing import FloatArray
 
 BUY, SKIP, EXHAUSTED, FAILED = 0, 10, 20, 30
@@ -337,6 +338,10 @@ class Receipt:
         Rows ignored because a feature is missing, with ``missing="drop"``.
     others : int
         Rows that count and were not drawn for the period.
+    mismatch : PoolMismatch, optional
+        How the rows of the period differ from the pool they were drawn from, where they do.
+    effective : float, optional
+        Effective rows of the period, where its rows were balanced.
     late : tuple of LateRows
         Rows for closed periods, absorbed into them.
     revision : Revision, optional
@@ -355,6 +360,8 @@ class Receipt:
     filled: tuple[FilledCells, ...] = ()
     incomplete: int = 0
     others: int = 0
+    mismatch: PoolMismatch | None = None
+    effective: float | None = None
     late: tuple[LateRows, ...] = ()
     revision: Revision | None = None
 
@@ -383,8 +390,8 @@ class Served:
 class LedgerRow:
     """One closed period: the report, the evaluation of the previous model, and an override if there was one.
 
-    ``late`` are its rows that arrived after it was closed, ``others`` those that were not drawn for it, ``revised`` says
-    that it was absorbed again since.
+    ``late`` are its rows that arrived after it was closed, ``others`` those that were not drawn for it, ``mismatch`` says how
+    its rows differ from their pool, ``revised`` that it was absorbed again since.
     """
 
     key: str | None
@@ -394,6 +401,7 @@ class LedgerRow:
     overridden: Decision | None = None
     late: int = 0
     others: int = 0
+    mismatch: PoolMismatch | None = None
     revised: bool = False
 
 

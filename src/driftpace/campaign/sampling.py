@@ -11,6 +11,7 @@ from driftpace import validation
 from driftpace.adaptive import CHOICES
 from driftpace.campaign.handle import Draft
 from driftpace.campaign.orders import awaited_in, drawn_in, open_order
+from driftpace.campaign.pool_check import profile_body, profile_pool
 from driftpace.campaign.records import Order
 from driftpace.campaign.row_choice import draw_by_model, drawn_weights
 from driftpace.campaign.schema import invalid_rows, read_table
@@ -19,6 +20,7 @@ from driftpace.campaign.text import period_name
 from driftpace.campaign.transitions import pack_ids, selected
 from driftpace.errors import ConflictError, ParameterError
 from driftpace.storage.base import Store
+from driftpace.tables.pool_profile import PoolProfile
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -88,6 +90,7 @@ class Sample:
     _drawn: "DrawnRows | None"
     _id_column: str | None
     _target: str | None
+    _valid: BoolArray | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -189,7 +192,13 @@ def draw_sample(
         eligible=drawn.pool,
         invalid=invalid,
         skipped=int(leave.sum()),
+        _valid=~leave,
     )
+
+
+def profile_of(state: CampaignState, sample: Sample) -> PoolProfile | None:
+    """Return the profile of the pool that rows were drawn from; None where none were, or its columns cannot be encoded yet."""
+    return None if sample._valid is None else profile_pool(state, sample._columns, sample._valid, owner=OWNER)
 
 
 def _sample(
@@ -265,6 +274,7 @@ class Draw:
     pool_rows: int
     who: str
     weights: Sequence[float] | None = None
+    profile: PoolProfile | None = None
 
 
 def record_draw(store: Store, state: CampaignState, draft: Draft, draw: Draw, *, period: int | None) -> CampaignState:
@@ -272,7 +282,7 @@ def record_draw(store: Store, state: CampaignState, draft: Draft, draw: Draw, *,
     order = open_order(state, "sample", period)
     if draw.before is not None and set(draw.before) != set(drawn_in(store, state)):
         raise ConflictError(f"other rows were drawn for {period_name(order.period, order.key)} meanwhile; try again.")
-    body = {
+    body: dict[str, Any] = {
         "period": order.period,
         "rows": len(draw.ids),
         "pool": draw.pool_rows,
@@ -281,6 +291,8 @@ def record_draw(store: Store, state: CampaignState, draft: Draft, draw: Draw, *,
     }
     if draw.weights is not None:
         body["weighted"] = True
+    if draw.profile is not None:
+        body |= profile_body(store, state, draw.profile)
     seq = draft.next_seq
     draft.add("selected", body, rows=pack_ids(draw.ids, draw.weights))
     return selected(state, seq=seq)

@@ -81,6 +81,8 @@ def receipt_json(receipt: Receipt) -> dict[str, Any]:
         "filled": [filled_cells_json(cells) for cells in receipt.filled],
         "incomplete": receipt.incomplete,
         "others": receipt.others,
+        "mismatch": None if receipt.mismatch is None else receipt.mismatch.to_values(),
+        "effective": receipt.effective,
         "late": [{"period": part.period, "key": part.key, "rows": part.rows} for part in receipt.late],
         "revision": revision_json(receipt.revision),
     }
@@ -178,6 +180,7 @@ def ledger_json(row: LedgerRow) -> dict[str, Any]:
         "overridden": decision_json(row.overridden),
         "late": row.late,
         "others": row.others,
+        "mismatch": None if row.mismatch is None else row.mismatch.to_values(),
         "revised": row.revised,
     }
 

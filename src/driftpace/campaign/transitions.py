@@ -24,7 +24,7 @@ from driftpace.tracker.builder import with_budget
 from driftpace.tracker.codec import snapshot_from_body
 from driftpace.tracker.method import Method, TellEvent
 
-_ARRAYS = ("X", "y", "groups", "weights")
+_ARRAYS = ("X", "y", "groups", "weights", "earlier_weights")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -57,6 +57,8 @@ def rows_content(packed: PackedRows) -> bytes:
         "arrays": names,
         **({} if rows.annotators is None else {"annotators": rows.annotators}),
     }
+    if rows.earlier_weights is not None:
+        head["earlier"] = len(rows.earlier_weights)
     arrays = [getattr(rows, name).astype("<i8" if name == "groups" else "<f8") for name in names]
     body = b"".join(np.ascontiguousarray(array).tobytes() for array in arrays)
     return json.dumps(head).encode() + b"\n" + body
@@ -70,7 +72,7 @@ def unpack_rows(data: bytes) -> PackedRows:
         rows, features = head["rows"], head["features"]
         arrays, at = {}, 0
         for name in head["arrays"]:
-            size = rows * (features if name == "X" else 1)
+            size = head["earlier"] if name == "earlier_weights" else rows * (features if name == "X" else 1)
             kind = np.dtype("<i8" if name == "groups" else "<f8")
             array = np.frombuffer(body, dtype=kind, count=size, offset=at).astype(kind.newbyteorder("="))
             arrays[name] = array.reshape(rows, features) if name == "X" else array
@@ -84,6 +86,7 @@ def unpack_rows(data: bytes) -> PackedRows:
             columns=columns,
             groups=arrays.get("groups"),
             weights=arrays.get("weights"),
+            earlier_weights=arrays.get("earlier_weights"),
             ids=None if annotators is None else ids,
             annotators=annotators,
         )

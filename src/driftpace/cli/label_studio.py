@@ -63,7 +63,7 @@ def tell_labelled(campaign: "Campaign", url: str, project: int, options: dict[st
             return Receipt(rows=0, order=order)
     elif not rows:
         return campaign.tell(
-            **{name: value for name, value in options.items() if name not in ("again", "accept_others")}
+            **{name: value for name, value in options.items() if name not in ("again", "accept_others", "balance")}
         )
     data = json.dumps(rows, ensure_ascii=False, sort_keys=True).encode("utf-8", "replace")
     columns = read_rows(campaign, "label-studio.json", data, option="--label-studio")

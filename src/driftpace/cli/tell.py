@@ -33,6 +33,9 @@ def tell(
     accept_others: Annotated[
         bool, typer.Option("--accept-others", help="Take rows that were not drawn for the period too.")
     ] = False,
+    balance: Annotated[
+        bool, typer.Option("--balance", help="Weight the rows of the period so that they look like their pool.")
+    ] = False,
     label_studio: Annotated[
         str | None,
         typer.Option(metavar="URL", help="Fetch the labels from this Label Studio.", rich_help_panel=STUDIO),
@@ -69,6 +72,7 @@ def tell(
             "final": True if close else False if part else None,
             "again": again,
             "accept_others": accept_others,
+            "balance": balance,
             "who": user_name(who),
             "dry_run": dry_run,
         }
@@ -78,7 +82,7 @@ def tell(
             receipt = tell_labelled(campaign, label_studio, project, options)
             source = f"Label Studio, project {project}"
         elif file is None:
-            del options["again"], options["accept_others"]
+            del options["again"], options["accept_others"], options["balance"]
             receipt, source = campaign.tell(**options), ""
         else:
             receipt, source = _tell_file(campaign, file, sheet, options), "stdin" if file == "-" else Path(file).name
@@ -106,6 +110,11 @@ def _print(receipt: "Receipt", source: str, form: Form, *, dry_run: bool) -> Non
         lines += [("Missing", filled.sentence) for filled in receipt.filled]
         if receipt.others:
             lines.append(("Warning", f"{plural(receipt.others, 'row')} that were not drawn for the period"))
+        if receipt.mismatch is not None:
+            hint = "" if receipt.effective is not None else "; --balance weights rows that were not labelled at random"
+            lines.append(("Warning", receipt.mismatch.sentence + hint))
+        if receipt.effective is not None:
+            lines.append(("Balanced", f"the rows of the period count for {receipt.effective:.1f} rows of the pool"))
         if receipt.revision is not None:
             lines.append(("Revised", receipt.revision.sentence))
         if receipt.report is not None:

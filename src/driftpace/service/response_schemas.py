@@ -169,6 +169,24 @@ class ServedResponse(ResponseModel):
     accuracy: float | None
 
 
+class ColumnDifferenceResponse(ResponseModel):
+    """A column in which rows differ from their pool; the statistic is share, median, mean or spread."""
+
+    column: str
+    statistic: str
+    pool: float
+    delivered: float
+    sentence: str
+
+
+class PoolMismatchResponse(ResponseModel):
+    """How the rows of a period differ from the pool they were drawn from."""
+
+    rows: int
+    columns: list[ColumnDifferenceResponse]
+    sentence: str
+
+
 class LedgerResponse(ReportResponse):
     """A closed period with its measured loss and manual decisions."""
 
@@ -178,6 +196,7 @@ class LedgerResponse(ReportResponse):
     overridden: DecisionResponse | None
     late: int
     others: int
+    mismatch: PoolMismatchResponse | None
     revised: bool
 
 
@@ -280,6 +299,8 @@ class ReceiptResponse(ResponseModel):
     filled: list[FilledCellsResponse]
     incomplete: int
     others: int
+    mismatch: PoolMismatchResponse | None
+    effective: float | None
     late: list[LateRowsResponse]
     revision: RevisionResponse | None
     preview: PreviewResponse | None = None

@@ -103,7 +103,7 @@ class LateWindow:
             raise StateFileError(f"the state does not have the shape this version reads: {error}") from error
 
 
-_FIELDS = ("X", "y", "columns", "groups", "weights", "ids", "annotators", "late")
+_FIELDS = ("X", "y", "columns", "groups", "weights", "earlier_weights", "ids", "annotators", "late")
 
 
 def _period_to_body(kept: KeptPeriod) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from driftpace.records import Assumption, Request, StepReport
 from driftpace.selection import Design
 from driftpace.tracker.row_labels import with_labels
 from driftpace.tracker.spending import Spending
-from driftpace.tracker.state import MethodState, ModelSpec, PeriodOrder, RowBatch
+from driftpace.tracker.state import MethodState, ModelSpec, PeriodOrder, RowBatch, reweighted
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
 
@@ -26,6 +26,7 @@ from driftpace.typing import BoolArray, FloatArray, IntArray
 class TellEvent:
     """Rows are delivered, as finite floats, with the names of their columns, and groups and weights where there are any.
 
+    ``earlier_weights`` are new weights of all rows that were delivered before in the period; None where theirs do not change.
     With ``annotators`` each of them is one label, and those of one id are labels of one row.
     They may be ``late`` by so many periods.
     """
@@ -35,6 +36,7 @@ class TellEvent:
     columns: tuple[str, ...] | None = None
     groups: IntArray | None = None
     weights: FloatArray | None = None
+    earlier_weights: FloatArray | None = None
     ids: tuple[str, ...] | None = None
     annotators: tuple[str, ...] | None = None
     late: int = 0
@@ -291,9 +293,10 @@ class ModelMethod(ABC):
         if self.spec.fit_intercept:
             X = np.column_stack([X, np.ones(len(X))])
         batch = RowBatch(X=X, y=y, groups=event.groups, weights=event.weights, late=event.late)
+        earlier = reweighted(state.batches, event.earlier_weights)
         if event.annotators is None or event.ids is None:
-            return replace(state, batches=(*state.batches, batch))
-        return replace(state, batches=with_labels(state.batches, batch, event.ids, event.annotators))
+            return replace(state, batches=(*earlier, batch))
+        return replace(state, batches=with_labels(earlier, batch, event.ids, event.annotators))
 
     def forget(self, state: Any) -> Any:
         """Withdraw the rows. What was decided with them is decided again.

@@ -123,6 +123,15 @@ def weights_of(batches: tuple[RowBatch, ...]) -> FloatArray | None:
     return np.concatenate([np.ones(len(batch.y)) if batch.weights is None else batch.weights for batch in batches])
 
 
+def reweighted(batches: tuple[RowBatch, ...], weights: FloatArray | None) -> tuple[RowBatch, ...]:
+    """Return the batches with new weights; as they are where there are none, or where they were made for other rows."""
+    ends = np.cumsum([len(batch.y) for batch in batches])
+    if weights is None or not batches or len(weights) != ends[-1]:
+        return batches
+    parts = np.split(weights, ends[:-1])
+    return tuple(replace(batch, weights=part) for batch, part in zip(batches, parts, strict=True))
+
+
 def mean_one(weights: FloatArray | None, chosen: BoolArray) -> FloatArray | None:
     """Return the weights of chosen rows, scaled to a mean of 1; None where they all count alike, or for nothing."""
     if weights is None or not weights[chosen].any():

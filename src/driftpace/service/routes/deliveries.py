@@ -53,6 +53,7 @@ async def deliver(  # noqa: PLR0913  the parameters of the request
     period: Annotated[int | None, Query(ge=1, le=10**9, description="Number of the period.")] = None,
     again: Annotated[Flag, Query(description="Count a delivery that was counted before.")] = "false",
     accept_others: Annotated[Flag, Query(description="Take rows that were not drawn for the period.")] = "false",
+    balance: Annotated[Flag, Query(description="Weight the rows of the period to look like their pool.")] = "false",
     dry_run: Annotated[Flag, Query(description="Return the receipt and the first rows; write nothing.")] = "false",
     sheet: Sheet = None,
     idempotency_key: Annotated[
@@ -81,6 +82,7 @@ async def deliver(  # noqa: PLR0913  the parameters of the request
             digest=None if idempotency_key is None else f"sha256:{hashlib.sha256(upload.data).hexdigest()}",
             again=again == "true",
             accept_others=accept_others == "true",
+            balance=balance == "true",
             source=upload.source,
             period=period,
             who=who,

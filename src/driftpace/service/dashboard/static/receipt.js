@@ -19,6 +19,8 @@ export function receipt(body) {
   for (const item of body.late) sentences.push(`${rows(item.rows)} for period ${item.period}${item.key === null ? "" : ` (${item.key})`} arrived late.`);
   if (body.revision !== null) sentences.push(`${body.revision.sentence.charAt(0).toUpperCase()}${body.revision.sentence.slice(1)}.`);
   if (body.others > 0) sentences.push(`${rows(body.others)} counted that ${body.others === 1 ? "was" : "were"} not drawn for the period.`);
+  if (body.mismatch !== null) sentences.push(`${body.mismatch.sentence.charAt(0).toUpperCase()}${body.mismatch.sentence.slice(1)}.`);
+  if (body.effective !== null) sentences.push(`The rows of the period are balanced to the pool and count for ${body.effective.toFixed(1)}.`);
   if (body.repeated > 0) sentences.push(`${rows(body.repeated)} skipped: delivered before in this period.`);
   if (body.unlabelled > 0) sentences.push(`${rows(body.unlabelled)} skipped: no label.`);
   if (body.other_period_rows > 0) sentences.push(`${rows(body.other_period_rows)} skipped: of another period${named(body.other_periods)}.`);

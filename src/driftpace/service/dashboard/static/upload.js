@@ -93,12 +93,13 @@ function begin(form) {
 
 // A delivery is identified by its rows, so that sending it twice counts once. It is for the period that was open when the dialog
 // was opened; the service refuses it if that period has been closed.
-function deliver(file, { final, others }, look) {
+function deliver(file, { final, others, balance }, look) {
   const body = file === undefined ? null : new FormData();
   body?.append("file", file, file.name);
   const query = new URLSearchParams({ period: dialog.period });
   if (final.value !== "") query.set("final", final.value);
   if (others.checked) query.set("accept_others", "true");
+  if (balance.checked) query.set("balance", "true");
   if (look) query.set("dry_run", "true");
   return write(`/api/campaigns/${encodeURIComponent(document.getElementById("campaign").dataset.name)}/deliveries?${query}`, body);
 }
