@@ -2,7 +2,7 @@
 
 A worker with a fixed script is killed again and again, at random instants and between any two statements to the database, and
 takes up again each time. The fast suite kills 12 times and at every fifth boundary; the slow tests kill DRIFTPACE_KILLS times
-(60 by default) and twice at every boundary.
+(60 by default), twice at every boundary, and at every boundary of each kind of call.
 """
 
 import json
@@ -96,7 +96,12 @@ class Worker:
 
 
 def a_life(
-    url: str, so_far: Acknowledged, *, end: Callable[[Worker], None], before: Callable[[], object] = bool
+    url: str,
+    so_far: Acknowledged,
+    *,
+    end: Callable[[Worker], None],
+    before: Callable[[], object] = bool,
+    definition: dict[str, Any] = DEFINITION,
 ) -> None:
     """Fork a worker that takes up the work, kill it when ``end`` returns, and read what it acknowledged."""
     reading, writing = os.pipe()
@@ -109,7 +114,7 @@ def a_life(
 
         try:
             before()
-            campaign = Campaign.create(DEFINITION, storage=open_store(url), load_if_exists=True)
+            campaign = Campaign.create(definition, storage=open_store(url), load_if_exists=True)
             note("ready", None, None)
             work(campaign, note, first=so_far.period, again=so_far.pending)
         except BaseException as error:
@@ -132,13 +137,13 @@ def a_life(
         so_far.interrupted[so_far.pending[0]] += 1
 
 
-def examined(url: str, so_far: Acknowledged) -> None:
+def examined(url: str, so_far: Acknowledged, definition: dict[str, Any] = DEFINITION) -> None:
     """Compare what is in the store with what was acknowledged, with its own replay, and with an undisturbed run."""
     store = open_store(url, create=False)
     campaign = Campaign.open("prices", storage=store)
     last = so_far.period + 1
     work(campaign, lambda *_: None, first=so_far.period, again=so_far.pending, last=last)
-    undisturbed = Campaign.create(DEFINITION, storage=MemoryStore())
+    undisturbed = Campaign.create(definition, storage=MemoryStore())
     work(undisturbed, lambda *_: None, last=last)
 
     log = campaign.log()
@@ -214,12 +219,10 @@ def test_kills_between_any_two_statements(url: str, boundaries: Sequence[int]) -
         a_life(url, so_far, end=lambda worker: worker.hear(1 << 30), before=partial(_ends_at, boundary))
     examined(url, so_far)
     assert so_far.kills == len(boundaries)
-    if boundaries is ALL_BOUNDARIES:
-        assert set(so_far.interrupted) == EVERY_KIND
 
 
-def _ends_within(kind: str) -> None:
-    """Arrange that this process is killed at a statement within its first ``kind``."""
+def _ends_within(kind: str, boundary: int) -> None:
+    """Arrange that this process is killed at the boundary of a statement within its first ``kind``."""
     name = kind if kind in ("ask", "undo") else "tell"
     method = getattr(Campaign, name)
 
@@ -227,16 +230,30 @@ def _ends_within(kind: str) -> None:
         named = str(options.get("delivery", "")).partition(" ")[0]
         tells = named if named in ("late", "extra") else "tell" if rows else "close"
         if name != "tell" or tells == kind:
-            _ends_at(2)
+            _ends_at(boundary)
         return method(campaign, *rows, **options)
 
     setattr(Campaign, name, interrupted)
 
 
-def test_kills_within_each_kind_of_call(url: str) -> None:
-    """One kill in each kind of call; only the slow variants of the others reach all of them."""
+@pytest.mark.parametrize("orders", [None, 1])
+@pytest.mark.parametrize("most", [1, pytest.param(100, marks=pytest.mark.slow)], ids=["one", "every"])
+def test_kills_within_each_kind_of_call(url: str, most: int, orders: int | None) -> None:
+    """One kill in each kind of call; the slow variant kills at every boundary of each."""
+    definition = DEFINITION if orders is None else {**DEFINITION, "orders": orders}
     so_far = Acknowledged()
     for kind in sorted(EVERY_KIND):
-        a_life(url, so_far, end=lambda worker: worker.hear(1 << 30), before=partial(_ends_within, kind))
-    examined(url, so_far)
-    assert so_far.interrupted == dict.fromkeys(EVERY_KIND, 1)
+        for boundary in (2,) if most == 1 else range(most):
+            before = so_far.interrupted[kind]
+            a_life(
+                url,
+                so_far,
+                end=lambda worker: worker.hear(1 << 30),
+                before=partial(_ends_within, kind, boundary),
+                definition=definition,
+            )
+            if so_far.interrupted[kind] == before:
+                break
+    examined(url, so_far, definition)
+    least = 1 if most == 1 else 5
+    assert all(so_far.interrupted[kind] >= least for kind in EVERY_KIND), so_far.interrupted
