@@ -55,3 +55,25 @@ def test_every_kind_of_entry_has_words(churn: Path, run: Run) -> None:
 def test_an_entry_of_a_later_version_is_shown_as_unknown() -> None:
     entry = Entry(kind="invented", at="2026-11-15T10:00:00Z", body={"period": 1})
     assert describe_entry(entry).text == "Entry of an unknown kind: “invented”"
+
+
+def test_refused_deliveries_are_listed_beside_the_log(churn: Path, run: Run) -> None:
+    assert run("log", "churn", "--refused")[1] == "No delivery was refused.\n"
+    run("ask", "churn", "--key", "W1")
+    entries = in_store(lambda store: store.entries("churn"))
+    Path("empty.csv").write_text("customer,age\n")
+    assert run("tell", "churn", "empty.csv", "--dry-run")[0] == 2
+    assert run("log", "churn", "--refused")[1] == "No delivery was refused.\n"
+    code, _, err = run("tell", "churn", "empty.csv", "--who", "anna")
+    assert code == 2
+    (record,) = json.loads(run("log", "churn", "--refused", "--format", "json")[1])
+    assert (record["who"], record["source"]) == ("anna", "empty.csv")
+    assert record["sentence"] in err
+    out = run("log", "churn", "--refused")[1]
+    assert "empty.csv" in out
+    assert record["sentence"] in out
+    assert "at,source,sentence,who" in run("log", "churn", "--refused", "--format", "csv")[1]
+    assert in_store(lambda store: store.entries("churn")) == entries, "the log is as it was"
+    assert "Refused    1 delivery since the last one that counted" in run("status", "churn")[1]
+    period(run, "W1")
+    assert "Refused" not in run("status", "churn")[1], "another delivery followed"

@@ -40,7 +40,7 @@ def test_a_quick_look_says_what_the_campaign_says(
     saved = glance.head_and_checkpoint(name)
     glance.close()
     assert saved is not None
-    slow, lateness = _snapshot(None, name)
+    slow, lateness, _ = _snapshot(None, name)
     assert lateness is None
     assert slow.head == saved[0]
     monkeypatch.setattr(SqliteReader, "at", classmethod(lambda cls, place: None))

@@ -24,6 +24,7 @@ READS = [
     ("GET", "/api/campaigns/churn/reports"),
     ("GET", "/api/campaigns/churn/ledger"),
     ("GET", "/api/campaigns/churn/log"),
+    ("GET", "/api/campaigns/churn/refusals"),
     ("GET", "/api/campaigns/churn/stream"),
     ("GET", "/api/campaigns/churn/export"),
     ("GET", "/api/campaigns/churn/report"),

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from driftpace.errors import ConflictError, ParameterError, UnknownCampaignError
-from driftpace.storage import Change, Entry, MemoryStore, Store, Token, open_store
+from driftpace.storage import Change, Entry, MemoryStore, Refusal, Store, Token, open_store
+from driftpace.storage.base import MAX_REFUSALS
 
 AT = "2026-11-15T10:00:0{}Z"
 
@@ -34,6 +35,24 @@ class StoreContract:
             replace(entry("created", target=0.02), seq=1),
             replace(entry(at=1), seq=2),
         ]
+
+    def test_refusals_are_kept_beside_the_log_up_to_a_number(self, store: Store) -> None:
+        store.create("churn", change())
+        store.create("other", change())
+        for place in range(MAX_REFUSALS + 2):
+            store.add_refusal("churn", Refusal(at=AT.format(0), who="ada", source=f"{place}.csv", sentence="a" * 900))
+        store.add_refusal("none", Refusal(at=AT.format(0), who="", source="", sentence=""))
+        store.add_refusal("other", Refusal(at=AT.format(1), who="\0b", source="\ud800", sentence="it is empty."))
+        kept = store.refusals("churn")
+        assert [item.source for item in kept] == [f"{place}.csv" for place in range(2, MAX_REFUSALS + 2)]
+        assert {(item.who, len(item.sentence)) for item in kept} == {("ada", 500)}
+        assert store.refusals("other") == [Refusal(at=AT.format(1), who="b", source="?", sentence="it is empty.")]
+        assert store.refusals("none") == []
+        head = store.head("churn")
+        assert head is not None
+        assert head.seq == 1
+        store.remove("churn")
+        assert store.refusals("churn") == []
 
     def test_a_name_is_taken_once_and_the_first_stays(self, store: Store) -> None:
         store.create("churn", change(entry("created"), checkpoint=b"first"))

@@ -26,6 +26,7 @@ from driftpace.campaign.status import status
 from driftpace.campaign.undo import UndoTarget, undo
 from driftpace.errors import ConflictError, ParameterError
 from driftpace.storage import open_store
+from driftpace.storage.base import Refusal
 from driftpace.tracker import Tracker
 from driftpace.tracker.inputs import read_weights
 
@@ -306,6 +307,21 @@ class Campaign(CampaignReader):
         return self._handle.change(
             lambda state, draft: tell(self._store, state, draft, read(state), target), dry_run=dry_run
         )
+
+    def note_refusal(self, sentence: str, source: str = "", who: str = "") -> None:
+        """Note a delivery that was refused, beside the log; the command line and the service do.
+
+        Parameters
+        ----------
+        sentence : str
+            Why it was refused.
+        source : str
+            Its file.
+        who : str
+            Who sent it.
+        """
+        refusal = Refusal(at=self._handle.clock(), who=who, source=source, sentence=sentence)
+        self._store.add_refusal(self._name, refusal)
 
     def forget(self, *, reason: str, period: int | None = None, who: str = "", dry_run: bool = False) -> Order:
         """Discard the rows delivered in the open period, such as a wrong file.

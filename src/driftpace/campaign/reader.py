@@ -22,7 +22,7 @@ from driftpace.errors import DataError, ParameterError, ProtocolError, StateFile
 from driftpace.losses import find_loss_spec, loss_spec
 from driftpace.records import Plan
 from driftpace.storage import open_store
-from driftpace.storage.base import Entry, Store
+from driftpace.storage.base import Entry, Refusal, Store
 from driftpace.storage.codec import METHOD
 from driftpace.tables.encoding import Encoding
 from driftpace.tracker import Tracker
@@ -117,6 +117,10 @@ class CampaignReader:
     def awaited(self) -> tuple[str, ...]:
         """Return the ids of the rows drawn in the open period that are not labelled yet."""
         return awaited_in(self._store, self._handle.load())
+
+    def refusals(self) -> list[Refusal]:
+        """Return the last deliveries that were refused, the oldest first: when, who, which file, and why."""
+        return self._store.refusals(self._name)
 
     def outstanding(self) -> dict[int, int]:
         """Return how many rows drawn for each closed period are not labelled yet; they are absorbed when they arrive."""

@@ -51,12 +51,38 @@ def _finite(cell: Any) -> Any:
     return None if isinstance(cell, float) and not math.isfinite(cell) else cell
 
 
+def _print_refused(name: str, last: int | None, form: ListForm, storage: str | None) -> None:
+    """Print the deliveries that were refused: when, which file, why, and who sent it."""
+    from dataclasses import asdict
+
+    from driftpace.cli.output import print_csv, print_json, print_table
+    from driftpace.cli.stores import opened_to_read, require_campaign
+
+    with opened_to_read(storage) as store:
+        require_campaign(store, name)
+        refusals = store.refusals(name)[-(last or 0) :]
+    records = [asdict(refusal) for refusal in refusals]
+    fields = ("at", "source", "sentence", "who")
+    if form is ListForm.JSON:
+        print_json(records)
+    elif form is ListForm.CSV:
+        print_csv(fields, [[record[field] for field in fields] for record in records])
+    elif not records:
+        print("No delivery was refused.")
+    else:
+        rows = [[record["at"][:19].replace("T", " "), *(record[field] for field in fields[1:])] for record in records]
+        print_table(("time (UTC)", "file", "refused because", "who"), rows)
+
+
 _LOG_COLUMNS = ("seq", "at", "kind", "key", "who")
 
 
 def log(
     name: Name,
     last: Annotated[int | None, typer.Option(help="Only the last N entries.", min=1, show_default=False)] = None,
+    refused: Annotated[
+        bool, typer.Option("--refused", help="Show the last deliveries that were refused instead.")
+    ] = False,
     form: ShownList = ListForm.TABLE,
     storage: Storage = None,
 ) -> None:
@@ -64,6 +90,9 @@ def log(
 
     Example: driftpace log churn --last 20
     """
+    if refused:
+        _print_refused(name, last, form, storage)
+        return
     from driftpace.campaign.log_text import describe_entry
     from driftpace.cli.output import print_csv, print_json, print_table
     from driftpace.cli.stores import MAX_COUNT, opened_to_read, require_campaign

@@ -1,6 +1,6 @@
 """``driftpace status``: the state of a campaign, and the next step."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from driftpace.campaign.records import Lateness
     from driftpace.campaign.status import StatusSnapshot
     from driftpace.cli.output import Line
+    from driftpace.storage.base import Refusal
 
 
 def status(
@@ -42,11 +43,13 @@ def status(
         return
     from driftpace.cli.output import print_answer
 
-    snapshot, lateness = _snapshot(storage, name)
-    print_answer(f"{name}: {snapshot.head.summary['todo']}", status_lines(snapshot, lateness))
+    snapshot, lateness, refused = _snapshot(storage, name)
+    print_answer(f"{name}: {snapshot.head.summary['todo']}", status_lines(snapshot, lateness, refused))
 
 
-def status_lines(snapshot: "StatusSnapshot", lateness: "Lateness | None" = None) -> list["Line"]:
+def status_lines(
+    snapshot: "StatusSnapshot", lateness: "Lateness | None" = None, refused: "Sequence[Refusal]" = ()
+) -> list["Line"]:
     """Return the details of a campaign's state."""
     from driftpace.campaign.text import (
         check_lines,
@@ -71,6 +74,10 @@ def status_lines(snapshot: "StatusSnapshot", lateness: "Lateness | None" = None)
             lines += measured_lines(snapshot.last.assumptions, snapshot.last.audit)
             lines += check_lines(() if check is None else (check,))
     lines += lateness_lines(lateness)
+    if refused:
+        from driftpace.campaign.refusals import refused_sentence
+
+        lines.append(("Refused", refused_sentence(refused)))
     total = f"{plural(summary['period'] - 1, 'period')} closed, {plural(summary['rows'], 'row')}"
     lines.append(("So far", f"{total}{_money(summary)}"))
     lines.append(("Updated", f"{snapshot.head.updated_at}, log entry {snapshot.head.seq}"))
@@ -86,16 +93,26 @@ def _money(summary: Mapping[str, Any]) -> str:
     return f", {summary['spent']} spent{pending}, {summary['money_left']} left"
 
 
-def _snapshot(storage: str | None, name: str) -> "tuple[StatusSnapshot, Lateness | None]":
+def _refused(store: Any, name: str) -> "list[Refusal]":
+    """Return the refused deliveries that no other followed."""
+    refusals = store.refusals(name)
+    if not refusals:
+        return []
+    from driftpace.campaign.refusals import since_last_delivery
+
+    return since_last_delivery(refusals, store.entries(name, kinds=("delivered",)))
+
+
+def _snapshot(storage: str | None, name: str) -> "tuple[StatusSnapshot, Lateness | None, list[Refusal]]":
     """Return the state of a campaign, which is opened only where that is not known without."""
     from driftpace.campaign.status import StatusSnapshot, may_be_late, read_snapshot
     from driftpace.cli.stores import opened_campaign, opened_to_read, require_campaign
 
     with opened_to_read(storage) as store:
-        snapshot = read_snapshot(store, name)
+        snapshot, refused = read_snapshot(store, name), _refused(store, name)
         if snapshot is None:
             require_campaign(store, name)
         elif not may_be_late(store, snapshot.head):
-            return snapshot, None
+            return snapshot, None, refused
     with opened_campaign(storage, name) as campaign:
-        return snapshot or StatusSnapshot.of_campaign(campaign), campaign.lateness()
+        return snapshot or StatusSnapshot.of_campaign(campaign), campaign.lateness(), refused

@@ -54,6 +54,7 @@ def tell(
 
     Example: driftpace tell churn tasks.csv
     """
+    from driftpace.campaign.refusals import refusals_noted
     from driftpace.cli.options import user_name
     from driftpace.cli.stores import opened_campaign
     from driftpace.errors import ParameterError
@@ -79,13 +80,16 @@ def tell(
         if label_studio is not None and project is not None:
             from driftpace.cli.label_studio import tell_labelled
 
-            receipt = tell_labelled(campaign, label_studio, project, options)
             source = f"Label Studio, project {project}"
+            with refusals_noted(campaign, source=source, who=options["who"], dry_run=dry_run):
+                receipt = tell_labelled(campaign, label_studio, project, options)
         elif file is None:
             del options["again"], options["accept_others"], options["balance"]
             receipt, source = campaign.tell(**options), ""
         else:
-            receipt, source = _tell_file(campaign, file, sheet, options), "stdin" if file == "-" else Path(file).name
+            source = "stdin" if file == "-" else Path(file).name
+            with refusals_noted(campaign, source=source, who=options["who"], dry_run=dry_run):
+                receipt = _tell_file(campaign, file, sheet, options)
     _print(receipt, source, form, dry_run=dry_run)
 
 

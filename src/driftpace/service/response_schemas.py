@@ -414,6 +414,21 @@ class LogResponse(ResponseModel):
     next: int | None
 
 
+class RefusalResponse(ResponseModel):
+    """A delivery that was refused: when, by whom it was sent, its file, and why."""
+
+    at: str
+    who: str
+    source: str
+    sentence: str
+
+
+class RefusalsResponse(ResponseModel):
+    """The last deliveries that were refused, oldest first."""
+
+    refusals: list[RefusalResponse]
+
+
 class DefinitionResponse(BaseModel):
     """The definition of a campaign, without the values that were left out."""
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from driftpace.lazy import lazy
 
 if TYPE_CHECKING:
-    from driftpace.storage.base import Change, Entry, Head, Store, Token
+    from driftpace.storage.base import Change, Entry, Head, Refusal, Store, Token
     from driftpace.storage.codec import NotEncodableError, decode, encode
     from driftpace.storage.memory import MemoryStore
     from driftpace.storage.registry import open_store
@@ -19,6 +19,7 @@ __all__ = [
     "Head",
     "MemoryStore",
     "NotEncodableError",
+    "Refusal",
     "SqlStore",
     "SqliteReader",
     "Store",
@@ -40,6 +41,7 @@ if not TYPE_CHECKING:  # a type checker knows the names above, and is to refuse 
             "Head": "base",
             "MemoryStore": "memory",
             "NotEncodableError": "codec",
+            "Refusal": "base",
             "SqlStore": "sql",
             "Store": "base",
             "Token": "base",

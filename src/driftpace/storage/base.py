@@ -99,6 +99,16 @@ class Token:
     expires_at: str | None = None
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Refusal:
+    """A delivery that was refused: when, by whom it was sent, its file, and why; nothing of its rows is kept."""
+
+    at: str
+    who: str
+    source: str
+    sentence: str
+
+
 class Store(Protocol):
     """The contract of a store; :class:`MemoryStore` is the simplest implementation, :class:`SqlStore` the durable one.
 
@@ -155,6 +165,14 @@ class Store(Protocol):
         """Return the rows of these entries by number; entries without rows are left out."""
         ...
 
+    def add_refusal(self, name: str, refusal: Refusal) -> None:
+        """Note a refused delivery beside the log, of which the last ``MAX_REFUSALS`` are kept; nothing without a campaign."""
+        ...
+
+    def refusals(self, name: str) -> list[Refusal]:
+        """Return the refused deliveries that are kept, the oldest first."""
+        ...
+
     def remove(self, name: str) -> None:
         """Delete a campaign with its log, rows and checkpoint; do nothing if there is none."""
         ...
@@ -180,9 +198,22 @@ class Store(Protocol):
         ...
 
 
+MAX_REFUSALS = 50
+"""Refused deliveries that a store keeps of each campaign."""
 LONGEST = 400
 LARGEST = 2**62
 """Longer than any log; databases reject much larger numbers."""
+
+
+def short_refusal(refusal: Refusal) -> Refusal:
+    """Return a refusal with texts that every store can hold, of bounded length."""
+    fields = {name: getattr(refusal, name) for name in ("at", "who", "source", "sentence")}
+    longest = {"sentence": 500}
+    clean = {
+        name: text.replace("\0", "").encode("utf-8", "replace").decode()[: longest.get(name, 200)]
+        for name, text in fields.items()
+    }
+    return Refusal(**clean)
 
 
 def can_be_kept(text: str) -> bool:

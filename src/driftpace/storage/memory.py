@@ -7,15 +7,18 @@ from threading import RLock
 
 from driftpace.errors import ConflictError, UnknownCampaignError
 from driftpace.storage.base import (
+    MAX_REFUSALS,
     Change,
     Entry,
     Head,
+    Refusal,
     Token,
     as_json,
     numbered,
     require_after,
     require_change,
     require_text,
+    short_refusal,
     up_to,
 )
 
@@ -27,6 +30,7 @@ class _Record:
     rows: dict[int, bytes] = field(default_factory=dict)
     checkpoint: bytes = b""
     summary: str = "{}"
+    refusals: list[Refusal] = field(default_factory=list)
 
 
 class MemoryStore:
@@ -123,6 +127,19 @@ class MemoryStore:
         with self._lock:
             record = self._campaigns.get(name)
             return {} if record is None else {seq: record.rows[seq] for seq in seqs if seq in record.rows}
+
+    def add_refusal(self, name: str, refusal: Refusal) -> None:
+        """Note a refused delivery."""
+        with self._lock:
+            record = self._campaigns.get(name)
+            if record is not None:
+                record.refusals = [*record.refusals, short_refusal(refusal)][-MAX_REFUSALS:]
+
+    def refusals(self, name: str) -> list[Refusal]:
+        """Return the refused deliveries that are kept."""
+        with self._lock:
+            record = self._campaigns.get(name)
+            return [] if record is None else list(record.refusals)
 
     def remove(self, name: str) -> None:
         """Delete a campaign."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote
 
-from driftpace.storage.base import Entry, Head
+from driftpace.storage.base import Entry, Head, Refusal
 from driftpace.storage.sqlite_file import FileStamp, at_rest
 
 VERSION = 1
@@ -78,6 +78,15 @@ class SqliteReader:
         """Return the log, in order; only entries of those kinds, if any are given."""
         some = f"AND e.kind IN ({', '.join('?' * len(kinds))}) " if kinds else ""
         return [_entry(row) for row in self._all(f"{_ENTRY} {some}ORDER BY e.seq", name, *kinds)]
+
+    def refusals(self, name: str) -> list[Refusal]:
+        """Return the refused deliveries that are kept, the oldest first."""
+        rows = self._all(
+            "SELECT r.at, r.who, r.source, r.sentence FROM driftpace_refusals r "
+            "JOIN driftpace_campaigns c ON c.id = r.campaign_id WHERE c.name = ? ORDER BY r.id",
+            name,
+        )
+        return [Refusal(at=at, who=who, source=source, sentence=sentence) for at, who, source, sentence in rows]
 
     def head_and_checkpoint(self, name: str) -> tuple[Head, bytes] | None:
         """Return the head of a campaign and its checkpoint, of the same moment; None where there is none of that name."""

@@ -294,3 +294,21 @@ def test_the_loss_chart_has_a_band_of_what_was_measured() -> None:
     assert any("measured, mean of the last periods" in text for _, text in drawn.panels[0].legend)
     assert "teal" not in bare.panels[0].wide
     assert "✗ the rows delivered" in drawn.rows[0][-1]
+
+
+def test_the_page_says_what_is_waiting_refused_and_undone() -> None:
+    campaign, world = one(MemoryStore(), periods=3)
+    assert load_page(campaign).deliveries == ()
+    for place in range(7):
+        campaign.note_refusal(f"row {place} has none.", source=f"w{place}.csv", who="Ada")
+    campaign.override(9, reason="a trial")
+    campaign.undo(campaign.log(kinds=("overridden",))[-1].seq, reason="a slip")
+    facts = dict(load_page(campaign).deliveries)
+    assert list(facts) == ["Refused", "Undone"]
+    assert len(facts["Refused"]) == 6
+    assert "“w6.csv” by Ada. Row 6 has none." in facts["Refused"][0]
+    assert facts["Refused"][-1] == "And 2 deliveries before."
+    assert facts["Undone"] == ("1 entry of the log no longer counts.",)
+    X, y = world.rows(3)
+    campaign.tell(X, y, final=False)
+    assert "Refused" not in dict(load_page(campaign).deliveries)

@@ -132,6 +132,22 @@ def test_closing_another_period_is_refused(served: Serving, store: Store) -> Non
     assert served.client.get("/api/campaigns/churn").json()["period"] == 1
 
 
+def test_refused_deliveries_are_noted(served: Serving, store: Store) -> None:
+    campaign = begun(store, "churn")
+    client = served.client
+    client.post("/api/campaigns/churn/orders", json={})
+    files = {"file": ("w46.csv", b"a,b,y\n1,2,soon\n", "text/csv")}
+    assert client.post("/api/campaigns/churn/deliveries?dry_run=true", files=files).status_code == 422
+    assert client.get("/api/campaigns/churn/refusals").json() == {"refusals": []}
+    entries = campaign.status().entries
+    message = client.post("/api/campaigns/churn/deliveries", files=files).json()["error"]["message"]
+    (noted,) = client.get("/api/campaigns/churn/refusals").json()["refusals"]
+    assert (noted["who"], noted["source"]) == ("local", "REST: w46.csv")
+    assert noted["sentence"] in message
+    assert campaign.status().entries == entries
+    assert client.get("/api/campaigns/none/refusals").status_code == 404
+
+
 def _cell(text: str) -> float | str:
     try:
         return float(text)

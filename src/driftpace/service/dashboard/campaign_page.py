@@ -7,20 +7,23 @@ from dataclasses import dataclass
 
 from driftpace.campaign import Campaign
 from driftpace.campaign.definition import Definition
-from driftpace.campaign.log_text import EntryText, describe_entry
+from driftpace.campaign.log_text import EntryText, describe_entry, quoted
 from driftpace.campaign.records import EXHAUSTED, FAILED, LedgerRow, Order, Status
+from driftpace.campaign.refusals import since_last_delivery
 from driftpace.campaign.serialization import ledger_json
-from driftpace.campaign.text import measured_check, outstanding_sentence
+from driftpace.campaign.text import capitalized, measured_check, outstanding_sentence
 from driftpace.campaign.transitions import undone_by
 from driftpace.records import Assumption, Money, Outcome
 from driftpace.records.requests import MEASURED_RISK
 from driftpace.service.dashboard.campaign_list import NEEDS
 from driftpace.service.dashboard.charts import PageFigure
 from driftpace.service.dashboard.figures import drift_figure, excess_loss_figure, rows_figure, spending_figure
-from driftpace.service.templating import money, plural, tier_text
+from driftpace.service.templating import money, plural, tier_text, when
 from driftpace.storage.base import Entry
 
 LOG_PAGE_SIZE = 15
+SHOWN_REFUSALS = 5
+"""Refused deliveries that the page lists."""
 UNDOABLE = ("approved", "overridden", "selected", "delivered", "forgotten", "budgeted", "amended", "closed", "undone")
 """Kinds of log entries that can be undone."""
 _PRICES = ("fixed", "per_sample", "tiers", "minimum", "currency")
@@ -133,7 +136,8 @@ class CampaignPage:
     ``measured`` is the measured excess loss beside the promised one, with its verdict. ``cost`` is the cost of the missing rows,
     ``over`` the amount by which the whole order exceeds the budget. ``prices`` (JSON) and ``purse`` (the money for the open period)
     let the page compute the cost of an override. ``budget`` describes the budget, "" without one, ``last`` is its last period, and
-    ``short`` says that the money or the periods do not suffice, ``outstanding`` which rows of closed periods are without a label.
+    ``short`` says that the money or the periods do not suffice. ``deliveries`` are sentences on what is waiting, late, refused and
+    undone, by label.
     """
 
     status: Status
@@ -151,7 +155,7 @@ class CampaignPage:
     budget: str = ""
     last: int | None = None
     short: str = ""
-    outstanding: str = ""
+    deliveries: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     @property
     def order(self) -> Order | None:
@@ -234,8 +238,31 @@ def load_page(campaign: Campaign, *, log_page: int = 1) -> CampaignPage:
         budget="" if budget is None else f"{money(budget.money)} over {plural(budget.horizon, 'period')}",
         last=None if budget is None else budget.horizon,
         short="" if budget is None else shortage(status, budget.horizon),
-        outstanding=outstanding_sentence(campaign.outstanding()),
+        deliveries=delivery_facts(campaign, status),
     )
+
+
+def delivery_facts(campaign: Campaign, status: Status) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return sentences on what is waiting, late, refused and undone, by label; nothing where there is none."""
+    late = status.lateness
+    refusals = campaign.refusals()
+    open_ones = since_last_delivery(refusals, campaign.log(kinds=("delivered",))) if refusals else []
+    refused = [
+        f"{when(one.at)}: {quoted(one.source) if one.source else 'rows'}{f' by {one.who}' if one.who else ''}. "
+        f"{capitalized(one.sentence)}"
+        for one in reversed(open_ones[-SHOWN_REFUSALS:])
+    ]
+    more = len(open_ones) - SHOWN_REFUSALS
+    refused += [f"And {plural(more, 'delivery', 'deliveries')} before."] if more > 0 else []
+    gone = undone_by(campaign.log(kinds=("undone",)))
+    undone = f"{plural(len(gone), 'entry', 'entries')} of the log no longer {'counts' if len(gone) == 1 else 'count'}."
+    facts = {
+        "Waiting": [f"{outstanding_sentence(campaign.outstanding())}."] if campaign.outstanding() else [],
+        "Late": [f"{capitalized(text)}." for text in (late.sentence, late.warning) if text] if late else [],
+        "Refused": refused,
+        "Undone": [undone] if gone else [],
+    }
+    return tuple((label, tuple(texts)) for label, texts in facts.items() if texts)
 
 
 def shortage(status: Status, last: int) -> str:

@@ -1,6 +1,7 @@
 """Routes of campaigns: list, create, status, definition, ledger, log, export and event stream."""
 
 from collections.abc import AsyncIterator
+from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import APIRouter, Body, Query, Request
@@ -18,6 +19,7 @@ from driftpace.service.response_schemas import (
     DefinitionResponse,
     LedgerTableResponse,
     LogResponse,
+    RefusalsResponse,
     ReportsResponse,
     StatusResponse,
     json_response,
@@ -152,6 +154,16 @@ async def campaign_log(
         entries = campaign.log(after=after, limit=limit + 1)
         next_entry = entries[limit - 1].seq if len(entries) > limit else None
         return json_response({"entries": [entry_json(entry) for entry in entries[:limit]], "next": next_entry})
+
+    return await service_of(request).read(name, read)
+
+
+@router.get("/{name}/refusals", response_model=RefusalsResponse, responses=error_responses(404, 422))
+async def campaign_refusals(request: Request, name: CampaignName) -> Response:
+    """Return the last deliveries that were refused, oldest first: when, who, which file, and why."""
+
+    def read(campaign: Campaign) -> Response:
+        return json_response({"refusals": [asdict(refusal) for refusal in campaign.refusals()]})
 
     return await service_of(request).read(name, read)
 

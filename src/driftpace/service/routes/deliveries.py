@@ -8,6 +8,7 @@ from fastapi import APIRouter, Header, Query, Request
 from starlette.responses import Response
 
 from driftpace.campaign import Campaign, Receipt
+from driftpace.campaign.refusals import refusals_noted
 from driftpace.campaign.serialization import receipt_json
 from driftpace.errors import ParameterError
 from driftpace.labelling.webhook import SECRET_HEADER, parse_webhook
@@ -71,23 +72,24 @@ async def deliver(  # noqa: PLR0913  the parameters of the request
             name="body",
         )
 
+    options: dict[str, Any] = {
+        "final": None if final is None else final == "true",
+        "key": key,
+        "delivery": idempotency_key,
+        "digest": None if idempotency_key is None else f"sha256:{hashlib.sha256(upload.data).hexdigest()}",
+        "again": again == "true",
+        "accept_others": accept_others == "true",
+        "balance": balance == "true",
+        "source": upload.source,
+        "period": period,
+        "who": who,
+        "dry_run": dry_run == "true",
+    }
+
     def change(campaign: Campaign) -> tuple[Response, Receipt]:
-        rows = read_rows(upload, campaign, service.limits.tables, owner="deliveries") if upload.data else None
-        receipt = tell(
-            campaign,
-            rows,
-            final=None if final is None else final == "true",
-            key=key,
-            delivery=idempotency_key,
-            digest=None if idempotency_key is None else f"sha256:{hashlib.sha256(upload.data).hexdigest()}",
-            again=again == "true",
-            accept_others=accept_others == "true",
-            balance=balance == "true",
-            source=upload.source,
-            period=period,
-            who=who,
-            dry_run=dry_run == "true",
-        )
+        with refusals_noted(campaign, source=upload.source, who=who, dry_run=dry_run == "true" or not upload.data):
+            rows = read_rows(upload, campaign, service.limits.tables, owner="deliveries") if upload.data else None
+            receipt = tell(campaign, rows, **options)
         preview = first_rows(rows) if dry_run == "true" else None
         return json_response({**receipt_json(receipt), "preview": preview}), receipt
 
@@ -140,7 +142,8 @@ async def label_studio(request: Request, name: CampaignName) -> Response:
         call = parse_webhook(body, {SECRET_HEADER: secret}, secret, target=campaign.definition.target)
         drawn = set(campaign.drawn())
         rows = [row for row in call.rows if not drawn or row[ROW_ID] in drawn]  # the others belong to another period
-        receipt = _tell_webhook(campaign, call.project, rows, service.limits.tables, who) if rows else None
+        with refusals_noted(campaign, source="Label Studio", who=who):
+            receipt = _tell_webhook(campaign, call.project, rows, service.limits.tables, who) if rows else None
         order = None if receipt is None else receipt.order
         result = {
             "action": call.action,

@@ -92,6 +92,17 @@ ROWS = Table(
     ForeignKeyConstraint(["campaign_id", "seq"], [ENTRIES.c.campaign_id, ENTRIES.c.seq], ondelete="CASCADE"),
 )
 
+REFUSALS = Table(
+    "driftpace_refusals",
+    METADATA,
+    Column("id", _WHOLE, primary_key=True, autoincrement=True),
+    Column("campaign_id", ForeignKey(CAMPAIGNS.c.id, ondelete="CASCADE"), nullable=False, index=True),
+    Column("at", _TEXT, nullable=False),
+    Column("who", _TEXT, nullable=False),
+    Column("source", _TEXT, nullable=False),
+    Column("sentence", _TEXT, nullable=False),
+)
+
 TOKENS = Table(
     "driftpace_tokens",
     METADATA,

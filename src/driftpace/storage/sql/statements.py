@@ -8,9 +8,9 @@ from uuid import uuid4
 
 from sqlalchemy import Connection, Dialect, Select, bindparam, delete, insert, select, update
 
-from driftpace.storage.base import LARGEST, Change, as_json, numbered, within
+from driftpace.storage.base import LARGEST, MAX_REFUSALS, Change, as_json, numbered, within
 from driftpace.storage.sql import statements
-from driftpace.storage.sql.schema import CAMPAIGNS, CHECKPOINTS, ENTRIES, META, ROWS, TOKENS
+from driftpace.storage.sql.schema import CAMPAIGNS, CHECKPOINTS, ENTRIES, META, REFUSALS, ROWS, TOKENS
 
 HEADS = (CAMPAIGNS.c.name, CAMPAIGNS.c.seq, CAMPAIGNS.c.summary, CAMPAIGNS.c.created_at, CAMPAIGNS.c.updated_at)
 ENTRY = (ENTRIES.c.seq, ENTRIES.c.kind, ENTRIES.c.key, ENTRIES.c.at, ENTRIES.c.body)
@@ -53,6 +53,22 @@ FOUND = CompiledSelect(
 )
 ALL_TOKENS = CompiledSelect(select(*TOKENS.c).order_by(TOKENS.c.name))
 TABLES_VERSION = CompiledSelect(select(META.c.version))
+
+ALL_REFUSALS = CompiledSelect(
+    select(REFUSALS.c.at, REFUSALS.c.who, REFUSALS.c.source, REFUSALS.c.sentence)
+    .where(belongs(REFUSALS, _NAME))
+    .order_by(REFUSALS.c.id)
+)
+ADD_REFUSAL = insert(REFUSALS)
+DROP_REFUSALS = delete(REFUSALS).where(
+    REFUSALS.c.campaign_id == _CAMPAIGN,
+    REFUSALS.c.id.not_in(
+        select(REFUSALS.c.id)
+        .where(REFUSALS.c.campaign_id == _CAMPAIGN)
+        .order_by(REFUSALS.c.id.desc())
+        .limit(MAX_REFUSALS)
+    ),
+)
 
 PLACE = (
     select(CAMPAIGNS.c.id, CAMPAIGNS.c.seq, select(META.c.version).scalar_subquery())

@@ -14,12 +14,14 @@ from driftpace.storage.base import (
     Change,
     Entry,
     Head,
+    Refusal,
     Token,
     as_json,
     can_be_kept,
     require_after,
     require_change,
     require_text,
+    short_refusal,
     up_to,
     within,
 )
@@ -27,8 +29,11 @@ from driftpace.storage.sql.connections import Connections
 from driftpace.storage.sql.schema import CAMPAIGNS, ENTRIES, ROWS, TOKENS, refuse_newer
 from driftpace.storage.sql.statements import (
     ADD_CHECKPOINT,
+    ADD_REFUSAL,
+    ALL_REFUSALS,
     ALL_TOKENS,
     CHECKPOINT,
+    DROP_REFUSALS,
     ENTRY,
     FOUND,
     HEAD,
@@ -153,6 +158,25 @@ class SqlStore:
             )
             data_by_seq.update({int(seq): bytes(data) for seq, data in self._all(asked, name)})
         return {seq: data_by_seq[seq] for seq in seqs if seq in data_by_seq}
+
+    def add_refusal(self, name: str, refusal: Refusal) -> None:
+        """Note a refused delivery beside the log; nothing without a campaign."""
+        short = short_refusal(refusal)
+        texts = {"at": short.at, "who": short.who, "source": short.source, "sentence": short.sentence}
+
+        def work(connection: Connection, again: bool) -> None:
+            campaign = connection.scalar(select(CAMPAIGNS.c.id).where(CAMPAIGNS.c.name == name))
+            if campaign is not None and not again:
+                connection.execute(ADD_REFUSAL, {"campaign_id": campaign, **texts})
+                connection.execute(DROP_REFUSALS, {"campaign": campaign})
+
+        if can_be_kept(name):
+            self._connections.write(work)
+
+    def refusals(self, name: str) -> list[Refusal]:
+        """Return the refused deliveries that are kept, the oldest first."""
+        rows = self._put(ALL_REFUSALS, name=name)
+        return [Refusal(at=at, who=who, source=source, sentence=sentence) for at, who, source, sentence in rows]
 
     def remove(self, name: str) -> None:
         """Delete a campaign with its log, rows and checkpoint; do nothing if there is none."""
