@@ -49,10 +49,12 @@ def test_the_pool_shows_the_encoding(rng: np.random.Generator) -> None:
     assert tracker.encoding is not None
     assert tracker.columns == tracker.encoding.names
     assert "age=missing" in tracker.encoding.names  # the first rows had none, the pool had
-    with pytest.raises(ProtocolError, match="before the first rows"):
+    assert tracker.fit_pool(frame) == ()  # a later pool changes nothing in the encoding
+    assert tracker.columns == tracker.encoding.names
+    tracker.ask()
+    tracker.tell(few, y[few.index], final=False)
+    with pytest.raises(ProtocolError, match="before the first rows of a period"):
         tracker.fit_pool(frame)
-    with pytest.raises(DataError, match="must be a pandas, polars or pyarrow frame; got list"):
-        Tracker(SquaredLoss(), epsilon=0.1).fit_pool([[1.0]])
 
 
 @pytest.mark.parametrize("missing", ["impute", "drop", "refuse"])

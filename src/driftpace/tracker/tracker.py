@@ -54,6 +54,7 @@ from driftpace.typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from driftpace.tables.encoding import Encoding, MissingPolicy
+    from driftpace.tracker.open_pool import OpenPool
 
 Draw = Callable[[int], tuple[Any, ...]]
 
@@ -240,6 +241,7 @@ class Tracker:
         self._missing: MissingPolicy = missing
         self._encoding: Encoding | None = None
         self._from_pool = False
+        self._pool: OpenPool | None = None
         self._late: LateWindow | None = None
         if delay is not None:
             self._late = LateWindow(delay=int(delay), opened=KeptPeriod(start=self._state))
@@ -325,22 +327,25 @@ class Tracker:
         )
 
     def fit_pool(self, pool: Any) -> tuple[str, ...]:
-        """Learn from unlabelled rows how texts and missing cells are encoded; call it before the first :meth:`tell`.
+        """Show the rows that this period could label: the rows delivered are compared with them.
+
+        Called before the first rows, a frame also shows how texts and missing cells are encoded. Call it again in each period whose
+        rows are drawn from another pool; the report of the period says whether its rows look like it (check ``like the pool``).
 
         Parameters
         ----------
-        pool : data frame
-            Rows as they will be delivered, with every column of them: pandas, polars or pyarrow.
+        pool : data frame or array-like of shape (rows, columns)
+            Unlabelled rows, with every column of those that will be delivered.
 
         Returns
         -------
         tuple of str
-            What became of missing cells and categories, in sentences.
+            What became of missing cells and categories, in sentences; none after the first rows.
 
         Raises
         ------
         ProtocolError
-            If rows were delivered already.
+            If rows of the period were delivered already.
         DataError
             If a column can be neither numbers nor categories.
 
@@ -354,17 +359,19 @@ class Tracker:
         >>> tracker.columns
         ('age', 'age=missing', 'city=Rome')
         """
-        if self._state.rows_seen or self._state.gathered:
-            raise ProtocolError("fit_pool() must be called before the first rows are delivered.")
-        if not is_frame(pool, "Tracker.fit_pool"):
-            raise DataError(
-                f"must be a pandas, polars or pyarrow frame; got {type(pool).__name__}.",
-                owner="Tracker.fit_pool",
-                name="pool",
-            )
-        widen = self._state.features is None
-        self._encoding, notes = learn_frame(pool, missing=self._missing, widen=widen, owner="Tracker.fit_pool")
-        self._from_pool = True
+        owner = "Tracker.fit_pool"
+        if self._state.gathered:
+            raise ProtocolError("fit_pool() must be called before the first rows of a period are delivered.")
+        learned, first = self._encoding, not self._state.rows_seen
+        notes: tuple[str, ...] = ()
+        if first and is_frame(pool, owner):
+            learned, notes = learn_frame(pool, missing=self._missing, widen=self._state.features is None, owner=owner)
+        given, _, encoding = self._encoded(pool, owner, drop=True, learned=learned)
+        rows = read_rows(given, owner=owner, features=self._state.features, columns=self._state.columns)
+        from driftpace.tracker.open_pool import OpenPool
+
+        self._pool, self._encoding = OpenPool.of_rows(rows), encoding
+        self._from_pool = self._from_pool or (first and encoding is not None)
         return notes
 
     def ask(self, *, pool: int | None = None) -> Request:
@@ -470,6 +477,7 @@ class Tracker:
         sample_weight: Any = None,
         ids: Any = None,
         annotators: Any = None,
+        balance: bool = False,
         final: bool = True,
     ) -> StepReport | None:
         """Add labelled rows, however many, and close the period.
@@ -491,6 +499,9 @@ class Tracker:
             The row that each label is of, and who gave it, where rows may be labelled by several people. Labels of one id in a
             period, in one delivery or several, are labels of one row: its target is their mean. :meth:`annotators` says how much
             of the noise is theirs.
+        balance : bool, default False
+            Weight the rows of the period, those delivered before included, so that they look like the pool that :meth:`fit_pool`
+            was shown; for rows that were not labelled at random.
         final : bool, default True
             Whether the period is closed; with False it stays open for more rows.
 
@@ -507,8 +518,8 @@ class Tracker:
             If the rows cannot be used; nothing is changed then.
         """
         began = time.perf_counter()
-        validation.switch("Tracker.tell", final=final)
-        state, late = self._state, self._late
+        validation.switch("Tracker.tell", balance=balance, final=final)
+        state, late, pool = self._state, self._late, self._pool
         require_order(state)
         if (X is None) != (y is None):
             missing = "X" if X is None else "y"
@@ -519,22 +530,40 @@ class Tracker:
                 raise DataError("must be given together with rows; got no rows.", owner="Tracker.tell", name=name)
         if X is not None:
             event, encoding = self._event(X, y, more, "Tracker.tell")
+            after = None if pool is None else pool.with_rows(event)
+            if balance:
+                event = self._balanced(event)
+            pool = after
             with _named("Tracker.tell"):
                 state = self._method.gather(state, event)
             late = None if late is None else late.with_rows(event)
         else:
             encoding = self._encoding
         if not final:
-            self._state, self._late, self._encoding = state, late, encoding
+            self._state, self._late, self._encoding, self._pool = state, late, encoding, pool
             return None
         with np.errstate(over="ignore", invalid="ignore"):
             before, (state, report) = state, self._method.close(state)
         late = None if late is None else late.after_close(before, state)
+        check = None if pool is None else pool.check()
+        if check is not None:
+            report = replace(report, assumptions=(*report.assumptions, check))
         report = replace(report, seconds=time.perf_counter() - began)
         del self._reports[report.period - 1 :]  # an interrupt may have fallen between the next two lines before
         self._reports.append(report)
-        self._state, self._late, self._encoding = state, late, encoding
+        self._state, self._late, self._encoding, self._pool = state, late, encoding, None
         return report
+
+    def _balanced(self, event: TellEvent) -> TellEvent:
+        """Return a delivery with weights under which the rows of the period look like its pool."""
+        if self._pool is None:
+            raise ParameterError(
+                "must be False for a period whose pool is not known; call fit_pool() before its first rows.",
+                owner="Tracker.tell",
+                name="balance",
+            )
+        check_weights(self._method, "Tracker.tell")
+        return self._pool.balanced(event, self._state.gathered, "Tracker.tell")
 
     def tell_late(
         self,
@@ -598,6 +627,7 @@ class Tracker:
     def forget(self) -> None:
         """Withdraw the rows of the open period, such as a delivery that proved wrong."""
         self._state = self._method.forget(self._state)
+        self._pool = None if self._pool is None else self._pool.without_rows()
         if not self._state.rows_seen and not self._from_pool:
             self._encoding = None
         self._late = None if self._late is None else self._late.forgotten()
@@ -623,7 +653,7 @@ class Tracker:
             If the period cannot be closed; the rows of this call are withdrawn then. If ``draw`` fails, rows drawn before are kept.
         """
         request = self.ask(pool=pool)
-        asked, late = self._state, self._late
+        asked, late, before_rows = self._state, self._late, self._pool
         while request.samples > 0:
             drawn = draw(request.samples)
             if not isinstance(drawn, tuple | list) or len(drawn) not in (2, 3, 4):
@@ -641,7 +671,7 @@ class Tracker:
         try:
             report = self.tell()
         except DataError:
-            self._state, self._late = asked, late
+            self._state, self._late, self._pool = asked, late, before_rows
             raise
         assert report is not None
         return report
@@ -910,6 +940,8 @@ class Tracker:
         encoding = None if self._encoding is None else self._encoding.to_values()
         body = to_body(self._method, self._state, self._reports)
         body |= {"encoding": encoding, "missing": self._missing, "from_pool": self._from_pool}
+        if self._pool is not None:
+            body["pool"] = self._pool.to_body()
         write_state(path, body if self._late is None else {**body, "late": self._late.to_body()})
 
     @classmethod
@@ -937,6 +969,10 @@ class Tracker:
 
             tracker._encoding = Encoding.of(body["encoding"])
         tracker._missing, tracker._from_pool = body.get("missing", "impute"), body.get("from_pool", False)
+        if body.get("pool") is not None:
+            from driftpace.tracker.open_pool import OpenPool
+
+            tracker._pool = OpenPool.from_body(body["pool"])
         if body.get("late") is not None:
             tracker._late = LateWindow.from_body(body["late"])
         return tracker
@@ -957,7 +993,7 @@ class Tracker:
         tracker = cls.__new__(cls)
         tracker._method, tracker._state, tracker._reports = method, state, list(reports)
         tracker._missing, tracker._encoding, tracker._from_pool = "impute", None, False
-        tracker._late = None
+        tracker._late = tracker._pool = None
         return tracker
 
     def snapshot(self) -> tuple[Method, Any]:
@@ -1011,9 +1047,11 @@ class Tracker:
             groups = np.array(groups, dtype=object)
         return read_groups(groups, owner="Tracker.tell", rows=rows)
 
-    def _encoded(self, X: Any, owner: str, *, drop: bool) -> "tuple[Any, BoolArray | None, Encoding | None]":
+    def _encoded(
+        self, X: Any, owner: str, *, drop: bool, learned: "Encoding | None" = None
+    ) -> "tuple[Any, BoolArray | None, Encoding | None]":
         """Return rows without missing cells and texts, which of the rows they are, and the encoding that they have shown."""
-        state, encoding = self._state, self._encoding
+        state, encoding = self._state, learned or self._encoding
         strict = encoding is None and (state.rows_seen > 0 or state.columns is not None)
         if (
             isinstance(X, InputRows)
