@@ -101,6 +101,18 @@ def plural(value: float, one: str, many: str = "") -> str:
     return f"{count(value)} {one if round(value) == 1 else many or one + 's'}" if math.isfinite(value) else count(value)
 
 
+def rows_and_labels(rows: int, more_labels: int) -> str:
+    """Return rows, and labels of rows that had one before, as text.
+
+    >>> rows_and_labels(12, 0), rows_and_labels(12, 3), rows_and_labels(0, 1)
+    ('12 rows', '12 rows and 3 more labels', '1 more label')
+    """
+    labels = f"{more_labels:,} more label{'s' if more_labels != 1 else ''}"
+    if not more_labels:
+        return plural(rows, "row")
+    return f"{plural(rows, 'row')} and {labels}" if rows else labels
+
+
 def known_number(value: float) -> str:
     """Write a number with three digits, "unknown" where it is not finite.
 

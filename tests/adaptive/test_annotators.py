@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from driftpace import LogisticLoss, SquaredLoss
-from driftpace.adaptive import DesignRows, label_sums, rows_to_repeat, summarise_labels
+from driftpace.adaptive import DesignRows, label_sums, summarise_labels
 from driftpace.adaptive.annotators import MOST_LABELS, best_labels, price
 from driftpace.losses import LinearLoss
 from driftpace.records import AnnotatorReport, LabelSums
@@ -128,10 +128,10 @@ def test_the_advised_number_is_the_cheapest() -> None:
 def test_sentences() -> None:
     unknown = AnnotatorReport(rows=80, labels=80, repeated=0)
     assert unknown.sentence == (
-        "not known: no row was labelled more than once; label 5 to 10 % of the rows twice to know"
+        "not known: no row of the closed periods was labelled more than once; label 5 to 10 % of the rows twice to know"
     )
     few = AnnotatorReport(rows=80, labels=81, repeated=1)
-    assert few.sentence.startswith("not known: only 1 row was labelled more than once")
+    assert few.sentence.startswith("not known: only 1 row of the closed periods was labelled more than once")
     report = AnnotatorReport(
         rows=80, labels=120, repeated=40, share=0.9, interval=(0.7, 1.0), labels_per_row=3, plausible=(2, 5), saving=0.2
     )
@@ -143,6 +143,8 @@ def test_sentences() -> None:
 
 def test_how_many_rows_to_label_twice() -> None:
     known = AnnotatorReport(rows=900, labels=990, repeated=90, labels_per_row=1, plausible=(1, 1))
-    assert (rows_to_repeat(120, None), rows_to_repeat(120, known), rows_to_repeat(0, None)) == (12, 6, 0)
+    nothing = AnnotatorReport(rows=0, labels=0, repeated=0)
+    assert [report.rows_to_repeat(120) for report in (nothing, known)] == [12, 6]
+    assert nothing.rows_to_repeat(0) == 0
     several = AnnotatorReport(rows=900, labels=990, repeated=90, labels_per_row=3, plausible=(3, 3))
-    assert rows_to_repeat(120, several) == 120
+    assert several.rows_to_repeat(120) == 120

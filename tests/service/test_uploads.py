@@ -213,3 +213,12 @@ def test_arbitrary_bytes_never_cause_an_internal_error(asked: Serving) -> None:
 
     send()
     assert {200, 422} <= seen
+
+
+def test_arrays_with_annotators_are_labels_of_rows(asked: Serving) -> None:
+    body = {"X": [[1.0], [2.0], [1.0]], "y": [0, 1, 1], "ids": ["a", "b", "a"], "annotators": ["Ada", "Ada", "Ben"]}
+    answer = asked.client.post(f"{PATH}?final=false", json=body)
+    assert answer.status_code in (200, 201), answer.text
+    assert (answer.json()["rows"], answer.json()["more_labels"]) == (2, 1)
+    answer = asked.client.post(f"{PATH}?final=false", json={**body, "annotators": [1.5, 2, 3]})
+    assert answer.json()["error"]["message"].endswith("(annotators=...) must be an array of strings; it is not.")

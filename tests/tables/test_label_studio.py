@@ -142,3 +142,46 @@ def test_what_is_no_export_and_what_nobody_labelled() -> None:
         rows_of_export([{"a": 1}])
     with pytest.raises(DataError, match="must have at least one labelled task; got none"):
         read_columns(json.dumps(TASKS[1:4]).encode())
+
+
+def test_each_annotator_of_a_task_is_a_row() -> None:
+    def annotation(number: int, who: object, answer: str, **more: object) -> dict[str, object]:
+        result = [{"from_name": "churned", "type": "choices", "value": {"choices": [answer]}}]
+        return {"id": number, "completed_by": who, "updated_at": f"2026-11-0{number}", "result": result, **more}
+
+    task = {
+        "id": 7,
+        "data": {"age": 41, "driftpace_id": "a"},
+        "annotations": [
+            annotation(1, {"id": 3, "email": "ada@example.org"}, "no"),
+            annotation(2, 4, "yes"),
+            annotation(3, {"id": 3, "email": "ada@example.org"}, "yes"),
+            annotation(4, 5, "no", was_cancelled=True),
+        ],
+    }
+    rows = rows_of_export([task], target="churned", annotator="who")
+    assert [(row["who"], row["churned"], row["driftpace_id"]) for row in rows] == [
+        ("ada@example.org", "yes", "a"),
+        ("4", "yes", "a"),
+    ]
+    assert len(rows_of_export([task], target="churned")) == 1
+    truth = {**task, "annotations": [*task["annotations"], annotation(5, 6, "no", ground_truth=True)]}  # type: ignore[misc]
+    assert [row["who"] for row in rows_of_export([truth], annotator="who")] == ["6"]
+    short = [
+        {
+            "id": 7,
+            "driftpace_id": "a",
+            "age": 41,
+            "churned": answer,
+            "annotator": who,
+            "annotation_id": who,
+            "lead_time": 1,
+        }
+        for who, answer in ((1, "yes"), (2, "no"))
+    ]
+    assert [(row["who"], row["churned"]) for row in rows_of_export(short, annotator="who")] == [
+        ("1", "yes"),
+        ("2", "no"),
+    ]
+    columns = read_columns(json.dumps([task]).encode(), target="churned", annotator="who", as_text=["who"])
+    assert columns["who"].values.tolist() == ["ada@example.org", "4"]

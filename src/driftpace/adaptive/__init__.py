@@ -1,6 +1,6 @@
 """The adaptive method: follow every plausible drift at once, and ask for rows until the remaining risk meets the target."""
 
-from driftpace.adaptive.annotators import label_sums, leverages, rows_to_repeat, summarise_labels
+from driftpace.adaptive.annotators import label_sums, leverages, summarise_labels
 from driftpace.adaptive.audit import AuditState, ErrorRecord, audit_of, audit_rows, fresh_rows
 from driftpace.adaptive.certificate import certificate
 from driftpace.adaptive.checks import Supply, checks, counted, measured_risk, status
@@ -79,7 +79,6 @@ __all__ = [
     "risk_after",
     "risk_in_use",
     "rows_missing",
-    "rows_to_repeat",
     "season_length",
     "status",
     "summarise_labels",

@@ -25,9 +25,6 @@ LEAST_ROWS = 5
 MOST_LABELS = 100
 """The most labels a row that are ever advised."""
 
-FIRST_SHARE, LATER_SHARE, ENOUGH_ROWS = 0.1, 0.05, 50
-"""The share of rows to label twice until enough of them are, and from then on."""
-
 _LEVERAGE = 0.98
 _LEVEL = 0.95
 
@@ -160,14 +157,6 @@ def best_labels(share: float, row_cost: float, label_cost: float) -> int:
         near = math.sqrt(share * row_cost / ((1.0 - share) * label_cost))
     near = int(min(max(near, 1.0), MOST_LABELS))
     return min((near, min(near + 1, MOST_LABELS)), key=lambda labels: price(share, labels, row_cost, label_cost))
-
-
-def rows_to_repeat(samples: int, report: AnnotatorReport | None) -> int:
-    """Return how many of the rows of an order to label twice, so that the noise of annotators stays known."""
-    if report is not None and report.labels_per_row is not None and report.labels_per_row > 1:
-        return samples
-    share = FIRST_SHARE if report is None or report.repeated < ENOUGH_ROWS else LATER_SHARE
-    return math.ceil(share * samples)
 
 
 def _share(sums: LabelSums) -> tuple[float, tuple[float, float]]:

@@ -153,6 +153,7 @@ class Campaign(CampaignReader):
         groups: Any = None,
         sample_weight: Any = None,
         ids: Sequence[Any] | None = None,
+        annotators: Sequence[Any] | None = None,
         final: bool | None = None,
         key: str | None = None,
         delivery: str | None = None,
@@ -182,6 +183,9 @@ class Campaign(CampaignReader):
             What each row counts for; see :meth:`Tracker.tell`.
         ids : sequence, optional
             Ids of the rows; a row delivered twice in a period counts once.
+        annotators : sequence, optional
+            Who labelled each row. Labels of one id by several people are then labels of one row, whose target is their mean, in
+            one delivery or several; see :meth:`Tracker.tell`.
         final : bool, optional
             None closes the period when no rows are missing, True closes it with the rows received, False leaves it open.
         key : str, optional
@@ -213,7 +217,13 @@ class Campaign(CampaignReader):
         validation.count("Campaign.tell", unlabelled=unlabelled, other_period_rows=other_period_rows)
         if X is not None and groups is None and sample_weight is None and not unlabelled + other_period_rows:
             columns = frame_columns(
-                X, y, ids, definition=self.definition, encoding=self.encoding, owner="Campaign.tell"
+                X,
+                y,
+                ids,
+                definition=self.definition,
+                encoding=self.encoding,
+                owner="Campaign.tell",
+                annotators=annotators,
             )
             if columns is not None:
                 return self.tell_table(
@@ -242,6 +252,7 @@ class Campaign(CampaignReader):
             left_out={"unlabelled": int(unlabelled), "other_period_rows": int(other_period_rows)},
             who=who,
             accept_others=accept_others,
+            annotators=annotators,
             balance=balance,
         )
         target = Target.checked(final=final, key=key, period=period, again=again)

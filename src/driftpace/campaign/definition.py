@@ -22,7 +22,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 _BUDGET = ("total", "horizon", "fixed", "per_sample", "tiers", "minimum", "currency", "gap", "batches")
-_WORDS = ("target", "period", "id", "groups", "weight", "description")
+_WORDS = ("target", "period", "id", "groups", "weight", "annotator", "description")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,6 +81,11 @@ class Definition:
         keeps them together.
     weight : str, optional
         Column of what each row counts for, such as one over the probability that it was drawn; see :meth:`Tracker.tell`.
+    annotator : str, optional
+        Column of who labelled a row: labels of one id in a period are then labels of one row, whose target is their mean. Needs
+        an id column, or rows that the campaign drew.
+    row_cost, label_cost : float, default 1.0
+        The price of one more row, without its label, and of one more label of a row: what to buy next depends on their ratio.
     loss : str
         One of :func:`driftpace.losses.loss_names`; logistic if ``classes`` are given, else squared.
     l2 : float or sequence of float
@@ -133,6 +138,9 @@ class Definition:
     id: str | None = None
     groups: str | None = None
     weight: str | None = None
+    annotator: str | None = None
+    row_cost: float = 1.0
+    label_cost: float = 1.0
     loss: str = "squared"
     l2: float | tuple[float, ...] = 0.0
     pool: int | None = None
@@ -195,6 +203,8 @@ class Definition:
         if "budget" in given:
             given["budget"] = _budget(given["budget"])
         given["delay"] = _delay(given)
+        validation.nonnegative("Campaign", row_cost=given.get("row_cost", 1.0))
+        validation.positive("Campaign", label_cost=given.get("label_cost", 1.0))
         if "season" in given:
             from driftpace.adaptive import season_length
 
@@ -213,7 +223,7 @@ class Definition:
         return cls.of(values)
 
     def _check_columns(self) -> None:
-        given = {name: getattr(self, name) for name in ("target", "id", "groups", "weight")}
+        given = {name: getattr(self, name) for name in ("target", "id", "groups", "weight", "annotator")}
         roles = {name: column for name, column in given.items() if column is not None}
         used = [*roles.values(), *(self.features or ())]
         twice = next((name for name in used if used.count(name) > 1), None)

@@ -11,7 +11,7 @@ import numpy as np
 from driftpace import validation
 from driftpace.campaign import transitions
 from driftpace.campaign.handle import Draft, check_key
-from driftpace.campaign.late import absorb_late_rows, known_periods, select, split_rows
+from driftpace.campaign.late import SplitRows, absorb_late_rows, known_periods, new_rows, select, split_rows
 from driftpace.campaign.orders import (
     ask_again,
     close,
@@ -33,14 +33,14 @@ from driftpace.campaign.schema import Columns, current_encoding, labelled
 from driftpace.campaign.serialization import filled_cells_json, mapped_categories_json
 from driftpace.campaign.state import CampaignState
 from driftpace.campaign.text import period_name
-from driftpace.campaign.transitions import PackedRows, pack_rows, rows_content, undone_by
+from driftpace.campaign.transitions import PackedRows, pack_rows, repeated_labels, rows_content, undone_by
 from driftpace.errors import DataError, ParameterError
 from driftpace.storage.base import Entry, Store
 from driftpace.tables.cell_counts import FilledCells, MappedCategories
 from driftpace.tables.encoding import EncodedRows
 from driftpace.tables.pool_mismatch import PoolMismatch
-from driftpace.tracker.builder import check_weights, uses_groups
-from driftpace.tracker.inputs import InputRows, read_groups, read_rows, read_targets, read_weights
+from driftpace.tracker.builder import check_annotators, check_weights, uses_groups
+from driftpace.tracker.inputs import InputRows, read_groups, read_labels, read_rows, read_targets, read_weights
 from driftpace.tracker.method import TellEvent
 
 _OWNER = "Campaign.tell"
@@ -68,6 +68,7 @@ class Delivery:
     encoded: EncodedRows | None = None
     periods: Sequence[int] | None = None
     accept_others: bool = False
+    annotators: Sequence[Any] | None = None
     balance: bool = False
 
 
@@ -91,20 +92,22 @@ class Target:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Counted:
-    """What became of the rows of a delivery: those ``taken``, how many were repeated or not drawn, and whether they look drawn.
+    """What became of a delivery: the rows ``taken``, how many are new, repeated or not drawn, and whether they look drawn.
 
     ``effective`` counts the effective rows of a balanced period.
     """
 
     taken: tuple[PackedRows, ...] = ()
+    rows: int = 0
     repeated: int = 0
     others: int = 0
     mismatch: PoolMismatch | None = None
     effective: float | None = None
 
     @property
-    def rows(self) -> int:
-        return sum(len(part.event.y) for part in self.taken)
+    def more_labels(self) -> int:
+        """How many labels are of rows that have one already."""
+        return sum(len(part.event.y) for part in self.taken) - self.rows
 
 
 def read_delivery(
@@ -137,6 +140,7 @@ def read_delivery(
         },
         encoded=rows.rows,
         periods=rows.periods,
+        annotators=rows.annotators,
         **options,
     )
 
@@ -188,7 +192,7 @@ def tell(
             named = {keys.get(period, str(period)): rows for period, rows in split.other_periods.items()}
             left_out["other_periods"] = joined(left_out.get("other_periods", {}), named)
         if split.late:
-            state, late, revision, arrived = _take_late(store, state, draft, delivery, split.late)
+            state, late, revision, arrived = _take_late(store, state, draft, delivery, split)
     order = state.order
     if closed is not None or (order is None and late and packed is None):
         past = closed or order_of_period(store, state, late[0].period)
@@ -216,7 +220,7 @@ def tell(
     order = state.order
     assert order is not None
     report = None
-    only_ignored = (any(left_out.values()) or bool(late)) and not counted.rows + counted.repeated
+    only_ignored = (any(left_out.values()) or bool(late)) and not counted.taken and not counted.repeated
     complete = given is None or (order.missing == 0 and not only_ignored)
     if target.final or (target.final is None and complete):
         state, report = close(state, draft, who=delivery.who, why="")
@@ -235,6 +239,7 @@ def tell(
         effective=arrived.effective if counted.effective is None else counted.effective,
         late=late,
         revision=revision,
+        more_labels=counted.more_labels,
         **left_out,
     )
 
@@ -247,22 +252,28 @@ def _closed_order(store: Store, state: CampaignState, target: Target, packed: Pa
 
 
 def _take_late(
-    store: Store, state: CampaignState, draft: Draft, delivery: Delivery, late: Mapping[int, PackedRows]
+    store: Store, state: CampaignState, draft: Draft, delivery: Delivery, split: SplitRows
 ) -> tuple[CampaignState, tuple[LateRows, ...], Revision, _Counted]:
     """Absorb late rows; those that were not drawn for their period are refused or counted, where it had a draw."""
     log = LogInForce.of(store.entries(state.definition.name, kinds=("selected", "delivered", "forgotten", "undone")))
     bodies, others, found = {}, 0, {}
-    for period, rows in late.items():
+    for period, rows in split.late.items():
         draws = log.draws.get(period, ())
         count = _check_drawn(delivery, rows.ids, drawn_by(store, state, draws), f"period {period}")
         found[period] = _match(store, state, delivery, rows, draws, log.deliveries.get(period, ()))
-        bodies[period] = {"repeated": 0, **_entry_body(delivery, found[period], count)}
+        bodies[period] = {"repeated": 0, **_entry_body(delivery, found[period], split.rows[period], count)}
         others += count
     late = {period: matched.packed for period, matched in found.items()}
     assert delivery.name is not None
     state, parts, revision = absorb_late_rows(store, state, draft, late, bodies, delivery.name)
     last = found[max(found)]
-    counted = _Counted(taken=tuple(late.values()), others=others, mismatch=last.mismatch, effective=last.effective)
+    counted = _Counted(
+        taken=tuple(late.values()),
+        rows=sum(split.rows.values()),
+        others=others,
+        mismatch=last.mismatch,
+        effective=last.effective,
+    )
     return state, parts, revision, counted
 
 
@@ -283,9 +294,11 @@ def _match(
     )
 
 
-def _entry_body(delivery: Delivery, matched: Matched, others: int) -> dict[str, Any]:
-    """Return what the log says of rows wherever they are delivered."""
-    body: dict[str, Any] = {"source": delivery.source, "who": delivery.who}
+def _entry_body(delivery: Delivery, matched: Matched, new: int, others: int) -> dict[str, Any]:
+    """Return what the log says of rows wherever they are delivered; ``new`` of them had no label before."""
+    body: dict[str, Any] = {"rows": new, "source": delivery.source, "who": delivery.who}
+    if len(matched.packed.event.y) > new:
+        body["more_labels"] = len(matched.packed.event.y) - new
     if delivery.digest is not None:
         body["digest"] = delivery.digest
     if others:
@@ -324,7 +337,7 @@ def _check_drawn(delivery: Delivery, ids: Sequence[str] | None, drawn: Sequence[
     """Return how many rows were not drawn for their period, or raise DataError unless they are accepted."""
     if ids is None or not drawn:
         return 0
-    known = set(drawn)
+    known, ids = set(drawn), tuple(dict.fromkeys(ids))
     others = [row_id for row_id in ids if row_id not in known]
     if others and not delivery.accept_others:
         count = f"{len(others):,} of {len(ids):,} rows were" if len(ids) > 1 else "the row was"
@@ -340,16 +353,17 @@ def _check_drawn(delivery: Delivery, ids: Sequence[str] | None, drawn: Sequence[
 def _gather(
     store: Store, state: CampaignState, draft: Draft, delivery: Delivery, packed: PackedRows
 ) -> tuple[CampaignState, _Counted]:
-    """Add the rows whose id was not delivered before in this period."""
-    new = _new_rows(store, state, packed.ids)
-    repeated = 0 if new is None else len(packed.event.y) - len(new)
-    if new is not None and repeated:
-        packed = select(packed, new)
+    """Add the rows whose id was not delivered before in this period, and labels of others by another annotator."""
+    before = delivered_in(store, state)
+    known = repeated_labels(packed, before)
+    repeated = sum(known)
+    if repeated:
+        packed = select(packed, [place for place, again in enumerate(known) if not again])
     order = open_order(state, "tell")
     others = _check_drawn(delivery, packed.ids, drawn_in(store, state), period_name(order.period, order.key))
-    rows = len(packed.event.y)
-    if rows == 0:
+    if len(packed.event.y) == 0:
         return state, _Counted(repeated=repeated)
+    rows = new_rows(packed, before)
     opened = state.opened
     assert opened is not None
     matched = _match(store, state, delivery, packed, opened.draws, opened.deliveries)
@@ -360,10 +374,9 @@ def _gather(
         raise error.renamed(owner=_OWNER, name=error.name or "X") from None
     body = {
         "period": state.state.period,
-        "rows": rows,
         "repeated": repeated,
         **delivery.left_out,
-        **_entry_body(delivery, matched, others),
+        **_entry_body(delivery, matched, rows, others),
     }
     encoded = delivery.encoded
     if encoded is not None and current_encoding(state.definition, state.encoding) is None:
@@ -372,6 +385,7 @@ def _gather(
     draft.add("delivered", body, key=delivery.name, rows=pack_rows(packed))
     return after, _Counted(
         taken=(packed,),
+        rows=rows,
         repeated=repeated,
         others=others,
         mismatch=matched.mismatch,
@@ -382,8 +396,9 @@ def _gather(
 def _read(state: CampaignState, delivery: Delivery) -> PackedRows | None:
     """Return the rows, checked against earlier ones; None where there are none."""
     if delivery.X is None and delivery.y is None:
-        if any(given is not None for given in (delivery.groups, delivery.weights, delivery.ids)):
-            raise DataError("must be given together with groups, weights and ids; got None.", owner=_OWNER, name="X")
+        if any(given is not None for given in (delivery.groups, delivery.weights, delivery.ids, delivery.annotators)):
+            problem = "must be given together with groups, weights, ids and annotators; got None."
+            raise DataError(problem, owner=_OWNER, name="X")
         return None
     if (delivery.X is None) != (delivery.y is None):
         missing = "X" if delivery.X is None else "y"
@@ -391,12 +406,23 @@ def _read(state: CampaignState, delivery: Delivery) -> PackedRows | None:
     rows = read_rows(delivery.X, owner=_OWNER, features=state.state.features, columns=state.state.columns)
     y = read_targets(delivery.y, owner=_OWNER, rows=len(rows.X))
     groups = _read_groups(state, delivery.groups, len(y))
-    ids = None if delivery.ids is None else _read_ids(delivery.ids, len(y), delivery.periods)
+    if delivery.annotators is not None:
+        check_annotators(state.method, _OWNER)
+    _, annotators = read_labels(delivery.ids, delivery.annotators, owner=_OWNER, rows=len(y))
+    ids = None if delivery.ids is None else _read_ids(delivery.ids, len(y), delivery.periods, annotators)
     weights = None
     if delivery.weights is not None and len(y):
         check_weights(state.method, _OWNER)
         weights = read_weights(delivery.weights, owner=_OWNER, rows=len(y))
-    event = TellEvent(X=rows.X, y=y, columns=rows.columns, groups=groups, weights=weights)
+    event = TellEvent(
+        X=rows.X,
+        y=y,
+        columns=rows.columns,
+        groups=groups,
+        weights=weights,
+        ids=None if annotators is None else ids,
+        annotators=annotators,
+    )
     return PackedRows(event=event, ids=ids)
 
 
@@ -410,23 +436,18 @@ def _read_groups(state: CampaignState, groups: Any, rows: int) -> Any:
     return read_groups(values, owner=_OWNER, rows=rows)
 
 
-def _read_ids(values: Sequence[Any], rows: int, periods: Sequence[int] | None) -> tuple[str, ...]:
+def _read_ids(
+    values: Sequence[Any], rows: int, periods: Sequence[int] | None, annotators: Sequence[str] | None
+) -> tuple[str, ...]:
     ids = tuple(str(value) for value in values)
     if len(ids) != rows:
         raise DataError(f"must have one entry for each of the {rows} rows; got {len(ids)}.", owner=_OWNER, name="ids")
-    marked = list(zip(ids, periods or [0] * rows, strict=True))
+    marked = list(zip(ids, periods or [0] * rows, annotators or [""] * rows, strict=True))
     if len(set(marked)) < len(ids):
-        repeated = Counter(marked).most_common(1)[0][0][0]
-        raise DataError(f"must be unique; got {repeated!r:.80} twice.", owner=_OWNER, name="ids")
+        repeated, _, name = Counter(marked).most_common(1)[0][0]
+        by = f" by {name!r:.80}" if name else ""
+        raise DataError(f"must be unique; got {repeated!r:.80} twice{by}.", owner=_OWNER, name="ids")
     return ids
-
-
-def _new_rows(store: Store, state: CampaignState, ids: tuple[str, ...] | None) -> list[int] | None:
-    """Return the places of rows whose id was not delivered in this period; None where all count."""
-    if ids is None:
-        return None
-    delivered = delivered_in(store, state)
-    return [place for place, row_id in enumerate(ids) if row_id not in delivered] if delivered else None
 
 
 def digest_of(packed: PackedRows) -> str:

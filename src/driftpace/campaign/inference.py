@@ -346,7 +346,9 @@ def _check_classes(column: "Column", classes: list[str], target: str, source: st
 def _infer_features(values: dict[str, Any], columns: "Columns", source: str, made: list[str]) -> list[Note]:
     """Fill in the features, their categories, and what missing cells count as; ``made`` are features made of dates."""
     explicit = values.get("features")
-    roles = {values[role]: role for role in ("target", "id", "groups", "weight") if values.get(role) is not None}
+    roles = {
+        values[role]: role for role in ("target", "id", "groups", "weight", "annotator") if values.get(role) is not None
+    }
     if values.get("period") is not None:
         roles.setdefault(period_source(values["period"], columns)[0], "period")
     for name in explicit or ():

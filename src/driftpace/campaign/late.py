@@ -13,7 +13,14 @@ from driftpace.campaign.records import LateRows, Revision
 from driftpace.campaign.replay import LogInForce, revise
 from driftpace.campaign.state import CampaignState
 from driftpace.campaign.status import unsettled_periods
-from driftpace.campaign.transitions import PackedRows, pack_rows, unpack_rows
+from driftpace.campaign.transitions import (
+    Labels,
+    PackedRows,
+    labels_in,
+    pack_rows,
+    repeated_labels,
+    unpack_rows,
+)
 from driftpace.campaign.undo import record_revision, stored_rows
 from driftpace.errors import DataError, ProtocolError
 from driftpace.storage.base import Entry, Store
@@ -27,7 +34,7 @@ class SplitRows:
 
     ``repeated`` rows were delivered before in the closed period that the delivery names, ``other_period_rows`` belong to another
     period and do not count: they were delivered in it, or the rows of closed periods are not kept. ``other_periods`` counts them
-    by period.
+    by period, ``rows`` the late rows that had no label before.
     """
 
     now: PackedRows | None
@@ -35,19 +42,30 @@ class SplitRows:
     repeated: int = 0
     other_period_rows: int = 0
     other_periods: Mapping[int, int] = field(default_factory=dict)
+    rows: Mapping[int, int] = field(default_factory=dict)
+
+
+def new_rows(packed: PackedRows, labels: Mapping[str, object]) -> int:
+    """Return how many rows of a delivery had no label before; without annotators all of them."""
+    if packed.event.annotators is None:
+        return len(packed.event.y)
+    return len(set(packed.ids or ()).difference(labels))
 
 
 def select(packed: PackedRows, places: Sequence[int]) -> PackedRows:
     """Return the rows in those places."""
     rows = packed.event
+    ids = None if packed.ids is None else tuple(packed.ids[place] for place in places)
     some = replace(
         rows,
         X=np.ascontiguousarray(rows.X[list(places)]),
         y=rows.y[list(places)],
         groups=None if rows.groups is None else rows.groups[list(places)],
         weights=None if rows.weights is None else rows.weights[list(places)],
+        ids=None if rows.ids is None else ids,
+        annotators=None if rows.annotators is None else tuple(rows.annotators[place] for place in places),
     )
-    return PackedRows(event=some, ids=None if packed.ids is None else tuple(packed.ids[place] for place in places))
+    return PackedRows(event=some, ids=ids)
 
 
 def split_rows(
@@ -102,11 +120,12 @@ def _split_where(
     if all(period == current for period in where):
         return SplitRows(now=packed, late={})
     force = LogInForce.of(store.entries(state.definition.name, limit=state.seq))
-    counted = {period: _delivered_ids(store, state, force, period) for period in set(where) if period < current}
+    counted = {period: _delivered_labels(store, state, force, period) for period in set(where) if period < current}
+    before = {period: repeated_labels(packed, labels) for period, labels in counted.items()}
     places: dict[int, list[int]] = {}
     repeated: Counter[int] = Counter()
     for place, period in enumerate(where):
-        known = period < current and packed.ids is not None and packed.ids[place] in counted[period]
+        known = period < current and packed.ids is not None and before[period][place]
         if known and not sure:  # an id that was used up: the row is another one, of the open period
             period, known = current, False
         if known:
@@ -128,6 +147,7 @@ def _split_where(
         repeated=repeated.total() if closed is not None else 0,
         other_period_rows=ignored + (repeated.total() if closed is None else 0),
         other_periods=repeated if closed is None else {},
+        rows={period: new_rows(part, counted[period]) for period, part in late.items()},
     )
 
 
@@ -157,9 +177,8 @@ def _drawn_earlier(store: Store, state: CampaignState, ids: Iterable[str]) -> di
     return found
 
 
-def _delivered_ids(store: Store, state: CampaignState, force: LogInForce, period: int) -> set[str]:
-    rows = store.rows(state.definition.name, force.deliveries.get(period, ()))
-    return {row_id for data in rows.values() for row_id in unpack_rows(data).ids or ()}
+def _delivered_labels(store: Store, state: CampaignState, force: LogInForce, period: int) -> Labels:
+    return labels_in(store.rows(state.definition.name, force.deliveries.get(period, ())).values())
 
 
 def outstanding_rows(store: Store, state: CampaignState) -> dict[int, int]:
@@ -222,7 +241,6 @@ def absorb_late_rows(
         entry = {
             **bodies[period],
             "period": period,
-            "rows": len(late[period].event.y),
             "late": state.state.period - period,
         }
         draft.add("delivered", entry, key=key, rows=data[draft.next_seq])
@@ -234,7 +252,13 @@ def absorb_late_rows(
         raise error.renamed(owner=OWNER, name=error.name or "X") from None
     keys = _period_keys(log)
     rows = tuple(
-        LateRows(period=period, key=keys.get(period), rows=len(late[period].event.y)) for period in sorted(late)
+        LateRows(
+            period=period,
+            key=keys.get(period),
+            rows=bodies[period]["rows"],
+            more_labels=bodies[period].get("more_labels", 0),
+        )
+        for period in sorted(late)
     )
     after, revision = record_revision(state, revised, draft, who=str(bodies[min(late)]["who"]))
     assert revision is not None

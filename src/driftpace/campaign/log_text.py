@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from driftpace.campaign.text import capitalized, named_periods, period_name
-from driftpace.formatting import number, plural, strip_bidi
+from driftpace.formatting import number, plural, rows_and_labels, strip_bidi
 
 if TYPE_CHECKING:
     from driftpace.storage.base import Entry
@@ -205,7 +205,8 @@ def _delivered(entry: "Entry") -> Parts:
     if "balanced" in body:
         others += f"; balanced to the pool, {body['balanced']:.1f} effective rows"
     late = f", {plural(body['late'], 'period')} late" if body.get("late") else ""
-    action = f"{plural(body['rows'], 'row')} received for period {body['period']}{_from_source(body)}{late}"
+    rows = rows_and_labels(body["rows"], body.get("more_labels") or 0)
+    action = f"{rows} received for period {body['period']}{_from_source(body)}{late}"
     return action, others + skipped + cells
 
 

@@ -23,7 +23,7 @@ from driftpace.campaign.state import (
     request_to_plain,
 )
 from driftpace.campaign.text import period_name
-from driftpace.campaign.transitions import amended, budgeted, unpack_ids, unpack_rows
+from driftpace.campaign.transitions import Labels, amended, budgeted, labels_in, unpack_ids
 from driftpace.errors import ParameterError, ProtocolError
 from driftpace.formatting import plural
 from driftpace.losses import classifies
@@ -283,12 +283,11 @@ def drawn_in(store: Store, state: CampaignState) -> tuple[str, ...]:
     return drawn_by(store, state, state.opened.draws)
 
 
-def delivered_in(store: Store, state: CampaignState) -> set[str]:
-    """Return the ids of the rows delivered in the open period; rows without an id are not included."""
+def delivered_in(store: Store, state: CampaignState) -> Labels:
+    """Return who labelled the rows delivered in the open period, by id; rows without an id are not included."""
     if state.opened is None or not state.opened.deliveries:
-        return set()
-    rows = store.rows(state.definition.name, state.opened.deliveries)
-    return {row_id for data in rows.values() for row_id in unpack_rows(data).ids or ()}
+        return {}
+    return labels_in(store.rows(state.definition.name, state.opened.deliveries).values())
 
 
 def awaited_in(store: Store, state: CampaignState) -> tuple[str, ...]:

@@ -17,10 +17,10 @@ from driftpace.campaign.replay import replay
 from driftpace.campaign.sampling import Shortfall, find_shortfall
 from driftpace.campaign.schema import current_encoding, encoding_for, read_table, text_columns
 from driftpace.campaign.state import CampaignState, arrays_agree, fingerprint
-from driftpace.campaign.status import status
+from driftpace.campaign.status import annotators, status
 from driftpace.errors import DataError, ParameterError, ProtocolError, StateFileError
 from driftpace.losses import find_loss_spec, loss_spec
-from driftpace.records import Plan
+from driftpace.records import AnnotatorReport, Plan
 from driftpace.storage import open_store
 from driftpace.storage.base import Entry, Refusal, Store
 from driftpace.storage.codec import METHOD
@@ -129,6 +129,14 @@ class CampaignReader:
     def lateness(self) -> Lateness | None:
         """Return how late the labels of the last periods arrived, and what that costs; None where they arrived in time."""
         return lateness_of(self._store, self._handle.load())
+
+    def annotators(self) -> AnnotatorReport | None:
+        """Return how much of the noise is the annotators', and whether a second label or another row is the better buy.
+
+        None where the definition has no ``annotator`` and no labels had one.
+        """
+        state = self._handle.load()
+        return annotators(state.definition.to_values(), state.label_sums)
 
     def shortfall(self, order: Order | None = None, *, replace: bool = False) -> Shortfall:
         """Return how many rows of an order (default: the open one) :meth:`Campaign.sample` has still to draw."""

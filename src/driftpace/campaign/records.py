@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from driftpace.formatting import known_number, plural
-from driftpace.records import Money, Outcome, Request, StepReport, Verdict
+from driftpace.formatting import known_number, plural, rows_and_labels
+from driftpace.records import AnnotatorReport, Money, Outcome, Request, StepReport, Verdict
 from driftpace.tables.cell_counts import FilledCells, MappedCategories
 from driftpace.tables.pool_mismatch import PoolMismatch
 from driftpace.typing import FloatArray
@@ -177,12 +177,13 @@ class LateRows:
     period: int
     key: str | None
     rows: int
+    more_labels: int = 0
 
     @property
     def sentence(self) -> str:
         """The rows as a sentence, without a full stop."""
         name = f"period {self.period}" if self.key is None else f"period {self.period} ({self.key})"
-        return f"{plural(self.rows, 'row')} for {name} arrived late"
+        return f"{rows_and_labels(self.rows, self.more_labels)} for {name} arrived late"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -346,6 +347,8 @@ class Receipt:
         Rows for closed periods, absorbed into them.
     revision : Revision, optional
         The periods that were absorbed again because of late rows.
+    more_labels : int
+        Labels that count and are of rows that have one already, where rows may have several annotators.
     """
 
     rows: int
@@ -364,6 +367,7 @@ class Receipt:
     effective: float | None = None
     late: tuple[LateRows, ...] = ()
     revision: Revision | None = None
+    more_labels: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -411,7 +415,8 @@ class Status:
 
     ``spent`` is the cost of the closed periods, ``committed`` that of the rows received in the open one, ``money_left`` what
     remains after both. A plan that starts with this period, all of its rows included, can spend ``to_plan``. ``lateness`` says
-    which rows of closed periods are without a label and what their delay costs; None where labels arrive in time.
+    which rows of closed periods are without a label and what their delay costs; None where labels arrive in time. ``annotators``
+    says how much of the noise is theirs; None where rows have one label each.
     """
 
     name: str
@@ -431,6 +436,7 @@ class Status:
     created_at: str
     updated_at: str
     lateness: Lateness | None = None
+    annotators: AnnotatorReport | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

@@ -51,6 +51,7 @@ class TableRows:
     other_period_rows: int
     incomplete: int
     periods: list[int] | None = None
+    annotators: list[str] | None = None
     other_periods: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -58,7 +59,7 @@ def text_columns(definition: Definition, encoding: Encoding | None = None) -> li
     """Return the columns that are not parsed as numbers: ids, groups, classes and categories."""
     classes = None if definition.classes is None else definition.target
     period = None if definition.period is None or period_source(definition.period, ())[1] else definition.period
-    named = (definition.id, definition.groups, classes, period)
+    named = (definition.id, definition.groups, definition.annotator, classes, period)
     categories = definition.categories if encoding is None else encoding.text_columns
     return [*categories, *(name for name in named if name is not None)]
 
@@ -79,14 +80,27 @@ def read_table(
     try:
         if definition is None:
             return read_columns(table, owner=owner, limits=LOCAL_LIMITS)
-        as_text, target = text_columns(definition, encoding), definition.target
-        return read_columns(table, owner=owner, limits=LOCAL_LIMITS, as_text=as_text, target=target)
+        return read_columns(
+            table,
+            owner=owner,
+            limits=LOCAL_LIMITS,
+            as_text=text_columns(definition, encoding),
+            target=definition.target,
+            annotator=definition.annotator,
+        )
     except ParameterError as error:
         raise error if error.name is None else error.renamed(name=name) from None
 
 
 def frame_columns(
-    X: Any, y: Any, ids: Sequence[Any] | None, *, definition: Definition, encoding: Encoding | None, owner: str
+    X: Any,
+    y: Any,
+    ids: Sequence[Any] | None,
+    *,
+    definition: Definition,
+    encoding: Encoding | None,
+    owner: str,
+    annotators: Sequence[Any] | None = None,
 ) -> Columns | None:
     """Return a frame that has texts or missing cells as a table, with its targets and ids; None where it needs no encoding."""
     if y is None or definition.target is None or not is_frame(X, owner):
@@ -100,10 +114,12 @@ def frame_columns(
     more = {definition.target: np.asarray(y)}
     if ids is not None:
         more[definition.id or ROW_ID] = np.array([str(row_id) for row_id in ids], dtype=object)
+    if annotators is not None and definition.annotator is not None:
+        more[definition.annotator] = np.array([str(name) for name in annotators], dtype=object)
     rows = next(iter(columns.values())).values.size
     for name, values in more.items():
         if values.shape != (rows,):
-            role = "y" if name == definition.target else "ids"
+            role = {definition.target: "y", definition.annotator: "annotators"}.get(name, "ids")
             raise DataError(
                 f"must have one value for each of {rows:,} rows; got {values.size:,}.", owner=owner, name=role
             )
@@ -166,7 +182,15 @@ def encoding_for(
         return Encoding(columns=named, missing=definition.missing, dayfirst=definition.dayfirst)
     apart = [
         name
-        for name in (definition.target, definition.id, definition.groups, definition.weight, ROW_ID, ROW_FOR)
+        for name in (
+            definition.target,
+            definition.id,
+            definition.groups,
+            definition.weight,
+            definition.annotator,
+            ROW_ID,
+            ROW_FOR,
+        )
         if name is not None
     ]
     apart += [] if definition.period is None else [period_source(definition.period, columns)[0]]
@@ -239,7 +263,10 @@ def labelled(
     name = definition.id or (ROW_ID if ROW_ID in columns else None)
     if name is not None:
         ids = _words(find_column(columns, name, owner), keep, name, owner)
-        _check_unique(ids, periods, np.flatnonzero(keep), name, owner)
+    annotators = _annotators(definition, columns, keep, ids, owner)
+    if name is not None and ids is not None:
+        labelled_by = list(zip(ids, periods or [0] * len(ids), annotators or [""] * len(ids), strict=True))
+        _check_unique(labelled_by, np.flatnonzero(keep), name, owner)
     groups = None
     if definition.groups is not None:
         groups = _words(find_column(columns, definition.groups, owner), keep, definition.groups, owner)
@@ -253,8 +280,25 @@ def labelled(
         other_period_rows=other_period_rows,
         incomplete=incomplete,
         periods=periods,
+        annotators=annotators,
         other_periods=other_periods,
     )
+
+
+def _annotators(
+    definition: Definition, columns: Columns, keep: BoolArray, ids: list[str] | None, owner: str
+) -> list[str] | None:
+    """Return who labelled each kept row, "" where that is not said; None where the definition names no column of them."""
+    if definition.annotator is None:
+        return None
+    if ids is None:
+        raise DataError(
+            f"the table must have a column that identifies rows beside {definition.annotator!r}; define id.",
+            owner=owner,
+        )
+    column = find_column(columns, definition.annotator, owner)
+    words = [word_of(value, column.kind) for value in column.values[keep]]
+    return ["" if gone else word for word, gone in zip(as_ids(words), column.missing[keep], strict=True)]
 
 
 def _weights(definition: Definition, columns: Columns, keep: BoolArray, owner: str) -> FloatArray | None:
@@ -366,17 +410,16 @@ def _words(column: "Column", keep: BoolArray, name: str, owner: str) -> list[str
     return as_ids(words)
 
 
-def _check_unique(ids: Sequence[str], periods: Sequence[int] | None, places: IntArray, name: str, owner: str) -> None:
-    """Refuse two rows with one id in one period, by their rows."""
-    if len(set(ids)) == len(ids):
-        return
-    first: dict[tuple[str, int], int] = {}
-    for place, marked in zip(places.tolist(), zip(ids, periods or [0] * len(ids), strict=True), strict=True):
-        earlier = first.setdefault(marked, place)
+def _check_unique(marks: Sequence[tuple[str, int, str]], places: IntArray, name: str, owner: str) -> None:
+    """Refuse two rows with one id in one period by one annotator, by their rows."""
+    first: dict[tuple[str, int, str], int] = {}
+    for place, mark in zip(places.tolist(), marks, strict=True):
+        earlier = first.setdefault(mark, place)
         if earlier != place:
+            by = f" by {mark[2]!r:.80}" if mark[2] else ""
             raise DataError(
                 f"column {name!r} must have another id in each row; rows {earlier + 1:,} and {place + 1:,} both have "
-                f"{marked[0]!r:.80}.",
+                f"{mark[0]!r:.80}{by}.",
                 owner=owner,
             )
 

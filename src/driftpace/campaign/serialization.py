@@ -17,7 +17,7 @@ from driftpace.campaign.records import (
     Status,
     Undone,
 )
-from driftpace.records import Assumption, Audit, Money, Plan, Request, StepReport
+from driftpace.records import AnnotatorReport, Assumption, Audit, Money, Plan, Request, StepReport
 from driftpace.storage.base import Entry, Head
 from driftpace.tables.cell_counts import FilledCells, MappedCategories
 
@@ -83,8 +83,12 @@ def receipt_json(receipt: Receipt) -> dict[str, Any]:
         "others": receipt.others,
         "mismatch": None if receipt.mismatch is None else receipt.mismatch.to_values(),
         "effective": receipt.effective,
-        "late": [{"period": part.period, "key": part.key, "rows": part.rows} for part in receipt.late],
+        "late": [
+            {"period": part.period, "key": part.key, "rows": part.rows, "more_labels": part.more_labels}
+            for part in receipt.late
+        ],
         "revision": revision_json(receipt.revision),
+        "more_labels": receipt.more_labels,
     }
 
 
@@ -217,6 +221,38 @@ def status_json(status: Status) -> dict[str, Any]:
         "created_at": status.created_at,
         "updated_at": status.updated_at,
         "lateness": None if status.lateness is None else lateness_json(status.lateness),
+        "annotators": None if status.annotators is None else annotators_json(status.annotators),
+    }
+
+
+def annotators_json(report: AnnotatorReport) -> dict[str, Any]:
+    """Return how much of the noise is the annotators', and what to buy next."""
+    return {
+        "rows": report.rows,
+        "labels": report.labels,
+        "repeated": report.repeated,
+        "share": report.share,
+        "interval": None if report.interval is None else list(report.interval),
+        "spread": report.spread,
+        "disagreement": report.disagreement,
+        "kappa": report.kappa,
+        "labels_per_row": report.labels_per_row,
+        "plausible": None if report.plausible is None else list(report.plausible),
+        "saving": report.saving,
+        "annotators": [
+            {
+                "name": one.name,
+                "labels": one.labels,
+                "compared": one.compared,
+                "bias": one.bias,
+                "interval": None if one.interval is None else list(one.interval),
+                "clear": one.clear,
+            }
+            for one in report.annotators
+        ],
+        "sentence": report.sentence,
+        "agreement": report.agreement,
+        "warnings": list(report.warnings),
     }
 
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from driftpace.campaign.definition import Definition
 from driftpace.campaign.records import CHECKPOINT_VERSION, Decision, Order
 from driftpace.errors import ParameterError, StateFileError
-from driftpace.records import Request, StepReport
+from driftpace.records import LabelSums, Request, StepReport
 from driftpace.storage.codec import SHAPE_ERRORS, decode, encode
 from driftpace.tables.encoding import Encoding
 from driftpace.tracker.codec import snapshot_from_body, snapshot_to_body, unsaved_parts
@@ -45,7 +45,7 @@ class OpenPeriod:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class CampaignState:
-    """The state after log entry ``seq``; ``rows`` counts those of the closed periods.
+    """The state after log entry ``seq``; ``rows`` counts those of the closed periods, ``label_sums`` is what their labels show.
 
     ``encoding`` says how columns are encoded, where the first rows and not the definition have shown it.
     """
@@ -60,6 +60,7 @@ class CampaignState:
     last_key: str | None = None
     rows: int = 0
     encoding: Encoding | None = None
+    label_sums: LabelSums | None = None
 
     @property
     def order(self) -> Order | None:
@@ -105,6 +106,7 @@ def to_checkpoint(campaign: CampaignState) -> bytes:
         "last": encode(campaign.last),
         "last_key": campaign.last_key,
         "rows": campaign.rows,
+        "label_sums": encode(campaign.label_sums),
         "encoding": None if campaign.encoding is None else campaign.encoding.to_values(),
     }
     return zlib.compress(_json(body), 1)
@@ -132,6 +134,7 @@ def from_checkpoint(seq: int, data: bytes) -> CampaignState:
             last_key=body["last_key"],
             rows=body["rows"],
             encoding=None if body["encoding"] is None else Encoding.of(body["encoding"]),
+            label_sums=decode(body["label_sums"]),
         )
     except (zlib.error, *SHAPE_ERRORS) as error:
         raise StateFileError(f"the checkpoint of the campaign cannot be read: {str(error).rstrip('.')}.") from None

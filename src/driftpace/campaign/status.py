@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from driftpace.campaign.records import CHECKPOINT_VERSION, EXHAUSTED, FAILED, Decision, Lateness, Order, Stage, Status
 from driftpace.campaign.text import period_name
-from driftpace.records import Money, Request, StepReport
+from driftpace.records import AnnotatorReport, LabelSums, Money, Request, StepReport
 
 if TYPE_CHECKING:  # importing the state imports the tracker
     from driftpace.campaign.state import CampaignState
@@ -72,6 +72,16 @@ def money(campaign: "CampaignState") -> dict[str, Money | None]:
     }
 
 
+def annotators(definition: Mapping[str, Any], sums: LabelSums | None) -> AnnotatorReport | None:
+    """Return how much of the noise is the annotators', by the values of the definition; None where rows have one label each."""
+    if sums is None and definition.get("annotator") is None:
+        return None
+    from driftpace.adaptive import summarise_labels
+
+    costs = {name: float(definition.get(name, 1.0)) for name in ("row_cost", "label_cost")}
+    return summarise_labels(LabelSums() if sums is None else sums, **costs)
+
+
 def status(campaign: "CampaignState", *, updated_at: str, lateness: Lateness | None = None) -> Status:
     """Return the current status."""
     return Status(
@@ -89,6 +99,7 @@ def status(campaign: "CampaignState", *, updated_at: str, lateness: Lateness | N
         created_at=campaign.created_at,
         updated_at=updated_at,
         lateness=lateness,
+        annotators=annotators(campaign.definition.to_values(), campaign.label_sums),
     )
 
 
@@ -120,12 +131,13 @@ def summary(campaign: "CampaignState") -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StatusSnapshot:
-    """The head of a campaign with its summary, the open order, and the last report with the key of its period."""
+    """The head of a campaign with its summary, the open order, the last report with the key of its period, and the annotators."""
 
     head: "Head"
     order: Order | None
     last: StepReport | None
     last_key: str | None
+    annotators: AnnotatorReport | None = None
 
     @classmethod
     def of_checkpoint(cls, head: "Head", checkpoint: bytes) -> "StatusSnapshot | None":
@@ -142,6 +154,7 @@ class StatusSnapshot:
                 order=None if opened is None else _order(head, opened),
                 last=decode(body["last"]),
                 last_key=body["last_key"],
+                annotators=annotators(body["definition"], decode(body["label_sums"])),
             )
         except (zlib.error, ValueError, KeyError, TypeError, AttributeError):
             return None
@@ -156,6 +169,7 @@ class StatusSnapshot:
             order=status.order,
             last=status.last,
             last_key=ledger[-1].key if ledger else None,
+            annotators=status.annotators,
         )
 
 

@@ -35,6 +35,10 @@ missing = {missing}
 {id}
 {groups}
 {weight}
+# Column with who labelled a row, where some rows are labelled by several people, and the prices of one more row and one more label.
+{annotator}
+{row_cost}
+{label_cost}
 # {numbers} for numbers, {two_classes} for classes. l2 is the penalty, or a list to select from in every period.
 {loss}
 {l2}
@@ -75,6 +79,9 @@ _EXAMPLES: Mapping[str, Any] = {
     "id": "customer",
     "groups": "shop",
     "weight": "survey_weight",
+    "annotator": "labelled_by",
+    "row_cost": 1.0,
+    "label_cost": 1.0,
     "loss": "squared",
     "l2": 0.001,
     "epsilon": 0.02,

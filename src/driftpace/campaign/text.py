@@ -4,12 +4,12 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from driftpace.formatting import known_number, plural
+from driftpace.formatting import known_number, plural, rows_and_labels
 from driftpace.records.requests import MEASURED_RISK
 
 if TYPE_CHECKING:
     from driftpace.campaign.records import Lateness, Order, Receipt, Undone
-    from driftpace.records import Assumption, Audit, Outcome, StepReport
+    from driftpace.records import AnnotatorReport, Assumption, Audit, Outcome, StepReport
 
 Line = tuple[str, str]
 """A label and its text."""
@@ -127,13 +127,14 @@ def receipt_sentence(receipt: "Receipt", source: str) -> str:
         (receipt.repeated, "already added in this period"),
     ]
     arrived = "; ".join(part.sentence for part in receipt.late)
-    if arrived and not receipt.rows and receipt.report is None:
+    if arrived and not receipt.rows + receipt.more_labels and receipt.report is None:
         skipped = ", ".join(f"{count:,} {reason}" for count, reason in counts if count)
         return f"{arrived}" + (f"; skipped {skipped}." if skipped else ".")
     skipped = ", ".join(f"{count:,} {reason}" for count, reason in counts if count)
-    if source and receipt.report is None and not receipt.rows and not skipped:
+    if source and receipt.report is None and not receipt.rows + receipt.more_labels and not skipped:
         return f"Nothing new in {source}: {_pending(order)}."
-    rows = f"Added {plural(receipt.rows, 'row')}" if receipt.rows or source else "Added no rows"
+    added = rows_and_labels(receipt.rows, receipt.more_labels)
+    rows = f"Added {added}" if receipt.rows + receipt.more_labels or source else "Added no rows"
     arrived = f"; {arrived}" if arrived else ""
     return f"{rows} to {period}{arrived}" + (f"; skipped {skipped}." if skipped else ".")
 
@@ -177,6 +178,23 @@ def lateness_lines(lateness: "Lateness | None") -> list[Line]:
         ("Warning", lateness.warning),
     ]
     return [(label, capitalized(text) if label != "Warning" else text) for label, text in texts if text]
+
+
+def annotator_lines(report: "AnnotatorReport | None", order: "Order | None" = None) -> list[Line]:
+    """Return how much of the noise is the annotators', and how many rows of an open order to label more than once."""
+    if report is None:
+        return []
+    lines = [("Annotators", capitalized(report.sentence))]
+    if report.agreement:
+        lines.append(("", capitalized(report.agreement)))
+    twice = 0 if order is None or order.closed else report.rows_to_repeat(order.missing)
+    if order is not None and twice:
+        times = "twice" if (report.labels_per_row or 1) <= 2 else f"{report.labels_per_row} times"
+        rows = (
+            "all rows" if twice == order.missing and twice > 1 else f"{twice:,} of the {plural(order.missing, 'row')}"
+        )
+        lines.append(("", f"Have {rows} labelled {times}, by different people"))
+    return lines + [("Warning", f"annotators: {sentence}") for sentence in report.warnings]
 
 
 def undone_lines(undone: "Undone") -> list[Line]:

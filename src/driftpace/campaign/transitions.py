@@ -8,6 +8,7 @@ import json
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from driftpace.campaign.definition import Definition
 from driftpace.campaign.records import Decision
 from driftpace.campaign.state import CampaignState, OpenPeriod
 from driftpace.errors import StateFileError
-from driftpace.records import Request, StepReport
+from driftpace.records import LabelSums, Request, StepReport
 from driftpace.storage.base import Entry
 from driftpace.storage.codec import decode
 from driftpace.tables.encoding import Encoding
@@ -95,6 +96,29 @@ def unpack_rows(data: bytes) -> PackedRows:
     return PackedRows(event=event, ids=ids)
 
 
+Labels = dict[str, set[str | None]]
+"""Who labelled each row, by id; None where that is not known."""
+
+
+def labels_in(deliveries: Iterable[bytes]) -> Labels:
+    """Return who labelled the rows of deliveries; rows without an id are not included."""
+    found: Labels = {}
+    for data in deliveries:
+        packed = unpack_rows(data)
+        for row_id, name in zip(packed.ids or (), packed.event.annotators or repeat(None), strict=False):
+            found.setdefault(row_id, set()).add(name)
+    return found
+
+
+def repeated_labels(packed: PackedRows, labels: Labels) -> list[bool]:
+    """Return which rows of a delivery were delivered before: a label by another annotator is not the same one."""
+    names = packed.event.annotators or repeat(None)
+    return [
+        bool(labels.get(row_id)) and (name is None or name in labels[row_id] or None in labels[row_id])
+        for row_id, name in zip(packed.ids or (), names, strict=False)
+    ]
+
+
 def pack_ids(ids: Sequence[str], weights: Sequence[float] | None = None) -> bytes:
     """Encode a list of ids as bytes, with the weights of the rows where they have any."""
     plain: Any = list(ids) if weights is None else {"ids": list(ids), "weights": [float(one) for one in weights]}
@@ -137,11 +161,19 @@ def created(entry: Entry) -> CampaignState:
     """Return the state after the first entry."""
     body = entry.body
     method, state = snapshot_from_body(body["tracker"], {})
-    last = decode(body["history"][-1]) if body["history"] else None
-    rows = sum(decode(report).samples for report in body["history"])
+    history = [decode(report) for report in body["history"]]
+    rows = sum(report.samples for report in history)
+    labels = LabelSums.over(report.label_sums for report in history)
     definition = Definition.of(body["definition"])
     return CampaignState(
-        seq=1, created_at=entry.at, definition=definition, method=method, state=state, last=last, rows=rows
+        seq=1,
+        created_at=entry.at,
+        definition=definition,
+        method=method,
+        state=state,
+        last=history[-1] if history else None,
+        rows=rows,
+        label_sums=labels,
     )
 
 
@@ -243,7 +275,13 @@ def closed(campaign: CampaignState) -> tuple[CampaignState, StepReport]:
         state, report = campaign.method.close(campaign.state)
     key = None if campaign.opened is None else campaign.opened.key
     return replace(
-        campaign, state=state, opened=None, last=report, last_key=key, rows=campaign.rows + report.samples
+        campaign,
+        state=state,
+        opened=None,
+        last=report,
+        last_key=key,
+        rows=campaign.rows + report.samples,
+        label_sums=LabelSums.over((campaign.label_sums, report.label_sums)),
     ), report
 
 

@@ -92,7 +92,7 @@ def ask(
 
     Example: driftpace ask churn --key 2026-W46 --select pool.csv --out tasks.csv
     """
-    from driftpace.campaign.text import lateness_lines
+    from driftpace.campaign.text import annotator_lines, lateness_lines
     from driftpace.cli.options import user_name
     from driftpace.cli.output import print_order
     from driftpace.cli.stores import opened_campaign
@@ -122,7 +122,7 @@ def ask(
                 if not dry_run:
                     order = campaign.ask(key=key, pool=pool, who=user)
                     notes = task.run(campaign, order, who=user, dry_run=False)
-            notes = [*lateness_lines(campaign.lateness()), *notes]
+            notes = [*lateness_lines(campaign.lateness()), *annotator_lines(campaign.annotators(), order), *notes]
     print_order(order, form, dry_run=dry_run, notes=notes)
     raise typer.Exit(order.code)
 
@@ -136,7 +136,7 @@ def _open_order(name: str, key: str | None, storage: str | None) -> "Order | Non
         snapshot = read_snapshot(store, name)
         if snapshot is None:
             require_campaign(store, name)
-        elif may_be_late(store, snapshot.head):
+        elif snapshot.annotators is not None or may_be_late(store, snapshot.head):
             return None
     order = None if snapshot is None else snapshot.order
     return order if order is not None and key in (None, order.key) else None

@@ -101,6 +101,7 @@ def read_rows(
         as_text=campaign.text_columns,
         exact=exact,
         target=campaign.definition.target,
+        annotator=campaign.definition.annotator,
         sheet=sheet,
     )
 

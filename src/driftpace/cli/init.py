@@ -147,6 +147,15 @@ def init(
             rich_help_panel=_DATA,
         ),
     ] = None,
+    annotator: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="The column with who labelled a row, where some rows are labelled by several people.",
+            show_default=False,
+            rich_help_panel=_DATA,
+        ),
+    ] = None,
     epsilon: Annotated[
         float | None,
         typer.Option(
@@ -283,6 +292,7 @@ def init(
         "missing": None if missing is None else missing.value,
         "id": row_id,
         "weight": weight,
+        "annotator": annotator,
         "groups": groups,
         "l2": l2,
         "epsilon": epsilon,
@@ -448,6 +458,7 @@ def infer(name: str, given: dict[str, Any]) -> "tuple[dict[str, Any], list[Line]
         "missing",
         "id",
         "weight",
+        "annotator",
         "groups",
         "l2",
         "epsilon",

@@ -54,7 +54,7 @@ def tell_labelled(campaign: "Campaign", url: str, project: int, options: dict[st
 
     definition = campaign.definition
     with connect(url) as studio:
-        labelled = studio.labelled(project, target=definition.target).rows
+        labelled = studio.labelled(project, target=definition.target, annotator=definition.annotator).rows
     drawn = set(campaign.drawn())
     rows = [row for row in labelled if not drawn or row[ROW_ID] in drawn]
     if not options["final"]:

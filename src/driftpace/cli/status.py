@@ -52,6 +52,7 @@ def status_lines(
 ) -> list["Line"]:
     """Return the details of a campaign's state."""
     from driftpace.campaign.text import (
+        annotator_lines,
         check_lines,
         lateness_lines,
         measured_check,
@@ -74,6 +75,7 @@ def status_lines(
             lines += measured_lines(snapshot.last.assumptions, snapshot.last.audit)
             lines += check_lines(() if check is None else (check,))
     lines += lateness_lines(lateness)
+    lines += annotator_lines(snapshot.annotators, snapshot.order)
     if refused:
         from driftpace.campaign.refusals import refused_sentence
 

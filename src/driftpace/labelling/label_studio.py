@@ -159,10 +159,11 @@ class LabelStudio:
         target: str | None = None,
         since: str | datetime | None = None,
         several: AnnotationPolicy = "latest",
+        annotator: str | None = None,
     ) -> LabelledRows:
-        """Return the labelled tasks as rows; ``target`` and ``several`` as in :func:`~driftpace.labelling.from_export`."""
+        """Return the labelled tasks as rows; the other parameters are those of :func:`~driftpace.labelling.from_export`."""
         tasks = self.annotated_tasks(project, since=since)
-        rows = rows_of_export(tasks, target=target, several=several, owner="labelled")
+        rows = rows_of_export(tasks, target=target, several=several, annotator=annotator, owner="labelled")
         moments = [task["updated_at"] for task in tasks if isinstance(task.get("updated_at"), str)]
         until = max(moments, default=None if since is None else _moment(since))
         return LabelledRows(rows=tuple(rows), until=until)

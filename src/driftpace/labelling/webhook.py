@@ -36,7 +36,14 @@ def check_secret(secret: str) -> None:
         )
 
 
-def parse_webhook(body: bytes, headers: Mapping[str, str], secret: str, *, target: str | None = None) -> WebhookCall:
+def parse_webhook(
+    body: bytes,
+    headers: Mapping[str, str],
+    secret: str,
+    *,
+    target: str | None = None,
+    annotator: str | None = None,
+) -> WebhookCall:
     """Read a webhook call.
 
     The secret is compared in constant time, before the body is parsed. An updated annotation delivers its row again, with the
@@ -52,6 +59,8 @@ def parse_webhook(body: bytes, headers: Mapping[str, str], secret: str, *, targe
         The shared secret.
     target : str, optional
         The labelled column; annotations without it are not a delivery.
+    annotator : str, optional
+        The column for who labelled a row.
 
     Raises
     ------
@@ -76,7 +85,9 @@ def parse_webhook(body: bytes, headers: Mapping[str, str], secret: str, *, targe
         raise DataError("a webhook call must be an object with an action, as Label Studio sends it; it is not.")
     project = call.get("project")
     number = project.get("id") if isinstance(project, dict) else None
-    rows = rows_of_export(_tasks(call), target=target, owner="parse_webhook") if action in ACTIONS[:3] else []
+    rows = []
+    if action in ACTIONS[:3]:
+        rows = rows_of_export(_tasks(call), target=target, annotator=annotator, owner="parse_webhook")
     return WebhookCall(action=clip(action), project=number if type(number) is int else None, rows=tuple(rows))
 
 

@@ -1,9 +1,16 @@
 """What rows labelled by several people show: sums over the rows of a period, and how much of the noise is the annotators'."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
 from driftpace.formatting import plural
+
+FIRST_SHARE, LATER_SHARE, ENOUGH_ROWS = 0.1, 0.05, 50
+"""The share of rows to label twice until enough of them are, and from then on."""
+
+MANY_LABELS = 10
+"""More labels a row than this are not told apart."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -149,6 +156,12 @@ class AnnotatorReport:
     plausible: tuple[int, int] | None = None
     saving: float | None = None
 
+    def rows_to_repeat(self, samples: int) -> int:
+        """Return how many of so many rows to label more than once: all where that is cheaper, else a few to know the noise."""
+        if self.labels_per_row is not None and self.labels_per_row > 1:
+            return samples
+        return math.ceil((FIRST_SHARE if self.repeated < ENOUGH_ROWS else LATER_SHARE) * samples)
+
     @property
     def advice(self) -> str:
         """What to buy next, in words, without a full stop."""
@@ -160,14 +173,16 @@ class AnnotatorReport:
         else:
             times = "twice" if self.labels_per_row == 2 else f"{self.labels_per_row} times"
             best = f"label every row {times}, {100.0 * (self.saving or 0.0):.0f} % cheaper for the same precision"
-        return best if least == most else f"{best} (not settled: {least} to {most} labels a row)"
+        to = f"{least} to {most}" if most <= MANY_LABELS else f"{least} or more"
+        return best if least == most else f"{best} (not settled: {to} labels a row)"
 
     @property
     def sentence(self) -> str:
         """The share and the advice in words, without a full stop."""
         if self.share is None or self.interval is None:
-            few = "no row was" if not self.repeated else f"only {plural(self.repeated, 'row')} {_were(self.repeated)}"
-            return f"not known: {few} labelled more than once; {self.advice}"
+            few = "no row" if not self.repeated else f"only {plural(self.repeated, 'row')}"
+            was = "were" if self.repeated > 1 else "was"
+            return f"not known: {few} of the closed periods {was} labelled more than once; {self.advice}"
         low, high = (100.0 * end for end in self.interval)
         return (
             f"{100.0 * self.share:.0f} % of the noise is the annotators' (95 %: {low:.0f} to {high:.0f} %; "
@@ -203,7 +218,3 @@ def _bias_sentence(one: AnnotatorBias, *, classes: bool) -> str:
         f"{one.name} {what} than the others on the same rows, by {abs(scale * one.bias):.3g}{unit} "
         f"(95 %: {low:.3g} to {high:.3g}; {plural(one.compared, 'row')})."
     )
-
-
-def _were(count: int) -> str:
-    return "was" if count == 1 else "were"

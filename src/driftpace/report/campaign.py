@@ -5,9 +5,9 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from driftpace.campaign.log_text import describe_entry
-from driftpace.campaign.text import measured_check, order_lines, order_sentence, period_name
+from driftpace.campaign.text import capitalized, measured_check, order_lines, order_sentence, period_name
 from driftpace.formatting import known_number, plural
-from driftpace.records import Assumption, Audit, Money, Verdict
+from driftpace.records import AnnotatorReport, Assumption, Audit, Money, Verdict
 from driftpace.report import campaign_figures
 from driftpace.report.page import (
     Card,
@@ -162,6 +162,12 @@ def _log(campaign: "Campaign") -> str:
     )
 
 
+def _noise_of_labels(report: AnnotatorReport) -> str:
+    """Return how much of the noise is the annotators', who labels differently, and what to buy next."""
+    said = [part.rstrip(".") for part in (report.sentence, report.agreement, *report.warnings) if part]
+    return "".join(f"{capitalized(part)}. " for part in said).rstrip()
+
+
 def _configuration(campaign: "Campaign", status: "Status") -> str:
     definition = campaign.definition
     facts: list[tuple[str, Any]] = [
@@ -170,6 +176,8 @@ def _configuration(campaign: "Campaign", status: "Status") -> str:
         ("Classes", "" if definition.classes is None else " and ".join(definition.classes)),
         ("Loss", definition.loss),
         ("Target", status.target),
+        ("Annotators", definition.annotator or ""),
+        ("Noise of labels", "" if status.annotators is None else _noise_of_labels(status.annotators)),
         ("Rows", "kept" if status.keep_rows else "discarded when a period is closed"),
         ("Created", status.created_at),
         ("Updated", f"{status.updated_at}, entry {status.entries} of the log"),

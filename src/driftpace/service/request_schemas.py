@@ -179,6 +179,9 @@ class DefinitionRequest(RequestModel):
     id: Word | None = None
     groups: Word | None = None
     weight: Word | None = None
+    annotator: Word | None = None
+    row_cost: Annotated[float, Field(ge=0, le=1e12)] | None = None
+    label_cost: Annotated[float, Field(gt=0, le=1e12)] | None = None
     loss: Annotated[str, _RegisteredLoss()] | None = None
     l2: (
         Annotated[float, Field(ge=0, le=1e12)]

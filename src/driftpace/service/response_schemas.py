@@ -274,6 +274,7 @@ class LateRowsResponse(ResponseModel):
     period: int
     key: str | None
     rows: int
+    more_labels: int
 
 
 class PreviewResponse(ResponseModel):
@@ -303,6 +304,7 @@ class ReceiptResponse(ResponseModel):
     effective: float | None
     late: list[LateRowsResponse]
     revision: RevisionResponse | None
+    more_labels: int
     preview: PreviewResponse | None = None
 
 
@@ -334,6 +336,37 @@ class LatenessResponse(ResponseModel):
     warning: str
 
 
+class AnnotatorResponse(ResponseModel):
+    """The labels of one annotator, and how far they are from the others' on the same rows."""
+
+    name: str
+    labels: int
+    compared: int
+    bias: float | None
+    interval: list[float] | None
+    clear: bool
+
+
+class AnnotatorsResponse(ResponseModel):
+    """How much of the noise is the annotators', and how many labels a row to buy."""
+
+    rows: int
+    labels: int
+    repeated: int
+    share: float | None
+    interval: list[float] | None
+    spread: float | None
+    disagreement: float | None
+    kappa: float | None
+    labels_per_row: int | None
+    plausible: list[int] | None
+    saving: float | None
+    annotators: list[AnnotatorResponse]
+    sentence: str
+    agreement: str
+    warnings: list[str]
+
+
 class StatusResponse(ResponseModel):
     """The status of a campaign and the next step."""
 
@@ -354,6 +387,7 @@ class StatusResponse(ResponseModel):
     created_at: str
     updated_at: str
     lateness: LatenessResponse | None
+    annotators: AnnotatorsResponse | None
 
 
 class LastResponse(ResponseModel):

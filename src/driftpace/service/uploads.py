@@ -57,7 +57,7 @@ _TABLE: dict[str, Any] = {
 _BYTES = {"schema": {"type": "string", "format": "binary"}}
 PREVIEW_ROWS, PREVIEW_COLUMNS = 5, 50
 """How much of a table a preview shows."""
-_ARRAYS = frozenset({"X", "y", "ids", "groups", "sample_weight"})
+_ARRAYS = frozenset({"X", "y", "ids", "groups", "sample_weight", "annotators"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,6 +84,7 @@ class Arrays:
     ids: list[str] | None
     groups: list[Any] | None
     sample_weight: Any = None
+    annotators: list[str] | None = None
 
 
 async def receive_upload(request: Request, sheet: str | None = None) -> Upload:
@@ -145,6 +146,7 @@ def read_rows(upload: Upload, campaign: Campaign, limits: TableLimits, *, owner:
         owner=owner,
         as_text=campaign.text_columns,
         target=definition.target,
+        annotator=definition.annotator,
         sheet=upload.sheet,
     )
 
@@ -158,7 +160,13 @@ def tell(campaign: Campaign, rows: dict[str, Column] | Arrays | None, **options:
         if rows.y is None:
             raise DataError("must be given with X; got none.", owner="deliveries", name="y")
         return campaign.tell(
-            rows.X, rows.y, ids=rows.ids, groups=rows.groups, sample_weight=rows.sample_weight, **options
+            rows.X,
+            rows.y,
+            ids=rows.ids,
+            groups=rows.groups,
+            sample_weight=rows.sample_weight,
+            annotators=rows.annotators,
+            **options,
         )
     return campaign.tell_table(rows, **options)
 
@@ -196,7 +204,9 @@ def predict(campaign: Campaign, rows: dict[str, Column] | Arrays) -> dict[str, A
 def _arrays(document: dict[str, Any], limits: TableLimits, owner: str) -> Arrays:
     for name in document:
         if name not in _ARRAYS:
-            raise DataError("must be one of y, ids, groups and sample_weight beside X.", owner=owner, name=clip(name))
+            raise DataError(
+                "must be one of y, ids, groups, sample_weight and annotators beside X.", owner=owner, name=clip(name)
+            )
     X = _numbers(document["X"], "X", 2, owner)
     if X.shape[0] > limits.rows or X.shape[1] > limits.columns:
         raise DataError(
@@ -205,20 +215,22 @@ def _arrays(document: dict[str, Any], limits: TableLimits, owner: str) -> Arrays
             name="X",
         )
     y = None if document.get("y") is None else _numbers(document["y"], "y", 1, owner)
-    ids = document.get("ids")
-    if ids is not None and not (isinstance(ids, list) and all(isinstance(item, str | int) for item in ids)):
-        raise DataError("must be an array of strings; it is not.", owner=owner, name="ids")
-    groups = document.get("groups")
-    if groups is not None and not (isinstance(groups, list) and all(isinstance(item, str | int) for item in groups)):
-        raise DataError("must be an array of strings; it is not.", owner=owner, name="groups")
+    words = {name: _words(document, name, owner) for name in ("ids", "groups", "annotators")}
     weights = document.get("sample_weight")
     return Arrays(
         X=X,
         y=y,
-        ids=None if ids is None else [str(item) for item in ids],
-        groups=None if groups is None else [str(item) for item in groups],
         sample_weight=None if weights is None else _numbers(weights, "sample_weight", 1, owner),
+        **words,
     )
+
+
+def _words(document: dict[str, Any], name: str, owner: str) -> list[str] | None:
+    """Return an array of texts; None where it is not given."""
+    given = document.get(name)
+    if given is not None and not (isinstance(given, list) and all(isinstance(item, str | int) for item in given)):
+        raise DataError("must be an array of strings; it is not.", owner=owner, name=name)
+    return None if given is None else [str(item) for item in given]
 
 
 def _numbers(value: Any, name: str, dimensions: int, owner: str) -> Any:

@@ -63,7 +63,12 @@ def _all_have(document: Any, names: Iterable[str]) -> bool:
 
 
 def rows_of_export(
-    document: Any, *, target: str | None = None, several: AnnotationPolicy = "latest", owner: str = "from_export"
+    document: Any,
+    *,
+    target: str | None = None,
+    several: AnnotationPolicy = "latest",
+    annotator: str | None = None,
+    owner: str = "from_export",
 ) -> list[dict[str, Any]]:
     """Return one row for each labelled task: its columns, its answers by the name of the question, and its id.
 
@@ -75,6 +80,8 @@ def rows_of_export(
         The labelled column; annotations without it do not count.
     several : {"latest", "majority"}
         Which of several annotations of a task counts.
+    annotator : str, optional
+        Instead: return a row for each annotator of a task, by the latest annotation, with who it is in this column.
     owner : str
         The function that error messages name.
 
@@ -93,10 +100,9 @@ def rows_of_export(
     validation.choice(owner, ("latest", "majority"), several=several)
     if is_full_export(document):
         tasks: Sequence[Mapping[str, Any]] = document["tasks"] if isinstance(document, dict) else document
-        made = (_of_task(task, target, several) for task in tasks)
-        return [row for row in made if row is not None]
+        return [row for task in tasks for row in _of_task(task, target, several, annotator)]
     if is_short_export(document):
-        return _of_short(document, target, several)
+        return _of_short(document, target, several, annotator)
     if document == [] or (isinstance(document, dict) and document.get("tasks") == []):
         return []
     raise DataError(
@@ -105,15 +111,38 @@ def rows_of_export(
     )
 
 
-def _of_task(task: Mapping[str, Any], target: str | None, several: AnnotationPolicy) -> dict[str, Any] | None:
+def _of_task(
+    task: Mapping[str, Any], target: str | None, several: AnnotationPolicy, annotator: str | None
+) -> list[dict[str, Any]]:
     annotations = task["annotations"] if isinstance(task["annotations"], list) else []
     there = [item for item in annotations if isinstance(item, dict) and not item.get("was_cancelled")]
     answered = [(item, _answers(item.get("result"))) for item in there]
-    answers = _settled([(item, values) for item, values in answered if _counts(values, target)], several)
-    if answers is None:
-        return None
+    counted = [(item, values) for item, values in answered if _counts(values, target)]
     row = {name: value for name, value in task["data"].items() if name not in (ROW_ID, ROW_SHOWN)}
-    return {**row, **answers, ROW_ID: _row_id(task)}
+    return [{**row, **answers, ROW_ID: _row_id(task)} for answers in _answered(counted, several, annotator)]
+
+
+def _answered(
+    annotations: Sequence[tuple[Mapping[str, Any], dict[str, Any]]], several: AnnotationPolicy, annotator: str | None
+) -> list[dict[str, Any]]:
+    """Return the answers that count: of one annotation of a task, or of one by each annotator."""
+    if annotator is None:
+        settled = _settled(annotations, several)
+        return [] if settled is None else [settled]
+    annotations = [pair for pair in annotations if pair[0].get("ground_truth") is True] or annotations
+    people: dict[str, list[tuple[Mapping[str, Any], dict[str, Any]]]] = {}
+    for pair in annotations:
+        people.setdefault(_who(pair[0]), []).append(pair)
+    made = ((name, _settled(own, "latest")) for name, own in people.items())
+    return [{**answers, annotator: name} for name, answers in made if answers is not None]
+
+
+def _who(annotation: Mapping[str, Any]) -> str:
+    """Return who made an annotation: an e-mail address where the export has it, or a number."""
+    who = annotation.get("completed_by", annotation.get("annotator"))
+    if isinstance(who, Mapping):
+        who = who.get("email") or who.get("id")
+    return "" if who is None else str(who)
 
 
 def _counts(answers: Mapping[str, Any], target: str | None) -> bool:
@@ -176,7 +205,9 @@ def _when(annotation: Mapping[str, Any]) -> tuple[str, int]:
         return str(moment), 0
 
 
-def _of_short(rows: Sequence[Mapping[str, Any]], target: str | None, several: AnnotationPolicy) -> list[dict[str, Any]]:
+def _of_short(
+    rows: Sequence[Mapping[str, Any]], target: str | None, several: AnnotationPolicy, annotator: str | None
+) -> list[dict[str, Any]]:
     """Return rows from one flat row for each annotation: what differs between those of one task, or is packed, is an answer."""
     tasks: dict[tuple[str, Any], list[Mapping[str, Any]]] = {}
     for row in rows:
@@ -186,9 +217,11 @@ def _of_short(rows: Sequence[Mapping[str, Any]], target: str | None, several: An
         answered = [
             (row, {name: _unpacked(value) for name, value in row.items() if name not in _not_ours()}) for row in group
         ]
-        settled = _settled([(row, values) for row, values in answered if _counts(values, target)], several)
-        if settled is not None:
-            made.append({**{name: value for name, value in settled.items() if value is not None}, ROW_ID: row_id})
+        counted = [(row, values) for row, values in answered if _counts(values, target)]
+        made += [
+            {**{name: value for name, value in answers.items() if value is not None}, ROW_ID: row_id}
+            for answers in _answered(counted, several, annotator)
+        ]
     return made
 
 

@@ -66,6 +66,7 @@ class _Options:
     exact: bool
     target: str | None
     several: AnnotationPolicy
+    annotator: str | None
     owner: str
 
 
@@ -80,6 +81,7 @@ def read_columns(  # noqa: PLR0913  public API
     exact: bool = False,
     target: str | None = None,
     several: AnnotationPolicy = "latest",
+    annotator: str | None = None,
     sheet: str | int | None = None,
 ) -> dict[str, Column]:
     r"""Read a table from a file, bytes, arrays or a data frame.
@@ -106,7 +108,7 @@ def read_columns(  # noqa: PLR0913  public API
         texts of all their digits.
     exact : bool
         Keep the original text of numbers and flags of a text file in ``Column.written``.
-    target, several
+    target, several, annotator
         Passed to ``rows_of_export`` for an export of Label Studio.
     sheet : str or int, optional
         The sheet of an Excel workbook, by its name or its place from 0; the first by default.
@@ -149,7 +151,16 @@ def read_columns(  # noqa: PLR0913  public API
     if file_kind is None:
         raise _unknown(raw, what)
     names = frozenset((ROW_FOR, ROW_ID, *as_text))
-    how = _Options(limits=limits, what=what, as_text=names, exact=exact, target=target, several=several, owner=owner)
+    how = _Options(
+        limits=limits,
+        what=what,
+        as_text=names,
+        exact=exact,
+        target=target,
+        several=several,
+        annotator=annotator,
+        owner=owner,
+    )
     try:
         if file_kind == "parquet":
             return read_parquet(raw, limits, what, as_text=names, owner=owner)
@@ -249,7 +260,7 @@ def _questions(document: Any) -> frozenset[str]:
 
 def _export_columns(document: Any, how: _Options) -> dict[str, Column]:
     """Return the columns of an export; answers that are numbers become numbers, and so does all of a short export's text."""
-    rows = rows_of_export(document, target=how.target, several=how.several, owner=how.owner)
+    rows = rows_of_export(document, target=how.target, several=how.several, annotator=how.annotator, owner=how.owner)
     if not rows:
         raise DataError(f"{how.what} must have at least one labelled task; got none.")
     columns = json_format.as_columns(json_format.gather(rows, how.limits, how.what), how.what, as_text=how.as_text)

@@ -108,3 +108,15 @@ def test_webhooks_without_an_open_order_are_refused(served: Serving, store: Stor
     begun(store, "closed", classes=["no", "yes"])
     answer = served.client.post("/api/hooks/label-studio/closed", json=call(1, "yes"), headers=headers)
     assert answer.status_code == 409
+
+
+def test_a_second_annotator_labels_the_same_row(served: Serving, store: Store, headers: dict[str, str]) -> None:
+    begun(store, "several", classes=["no", "yes"], features=["a", "b"], annotator="who").ask()
+    path = "/api/hooks/label-studio/several"
+    for who, answer in ((1, "yes"), (2, "no"), (2, "no")):
+        body = call(1, answer)
+        body["annotation"]["completed_by"] = who
+        assert served.client.post(path, json=body, headers=headers).status_code == 200
+    entries = store.entries("several", kinds=("delivered",))
+    assert [(entry.body["rows"], entry.body.get("more_labels")) for entry in entries] == [(1, None), (0, 1)]
+    assert served.client.get("/api/campaigns/several").json()["order"]["received"] == 1

@@ -331,6 +331,9 @@ def definition_facts(definition: Definition, status: Status) -> tuple[tuple[str,
         facts.append(("Groups", definition.groups))
     if definition.weight is not None:
         facts.append(("Weights", definition.weight))
+    if definition.annotator is not None:
+        facts.append(("Annotators", definition.annotator))
+    facts += [("Noise of labels", capitalized(sentence)) for sentence in _noise_of_labels(status)]
     penalty = definition.l2 if isinstance(definition.l2, tuple) else (definition.l2,)
     weights = ", ".join(f"{weight:g}" for weight in penalty)
     facts.append(("Loss", definition.loss + (f", L2 penalty {weights}" if any(penalty) else "")))
@@ -339,6 +342,12 @@ def definition_facts(definition: Definition, status: Status) -> tuple[tuple[str,
     facts += _period_facts(definition)
     facts.append(("Rows", "kept" if definition.keep_rows else "deleted when a period is closed"))
     return tuple(facts)
+
+
+def _noise_of_labels(status: Status) -> tuple[str, ...]:
+    """Return how much of the noise is the annotators', who labels differently, and what to buy next."""
+    report = status.annotators
+    return () if report is None else tuple(filter(None, (report.sentence, report.agreement, *report.warnings)))
 
 
 def _period_facts(definition: Definition) -> list[tuple[str, str]]:

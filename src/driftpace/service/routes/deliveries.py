@@ -139,7 +139,8 @@ async def label_studio(request: Request, name: CampaignName) -> Response:
     def run() -> tuple[Response, Receipt | None]:
         campaign = service.campaigns.get(name)
         secret = "x" * 16  # the middleware has authenticated the caller
-        call = parse_webhook(body, {SECRET_HEADER: secret}, secret, target=campaign.definition.target)
+        target, annotator = campaign.definition.target, campaign.definition.annotator
+        call = parse_webhook(body, {SECRET_HEADER: secret}, secret, target=target, annotator=annotator)
         drawn = set(campaign.drawn())
         rows = [row for row in call.rows if not drawn or row[ROW_ID] in drawn]  # the others belong to another period
         with refusals_noted(campaign, source="Label Studio", who=who):
@@ -167,6 +168,7 @@ def _tell_webhook(
     data = json.dumps(rows).encode()
     as_text = campaign.text_columns
     columns = read_columns(data, kind="json", limits=limits, owner="hooks", as_text=as_text, target=definition.target)
-    ids = sorted(f"{row.get(ROW_FOR)} {row[ROW_ID]}" for row in rows)
+    people = "" if definition.annotator is None else definition.annotator
+    ids = sorted(f"{row.get(ROW_FOR)} {row[ROW_ID]} {row.get(people, '')}".rstrip() for row in rows)
     digest = hashlib.sha256(json.dumps(ids).encode()).hexdigest()
     return campaign.tell_table(columns, delivery=f"label-studio:{project}:{digest}", source="Label Studio", who=who)
