@@ -4,6 +4,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import numpy as np
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
@@ -12,6 +13,16 @@ from tests.reference.serving import serving
 from tests.service.dashboard.examples import many, one
 
 HERE = Path("docs/images")
+
+
+def _sales() -> bytes:
+    """Return a table of orders whose demand depends on the price, less and less."""
+    rng = np.random.default_rng(0)
+    days = np.datetime64("2025-01-01") + np.arange(2400) * 365 // 2400
+    price = rng.normal(size=2400)
+    demand = (3.0 - np.linspace(0.0, 1.5, 2400)) * price + rng.normal(size=2400)
+    lines = [f"{row},{day},{x:.3f},{y:.3f}" for row, (day, x, y) in enumerate(zip(days, price, demand, strict=True))]
+    return "\n".join(["order_id,day,price,demand", *lines]).encode()
 
 
 def main() -> None:
@@ -34,6 +45,15 @@ def main() -> None:
         page.get_by_label("Budget (EUR)", exact=True).fill("150")
         page.get_by_text("A budget of 150 EUR does not meet").wait_for()
         page.locator("#what-if").screenshot(path=HERE / "dashboard-what-if.png")
+        page.set_viewport_size({"width": 1200, "height": 1180})
+        page.goto(f"{running.url}/check")
+        page.locator("#check-file").set_input_files({"name": "sales.csv", "mimeType": "text/csv", "buffer": _sales()})
+        page.locator("#check-target").fill("demand")
+        page.get_by_role("button", name="Check", exact=True).click()
+        page.locator("#check-commands pre").first.wait_for()
+        page.locator("#note.there").wait_for(state="detached")
+        page.evaluate("window.scrollTo(0, 0)")
+        page.screenshot(path=HERE / "dashboard-check.png")
         page.close()
         phone = browser.new_page(viewport={"width": 360, "height": 780}, color_scheme="dark", device_scale_factor=2)
         phone.goto(f"{running.url}/campaigns/flat-prices")

@@ -54,5 +54,5 @@ def test_receipts_report_unseen_categories(
     page.get_by_role("button", name="Upload a delivery…").click()
     page.get_by_label("File", exact=True).set_input_files(file)
     page.get_by_role("button", name="Upload", exact=True).click()
-    expect(page.locator(".receipt")).to_contain_text("3 rows counted.")
-    expect(page.locator(".receipt")).to_contain_text("1 row with an unlisted category of city counts as Milan.")
+    expect(page.locator("#upload .receipt")).to_contain_text("3 rows counted.")
+    expect(page.locator("#upload .receipt")).to_contain_text("1 row with an unlisted category of city counts as Milan.")

@@ -62,7 +62,7 @@ def test_a_period_from_the_list_to_closing(shop: Serving, visit: Visit, tmp_path
     page.get_by_label("File", exact=True).set_input_files(file)
     page.get_by_role("button", name="Upload", exact=True).click()
     page.get_by_text("20 rows counted.").wait_for()
-    expect(page.locator(".receipt")).to_contain_text("11 rows still missing.")
+    expect(page.locator("#upload .receipt")).to_contain_text("11 rows still missing.")
     page.get_by_label("File", exact=True).set_input_files(file)
     page.get_by_role("button", name="Upload", exact=True).click()
     page.get_by_text("was received before").wait_for()

@@ -7,6 +7,7 @@ import "./price.js";
 import "./money.js";
 import "./undo.js";
 import "./upload.js";
+import "./draw.js";
 import "./live.js";
 
 document.documentElement.classList.add("ready"); // the buttons work from now on

@@ -10,11 +10,12 @@ function named(counts) {
 }
 
 // good: rows counted, or period closed within the target; warn: closed above the target; quiet: nothing changed.
-export function receipt(body) {
+// Of a preview, rows would count.
+export function receipt(body, preview = false) {
   const { report, order } = body;
   const sentences = [];
   if (body.duplicate !== null) sentences.push(`This delivery was received before (log entry ${body.duplicate}); nothing was counted twice.`);
-  else if (body.rows > 0) sentences.push(`${rows(body.rows)} counted.`);
+  else if (body.rows > 0) sentences.push(`${rows(body.rows)} ${preview ? "would count" : "counted"}.`);
   else if (report === null && body.late.length === 0) sentences.push("No rows were counted.");
   for (const item of body.late) sentences.push(`${rows(item.rows)} for period ${item.period}${item.key === null ? "" : ` (${item.key})`} arrived late.`);
   if (body.revision !== null) sentences.push(`${body.revision.sentence.charAt(0).toUpperCase()}${body.revision.sentence.slice(1)}.`);
@@ -27,9 +28,9 @@ export function receipt(body) {
   if (body.incomplete > 0) sentences.push(`${rows(body.incomplete)} skipped: a feature is missing.`);
   for (const item of body.unknown_categories) sentences.push(`${rows(item.rows)} with an unlisted category of ${item.column} ${item.rows === 1 ? "counts" : "count"} as ${item.category}.`);
   for (const item of body.filled) sentences.push(`${Number(item.cells).toLocaleString("en")} missing cell${item.cells === 1 ? "" : "s"} of ${item.column} ${item.cells === 1 ? "counts" : "count"} as ${item.value}.`);
-  if (report !== null) sentences.push(`Period ${report.period} is closed: ${report.outcome_sentence}.`);
+  if (report !== null) sentences.push(`Period ${report.period} ${preview ? "would be" : "is"} closed: ${report.outcome_sentence}.`);
   else if (order.closed) sentences.push(`Period ${order.period} is closed.`);
-  else if (order.missing > 0) sentences.push(`${rows(order.missing)} still missing.`);
+  else if (order.missing > 0) sentences.push(`${rows(order.missing)} ${preview ? "would still be" : "still"} missing.`);
   else sentences.push("No rows are missing; the period is open.");
   if (body.duplicate !== null || (report === null && body.rows === 0 && body.late.length === 0)) return ["quiet", sentences];
   return [report === null || withinTarget(report) ? "good" : "warn", sentences];

@@ -18,6 +18,7 @@ function begin(form) {
 
   function label() {
     const chosen = file.files[0];
+    askForSheet(form, chosen);
     document.getElementById("drop-hint").textContent = chosen ? `${chosen.name}, ${Math.ceil(chosen.size / 1024).toLocaleString("en")} kB` : "or drop it here";
     button.textContent = !chosen && form.elements.final.value === "true" ? "Close the period" : "Upload";
   }
@@ -42,8 +43,9 @@ function begin(form) {
   async function look(chosen) {
     const answer = await deliver(chosen, form.elements, true);
     if (!answer.ok) { table(preview, null); showError(form, answer.message, file); return; }
-    const [, sentences] = receipt(answer.body);
+    const [, sentences] = receipt(answer.body, true);
     show("quiet", ["A preview: nothing was counted.", ...sentences], false);
+    done.textContent = "Cancel";
     table(preview, answer.body.preview);
     shown.focus();
   }
@@ -93,7 +95,7 @@ function begin(form) {
 
 // A delivery is identified by its rows, so that sending it twice counts once. It is for the period that was open when the dialog
 // was opened; the service refuses it if that period has been closed.
-function deliver(file, { final, others, balance }, look) {
+function deliver(file, { final, others, balance, sheet }, look) {
   const body = file === undefined ? null : new FormData();
   body?.append("file", file, file.name);
   const query = new URLSearchParams({ period: dialog.period });
@@ -101,11 +103,19 @@ function deliver(file, { final, others, balance }, look) {
   if (others.checked) query.set("accept_others", "true");
   if (balance.checked) query.set("balance", "true");
   if (look) query.set("dry_run", "true");
+  if (sheet.value.trim() !== "") query.set("sheet", sheet.value.trim());
   return write(`/api/campaigns/${encodeURIComponent(document.getElementById("campaign").dataset.name)}/deliveries?${query}`, body);
 }
 
+// Show the field for the sheet of a workbook.
+export function askForSheet(form, chosen) {
+  const place = form.querySelector("[data-workbook]");
+  place.hidden = !/\.xlsx$/i.test(chosen?.name ?? "");
+  if (place.hidden) form.elements.sheet.value = "";
+}
+
 // Fill an element with a table of the first rows of a file, or hide it.
-function table(place, preview) {
+export function table(place, preview) {
   place.hidden = preview === null;
   if (preview === null) { place.replaceChildren(); return; }
   const line = (cells, kind) => {
