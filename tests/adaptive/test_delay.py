@@ -45,7 +45,7 @@ def steady_rows(cost: float, delay: int) -> RowsInUse:
     walks, now = walk(cost)
     known = np.eye(delay + 1)[-1]
     for _ in range(60):
-        use = InUse(walks=walks, start=walks.next(now), known=known)
+        use = InUse(walks=walks, now=walks.next(now), start=walks.next(now), known=known)
         sized = rows_in_use(use, risk, EPSILON, EPSILON, 10**6)
         now = walks.after(use.start, sized.rows)
     return sized
@@ -71,7 +71,7 @@ def test_an_order_that_is_partly_in_time_costs_less() -> None:
     walks, now = walk(0.2)
     orders = []
     for known in ([0.0, 0.0, 1.0], [0.5, 0.5, 1.0], [1.0, 1.0, 1.0]):
-        use = InUse(walks=walks, start=walks.next(now), known=np.array(known))
+        use = InUse(walks=walks, now=walks.next(now), start=walks.next(now), known=np.array(known))
         orders.append(rows_in_use(use, risk, EPSILON, EPSILON, 10**6).rows)
     assert orders[0] > orders[1] > orders[2] > 0
 

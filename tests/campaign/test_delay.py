@@ -6,11 +6,11 @@ import pytest
 
 from driftpace.campaign import Campaign
 from driftpace.campaign.definition import Definition
-from driftpace.campaign.lateness import delay_price
 from driftpace.campaign.serialization import status_json
 from driftpace.campaign.template import template
 from driftpace.campaign.text import lateness_lines
 from driftpace.errors import ParameterError, ProtocolError
+from driftpace.records import DelayPrice
 from driftpace.storage import MemoryStore
 from tests.campaign.test_late import drawn_campaign, some
 from tests.campaign.test_undo import after_periods, recomputed
@@ -75,8 +75,8 @@ def test_rows_that_were_drawn_are_counted_by_their_ids() -> None:
 
 def test_overdue_rows_are_named() -> None:
     campaign = begun(MemoryStore(), delay=1)
-    samples = campaign.ask(key="W1").missing
-    campaign.tell(*rows_of(1, 0, samples - 1))
+    campaign.ask(key="W1")
+    campaign.tell(*rows_of(1, 0, 4))
     campaign.ask(key="W2")
     assert ("Warning", "overdue") not in [(label, text[:7]) for label, text in lateness_lines(campaign.lateness())]
     missing = campaign.outstanding()[1]
@@ -89,28 +89,39 @@ def test_overdue_rows_are_named() -> None:
 
 def test_the_price_of_the_delay_is_stated() -> None:
     campaign = begun(MemoryStore(), delay=2)
-    assert campaign.status().lateness is not None
-    assert status_json(campaign.status())["lateness"]["sentence"] == "labels may arrive up to 2 periods late"
-    for period in (1, 2, 3):
-        run_period(campaign, period)
-    lateness, last = campaign.lateness(), campaign.status().last
-    assert lateness is not None
-    assert last is not None
-    assert last.rho is not None
-    assert lateness.delay_price == delay_price(0.5 * last.rho**2 / last.epsilon, 2)
-    if math.isfinite(lateness.delay_price):
-        assert "times as many labels as in time" in lateness.sentence
-
-
-def test_a_delay_that_no_number_of_labels_makes_up_for() -> None:
-    campaign = begun(MemoryStore(), delay=100)
-    for period in (1, 2, 3):
+    unknown = status_json(campaign.status())["lateness"]
+    assert (unknown["delay_price"]["status"], unknown["delay_price"]["interval"]) == ("unknown", [None, None])
+    assert unknown["sentence"].startswith(
+        "labels may arrive up to 2 periods late; what labels 2 periods late cost is not known yet"
+    )
+    for period in range(1, 9):
         run_period(campaign, period)
     lateness = campaign.lateness()
     assert lateness is not None
-    assert math.isinf(lateness.delay_price)
-    assert "no number of labels reaches the target" in lateness.sentence
-    assert status_json(campaign.status())["lateness"]["delay_price"] is None
+    price = lateness.delay_price
+    assert price is not None
+    assert price == campaign.tracker().delay_price()
+    assert 1.0 <= price.interval[0] <= price.value <= price.interval[1]
+    assert price.interval[1] <= 1.0 / 0.4  # labels were in time
+    assert status_json(campaign.status())["lateness"]["delay_price"] == price.to_dict()
+    assert campaign.plan(horizon=3).delay_price == price
+
+
+def test_prices_that_are_unknown_and_impossible_differ() -> None:
+    unknown, impossible = (
+        DelayPrice(periods=4, value=20.0, interval=(3.0, math.inf)),
+        DelayPrice(periods=4, value=math.inf, interval=(math.inf, math.inf)),
+    )
+    assert unknown.to_dict() == {
+        "status": "unknown",
+        "periods": 4,
+        "value": 20.0,
+        "interval": [3.0, None],
+        "sentence": unknown.sentence,
+    }
+    assert "(at least 3.0)" in unknown.sentence
+    assert impossible.to_dict()["status"] == "impossible"
+    assert "no number of them reaches the target" in impossible.sentence
 
 
 @pytest.mark.parametrize(

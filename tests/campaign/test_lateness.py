@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
+from driftpace.adaptive.delay import price_of_delay
 from driftpace.campaign import Campaign
-from driftpace.campaign.lateness import delay_price
 from driftpace.campaign.text import lateness_lines
 from driftpace.storage import MemoryStore
 from tests.campaign.test_undo import after_periods
@@ -26,9 +26,9 @@ def test_the_price_is_that_of_the_steady_state(step: float, delay: int) -> None:
         return 1.0 / left - 1.0 / (left + step) if left > 0.0 else math.inf
 
     if math.isinf(rows(delay)):
-        assert math.isinf(delay_price(step, delay))
+        assert math.isinf(price_of_delay(step, delay))
     else:
-        assert delay_price(step, delay) == pytest.approx(rows(delay) / rows(0))
+        assert price_of_delay(step, delay) == pytest.approx(rows(delay) / rows(0))
 
 
 def test_learned_from_the_log() -> None:

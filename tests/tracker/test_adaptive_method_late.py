@@ -122,3 +122,25 @@ def test_a_period_has_one_order_by_default() -> None:
     request = tracker.ask()
     assert request.samples == order - 3
     assert "complete the order" in request.reason
+
+
+def test_the_price_of_a_delay_has_an_error_bar() -> None:
+    """The truth, 2.5 times as many labels, is in nine intervals of ten; two periods late is never called impossible.
+
+    The mean of what the drift may cost, models without evidence included, is the control: it says impossible.
+    """
+    covered, said, naive = [], [], []
+    for run in range(8):
+        population, tracker = world(0.2, 100 + run), Tracker(LOSS, epsilon=EPSILON, features=FEATURES, rng=run)
+        for n in range(1, 31):
+            tracker.step(functools.partial(population.period(n).draw, rng=np.random.default_rng([run, n])))
+            price, rho = tracker.delay_price(2), tracker.history[-1].rho
+            if n >= 6:
+                low, high = price.interval
+                covered.append(low <= 2.5 <= high)
+                said.append(price.status == "impossible")
+                naive.append(rho is not None and rho**2 / EPSILON >= 1.0)
+    assert np.mean(covered) > 0.9
+    assert not any(said)
+    assert np.mean(naive) > 0.1
+    assert tracker.delay_price(4).interval[0] >= low

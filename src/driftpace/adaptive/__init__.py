@@ -5,7 +5,7 @@ from driftpace.adaptive.audit import AuditState, ErrorRecord, audit_of, audit_ro
 from driftpace.adaptive.certificate import certificate
 from driftpace.adaptive.checks import Supply, checks, counted, measured_risk, status
 from driftpace.adaptive.choice import CHOICES, draw_by_rate, draw_stratified, importance
-from driftpace.adaptive.delay import MOST_DELAY, RowsInUse
+from driftpace.adaptive.delay import MOST_DELAY, RowsInUse, delay_price
 from driftpace.adaptive.held_out import LEAST as LEAST_HELD_OUT
 from driftpace.adaptive.held_out import MOST_SHARE, RowCounts, check_audit, count_rows, held_out_rows
 from driftpace.adaptive.outlook import PredictedBound, outlook_from_here, outlook_of
@@ -59,6 +59,7 @@ __all__ = [
     "checks",
     "count_rows",
     "counted",
+    "delay_price",
     "draw_by_rate",
     "draw_stratified",
     "drift",

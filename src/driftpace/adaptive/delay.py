@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from driftpace.adaptive.bank import Bank
+from driftpace.records import DelayPrice
 from driftpace.typing import BoolArray, FloatArray
 
 RECENT = 20
@@ -34,6 +35,9 @@ AT_ONCE = 0.4
 
 LEAST_AIM = 0.2
 """Orders aim at no less than this share of their usual aim: what little the drift leaves would take too many rows."""
+
+LEAST_PERIODS = 5
+"""Labelled periods before which nothing is said of the price of a delay."""
 
 STEADY_ORDERS, STEADY = 8, 1.25
 """Orders differ by at most this factor from the mean of so many before them."""
@@ -211,11 +215,13 @@ def expected_moments(walks: Walks, now: Moments, closed: Sequence[ClosedOrder], 
 class InUse:
     """What an order leaves when its labels are known and a model is in use.
 
-    ``start`` is what will be known of the open period, without its rows, when the labels outstanding have arrived; ``known`` the
-    share of an order that is known after each number of periods. Orders after this one are taken to be as large.
+    ``now`` is what is known of the open period without its rows, ``start`` what will be known of it when the labels outstanding
+    have arrived; ``known`` the share of an order that is known after each number of periods. Orders after this one are taken to be
+    as large.
     """
 
     walks: Walks
+    now: Moments
     start: Moments
     known: FloatArray
 
@@ -270,11 +276,47 @@ def rows_in_use(use: InUse, risk: Callable[[FloatArray], float], aim: float, eps
     if impossible >= SURE:
         return RowsInUse(rows=in_time, in_time=in_time, low=in_time, high=in_time, impossible=impossible)
     rows = max(fewest(lambda rows: risk(walks.mean(use.variances(rows), possible)) <= aim, most), in_time)
+    if use.known[0] >= AT_ONCE:
+        rows = max(rows, fewest(lambda rows: risk(walks.mean(walks.left(use.now, use.known[0] * rows))) <= aim, most))
     low, high = (
         fewest(lambda rows: risk(walks.quantile(use.variances(rows), RANGE[0])) <= aim, most),
         fewest(lambda rows: risk(walks.quantile(use.variances(rows), RANGE[1])) <= aim, most),
     )
     return RowsInUse(rows=rows, in_time=in_time, low=min(low, rows), high=max(high, rows), impossible=impossible)
+
+
+def price_of_delay(step: float, periods: int) -> float:
+    """Return how many times as many labels a delay takes; infinite where no number of labels reaches the target.
+
+    ``step`` is the cost of one step of the drift, in targets.
+
+    >>> [round(price_of_delay(0.2, periods), 1) for periods in (0, 1, 2, 4, 5)]
+    [1.0, 1.5, 2.5, 15.0, inf]
+    """
+    left = 1.0 - periods * step
+    return (1.0 + step) / (left * (left + step)) if left > 1e-12 else math.inf
+
+
+def delay_price(
+    banks: Sequence[Bank], epsilon: float, periods: int, closed: Sequence[ClosedOrder], delay: int | None
+) -> DelayPrice:
+    """Return the price of a delay, from the drift over so many periods by each model and how much of orders arrives in time."""
+    if not banks or banks[0].periods < LEAST_PERIODS:
+        return DelayPrice(periods=periods)
+    walks, now = Walks.of(banks, 0.0), moments_of(banks)
+    later = now
+    for _ in range(periods):
+        later = walks.next(later)
+    drift = later.spread - now.spread + walks.wobble
+    in_time = 0.0 if delay is None else float(arrival_shares(closed, delay)[0])
+    most = 1.0 / in_time if in_time >= AT_ONCE else math.inf
+    least, largest = (walks.quantile(drift, level) for level in (1.0 - SURE, SURE))
+    usual = walks.mean(np.clip(drift, least[:, None], largest[:, None]))
+    low, middle, high = (
+        min(price_of_delay(0.5 * float(walks.sizes @ each) / epsilon / periods, periods), most)
+        for each in (least, usual, largest)
+    )
+    return DelayPrice(periods=periods, value=middle, interval=(low, high))
 
 
 def steady(sized: RowsInUse, closed: Sequence[ClosedOrder]) -> int:

@@ -12,7 +12,6 @@ import numpy as np
 
 from driftpace.adaptive.bank import first_bank
 from driftpace.adaptive.delay import (
-    AT_ONCE,
     InUse,
     RowsInUse,
     Walks,
@@ -79,10 +78,10 @@ def rows_missing(
     """
     criterion, kept = _aim(config, state, judged), gathered - seen
     pilot = PILOT * state.size - state.memory.rows - gathered + lost  # a model passes through fewer, and looks certain
+    if config.delay is not None:
+        return _missing_in_use(config, state, judged, gathered=gathered, pilot=pilot, batch=batch)
     missing = max(_needed(criterion, state, judged) - kept, pilot, 0)
     low, high = (missing, missing) if not state.banks else _range(criterion, judged, state.sizes, kept)
-    if config.delay is not None:
-        return _missing_in_use(config, state, judged, gathered=gathered, missing=missing, pilot=pilot, batch=batch)
     return RowsNeeded(
         now=next_batch(state, missing, gathered=gathered, batch=batch, orders=config.orders),
         all=missing,
@@ -107,18 +106,16 @@ def _missing_in_use(
     judged: PeriodJudgement,
     *,
     gathered: int,
-    missing: int,
     pilot: int,
     batch: int,
 ) -> RowsNeeded:
-    """Return the same where labels may be late; ``missing`` are the rows that would be enough at once."""
+    """Return the same where labels may be late; an initial sample has ``pilot`` more rows."""
     use, criterion = in_use(config, state, judged), _aim(config, state, judged)
     sized = rows_in_use(
         use, lambda variances: criterion.risk(state.sizes, variances), criterion.epsilon, judged.epsilon, MOST
     )
-    at_once = math.ceil(missing / use.known[0]) if use.known[0] >= AT_ONCE else 0
     rows = sized.rows if sized.refused else steady(sized, state.closed)
-    wanted = max(rows - gathered, at_once, pilot, 0)
+    wanted = max(rows - gathered, pilot, 0)
     return RowsNeeded(
         now=next_batch(state, wanted, gathered=gathered, batch=batch, orders=config.orders),
         all=wanted,
@@ -140,10 +137,12 @@ def in_use(config: AdaptiveConfig, state: AdaptiveState, judged: PeriodJudgement
             first_bank(np.zeros(int(size)), float(variance), 2.0 * judged.epsilon / size)
             for size, variance in zip(state.sizes, judged.variances, strict=True)
         ]
-        return InUse(walks=Walks.of(banks, noise), start=moments_of(banks), known=known)
+        start = moments_of(banks)
+        return InUse(walks=Walks.of(banks, noise), now=start, start=start, known=known)
     walks = Walks.of(judged.banks, noise)
-    start = expected_moments(walks, moments_of(state.banks), state.closed, config.delay)
-    return InUse(walks=walks, start=walks.next(start), known=known)
+    now = moments_of(state.banks)
+    start = expected_moments(walks, now, state.closed, config.delay)
+    return InUse(walks=walks, now=walks.next(now), start=walks.next(start), known=known)
 
 
 def risk_in_use(config: AdaptiveConfig, state: AdaptiveState, judged: PeriodJudgement, rows: int) -> float:

@@ -25,9 +25,7 @@ from driftpace.adaptive.bank import (
 )
 from driftpace.adaptive.coordinates import Coordinates, blocks
 from driftpace.adaptive.delay import (
-    AT_ONCE,
     ClosedOrder,
-    arrival_shares,
     moments_of,
     with_closed,
 )
@@ -281,7 +279,7 @@ def _with_all_as_noise(fit: AdaptiveFit, most: float) -> AdaptiveFit:
 def _judge_later(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows) -> PeriodJudgement:
     memory, floor = state.memory, noise_floor(config)
     white = metric(rows, memory, state.model)
-    unseen = _labels_unseen(config, state, rows)
+    unseen = _labels_unseen(config, rows)
     forgetting = 0.0 if unseen else FORGETTING
     banks = in_coordinates(tuple(predict(bank, forgetting=forgetting) for bank in state.banks), state, white)
     noise, upper = noise_of(memory.noise, floor, config.noise_margin)
@@ -331,13 +329,13 @@ def _judge_later(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows)
     )
 
 
-def _labels_unseen(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows) -> bool:
+def _labels_unseen(config: AdaptiveConfig, rows: DesignRows) -> bool:
     """Whether a period is judged before its labels arrive, which are late.
 
     The drift is then as it was: a jump, or another way to drift, would show with the labels, and its chance is weighed then. The
     record of errors is that of predictions which had seen the labels of the period before.
     """
-    return config.delay is not None and len(rows) == 0 and arrival_shares(state.closed, config.delay)[0] < AT_ONCE
+    return config.delay is not None and len(rows) == 0
 
 
 def with_closed_order(

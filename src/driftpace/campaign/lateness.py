@@ -4,12 +4,14 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 
+from driftpace.adaptive import MOST_DELAY
 from driftpace.campaign.late import outstanding_rows
 from driftpace.campaign.records import Lateness
 from driftpace.campaign.replay import LogInForce
 from driftpace.campaign.state import CampaignState
 from driftpace.campaign.transitions import unpack_rows
 from driftpace.storage.base import Store
+from driftpace.tracker.late import find_delay_price
 
 RECENT = 20
 """Periods from which the lateness is learned."""
@@ -17,25 +19,6 @@ LEVEL = 3.29
 """Standard errors at which two shares differ: by chance once in a thousand comparisons."""
 LEAST = 5
 """Rows of either class, in time and late, below which shares are not compared."""
-
-
-def delay_price(step: float, periods: int) -> float:
-    """Return how many times as many labels a delay takes; infinite where no number of labels reaches the target.
-
-    Parameters
-    ----------
-    step : float
-        Cost of one step of the drift, in units of the target.
-    periods : int
-        How many periods late the labels are.
-
-    Examples
-    --------
-    >>> [round(delay_price(0.2, periods), 1) for periods in (0, 1, 2, 4, 5)]
-    [1.0, 1.5, 2.5, 15.0, inf]
-    """
-    left = 1.0 - periods * step
-    return (1.0 + step) / (left * (left + step)) if left > 1e-12 else math.inf
 
 
 def lateness_of(store: Store, state: CampaignState) -> Lateness | None:
@@ -61,9 +44,9 @@ def lateness_of(store: Store, state: CampaignState) -> Lateness | None:
         shares={late: rows / total for late, rows in sorted(arrived.items())} if total else {},
         median=median,
         outstanding=outstanding,
-        price=_price(state, median),
+        price=find_delay_price(state.method, state.state, median) if 0 < median <= MOST_DELAY else None,
         delay=delay,
-        delay_price=math.nan if delay is None else _price(state, delay),
+        delay_price=None if delay is None else find_delay_price(state.method, state.state, delay),
         overdue=0 if delay is None else sum(rows for period, rows in outstanding.items() if current - period > delay),
         classes=_late_classes(store, state, {entry.seq: bool(entry.body.get("late")) for entry in deliveries}),
     )
@@ -76,13 +59,6 @@ def _median(counts: "Counter[int]") -> int:
         if seen >= half:
             return value
     return 0
-
-
-def _price(state: CampaignState, periods: int) -> float:
-    last = state.last
-    if last is None or last.rho is None or last.measures != "rho" or not last.epsilon > 0.0:
-        return math.nan
-    return delay_price(0.5 * last.rho**2 / last.epsilon, periods)
 
 
 def _late_classes(store: Store, state: CampaignState, late: Mapping[int, bool]) -> tuple[float, float] | None:

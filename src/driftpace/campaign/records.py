@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Any
 
 from driftpace.formatting import known_number, plural, rows_and_labels
-from driftpace.records import AnnotatorReport, Money, Outcome, Request, StepReport, Verdict
+from driftpace.records import AnnotatorReport, DelayPrice, Money, Outcome, Request, StepReport, Verdict
 from driftpace.tables.cell_counts import FilledCells, MappedCategories
 from driftpace.tables.pool_mismatch import PoolMismatch
 from driftpace.typing import FloatArray
@@ -198,14 +198,14 @@ class Lateness:
         Median over rows; rows that are still outstanding count with the time since their period.
     outstanding : mapping of int to int
         Rows drawn for closed periods that are without a label.
-    price : float
-        How many times as many labels the median delay takes at the current drift; nan while the drift is not known.
+    price : DelayPrice, optional
+        How many times as many labels the median delay takes; None where it is 0.
     classes : tuple of float, optional
         Share of the second class among labels in time and among late ones, where they differ; None otherwise.
     delay : int, optional
         How many periods late labels may be, as the definition says.
-    delay_price : float
-        How many times as many labels that takes at the current drift; nan while the drift is not known.
+    delay_price : DelayPrice, optional
+        How many times as many labels that takes.
     overdue : int
         Outstanding rows that are later than the delay.
     """
@@ -213,30 +213,29 @@ class Lateness:
     shares: Mapping[int, float]
     median: int
     outstanding: Mapping[int, int]
-    price: float
+    price: DelayPrice | None = None
     classes: tuple[float, float] | None = None
     delay: int | None = None
-    delay_price: float = math.nan
+    delay_price: DelayPrice | None = None
     overdue: int = 0
 
     @property
     def sentence(self) -> str:
         """What the delay means, as a sentence without a full stop; "" where labels arrive in time."""
-        return "; ".join(part for part in (self._allowed, self._learned) if part)
+        price = self.price if self.delay_price is None else self.delay_price
+        parts = (self._allowed, self._learned, "" if price is None else price.sentence)
+        return "; ".join(part for part in parts if part)
 
     @property
     def _allowed(self) -> str:
-        if self.delay is None:
-            return ""
-        return _with_price(f"labels may arrive up to {plural(self.delay, 'period')} late", self.delay_price)
+        return "" if self.delay is None else f"labels may arrive up to {plural(self.delay, 'period')} late"
 
     @property
     def _learned(self) -> str:
         late = sum(share for periods, share in self.shares.items() if periods)
         if late == 0.0 or self.median == 0:
             return f"{100.0 * late:.0f} % of the labels arrive after their period was closed" if late else ""
-        half = f"half of the labels arrive {plural(self.median, 'period')} late or later"
-        return _with_price(half, self.price)
+        return f"half of the labels arrive {plural(self.median, 'period')} late or later"
 
     @property
     def warning(self) -> str:
@@ -262,14 +261,6 @@ class Lateness:
             f"late classes: the second class has {early} of the labels in time and {late} of the late ones; while rows are "
             "outstanding the model sees too few of the later one"
         )
-
-
-def _with_price(delay: str, price: float) -> str:
-    if math.isnan(price):
-        return delay
-    if math.isinf(price):
-        return f"{delay}: at this drift no number of labels reaches the target with that delay"
-    return f"{delay}, which takes {price:.1f} times as many labels as in time at this drift"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

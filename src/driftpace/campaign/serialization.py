@@ -257,12 +257,12 @@ def annotators_json(report: AnnotatorReport) -> dict[str, Any]:
 
 
 def lateness_json(lateness: Lateness) -> dict[str, Any]:
-    """Return how late labels arrive, what that costs, and which rows are outstanding; None stands for no finite number."""
+    """Return how late labels arrive, what that costs, and which rows are outstanding; None for a price where there is no delay."""
     return {
         "delay": lateness.delay,
-        "delay_price": number(lateness.delay_price),
+        "delay_price": None if lateness.delay_price is None else lateness.delay_price.to_dict(),
         "median": lateness.median,
-        "median_price": number(lateness.price),
+        "median_price": None if lateness.price is None else lateness.price.to_dict(),
         "shares": [{"periods": periods, "share": share} for periods, share in lateness.shares.items()],
         "outstanding": [{"period": period, "rows": rows} for period, rows in lateness.outstanding.items()],
         "overdue": lateness.overdue,

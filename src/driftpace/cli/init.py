@@ -206,7 +206,7 @@ def init(
             metavar="PERIODS",
             help="How many periods after their order labels may arrive; the next order does not wait for them. Default: it does.",
             min=1,
-            max=1000,
+            max=100,
             show_default=False,
             rich_help_panel=_TARGET,
         ),

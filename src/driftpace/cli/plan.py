@@ -5,6 +5,7 @@ import io
 import sys
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from enum import StrEnum
 from json import dumps
 from pathlib import Path
@@ -177,6 +178,7 @@ def plan(
             baselines=compare,
             curve=curve,
         )
+    analysis = replace(analysis, plan=replace(analysis.plan, delay_price=source.delay_price))
     written = {}
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,7 @@ from driftpace.errors import ParameterError
 
 if TYPE_CHECKING:
     from driftpace.planning import Budget, Cost, Gap, Outlook
-    from driftpace.records import Money
+    from driftpace.records import DelayPrice, Money
     from driftpace.tracker import Tracker
 
 
@@ -24,6 +24,7 @@ class PlanSource:
     bought_before: bool = False
     budget: "Budget | None" = None
     money: "Money | None" = None
+    delay_price: "DelayPrice | None" = None
 
     @property
     def periods_left(self) -> int:
@@ -76,6 +77,7 @@ class PlanSource:
             bought_before=bool(history) and history[-1].samples > 0,
             budget=tracker.budget,
             money=_money(tracker),
+            delay_price=None if tracker.delay is None else tracker.delay_price(),
         )
 
 

@@ -47,8 +47,14 @@ def summary_lines(analysis: PlanAnalysis, source: str) -> list[tuple[str, str]]:
         ("Target", target_text(analysis.plan)),
         ("Optimality", proof_text(analysis)),
         ("Budget", budget_text(analysis)),
+        ("Delay", delay_text(analysis.plan)),
     ]
     return [(label, text) for label, text in lines if text]
+
+
+def delay_text(plan: Plan) -> str:
+    """Return what late labels cost beyond the plan; "" where labels are in time."""
+    return "" if plan.delay_price is None else f"the plan is for labels in time; {plan.delay_price.sentence}"
 
 
 def task_text(analysis: PlanAnalysis) -> str:

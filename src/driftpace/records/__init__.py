@@ -7,6 +7,7 @@ from driftpace.lazy import lazy
 if TYPE_CHECKING:
     from driftpace.records.annotators import AnnotatorBias, AnnotatorReport, AnnotatorSums, LabelSums
     from driftpace.records.constants import Constants, DriftEstimate, Estimate
+    from driftpace.records.delay import DelayPrice
     from driftpace.records.money import Money
     from driftpace.records.reports import Audit, Fit, PeriodData, Selected, StepReport
     from driftpace.records.requests import Assumption, Outcome, Plan, Request, Sizing, Verdict
@@ -18,6 +19,7 @@ __all__ = [
     "Assumption",
     "Audit",
     "Constants",
+    "DelayPrice",
     "DriftEstimate",
     "Estimate",
     "Fit",
@@ -43,6 +45,7 @@ if not TYPE_CHECKING:  # a type checker knows the names above and must reject an
             "Assumption": "requests",
             "Audit": "reports",
             "Constants": "constants",
+            "DelayPrice": "delay",
             "DriftEstimate": "constants",
             "Estimate": "constants",
             "Fit": "reports",

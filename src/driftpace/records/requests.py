@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from driftpace.records.delay import DelayPrice
 from driftpace.records.money import Money
 
 
@@ -155,6 +156,8 @@ class Plan:
         How the planner ended, in words.
     price : float, optional
         How much the objective falls for one more unit of money, where the planner knows it.
+    delay_price : DelayPrice, optional
+        How many times as many labels a delay takes; the plan is for labels in time. None without a delay.
 
     Examples
     --------
@@ -180,6 +183,7 @@ class Plan:
     method: str
     reason: str
     price: float | None = None
+    delay_price: DelayPrice | None = None
 
     @property
     def horizon(self) -> int:
@@ -251,6 +255,7 @@ class Plan:
             "lower": finite_or_none(self.lower),
             "proven_gap": finite_or_none(self.proven_gap),
             "price": None if self.price is None else finite_or_none(self.price),
+            "delay_price": None if self.delay_price is None else self.delay_price.to_dict(),
             "periods": self._periods(),
         }
 

@@ -322,13 +322,23 @@ class OutstandingResponse(ResponseModel):
     rows: int
 
 
+class DelayPriceResponse(ResponseModel):
+    """How many times as many labels a delay takes; numbers are null where they are unknown or infinite, as the status says."""
+
+    status: Literal["unknown", "finite", "impossible"]
+    periods: int
+    value: float | None
+    interval: tuple[float | None, float | None]
+    sentence: str
+
+
 class LatenessResponse(ResponseModel):
     """How late labels arrive, what that costs, and which rows are outstanding."""
 
     delay: int | None
-    delay_price: float | None
+    delay_price: DelayPriceResponse | None
     median: int
-    median_price: float | None
+    median_price: DelayPriceResponse | None
     shares: list[LateShareResponse]
     outstanding: list[OutstandingResponse]
     overdue: int

@@ -131,6 +131,7 @@ TYPES: dict[str, str] = {
     "annotator-sums": "driftpace.records:AnnotatorSums",
     "assumption": "driftpace.records:Assumption",
     "constants": "driftpace.records:Constants",
+    "delay-price": "driftpace.records:DelayPrice",
     "drift-estimate": "driftpace.records:DriftEstimate",
     "estimate": "driftpace.records:Estimate",
     "label-sums": "driftpace.records:LabelSums",

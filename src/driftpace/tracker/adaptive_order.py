@@ -33,6 +33,9 @@ from driftpace.records import Outcome
 from driftpace.tracker.spending import PeriodSupply, Spending, not_known_yet, plan_period, reason
 from driftpace.tracker.state import PeriodOrder, RowBatch
 
+LATE_PILOT = 10
+"""Rows for each coefficient in an initial sample whose labels may be late: no second batch can follow it in the period."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class PeriodLook:
@@ -191,9 +194,10 @@ def _of_them(counts: RowCounts, total: int) -> str:
 def _initial_order(period: OpenPeriod, adaptive: AdaptiveState | None) -> PeriodOrder:
     """Return the first batch of all, when nothing is known; ``adaptive`` is None before the number of columns is."""
     limit, beyond = period.limit, period.beyond
-    wanted = FIRST_ROWS if adaptive is None else PILOT * adaptive.size
+    each = PILOT if period.config.delay is None else LATE_PILOT
+    wanted = FIRST_ROWS * each // PILOT if adaptive is None else each * adaptive.size
     purpose = (
-        "the number of columns" if adaptive is None else f"the noise ({PILOT} for each of {adaptive.size} coefficients)"
+        "the number of columns" if adaptive is None else f"the noise ({each} for each of {adaptive.size} coefficients)"
     )
     total = _within(period, wanted)
     gives = "the budget pays for" if beyond is Outcome.BUDGET else "this period can have"

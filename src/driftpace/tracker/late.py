@@ -10,9 +10,14 @@ from typing import Any, Self
 
 import numpy as np
 
+from driftpace.adaptive import delay_price
 from driftpace.errors import ProtocolError, StateFileError
-from driftpace.records import StepReport
+from driftpace.records import DelayPrice, StepReport
 from driftpace.storage.codec import decode, encode
+from driftpace.tracker.adaptive_method import AdaptiveMethod
+from driftpace.tracker.budget_method import BudgetState
+from driftpace.tracker.builder import model_method
+from driftpace.tracker.candidates_method import CandidatesMethod
 from driftpace.tracker.codec import decode_state, encode_state
 from driftpace.tracker.method import Method, TellEvent
 from driftpace.tracker.revision import Orders, orders_of, to_decide_again, with_orders
@@ -101,6 +106,23 @@ class LateWindow:
             )
         except (KeyError, TypeError, ValueError) as error:
             raise StateFileError(f"the state does not have the shape this version reads: {error}") from error
+
+
+def delay_of(method: Method) -> int | None:
+    """Return how many periods late the labels of a method may be; None where they are in time."""
+    first = method.methods[0] if isinstance(method, CandidatesMethod) else method
+    inner = model_method(first)
+    return inner.config.delay if isinstance(inner, AdaptiveMethod) else None
+
+
+def find_delay_price(method: Method, state: Any, periods: int) -> DelayPrice:
+    """Return what labels so many periods late cost; unknown for methods that are made of parts."""
+    method, state = method.current(state)
+    inner = model_method(method)
+    state = state.inner if isinstance(state, BudgetState) else state
+    if not isinstance(inner, AdaptiveMethod) or state.adaptive is None or not state.adaptive.banks:
+        return DelayPrice(periods=periods)
+    return delay_price(state.adaptive.banks, inner.target(state), periods, state.adaptive.closed, inner.config.delay)
 
 
 _FIELDS = ("X", "y", "columns", "groups", "weights", "earlier_weights", "ids", "annotators", "late")

@@ -19,7 +19,7 @@ from driftpace.errors import DataError, ParameterError, ProtocolError
 from driftpace.learners import Learner
 from driftpace.losses import Loss
 from driftpace.planning import Budget, Cost, Gap, LinearCost, Outlook
-from driftpace.records import AnnotatorReport, Constants, LabelSums, Money, Plan, Request, StepReport
+from driftpace.records import AnnotatorReport, Constants, DelayPrice, LabelSums, Money, Plan, Request, StepReport
 from driftpace.rules import Rule
 from driftpace.selection import Selection
 from driftpace.storage import read_state, write_state
@@ -45,7 +45,7 @@ from driftpace.tracker.inputs import (
     read_targets,
     read_weights,
 )
-from driftpace.tracker.late import KeptPeriod, LateWindow
+from driftpace.tracker.late import KeptPeriod, LateWindow, delay_of, find_delay_price
 from driftpace.tracker.method import Method, TellEvent, require_order
 from driftpace.tracker.paper import RuleName, paper_parts, with_paper_parts
 from driftpace.tracker.row_choice import choose_rows
@@ -624,6 +624,24 @@ class Tracker:
         self._state, self._late = state, late
         return History(again)
 
+    def delay_price(self, periods: int | None = None) -> DelayPrice:
+        """Return how many times as many labels a delay takes as labels in time, at the drift seen so far.
+
+        Parameters
+        ----------
+        periods : int, optional
+            How many periods late the labels are; by default ``delay``.
+
+        Returns
+        -------
+        DelayPrice
+            With ``status`` "finite", "impossible" where no number of labels reaches the target, or "unknown".
+        """
+        periods = self.delay if periods is None else periods
+        validation.count("Tracker.delay_price", least=1, at_most=MOST_DELAY, periods=periods)  # type: ignore[arg-type]
+        assert periods is not None
+        return find_delay_price(self._method, self._state, int(periods))
+
     def forget(self) -> None:
         """Withdraw the rows of the open period, such as a delivery that proved wrong."""
         self._state = self._method.forget(self._state)
@@ -736,7 +754,8 @@ class Tracker:
 
         With ``horizon`` alone the plan is the cheapest that meets the target, with ``budget`` alone it lasts as long as the money,
         with both it comes as close to the target as it can. A tracker with a budget uses its prices; with neither, it plans the
-        remaining money over the remaining periods, for its goal.
+        remaining money over the remaining periods, for its goal. Plans are for labels in time: with a ``delay`` the plan's
+        ``delay_price`` says how many times as many it takes.
 
         Parameters
         ----------
@@ -768,7 +787,7 @@ class Tracker:
                 gap = money.goal.later(state.period - 1) if gap is None else gap
         from driftpace.planning import plan  # slow to import, and not always needed
 
-        return plan(
+        made = plan(
             outlook,
             cost=LinearCost() if cost is None else cost,
             epsilon=epsilon,
@@ -781,6 +800,12 @@ class Tracker:
             first_period=state.period,
             accuracy=accuracy,
         )
+        return made if self.delay is None else replace(made, delay_price=self.delay_price())
+
+    @property
+    def delay(self) -> int | None:
+        """How many periods late labels may be; None where they are in time."""
+        return delay_of(self._method)
 
     @property
     def period(self) -> int:
