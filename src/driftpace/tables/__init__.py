@@ -10,6 +10,7 @@ from driftpace.tables.learn import LearnedEncoding, learn_encoding
 from driftpace.tables.limits import LOCAL_LIMITS, MAX_CATEGORIES, TableLimits
 from driftpace.tables.read import FileKind, read_columns
 from driftpace.tables.sample import DrawnRows, draw_rows, row_ids
+from driftpace.tables.target_encoder import TargetEncoder
 from driftpace.tables.write import rows_of, write_rows
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "LearnedEncoding",
     "NumberColumn",
     "TableLimits",
+    "TargetEncoder",
     "draw_rows",
     "learn_encoding",
     "read_columns",
