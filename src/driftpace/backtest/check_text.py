@@ -76,7 +76,7 @@ def _target(check: TableCheck) -> str:
         if not check.candidates:
             return "none: no other column holds numbers or two classes"
         return f"not named. Which column do you want to predict? Possible: {_listed(check.candidates)}"
-    if not check.features and check.problems and check.periods:
+    if not check.features and check.problems and check.periods and check.target not in check.candidates:
         return f"{check.target} cannot be used; columns that can be predicted: {_listed(check.candidates) or 'none'}"
     detail = f": {check.target_detail}" if check.target_detail else ""
     waiting = f"; {count(check.unlabelled)} rows have none yet and are not used" if check.unlabelled else ""

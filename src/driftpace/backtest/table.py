@@ -194,7 +194,7 @@ def read_table(  # noqa: PLR0913  public API
     labels, by_period = _periods(rule, columns, keep, owner, about_periods)
     notes += about_periods
     options = EncodingOptions(missing=missing, max_categories=max_categories, owner=owner)
-    apart += _excluded(columns, exclude, frame, owner)
+    apart += _excluded(columns, exclude, target, frame, owner)
     encoded = encode_features(columns, chosen, apart, keep, np.concatenate(by_period), options, notes)
     if encoded.keep is not keep:
         keep = encoded.keep
@@ -375,9 +375,11 @@ def _named_features(
     return chosen
 
 
-def _excluded(columns: dict[str, Column], exclude: Sequence[str], source: object, owner: str) -> list[str]:
+def _excluded(columns: dict[str, Column], exclude: Sequence[str], target: str, source: object, owner: str) -> list[str]:
     if isinstance(exclude, str):
         raise ParameterError(f"must be a list of names; got the text {exclude!r}.", owner=owner, name="exclude")
+    if target in exclude:
+        raise ParameterError(f"must not be the target; got {target!r}.", owner=owner, name="exclude")
     return [named_column(columns, name, source, "exclude", owner) for name in exclude]
 
 
@@ -415,8 +417,9 @@ def _target(
         raise DataError(f"target {name!r} must be numbers or two classes; it is {_words(kind)}.", owner=owner)
     words = sorted(set(values.tolist()))
     if len(words) != 2:
+        got = f"got {len(words):,} texts, such as" if len(words) > 1 else "each of its values is"
         raise DataError(
-            f"target {name!r} must be numbers or two classes; got {len(words):,} texts, such as {words[0]!r}.",
+            f"target {name!r} must be numbers or two classes; {got} {words[0]!r:.80}.",
             owner=owner,
         )
     notes.append(f"Target {name}: {words[0]!r} is 0 and {words[1]!r} is 1.")

@@ -228,6 +228,13 @@ class Definition:
         used = [*roles.values(), *(self.features or ())]
         twice = next((name for name in used if used.count(name) > 1), None)
         if twice is not None:
+            as_what = [role for role, column in roles.items() if column == twice]
+            if len(as_what) > 1:
+                raise ParameterError(
+                    f"must be another column than the {as_what[0]}; got {twice!r} for both.",
+                    owner="Campaign",
+                    name=as_what[1],
+                )
             raise ParameterError(f"must name each column once; got {twice!r} twice.", owner="Campaign", name="features")
         for setting in ("categories", "fill", "indicators"):
             for name in getattr(self, setting):

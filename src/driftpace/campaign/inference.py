@@ -98,6 +98,16 @@ def infer_definition(table: Any, *, source: str = "the table", **settings: Any) 
     return Inference(definition=Definition.of(values), notes=tuple(notes))
 
 
+def _check_weights(column: "Column", name: str) -> None:
+    """Refuse a column of weights that no delivery could use; missing cells may be filled in later."""
+    numbers = numbers_each(column)
+    bad = ~column.missing & ~((numbers >= 0.0) & np.isfinite(numbers))
+    if bad.any():
+        row = int(np.argmax(bad))
+        got = f"{str(column.values[row])!r:.80}"
+        raise _refuse("weight", f"must be numbers of 0 or more; row {row + 1:,} of {name!r} has {got}.")
+
+
 def infer_settings(
     settings: Mapping[str, Any], columns: "Columns", *, source: str
 ) -> tuple[dict[str, Any], list[Note]]:
@@ -120,6 +130,10 @@ def infer_settings(
                 near = get_close_matches(name, columns, n=1)
                 hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(columns)}."
                 raise _refuse(parameter, f"must be a column of {source}; got {name!r}: {hint}")
+    if values.get("weight") is not None:
+        _check_weights(columns[values["weight"]], values["weight"])
+    if values.get("target") in exclude:
+        raise _refuse("exclude", f"must not be the target; got {values['target']!r}.")
     if values.get("id") is None:
         row_id = find_row_id(columns, target=values.get("target"))
         if row_id is not None:

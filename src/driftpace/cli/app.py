@@ -1,12 +1,13 @@
 """The application: its commands, each loaded when it is called, and how they show help and report errors."""
 
+from collections import Counter
 from importlib import import_module
 from typing import Annotated, Any, NamedTuple
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from driftpace.errors import DriftpaceError
+from driftpace.errors import DriftpaceError, ParameterError
 
 
 class CommandSpec(NamedTuple):
@@ -81,6 +82,19 @@ class _FlagHelp:
 
 class Command(_FlagHelp, TyperCommand):
     """A command whose errors name its own options."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments; an option that is given twice is refused, as only the last one would count."""
+        if not ctx.resilient_parsing:
+            self._check_repeated(self.make_parser(ctx).parse_args(args=list(args))[2])
+        return super().parse_args(ctx, args)
+
+    def _check_repeated(self, given: list[Any]) -> None:
+        for param, times in Counter(given).items():
+            one = param.param_type_name == "option" and not getattr(param, "multiple", False)
+            if times > 1 and one and (not param.is_flag or param.secondary_opts):
+                hint = ": separate its values by commas" if "commas" in (param.help or "") else ""
+                raise ParameterError(f"{param.opts[0]} must be given once; got it {times} times{hint}.")
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; an error about a parameter of the library names the option it was given by."""

@@ -46,6 +46,7 @@ _OWNERS = {
     "Campaign.tell": "FILE",
     "backtest": "FILE",
     "check_table": "FILE",
+    "infer_definition": "--table",
 }
 """What an error without a parameter is about, by its owner."""
 

@@ -88,7 +88,7 @@ def from_frame(source: Any, owner: str, *, as_text: Collection[str] = ()) -> dic
 
 
 def _too_large(owner: str, name: str) -> DataError:
-    return DataError(f"{owner}: column {name!r} must hold numbers below 1e308; it has a larger one.")
+    return DataError(f"column {name!r} must hold numbers below 1e308; it has a larger one.", owner=owner)
 
 
 def _from_series(series: "nw.Series[Any]", as_text: bool) -> Column:

@@ -142,37 +142,44 @@ def read_columns(  # noqa: PLR0913  public API
     if not isinstance(source, _FILES) and not callable(getattr(source, "read", None)):
         return from_frame(source, owner, as_text=as_text)
     limits = TableLimits() if limits is None else limits
-    label, packed = read_bytes(source, name, limits, owner)
-    what = f"{owner}: {label}"
-    raw = gunzip(packed, limits, what)
+    names = frozenset((ROW_FOR, ROW_ID, *as_text))
+    try:
+        label, packed = read_bytes(source, name, limits, owner)
+        raw = gunzip(packed, limits, label)
+        how = _Options(
+            limits=limits,
+            what=label,
+            as_text=names,
+            exact=exact,
+            target=target,
+            several=several,
+            annotator=annotator,
+            owner=owner,
+        )
+        return _read(raw, kind, how, sheet)
+    except MemoryError:
+        raise DataError("the table must fit into memory; it does not.", owner=owner) from None
+    except DataError as error:
+        raise (error.renamed(owner=owner) if error.owner is None else error) from None
+
+
+def _read(raw: bytes, kind: FileKind | None, how: _Options, sheet: str | int | None) -> dict[str, Column]:
+    """Return the columns of the bytes of a file."""
+    limits, what = how.limits, how.what
     if not raw:
         raise DataError(f"{what} must hold at least one row; it is empty.")
-    file_kind = _guess(raw, label) if kind is None else kind
+    file_kind = _guess(raw, what) if kind is None else kind
     if file_kind is None:
         raise _unknown(raw, what)
-    names = frozenset((ROW_FOR, ROW_ID, *as_text))
-    how = _Options(
-        limits=limits,
-        what=what,
-        as_text=names,
-        exact=exact,
-        target=target,
-        several=several,
-        annotator=annotator,
-        owner=owner,
-    )
-    try:
-        if file_kind == "parquet":
-            return read_parquet(raw, limits, what, as_text=names, owner=owner)
-        if file_kind == "arrow":
-            return arrow_format.read_ipc(raw, limits, what, as_text=names, owner=owner)
-        if file_kind == "excel":
-            return read_excel(raw, limits, what, sheet=sheet, as_text=names, owner=owner)
-        if file_kind == "csv" or (file_kind == "label-studio" and raw.lstrip()[:1] not in (b"[", b"{")):
-            return _csv_columns(raw, file_kind, how)
-        return _json_columns(raw, file_kind, how)
-    except MemoryError:
-        raise DataError(f"{what} must fit into memory; it does not.") from None
+    if file_kind == "parquet":
+        return read_parquet(raw, limits, what, as_text=how.as_text, owner=how.owner)
+    if file_kind == "arrow":
+        return arrow_format.read_ipc(raw, limits, what, as_text=how.as_text, owner=how.owner)
+    if file_kind == "excel":
+        return read_excel(raw, limits, what, sheet=sheet, as_text=how.as_text, owner=how.owner)
+    if file_kind == "csv" or (file_kind == "label-studio" and raw.lstrip()[:1] not in (b"[", b"{")):
+        return _csv_columns(raw, file_kind, how)
+    return _json_columns(raw, file_kind, how)
 
 
 def _guess(raw: bytes, label: str) -> FileKind | None:
@@ -313,12 +320,12 @@ def _read_all(file: BinaryIO, label: str, limits: TableLimits, owner: str) -> by
                 raise _too_large(owner, label, limits)
             pieces.append(piece)
     except OSError as error:
-        raise DataError(f"{owner}: {label} must be a file that can be read; {error.strerror or error}.") from None
+        raise DataError(f"{label} must be a file that can be read; {error.strerror or error}.", owner=owner) from None
     return b"".join(pieces)
 
 
 def _too_large(owner: str, label: str, limits: TableLimits) -> DataError:
-    return DataError(f"{owner}: {label} must be at most {size(limits.bytes)}; it is larger.")
+    return DataError(f"{label} must be at most {size(limits.bytes)}; it is larger.", owner=owner)
 
 
 def gunzip(data: bytes, limits: TableLimits, what: str) -> bytes:
