@@ -25,6 +25,9 @@ RARE = (0.004, 0.01, 0.03, 0.1)
 CURVE = 0.5
 """How strongly the square of the first column enters the score, where it does."""
 
+TURN = 0.8
+"""How strongly the square of the skewed column lowers the score of the second class."""
+
 TARGET = 0.03
 """The target in worlds of rare classes, as a share of the best loss."""
 
@@ -86,6 +89,20 @@ def skewed_world(periods: int, seed: int = 0) -> World:
     return World(name="a skewed column", loss=SquaredLoss(), epsilon=0.03, periods=tuple(populations))
 
 
+def skewed_classes(periods: int, seed: int = 0) -> World:
+    """Return two classes and a skewed column with which the second one becomes more likely, and then less: no line does both."""
+    rng, loss = np.random.default_rng((seed, 1)), LogisticLoss(l2=1e-4)
+    coef, populations = np.array([1.5, 0.7, -0.5]), []
+    for period in range(periods):
+        X = rng.standard_normal((POOL, 3))
+        X[:, 0] = (np.exp(0.6 * X[:, 0]) - 1.2) / 0.8
+        scores = X @ coef - 1.0 - TURN * np.square(X[:, 0])
+        y = np.where(rng.random(POOL) < 1.0 / (1.0 + np.exp(-scores)), 1.0, -1.0)
+        populations.append(find_population(str(period), loss, X, y))
+        coef = coef + 0.05 * rng.standard_normal(3)
+    return World(name="skewed classes", loss=loss, epsilon=0.002, periods=tuple(populations))
+
+
 def _level(scores: FloatArray, share: float) -> float:
     """Return the intercept at which the mean probability is ``share``."""
     low, high = -20.0, 20.0
@@ -103,6 +120,7 @@ def worlds(periods: int, only: Sequence[str]) -> Iterator[World]:
                 yield rare_world(share, periods, curve=curve)
     if not only or "skewed" in only:
         yield skewed_world(periods)
+        yield skewed_classes(periods)
     for table in tables():
         if isinstance(table, str) or table.name not in TABLES or (only and table.name not in only):
             continue
@@ -122,9 +140,11 @@ def follow(world: World, way: str, run: int) -> tuple[FloatArray, FloatArray, Fl
     risks, labels, effective = [], [], []
     for population in world.periods:
         X, y, left = population.X[:, :-1], population.y, np.ones(len(population.y), dtype=np.bool_)
+        drawn = 0
         while (wanted := tracker.ask(pool=len(y)).samples) > 0 and left.any():
             pool = np.flatnonzero(left)
-            places, weights = tracker.choose(X[pool], wanted, method=method, rng=rng)
+            places, weights = tracker.choose(X[pool], wanted, method=method, drawn=drawn, rng=rng)
+            drawn += 0 if np.ptp(weights) == 0.0 else len(places)
             rows = pool[places]
             left[rows] = False
             tracker.tell(X[rows], y[rows], sample_weight=weights if weighted else None, final=False)

@@ -149,15 +149,20 @@ def test_choosing_needs_an_order_and_the_default_method() -> None:
 
 
 @pytest.mark.slow
-def test_informative_rows_save_labels_at_the_same_promise_and_without_weights_they_break_it() -> None:
-    """A skewed column with a curve, eight runs of ten periods: the mean risk has a standard error of about a tenth of epsilon."""
-    from benchmarks.choice import follow, skewed_world
+@pytest.mark.parametrize("world", ["skewed_world", "skewed_classes"])
+def test_informative_rows_save_labels_at_the_same_promise_and_without_weights_they_break_it(world: str) -> None:
+    """A skewed column with a curve, six runs of ten periods: the mean risk has a standard error of about a tenth of epsilon.
 
-    world = skewed_world(10)
+    Over twelve periods the benchmark has 0.75 and 1.10 of epsilon with and without weights in the regression (six runs), 0.56 and
+    2.06 in the classes (eight).
+    """
+    from benchmarks import choice
+
+    made = getattr(choice, world)(10)
     risks, labels = {}, {}
     for way in ("uniform", "informative", "informative, no weights"):
-        found = [follow(world, way, run) for run in range(8)]
-        risks[way] = float(np.mean([one[0] for one in found])) / world.epsilon
+        found = [choice.follow(made, way, run) for run in range(6)]
+        risks[way] = float(np.mean([one[0] for one in found])) / made.epsilon
         labels[way] = float(np.mean([one[1] for one in found]))
     assert risks["informative"] < 1.0
     assert labels["informative"] < 0.9 * labels["uniform"]
