@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from driftpace.backtest import BacktestResult, from_json, render, replay, to_frame, to_json
-from driftpace.backtest.breach import audit_text, breach_lines, find_breach
+from driftpace.backtest.breach import audit_text, breach_lines, find_breach, measured_mean
 from driftpace.backtest.result import CheckVerdicts
 from driftpace.backtest.run import best_model_movement
 from driftpace.report import backtest_report
@@ -103,6 +103,7 @@ def test_the_audit_is_shown_beside_the_truth() -> None:
     assert f"measured from labels {np.nanmean(result.ledger.measured):.3g} ± " in text
     assert text.endswith(f"true {truth:.3g}; at the end orders aim 10 % lower")
     page = backtest_report(result)
+    assert f"measured from labels {measured_mean(result):.3g} ± " in text
     assert "Measured from labels" in page
     assert "within two of its standard errors" in page
 
@@ -139,3 +140,11 @@ def test_movement_is_the_risk_of_one_outdated_coefficient() -> None:
     assert np.isnan(moved[0]).all()
     assert moved[1, 1] == pytest.approx(after.excess_risk(outdated)[0])
     assert moved[1].argmax() == 1
+
+
+def test_a_measured_mean_below_0_is_said_in_words() -> None:
+    """The measurement is unbiased, so that its mean may be negative; an excess loss is not."""
+    result = made_up()
+    below = replace(result, ledger=replace(result.ledger, measured=-np.abs(result.ledger.measured)))
+    assert "measured from labels not distinguishable from 0, ± " in audit_text(below)
+    assert measured_mean(below) == 0.0

@@ -74,7 +74,7 @@ def audit_text(result: BacktestResult) -> str:
     if not cells.any():
         return ""
     ledger, true = result.ledger, result.strategies[0].excess_risk
-    runs = [nan_mean(row[chosen]) for row, chosen in zip(ledger.measured, cells, strict=True) if chosen.any()]
+    runs = _measured_by_run(result, cells)
     error = (
         float(np.std(runs, ddof=1)) / math.sqrt(len(runs))
         if len(runs) > 1
@@ -89,6 +89,17 @@ def audit_text(result: BacktestResult) -> str:
         f"promised {number(nan_mean(ledger.risk_bound[cells]))}, measured from labels {measured}, "
         f"true {number(nan_mean(true[cells]))}{corrected}"
     )
+
+
+def measured_mean(result: BacktestResult) -> float:
+    """Return the excess risk that the tracker measured, on average over runs; at least 0, NaN where nothing was measured."""
+    runs = _measured_by_run(result, audited_cells(result))
+    return max(float(np.mean(runs)), 0.0) if runs else math.nan
+
+
+def _measured_by_run(result: BacktestResult, cells: BoolArray) -> list[float]:
+    measured = result.ledger.measured
+    return [nan_mean(row[chosen]) for row, chosen in zip(measured, cells, strict=True) if chosen.any()]
 
 
 def audited_cells(result: BacktestResult) -> BoolArray:

@@ -6,7 +6,7 @@ from importlib.metadata import version
 
 import numpy as np
 
-from driftpace.backtest.breach import audit_text, breach_lines
+from driftpace.backtest.breach import audit_text, breach_lines, measured_mean
 from driftpace.backtest.judgement import find_strategy, judge_strategy, nan_mean, shows_money, total_labels
 from driftpace.backtest.result import BacktestResult, Strategy
 from driftpace.backtest.text import (
@@ -181,8 +181,8 @@ def _orders_card(result: BacktestResult) -> list[Card]:
 
 def _audit_card(result: BacktestResult) -> list[Card]:
     """Return what was promised and measured from labels beside the truth; nothing where nothing was measured."""
-    text, ledger = audit_text(result), result.ledger
-    return [Card(title="Audit", value=number(max(nan_mean(ledger.measured), 0.0)), note=text)] if text else []
+    text = audit_text(result)
+    return [Card(title="Audit", value=number(measured_mean(result)), note=text)] if text else []
 
 
 def _strategies(result: BacktestResult) -> str:
