@@ -68,7 +68,7 @@ def test_rows_find_the_period_they_were_drawn_for() -> None:
     mixed = some(pool, (*ids, *(row_id[1:] for row_id in fresh)))
     mixed["id"] = [*ids, *fresh]
     receipt = campaign.tell_table(mixed, final=False)
-    assert (receipt.rows, receipt.other_period_rows, receipt.late) == (len(fresh), len(ids), ())
+    assert (receipt.rows, receipt.repeated, receipt.late) == (len(fresh), len(ids), ())
     recomputed(campaign)
 
 

@@ -90,7 +90,21 @@ def test_the_whole_way_there_and_back(churn: Path, run: Run, studio: tuple[str, 
     assert run(*poll)[1].startswith("churn: Added 5 rows to period 1 (W1).\n")
     assert "was already added" in run(*poll)[1]
     answer(tasks)
-    assert run(*poll)[1].startswith("churn: Added 7 rows to period 1 (W1); skipped 5 already added in this period.\n")
+    assert run(*poll)[1].startswith("churn: Added 7 rows to period 1 (W1); skipped 5 already delivered.\n")
+
+
+def test_labels_of_a_closed_period_arrive_late(churn: Path, run: Run, studio: tuple[str, list[dict[str, Any]]]) -> None:
+    url, tasks = studio
+    poll = ("tell", "churn", "--label-studio", url, "--project", "7")
+    run("ask", "churn", "--key", "W1", "--select", "pool.csv", "--label-studio", url, "--project", "7")
+    answer(tasks[:9])
+    assert "Added 9 rows to period 1 (W1)" in run(*poll, "--close")[1]
+    answer(tasks)
+    out = run(*poll)[1]
+    assert out.startswith("churn: 3 rows for period 1 (W1) arrived late"), out
+    assert "Revised" in out
+    assert run(*poll)[0] == 0
+    assert "arrived late" not in run(*poll)[1]
 
 
 def test_who_looks_in_every_hour_is_not_refused_for_it(
@@ -125,9 +139,8 @@ def test_who_looks_in_every_hour_is_not_refused_for_it(
     assert "Label 9 more rows for period 1 (W1); 3 of 12 received." in out
 
     answer(tasks[:8])
-    assert run(*poll, "--close")[1].startswith("churn: Added 5 rows to period 1 (W1); skipped 3 already added")
+    assert run(*poll, "--close")[1].startswith("churn: Added 5 rows to period 1 (W1); skipped 3 already delivered")
     before = content()
-    answer(tasks)  # the last four come too late
     for more in ((), ("--key", "W1")):
         assert run(*poll, *more) == (
             0,

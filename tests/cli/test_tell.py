@@ -78,7 +78,7 @@ def test_rows_that_came_before_are_left_out_even_from_another_file(asked: Path, 
     assert code == 0
     assert out.startswith("churn: Added 5 rows to period 1 (W1); skipped 7 without a label.\n")
     code, out, _ = run("tell", "churn", "done.csv")
-    assert out.startswith("churn: Added 7 rows to period 1 (W1); skipped 5 already added in this period.\n")
+    assert out.startswith("churn: Added 7 rows to period 1 (W1); skipped 5 already delivered.\n")
 
 
 def test_closing_reports_and_says_it_in_json_as_the_campaign_does(asked: Path, run: Run) -> None:

@@ -220,7 +220,7 @@ def tell(
     order = state.order
     assert order is not None
     report = None
-    only_ignored = (any(left_out.values()) or bool(late)) and not counted.taken and not counted.repeated
+    only_ignored = (any(left_out.values()) or bool(late) or repeated > 0) and not counted.taken and not counted.repeated
     complete = given is None or (order.missing == 0 and not only_ignored)
     if target.final or (target.final is None and complete):
         state, report = close(state, draft, who=delivery.who, why="")
@@ -230,7 +230,7 @@ def tell(
         rows=counted.rows,
         order=order,
         report=report,
-        repeated=counted.repeated,
+        repeated=repeated + counted.repeated,
         duplicate=seq,
         unknown_categories=mapped,
         filled=filled,

@@ -32,9 +32,9 @@ OWNER = "Campaign.tell"
 class SplitRows:
     """The rows of a delivery: those ``now`` for the open period, and those for closed periods.
 
-    ``repeated`` rows were delivered before in the closed period that the delivery names, ``other_period_rows`` belong to another
-    period and do not count: they were delivered in it, or the rows of closed periods are not kept. ``other_periods`` counts them
-    by period, ``rows`` the late rows that had no label before.
+    ``repeated`` rows were delivered before in their closed period, ``other_period_rows`` belong to another period and do not
+    count: it is not the one that is meant, or the rows of closed periods are not kept. ``other_periods`` counts them by period,
+    ``rows`` the late rows that had no label before.
     """
 
     now: PackedRows | None
@@ -123,13 +123,13 @@ def _split_where(
     counted = {period: _delivered_labels(store, state, force, period) for period in set(where) if period < current}
     before = {period: repeated_labels(packed, labels) for period, labels in counted.items()}
     places: dict[int, list[int]] = {}
-    repeated: Counter[int] = Counter()
+    repeated = 0
     for place, period in enumerate(where):
         known = period < current and packed.ids is not None and before[period][place]
         if known and not sure:  # an id that was used up: the row is another one, of the open period
             period, known = current, False
         if known:
-            repeated[period] += 1
+            repeated += 1
         else:
             places.setdefault(period, []).append(place)
     late = {period: select(packed, places[period]) for period in sorted(places) if period < current}
@@ -144,9 +144,8 @@ def _split_where(
     return SplitRows(
         now=select(packed, places[current]) if current in places else None,
         late=late,
-        repeated=repeated.total() if closed is not None else 0,
-        other_period_rows=ignored + (repeated.total() if closed is None else 0),
-        other_periods=repeated if closed is None else {},
+        repeated=repeated,
+        other_period_rows=ignored,
         rows={period: new_rows(part, counted[period]) for period, part in late.items()},
     )
 
@@ -210,6 +209,21 @@ def _missing_since(force: LogInForce, period: int) -> int:
     late = [entry for entry in force.entries if entry.kind == "delivered" and entry.body["period"] == period]
     arrived = sum(int(entry.body["rows"]) for entry in late if entry.seq > closing.seq)
     return int(closing.body.get("waiting", 0)) - arrived
+
+
+def outstanding_ids(store: Store, state: CampaignState) -> frozenset[str]:
+    """Return the ids of the rows drawn for closed periods that are without a label."""
+    if not state.definition.keep_rows:
+        return frozenset()
+    log = store.entries(state.definition.name, limit=state.seq, kinds=("selected", "delivered", "forgotten", "undone"))
+    force = LogInForce.of(log)
+    drawn: set[str] = set()
+    for period, seqs in force.draws.items():
+        if period < state.state.period:
+            drawn.update(drawn_by(store, state, seqs))
+            for data in store.rows(state.definition.name, force.deliveries.get(period, ())).values():
+                drawn.difference_update(unpack_rows(data).ids or ())
+    return frozenset(drawn)
 
 
 def _drawn_and_missing(store: Store, state: CampaignState, force: LogInForce, period: int) -> int:

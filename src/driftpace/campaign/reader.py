@@ -8,7 +8,7 @@ import numpy as np
 
 from driftpace.campaign.definition import Definition, check_name
 from driftpace.campaign.handle import CampaignHandle, unknown_campaign
-from driftpace.campaign.late import outstanding_rows
+from driftpace.campaign.late import outstanding_ids, outstanding_rows
 from driftpace.campaign.lateness import lateness_of
 from driftpace.campaign.ledger import Ledger, read_ledger
 from driftpace.campaign.orders import awaited_in, drawn_in, not_open, open_order, order_of_period, past_order
@@ -125,6 +125,10 @@ class CampaignReader:
     def outstanding(self) -> dict[int, int]:
         """Return how many rows drawn for each closed period are not labelled yet; they are absorbed when they arrive."""
         return outstanding_rows(self._store, self._handle.load())
+
+    def outstanding_ids(self) -> frozenset[str]:
+        """Return the ids of the rows drawn for closed periods that are not labelled yet."""
+        return outstanding_ids(self._store, self._handle.load())
 
     def lateness(self) -> Lateness | None:
         """Return how late the labels of the last periods arrived, and what that costs; None where they arrived in time."""

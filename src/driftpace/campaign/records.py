@@ -313,7 +313,7 @@ class Receipt:
     report : StepReport, optional
         The report, if the delivery closed its period.
     repeated : int
-        Rows ignored because their id was already delivered in this period.
+        Rows ignored because their id was already delivered in their period.
     unlabelled : int
         Rows ignored because they have no target.
     other_period_rows : int

@@ -124,7 +124,7 @@ def receipt_sentence(receipt: "Receipt", source: str) -> str:
         (receipt.unlabelled, "without a label"),
         (receipt.other_period_rows, f"of another period{named_periods(receipt.other_periods)}"),
         (receipt.incomplete, "with a missing feature"),
-        (receipt.repeated, "already added in this period"),
+        (receipt.repeated, "already delivered"),
     ]
     arrived = "; ".join(part.sentence for part in receipt.late)
     if arrived and not receipt.rows + receipt.more_labels and receipt.report is None:

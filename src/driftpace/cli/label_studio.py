@@ -44,7 +44,7 @@ def create_tasks(tasks: list[dict[str, Any]], url: str, project: int) -> "Line":
 
 
 def tell_labelled(campaign: "Campaign", url: str, project: int, options: dict[str, Any]) -> "Receipt":
-    """Add the labels given so far to the rows drawn for the open period; rows added before are left out.
+    """Add the labels given so far to the rows drawn, for the open period or a closed one; rows added before are left out.
 
     A script that polls mostly finds nothing new, or a period that is closed: both are normal results.
     """
@@ -55,11 +55,13 @@ def tell_labelled(campaign: "Campaign", url: str, project: int, options: dict[st
     definition = campaign.definition
     with connect(url) as studio:
         labelled = studio.labelled(project, target=definition.target, annotator=definition.annotator).rows
-    drawn = set(campaign.drawn())
-    rows = [row for row in labelled if not drawn or row[ROW_ID] in drawn]
+    drawn, late = set(campaign.drawn()), campaign.outstanding_ids()
+    rows = [row for row in labelled if not drawn or row[ROW_ID] in drawn or row[ROW_ID] in late]
     if not options["final"]:
         order = campaign.order(options["key"])
-        if order.closed or not rows:
+        if order.closed:
+            rows = [row for row in rows if row[ROW_ID] in late]
+        if not rows:
             return Receipt(rows=0, order=order)
     elif not rows:
         return campaign.tell(

@@ -141,8 +141,8 @@ async def label_studio(request: Request, name: CampaignName) -> Response:
         secret = "x" * 16  # the middleware has authenticated the caller
         target, annotator = campaign.definition.target, campaign.definition.annotator
         call = parse_webhook(body, {SECRET_HEADER: secret}, secret, target=target, annotator=annotator)
-        drawn = set(campaign.drawn())
-        rows = [row for row in call.rows if not drawn or row[ROW_ID] in drawn]  # the others belong to another period
+        drawn, late = set(campaign.drawn()), campaign.outstanding_ids()
+        rows = [row for row in call.rows if not drawn or row[ROW_ID] in drawn or row[ROW_ID] in late]
         with refusals_noted(campaign, source="Label Studio", who=who):
             receipt = _tell_webhook(campaign, call.project, rows, service.limits.tables, who) if rows else None
         order = None if receipt is None else receipt.order
