@@ -211,6 +211,8 @@ def test_a_column_that_begins_to_vary_is_not_an_order_of_rows(rng: np.random.Gen
         doubted += verdicts(state, rows, look)["exchangeable rows"].verdict is not PASS
         assert look.fit is not None
         gap = (look.fit.slopes * np.repeat([1.0, -1.0], 15)) @ look.coordinates.white_rows(rows.X) / 15
-        control += float((gap**2 / (np.diag(look.fit.scatter) * 2 / 15)).max()) > chi2.ppf(1.0 - 0.01 / size, 1)
+        old, count = state.memory.kept_scores
+        noise = np.diag(look.coordinates.white_matrix(old)) / count
+        control += float((gap**2 / (noise * 2 / 15)).max()) > chi2.ppf(1.0 - 0.01 / size, 1)
     assert doubted <= binom.ppf(1.0 - 1e-6, 300, 0.01)
     assert control > binom.ppf(1.0 - 1e-6, 300, 0.01)

@@ -10,7 +10,8 @@ from scipy.special import expit, logit
 
 from driftpace.adaptive.coordinates import coordinates
 from driftpace.adaptive.fit import _without_leverage, fit_period, metric
-from driftpace.adaptive.memory import Memory, NoiseSums, no_memory
+from driftpace.adaptive.memory import Memory, no_memory
+from driftpace.adaptive.noise import NoiseMemory, NoiseSums
 from driftpace.losses import LinearLoss, LogisticLoss, SmoothedHinge
 from driftpace.typing import FloatArray
 from tests.reference.looks import foresee, look_once, make_rows, remembered
@@ -28,7 +29,7 @@ def test_with_one_model_it_is_the_bayes_posterior(rows: int, rng: np.random.Gene
     past = rng.standard_normal((200, 3)) * [1e3, 1.0, 1e-2] + [2e3, 0.0, 0.01]
     old = np.column_stack([np.ones(200), past])
     memory = no_memory(4)
-    memory = memory.with_rows(200, old.T @ old, old.T @ old, memory.noise)
+    memory = memory.with_rows(200, old.T @ old, old.T @ old, NoiseSums())
     white = metric(now, memory, np.zeros(4))
     center = rng.standard_normal(4)
     views = (foresee(center[LEVEL], spreads[0]), foresee(center[SLOPES], spreads[1]))
@@ -102,7 +103,8 @@ def noises(rows: int, d: int, runs: int, uneven: bool, rng: np.random.Generator)
         X = rng.standard_normal((rows, d))
         spread = np.sqrt(0.5 + 0.5 * X[:, 0] ** 2) if uneven else 1.0
         look = look_once(make_rows(X, X.sum(axis=1) + spread * rng.standard_normal(rows)), 1e8)
-        noise[run], losses[run] = look.sums.mean, look.sums.best_loss
+        known = NoiseMemory.of(look.sums).estimate()
+        noise[run], losses[run] = known.mean, known.best_loss
     return noise, losses
 
 

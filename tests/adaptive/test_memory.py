@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from driftpace.adaptive.memory import CURVATURE_ROWS, NOISE_ROWS, SCORE_ROWS, NoiseSums, no_memory
+from driftpace.adaptive.memory import CURVATURE_ROWS, SCORE_ROWS, no_memory
+from driftpace.adaptive.noise import NoiseSums
 
 SIZE = 3
 COUNTS = st.lists(st.integers(0, 700), min_size=1, max_size=8)
@@ -37,8 +38,6 @@ def test_sums_are_those_of_weighted_rows(counts: list[int]) -> None:
         assert rows == pytest.approx(sum(w * count for w, count in zip(kept, counts, strict=True)))
         expected = factor * sum(w * hessian for w, hessian in zip(kept, hessians, strict=True))
         np.testing.assert_allclose(total, expected, atol=1e-9)
-    kept = weights(counts, NOISE_ROWS)
-    assert memory.noise.rows == pytest.approx(sum(w * count for w, count in zip(kept, counts, strict=True)))
     assert memory.rows == sum(counts)
 
 
@@ -54,31 +53,3 @@ def test_what_is_kept_is_never_more_than_the_cap_and_keeps_its_mean(counts: list
     ):
         assert rows <= cap * (1.0 + 1e-12)
         np.testing.assert_allclose(kept, rows * np.eye(SIZE), atol=1e-9)
-
-
-def test_the_mean_and_its_error_are_those_of_the_rows(rng: np.random.Generator) -> None:
-    values = rng.exponential(size=50)
-    sums = NoiseSums(rows=50.0, total=float(values.sum()), squares=float(values @ values), losses=100.0)
-    assert sums.mean == pytest.approx(values.mean())
-    assert sums.error == pytest.approx(values.std() / np.sqrt(50))
-    assert sums.best_loss == 2.0
-    assert NoiseSums(rows=9.0, total=9.0, squares=9.0 - 1e-9).error == 0.0  # rounding is not an error
-
-
-def test_old_noise_fades(rng: np.random.Generator) -> None:
-    """Noise that trebled is followed within a few times the cap."""
-    sums = NoiseSums(rows=400.0, total=400.0, squares=800.0)
-    for _ in range(60):
-        sums = sums.with_rows(NoiseSums(rows=40.0, total=120.0, squares=800.0))
-    assert sums.mean == pytest.approx(3.0, rel=0.02)
-
-
-def test_the_error_of_the_noise_counts_groups(rng: np.random.Generator) -> None:
-    """Twenty groups of five rows: the error of the mean of a row is that of the mean of a group over five."""
-    values = rng.exponential(5.0, 20)
-    sums = NoiseSums(rows=100.0, total=float(values.sum()), squares=float(values @ values), together=80.0)
-    assert sums.units == 20.0
-    assert sums.mean == pytest.approx(values.mean() / 5.0)
-    assert sums.error == pytest.approx(values.std() / np.sqrt(20) / 5.0)
-    many = NoiseSums(rows=4_000.0, total=1.0, squares=1.0, together=3_200.0).with_rows(sums)
-    assert many.units == pytest.approx(400.0 + 20.0)

@@ -11,7 +11,7 @@ import driftpace
 import driftpace.backtest
 from driftpace import SmoothedHinge, SquaredLoss
 from driftpace.backtest import BacktestResult, Panel, backtest, replay, to_json
-from driftpace.backtest.job import split_period
+from driftpace.backtest.job import TrackerConfig, prepare, split_period
 from driftpace.errors import DataError, ParameterError
 from driftpace.records import Verdict
 from tests.backtest.panels import classes_panel, drifting_panel, panel_of
@@ -148,6 +148,16 @@ def test_a_tolerance_is_a_share_of_the_least_loss() -> None:
         rows = np.column_stack([X, np.ones(len(y))])
         best = np.linalg.lstsq(rows, y, rcond=None)[0]
         assert epsilon == pytest.approx(0.1 * 0.5 * np.mean((y - rows @ best) ** 2))
+
+
+def test_a_target_that_is_finer_than_the_best_models_is_noted() -> None:
+    """The best model of 50 rows with noise s^2 = tr(H^-1 Cov g) is s^2/100 from that of the world on average."""
+    panel = drifting_panel(periods=3, rows=50)
+    job = prepare(panel, loss=None, asked=TrackerConfig(epsilon=1.0), test_fraction=0.2, seed=0)
+    error = float(np.mean([now.noise / 100.0 for now in job.populations]))
+    (note,) = [note for note in replayed(panel, epsilon=error, baselines=()).notes if "too fine" in note]
+    assert "uncertain by 1.00 times the target" in note
+    assert not any("too fine" in note for note in replayed(panel, epsilon=4.0 * error, baselines=()).notes)
 
 
 @pytest.mark.parametrize("panel", [drifting_panel(periods=5, rows=40), classes_panel(periods=4, rows=60)])

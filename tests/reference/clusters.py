@@ -68,6 +68,6 @@ def follow_clusters(world: Clusters, *, grouped: bool, runs: int, periods: int, 
             doubts = [
                 item.verdict is not Verdict.PASS for item in report.assumptions if item.name == "independent rows"
             ]
-            noise = tracker.snapshot()[1].adaptive.memory.noise.mean
+            noise = tracker.snapshot()[1].adaptive.memory.noise.estimate().mean
             results[:, run, period] = 0.5 * error @ error / EPSILON, report.samples, noise, doubts[0]
     return ClustersFollowed(ratio=results[0], samples=results[1], noise=results[2], doubted=results[3])

@@ -14,7 +14,8 @@ from driftpace.adaptive import (
 )
 from driftpace.adaptive.bank import Prediction
 from driftpace.adaptive.fit import AdaptiveFit, fit_period, metric
-from driftpace.adaptive.memory import Memory, NoiseSums, no_memory
+from driftpace.adaptive.memory import Memory, no_memory
+from driftpace.adaptive.noise import NoiseSums
 from driftpace.losses import LinearLoss, SquaredLoss
 from driftpace.records import Assumption
 from driftpace.typing import FloatArray, IntArray

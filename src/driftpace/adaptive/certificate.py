@@ -42,7 +42,7 @@ def certificate(config: AdaptiveConfig, state: AdaptiveState, judged: PeriodJudg
     spread = np.ones(len(sizes))
     if judged.fit is not None:
         fit = judged.fit
-        _, upper = noise_of(state.memory.noise.with_rows(fit.sums), noise_floor(config), _NOISE_ERRORS)
+        _, upper = noise_of(state.memory.noise.with_rows(fit.sums).estimate(), noise_floor(config), _NOISE_ERRORS)
         wider *= max(upper / fit.noise_upper, 1.0)  # a first look may know of more noise
         spread = np.array([_spread(fit.covariance[part, part]) for part in state.parts])
     return wider * mixture_quantile(sizes, shares, variances, spread, level)

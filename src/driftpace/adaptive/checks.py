@@ -206,7 +206,7 @@ def _independent(state: AdaptiveState, rows: DesignRows, judged: PeriodJudgement
     """Check whether neighbouring rows, or groups, resemble each other: then the noise is larger than it looks."""
     name, what = "independent rows", "rows" if rows.groups is None else "groups of rows"
     if rows.groups is not None:
-        groups = state.memory.noise.units + rows.units
+        groups = state.memory.noise.estimate().units + rows.units
         if groups < _GROUPS_WARN:
             seen = f"{groups:.0f} {'group of rows was' if groups == 1 else 'groups of rows were'} seen"
             sentence = f"Only {seen}: the noise of a group is only roughly known."

@@ -20,7 +20,8 @@ import numpy as np
 from driftpace.adaptive.bank import Mixture, Prediction
 from driftpace.adaptive.coordinates import Coordinates, coordinates, with_diagonal
 from driftpace.adaptive.dependence import products_of
-from driftpace.adaptive.memory import Memory, NoiseSums, no_memory
+from driftpace.adaptive.memory import Memory, no_memory
+from driftpace.adaptive.noise import NoiseEstimate, NoiseSums
 from driftpace.adaptive.rows import DesignRows, group_sums
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
@@ -89,10 +90,10 @@ class AdaptiveFit:
     freedom: int
 
 
-def noise_of(sums: NoiseSums, floor: float, margin: float) -> tuple[float, float]:
+def noise_of(estimate: NoiseEstimate, floor: float, margin: float) -> tuple[float, float]:
     """Return the noise and its upper end, ``margin`` standard errors above; never under a floor that keeps division sane."""
-    mean = max(sums.mean, floor)
-    return mean, mean + margin * sums.error
+    mean = max(estimate.mean, floor)
+    return mean, mean + margin * estimate.error
 
 
 def metric(rows: DesignRows, memory: Memory, at: FloatArray) -> Coordinates:
@@ -199,7 +200,8 @@ def _noises(memory: Memory, white: Coordinates, parts: tuple[slice, ...], noise:
     What the rows of a group have in common is above all their level, so the level is known less well than the slopes.
     """
     old, rows = memory.kept_scores
-    if memory.noise.together == 0.0 or rows == 0.0 or len(parts) == 1:
+    known = memory.noise.estimate()
+    if known.rows == known.units or rows == 0.0 or len(parts) == 1:
         return [noise for _ in parts]
     scatter = np.diag(white.white_matrix(old))
     mean = max(float(scatter.mean()), _NOTHING)
@@ -449,7 +451,7 @@ def _accuracy(fitted: _Fitted, memory: Memory, *, floor: float, margin: float) -
         losses=float(losses.sum()) + 0.5 * rows.mass * float(model @ (rows.penalty * model)),
         together=float(count - rows.units),
     )
-    level, upper = noise_of(memory.noise.with_rows(sums), floor, margin)
+    level, upper = noise_of(memory.noise.with_rows(sums).estimate(), floor, margin)
     old_scores, score_rows = memory.kept_scores
     scatter = white.white_matrix(old_scores + added) / (count + score_rows)
     total = float(np.trace(scatter))

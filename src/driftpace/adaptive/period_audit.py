@@ -86,7 +86,7 @@ def _with_errors(
 
 def _known_noise(state: AdaptiveState, judged: PeriodJudgement) -> float:
     """Return the noise as it was known before the rows of the period."""
-    return noise_of(state.memory.noise, SMALLEST_NOISE * judged.epsilon, 0.0)[0]
+    return noise_of(state.memory.noise.estimate(), SMALLEST_NOISE * judged.epsilon, 0.0)[0]
 
 
 def _carried_over(
@@ -108,11 +108,11 @@ def _carried_over(
     seen = white.white_matrix(with_diagonal(fresh.hessian_sum(start), fresh.mass * rows.penalty))
     carried = identity - inverse @ seen
     share = float(np.square(carried).sum()) / state.size
-    sums = state.memory.noise.with_rows(fit.sums)
+    known = state.memory.noise.with_rows(fit.sums).estimate()
     added = 0.5 * count * fit.curvature * float(np.sum((inverse @ fit.scatter) * inverse))
     return Measured(
         excess=added + share * measured.excess,
-        variance=share**2 * measured.variance + (added * sums.error / max(sums.mean, 1e-300)) ** 2,
+        variance=share**2 * measured.variance + (added * known.error / max(known.mean, 1e-300)) ** 2,
         expected_variance=share**2 * measured.expected_variance,
     )
 

@@ -31,7 +31,8 @@ from driftpace.adaptive.delay import (
 )
 from driftpace.adaptive.dependence import no_products, with_products
 from driftpace.adaptive.fit import FIRST_METRIC_ROWS, AdaptiveFit, first_metric, fit_period, metric, noise_of
-from driftpace.adaptive.memory import Memory, NoiseSums, no_memory
+from driftpace.adaptive.memory import Memory, no_memory
+from driftpace.adaptive.noise import FIXED_RATE, NOISE_RATES, NoiseEstimate, NoiseMemory, NoiseSums
 from driftpace.adaptive.rows import DesignRows, group_sums
 from driftpace.adaptive.season import SeasonState, after_period, first_season, with_season
 from driftpace.adaptive.season_search import SeasonSearch, with_period
@@ -56,6 +57,12 @@ EARLY = 3
 
 NOISE_MARGIN = 0.5
 """Standard errors by which the noise is taken larger than estimated, when a mean is promised."""
+
+LOSS_MARGIN = 0.75
+"""Standard errors by which the best loss is taken smaller than estimated, where the target is a share of it."""
+
+LEAST_LOSS = 0.2
+"""The share of the estimated best loss that is left at least."""
 
 JUMP_SIZE = 0.7
 """The cost of a jump, in units of what the model explains."""
@@ -83,6 +90,11 @@ class AdaptiveConfig:
     season: int | None = None
     audit: float | None = None
     delay: int | None = None
+
+    @property
+    def noise_rates(self) -> tuple[float, ...]:
+        """How fast the noise may change: followed closely where the target is a share of the best loss."""
+        return FIXED_RATE if self.tolerance is None else NOISE_RATES
 
     @property
     def noise_margin(self) -> float:
@@ -173,9 +185,9 @@ class PeriodJudgement:
         return shares, np.array([mixture.around for mixture in mixtures]) * known[:, None]
 
 
-def first_state(start: FloatArray, intercept: bool) -> AdaptiveState:
+def first_state(start: FloatArray, intercept: bool, noise_rates: tuple[float, ...] = FIXED_RATE) -> AdaptiveState:
     """Return the state before the first row; ``start`` has the intercept first."""
-    return AdaptiveState(model=start, intercept=intercept, memory=no_memory(start.size))
+    return AdaptiveState(model=start, intercept=intercept, memory=no_memory(start.size, noise_rates))
 
 
 def centered_at(state: AdaptiveState, place: FloatArray) -> AdaptiveState:
@@ -208,7 +220,10 @@ def _judge_first(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows)
     losses = rows.value(state.model) / rows.mass
     memory = replace(
         state.memory,
-        noise=NoiseSums(rows=count, total=count * early, squares=count * early * early, losses=count * losses),
+        noise=NoiseMemory.of(
+            NoiseSums(rows=count, total=count * early, squares=count * early * early, losses=count * losses),
+            config.noise_rates,
+        ),
     )
     noise = early
     for _ in range(_ROUNDS):
@@ -228,7 +243,7 @@ def _judge_first(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows)
             break
         white = first_metric(rows, state.model, fit.model)
     return PeriodJudgement(
-        epsilon=_epsilon(config, fit.sums),
+        epsilon=_epsilon(config, NoiseMemory.of(fit.sums).estimate()),
         quadratic=rows.quadratic,
         variances=fit.variances,
         noise=noise,
@@ -282,7 +297,7 @@ def _judge_later(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows)
     unseen = _labels_unseen(config, rows)
     forgetting = 0.0 if unseen else FORGETTING
     banks = in_coordinates(tuple(predict(bank, forgetting=forgetting) for bank in state.banks), state, white)
-    noise, upper = noise_of(memory.noise, floor, config.noise_margin)
+    noise, upper = noise_of(memory.noise.estimate(), floor, config.noise_margin)
     views = tuple(
         prediction_of(bank, jump, jumps=not unseen)
         for bank, jump in zip(banks, _jump_variances(state, white, noise), strict=True)
@@ -303,7 +318,7 @@ def _judge_later(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows)
         )
     if len(rows) == 0:
         return PeriodJudgement(
-            epsilon=_epsilon(config, memory.noise),
+            epsilon=_epsilon(config, memory.noise.estimate()),
             quadratic=rows.quadratic,
             variances=np.array([view.total for view in views]),
             noise=noise,
@@ -316,7 +331,7 @@ def _judge_later(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows)
         )
     fit = fit_period(rows, memory, white, views, state.parts, noise, floor=floor, margin=config.noise_margin)
     return PeriodJudgement(
-        epsilon=_epsilon(config, memory.noise.with_rows(fit.sums)),
+        epsilon=_epsilon(config, memory.noise.with_rows(fit.sums).estimate()),
         quadratic=rows.quadratic,
         variances=fit.variances,
         noise=fit.noise,
@@ -348,11 +363,12 @@ def with_closed_order(
     return replace(state, closed=with_closed(state.closed, order, config.delay))
 
 
-def _epsilon(config: AdaptiveConfig, sums: NoiseSums) -> float:
+def _epsilon(config: AdaptiveConfig, noise: NoiseEstimate) -> float:
     if config.epsilon is not None:
         return config.epsilon
     assert config.tolerance is not None
-    return config.tolerance * max(sums.best_loss, 1e-12)
+    best = max(noise.best_loss - LOSS_MARGIN * noise.best_loss_error, LEAST_LOSS * noise.best_loss)
+    return config.tolerance * max(best, 1e-12)
 
 
 def _jump_variances(state: AdaptiveState, white: Coordinates, noise: float) -> tuple[float, ...]:

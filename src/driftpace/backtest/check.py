@@ -391,33 +391,42 @@ def estimate_labels(panel: Panel, gain: float) -> tuple[tuple[LabelEstimate, ...
     )
     tolerances = [tolerance for tolerance in TOLERANCES if tolerance <= gain / 2.0][:3] or [TOLERANCES[-1]]
     runs = 2 if len(panel.features) <= 20 else 1
+    rows = float(np.mean(panel.sizes))
     penalty: float | None = None
     estimates: list[LabelEstimate] = []
     for tolerance in tolerances:
         try:
             try:
-                estimates.append(_estimate(part, tolerance, runs, penalty))
+                estimates.append(_estimate(part, tolerance, runs, penalty, rows))
             except DataError as error:
                 if error.name != "features" or penalty is not None:
                     raise
                 penalty = L2  # columns are collinear
-                estimates.append(_estimate(part, tolerance, runs, penalty))
+                estimates.append(_estimate(part, tolerance, runs, penalty, rows))
         except DriftpaceError as error:
             return tuple(estimates), None, (_problem(error),)
-        if estimates[-1].missed or estimates[-1].later > 0.5 * np.mean(panel.sizes):
+        if estimates[-1].missed or estimates[-1].later > 0.5 * rows:
             break  # a smaller target takes more than there is
     return tuple(estimates), penalty, ()
 
 
-def _estimate(panel: Panel, tolerance: float, runs: int, l2: float | None) -> LabelEstimate:
+def _estimate(panel: Panel, tolerance: float, runs: int, l2: float | None, rows: float) -> LabelEstimate:
+    """Return the labels of a quick replay; a period of the whole table has ``rows`` rows.
+
+    The best model of N rows is d s^2/2N from that of the world, where s^2, the noise, is 1 for classes and twice the best loss
+    for numbers.
+    """
     loss = (
         None if l2 is None else get_loss(loss_names("classification" if panel.two_classes else "regression")[0], l2=l2)
     )
     result = replay(panel, loss=loss, tolerance=tolerance, runs=runs, workers=1, baselines=[], progress=False)
     followed = result.strategies[0]
+    best = float(np.mean(result.best_loss))
+    noise = 1.0 if result.classification else 2.0 * best
     return LabelEstimate(
         tolerance=tolerance,
         first=float(followed.samples[:, 0].mean()),
         later=float(followed.samples[:, 1:].mean()),
         reached=float((followed.excess_risk / np.asarray(result.epsilon)).mean()),
+        best_model_error=noise * (len(panel.features) + 1) / (2.0 * rows * tolerance * best),
     )

@@ -13,6 +13,10 @@ NOTHING_GAINED = 0.001
 """Where features reduce the loss by less than this share, labels gain nothing."""
 
 
+MOST_MODEL_ERROR = 0.35
+"""The share of a target that the error of the best models of periods may have, for the target to be judged."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DriftGlance:
     """How much a model of the first third of the periods loses on the last third.
@@ -55,17 +59,26 @@ class LabelEstimate:
         Labels in each period after it, on average.
     reached : float
         The excess loss really reached as a share of the target, on average: below 1 the target was met.
+    best_model_error : float
+        How far the best model of a period's rows is from that of the world they come from, as a share of the target: d
+        coefficients fitted to N rows. The table cannot judge a target much smaller than that.
     """
 
     tolerance: float
     first: float
     later: float
     reached: float
+    best_model_error: float
 
     @property
     def missed(self) -> bool:
         """Whether the target was clearly missed."""
         return self.reached > 1.5
+
+    @property
+    def too_fine(self) -> bool:
+        """Whether the periods of the table have too few rows to judge the target."""
+        return self.best_model_error > MOST_MODEL_ERROR
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -179,9 +192,13 @@ class TableCheck:
 
     @property
     def tolerance(self) -> float:
-        """The target to try first: the middle one of those that were met with at most half of the rows."""
+        """The target to try first: the middle one of those that were met with at most half of the rows, and can be judged."""
         rows = sum(self.sizes) / max(len(self.sizes), 1)
-        good = [estimate.tolerance for estimate in self.labels if not estimate.missed and estimate.later <= 0.5 * rows]
+        good = [
+            estimate.tolerance
+            for estimate in self.labels
+            if not (estimate.missed or estimate.too_fine) and estimate.later <= 0.5 * rows
+        ]
         return good[len(good) // 2] if good else self.labels[0].tolerance if self.labels else 0.1
 
     def to_values(self, file: str = "FILE") -> dict[str, Any]:

@@ -138,6 +138,8 @@ def _estimate(estimate: LabelEstimate, check: TableCheck) -> str:
     text = f"{labels}, to stay within {share} of the best loss"
     if estimate.missed:
         return f"{text}; the target was missed, so expect more"
+    if estimate.too_fine:
+        return f"{text}; too fine to be judged on {count(rows)} rows a period"
     if estimate.later > 0.5 * rows:
         return f"{text}: most of the {count(rows)} rows of a period"
     return text

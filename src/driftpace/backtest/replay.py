@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+import numpy as np
+
 from driftpace import validation
 from driftpace.adaptive import check_audit, season_length
 from driftpace.backtest.baselines import feature_error
+from driftpace.backtest.check_result import MOST_MODEL_ERROR
 from driftpace.backtest.job import Job, TrackerConfig, TrackerMaker, prepare
 from driftpace.backtest.progress import Progress
 from driftpace.backtest.result import BacktestResult, SkippedBaseline, Strategy
@@ -306,13 +309,27 @@ def _replay(panel: Panel, config: BacktestConfig) -> BacktestResult:
         skipped=skipped,
         ledger=stack_ledger(outcomes),
         assumptions=worst_assumptions(outcomes),
-        notes=(*panel.notes, *_notes(panel, config, alone=alone)),
+        notes=(*panel.notes, *_notes(panel, config, alone=alone), *_too_fine(job)),
         seconds=time.perf_counter() - began,
         best_loss=tuple(float(now.least) for now in job.populations),
         choices=stack_choices(outcomes),
         checks=stack_checks(outcomes),
         movement=best_model_movement(job.populations),
     )
+
+
+def _too_fine(job: Job) -> list[str]:
+    """Return a note where the best models of periods are themselves too uncertain to judge the target."""
+    error = float(np.mean([now.noise / (2.0 * len(now.y)) for now in job.populations]) / job.epsilon.mean())
+    if error <= MOST_MODEL_ERROR:
+        return []
+    rows = round(float(np.mean([len(now.y) for now in job.populations])))
+    sentence = (
+        f"The target is too fine to be judged on this table: the best model of a period, {job.coefficients} coefficients "
+        f"fitted to about {rows:,} rows, is itself uncertain by {error:.2f} times the target, which counts as excess loss of "
+        "every strategy. A larger target, fewer features or longer periods can be judged."
+    )
+    return [sentence]
 
 
 def _notes(panel: Panel, config: BacktestConfig, *, alone: bool) -> list[str]:

@@ -49,6 +49,7 @@ class LabelEstimateResponse(ResponseModel):
     first: float | None
     later: float | None
     reached: float | None
+    best_model_error: float | None
 
 
 class LineResponse(ResponseModel):

@@ -119,7 +119,7 @@ TYPES: dict[str, str] = {
     "adaptive.closed-order": "driftpace.adaptive.delay:ClosedOrder",
     "adaptive.moments": "driftpace.adaptive.delay:Moments",
     "adaptive.memory": "driftpace.adaptive.memory:Memory",
-    "adaptive.noise-sums": "driftpace.adaptive.memory:NoiseSums",
+    "adaptive.noise-memory": "driftpace.adaptive.noise:NoiseMemory",
     # budgets
     "budget": "driftpace.planning:Budget",
     "cost.linear": "driftpace.planning:LinearCost",

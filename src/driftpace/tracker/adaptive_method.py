@@ -141,9 +141,8 @@ class AdaptiveMethod(ModelMethod):
     def with_model(self, state: AdaptiveMethodState, coef: FloatArray, start: FloatArray) -> AdaptiveMethodState:
         """Return the state with the model before the first rows; inside, the intercept is first."""
         intercept = self.spec.fit_intercept
-        return replace(
-            state, coef=coef, adaptive=first_state(np.roll(start, 1) if intercept else start.copy(), intercept)
-        )
+        start = np.roll(start, 1) if intercept else start.copy()
+        return replace(state, coef=coef, adaptive=first_state(start, intercept, self.config.noise_rates))
 
     def checks(self, state: AdaptiveMethodState) -> tuple[Assumption, ...]:  # noqa: ARG002
         """Return none: the order has them."""
@@ -235,7 +234,7 @@ class AdaptiveMethod(ModelMethod):
 
     def _counts(self, state: AdaptiveMethodState) -> RowCounts:
         """Return how many rows of the open period were delivered, and how many of them are fitted."""
-        seen = None if state.adaptive is None else state.adaptive.memory.noise
+        seen = None if state.adaptive is None else state.adaptive.memory.noise.estimate()
         usual = 1.0 if seen is None or seen.rows == 0.0 else seen.rows / seen.units
         groups = None if self.config.audit is None else _numbered_groups(state)
         return count_rows(self.config.audit, state.gathered, groups, usual)
