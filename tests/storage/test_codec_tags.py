@@ -39,6 +39,7 @@ NOT_SAVED = {
     # abstract, or saved field by field as part of its owner
     "Curve", "LinearLoss", "LossSpec", "Candidate", "Selection", "Request", "MethodState", "ComposedConfig",
     "KeptPeriod", "LateWindow",
+    "OpenPool",
     # intermediate results of one call
     "Design", "Held", "Fit", "PeriodData", "Sizing", "SgdConfig", "Combined", "KnownSizes", "RuleContext", "RuleDecision",
     "Prediction", "AdaptiveFit", "Posterior", "Supply", "RowsNeeded", "PredictedBound", "PeriodJudgement", "Criterion",
