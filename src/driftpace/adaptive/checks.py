@@ -161,13 +161,13 @@ def _tails(rows: DesignRows, judged: PeriodJudgement) -> Assumption:
         )
     largest = judged.fit.largest
     usual = min(4.0 * math.log(count) / count, 0.5)  # what the largest of so many squared Gaussian scores has
-    share = f"{100 * largest:.0f} % of the noise in {count} {kind}s"
+    share = f"{_percent(largest)} of the noise in {count} {kind}s"
     if largest > 0.5:
         advice = f"check that {kind}" + (", or use HuberLoss" if isinstance(rows.loss, SquaredLoss) else "")
         sentence = f"One outlier dominates the variance ({share}), so the noise cannot be estimated: {advice}."
         return _assumption(name, Verdict.FAIL, sentence)
     if largest > 2.5 * usual:
-        sentence = f"Tails are heavy: one {kind} has {share}, where {100 * usual:.0f} % is usual."
+        sentence = f"Tails are heavy: one {kind} has {share}, where {_percent(usual)} is usual."
         return _assumption(name, Verdict.WARN, sentence)
     return _assumption(name, Verdict.PASS, f"No outlier dominates: the largest {kind} has {share}.")
 
