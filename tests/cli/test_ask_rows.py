@@ -153,9 +153,11 @@ def test_a_dry_run_of_the_next_period_draws_from_the_whole_pool(churn: Path, run
     _, wanted, _ = run("ask", "churn", "--key", "W2", "--select", "pool.csv", "--dry-run")
     _, done, _ = run("ask", "churn", "--key", "W2", "--select", "pool.csv", "--out", "next.csv")
     assert "of the 600 rows" in wanted
-    waiting = [line for line in done.splitlines() if line.startswith("Waiting ")]  # those of W1, which is closed now
+    waiting = [
+        line for line in done.splitlines() if line.startswith(("Waiting ", "Delay "))
+    ]  # of W1, which is closed now
     assert wanted.splitlines() == [line for line in done.splitlines()[:-1] if line not in waiting]
-    assert len(waiting) == 1
+    assert [line.split()[0] for line in waiting] == ["Delay", "Waiting"]
 
 
 def test_json_stays_alone_on_stdout(churn: Path, run: Run) -> None:
@@ -296,7 +298,7 @@ def test_a_file_that_only_grows_brings_the_new_rows_alone(churn: Path, run: Run)
         writer.writeheader()
         writer.writerows(rows)
     receipt = json.loads(run("tell", "churn", "all.csv", "--part", "--format", "json")[1])
-    assert (receipt["rows"], receipt["other_period_rows"]) == (fresh, 12 - len(again))
+    assert (receipt["rows"], receipt["repeated"]) == (fresh, 12 - len(again))
     answer = json.loads(run("tell", "churn", "all.csv", "--part", "--format", "json")[1])
     assert answer["duplicate"] is not None
 

@@ -99,8 +99,8 @@ def test_a_column_that_is_constant_at_first_gets_no_coefficient() -> None:
     assert report is not None
     assert tracker.coef[1] == 0.0
     curvature = next(assumption for assumption in report.assumptions if assumption.name == "curvature")
-    assert curvature.verdict is Verdict.FAIL
-    assert "is constant in" in curvature.sentence
+    assert curvature.verdict is Verdict.WARN
+    assert curvature.sentence.startswith("column 2 is the same in all rows so far")
     assert tracker.step(lambda size: rows(size, seed=1)).samples < 1000
 
 

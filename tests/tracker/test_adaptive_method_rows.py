@@ -56,8 +56,11 @@ def test_a_single_column_is_enough(fit_intercept: bool) -> None:
     assert tracker.coef.shape == (1,)
 
 
-@pytest.mark.parametrize("kind", ["constant", "zero", "copy", "sum"])
-def test_collinear_columns_are_reported_and_tolerated(kind: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "verdict"),
+    [("constant", Verdict.WARN), ("zero", Verdict.WARN), ("copy", Verdict.FAIL), ("sum", Verdict.FAIL)],
+)
+def test_collinear_columns_are_reported_and_tolerated(kind: str, verdict: Verdict) -> None:
     tracker = default()
     rng = np.random.default_rng(0)
 
@@ -70,9 +73,7 @@ def test_collinear_columns_are_reported_and_tolerated(kind: str) -> None:
 
     for _ in range(10):
         report = tracker.step(draw)
-    assert any(
-        assumption.name == "curvature" and assumption.verdict is Verdict.FAIL for assumption in report.assumptions
-    )
+    assert any(assumption.name == "curvature" and assumption.verdict is verdict for assumption in report.assumptions)
     X, y = draw(20_000)
     excess = float(np.mean((y - tracker.predict(X)) ** 2) - np.mean((y - X[:, 0]) ** 2)) / 2.0
     assert excess < 0.15  # three times the target, in one run

@@ -105,11 +105,11 @@ def _curvature(state: AdaptiveState, rows: DesignRows, judged: PeriodJudgement) 
     name, white = "curvature", judged.coordinates
     curvature = state.memory.hessian.diagonal() + np.einsum("ij,ij->j", rows.X, rows.X) + rows.penalty
     if not curvature.all():  # the intercept has its share, and no row is affected before one differs
-        return _assumption(name, Verdict.WARN, _constant_columns(rows, np.flatnonzero(curvature == 0.0)))
+        return _assumption(name, Verdict.WARN, _constant_columns(state, rows, np.flatnonzero(curvature == 0.0)))
     heights = np.square(white.factor).sum(axis=1)
     left = 1.0 / np.maximum(heights * np.square(white.inverse).sum(axis=0), 1.0)
     least = float(left.min())
-    which = _column(rows, int(left.argmin()))
+    which = _column(state, rows, int(left.argmin()))
     if least < 1e-6:
         return _assumption(
             name,
@@ -129,14 +129,18 @@ def _curvature(state: AdaptiveState, rows: DesignRows, judged: PeriodJudgement) 
     )
 
 
-def _column(rows: DesignRows, index: int) -> str:
-    """Return the name of a column; without names, its number from 1."""
-    return f"column {index + 1}" if rows.names is None else rows.names[index]
+def _column(state: AdaptiveState, rows: DesignRows, index: int) -> str:
+    """Return the name of a column of rows; without names, its number from 1, the intercept not counted."""
+    if rows.names is not None:
+        return rows.names[index]
+    if state.place is None:
+        return f"column {index + 1}"
+    return f"column {index}" if index else "intercept"
 
 
-def _constant_columns(rows: DesignRows, constant: IntArray) -> str:
+def _constant_columns(state: AdaptiveState, rows: DesignRows, constant: IntArray) -> str:
     """Return which columns are constant, such as a category that no row has."""
-    named = ", ".join(_column(rows, int(index)) for index in constant[:_NAMED])
+    named = ", ".join(_column(state, rows, int(index)) for index in constant[:_NAMED])
     more = f" and {constant.size - _NAMED} more" if constant.size > _NAMED else ""
     are, each = ("are", "each of them") if constant.size > 1 else ("is", "it")
     return f"{named}{more} {are} the same in all rows so far: the coefficient of {each} is unknown until one differs."

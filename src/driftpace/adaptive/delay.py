@@ -178,7 +178,7 @@ def arrival_shares(closed: Sequence[ClosedOrder], delay: int) -> FloatArray:
 
     >>> half = ClosedOrder(requested=10, arrived=((0, 5), (2, 5)))
     >>> arrival_shares([half] * 9, 2)
-    array([0.45 , 0.4375, 1.    ])
+    array([0.45, 0.45, 1.  ])
     """
     shares = np.zeros(delay + 1)
     newest_first = list(reversed(closed))
