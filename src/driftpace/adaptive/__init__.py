@@ -3,9 +3,10 @@
 from driftpace.adaptive.annotators import label_sums, leverages, summarise_labels
 from driftpace.adaptive.audit import AuditState, ErrorRecord, audit_of, audit_rows, fresh_rows
 from driftpace.adaptive.certificate import certificate
-from driftpace.adaptive.checks import Supply, checks, counted, measured_risk, status
+from driftpace.adaptive.checks import Supply, checks, counted, in_words, measured_risk, status
 from driftpace.adaptive.choice import CHOICES, draw_by_rate, draw_stratified, importance
 from driftpace.adaptive.delay import MOST_DELAY, RowsInUse, delay_price
+from driftpace.adaptive.growth import with_outputs
 from driftpace.adaptive.held_out import LEAST as LEAST_HELD_OUT
 from driftpace.adaptive.held_out import MOST_SHARE, RowCounts, check_audit, count_rows, held_out_rows
 from driftpace.adaptive.outlook import PredictedBound, outlook_from_here, outlook_of
@@ -69,6 +70,7 @@ __all__ = [
     "fresh_rows",
     "held_out_rows",
     "importance",
+    "in_words",
     "judge",
     "label_sums",
     "leverages",
@@ -84,4 +86,5 @@ __all__ = [
     "status",
     "summarise_labels",
     "with_closed_order",
+    "with_outputs",
 ]

@@ -221,13 +221,13 @@ def mean_product(
 
 
 def gradients_at(
-    rows: DesignRows, whitened: FloatArray, white: Coordinates, model: FloatArray, curvature: float
+    rows: DesignRows, whitened: FloatArray | None, white: Coordinates, model: FloatArray, curvature: float
 ) -> FloatArray:
-    """Return the gradients of rows at a model, the penalty included, in the coordinates in which they are ``whitened``.
+    """Return the gradients of rows at a model, the penalty included, in the coordinates in which they are ``whitened``, if known.
 
     They are divided by the root of the ``curvature`` of the period, so that half their mean product is the excess risk.
     """
-    gradients = whitened * rows.slopes(model)[:, None]
+    gradients = rows.white_gradients(white, model, whitened)
     penalty = white.inverse @ (rows.penalty * model)
     gradients += penalty if rows.weights is None else rows.weights[:, None] * penalty
     return gradients if curvature == 1.0 else gradients / math.sqrt(curvature)

@@ -170,8 +170,15 @@ def update(bank: Bank, before: Prediction, shares: FloatArray, mean: FloatArray,
     )
 
 
-def turned(bank: Bank, turn: FloatArray, *, place: float = 0.0, velocity: float = 0.0, spread: float = 0.0) -> Bank:
-    """Return the bank in coordinates turn @ u, with what another block adds to every coordinate there."""
+def turned(
+    bank: Bank,
+    turn: FloatArray,
+    *,
+    place: FloatArray | float = 0.0,
+    velocity: FloatArray | float = 0.0,
+    spread: float = 0.0,
+) -> Bank:
+    """Return the bank in coordinates turn @ u, with what another block adds to the coordinates there."""
     return Bank(
         models=bank.models,
         place=bank.place @ turn.T + place,

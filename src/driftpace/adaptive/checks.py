@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from driftpace.adaptive.coordinates import coordinates
 from driftpace.adaptive.dependence import standard_products
 from driftpace.adaptive.rows import DesignRows
 from driftpace.adaptive.state import AdaptiveState, PeriodJudgement, products_with
@@ -102,10 +103,14 @@ def _curvature(state: AdaptiveState, rows: DesignRows, judged: PeriodJudgement) 
 
     With H = L L' the inflation of column j is H_jj (H^-1)_jj.
     """
-    name, white = "curvature", judged.coordinates
-    curvature = state.memory.hessian.diagonal() + np.einsum("ij,ij->j", rows.X, rows.X) + rows.penalty
+    name, white, outputs = "curvature", judged.coordinates, state.outputs
+    seen = state.memory.hessian.diagonal().reshape(-1, outputs).sum(axis=1)
+    curvature = seen + np.einsum("ij,ij->j", rows.X, rows.X) + rows.penalty[::outputs]
     if not curvature.all():  # the intercept has its share, and no row is affected before one differs
         return _assumption(name, Verdict.WARN, _constant_columns(state, rows, np.flatnonzero(curvature == 0.0)))
+    if outputs > 1:  # contrasts of rare classes are collinear in any case
+        both = state.memory.hessian + (rows.hessian_sum(judged.model) if len(rows) else 0.0)
+        white = coordinates(np.einsum("iaja->ij", both.reshape(state.columns, outputs, state.columns, outputs)))
     heights = np.square(white.factor).sum(axis=1)
     left = 1.0 / np.maximum(heights * np.square(white.inverse).sum(axis=0), 1.0)
     least = float(left.min())
@@ -183,7 +188,8 @@ def _exchangeable(rows: DesignRows, judged: PeriodJudgement) -> Assumption:
         sentence = f"Not checked: {counted(len(rows))} are too few to judge their order."
         return _assumption(name, Verdict.PASS, sentence, judged=False)
     slopes, rest = judged.fit.slopes, len(rows) - half
-    gap = slopes[:half] @ rows.X[:half] / half - slopes[half:] @ rows.X[half:] / rest
+    first, last = slice(0, half), slice(half, None)
+    gap = rows.gradient_sum(slopes, first) / half - rows.gradient_sum(slopes, last) / rest
     gradients = judged.fit.gradients
     own = np.einsum("ij,ij->j", gradients, gradients) / len(
         rows
@@ -245,14 +251,19 @@ def _enough_rows(state: AdaptiveState, period: DesignRows, supply: Supply) -> As
     """Check how many rows were seen for each coefficient; of uneven weights, so many equal ones as say as much."""
     lost = len(period) - int(period.effective)
     rows = state.memory.rows + supply.gathered - lost
-    each = rows / state.size
+    each = rows / state.columns
     verdict = Verdict.FAIL if each < _ROWS_FAIL else Verdict.WARN if each < _ROWS_WARN else Verdict.PASS
     doubt = "" if verdict is Verdict.PASS else f"; with fewer than {_ROWS_WARN:.0f} the noise is only roughly known"
     return _assumption(
         "enough rows",
         verdict,
-        f"{counted(rows)} {'was' if rows == 1 else 'were'} seen for {state.size} coefficients, {each:.1f} for each{doubt}.",
+        f"{counted(rows)} {'was' if rows == 1 else 'were'} seen for {in_words(state)}, {each:.1f} for each{doubt}.",
     )
+
+
+def in_words(state: AdaptiveState) -> str:
+    """Return the number of coefficients, as in "3 coefficients" or "3 coefficients of each class"."""
+    return f"{state.columns} coefficients" + (" of each class" if state.outputs > 1 else "")
 
 
 def _pool(supply: Supply) -> Assumption:

@@ -75,8 +75,8 @@ def with_diagonal(matrix: FloatArray, added: FloatArray | float) -> FloatArray:
     return result
 
 
-def blocks(size: int, intercept: bool) -> tuple[slice, ...]:
-    """Return the blocks of coordinates: the level and the slopes, or all of them."""
-    if intercept and size > 1:
-        return (slice(0, 1), slice(1, size))
+def blocks(size: int, intercept: bool, outputs: int = 1) -> tuple[slice, ...]:
+    """Return the blocks of coordinates: the levels, one for each output, and the slopes, or all of them."""
+    if intercept and size > outputs:
+        return (slice(0, outputs), slice(outputs, size))
     return (slice(0, size),)

@@ -23,6 +23,8 @@ from driftpace.adaptive.dependence import products_of
 from driftpace.adaptive.memory import Memory, no_memory
 from driftpace.adaptive.noise import NoiseEstimate, NoiseSums
 from driftpace.adaptive.rows import DesignRows, group_sums
+from driftpace.losses import LinearLoss
+from driftpace.losses.vector import outer_rows
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
 _ROUNDS = 3
@@ -63,7 +65,7 @@ class AdaptiveFit:
     uncertainty of the noise included; ``covariance`` is of all coordinates. ``sums`` and ``scores`` are what the rows add to
     the memory, ``scatter`` the covariance of gradients in whitened coordinates, ``largest`` the share of the noise that one
     row, or group, carries, ``curvature`` the mean curvature of the rows relative to that of earlier periods. ``whitened`` are
-    the rows, and ``gradients`` those of the rows, or groups, at the model; ``products`` are sums of products of neighbouring
+    the rows, None where they have several scores, and ``gradients`` those of the rows, or groups, at the model; ``products`` are sums of products of neighbouring
     ones. ``strength`` is how strongly each coordinate is held to its prediction. ``surprise`` is the squared length of the
     difference between the rows and the prediction, in standard units, with ``freedom`` degrees of freedom.
     """
@@ -79,7 +81,7 @@ class AdaptiveFit:
     scores: FloatArray
     scatter: FloatArray
     slopes: FloatArray
-    whitened: FloatArray
+    whitened: FloatArray | None
     gradients: FloatArray
     products: FloatArray
     largest: float
@@ -110,7 +112,7 @@ def first_metric(rows: DesignRows, start: FloatArray, at: FloatArray) -> Coordin
     """
     if rows.quadratic:
         return metric(rows, no_memory(at.size), at)
-    early = FIRST_METRIC_ROWS * at.size
+    early = FIRST_METRIC_ROWS * (at.size // rows.outputs)
     total = rows.hessian_sum(at) + rows.hessian_sum(start) * (early / rows.mass)
     return coordinates(with_diagonal(total / (rows.mass + early), rows.penalty))
 
@@ -358,7 +360,7 @@ class _Accuracy:
     scores: FloatArray
     scatter: FloatArray
     slopes: FloatArray
-    whitened: FloatArray
+    whitened: FloatArray | None
     gradients: FloatArray
     largest: float
     curvature: float
@@ -408,20 +410,32 @@ def _relative_curvature(rows: DesignRows, memory: Memory, white: Coordinates, ea
     return (float(each.sum()) / max(usual, _NOTHING) + EQUAL_ROWS) / (rows.mass + EQUAL_ROWS)
 
 
-def _accuracy(fitted: _Fitted, memory: Memory, *, floor: float, margin: float) -> _Accuracy:
-    """Return how well the model is known: sandwich noise, leave-one-out design, the noise at its upper end."""
-    rows, white, center, hessian, strength = (
-        fitted.rows,
-        fitted.coordinates,
-        fitted.center,
-        fitted.hessian,
-        fitted.strength,
-    )
-    count, size, model = len(rows), center.size, white.plain(center)
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class _RowTerms:
+    """What each row says of the accuracy of a fit, leverages taken out.
+
+    ``each`` is the noise of a row, or group, in a coordinate, ``scores`` the sum of outer products of their gradients in the units
+    of the model, ``losses`` the losses without the row, ``curvatures`` the traces of the Hessians in whitened coordinates, and
+    ``hessian`` the sum of Hessians. ``whitened``, where rows have one score, and ``gradients`` are in whitened coordinates, at the
+    model.
+    """
+
+    each: FloatArray
+    scores: FloatArray
+    losses: FloatArray
+    curvatures: FloatArray
+    hessian: FloatArray
+    slopes: FloatArray
+    whitened: FloatArray | None
+    gradients: FloatArray
+
+
+def _scalar_terms(rows: DesignRows, white: Coordinates, model: FloatArray, inverse: FloatArray) -> _RowTerms:
+    """Return the terms of rows that have one score; ``inverse`` is that of the Hessian of the fit."""
+    count, size = len(rows), model.size
     scores = rows.X @ model
-    curve = rows.loss.curve
+    curve = rows.loss.curve  # type: ignore[union-attr]
     slopes, bends = rows.weighted(curve.slope(scores, rows.y)), rows.weighted(curve.bend(scores, rows.y))
-    inverse = solved(with_diagonal(hessian, strength), np.eye(size))
     whitened = white.white_rows(rows.X)
     scratch = whitened @ inverse  # large temporary arrays cost more than what is computed in them
     reach = np.einsum("ij,ij->i", scratch, whitened)
@@ -441,14 +455,64 @@ def _accuracy(fitted: _Fitted, memory: Memory, *, floor: float, margin: float) -
         each = np.where(dominant, np.maximum(each, alone), each)
         sums_of_groups = group_sums(rows.X * corrected[:, None], rows.groups)
         added = sums_of_groups.T @ sums_of_groups
-    curvature = _relative_curvature(rows, memory, white, lengths * bends)
-    each, added = each / curvature, added / curvature
-    losses = rows.weighted(curve.phi(scores, rows.y)) + 0.5 * slopes**2 * reach / (1.0 - leverage)
+    return _RowTerms(
+        each=each,
+        scores=added,
+        losses=rows.weighted(curve.phi(scores, rows.y)) + 0.5 * slopes**2 * reach / (1.0 - leverage),
+        curvatures=lengths * bends,
+        hessian=rows.outer_sum(np.sqrt(bends / (1.0 - leverage)), scratch),
+        slopes=slopes,
+        whitened=whitened,
+        gradients=group_sums(np.multiply(whitened, slopes[:, None], out=scratch), rows.groups),
+    )
+
+
+def _vector_terms(rows: DesignRows, white: Coordinates, model: FloatArray, inverse: FloatArray) -> _RowTerms:
+    """Return the terms of rows that have several scores.
+
+    The leverage of a row is the mean over its scores, tr(G_i P)/m; that of a group the sum of those of its rows.
+    """
+    size, outputs = model.size, rows.outputs
+    slopes, bends = rows.slopes(model), rows.bends(model)
+    plain = white.inverse.T @ inverse @ white.inverse
+    leverage = np.clip(rows.traces(bends, plain) / outputs, 0.0, _LEVERAGE)
+    gradients = white.white_rows(outer_rows(rows.X, slopes))
+    reach = np.einsum("ij,ij->i", gradients @ inverse, gradients)
+    if rows.groups is None:
+        stretch = 1.0 / np.sqrt(1.0 - leverage)
+        sums_of_groups = gradients
+    else:
+        sums_of_groups = group_sums(gradients, rows.groups)
+        together = np.minimum(group_sums(leverage[:, None], rows.groups)[:, 0], _GROUP_LEVERAGE)
+        stretch = (1.0 - together) ** -_GROUP_POWER
+    corrected = sums_of_groups * stretch[:, None]
+    back = corrected @ white.factor.T
+    return _RowTerms(
+        each=np.einsum("ij,ij->i", corrected, corrected) / size,
+        scores=back.T @ back,
+        losses=rows.losses(model) + 0.5 * reach / (1.0 - leverage),
+        curvatures=rows.traces(bends, white.inverse.T @ white.inverse),
+        hessian=rows.hessian_of(bends / (1.0 - leverage)[:, None, None]),
+        slopes=slopes,
+        whitened=None,
+        gradients=sums_of_groups,
+    )
+
+
+def _accuracy(fitted: _Fitted, memory: Memory, *, floor: float, margin: float) -> _Accuracy:
+    """Return how well the model is known: sandwich noise, leave-one-out design, the noise at its upper end."""
+    rows, white, strength = fitted.rows, fitted.coordinates, fitted.strength
+    count, size, model = len(rows), fitted.center.size, white.plain(fitted.center)
+    inverse = solved(with_diagonal(fitted.hessian, strength), np.eye(size))
+    terms_of = _scalar_terms if isinstance(rows.loss, LinearLoss) else _vector_terms
+    terms = terms_of(rows, white, model, inverse)
+    curvature = _relative_curvature(rows, memory, white, terms.curvatures)
+    each, added = terms.each / curvature, terms.scores / curvature
     sums = NoiseSums(
         rows=float(count),
         total=float(each.sum()),
         squares=float(each @ each),
-        losses=float(losses.sum()) + 0.5 * rows.mass * float(model @ (rows.penalty * model)),
+        losses=float(terms.losses.sum()) + 0.5 * rows.mass * float(model @ (rows.penalty * model)),
         together=float(count - rows.units),
     )
     level, upper = noise_of(memory.noise.with_rows(sums).estimate(), floor, margin)
@@ -457,9 +521,8 @@ def _accuracy(fitted: _Fitted, memory: Memory, *, floor: float, margin: float) -
     total = float(np.trace(scatter))
     scatter = curvature * (scatter * (upper * size / total) if total > 0.0 else upper * np.eye(size))
     covariance = inverse @ with_diagonal(count * scatter, upper * fitted.noise_ratio * strength) @ inverse
-    old, old_rows = memory.hessian_up_to(METRIC_ROWS * size)
-    fresh = rows.outer_sum(np.sqrt(bends / (1.0 - leverage)), scratch)
-    seen = with_diagonal((fresh + curvature * old) / (rows.mass + old_rows), rows.penalty)
+    old, old_rows = memory.hessian_up_to(METRIC_ROWS * size // rows.outputs)
+    seen = with_diagonal((terms.hessian + curvature * old) / (rows.mass + old_rows), rows.penalty)
     cost = float(np.sum(white.white_matrix(seen) * covariance))
     covariance *= cost / float(np.trace(covariance))
     return _Accuracy(
@@ -470,9 +533,9 @@ def _accuracy(fitted: _Fitted, memory: Memory, *, floor: float, margin: float) -
         sums=sums,
         scores=added,
         scatter=scatter,
-        slopes=slopes,
-        whitened=whitened,
-        gradients=group_sums(np.multiply(whitened, slopes[:, None], out=scratch), rows.groups),
+        slopes=terms.slopes,
+        whitened=terms.whitened,
+        gradients=terms.gradients,
         largest=float(each.max() / max(sums.total, _NOTHING)),
         curvature=curvature,
     )

@@ -134,5 +134,5 @@ def measured_on(held: DesignRows, judged: PeriodJudgement) -> Measured | None:
     """Return the excess risk of the model of a period, measured on rows that had no part in it; None where they are too few."""
     white = judged.coordinates
     curvature = 1.0 if judged.fit is None else judged.fit.curvature
-    gradients = gradients_at(held, white.white_rows(held.X), white, judged.model, curvature)
+    gradients = gradients_at(held, None, white, judged.model, curvature)
     return mean_product(gradients, judged.noise, held.groups, held.weights)

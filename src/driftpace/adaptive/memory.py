@@ -1,7 +1,7 @@
 """What is remembered of the rows themselves: their curvature, the covariance of their gradients and their noise.
 
 Sums over rows are scaled down when the rows they stand for exceed a cap, so that a world whose features change is followed, at
-O(d^2) memory. The caps: curvature 20 rows for each coefficient (its error is then a fifth of an eigenvalue, and LOO leverages
+O(d^2) memory. The caps: curvature 20 rows for each column (its error is then a fifth of an eigenvalue, and LOO leverages
 guard the rest), gradients 40. Noise is remembered by :mod:`driftpace.adaptive.noise`.
 """
 
@@ -26,16 +26,17 @@ class Memory:
     score_rows: float
     noise: NoiseMemory
     rows: int
+    outputs: int = 1
 
     @property
-    def size(self) -> int:
-        """The number of coefficients."""
-        return len(self.hessian)
+    def columns(self) -> int:
+        """The number of columns: that of coefficients, unless rows have several scores."""
+        return len(self.hessian) // self.outputs
 
     @property
     def kept_hessian(self) -> tuple[FloatArray, float]:
         """The sum of second derivatives and its rows, scaled down to the cap."""
-        keep = _kept(self.hessian_rows, CURVATURE_ROWS * self.size)
+        keep = _kept(self.hessian_rows, CURVATURE_ROWS * self.columns)
         return keep * self.hessian, keep * self.hessian_rows
 
     def hessian_up_to(self, rows: int) -> tuple[FloatArray, float]:
@@ -46,7 +47,7 @@ class Memory:
     @property
     def kept_scores(self) -> tuple[FloatArray, float]:
         """The sum of outer products of gradients and its rows, scaled down to the cap."""
-        keep = _kept(self.score_rows, SCORE_ROWS * self.size)
+        keep = _kept(self.score_rows, SCORE_ROWS * self.columns)
         return keep * self.scores, keep * self.score_rows
 
     def with_rows(
@@ -66,8 +67,8 @@ class Memory:
         )
 
 
-def no_memory(size: int, rates: tuple[float, ...] = FIXED_RATE) -> Memory:
-    """Return the memory before any row."""
+def no_memory(size: int, rates: tuple[float, ...] = FIXED_RATE, outputs: int = 1) -> Memory:
+    """Return the memory before any row, for ``size`` coefficients."""
     return Memory(
         hessian=np.zeros((size, size)),
         hessian_rows=0.0,
@@ -75,6 +76,7 @@ def no_memory(size: int, rates: tuple[float, ...] = FIXED_RATE) -> Memory:
         score_rows=0.0,
         noise=NoiseMemory.of(NoiseSums(), rates),
         rows=0,
+        outputs=outputs,
     )
 
 

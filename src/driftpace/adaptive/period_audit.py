@@ -73,7 +73,8 @@ def _with_errors(
 
     def measured_errors(records: tuple[ErrorRecord, ...], model: FloatArray) -> tuple[ErrorRecord, ...]:
         ordered = rows.select(first)
-        gradients = gradients_at(ordered, fit.whitened[first], white, model, fit.curvature)
+        whitened = None if fit.whitened is None else fit.whitened[first]
+        gradients = gradients_at(ordered, whitened, white, model, fit.curvature)
         return with_errors(records, gradients, ordered, state.parts, noise, judged.epsilon)
 
     records = measured_errors(audit.records or (ErrorRecord(),) * len(state.parts), predicted)
@@ -97,7 +98,7 @@ def _carried_over(
     if fit is None or not state.banks:
         return None
     start, fresh = decision.judged.model, rows.select(decision.fresh)
-    whitened = fit.whitened if fresh is rows else fit.whitened[decision.fresh]
+    whitened = fit.whitened if fresh is rows or fit.whitened is None else fit.whitened[decision.fresh]
     gradients = gradients_at(fresh, whitened, white, start, fit.curvature)
     measured = mean_product(gradients, _known_noise(state, judged), fresh.groups, fresh.weights)
     if measured is None:

@@ -1,8 +1,12 @@
 """The rows of a period as the look at them needs them: sums over rows, each computed once."""
 
+from typing import Any
+
 import numpy as np
 
-from driftpace.losses import LinearLoss, SquaredLoss
+from driftpace.adaptive.coordinates import Coordinates
+from driftpace.losses import LinearLoss, SquaredLoss, VectorLoss
+from driftpace.losses.vector import kronecker_forms, kronecker_sum, outer_rows
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
 
@@ -13,7 +17,8 @@ class DesignRows:
     is alone. ``weights`` are what each row counts for, of mean 1 over the period; None where all count alike. The loss of a row,
     and with it its slope and its bend, is times its weight: Hessians are weighted once, squares of gradients twice. For the
     squared loss second derivatives do not depend on the model, so their sum is kept. ``names`` are those of the columns, for
-    sentences; None where they have none.
+    sentences; None where they have none. A loss of several ``outputs`` has as many coefficients for each column, which stand
+    together; slopes are then (rows, outputs), and bends (rows, outputs, outputs).
     """
 
     __slots__ = ("X", "_gram", "groups", "loss", "names", "penalty", "weights", "y")
@@ -21,7 +26,7 @@ class DesignRows:
     def __init__(
         self,
         *,
-        loss: LinearLoss,
+        loss: LinearLoss | VectorLoss,
         X: FloatArray,
         y: FloatArray,
         penalty: FloatArray,
@@ -35,6 +40,11 @@ class DesignRows:
 
     def __len__(self) -> int:
         return len(self.y)
+
+    @property
+    def outputs(self) -> int:
+        """The number of scores of a row."""
+        return self.loss.outputs if isinstance(self.loss, VectorLoss) else 1
 
     @property
     def units(self) -> int:
@@ -72,26 +82,45 @@ class DesignRows:
         """Whether the loss of the rows is a quadratic of the model."""
         return isinstance(self.loss, SquaredLoss)
 
+    def scores(self, w: FloatArray) -> FloatArray:
+        """Return the score of each row, or its scores (rows, outputs)."""
+        return self.loss.scores(w, self.X) if isinstance(self.loss, VectorLoss) else np.asarray(self.X @ w)
+
+    def losses(self, w: FloatArray) -> FloatArray:
+        """Return the loss of each row, without the penalty."""
+        return self.weighted(_curve(self.loss).phi(self.scores(w), self.y))
+
     def slopes(self, w: FloatArray) -> FloatArray:
-        """Return the derivative of each row's loss in its score."""
-        return self.weighted(self.loss.curve.slope(self.X @ w, self.y))
+        """Return the derivative of each row's loss in its score, or scores."""
+        return self.weighted(_curve(self.loss).slope(self.scores(w), self.y))
 
     def bends(self, w: FloatArray) -> FloatArray:
-        """Return the second derivative of each row's loss in its score."""
-        return self.weighted(self.loss.curve.bend(self.X @ w, self.y))
+        """Return the second derivative of each row's loss in its score, or scores."""
+        return self.weighted(_curve(self.loss).bend(self.scores(w), self.y))
 
     def weighted(self, values: FloatArray) -> FloatArray:
-        """Return a value for each row times the weight of the row."""
-        return values if self.weights is None else values * self.weights
+        """Return a value for each row, or an array, times the weight of the row."""
+        return values if self.weights is None else values * self.weights.reshape(-1, *(1,) * (values.ndim - 1))
 
     def value(self, w: FloatArray) -> float:
         """Return the sum of the rows' losses, the penalty included."""
-        losses = self.weighted(self.loss.curve.phi(self.X @ w, self.y))
-        return float(losses.sum()) + 0.5 * self.mass * float(w @ (self.penalty * w))
+        return float(self.losses(w).sum()) + 0.5 * self.mass * float(w @ (self.penalty * w))
 
     def gradient(self, w: FloatArray) -> FloatArray:
         """Return the gradient of :meth:`value`."""
-        return np.asarray(self.slopes(w) @ self.X + self.mass * self.penalty * w)
+        return np.asarray(self.gradient_sum(self.slopes(w)) + self.mass * self.penalty * w)
+
+    def gradient_sum(self, slopes: FloatArray, chosen: slice = slice(None)) -> FloatArray:
+        """Return the sum of the gradients of rows that have these slopes; of the ``chosen`` ones of both."""
+        slopes = slopes[chosen]
+        return np.asarray(slopes @ self.X[chosen] if slopes.ndim == 1 else (self.X[chosen].T @ slopes).ravel())
+
+    def white_gradients(self, white: Coordinates, w: FloatArray, whitened: FloatArray | None) -> FloatArray:
+        """Return the gradients of the rows in whitened coordinates; ``whitened`` are the rows there, where they have one score."""
+        slopes = self.slopes(w)
+        if slopes.ndim == 2:
+            return white.white_rows(outer_rows(self.X, slopes))
+        return np.asarray((white.white_rows(self.X) if whitened is None else whitened) * slopes[:, None])
 
     def hessian_sum(self, w: FloatArray) -> FloatArray:
         """Return the sum of the second derivatives of the rows, without the penalty."""
@@ -99,8 +128,18 @@ class DesignRows:
             if self._gram is None:
                 self._gram = self.X.T @ self.X if self.weights is None else self.outer_sum(np.sqrt(self.weights))
             return self._gram
-        scaled = self.X * np.sqrt(self.bends(w))[:, None]
+        return self.hessian_of(self.bends(w))
+
+    def hessian_of(self, bends: FloatArray) -> FloatArray:
+        """Return the sum of the second derivatives of rows that have these bends."""
+        if bends.ndim == 3:
+            return kronecker_sum(self.X, bends)
+        scaled = self.X * np.sqrt(bends)[:, None]
         return np.asarray(scaled.T @ scaled)
+
+    def traces(self, bends: FloatArray, matrix: FloatArray) -> FloatArray:
+        """Return tr(A G_i) of each row, with the Hessian G_i = x_i x_i' (x) M_i of its bends, for rows of several scores."""
+        return np.asarray(np.einsum("iab,iab->i", bends, kronecker_forms(self.X, matrix, self.outputs)))
 
     def outer_sum(self, weights: FloatArray, scratch: FloatArray | None = None) -> FloatArray:
         """Return the sum of outer products of rows, each times the square of its weight; ``scratch`` is overwritten."""
@@ -142,3 +181,8 @@ def group_sums(values: FloatArray, groups: IntArray | None) -> FloatArray:
         return values
     order = np.argsort(groups, kind="stable")
     return np.asarray(np.add.reduceat(values[order], np.searchsorted(groups[order], np.arange(groups.max() + 1))))
+
+
+def _curve(loss: LinearLoss | VectorLoss) -> Any:
+    """Return what has the value, slope and bend of a loss in its scores."""
+    return loss if isinstance(loss, VectorLoss) else loss.curve

@@ -23,7 +23,6 @@ from driftpace.adaptive.delay import (
 )
 from driftpace.adaptive.sizing import Criterion, proven_samples, rows_needed, variances_after
 from driftpace.adaptive.state import PILOT, AdaptiveConfig, AdaptiveState, PeriodJudgement, drift, early
-from driftpace.typing import FloatArray
 
 BATCHES, SHARE = 2, 0.5
 """The batches before this one ask for a share of what seems missing: they may show that fewer are enough."""
@@ -77,11 +76,13 @@ def rows_missing(
     Uneven weights leave so many rows fewer, ``lost``, in the initial sample; after it what they cost is part of the noise.
     """
     criterion, kept = _aim(config, state, judged), gathered - seen
-    pilot = PILOT * state.size - state.memory.rows - gathered + lost  # a model passes through fewer, and looks certain
+    pilot = (
+        PILOT * state.columns - state.memory.rows - gathered + lost
+    )  # a model passes through fewer, and looks certain
     if config.delay is not None:
         return _missing_in_use(config, state, judged, gathered=gathered, pilot=pilot, batch=batch)
     missing = max(_needed(criterion, state, judged) - kept, pilot, 0)
-    low, high = (missing, missing) if not state.banks else _range(criterion, judged, state.sizes, kept)
+    low, high = (missing, missing) if not state.banks else _range(criterion, judged, state, kept)
     return RowsNeeded(
         now=next_batch(state, missing, gathered=gathered, batch=batch, orders=config.orders),
         all=missing,
@@ -155,20 +156,21 @@ def risk_after(criterion: Criterion, state: AdaptiveState, judged: PeriodJudgeme
     """Return the risk that ``rows`` more than the judgement has seen leave."""
     noise = float(judged.noise_upper)
     if rows == 0 or criterion.confidence is not None or not state.banks:
-        return criterion.risk(state.sizes, variances_after(state.sizes, judged.variances, noise, rows))
+        return criterion.risk(state.sizes, variances_after(state.output_sizes, judged.variances, noise, rows))
     from driftpace.adaptive.kernels import mean_risk
 
-    return float(mean_risk(state.sizes, *judged.components(), noise, float(rows)))
+    return state.outputs * float(mean_risk(state.output_sizes, *judged.components(), noise, float(rows)))
 
 
 def _needed(criterion: Criterion, state: AdaptiveState, judged: PeriodJudgement) -> int:
     """Return how many rows beyond those that the judgement has seen meet the criterion."""
     noise = float(judged.noise_upper)
     if criterion.confidence is not None or not state.banks:
-        return rows_needed(criterion, state.sizes, judged.variances, noise, MOST)
+        return rows_needed(criterion, state.sizes, judged.variances, noise, MOST, state.outputs)
     from driftpace.adaptive.kernels import fewest_rows
 
-    return int(fewest_rows(state.sizes, *judged.components(), noise, criterion.epsilon, MOST))
+    target = criterion.epsilon / state.outputs
+    return int(fewest_rows(state.output_sizes, *judged.components(), noise, target, MOST))
 
 
 def next_batch(state: AdaptiveState, missing: int, *, gathered: int, batch: int, orders: int | None = None) -> int:
@@ -177,7 +179,7 @@ def next_batch(state: AdaptiveState, missing: int, *, gathered: int, batch: int,
     if missing == 0:
         return 0
     if orders is not None:
-        pilot = PILOT * state.size - gathered
+        pilot = PILOT * state.columns - gathered
         if not state.banks and pilot > 0:  # the initial sample is no order: before it the noise is not known
             return pilot
         return max(math.ceil(FIRST_ORDER * missing) if batch + 1 < orders else missing, least)
@@ -187,14 +189,15 @@ def next_batch(state: AdaptiveState, missing: int, *, gathered: int, batch: int,
     return max(math.ceil(share * missing) if batch < batches else missing, least)
 
 
-def _range(criterion: Criterion, judged: PeriodJudgement, sizes: FloatArray, kept: int) -> tuple[int, int]:
+def _range(criterion: Criterion, judged: PeriodJudgement, state: AdaptiveState, kept: int) -> tuple[int, int]:
     """Return the rows missing if the drift is as small, or as large, as nine models in ten allow."""
     from driftpace.adaptive.kernels import share_quantile
 
     ends = []
     for level in (0.1, 0.9):
         variances = np.array([share_quantile(each.variance, each.shares, level) for each in judged.mixtures])
-        ends.append(max(rows_needed(criterion, sizes, variances, judged.noise_upper, MOST) - kept, 0))
+        needed = rows_needed(criterion, state.sizes, variances, judged.noise_upper, MOST, state.outputs)
+        ends.append(max(needed - kept, 0))
     return ends[0], ends[1]
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from driftpace.adaptive.rows import DesignRows
+from driftpace.losses import VectorLoss
 from driftpace.typing import FloatArray
 
 LENGTHS = (4, 7, 12, 52)
@@ -62,8 +63,11 @@ def with_period(search: SeasonSearch | None, rows: DesignRows, model: FloatArray
 
 def _losses(rows: DesignRows, models: FloatArray) -> FloatArray:
     """Return the mean loss of rows at each of some models, the penalty included."""
-    scores = rows.X @ models.T
-    losses = np.array(
-        [rows.weighted(rows.loss.curve.phi(score, rows.y)).mean() for score in np.ascontiguousarray(scores.T)]
-    )
+    if isinstance(rows.loss, VectorLoss):
+        losses = np.array([rows.losses(model).mean() for model in models])
+    else:
+        scores = rows.X @ models.T
+        losses = np.array(
+            [rows.weighted(rows.loss.curve.phi(score, rows.y)).mean() for score in np.ascontiguousarray(scores.T)]
+        )
     return np.asarray(losses + 0.5 * np.square(models) @ rows.penalty)

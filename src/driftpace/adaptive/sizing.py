@@ -6,7 +6,8 @@ variance m_b. For random rows the harmonic rule of theory 1.5c holds with an eff
     1/m_b = 1/t_b + (K/s^2) / (1 + delta),    delta = (1 + 1/d) sum_b d_b m_b / s^2,
 
 the fixed point that random matrices converge to; from an unknown start (t infinite) it gives exactly s^2/(K - d - 1), the
-variance of least squares on Gaussian rows (theory 1.5a). The risk is sum_b d_b m_b / 2.
+variance of least squares on Gaussian rows (theory 1.5a). The risk is sum_b d_b m_b / 2. A row of several scores says as much of each
+output as a row of one score: the numbers d and d_b in delta are then those of one output.
 """
 
 import math
@@ -66,7 +67,9 @@ def variances_after(sizes: FloatArray, variances: FloatArray, noise: float, rows
     return np.asarray(variances / (1.0 + variances * (rows / (noise + (1.0 + 1.0 / sizes.sum()) * left))))
 
 
-def rows_needed(criterion: Criterion, sizes: FloatArray, variances: FloatArray, noise: float, most: int) -> int:
+def rows_needed(
+    criterion: Criterion, sizes: FloatArray, variances: FloatArray, noise: float, most: int, outputs: int = 1
+) -> int:
     """Return the fewest further rows that meet the criterion, or ``most`` when no fewer do.
 
     >>> criterion = Criterion(epsilon=0.05, confidence=None)
@@ -76,10 +79,11 @@ def rows_needed(criterion: Criterion, sizes: FloatArray, variances: FloatArray, 
     if criterion.confidence is None:
         from driftpace.adaptive.kernels import fewest_rows
 
-        return int(fewest_rows(sizes, *_certain(variances), float(noise), criterion.epsilon, int(most)))
+        shares, each = _certain(variances)
+        return int(fewest_rows(sizes / outputs, shares, each, float(noise), criterion.epsilon / outputs, int(most)))
 
     def met(rows: int) -> bool:
-        return criterion.risk(sizes, variances_after(sizes, variances, noise, rows)) <= criterion.epsilon
+        return criterion.risk(sizes, variances_after(sizes / outputs, variances, noise, rows)) <= criterion.epsilon
 
     if most <= 0 or met(0):
         return 0

@@ -37,13 +37,14 @@ from driftpace.adaptive.rows import DesignRows, group_sums
 from driftpace.adaptive.season import SeasonState, after_period, first_season, with_season
 from driftpace.adaptive.season_search import SeasonSearch, with_period
 from driftpace.adaptive.sizing import Criterion
+from driftpace.losses.vector import outer_rows
 from driftpace.typing import FloatArray
 
 FIRST_ROWS = 10
 """Rows asked before the number of columns is known: enough to see the columns and the noise within a half."""
 
 PILOT = 3
-"""Rows for each coefficient in the first batch of all: with two, leverages average a half, and one first period in a hundred of a
+"""Rows for each column in the first batch of all: with two, leverages average a half, and one first period in a hundred of a
 table with rare values looked known when it was not; with three none did."""
 
 AIM = 0.82
@@ -144,14 +145,29 @@ class AdaptiveState:
         return self.model.size
 
     @property
+    def outputs(self) -> int:
+        """The number of scores of a row."""
+        return self.memory.outputs
+
+    @property
+    def columns(self) -> int:
+        """The number of columns, the intercept's included: that of coefficients, unless rows have several scores."""
+        return self.memory.columns
+
+    @property
     def parts(self) -> tuple[slice, ...]:
         """The blocks of coordinates."""
-        return blocks(self.size, self.intercept)
+        return blocks(self.size, self.intercept, self.outputs)
 
     @property
     def sizes(self) -> FloatArray:
         """The number of coordinates in each block."""
         return np.array([float(part.stop - part.start) for part in self.parts])
+
+    @property
+    def output_sizes(self) -> FloatArray:
+        """The number of coordinates of one output in each block."""
+        return self.sizes / self.outputs
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -185,20 +201,28 @@ class PeriodJudgement:
         return shares, np.array([mixture.around for mixture in mixtures]) * known[:, None]
 
 
-def first_state(start: FloatArray, intercept: bool, noise_rates: tuple[float, ...] = FIXED_RATE) -> AdaptiveState:
-    """Return the state before the first row; ``start`` has the intercept first."""
-    return AdaptiveState(model=start, intercept=intercept, memory=no_memory(start.size, noise_rates))
+def first_state(
+    start: FloatArray, intercept: bool, noise_rates: tuple[float, ...] = FIXED_RATE, outputs: int = 1
+) -> AdaptiveState:
+    """Return the state before the first row; ``start`` has the intercept first, and the coefficients of a column together."""
+    return AdaptiveState(model=start, intercept=intercept, memory=no_memory(start.size, noise_rates, outputs))
 
 
 def centered_at(state: AdaptiveState, place: FloatArray) -> AdaptiveState:
     """Return the same state with columns counted from a place of their own; the intercept is then the score there."""
-    model = np.append(state.model[0] + place @ state.model[1:], state.model[1:])
-    return replace(state, place=place, model=model)
+    matrix = state.model.reshape(-1, state.outputs).copy()
+    matrix[0] += [place @ column for column in matrix[1:].T]
+    return replace(state, place=place, model=matrix.ravel())
 
 
 def judge(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows) -> PeriodJudgement:
     """Return what is known of the period at hand. Without a past there must be rows."""
     return _judge_later(config, state, rows) if state.banks else _judge_first(config, state, rows)
+
+
+def noise_floor_of(state: AdaptiveState) -> float:
+    """Return a noise below any that was seen, for a state whose target is not at hand."""
+    return SMALLEST_NOISE * max(state.memory.noise.estimate().mean, 1e-9)
 
 
 def noise_floor(config: AdaptiveConfig) -> float:
@@ -215,8 +239,8 @@ def _judge_first(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows)
     white = first_metric(rows, state.model, state.model)
     slopes = rows.slopes(state.model)
     floor = noise_floor(config)
-    early = max(float(np.square(white.white_rows(rows.X)).sum(axis=1) @ slopes**2) / len(rows) / state.size, floor)
-    count = 0.0 if rows.quadratic else float(FIRST_METRIC_ROWS * state.size)
+    early = max(_mean_square(rows, white, slopes) / state.size, floor)
+    count = 0.0 if rows.quadratic else float(FIRST_METRIC_ROWS * state.columns)
     losses = rows.value(state.model) / rows.mass
     memory = replace(
         state.memory,
@@ -233,7 +257,7 @@ def _judge_first(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows)
             for part in state.parts
         )
         fit = fit_period(rows, memory, white, views, state.parts, noise, floor=floor, margin=config.noise_margin)
-        if rows.quadratic and rows.effective < PILOT * state.size:
+        if rows.quadratic and rows.effective < PILOT * state.columns:
             fit = _with_all_as_noise(fit, _level_free(state, rows, white, floor))
             noise = fit.noise
             break
@@ -254,6 +278,13 @@ def _judge_first(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows)
         banks=(),
         views=views,
     )
+
+
+def _mean_square(rows: DesignRows, white: Coordinates, slopes: FloatArray) -> float:
+    """Return the mean squared length of the gradients of rows with these slopes, in whitened coordinates."""
+    if slopes.ndim == 2:
+        return float(np.square(white.white_rows(outer_rows(rows.X, slopes))).sum()) / len(rows)
+    return float(np.square(white.white_rows(rows.X)).sum(axis=1) @ slopes**2) / len(rows)
 
 
 def _level_free(state: AdaptiveState, rows: DesignRows, white: Coordinates, floor: float) -> float:
@@ -300,7 +331,7 @@ def _judge_later(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows)
     noise, upper = noise_of(memory.noise.estimate(), floor, config.noise_margin)
     views = tuple(
         prediction_of(bank, jump, jumps=not unseen)
-        for bank, jump in zip(banks, _jump_variances(state, white, noise), strict=True)
+        for bank, jump in zip(banks, jump_variances(state, white, noise), strict=True)
     )
     if state.audit.records and not unseen:
         views = tuple(
@@ -371,7 +402,7 @@ def _epsilon(config: AdaptiveConfig, noise: NoiseEstimate) -> float:
     return config.tolerance * max(best, 1e-12)
 
 
-def _jump_variances(state: AdaptiveState, white: Coordinates, noise: float) -> tuple[float, ...]:
+def jump_variances(state: AdaptiveState, white: Coordinates, noise: float) -> tuple[float, ...]:
     """Return how far a jump would throw each coordinate of a block.
 
     As far as what the model explains; the level also by the noise.
@@ -380,28 +411,40 @@ def _jump_variances(state: AdaptiveState, white: Coordinates, noise: float) -> t
     parts = state.parts
     explained = float(np.square(center[parts[-1]]).sum()) + noise / state.size
     slopes = explained / (parts[-1].stop - parts[-1].start)
-    return (JUMP_SIZE * slopes,) if len(parts) == 1 else (JUMP_SIZE * (noise + explained), JUMP_SIZE * slopes)
+    if len(parts) == 1:
+        return (JUMP_SIZE * slopes,)
+    return (JUMP_SIZE * (noise + explained / state.outputs), JUMP_SIZE * slopes)
 
 
 def in_coordinates(banks: tuple[Bank, ...], state: AdaptiveState, white: Coordinates) -> tuple[Bank, ...]:
     """Return banks in new coordinates; the level of an average row moves with what is average, as surely as slopes are known."""
     assert state.coordinates is not None
     turn = white.factor.T @ state.coordinates.inverse.T
+    return turned_blocks(banks, turn, state.outputs)
+
+
+def turned_blocks(banks: tuple[Bank, ...], turn: FloatArray, outputs: int) -> tuple[Bank, ...]:
+    """Return banks in coordinates turn @ u, of which the first ``outputs`` are levels where there are two blocks."""
     if len(banks) == 1:
         return (turned(banks[0], turn),)
     level, slopes = banks
-    shares = slopes.shares
-    along = turn[0, 1:]
+    shares, before = slopes.shares, level.size
+    along = turn[:outputs, before:]
     return (
         turned(
             level,
-            turn[:1, :1],
-            place=float(along @ (shares @ slopes.place)),
-            velocity=float(along @ (shares @ slopes.velocity)),
-            spread=float(along @ along) * float(shares @ slopes.spread),
+            turn[:outputs, :before],
+            place=_products(along, shares @ slopes.place),
+            velocity=_products(along, shares @ slopes.velocity),
+            spread=sum(float(row @ row) for row in along) / outputs * float(shares @ slopes.spread),
         ),
-        turned(slopes, turn[1:, 1:]),
+        turned(slopes, turn[outputs:, before:]),
     )
+
+
+def _products(matrix: FloatArray, vector: FloatArray) -> FloatArray:
+    """Return a matrix times a vector, row by row: the bits of a row then do not depend on how many there are."""
+    return np.array([row @ vector for row in matrix])
 
 
 def drift(banks: tuple[Bank, ...]) -> tuple[float, float]:

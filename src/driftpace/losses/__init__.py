@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from driftpace.losses.linear import Curve, LinearLoss
     from driftpace.losses.logistic import LogisticLoss
     from driftpace.losses.protocol import Loss
+    from driftpace.losses.softmax import SoftmaxLoss
     from driftpace.losses.squared import SquaredLoss
+    from driftpace.losses.vector import VectorLoss
 
 __all__ = [
     "Curve",
@@ -30,7 +32,9 @@ __all__ = [
     "Loss",
     "LossSpec",
     "SmoothedHinge",
+    "SoftmaxLoss",
     "SquaredLoss",
+    "VectorLoss",
     "classifies",
     "find_loss_spec",
     "get_loss",
@@ -47,7 +51,9 @@ _MODULES = {
     "LogisticLoss": "logistic",
     "Loss": "protocol",
     "SmoothedHinge": "hinge",
+    "SoftmaxLoss": "softmax",
     "SquaredLoss": "squared",
+    "VectorLoss": "vector",
 }
 
 if not TYPE_CHECKING:

@@ -76,6 +76,42 @@ def encode_classes(loss: str, y: object) -> FloatArray:
     return np.where(numbers > 0.0, 1.0, -1.0)
 
 
+def encode_codes(loss: str, y: object, classes: int) -> FloatArray:
+    """Return the numbers of classes, whole numbers from 0 on, as floats.
+
+    Parameters
+    ----------
+    loss : str
+        The name of the loss, for the message.
+    y : array-like
+        The targets.
+    classes : int
+        How many classes there are.
+
+    Raises
+    ------
+    DataError
+        If a target is not such a number.
+
+    Examples
+    --------
+    >>> encode_codes("SoftmaxLoss", [0, 2, 1], 3)
+    array([0., 2., 1.])
+    >>> encode_codes("SoftmaxLoss", [0, 3], 3)
+    Traceback (most recent call last):
+        ...
+    driftpace.errors.DataError: y must be whole numbers from 0 to 2 for SoftmaxLoss; got values such as 3.0.
+    """
+    allowed = f"whole numbers from 0 to {classes - 1}"
+    numbers = _as_floats(y)
+    if numbers is None:
+        raise _target_error(loss, allowed, _distinct(y))
+    strange = np.unique(numbers[~(np.isin(numbers, np.arange(classes)))])
+    if strange.size:
+        raise _target_error(loss, allowed, strange.tolist())
+    return numbers
+
+
 def _as_floats(y: object) -> FloatArray | None:
     given = np.asarray(y)
     text = given.dtype.kind == "O" and any(isinstance(value, str) for value in given.ravel())

@@ -44,6 +44,7 @@ TYPES: dict[str, str] = {
     "loss.logistic": "driftpace.losses:LogisticLoss",
     "loss.huber": "driftpace.losses:HuberLoss",
     "loss.smoothed-hinge": "driftpace.losses:SmoothedHinge",
+    "loss.softmax": "driftpace.losses:SoftmaxLoss",
     "set.ball": "driftpace.constraints:Ball",
     "set.box": "driftpace.constraints:Box",
     "set.whole-space": "driftpace.constraints:WholeSpace",

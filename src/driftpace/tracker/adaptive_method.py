@@ -37,10 +37,11 @@ from driftpace.adaptive import (
     outlook_of,
     status,
     with_closed_order,
+    with_outputs,
 )
 from driftpace.constraints import WholeSpace
 from driftpace.errors import DataError, ParameterError, TooEarlyError
-from driftpace.losses import LinearLoss
+from driftpace.losses import LinearLoss, VectorLoss
 from driftpace.planning import Outlook
 from driftpace.records import Assumption, LabelSums, Outcome, Request, StepReport
 from driftpace.selection import Design, Held, left_out, losses_left_out
@@ -125,7 +126,7 @@ class AdaptiveMethod(ModelMethod):
         for name, value in (("confidence", config.confidence), ("certificate_level", config.certificate_level)):
             if value is not None:
                 validation.fraction(owner, **{name: value})
-        for name, part, kind in (("loss", spec.loss, LinearLoss), ("domain", spec.domain, WholeSpace)):
+        for name, part, kind in (("loss", spec.loss, LinearLoss | VectorLoss), ("domain", spec.domain, WholeSpace)):
             if not isinstance(part, kind):
                 wanted = "a LinearLoss" if name == "loss" else "WholeSpace()"
                 raise ParameterError(
@@ -140,9 +141,9 @@ class AdaptiveMethod(ModelMethod):
 
     def with_model(self, state: AdaptiveMethodState, coef: FloatArray, start: FloatArray) -> AdaptiveMethodState:
         """Return the state with the model before the first rows; inside, the intercept is first."""
-        intercept = self.spec.fit_intercept
-        start = np.roll(start, 1) if intercept else start.copy()
-        return replace(state, coef=coef, adaptive=first_state(start, intercept, self.config.noise_rates))
+        intercept, outputs = self.spec.fit_intercept, self.spec.outputs
+        start = np.roll(start, outputs) if intercept else start.copy()
+        return replace(state, coef=coef, adaptive=first_state(start, intercept, self.config.noise_rates, outputs))
 
     def checks(self, state: AdaptiveMethodState) -> tuple[Assumption, ...]:  # noqa: ARG002
         """Return none: the order has them."""
@@ -254,7 +255,7 @@ class AdaptiveMethod(ModelMethod):
         decided = int(fitted[:decided].sum())
         if early(adaptive) or self.budgeted or (state.order is not None and state.order.whole):
             return fresh_rows(count, decided, numbered)
-        return audit_rows(count, adaptive.size, decided, numbered)
+        return audit_rows(count, adaptive.columns, decided, numbered)
 
     def sized(self, state: AdaptiveMethodState) -> bool:
         """Whether an order is being delivered, or the period had all its orders; never where their number is not limited."""
@@ -444,17 +445,16 @@ class AdaptiveMethod(ModelMethod):
         With an intercept every column is centered at its mean in the first period, for ever: a column of years then loses no
         digits, and the problem stays the same.
         """
-        loss = self.spec.loss
-        assert isinstance(loss, LinearLoss)
+        adaptive, loss = self._with_classes(state, adaptive)
         groups = groups_of(state.batches)
         groups = None if groups is None else groups[chosen]
         weights = mean_one(weights_of(state.batches), chosen)
         parts = _chosen_rows(state.batches, chosen)
-        X = np.empty((sum(len(y) for _, y in parts), adaptive.size))
+        X = np.empty((sum(len(y) for _, y in parts), adaptive.columns))
         y = np.concatenate([np.empty(0), *(y for _, y in parts)])
-        penalty: FloatArray = self.spec.objective.penalty_weights(adaptive.size)  # type: ignore[attr-defined]
+        penalty = loss.penalty_weights(adaptive.size)
         if not self.spec.fit_intercept:
-            np.concatenate([np.empty((0, adaptive.size)), *(rows for rows, _ in parts)], out=X)
+            np.concatenate([np.empty((0, adaptive.columns)), *(rows for rows, _ in parts)], out=X)
             return adaptive, DesignRows(
                 loss=loss, X=X, y=y, penalty=penalty, groups=groups, weights=weights, names=state.columns
             )
@@ -466,16 +466,32 @@ class AdaptiveMethod(ModelMethod):
         center = _middle(X[:, 1:]) if adaptive.place is None else adaptive.place
         adaptive = adaptive if adaptive.place is not None else centered_at(adaptive, center)
         X[:, 1:] -= center
-        penalty = np.concatenate([penalty[-1:], penalty[:-1]])
+        penalty = np.roll(penalty, adaptive.outputs)
         names = None if state.columns is None else ("intercept", *state.columns)
         return adaptive, DesignRows(loss=loss, X=X, y=y, penalty=penalty, groups=groups, weights=weights, names=names)
+
+    def _with_classes(
+        self, state: AdaptiveMethodState, adaptive: AdaptiveState
+    ) -> tuple[AdaptiveState, LinearLoss | VectorLoss]:
+        """Return the state and the objective for all classes of the open period, those that appear in it included."""
+        loss = self.spec.objective
+        if not isinstance(loss, VectorLoss):
+            assert isinstance(loss, LinearLoss)
+            return adaptive, loss
+        outputs = max([adaptive.outputs, *(int(batch.y.max()) for batch in state.batches if len(batch.y))])
+        adaptive = with_outputs(adaptive, outputs)
+        loss = loss.with_outputs(outputs)
+        return adaptive, loss.with_unpenalised(outputs) if self.spec.fit_intercept else loss
 
     def _coefficients(self, adaptive: AdaptiveState, model: FloatArray) -> FloatArray:
         """Return the model in the units of X, the intercept last."""
         if not self.spec.fit_intercept:
             return model
         assert adaptive.place is not None
-        return np.append(model[1:], model[0] - adaptive.place @ model[1:])
+        if adaptive.outputs == 1:
+            return np.append(model[1:], model[0] - adaptive.place @ model[1:])
+        matrix = model.reshape(-1, adaptive.outputs)
+        return np.append(matrix[1:], [matrix[0] - adaptive.place @ matrix[1:]], axis=0).ravel()
 
 
 def _label_sums(batches: tuple[RowBatch, ...], look: PeriodLook, fitted: BoolArray) -> LabelSums | None:

@@ -20,6 +20,7 @@ from driftpace.adaptive import (
     audit_of,
     checks,
     counted,
+    in_words,
     measured_risk,
     next_batch,
     outlook_from_here,
@@ -195,10 +196,8 @@ def _initial_order(period: OpenPeriod, adaptive: AdaptiveState | None) -> Period
     """Return the first batch of all, when nothing is known; ``adaptive`` is None before the number of columns is."""
     limit, beyond = period.limit, period.beyond
     each = PILOT if period.config.delay is None else LATE_PILOT
-    wanted = FIRST_ROWS * each // PILOT if adaptive is None else each * adaptive.size
-    purpose = (
-        "the number of columns" if adaptive is None else f"the noise ({each} for each of {adaptive.size} coefficients)"
-    )
+    wanted = FIRST_ROWS * each // PILOT if adaptive is None else each * adaptive.columns
+    purpose = "the number of columns" if adaptive is None else f"the noise ({each} for each of {in_words(adaptive)})"
     total = _within(period, wanted)
     gives = "the budget pays for" if beyond is Outcome.BUDGET else "this period can have"
     enough = period.counts.to_fitted(limit) >= wanted
@@ -237,7 +236,7 @@ def planned_order(
         gathered=gathered,
         seen=gathered if seen else 0,
         least=0 if config.audit is None else 2 * LEAST_HELD_OUT,
-        needed=counts.to_total(PILOT * adaptive.size - adaptive.memory.rows),
+        needed=counts.to_total(PILOT * adaptive.columns - adaptive.memory.rows),
     )
     earlier = None if period.last is None else period.last.plan
     plan, outcome, verdict = plan_period(spending, outlook, judged.epsilon, supply, earlier)
@@ -284,7 +283,7 @@ def undelivered(order: PeriodOrder, gathered: int) -> PeriodOrder:
 
 def in_pilot(adaptive: AdaptiveState, rows: int) -> bool:
     """Whether fewer rows were ever seen than an initial sample has: a model can pass through them and look certain."""
-    return adaptive.memory.rows + rows < PILOT * adaptive.size
+    return adaptive.memory.rows + rows < PILOT * adaptive.columns
 
 
 def finite(judged: PeriodJudgement) -> bool:
@@ -332,7 +331,7 @@ def _reason(period: OpenPeriod, look: PeriodLook, wanted: RowsNeeded, *, short: 
     if risk > judged.epsilon:
         sentence = f"{known}; {more} to reach the {target}"
     elif in_pilot(adaptive, gathered - look.lost):
-        return f"{known}, too few rows to estimate {adaptive.size} coefficients: {more} to complete the initial sample"
+        return f"{known}, too few rows to estimate {in_words(adaptive)}: {more} to complete the initial sample"
     else:
         sentence = f"{known}, too close to the {target}; {more} for a margin"
     if short:

@@ -88,6 +88,33 @@ def read_targets(y: Any, *, owner: str, rows: int) -> FloatArray:
     return numbers
 
 
+def read_classes(
+    y: Any, known: tuple[str | int, ...], *, owner: str, rows: int
+) -> tuple[FloatArray, tuple[str | int, ...]]:
+    """Return the number of the class of each row, and the labels of the classes: those known, then new ones in sorted order."""
+    values = _series_values(np.array(y, dtype=object) if isinstance(y, list | tuple) else y, f"{owner}(y=...)")
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.shape != (rows,):
+        raise DataError(
+            f"must have one label for each of the {rows} rows of X; got shape {values.shape}.", owner=owner, name="y"
+        )
+    labels = [_label(value, owner, "y") for value in values.tolist()]
+    places = {str(label): place for place, label in enumerate(known)}
+    whole = all(isinstance(label, int) for label in known)
+    new = set(labels) - places.keys()
+    if whole and all(_is_whole(label) for label in new):
+        added: list[str | int] = sorted(int(label) for label in new)
+    else:
+        added = [*sorted(new)]
+    places |= {str(label): len(known) + place for place, label in enumerate(added)}
+    return np.array([float(places[label]) for label in labels]), (*known, *added)
+
+
+def _is_whole(label: str) -> bool:
+    return label.removeprefix("-").isdecimal() and str(int(label)) == label
+
+
 def read_groups(groups: Any, *, owner: str, rows: int) -> IntArray:
     """Return a number for each row that tells its group (a person, a shop); equal labels give equal numbers for ever."""
     values = _series_values(groups, f"{owner}(groups=...)")

@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 
 from driftpace.constraints import ConstraintSet
-from driftpace.losses import Loss
+from driftpace.losses import Loss, VectorLoss
 from driftpace.records import Assumption, Outcome, Plan
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
@@ -33,11 +33,24 @@ class ModelSpec:
     @property
     def objective(self) -> Loss:
         """The loss in the coordinates of the model: an intercept comes last and is not penalised."""
-        return self.loss.with_unpenalised(1) if self.fit_intercept else self.loss
+        return self.loss.with_unpenalised(self.outputs) if self.fit_intercept else self.loss
+
+    @property
+    def outputs(self) -> int:
+        """The number of scores of a row, as far as the loss says; classes that appear may add to it."""
+        return self.loss.outputs if isinstance(self.loss, VectorLoss) else 1
 
     def dimension(self, features: int) -> int:
-        """Return the number of coefficients, the intercept included."""
-        return features + (1 if self.fit_intercept else 0)
+        """Return the number of coefficients, those of the intercept included."""
+        return (features + (1 if self.fit_intercept else 0)) * self.outputs
+
+    def objective_for(self, coef: FloatArray, features: int) -> Loss:
+        """Return the objective for as many scores as a model has coefficients of each column."""
+        if not isinstance(self.loss, VectorLoss):
+            return self.objective
+        outputs = coef.size // (features + (1 if self.fit_intercept else 0))
+        loss = self.loss.with_outputs(outputs)
+        return loss.with_unpenalised(outputs) if self.fit_intercept else loss
 
     def limit(self, pool: int | None) -> tuple[int, Outcome]:
         """Return the most rows that a period can have, and the outcome when they are too few."""

@@ -17,7 +17,7 @@ from driftpace.constraints import ConstraintSet, WholeSpace
 from driftpace.drift import DriftEstimator
 from driftpace.errors import DataError, ParameterError, ProtocolError
 from driftpace.learners import Learner
-from driftpace.losses import Loss
+from driftpace.losses import Loss, SoftmaxLoss, VectorLoss, classifies
 from driftpace.planning import Budget, Cost, Gap, LinearCost, Outlook
 from driftpace.records import AnnotatorReport, Constants, DelayPrice, LabelSums, Money, Plan, Request, StepReport
 from driftpace.rules import Rule
@@ -39,6 +39,7 @@ from driftpace.tracker.history import History
 from driftpace.tracker.inputs import (
     InputRows,
     is_frame,
+    read_classes,
     read_groups,
     read_labels,
     read_rows,
@@ -242,6 +243,7 @@ class Tracker:
         self._encoding: Encoding | None = None
         self._from_pool = False
         self._pool: OpenPool | None = None
+        self._labels: tuple[str | int, ...] = ()
         self._late: LateWindow | None = None
         if delay is not None:
             self._late = LateWindow(delay=int(delay), opened=KeptPeriod(start=self._state))
@@ -519,7 +521,7 @@ class Tracker:
         """
         began = time.perf_counter()
         validation.switch("Tracker.tell", balance=balance, final=final)
-        state, late, pool = self._state, self._late, self._pool
+        state, late, pool, labels = self._state, self._late, self._pool, self._labels
         require_order(state)
         if (X is None) != (y is None):
             missing = "X" if X is None else "y"
@@ -529,7 +531,7 @@ class Tracker:
             if X is None and value is not None:
                 raise DataError("must be given together with rows; got no rows.", owner="Tracker.tell", name=name)
         if X is not None:
-            event, encoding = self._event(X, y, more, "Tracker.tell")
+            event, encoding, labels = self._event(X, y, more, "Tracker.tell")
             after = None if pool is None else pool.with_rows(event)
             if balance:
                 event = self._balanced(event)
@@ -540,7 +542,7 @@ class Tracker:
         else:
             encoding = self._encoding
         if not final:
-            self._state, self._late, self._encoding, self._pool = state, late, encoding, pool
+            self._state, self._late, self._encoding, self._pool, self._labels = state, late, encoding, pool, labels
             return None
         with np.errstate(over="ignore", invalid="ignore"):
             before, (state, report) = state, self._method.close(state)
@@ -551,7 +553,7 @@ class Tracker:
         report = replace(report, seconds=time.perf_counter() - began)
         del self._reports[report.period - 1 :]  # an interrupt may have fallen between the next two lines before
         self._reports.append(report)
-        self._state, self._late, self._encoding, self._pool = state, late, encoding, None
+        self._state, self._late, self._encoding, self._pool, self._labels = state, late, encoding, None, labels
         return report
 
     def _balanced(self, event: TellEvent) -> TellEvent:
@@ -615,13 +617,13 @@ class Tracker:
             raise ProtocolError("tell_late() needs a tracker that keeps its last periods; give Tracker(delay=...).")
         validation.count(owner, least=1, period=period)
         more = {"groups": groups, "sample_weight": sample_weight, "ids": ids, "annotators": annotators}
-        event, _ = self._event(X, y, more, owner)
+        event, _, labels = self._event(X, y, more, owner)
         with _named(owner):
             late, state, reports = self._late.tell_late(self._method, self._state, int(period), event)
         old = self._reports[period - 1 : self._state.period - 1]
         again = [replace(new, seconds=one.seconds) for new, one in zip(reports, old, strict=True)]
         self._reports[period - 1 :] = again
-        self._state, self._late = state, late
+        self._state, self._late, self._labels = state, late, labels
         return History(again)
 
     def delay_price(self, periods: int | None = None) -> DelayPrice:
@@ -648,6 +650,7 @@ class Tracker:
         self._pool = None if self._pool is None else self._pool.without_rows()
         if not self._state.rows_seen and not self._from_pool:
             self._encoding = None
+        self._labels = self._labels[: self._classes_fitted()]
         self._late = None if self._late is None else self._late.forgotten()
 
     def step(self, draw: Draw, *, pool: int | None = None) -> StepReport:
@@ -843,14 +846,30 @@ class Tracker:
         return columns
 
     @property
-    def coef(self) -> FloatArray:
-        """The coefficients of the current model, in the units of X."""
-        return self._model()[: self._state.features].copy()
+    def classes(self) -> tuple[str | int, ...] | None:
+        """The labels of the classes, in the order of the columns of :meth:`predict_proba`; None where numbers are predicted."""
+        loss = self._method.spec.loss
+        if isinstance(loss, SoftmaxLoss):
+            return self._labels if loss.classes is None else tuple(range(loss.classes))
+        return (-1, 1) if classifies(loss) else None
 
     @property
-    def intercept(self) -> float:
-        """The intercept of the current model; 0 when none is fitted."""
-        return float(self._model()[-1]) if self._method.spec.fit_intercept else 0.0
+    def coef(self) -> FloatArray:
+        """The coefficients of the current model, in the units of X; of several classes, those of each, (classes, columns)."""
+        model = self._model()
+        loss = self._objective()
+        if isinstance(loss, VectorLoss):
+            return loss.output_matrix(model)[:, : self._state.features].copy()
+        return model[: self._state.features].copy()
+
+    @property
+    def intercept(self) -> Any:
+        """The intercept of the current model, 0 when none is fitted; of several classes, that of each."""
+        loss, model = self._objective(), self._model()
+        if isinstance(loss, VectorLoss):
+            matrix = loss.output_matrix(model)
+            return matrix[:, -1].copy() if self._method.spec.fit_intercept else np.zeros(len(matrix))
+        return float(model[-1]) if self._method.spec.fit_intercept else 0.0
 
     @property
     def selected(self) -> str | None:
@@ -872,7 +891,7 @@ class Tracker:
         }
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Return the linear scores of rows, X @ coef + intercept.
+        """Return the linear scores of rows, X @ coef + intercept; of several classes, those of each.
 
         Parameters
         ----------
@@ -888,10 +907,11 @@ class Tracker:
         ProtocolError
             Before the first fit.
         """
-        return self._scores(X, "Tracker.decision_function")
+        scores, loss = self._linear_scores(X, "Tracker.decision_function"), self._objective()
+        return loss.output_scores(scores) if isinstance(loss, VectorLoss) else scores
 
     def predict(self, X: Any) -> FloatArray:
-        """Return the predictions of the current model: numbers for regression, -1 or 1 for classification.
+        """Return the predictions of the current model: numbers for regression, -1 or 1 for two classes, labels for several.
 
         Parameters
         ----------
@@ -907,11 +927,11 @@ class Tracker:
         ProtocolError
             Before the first fit.
         """
-        values = self._values(X, "Tracker.predict")
-        return self._method.current(self._state)[0].spec.objective.predict(self._model(), values)
+        predicted = self._objective().predict(self._model(), self._values(X, "Tracker.predict"))
+        return np.array(self._labels)[predicted.astype(np.int64)] if self._learns_classes else predicted
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Return the probabilities of the classes -1 and 1.
+        """Return the probabilities of the classes -1 and 1, or of all :attr:`classes`.
 
         Parameters
         ----------
@@ -920,7 +940,7 @@ class Tracker:
 
         Returns
         -------
-        ndarray of shape (rows, 2)
+        ndarray of shape (rows, classes)
 
         Raises
         ------
@@ -939,14 +959,16 @@ class Tracker:
         array([[0.5, 0.5],
                [0.2, 0.8]])
         """
-        scores = self._scores(X, "Tracker.predict_proba")
-        loss = self._method.current(self._state)[0].spec.loss
+        scores = self._linear_scores(X, "Tracker.predict_proba")
+        loss = self._objective()
         estimate = getattr(loss, "probabilities", None)
         probabilities = None if estimate is None else estimate(scores)
         if probabilities is None:
             raise ProtocolError(
                 f"predict_proba() needs a loss that estimates probabilities; got {type(loss).__name__}."
             )
+        if isinstance(loss, VectorLoss):
+            return np.asarray(probabilities)
         return np.column_stack([1.0 - probabilities, probabilities])
 
     @property
@@ -965,6 +987,8 @@ class Tracker:
         encoding = None if self._encoding is None else self._encoding.to_values()
         body = to_body(self._method, self._state, self._reports)
         body |= {"encoding": encoding, "missing": self._missing, "from_pool": self._from_pool}
+        if self._labels:
+            body["labels"] = list(self._labels)
         if self._pool is not None:
             body["pool"] = self._pool.to_body()
         write_state(path, body if self._late is None else {**body, "late": self._late.to_body()})
@@ -998,6 +1022,7 @@ class Tracker:
             from driftpace.tracker.open_pool import OpenPool
 
             tracker._pool = OpenPool.from_body(body["pool"])
+        tracker._labels = tuple(body.get("labels", ()))
         if body.get("late") is not None:
             tracker._late = LateWindow.from_body(body["late"])
         return tracker
@@ -1018,7 +1043,7 @@ class Tracker:
         tracker = cls.__new__(cls)
         tracker._method, tracker._state, tracker._reports = method, state, list(reports)
         tracker._missing, tracker._encoding, tracker._from_pool = "impute", None, False
-        tracker._late = tracker._pool = None
+        tracker._late, tracker._pool, tracker._labels = None, None, ()
         return tracker
 
     def snapshot(self) -> tuple[Method, Any]:
@@ -1038,11 +1063,17 @@ class Tracker:
             f"features={self._state.features})"
         )
 
-    def _event(self, X: Any, y: Any, more: Mapping[str, Any], owner: str) -> "tuple[TellEvent, Encoding | None]":
-        """Return rows as the method takes them, and the encoding that they have shown."""
+    def _event(
+        self, X: Any, y: Any, more: Mapping[str, Any], owner: str
+    ) -> "tuple[TellEvent, Encoding | None, tuple[str | int, ...]]":
+        """Return rows as the method takes them, the encoding that they have shown, and the labels of classes."""
         given, keep, encoding = self._encoded(X, owner, drop=True)
         rows = read_rows(given, owner=owner, features=self._state.features, columns=self._state.columns)
-        targets = read_targets(y, owner=owner, rows=len(rows.X) if keep is None else keep.size)
+        count, labels = len(rows.X) if keep is None else keep.size, self._labels
+        if self._learns_classes:
+            targets, labels = read_classes(y, labels, owner=owner, rows=count)
+        else:
+            targets = read_targets(y, owner=owner, rows=count)
         codes, weights = self._groups(more["groups"], len(targets)), None
         if more["sample_weight"] is not None:
             check_weights(self._method, owner)
@@ -1057,7 +1088,7 @@ class Tracker:
         event = TellEvent(
             X=rows.X, y=targets, columns=rows.columns, groups=codes, weights=weights, ids=ids, annotators=annotators
         )
-        return event, encoding
+        return event, encoding, labels
 
     def _groups(self, groups: Any, rows: int) -> Any:
         if groups is None:
@@ -1089,8 +1120,27 @@ class Tracker:
         )
         return made.rows, made.keep, made.encoding
 
-    def _scores(self, X: Any, owner: str) -> FloatArray:
-        return self._values(X, owner) @ self._model()
+    def _linear_scores(self, X: Any, owner: str) -> FloatArray:
+        values, loss, model = self._values(X, owner), self._objective(), self._model()
+        return loss.scores(model, values) if isinstance(loss, VectorLoss) else values @ model
+
+    def _objective(self) -> Loss:
+        """Return the loss that the current model minimises, for as many classes as it has."""
+        method, state = self._method.current(self._state)
+        return method.spec.objective_for(self._model(), state.features)
+
+    @property
+    def _learns_classes(self) -> bool:
+        """Whether labels of classes are numbered as they appear."""
+        loss = self._method.spec.loss
+        return isinstance(loss, SoftmaxLoss) and loss.classes is None
+
+    def _classes_fitted(self) -> int:
+        """Return how many classes the current model has; 0 before the first fit."""
+        if not self._learns_classes or not self._state.rows_seen:
+            return 0
+        loss = self._objective()
+        return loss.outputs + 1 if isinstance(loss, VectorLoss) else 0
 
     def _values(self, X: Any, owner: str) -> FloatArray:
         """Return rows in the coordinates of the model."""
